@@ -1,26 +1,42 @@
-"""The entry of STORAGES for an object store (S3's protocol)."""
+"""An object store (S3's protocol) as a storage of Django, by as few requests as will do."""
 
-from typing import Any
+import posixpath
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime
+from tempfile import SpooledTemporaryFile
+from typing import IO, Any
 
+from boto3.exceptions import Boto3Error
 from botocore.config import Config
+from botocore.exceptions import BotoCoreError, ClientError
+from django.core.files.base import File
+from storages.backends.s3 import S3Storage
+
+from labeling.errors import StoreAway, StoreFault
+
+# A larger file is on disk while it is read.
+IN_MEMORY = 8 * 1024 * 1024
 
 
 def storage_of_bucket(
     bucket: str, *, endpoint: str, region: str, key_id: str, secret: str
 ) -> dict[str, Any]:
-    """An entry of STORAGES: the bucket, in which names that are taken are kept.
+    """An entry of STORAGES: the bucket. A name that is taken is written over: names are random, or
+    say what is in the file, so that asking first would cost a request and gain nothing.
 
     endpoint: the address of the store; empty: Amazon's.
     """
     return {
-        "BACKEND": "storages.backends.s3.S3Storage",
+        "BACKEND": "annotator.object_storage.BucketStorage",
         "OPTIONS": {
             "bucket_name": bucket,
             "endpoint_url": endpoint or None,
             "region_name": region,
             "access_key": key_id,
             "secret_key": secret,
-            "file_overwrite": False,
+            "file_overwrite": True,
             "client_config": Config(
                 signature_version="s3v4",
                 s3={"addressing_style": "path"},
@@ -34,3 +50,84 @@ def storage_of_bucket(
             ),
         },
     }
+
+
+class BucketStorage(S3Storage):
+    """One request to read a small file and one to write it. Raises StoreAway where the store does
+    not answer, StoreFault where it refuses."""
+
+    def _open(self, name: str, mode: str = "rb") -> File:
+        if mode != "rb":
+            raise ValueError(f"mode is {mode!r}, expected 'rb': objects are saved whole")
+        held: IO[bytes] = SpooledTemporaryFile(IN_MEMORY)  # noqa: SIM115
+        try:
+            with _faults():
+                shutil.copyfileobj(self.bucket.Object(self._key(name)).get()["Body"], held)
+        except BaseException:
+            held.close()
+            raise
+        held.seek(0)
+        return File(held, name)
+
+    def _save(self, name: str, content: Any) -> str:
+        with _faults():
+            return str(super()._save(name, content))
+
+    def delete(self, name: str) -> None:
+        with _faults():
+            super().delete(name)
+
+    def exists(self, name: str) -> bool:
+        with _faults():
+            return bool(super().exists(name))
+
+    def size(self, name: str) -> int:
+        with _faults():
+            return int(super().size(name))
+
+    def get_modified_time(self, name: str) -> datetime:
+        with _faults():
+            found: datetime = super().get_modified_time(name)
+        return found
+
+    def listdir(self, name: str) -> tuple[list[str], list[str]]:
+        with _faults():
+            folders, files = super().listdir(name)
+        return folders, files
+
+    def listed(self, folder: str) -> Iterator[tuple[str, int, datetime]]:
+        """(name, bytes, time of writing) of every file below the folder, a request a thousand."""
+        prefix = self._key(folder).rstrip("/") + "/"
+        with _faults():
+            for row in self.bucket.objects.filter(Prefix=prefix):
+                name = posixpath.relpath(row.key, self.location or ".")
+                yield name, row.size, row.last_modified
+
+    def _key(self, name: str) -> str:
+        return str(self._normalize_name(name.replace("\\", "/")))
+
+
+@contextmanager
+def _faults() -> Iterator[None]:
+    """Raises FileNotFoundError, StoreFault or StoreAway for what the store's client raises."""
+    try:
+        yield
+    except ClientError as error:
+        status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
+        code = error.response.get("Error", {}).get("Code", "")
+        if code in ("404", "NoSuchKey"):
+            raise FileNotFoundError(str(error)) from error
+        if status >= 500 or status == 429:
+            raise _away(f"{status} {code}") from error
+        raise StoreFault(
+            f"The object store refuses this site: {status} {code}. Whoever runs the site checks "
+            "the bucket and its key (ASSAY_S3_…)."
+        ) from error
+    except (BotoCoreError, Boto3Error) as error:
+        raise _away(f"{type(error).__name__}") from error
+
+
+def _away(reason: str) -> StoreAway:
+    return StoreAway(
+        f"The object store does not answer ({reason}). Nothing is lost; try again in a minute."
+    )

@@ -154,9 +154,15 @@ if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
         ),
     }
 else:
-    DATABASES["default"]["CONN_HEALTH_CHECKS"] = True
-    # Seconds. A server that accepts and says nothing must not hold a request.
-    DATABASES["default"].setdefault("OPTIONS", {}).setdefault("connect_timeout", 5)
+    #: The way past PgBouncer to the database of `DATABASE_URL`, where long lists are read, as
+    #: freezing does: `postgres://user:password@host:5432/name`. Empty: `DATABASE_URL` itself.
+    BATCH_DATABASE_URL = env.str("BATCH_DATABASE_URL", default="")
+    if BATCH_DATABASE_URL:
+        DATABASES["batch"] = environ.Env.db_url_config(BATCH_DATABASE_URL)
+    for _database in DATABASES.values():
+        _database["CONN_HEALTH_CHECKS"] = True
+        # Seconds. A server that accepts and says nothing must not hold a request.
+        _database.setdefault("OPTIONS", {}).setdefault("connect_timeout", 5)
     #: 1 where `DATABASE_URL` leads to PgBouncer in transaction mode, whose next statement may reach
     #: another connection: long lists are then read at once, not through a cursor on the server.
     DATABASES["default"]["DISABLE_SERVER_SIDE_CURSORS"] = env.bool(
@@ -167,6 +173,7 @@ else:
 # the difference was not looked at.
 #: For how many seconds a connection to the database is kept; 0 opens one for each request.
 DATABASES["default"]["CONN_MAX_AGE"] = env.int("CONN_MAX_AGE", default=60)
+DATABASE_ROUTERS = ["labeling.db.batch.Router"]
 # knox would make a table for its own tokens, beside ours; on PostgreSQL it then keeps a test's
 # tables from being emptied.
 MIGRATION_MODULES = {"knox": None}
@@ -270,9 +277,7 @@ if ASSAY_S3_BUCKET:
         secret=ASSAY_S3_SECRET,
     )
     STORAGES["default"] = _S3
-    STORAGES["data"] = _S3 | {
-        "OPTIONS": _S3["OPTIONS"] | {"location": "data", "file_overwrite": True}
-    }
+    STORAGES["data"] = _S3 | {"OPTIONS": _S3["OPTIONS"] | {"location": "data"}}
 WHITENOISE_USE_FINDERS = True
 DATA_UPLOAD_MAX_MEMORY_SIZE = 1024 * 1024
 FILE_UPLOAD_PERMISSIONS = 0o640
@@ -416,6 +421,7 @@ ASSAY_JOB_HANDLERS = {
     "export labels": "labeling.exchange.export_files.execute",
     "frame campaign": "evaluation.benchmarks.kinds.cds.people_frames.execute",
     "frames": "evaluation.benchmarks.kinds.cds.viewing.execute",
+    "freeze range": "labeling.releases.ranges.execute",
     "import images": "labeling.datasets.imports.execute",
     "import labels": "labeling.exchange.label_files.execute",
     "import parts": "labeling.exchange.part_imports.execute",

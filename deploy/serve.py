@@ -324,11 +324,14 @@ def say(line: str) -> None:
 def parse(arguments: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="Web, worker and beat in one terminal.")
     parser.add_argument("--demo", action="store_true", help="load the demonstration first")
-    parser.add_argument("--host", default="127.0.0.1")
-    parser.add_argument("--port", type=int, default=8000, help="0 takes a free one")
-    parser.add_argument("--workers", type=int, default=2, help="web processes")
+    parser.add_argument("--host", default="127.0.0.1", help="address to listen at (%(default)s)")
+    parser.add_argument("--port", type=int, default=8000, help="%(default)s; 0 takes a free one")
+    parser.add_argument("--workers", type=int, default=2, help="web processes (%(default)s)")
     parser.add_argument(
-        "--data", type=Path, default=Path(os.environ.get("ASSAY_DATA") or ROOT / "var")
+        "--data",
+        type=Path,
+        default=Path(os.environ.get("ASSAY_DATA") or ROOT / "var"),
+        help="folder of the database and all files (ASSAY_DATA, else var/)",
     )
     parser.add_argument("--end-with-parent", action="store_true", help="end when make ends")
     options = parser.parse_args(arguments)

@@ -68,3 +68,16 @@ class NotWorking(NotAllowed):
 class TooLarge(Refusal):
     status = 413
     code = "too_large"
+
+
+class StoreFault(Refusal):
+    """The object store refuses what the site asks of it; whoever runs the site mends it."""
+
+    status = 503
+    code = "store_refuses"
+
+
+class StoreAway(StoreFault):
+    """The object store does not answer: a job that meets this waits for it, as if untried."""
+
+    code = "store_away"

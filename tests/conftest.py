@@ -15,6 +15,7 @@ from types import SimpleNamespace
 from typing import IO, Any
 
 import pytest
+from django.conf import settings as site
 from django.core.cache import cache
 from django.core.management import call_command, get_commands, load_command_class
 from django.db import connections, transaction
@@ -24,7 +25,7 @@ from hypothesis import HealthCheck, settings
 from evaluation.metrics.wordnet.nouns import WordNet, WordNetMissing, load
 from labeling.datasets import images
 from labeling.models import Campaign, Dataset, Job, User
-from tests import factories
+from tests import factories, object_store
 from tests.clients import logged_in
 
 # `--hypothesis-profile nightly` looks ten times as hard. How long an example takes says more of the
@@ -105,6 +106,14 @@ def django_db_modify_db_settings(
         )
 
 
+def files_in(folder: Path) -> dict[str, Any]:
+    """The entry of STORAGES for files in the folder."""
+    return {
+        "BACKEND": "django.core.files.storage.FileSystemStorage",
+        "OPTIONS": {"location": folder, "allow_overwrite": True},
+    }
+
+
 def own_world(folder: Path) -> dict[str, Any]:
     """Settings under which a test writes into this folder, hashes cheaply and reaches no broker."""
     # In memory: a test without a database has none to count logins in.
@@ -113,6 +122,7 @@ def own_world(folder: Path) -> dict[str, Any]:
         "DATA_DIR": folder,
         "MEDIA_ROOT": folder / "media",
         "RELEASES_DIR": folder / "releases",
+        "STORAGES": site.STORAGES | {"data": files_in(folder)},
         "PASSWORD_HASHERS": ["django.contrib.auth.hashers.MD5PasswordHasher"],
         "CELERY_BROKER_URL": "memory://",
         "CACHES": {"default": memory, "local": memory},
@@ -216,6 +226,19 @@ def fresh_settings(monkeypatch) -> Callable[[dict[str, str]], SimpleNamespace]:
 
     monkeypatch.chdir(Path(__file__).resolve().parents[1])
     return read
+
+
+@pytest.fixture(scope="session")
+def s3_server() -> Iterator[object_store.Server]:
+    """An S3 server (moto) for all tests of this process."""
+    with object_store.serving() as server:
+        yield server
+
+
+@pytest.fixture
+def bucket(s3_server: object_store.Server) -> object_store.Bucket:
+    """An empty bucket of this test's own."""
+    return object_store.new_bucket(s3_server)
 
 
 class Shell:

@@ -8,7 +8,6 @@ something near or far.
 
 import csv
 import json
-import uuid
 import zlib
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -26,6 +25,7 @@ from evaluation.metrics.frames.part_order import RANDOM
 from evaluation.models import Benchmark
 from evaluation.readers.sequences import SequenceLine, write_sequences
 from labeling.answers import submitting
+from labeling.answers.sent import uuid7
 from labeling.assignment import claiming
 from labeling.campaigns import lifecycle
 from labeling.datasets import objects, vocabulary_store
@@ -139,7 +139,7 @@ def _draw(user: User, campaign: Campaign, drawings: dict[str, Any]) -> None:
         taken = Assignment.objects.filter(token__in=tokens).select_related("question__item__image")
         sent = [
             submitting.Sent(
-                uuid.uuid4(),
+                uuid7(),
                 seat.token,
                 {
                     "parts": _part_labels(drawings[seat.question.item.image.name]["parts"]),

@@ -6,7 +6,6 @@ is to be seen, and that the drawing is no photograph.
 """
 
 import csv
-import uuid
 import zlib
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ from evaluation.benchmarks.kinds.mad import competitions
 from evaluation.metrics.wordnet import nouns
 from evaluation.models import Benchmark, Run
 from labeling.answers import submitting
+from labeling.answers.sent import uuid7
 from labeling.assignment import claiming
 from labeling.campaigns import lifecycle
 from labeling.jobs import queue
@@ -91,7 +91,7 @@ def _answer(user: User, campaign: Campaign, seen: set[tuple[str, str]]) -> int:
             "token", "question__item__image__name", "question__topic"
         )
         sent = [
-            submitting.Sent(uuid.uuid4(), token, _value(image, topic, seen), _took(user, image))
+            submitting.Sent(uuid7(), token, _value(image, topic, seen), _took(user, image))
             for token, image, topic in asked
         ]
         given += len(submitting.submit(user, campaign, sent))

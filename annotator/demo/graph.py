@@ -6,7 +6,6 @@ everything. Two have not begun.
 """
 
 import csv
-import uuid
 from collections import defaultdict
 from pathlib import Path
 
@@ -14,6 +13,7 @@ from django.db import transaction
 
 from annotator.demo.joining import join
 from labeling.answers import submitting
+from labeling.answers.sent import uuid7
 from labeling.assignment import claiming
 from labeling.campaigns import lifecycle
 from labeling.follow_ups import following, opening
@@ -112,7 +112,7 @@ def _answer(user: User, campaign: Campaign, yes: set[tuple[str, str]] | None) ->
             campaign,
             [
                 submitting.Sent(
-                    uuid.uuid4(),
+                    uuid7(),
                     token,
                     "yes" if yes is None or (image, node) in yes else "no",
                     ANSWER_MS,

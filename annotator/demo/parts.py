@@ -5,13 +5,13 @@ purpose: an arm comes in two pieces, which are merged. carol has drawn the cat's
 has not looked at it yet.
 """
 
-import uuid
 from pathlib import Path
 
 from django.db import transaction
 
 from annotator.demo.joining import join
 from labeling.answers import submitting
+from labeling.answers.sent import uuid7
 from labeling.assignment import claiming
 from labeling.campaigns import lifecycle
 from labeling.datasets import vocabulary_store
@@ -81,5 +81,5 @@ def _draw(user: User, campaign: Campaign) -> None:
     claiming.next_page(user, campaign, campaign.questions.count())
     mine = Assignment.objects.filter(annotator=user, question__campaign=campaign)
     token = mine.get(question__item__image__name=CAT).token
-    submitting.submit(user, campaign, [submitting.Sent(uuid.uuid4(), token, drawing, 95_000)])
+    submitting.submit(user, campaign, [submitting.Sent(uuid7(), token, drawing, 95_000)])
     claiming.return_seats_of(user, campaign)

@@ -10,7 +10,6 @@ import os
 import random
 import tempfile
 import time
-import uuid
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -125,6 +124,7 @@ def _given(dataset: Any, chance: random.Random) -> None:
 def _answer(campaign: Any, user: Any, chance: random.Random) -> None:
     from django.utils import timezone
 
+    from labeling.answers.sent import uuid7
     from labeling.geometry.polygons import as_json
     from labeling.models import Answer, Assignment, Question, Settlement
 
@@ -141,7 +141,7 @@ def _answer(campaign: Any, user: Any, chance: random.Random) -> None:
         )
         answers = [
             Answer(
-                id=uuid.uuid4(),
+                id=uuid7(),
                 assignment=seat,
                 value={
                     "half": True,

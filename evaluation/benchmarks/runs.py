@@ -22,7 +22,7 @@ from evaluation.models import Benchmark, Run
 from labeling.assignment import claiming
 from labeling.consensus import calibrating, settling
 from labeling.db import question_counts
-from labeling.errors import Conflict
+from labeling.errors import Conflict, StoreAway
 from labeling.jobs import queue, rounds
 from labeling.models import Campaign, Job, Release, User
 from labeling.quality import monitoring
@@ -130,6 +130,12 @@ def execute(job: Job) -> None:
         scored = kind.score(benchmark, release, run)
         result = scored.to_json() if isinstance(scored, Record) else scored
         queue.renew(job, 2, STEPS)
+    except StoreAway as away:
+        # Its job waits for the store.
+        Run.objects.filter(pk=run.pk, state=Run.State.RUNNING).update(
+            state=Run.State.QUEUED, error=_sentence(away)
+        )
+        raise
     except kind.refusals as error:
         _finish(run, Run.State.FAILED, fingerprint, release, error=_sentence(error))
     except queue.LeaseLost:

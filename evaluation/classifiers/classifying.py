@@ -103,31 +103,38 @@ def classify(
     Raises BadInput where the network gives something that is not a number, and where the GPU's
     memory does not hold one frame.
     """
+    before = work.added
+    for rows in named((one for one in frames if one[0] not in work.done), classifier, batch):
+        work.add(rows)
+        if watch is not None:
+            watch(len(rows))
+    return work.added - before
+
+
+def named(
+    frames: Iterable[tuple[str, "Tensor"]], classifier: "Classifier", batch: int = BATCH
+) -> Iterator[list[Row]]:
+    """The rows of every batch of frames, as classify keeps them."""
     import torch
 
-    before = work.added
     at_once = Batch(batch, "frame")
     names: list[str] = []
     images: list[Tensor] = []
 
-    def classified() -> None:
+    def classified() -> list[Row]:
         found = at_once.run(len(images), lambda part: classifier(torch.stack(images[part])))
-        work.add(_rows(names, classifier, torch.cat(list(found))))
-        if watch is not None:
-            watch(len(names))
+        rows = _rows(names, classifier, torch.cat(list(found)))
         names.clear()
         images.clear()
+        return rows
 
     for name, frame in frames:
-        if name in work.done:
-            continue
         names.append(name)
         images.append(classifier.prepare(frame))
         if len(names) == batch:
-            classified()
+            yield classified()
     if names:
-        classified()
-    return work.added - before
+        yield classified()
 
 
 def read_frames(files: Iterable[tuple[str, Path]]) -> Iterator[tuple[str, "Tensor"]]:

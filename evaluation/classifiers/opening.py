@@ -142,6 +142,12 @@ def load(
     )
 
 
+def absolute(spec: str) -> str:
+    """The spec without its name and, of a file, by a path that any process understands."""
+    spec = _split(spec)[1]
+    return str(Path(spec).absolute()) if Path(spec).exists() else spec
+
+
 def _imported(spec: str, weights: Path | None) -> model_files.Opened:
     """The module that a factory makes, called without arguments; or a module that has the name.
 

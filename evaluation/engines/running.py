@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from evaluation.engines import local
 from evaluation.engines.store import Store
@@ -9,6 +10,7 @@ from evaluation.engines.tasks import Task
 from labeling.files import BadInput
 
 Watch = Callable[[int], object]
+Item = TypeVar("Item")
 RETRIES = 5
 
 
@@ -68,9 +70,9 @@ def run(
     return [each.key for each in tasks]
 
 
-def share(tasks: Sequence[Task], index: int, shares: int) -> list[Task]:
-    """The tasks j with j mod shares = index mod shares: what process I of an array of N makes."""
-    return [each for j, each in enumerate(tasks) if j % shares == index % shares]
+def share(items: Sequence[Item], index: int, shares: int) -> list[Item]:
+    """The items j with j mod shares = index mod shares: what process I of an array of N makes."""
+    return [each for j, each in enumerate(items) if j % shares == index % shares]
 
 
 def _missing(tasks: Sequence[Task], store: Store) -> list[Task]:

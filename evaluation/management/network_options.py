@@ -2,11 +2,14 @@
 
 import argparse
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from django.core.management.base import CommandParser
 
+from evaluation.classifiers.opening import Classifier
+from evaluation.classifiers.task_networks import Networks
 from evaluation.management.device_options import add_device
 from evaluation.management.numbers import whole
 from evaluation.metrics.wordnet.nouns import WordNetMissing, load
@@ -71,6 +74,20 @@ def add_preparation(parser: CommandParser) -> argparse._ArgumentGroup:
             help=f"of colours in [0, 1] ({default}); networks of ImageNet: mostly {imagenet}",
         )
     return by
+
+
+def networks(
+    specs: Sequence[str], classifiers: Sequence[Classifier], options: Mapping[str, Any]
+) -> Networks:
+    """The networks, opened with the options of add_network and add_preparation, for tasks."""
+    keys = [key for key in ("size", "fit", "mean", "std") if options.get(key) is not None]
+    return Networks.of(
+        specs,
+        classifiers,
+        options["weights"],
+        options["random_weights"],
+        {key: options[key] for key in keys},
+    )
 
 
 def show(result: Mapping[str, object]) -> str:

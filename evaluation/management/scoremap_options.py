@@ -147,6 +147,9 @@ def refuse_unfit(options: Options) -> None:
     if method == CENTER:
         if given:
             raise UsageError(f"{_flag(given[0])} does not go with {CENTER}: it looks at no image")
+        for name in ("on", "work", "shard"):
+            if options[name] is not None:
+                raise UsageError(f"--{name} does not go with {CENTER}: it is one map for all")
         return
     for name in NEEDED:
         if options[name] is None:

@@ -15,6 +15,7 @@ from evaluation.readers.sequences import SequenceLine
 from evaluation.sequences import part_orders
 from evaluation.sequences.objects import LeftOut, parts_of
 from evaluation.sequences.part_orders import Orders, OrdersByFixations
+from evaluation.sequences.release_tasks import Revealing
 from evaluation.sequences.sequencing import frames_of, lines_of
 from labeling.exchange import export_files
 from labeling.files import BadInput
@@ -102,6 +103,10 @@ class Shown:
             )
         return self.open_image
 
+    def revealing(self) -> Revealing:
+        """The same for tasks."""
+        return Revealing(self.frozen, self.orders, self.content_schemes, self.include_empty)
+
     def frames(self, wanted: Callable[[str], bool], **how: Any) -> Generator[tuple[str, Any]]:
         """The frames that are wanted, as frames_of has them."""
         return frames_of(
@@ -150,6 +155,14 @@ def shown(options: Options) -> Shown:
         open_image,
         part_orders.as_text(parts, orders, shares, settings),
     )
+
+
+def folder_of_photographs(options: Options) -> Path:
+    """--images. Raises UsageError without it: other processes do not ask the database."""
+    folder: Path | None = options["images"]
+    if folder is None:
+        raise UsageError("tasks read photographs from a folder: give --images DIR")
+    return folder
 
 
 def _check(options: Options) -> None:

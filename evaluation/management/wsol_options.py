@@ -9,13 +9,16 @@ from django.conf import settings
 from django.core.management.base import CommandParser
 
 from evaluation import devices
+from evaluation.engines.running import Engine
 from evaluation.management.analysis_options import bounds
+from evaluation.management.engine_options import Shard, Share, Work, add_engine, in_tasks
 from evaluation.management.numbers import whole
 from evaluation.metrics.wsol import box_scores
+from evaluation.readers import wsol_folders
 from evaluation.scoring.wsol import cues as cue_files
-from evaluation.scoring.wsol import scoring, splits
+from evaluation.scoring.wsol import scoring, splits, stretch_tasks
 from evaluation.scoring.wsol.results import Best, Bounds, BoxResult, MaskResult
-from labeling.management.contract import UsageError, table
+from labeling.management.contract import ContractCommand, UsageError, table
 from labeling.records import Record
 
 # Below the data folder: which score maps were scored on which test split.
@@ -95,10 +98,11 @@ def add(verb: CommandParser) -> None:
         help="id,class rows of a classifier: gives top-1 localization",
     )
     verb.add_argument("--curves", action="store_true", help="accuracies at every threshold, too")
+    add_engine(verb)
 
 
 def action(
-    tell: Callable[[str], None],
+    command: ContractCommand,
     scoremaps: Path | None,
     baseline: str | None,
     metadata: Path,
@@ -111,9 +115,12 @@ def action(
     curves: bool,
     split: str | None,
     device: str,
+    on: Engine | None,
+    work: str | None,
+    shard: Shard | None,
     **options: Any,
-) -> SplitBoxes | SplitMasks:
-    """tell: takes a warning."""
+) -> SplitBoxes | SplitMasks | Share:
+    """What the verb gives. command: warns, and shows how far it is."""
     if (scoremaps is None) == (baseline is None):
         raise UsageError("give --scoremaps DIR or --baseline center-gaussian, one of them")
     if masks is not None and predictions is not None:
@@ -121,18 +128,56 @@ def action(
     split = split or splits.split_of(metadata)
     splits.check(split, metadata)
     asked = box_scores.Protocol(protocol, normalize, thresholds, size)
-    found: dict[str, Any]
-    if masks is not None:
-        pixels = scoring.score_masks(metadata, masks, scoremaps, asked, curves, device)
-        found = vars(devices.named(pixels, device))
-    else:
-        found = vars(scoring.score_boxes(metadata, scoremaps, asked, predictions, curves, device))
+    with in_tasks(command, on, work, shard) as engine:
+        result: BoxResult | MaskResult | Share
+        if engine is not None:
+            result = _by_tasks(
+                engine, metadata, masks, scoremaps, asked, predictions, curves, device
+            )
+        elif masks is not None:
+            result = scoring.score_masks(metadata, masks, scoremaps, asked, curves, device)
+        else:
+            result = scoring.score_boxes(metadata, scoremaps, asked, predictions, curves, device)
+    if isinstance(result, Share):
+        return result
+    found: dict[str, Any] = vars(devices.named(result, device))
     # A baseline looks at no image: nothing was chosen for it.
     times = None
     if split == splits.TEST and scoremaps is not None:
-        times = _count(tell, scoremaps, metadata)
+        times = _count(command.warn, scoremaps, metadata)
     made = SplitBoxes if masks is None else SplitMasks
     return made(split=split, test_scorings=times, **found)
+
+
+def _by_tasks(
+    work: Work,
+    metadata: Path,
+    masks: Path | None,
+    scoremaps: Path | None,
+    asked: box_scores.Protocol,
+    predictions: Path | None,
+    curves: bool,
+    device: str,
+) -> BoxResult | MaskResult | Share:
+    """The result of score_boxes or score_masks, of tasks; with --shard what was made of them."""
+    if masks is not None:
+        masked = wsol_folders.read_masked(metadata, masks)
+        scoring.reader(scoremaps, asked, [image.name for image in masked])
+        stretches = work.mine(stretch_tasks.stretches_of(masked))
+        tasks = stretch_tasks.mask_tasks(stretches, metadata, scoremaps, asked, device)
+        if work.shard:
+            return work.share(tasks, "scoring")
+        pixels = stretch_tasks.joined_masks(work.results(tasks, "scoring"), asked)
+        return scoring.mask_result(pixels, masked, scoremaps, curves)
+    images = wsol_folders.read_boxes(metadata)
+    scoring.reader(scoremaps, asked, [image.name for image in images])
+    named = wsol_folders.read_named(predictions, images) if predictions else {}
+    parts = work.mine(stretch_tasks.stretches_of(images))
+    tasks = stretch_tasks.box_tasks(parts, named, scoremaps, asked, curves, device)
+    if work.shard:
+        return work.share(tasks, "scoring")
+    boxes = stretch_tasks.joined_boxes(work.results(tasks, "scoring"), asked, curves)
+    return scoring.box_result(boxes, images, scoremaps, curves, predictions is not None, device)
 
 
 def _count(tell: Callable[[str], None], scoremaps: Path, metadata: Path) -> int:
@@ -147,8 +192,10 @@ def _count(tell: Callable[[str], None], scoremaps: Path, metadata: Path) -> int:
     return times
 
 
-def show(result: SplitBoxes | SplitMasks) -> str:
+def show(result: SplitBoxes | SplitMasks | Share) -> str:
     """The settings, then a row a metric."""
+    if isinstance(result, Share):
+        return table(result.to_json().items())
     names = ("split", "test_scorings", "protocol", "normalize", "scoremaps", "images", "boxes")
     facts = [(name, getattr(result, name, None)) for name in (*names, "masks")]
     shown = _boxes(result) if isinstance(result, SplitBoxes) else _pixels(result)

@@ -166,15 +166,21 @@ def read_named(path: Path, images: list[Image]) -> dict[str, bool]:
 
 
 class ScoreMaps:
-    """The score maps of a folder, `<id>.npy` each; all are looked for at once.
+    """The score maps of a folder, `<id>.npy` each; those of names are looked for at once.
 
-    Raises BadInput for one that is missing, and for one that belongs to no id.
+    names: of all ids; None: whoever asks has looked. Raises BadInput for one that is missing, and
+    for one that belongs to no id.
     """
 
-    def __init__(self, folder: Path, names: list[str]) -> None:
+    def __init__(self, folder: Path, names: list[str] | None) -> None:
         if not folder.is_dir():
             raise BadInput("is no folder", folder, None, "name the folder of the score maps")
         self.folder = folder
+        if names is not None:
+            self._look_for(names)
+
+    def _look_for(self, names: list[str]) -> None:
+        folder = self.folder
         there = {path.relative_to(folder).as_posix() for path in folder.rglob("*.npy")}
         wanted = {f"{name}.npy" for name in names}
         for name in names:

@@ -1,10 +1,12 @@
 """A sent answer, checked as it enters: by a script, a form, a page of images, or the API."""
 
 import json
+import secrets
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
-from uuid import UUID, uuid4
+from uuid import UUID
 
 from labeling.answers import drafts
 from labeling.errors import Refusal, TooLarge
@@ -106,7 +108,21 @@ def _value_of(text: str, missing: str) -> object:
 
 def new_id() -> str:
     """An id for an answer of a form, which is made with the page: a form sent twice counts once."""
-    return str(uuid4())
+    return str(uuid7())
+
+
+def uuid7() -> UUID:
+    """A UUID of version 7 (RFC 9562): milliseconds of the clock, then 74 random bits.
+
+    Ids of one hour lie side by side in the index of answers; any other UUID is taken as well.
+
+    >>> uuid7().version, uuid7() == uuid7()
+    (7, False)
+    """
+    milliseconds = time.time_ns() // 1_000_000
+    chance = secrets.randbits(74)
+    high = milliseconds << 16 | 7 << 12 | chance >> 62
+    return UUID(int=high << 64 | 2 << 62 | chance & (1 << 62) - 1)
 
 
 def _malformed(message: str, where: str) -> Refusal:

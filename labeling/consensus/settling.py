@@ -5,8 +5,9 @@ votes that were not late, less those of people who are void (deciding.py), so wh
 be computed again. When somebody is blocked or a block is lifted, `replay` does so.
 """
 
+import itertools
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
@@ -22,6 +23,7 @@ from labeling.consensus.votes import (
     same,
     verdict_on,
     votes_on,
+    votes_on_page,
 )
 from labeling.db import question_counts
 from labeling.db.freeing import free
@@ -371,16 +373,24 @@ def _stated(question: Locked, settlement: Settlement | None) -> Stated | None:
     )
 
 
-def tallies(campaign: Campaign, question_ids: Sequence[int]) -> dict[int, Counter[str]]:
+Tallies = dict[int, Counter[str]]
+
+
+def tallies(campaign: Campaign, question_ids: Sequence[int]) -> Tallies:
     """How many people gave which answer to each question that has votes, abstentions too.
 
     Everyone's last answer that was not late, void people left out; answers in the order of their
     names.
     """
+    return tallied(campaign, votes_on_page(question_ids))
+
+
+def tallied(campaign: Campaign, votes_by_question: Mapping[int, Sequence[Vote]]) -> Tallies:
+    """As tallies, of votes that were read already."""
     kind = KINDS[campaign.kind]
     voided = calibrations.in_force(campaign).voided
     found = {}
-    for question, votes in votes_on(question_ids).items():
+    for question, votes in votes_by_question.items():
         last = [vote.revisions[-1][2] for vote in votes if vote.annotator not in voided]
         if last:
             found[question] = Counter(sorted(kind.tally_name(value) for value in last))
@@ -397,14 +407,19 @@ class Support(NamedTuple):
     interval: tuple[float, float] | None
 
 
-def support(campaign: Campaign, settlements: Iterable[Settlement]) -> dict[int, Support]:
-    """The support of these settlements by question, from the answers that they name. One query."""
+def support(
+    campaign: Campaign,
+    settlements: Iterable[Settlement],
+    votes_by_question: Mapping[int, Sequence[Vote]] | None = None,
+) -> dict[int, Support]:
+    """The support of these settlements by question, from the answers that they name. One query,
+    or none where all of them are among the votes that were read already."""
     kind, rows = KINDS[campaign.kind], list(settlements)
-    wanted = {pk for row in rows for pk in row.answers}
-    said = {
-        str(pk): kind.vote(value)
-        for pk, value in Answer.objects.filter(pk__in=wanted).values_list("pk", "value")
-    }
+    votes = itertools.chain.from_iterable((votes_by_question or {}).values())
+    said = {pk: kind.vote(value) for vote in votes for _, pk, value in vote.revisions}
+    if wanted := {pk for row in rows for pk in row.answers if pk not in said}:
+        answers = Answer.objects.filter(pk__in=wanted).values_list("pk", "value")
+        said |= {str(pk): kind.vote(value) for pk, value in answers}
     found = {}
     for row in rows:
         words = [word for pk in row.answers if (word := said.get(str(pk))) is not None]

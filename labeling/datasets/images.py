@@ -35,7 +35,7 @@ from labeling.datasets.image_sources import (
     open_zip,
     printable,
 )
-from labeling.errors import Conflict, Refusal, TooLarge
+from labeling.errors import Conflict, Refusal, StoreFault, TooLarge
 from labeling.image_files import BadImage, Encoded, check, derive
 from labeling.jobs import queue
 from labeling.jobs.image_store import StorageFull, media_type_of, remove, write
@@ -225,10 +225,11 @@ def _add_found(goal: Goal, found: Found, name: str, report: Report) -> Image:
 
 @contextmanager
 def _refusals(report: Report, found: Found | Refused) -> Iterator[None]:
-    """Turns what is said against one file into a line of the report; a full disk ends it all."""
+    """Turns what is said against one file into a line of the report; a full disk ends it all, and
+    so does an object store that is away."""
     try:
         yield
-    except StorageFull:
+    except (StorageFull, StoreFault):
         raise
     except Refusal as refusal:
         report.refuse(found.file, refusal.message)
@@ -360,6 +361,8 @@ def make_derivatives(job: Job) -> None:
         queue.renew(job, done=done, total=len(waiting))
         try:
             _derive(image)
+        except StoreFault:
+            raise
         except (Refusal, FileNotFoundError) as error:
             logger.warning("no derivatives of image %s: %s", image.pk, error)
             broken.append(image.name)

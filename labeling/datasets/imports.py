@@ -30,7 +30,7 @@ from labeling.datasets.image_sources import (
     in_zip,
     open_zip,
 )
-from labeling.errors import NotYours, Refusal
+from labeling.errors import NotYours, Refusal, StoreFault
 from labeling.image_files import stated_pixels
 from labeling.jobs import queue, uploads
 from labeling.models import Dataset, Import, Job, User
@@ -89,7 +89,7 @@ def add_small(dataset: Dataset, files: Sequence[Sent], *, licence: str, source: 
     for sent in files:
         try:
             added = images.add_file(dataset, sent.name, sent.file, licence=licence, source=source)
-        except images.StorageFull:
+        except (images.StorageFull, StoreFault):
             raise
         except Refusal as refusal:
             report.refuse(sent.name, refusal.message)

@@ -9,6 +9,7 @@ row locks.
 import contextlib
 import fcntl
 import functools
+import itertools
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -16,12 +17,15 @@ from datetime import datetime
 from typing import Any, NamedTuple, ParamSpec, TypeVar
 
 from django.db import IntegrityError, OperationalError, connection, transaction
+from django.db.models import Q
 
 P = ParamSpec("P")
 R = TypeVar("R")
 T = TypeVar("T")
 
 ATTEMPTS = 6
+# Ids that follow each other before they are read as a range.
+SHORTEST_RUN = 3
 # serialization_failure, deadlock_detected: PostgreSQL asks to try again.
 TRY_AGAIN = {"40001", "40P01"}
 
@@ -140,6 +144,25 @@ def numbers(values: Iterable[int]) -> str:
     '7,8,9'
     """
     return ",".join(str(int(value)) for value in values)
+
+
+def in_runs(column: str, ids: Iterable[int]) -> Q:
+    """The condition that a column is one of these ids, each run of consecutive ones as a range.
+
+    PostgreSQL 15 descends an index once for each id of a list, and once for a whole range: a page
+    of a list, whose rows were made together, reads a tenth of the pages of 8 kB.
+    """
+    apart: list[int] = []
+    condition = Q()
+    # In a run, id less place is the same.
+    numbered = enumerate(sorted(set(ids)))
+    for _, members in itertools.groupby(numbered, lambda pair: pair[1] - pair[0]):
+        run = [pk for _, pk in members]
+        if len(run) < SHORTEST_RUN:
+            apart += run
+        else:
+            condition |= Q(**{f"{column}__gte": run[0], f"{column}__lte": run[-1]})
+    return condition | Q(**{f"{column}__in": apart}) if apart or not condition else condition
 
 
 def lock_questions(ids: Iterable[int], *, skip: bool = False) -> list[Locked]:

@@ -23,7 +23,7 @@ from django.db.models import F, Q
 from django.utils import timezone
 from django.utils.module_loading import import_string
 
-from labeling.errors import Conflict, Refusal
+from labeling.errors import Conflict, Refusal, StoreAway
 from labeling.files import BadInput
 from labeling.jobs import moved
 from labeling.models import Campaign, Job, User
@@ -39,6 +39,8 @@ PATIENCE = timedelta(minutes=1)
 MAX_PATIENCE = timedelta(minutes=10)
 # How long a job waits whose work came too early.
 EARLY_PAUSE = timedelta(seconds=10)
+# How long one waits whose object store is away.
+AWAY_PAUSE = timedelta(seconds=30)
 # What a request waits for the broker at most, whatever the transport's own timeouts are; what the
 # sweep does, and a process before it ends; and how long nobody waits for the broker again after it
 # refused or was silent.
@@ -197,6 +199,11 @@ def run(job_id: int) -> Job | None:
         except TooEarly:
             job.attempts -= 1
             if not _queue_again(job, "", EARLY_PAUSE):
+                finish(job)
+        except StoreAway as away:
+            logger.warning("job %s (%s) waits: %s", job.pk, job, away)
+            job.attempts -= 1
+            if not _queue_again(job, explain(away), AWAY_PAUSE):
                 finish(job)
         except Exception as error:
             logger.exception("job %s (%s) failed", job.pk, job)

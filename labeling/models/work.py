@@ -79,3 +79,9 @@ class Release(models.Model):
 
     def __str__(self) -> str:
         return f"{self.campaign.name} release {self.number}"
+
+    @property
+    def unsettled(self) -> int:
+        """How many questions were open or waited for review when it was frozen: they are not in
+        it."""
+        return int(self.counts.get("open", 0)) + int(self.counts.get("review", 0))

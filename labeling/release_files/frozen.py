@@ -272,11 +272,23 @@ class LineFile:
         self.hash = hashlib.sha256()
         self.count = 0
 
-    def write(self, line: Mapping[str, object]) -> None:
+    def __enter__(self) -> "LineFile":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.file.close()
+
+    def write(self, line: object) -> int:
+        """How many bytes the line is."""
         data = canonical(line) + b"\n"
+        self.append(data, 1)
+        return len(data)
+
+    def append(self, data: bytes, lines: int) -> None:
+        """Adds lines that are canonical JSON already."""
         self.file.write(data)
         self.hash.update(data)
-        self.count += 1
+        self.count += lines
 
     def close(self) -> FileHead:
         self.file.flush()

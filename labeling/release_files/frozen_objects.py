@@ -184,6 +184,17 @@ class Tally:
         for key in line["unknown"]:
             self.states[category, key, UNKNOWN] += 1
 
+    def counted(self) -> list[Any]:
+        """What was counted, as JSON keeps it and `join` takes it."""
+        return [dict(self.objects), [[*place, count] for place, count in self.states.items()]]
+
+    def join(self, counted: Sequence[Any]) -> None:
+        """Adds what another tally counted."""
+        objects, states = counted
+        self.objects.update(objects)
+        for category, key, word, count in states:
+            self.states[category, key, word] += count
+
     def content(self) -> dict[str, "CategoryTally"]:
         """By category how many objects, and how many of each part's are in each state and from
         where, every state named."""

@@ -10,6 +10,7 @@ from labeling.graphs import store
 from labeling.models import Campaign, GivenLabel, Gold, Image, Question
 from labeling.question_graph.replaying import NO, UNKNOWN, YES, Graph
 from labeling.release_files.frozen_labels import Geometry, GivenLine
+from labeling.releases.asked import Asked
 
 # Of what is known because it is gold: a release does not tell gold from other labels.
 KNOWN = "known beforehand"
@@ -36,8 +37,9 @@ class Nodes:
     graph: Graph
 
     @classmethod
-    def of(cls, campaign: Campaign) -> "Nodes | None":
-        return cls(store.of(campaign)) if campaign.graph_id is not None else None
+    def of(cls, graph_id: int | None) -> "Nodes | None":
+        """By the id of a version; None where questions follow no graph."""
+        return None if graph_id is None else cls(store.of(graph_id))
 
     def place(self, node: str) -> NodePlace:
         known = node in self.graph.index
@@ -95,17 +97,15 @@ def images_of(campaign: Campaign) -> QuerySet[Image]:
     return Image.objects.filter(Exists(asked), dataset_id=campaign.dataset_id)
 
 
-def orders(questions: Sequence[Question], first: dict[int, int]) -> dict[int, int]:
+def orders(questions: Sequence[Asked]) -> dict[int, int]:
     """1, 2, … for the questions of each image in the order in which they were first settled."""
-    by_item: dict[int, list[Question]] = {}
+    by_item: dict[int, list[Asked]] = {}
     for question in questions:
-        by_item.setdefault(question.item_id, []).append(question)
+        by_item.setdefault(question.item, []).append(question)
     return {
         question.pk: place
         for asked in by_item.values()
-        for place, question in enumerate(
-            sorted(asked, key=lambda row: (first.get(row.pk, 0), row.pk)), 1
-        )
+        for place, question in enumerate(sorted(asked, key=lambda row: (row.first or 0, row.pk)), 1)
     }
 
 

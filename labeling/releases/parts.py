@@ -10,9 +10,10 @@ from labeling.datasets import objects
 from labeling.kinds import KINDS
 from labeling.kinds.base import OBJECTS
 from labeling.kinds.parts import AskedCategory
-from labeling.models import Campaign, GivenLabel, Question, Settlement
+from labeling.models import Campaign, GivenLabel, Item
 from labeling.parts.model import PartedObject
 from labeling.release_files import frozen_objects
+from labeling.releases.asked import Asked, Settled
 
 
 class PartFingerprint(TypedDict, total=False):
@@ -27,43 +28,39 @@ class PartFingerprint(TypedDict, total=False):
 class Objects:
     """The objects of a campaign as lines of its release, and what is counted of them."""
 
-    campaign: Campaign
+    categories: dict[str, AskedCategory]
     known: dict[int, PartedObject] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.categories: dict[str, AskedCategory] = self.campaign.settings["categories"]
         self.tally = frozen_objects.Tally(self.categories)
 
-    @classmethod
-    def of(cls, campaign: Campaign) -> "Objects | None":
-        return cls(campaign) if KINDS[campaign.kind].release == OBJECTS else None
-
-    def describe(self, questions: Iterable[Question]) -> None:
-        """Reads what is given of the objects of these questions, for place() and line()."""
-        self.known = objects.described({asked.item_id: asked.item for asked in questions}.values())
-
-    def place(self, question: Question) -> dict[str, str]:
-        """How answers and votes name the object."""
-        return {"object": question.item.name}
+    def describe(self, questions: Iterable[Asked]) -> None:
+        """Reads what is given of the objects of these questions, for line()."""
+        regions = {asked.item: asked.region for asked in questions}
+        items = Item.objects.in_bulk(regions)
+        for pk, item in items.items():
+            item.region = regions[pk]
+        self.known = objects.described(items.values())
 
     def line(
-        self, question: Question, settlement: Settlement, by: dict[str, int]
+        self, question: Asked, settled: Settled, by: dict[str, int]
     ) -> frozen_objects.ObjectLine:
         """The settled object: what was given and what people said. by: what settled it."""
-        known, value = self.known[question.item_id], settlement.value or {}
+        known, value = self.known[question.item], settled.value or {}
         category = self.categories.get(question.topic)
         parts = category["parts"] if category else []
-        found = frozen_objects.line(known, value, settlement.probability, parts)
+        found = frozen_objects.line(known, value, settled.probability, parts)
         found["category"] = question.topic
-        found["settled_by"], found["reviewed"] = by, settlement.reviewed
+        found["settled_by"], found["reviewed"] = by, settled.reviewed
         self.tally.add(found)
         return found
 
-    def head(self) -> dict[str, object]:
-        """Keys of release.json: counts by category and part, and by which vocabulary."""
-        found = self.campaign.vocabulary
-        version = found and {"version": found.version, "sha256": found.sha256}
-        return {"parts": self.tally.content(), "vocabulary": version}
+
+def head(campaign: Campaign, tally: frozen_objects.Tally) -> dict[str, object]:
+    """Keys of release.json: counts by category and part, and by which vocabulary."""
+    found = campaign.vocabulary
+    version = found and {"version": found.version, "sha256": found.sha256}
+    return {"parts": tally.content(), "vocabulary": version}
 
 
 def fingerprint(campaign: Campaign) -> PartFingerprint:

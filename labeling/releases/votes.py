@@ -3,83 +3,111 @@
 import hmac
 import json
 from collections import Counter
-from collections.abc import Iterator
-from itertools import groupby
+from collections.abc import Collection, Iterable
+from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.conf import settings
 
 from labeling.kinds import Kind
-from labeling.models import Answer, Settlement
-from labeling.release_files.frozen import Line, LineFile
+from labeling.release_files.frozen import Line, LineFile, canonical
+
+
+class Vote(NamedTuple):
+    """An answer, as a line of votes.jsonl says it."""
+
+    pk: str
+    annotator: int
+    value: Any
+    duration_ms: int | None
+    late: bool
+    revision: int
 
 
 class Votes:
-    """The votes as they come, with what is counted of them; named once they are all there."""
+    """The votes of a range with row ids in place of people, and what is counted of them.
 
-    def __init__(self, folder: Path) -> None:
-        # With row ids in place of people: pseudonyms are made of a digest of all of them.
-        self.raw = LineFile(folder / "votes.raw")
+    Beside them, for each question (all its rounds), who gave which revision and how many bytes that
+    line has: votes are put in order and named without being parsed again.
+    """
+
+    RAW, INDEX = "votes.raw", "votes.index"
+
+    def __init__(self, folder: Path, opened: ExitStack) -> None:
+        self.raw = opened.enter_context(LineFile(folder / self.RAW))
+        self.index = opened.enter_context(LineFile(folder / self.INDEX))
         self.people: set[int] = set()
         self.counts: Counter[str] = Counter()
+        self.place: Line = {}
+        self.rows: list[tuple[int, int, int]] = []
 
     def write(
-        self, kind: Kind, place: Line, settlement: Settlement | None, answers: list[Answer]
+        self, kind: Kind, place: Line, counted: Collection[str], votes: Iterable[Vote]
     ) -> dict[str, int]:
-        """How many gave which answer, of those that count; the votes themselves are kept."""
-        counted = {str(key) for key in settlement.answers} if settlement else set()
-        votes: Counter[str] = Counter()
-        rows = []
-        for answer in answers:
-            is_counted = str(answer.pk) in counted
-            if not (is_counted or answer.late):
-                continue
+        """How many gave which answer, of those that count; these votes, and late ones, are kept.
+
+        counted: ids of the answers by which the question was settled.
+        """
+        votes = sorted(votes, key=lambda vote: (vote.annotator, vote.revision))
+        if votes and place != self.place:
+            self._end()
+            self.place = place
+        given: Counter[str] = Counter()
+        for vote in votes:
+            is_counted = vote.pk in counted
             if is_counted:
-                votes[kind.tally_name(answer.value)] += 1
-            self.people.add(answer.assignment.annotator_id)
-            self.counts["late" if answer.late else "votes"] += 1
-            rows.append(
+                given[kind.tally_name(vote.value)] += 1
+            self.people.add(vote.annotator)
+            self.counts["late" if vote.late else "votes"] += 1
+            size = self.raw.write(
                 place
                 | {
-                    "annotator": answer.assignment.annotator_id,
+                    "annotator": vote.annotator,
                     "counted": is_counted,
-                    "duration_ms": answer.duration_ms,
-                    "late": answer.late,
-                    "revision": answer.revision,
-                    "value": answer.value,
+                    "duration_ms": vote.duration_ms,
+                    "late": vote.late,
+                    "revision": vote.revision,
+                    "value": vote.value,
                 }
             )
-        for row in sorted(rows, key=lambda row: (row["annotator"], row["revision"])):
-            self.raw.write(row)
-        return dict(votes)
+            self.rows.append((vote.annotator, vote.revision, size))
+        return dict(given)
 
-    def name_people(self, goal: LineFile) -> None:
-        """The votes into their file, each person under a name of this release alone.
-
-        The names come of a keyed digest of the content: two releases cannot be joined by them,
-        nobody without the site's key can compute them, and equal content still gives equal bytes.
-        """
+    def close(self) -> None:
+        self._end()
         self.raw.close()
-        key = settings.SECRET_KEY.encode()
-        content = hmac.digest(key, b"release " + self.raw.hash.digest(), "sha256")
-        names = {person: f"annotator-{_digest(content, person)}" for person in self.people}
-        with open(self.raw.path, "rb") as raw:
-            for rows in _by_question(raw):
-                # By name: the order in which people joined would tell who is who.
-                rows.sort(key=lambda row: (names[row["annotator"]], row["revision"]))
-                for row in rows:
-                    goal.write(row | {"annotator": names[row["annotator"]]})
-        self.raw.path.unlink()
+        self.index.close()
+
+    def _end(self) -> None:
+        if self.rows:
+            self.index.write(self.rows)
+        self.rows = []
+
+
+def name_people(folder: Path, digest: bytes, people: Iterable[int], goal: LineFile) -> None:
+    """The votes of the folder into `goal`, each person under a name of this release alone.
+
+    The names come of a keyed digest of the content: two releases cannot be joined by them, nobody
+    without the site's key can compute them, and equal content still gives equal bytes.
+    """
+    key = hmac.digest(settings.SECRET_KEY.encode(), b"release " + digest, "sha256")
+    names = {person: f"annotator-{_digest(key, person)}" for person in people}
+    # The first key of a line, whose keys are sorted.
+    before = {person: canonical({"annotator": person})[:-1] for person in names}
+    after = {person: canonical({"annotator": name})[:-1] for person, name in names.items()}
+    with open(folder / Votes.RAW, "rb") as raw, open(folder / Votes.INDEX, "rb") as index:
+        for row in index:
+            votes = []
+            for person, revision, size in json.loads(row):
+                line = raw.read(size)
+                assert line.startswith(before[person]), "a vote names its annotator first"
+                named = after[person] + line[len(before[person]) :]
+                votes.append((names[person], revision, named))
+            # By name: the order in which people joined would tell who is who.
+            votes.sort(key=lambda vote: vote[:2])
+            goal.append(b"".join([named for *_, named in votes]), len(votes))
 
 
 def _digest(key: bytes, person: int) -> str:
     return hmac.new(key, str(person).encode(), "sha256").hexdigest()[:10]
-
-
-def _by_question(raw: Any) -> Iterator[list[Line]]:
-    def asked(row: Line) -> tuple[Any, ...]:
-        return row["image"], row.get("object"), row.get("node", row["wnid"])
-
-    for _, rows in groupby(map(json.loads, raw), asked):
-        yield list(rows)

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from django.db.models import F, QuerySet
+from django.db.models import QuerySet
 
 from labeling.consensus import settling
 from labeling.db import question_counts
@@ -17,13 +17,12 @@ from labeling.db.cached import cached
 from labeling.estimators.agreement import krippendorff_alpha
 from labeling.kinds import KINDS
 from labeling.models import Campaign, Question, Settlement
+from labeling.models.questions import PLACE, RING
 
 SAMPLE = 1_000
 SHOWN = 12
 KEPT_SECONDS = 300.0
 DECIDED = (Question.State.SETTLED, Question.State.DROPPED, Question.State.REVIEW)
-# Knuth's multiplicative hash: spreads what ids in a row have in common (a class, an image).
-SPREAD, RING = 2_654_435_761, 2**32
 
 
 def decided(campaign: Campaign) -> QuerySet[Question]:
@@ -36,7 +35,7 @@ def sample(campaign: Campaign, total: int, size: int = SAMPLE) -> list[int]:
     found = decided(campaign)
     if total > size:
         share = int(RING * size / total)
-        found = found.annotate(place=F("pk") * SPREAD % RING).filter(place__lt=share)
+        found = found.annotate(place=PLACE).filter(place__lt=share)
     # Sorted here: asked to sort, PostgreSQL reads the table in that order instead of the index.
     return sorted(found.order_by().values_list("pk", flat=True))[: 2 * size]
 

@@ -8,7 +8,9 @@ from typing import Any
 from django.db.models import Count, Q, QuerySet, Sum
 
 from labeling.consensus import settling
+from labeling.consensus.votes import votes_on_page
 from labeling.db import question_counts
+from labeling.db.sql import in_runs
 from labeling.kinds import KINDS, policies
 from labeling.models import (
     Answer,
@@ -149,16 +151,17 @@ class QuestionRow:
 
 
 def question_rows(campaign: Campaign, questions: Sequence[Question]) -> list[QuestionRow]:
-    """A row for each question. Four queries."""
+    """A row for each question. Five queries."""
     pks = [question.pk for question in questions]
     words = value_words(campaign)
-    votes = settling.tallies(campaign, pks)
+    given = votes_on_page(pks)
+    votes = settling.tallied(campaign, given)
     current = {
         settlement.question_id: settlement
-        for settlement in Settlement.objects.filter(question__in=pks).order_by("pk")
+        for settlement in Settlement.objects.filter(in_runs("question_id", pks)).order_by("pk")
     }
     names = topic_names(campaign, {question.topic for question in questions})
-    support = settling.support(campaign, current.values())
+    support = settling.support(campaign, current.values(), given)
     return [
         QuestionRow(
             question=question,

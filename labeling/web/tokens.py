@@ -72,7 +72,7 @@ class EndTokensWithPassword:
         pass
 
     def get_help_text(self) -> str:
-        return "A new password ends your API tokens."
+        return "Changing the password ends the account’s API tokens."
 
     def password_changed(self, password: str, user: User | None = None) -> None:
         if user is not None:

@@ -1,107 +1,117 @@
-"""Images in an object store, by settings alone: a small server with four verbs of S3 stands in."""
+"""Images in an object store, by settings alone."""
 
-import http.server
+import io
 import socket
-import threading
 import time
+import zipfile
 
 import pytest
 from django.core.exceptions import ImproperlyConfigured
 from django.core.files.base import ContentFile
 from django.core.files.storage import default_storage
+from django.urls import reverse
 
 from annotator import health
-from labeling.jobs import image_store
+from labeling.datasets import imports
+from labeling.datasets.images import add_file, open_display
+from labeling.jobs import image_store, queue, uploads
 from tests import factories
-
-KEY = {"ASSAY_S3_KEY_ID": "of-the-site", "ASSAY_S3_SECRET": "never sent"}
-
-
-class Bucket(http.server.BaseHTTPRequestHandler):
-    """PUT, HEAD, GET and DELETE of objects, in memory."""
-
-    objects: dict[str, bytes] = {}
-    seen: list[str] = []
-
-    def do_PUT(self) -> None:
-        self.objects[self.path] = self.rfile.read(int(self.headers["Content-Length"]))
-        self.answer(200)
-
-    def do_GET(self) -> None:
-        found = self.objects.get(self.path)
-        self.answer(404 if found is None else 200, found or b"")
-
-    def do_HEAD(self) -> None:
-        self.do_GET()
-
-    def do_DELETE(self) -> None:
-        self.objects.pop(self.path, None)
-        self.answer(204)
-
-    def answer(self, status: int, body: bytes = b"") -> None:
-        self.seen.append(f"{self.command} {self.headers['Authorization'].split('/')[0]}")
-        self.send_response(status)
-        if status != 204:
-            self.send_header("Content-Length", str(len(body)))
-        self.send_header("ETag", '"0"')
-        self.send_header("Last-Modified", "Mon, 23 Nov 2026 00:00:00 GMT")
-        self.end_headers()
-        if self.command != "HEAD":
-            self.wfile.write(body)
-
-    def log_message(self, *_: object) -> None:
-        pass
+from tests.clients import text_of, upload
+from tests.object_store import KEY
 
 
 @pytest.fixture
-def bucket(fresh_settings, settings):
-    Bucket.objects, Bucket.seen = {}, []
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Bucket) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        endpoint = f"http://127.0.0.1:{server.server_port}"
-        point_to(endpoint, fresh_settings, settings)
-        yield Bucket
-        server.shutdown()
+def images(bucket, fresh_settings, settings):
+    """The bucket, in which this site keeps its images."""
+    settings.STORAGES = fresh_settings(bucket.site).STORAGES
+    return bucket
 
 
-def point_to(endpoint, fresh_settings, settings):
-    given = {"ASSAY_S3_BUCKET": "images", "ASSAY_S3_ENDPOINT": endpoint, **KEY}
-    settings.STORAGES = fresh_settings(given).STORAGES
-
-
-def test_an_image_is_kept_in_the_bucket_read_and_removed(bucket):
+def test_an_image_is_kept_in_the_bucket_read_and_removed(images):
     content = factories.picture()
 
     name = image_store.write("file", content, "image/png")
 
-    assert list(bucket.objects) == [f"/images/{name}"]
+    assert list(images.objects) == [name]
     with default_storage.open(name) as file:
         assert file.read() == content
     assert default_storage.size(name) == len(content)
     image_store.remove("file", name)
-    assert bucket.objects == {}
-    assert {each.split()[1] for each in bucket.seen} == {"AWS4-HMAC-SHA256"}
+    assert images.objects == {}
 
 
-def test_nothing_is_written_over(bucket):
-    first = default_storage.save("a.png", ContentFile(b"1"))
-    second = default_storage.save("a.png", ContentFile(b"2"))
+def test_an_import_is_one_request_for_an_image_and_so_is_looking_at_it(images, alice, run_jobs):
+    dataset = factories.make_dataset(alice)
+
+    image = add_file(dataset, "a.png", io.BytesIO(factories.picture())).image
+    added = [each.method for each in images.requests]
+    run_jobs()
+    derived = [each.method for each in images.requests][len(added) :]
+    image.refresh_from_db()
+    with open_display(image) as shown:
+        assert shown.read()
+
+    assert added == ["PUT"]
+    assert derived == ["GET", "PUT", "PUT"]
+    assert [each.method for each in images.requests][4:] == ["GET"]
+
+
+def test_an_upload_of_another_of_the_same_name_is_kept_too(images):
+    first, second = (uploads.keep(ContentFile(b"zip"), "imports/") for _ in range(2))
 
     assert first != second
-    assert sorted(bucket.objects.values()) == [b"1", b"2"]
+    assert sorted(images.objects) == sorted([first, second])
 
 
-def test_readiness_asks_the_bucket_and_leaves_nothing(bucket):
+def test_an_import_waits_for_a_store_that_is_away_and_is_whole_afterwards(images, alice, run_jobs):
+    dataset = factories.make_dataset(alice)
+    zipped = io.BytesIO()
+    with zipfile.ZipFile(zipped, "w") as archive:
+        for seed, name in enumerate(("a.png", "b.png")):
+            archive.writestr(name, factories.picture(seed=seed))
+    sent = imports.Sent("two.zip", upload("two.zip", zipped.getvalue()), True)
+    row = imports.of_uploads(dataset, alice, [sent])
+
+    with images.refusing(503, "PUT"):
+        queue.run(row.job_id)
+    row.job.refresh_from_db()
+    waited = row.job.state, row.job.attempts, row.job.error
+    queue.run(row.job_id)
+    row.refresh_from_db()
+
+    assert waited[:2] == ("queued", 0)
+    assert waited[2].startswith("The object store does not answer (503 SlowDown).")
+    assert (row.added, row.report["refused"]) == (2, [])
+    assert set(images.objects) == {image.file.name for image in dataset.images.all()}
+
+
+def test_a_page_says_that_the_store_is_away_or_refuses(images, as_alice, alice):
+    dataset = factories.make_dataset(alice)
+    image = add_file(dataset, "a.png", io.BytesIO(factories.picture())).image
+    address = reverse("labeling:thumbnail", args=[dataset.name, image.pk])
+
+    with images.refusing(503):
+        away = as_alice.get(address)
+    with images.refusing(403):
+        refused = as_alice.get(address)
+
+    assert "The object store does not answer (503 SlowDown)" in text_of(away, 503)
+    assert "The object store refuses this site: 403 SlowDown" in text_of(refused, 503)
+
+
+def test_readiness_asks_the_bucket_and_leaves_nothing(images):
     health._ask_image_store()
 
-    assert bucket.objects == {}
-    assert [each.split()[0] for each in bucket.seen][-2:] == ["PUT", "DELETE"]
+    assert [each.method for each in images.requests][-2:] == ["PUT", "DELETE"]
+    assert images.objects == {}
 
 
 @pytest.mark.slow
 def test_a_store_that_accepts_and_is_silent_is_given_up(fresh_settings, settings):
     with socket.create_server(("127.0.0.1", 0)) as listener:
-        point_to(f"http://127.0.0.1:{listener.getsockname()[1]}", fresh_settings, settings)
+        endpoint = f"http://127.0.0.1:{listener.getsockname()[1]}"
+        site = {"ASSAY_S3_BUCKET": "images", "ASSAY_S3_ENDPOINT": endpoint, **KEY}
+        settings.STORAGES = fresh_settings(site).STORAGES
         start = time.monotonic()
 
         with pytest.raises(Exception, match="Read timeout"):

@@ -10,8 +10,8 @@ import heapq
 import re
 import zipfile
 import zlib
-from collections.abc import Iterable, Iterator
-from contextlib import ExitStack
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice
@@ -97,6 +97,29 @@ class Source:
             raise Unreadable(f"It cannot be read: {(error.strerror or 'error').lower()}.") from None
         except DAMAGED:
             raise Unreadable("It is damaged. Pack the zip again.") from None
+
+    def as_locations(self) -> dict[str, str]:
+        """What another machine opens it by."""
+        return {"path": str(self.path.absolute()), "kind": self.kind}
+
+    @classmethod
+    def of_locations(cls, locations: Mapping[str, str]) -> "Source":
+        """The source on this machine."""
+        return cls(Path(locations["path"]), locations["kind"])
+
+    def sha256(self, entries: Iterable[Entry]) -> str:
+        """Of these lines of the list, and of the files that they name.
+
+        A zip's entries have a checksum in their lines, which is enough.
+        """
+        found = hashlib.sha256()
+        for entry in entries:
+            found.update(f"{entry.name}\t{entry.stamp}\t{entry.reason}\n".encode())
+            if self.kind != "zip" and entry.place:
+                # What cannot be read is skipped and told when its turn comes.
+                with suppress(OSError, Unreadable), self._opened(entry.place) as file:
+                    found.update(hashlib.sha256(file.read()).digest())
+        return found.hexdigest()
 
     def entries(self) -> Iterator[Entry]:
         """Every file, in no order. Raises BadInput for what is no source at all."""

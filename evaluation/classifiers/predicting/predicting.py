@@ -56,6 +56,20 @@ def refuse_names(names: Sequence[str]) -> None:
             raise BadInput(f"files cannot be named after the classifier {name[:80]!r}", cure=cure)
 
 
+@dataclass(frozen=True)
+class Named:
+    """A batch that went through the networks: its images, what was skipped of it and why.
+
+    end: where the next batch begins in the list.
+    """
+
+    images: list[str]
+    skipped: list[tuple[str, str]]
+    predictions: dict[str, Predicted]
+    photographs: int
+    end: int
+
+
 def predict(
     plan: decoding.Plan,
     classifiers: Sequence[Classifier],
@@ -74,7 +88,31 @@ def predict(
         name: devices.Batch(pool.state.at_once.get(name, plan.size), "photograph", tell)
         for name in speed.seconds
     }
-    batches = decoding.batches_of(plan.listed, plan.size, pool.state.start)
+    batches = named(
+        plan, classifiers, pool.top or 1, at_once, processes, pool.state.start, speed.seconds
+    )
+    for batch in batches:
+        speed.images += len(batch.images)
+        pool.state.at_once = {name: each.size for name, each in at_once.items()}
+        pool.add(batch.images, batch.skipped, batch.predictions, batch.end)
+        watch(batch.photographs)
+    return speed
+
+
+def named(
+    plan: decoding.Plan,
+    classifiers: Sequence[Classifier],
+    top: int,
+    at_once: Mapping[str, devices.Batch],
+    processes: int = 0,
+    start: int = 0,
+    seconds: dict[str, float] | None = None,
+) -> Iterator[Named]:
+    """Every batch from `start`, a place in the list where one begins, with the `top` likeliest.
+
+    seconds: of each classifier, to which is added what it takes.
+    """
+    batches = decoding.batches_of(plan.listed, plan.size, start)
     with closing(batches), decoding.Decoders(plan, processes) as decoders, _repeatable():
         for batch, pixels, reasons in decoders.prepared(batches):
             readable = [at for at in range(len(batch.images)) if at not in reasons]
@@ -84,13 +122,11 @@ def predict(
                 name, begun = classifier.name, time.perf_counter()
                 prepared = pixels[plan.preparations.index(classifier.preparation)]
                 probabilities = _probabilities(classifier, prepared, at_once[name])[readable]
-                predictions[name] = _predicted(probabilities, pool.top or 1, name, images)
-                speed.seconds[name] += time.perf_counter() - begun
-            speed.images += len(images)
-            pool.state.at_once = {name: each.size for name, each in at_once.items()}
-            pool.add(images, _skipped(batch, reasons), predictions, batch.end)
-            watch(len(batch.images))
-    return speed
+                predictions[name] = _predicted(probabilities, top, name, images)
+                if seconds is not None:
+                    seconds[name] += time.perf_counter() - begun
+            skipped = _skipped(batch, reasons)
+            yield Named(images, skipped, predictions, len(batch.images), batch.end)
 
 
 @contextmanager

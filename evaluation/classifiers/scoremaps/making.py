@@ -13,7 +13,7 @@ from torch import Tensor
 
 from evaluation.classifiers.opening import Classifier
 from evaluation.classifiers.scoremaps.folder import Folder
-from evaluation.classifiers.scoremaps.planning import Plan
+from evaluation.classifiers.scoremaps.planning import Plan, images_at_once
 from evaluation.devices import Batch
 from evaluation.metrics.attribution.cam import denser
 from evaluation.metrics.attribution.gradients import relus_met, score_maps
@@ -38,19 +38,26 @@ def make(
     where the GPU's memory does not hold one image.
     """
     constant = 0
+    for name, scores in maps(frames, plan, batch):
+        folder.write(name, scores)
+        constant += int(scores.min() == scores.max())
+        if watch is not None:
+            watch(1)
+    return constant
+
+
+def maps(
+    frames: Iterable[Frame], plan: Plan, batch: int = 32
+) -> Iterator[tuple[str, NDArray[np.float32]]]:
+    """Id and map of every image, as make writes them."""
     at_once = Batch(batch)
     with _strides(plan):
         for number, (names, images) in enumerate(_batches(frames, plan, batch)):
             if number == 0:
                 _refuse_no_relu(plan, images)
-            maps = at_once.attempt(partial(_maps_of, names, images, plan))
-            _refuse_no_number(names, maps, plan.classifier)
-            for name, scores in zip(names, maps.cpu().numpy(), strict=True):
-                folder.write(name, scores)
-                constant += int(scores.min() == scores.max())
-            if watch is not None:
-                watch(len(names))
-    return constant
+            found = at_once.attempt(partial(_maps_of, names, images, plan))
+            _refuse_no_number(names, found, plan.classifier)
+            yield from zip(names, found.cpu().numpy(), strict=True)
 
 
 def named(frames: Iterable[Frame], plan: Plan, batch: int = 32) -> Iterator[tuple[str, str]]:
@@ -72,18 +79,14 @@ def _likeliest(images: Tensor, classifier: Classifier, part: slice) -> list[int]
 def _batches(frames: Iterable[Frame], plan: Plan, batch: int) -> Iterator[tuple[list[str], Tensor]]:
     """Ids and prepared images (B, 3, H, W); fewer at once where many gradients make a map."""
     waiting = iter(frames)
-    while part := list(islice(waiting, _images_at_once(plan, batch))):
+    while part := list(islice(waiting, images_at_once(plan, batch))):
         images = [plan.classifier.prepare(torch.from_numpy(pixels)) for _, pixels in part]
         yield [name for name, _ in part], torch.stack(images)
 
 
-def _images_at_once(plan: Plan, batch: int) -> int:
-    return max(batch // plan.recipe.averages, 1)
-
-
 def _maps_of(names: list[str], images: Tensor, plan: Plan, batch: int) -> Tensor:
     """(B, h, w) the maps of these images, as they are written."""
-    size = _images_at_once(plan, batch)
+    size = images_at_once(plan, batch)
     parts = (slice(at, at + size) for at in range(0, len(names), size))
     found = [_resized(_maps(names[part], images[part], plan, batch), plan) for part in parts]
     return torch.cat(found)

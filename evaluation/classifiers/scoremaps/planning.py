@@ -42,6 +42,11 @@ class Plan:
         return found | {"resize": self.resize}
 
 
+def images_at_once(plan: Plan, batch: int) -> int:
+    """How many images are given to the network at once; fewer where many gradients make a map."""
+    return max(batch // plan.recipe.averages, 1)
+
+
 def read_classes(given: str) -> list[str]:
     """The classes in the order of the outputs: those of a file, or the numbers from 0 to N − 1.
 

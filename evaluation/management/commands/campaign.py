@@ -250,6 +250,11 @@ class Command(ContractCommand):
 
     def freeze(self, name: str, out: Path, **_: Any) -> dict[str, object]:
         release = freezing.freeze(_campaign(name), None, out)
+        if release.unsettled:
+            self.warn(
+                f"{count_of(release.unsettled, 'question is', 'questions are')} not settled yet, "
+                "and not in the release"
+            )
         counts = {k: v for k, v in release.counts.items() if k not in ("marks", "interim")}
         return {
             "campaign": name,

@@ -2,7 +2,7 @@
 
 import hashlib
 import os
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,12 +11,16 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from evaluation import devices
-from evaluation.classifiers import classifying, opening, preparing
+from evaluation.classifiers import classifying, frame_tasks, opening, preparing
+from evaluation.classifiers.task_networks import Networks
+from evaluation.engines.tasks import Task
 from evaluation.management import network_options, sequence_options
 from evaluation.management.commands.sequences import place
+from evaluation.management.engine_options import Share, Work, add_engine, in_tasks, needed
 from evaluation.management.sequence_options import Options
 from evaluation.readers.answers import file_sha256
 from evaluation.readers.sequences import SequenceLine, read_sequences
+from evaluation.sequences import release_tasks
 from labeling.errors import Refusal
 from labeling.files import BadInput
 from labeling.management.contract import ContractCommand, UsageError
@@ -59,7 +63,6 @@ class Command(ContractCommand):
         parser.add_argument(
             "--out",
             type=Path,
-            required=True,
             metavar="predictions.csv",
             help="what it says of each frame",
         )
@@ -73,19 +76,19 @@ class Command(ContractCommand):
             help="squash: the whole frame, stretched (default); pad: the whole frame, its "
             "proportions kept; crop: the middle",
         )
+        add_engine(parser)
 
-    def action(self, **options: Any) -> dict[str, object]:
-        frames, out = options["frames"], options["out"]
-        source = _of_folder(frames, options) if frames else _of_release(options)
-        classifier = opening.load(
-            options["model"],
-            network_options.read_classes(options["classes"]),
-            device=options["device"],
-            name=options["name"],
-            weights=options["weights"],
-            random_weights=options["random_weights"],
-            preparing={key: options[key] for key in ("size", "fit", "mean", "std")},
-        )
+    def action(self, **options: Any) -> dict[str, object] | Share:
+        with in_tasks(self, options["on"], options["work"], options["shard"]) as engine:
+            if engine is None or not engine.shard:
+                return self._made(needed(options["out"]), engine, options)
+            source, classifier = _source(options), _load(options)
+            batch = options["batch"]
+            networks = network_options.networks([options["model"]], [classifier], options)
+            return engine.share(source.tasks(engine.mine, networks, batch), classifier.name)
+
+    def _made(self, out: Path, engine: Work | None, options: Options) -> dict[str, object]:
+        source, classifier = _source(options), _load(options)
         preparation = classifier.preparation.as_dict()
         settings = source.settings | {
             "model": dict(classifier.source),
@@ -95,7 +98,10 @@ class Command(ContractCommand):
         }
         with classifying.opened(out, settings, options["restart"]) as work:
             resumed = len(work.done)
-            total, classified = self._classify(source, classifier, work, options["batch"])
+            if engine is None:
+                total, classified = self._classify(source, classifier, work, options["batch"])
+            else:
+                total, classified = _by_tasks(source, classifier, work, engine, options)
         result = {
             "classifier": classifier.name,
             "frames": total,
@@ -109,7 +115,9 @@ class Command(ContractCommand):
         }
         return devices.named(result)
 
-    def show(self, result: dict[str, object]) -> str:
+    def show(self, result: dict[str, object] | Share) -> str:
+        if isinstance(result, Share):
+            return super().show(result)
         return network_options.show(result)
 
     def _classify(
@@ -138,12 +146,49 @@ class Command(ContractCommand):
 class Source:
     """Where frames come from. settings: which they are, so that a stopped run can be told apart.
 
-    frames: those that are wanted, on a device.
+    frames: those that are wanted, on a device. tasks: those that classify them by batches of a
+    size, of the stretches that a function chooses.
     """
 
     settings: dict[str, object]
     lines: Callable[[], Iterable[SequenceLine]]
     frames: Callable[[Callable[[str], bool], str], Frames]
+    tasks: Callable[[Callable[[Sequence[Any]], list[Any]], Networks, int], list[Task]]
+
+
+def _source(options: Options) -> Source:
+    folder = options["frames"]
+    return _of_folder(folder, options) if folder else _of_release(options)
+
+
+def _load(options: Options) -> opening.Classifier:
+    return opening.load(
+        options["model"],
+        network_options.read_classes(options["classes"]),
+        device=options["device"],
+        name=options["name"],
+        weights=options["weights"],
+        random_weights=options["random_weights"],
+        preparing={key: options[key] for key in ("size", "fit", "mean", "std")},
+    )
+
+
+def _by_tasks(
+    source: Source,
+    classifier: opening.Classifier,
+    work: classifying.Work,
+    engine: Work,
+    options: Options,
+) -> tuple[int, int]:
+    """How many frames the predictions have, and how many of them were classified now."""
+    networks = network_options.networks([options["model"]], [classifier], options)
+    for content in engine.results(
+        source.tasks(engine.mine, networks, options["batch"]), classifier.name
+    ):
+        for rows in frame_tasks.rows_in(content):
+            if lacking := [row for row in rows if row[0] not in work.done]:
+                work.add(lacking)
+    return work.finish(), work.added
 
 
 def _of_release(options: Options) -> Source:
@@ -157,7 +202,23 @@ def _of_release(options: Options) -> Source:
         "content schemes": list(shown.content_schemes),
         "include empty": shown.include_empty,
     }
-    return Source(settings, shown.lines, lambda wanted, device: shown.frames(wanted, device=device))
+
+    def tasks(
+        mine: Callable[[Sequence[Any]], list[Any]], networks: Networks, batch: int
+    ) -> list[Task]:
+        photographs = sequence_options.folder_of_photographs(options)
+        revealing = shown.revealing()
+        stretches = release_tasks.by_frames(revealing.scenes(), frame_tasks.frames_in(batch))
+        return frame_tasks.of_release(
+            mine(stretches), revealing, shown.photographs(), photographs, networks, batch
+        )
+
+    return Source(
+        settings,
+        shown.lines,
+        lambda wanted, device: shown.frames(wanted, device=device),
+        tasks,
+    )
 
 
 def _of_folder(folder: Path, options: Options) -> Source:
@@ -169,11 +230,21 @@ def _of_folder(folder: Path, options: Options) -> Source:
     path = folder / "sequences.jsonl"
     lines = read_sequences(path)
 
-    def frames(wanted: Callable[[str], bool], _device: str) -> Frames:
-        ids = (name for line in lines for name in dict.fromkeys(line.frames))
-        yield from classifying.read_frames((one, place(folder, one)) for one in ids if wanted(one))
+    def files() -> Iterator[tuple[str, Path]]:
+        for line in lines:
+            yield from ((name, place(folder, name)) for name in dict.fromkeys(line.frames))
 
-    return Source({"frames": file_sha256(path)}, lambda: lines, frames)
+    def frames(wanted: Callable[[str], bool], _device: str) -> Frames:
+        yield from classifying.read_frames(one for one in files() if wanted(one[0]))
+
+    def tasks(
+        mine: Callable[[Sequence[Any]], list[Any]], networks: Networks, batch: int
+    ) -> list[Task]:
+        every, count = list(files()), frame_tasks.frames_in(batch)
+        stretches = [every[at : at + count] for at in range(0, len(every), count)]
+        return frame_tasks.of_files(mine(stretches), networks, batch)
+
+    return Source({"frames": file_sha256(path)}, lambda: lines, frames, tasks)
 
 
 def _sha256(value: object) -> str:

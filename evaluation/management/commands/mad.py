@@ -14,7 +14,7 @@ from evaluation.engines.running import Engine, share
 from evaluation.engines.tasks import Task
 from evaluation.management.commands.wordnet import load
 from evaluation.management.device_options import add_device, on_device
-from evaluation.management.engine_options import Work, add_engine, in_tasks
+from evaluation.management.engine_options import Work, add_engine, in_tasks, needed, shard_of
 from evaluation.management.mad_printing import show_ranking
 from evaluation.management.numbers import whole
 from evaluation.metrics.mad.ranking import (
@@ -59,10 +59,13 @@ class Command(ContractCommand):
         _add_pool(select)
         select.add_argument("--classifiers", type=_names, help="A,B,…; default: all, sorted")
         select.add_argument(
-            "--shard", type=_shard, metavar="I/N", help="write part I of N (from 1)"
+            "--shard",
+            type=shard_of,
+            metavar="I/N",
+            help="write part I of N (from 1); with --work: make the tasks j with j mod N = I",
         )
         select.add_argument("--out", type=Path, help="selection.jsonl; of a part, part.npz")
-        add_engine(select)
+        add_engine(select, shard=False)
 
         pool = self.verb(parser, "pool", self.pool, help="cut a pool into shards")
         pool.add_argument("folder", type=Path, metavar="DIR", help="a predictions folder")
@@ -89,7 +92,7 @@ class Command(ContractCommand):
         add.add_argument("--into", type=Path, required=True, help="the selection it joins")
         add.add_argument("--classifier", required=True, metavar="NEW", help="the one that joins")
         add.add_argument("--out", type=Path, required=True, help="the images of its pairs")
-        add_engine(add)
+        add_engine(add, shard=False)
 
         ranked = on_device(self.rank, on_gpu=False)
         ranking = self.verb(parser, "rank", ranked, show_ranking, help="rank from answers")
@@ -145,8 +148,10 @@ class Command(ContractCommand):
         settings = _settings({**DEFAULTS, **_given(options)})
         if shard and on and not work:
             raise UsageError("--shard I/N of tasks needs --work, where the other shares are kept")
-        if out is None and not (shard and work):
-            raise UsageError("give --out; only --shard I/N with --work needs none")
+        if shard and not work and not shard[0]:
+            raise UsageError(f"--shard 0/{shard[1]}: parts count from 1 to {shard[1]}")
+        if not (shard and work):
+            needed(out)
         source = pool or predictions
         assert source is not None
         if out is not None:
@@ -456,16 +461,6 @@ def _names(text: str) -> list[str]:
     if len(set(names)) != len(names) or not all(names) or len(names) < 2:
         raise argparse.ArgumentTypeError(f"{text!r}: give two or more different names, A,B,…")
     return names
-
-
-def _shard(text: str) -> tuple[int, int]:
-    try:
-        index, parts = (int(number) for number in text.split("/"))
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r}: give I/N, such as 1/4") from None
-    if not 1 <= index <= parts:
-        raise argparse.ArgumentTypeError(f"{text!r}: parts count from 1 to {parts}")
-    return index, parts
 
 
 def show_selection(result: SelectionResult) -> str:

@@ -1,24 +1,37 @@
 """`manage.py predict`: photographs through classifiers into a pool that `mad select` reads."""
 
 import os
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django.core.management.base import CommandParser
 
 from evaluation import devices
 from evaluation.classifiers import opening
-from evaluation.classifiers.predicting import decoding, photographs, pool_files
+from evaluation.classifiers.predicting import (
+    decoding,
+    photographs,
+    pool_files,
+    stretch_tasks,
+)
 from evaluation.classifiers.preparing import FITS
+from evaluation.engines.tasks import Task
 from evaluation.management import network_options
+from evaluation.management.engine_options import Share, Work, add_engine, in_tasks, needed
 from evaluation.management.numbers import whole
 from labeling.files import BadInput
 from labeling.jobs.image_store import StorageFull, saying_full
 from labeling.management.contract import ContractCommand, Result, UsageError, table
 from labeling.plurals import count_of
 
+if TYPE_CHECKING:
+    from evaluation.classifiers.predicting.predicting import Speed
+
 BATCH = 32
-Options = dict[str, Any]
+Options = Mapping[str, Any]
 
 
 class Command(ContractCommand):
@@ -42,7 +55,6 @@ class Command(ContractCommand):
         parser.add_argument(
             "--out",
             type=Path,
-            required=True,
             metavar="DIR",
             help="the pool: a new folder, or one to go on with",
         )
@@ -56,7 +68,8 @@ class Command(ContractCommand):
             "--processes",
             type=whole(),
             metavar="N",
-            help="that decode photographs (a quarter of the processors; with a GPU all of them)",
+            help="that decode photographs (a quarter of the processors; with a GPU all of them); "
+            "beside each task of --on (none; with a GPU all of them)",
         )
         network_options.add_network(parser, BATCH, "photographs")
         parser.add_argument(
@@ -69,17 +82,26 @@ class Command(ContractCommand):
             help="crop: the middle (default); squash: the whole photograph, stretched; pad: the "
             "whole photograph, its proportions kept",
         )
+        add_engine(parser)
 
-    def action(self, **options: Any) -> Result:
+    def action(self, **options: Any) -> Result | Share:
         if options["weights"] and len(options["model"]) > 1:
             raise UsageError("--weights goes with one --model; name the others' in their files")
         options["device"] = devices.checked(options["device"])
         source, out = photographs.source_of(options["images"]), options["out"]
+        with in_tasks(self, options["on"], options["work"], options["shard"]) as engine:
+            if engine is not None and engine.shard:
+                return self._share(source, _load(options), engine, options)
+            return self._made(source, needed(out), engine, options)
+
+    def _made(
+        self, source: photographs.Source, out: Path, engine: Work | None, options: Options
+    ) -> Result:
         _refuse_inside(source, out)
         classifiers = _load(options)
         try:
             with saying_full(), pool_files.working(out, options["restart"]) as work:
-                return self._predict(source, work, classifiers, options)
+                return self._predict(source, work, classifiers, engine, options)
         except StorageFull:
             raise BadInput(
                 "the disk is full",
@@ -87,7 +109,9 @@ class Command(ContractCommand):
                 cure="free some space: the same command then goes on where this one stopped",
             ) from None
 
-    def show(self, result: Result) -> str:
+    def show(self, result: Result | Share) -> str:
+        if isinstance(result, Share):
+            return super().show(result)
         rows = [
             (name, about["images_per_second"], about["model"]["model"])
             for name, about in result["classifiers"].items()
@@ -100,6 +124,7 @@ class Command(ContractCommand):
         source: photographs.Source,
         work: Path,
         classifiers: list[opening.Classifier],
+        engine: Work | None,
         options: Options,
     ) -> Result:
         from evaluation.classifiers.predicting import predicting
@@ -112,20 +137,10 @@ class Command(ContractCommand):
         )
         with opened as pool:
             resumed = pool.state.images
-            with self.progress(listed.images, "image", "predict") as bar:
-                bar.update(pool.state.images)
-                plan = decoding.Plan(
-                    source,
-                    listed.path,
-                    tuple(dict.fromkeys(classifier.preparation for classifier in classifiers)),
-                    options["batch"],
-                )
-                processes = _processes(listed.images, classifiers[0].device, options["processes"])
-                if pool.state.whole:
-                    processes = 0
-                speed = predicting.predict(
-                    plan, classifiers, pool, processes, bar.update, self.warn
-                )
+            if engine is None:
+                speed = self._by_batches(source, listed, classifiers, pool, options)
+            else:
+                speed = _by_tasks(source, listed, classifiers, pool, engine, options)
             state = pool.state
             if not state.images:
                 raise BadInput(
@@ -152,6 +167,85 @@ class Command(ContractCommand):
             "out": os.fspath(options["out"]),
         }
         return devices.named(result, classifiers[0].device)
+
+    def _by_batches(
+        self,
+        source: photographs.Source,
+        listed: photographs.Listed,
+        classifiers: list[opening.Classifier],
+        pool: pool_files.Pool,
+        options: Options,
+    ) -> "Speed":
+        """Adds to the pool what it lacks, here."""
+        from evaluation.classifiers.predicting import predicting
+
+        plan = decoding.Plan(
+            source,
+            listed.path,
+            tuple(dict.fromkeys(classifier.preparation for classifier in classifiers)),
+            options["batch"],
+        )
+        processes = _processes(listed.images, classifiers[0].device, options["processes"])
+        if pool.state.whole:
+            processes = 0
+        with self.progress(listed.images, "image", "predict") as bar:
+            bar.update(pool.state.images)
+            return predicting.predict(plan, classifiers, pool, processes, bar.update, self.warn)
+
+    def _share(
+        self,
+        source: photographs.Source,
+        classifiers: list[opening.Classifier],
+        engine: Work,
+        options: Options,
+    ) -> Share:
+        with tempfile.TemporaryDirectory(prefix="assay-") as folder:
+            listed = photographs.write_list(source, Path(folder) / "list")
+            stretches = engine.mine(stretch_tasks.stretches_of(listed, options["batch"]))
+            tasks = _tasks(stretches, source, listed, classifiers, options)
+        return engine.share(tasks, "predict")
+
+
+def _by_tasks(
+    source: photographs.Source,
+    listed: photographs.Listed,
+    classifiers: list[opening.Classifier],
+    pool: pool_files.Pool,
+    engine: Work,
+    options: Options,
+) -> "Speed":
+    """Adds to the pool what it lacks, made by tasks."""
+    from evaluation.classifiers.predicting.predicting import Speed
+
+    begun, before = time.perf_counter(), pool.state.images
+    if not pool.state.whole:
+        stretches = [
+            stretch
+            for stretch in stretch_tasks.stretches_of(listed, options["batch"])
+            if stretch.end > pool.state.start
+        ]
+        tasks = _tasks(stretches, source, listed, classifiers, options)
+        pool.state.at_once = {classifier.name: options["batch"] for classifier in classifiers}
+        for stretch, content in zip(stretches, engine.results(tasks, "predict"), strict=True):
+            stretch_tasks.add(content, stretch, pool)
+    passed = time.perf_counter() - begun
+    return Speed(pool.state.images - before, {one.name: passed for one in classifiers})
+
+
+def _tasks(
+    stretches: Sequence[stretch_tasks.Stretch],
+    source: photographs.Source,
+    listed: photographs.Listed,
+    classifiers: list[opening.Classifier],
+    options: Options,
+) -> list[Task]:
+    networks = network_options.networks(options["model"], classifiers, options)
+    processes = options["processes"]
+    if processes is None:
+        processes = 0 if classifiers[0].device == devices.CPU else decoding.processors()
+    return stretch_tasks.tasks_of(
+        *(stretches, source, listed, networks, options["batch"], options["top"]), processes
+    )
 
 
 def _load(options: Options) -> list[opening.Classifier]:

@@ -66,8 +66,8 @@ class Command(ContractCommand):
         """The verb of a kind of truth, which comes in files or is a release."""
         action = options.action
         if options is wsol_options:
-            # It warns of test splits that were looked at before.
-            action = functools.partial(action, self.warn)
+            # It warns of test splits that were looked at before, and shows how many tasks are done.
+            action = functools.partial(action, self)
         action = of_release(kind, action, self.warn)
         self._verb(parser, kind, options.add, action, options.show, words)
 

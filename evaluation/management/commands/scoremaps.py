@@ -1,7 +1,8 @@
 """`manage.py scoremaps`: where in each image its class is, by a network, for `score wsol`."""
 
+import contextlib
 import os
-from collections.abc import Generator
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -9,9 +10,11 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from evaluation import devices
-from evaluation.classifiers.scoremaps import folder, reading
+from evaluation.classifiers.scoremaps import folder, reading, stretch_tasks
 from evaluation.classifiers.scoremaps.planning import Plan
+from evaluation.engines.tasks import Task
 from evaluation.management import network_options, scoremap_options
+from evaluation.management.engine_options import Share, Work, add_engine, in_tasks, needed
 from evaluation.management.scoremap_options import CENTER
 from evaluation.management.sequence_options import Options
 from evaluation.metrics.attribution.recipes import METHODS, Unsuited
@@ -36,36 +39,46 @@ class Command(ContractCommand):
             metavar="DIR",
             help="image_ids.txt, class_labels.txt and, where there is one, image_sizes.txt",
         )
-        parser.add_argument(
-            "--out", type=Path, required=True, metavar="DIR", help="a map ID.npy for each image"
-        )
+        parser.add_argument("--out", type=Path, metavar="DIR", help="a map ID.npy for each image")
         scoremap_options.add(parser)
+        add_engine(parser)
 
-    def action(self, **options: Any) -> dict[str, object]:
+    def action(self, **options: Any) -> dict[str, object] | Share:
         scoremap_options.refuse_unfit(options)
+        devices.checked(options["device"])
         labels = wsol_folders.read_labels(options["metadata"])
         try:
             with saying_full():
                 if options["method"] == CENTER:
                     return devices.named(_centered(list(labels), options))
-                return devices.named(self._made(labels, options))
+                with in_tasks(self, options["on"], options["work"], options["shard"]) as engine:
+                    if engine is not None and engine.shard:
+                        return self._share(labels, engine, options)
+                    return devices.named(self._made(labels, engine, options))
         except Refusal as refusal:
             raise BadInput(
                 refusal.message, cure="the same command then goes on where this one stopped"
             ) from None
 
-    def show(self, result: dict[str, object]) -> str:
+    def show(self, result: dict[str, object] | Share) -> str:
+        if isinstance(result, Share):
+            return super().show(result)
         return network_options.show(result)
 
-    def _made(self, labels: dict[str, str], options: Options) -> dict[str, object]:
-        names = list(labels)
+    def _made(
+        self, labels: dict[str, str], engine: Work | None, options: Options
+    ) -> dict[str, object]:
+        out, names = needed(options["out"]), list(labels)
         reading.refuse_missing(options["images"], names)
         plan = scoremap_options.plan(labels, options)
         settings = scoremap_options.settings(plan, options)
-        with folder.opened(options["out"], settings, names) as maps:
+        with folder.opened(out, settings, names) as maps:
             resumed = len(maps.done)
-            constant = self._make(names, plan, maps, options)
-        if options["predictions"]:
+            if engine is None:
+                constant = self._make(names, plan, maps, options)
+            else:
+                constant = self._make_by_tasks(names, plan, maps, engine, options)
+        if options["predictions"] and engine is None:
             self._name(names, plan, options)
         if constant:
             self.warn(f"{constant} of the maps are constant: no pixel counts more than another")
@@ -79,8 +92,46 @@ class Command(ContractCommand):
             "model": settings["model"],
             "preparation": settings["preparation"],
             "device": plan.classifier.device,
-            "out": os.fspath(options["out"]),
+            "out": os.fspath(out),
         }
+
+    def _share(self, labels: dict[str, str], engine: Work, options: Options) -> Share:
+        names, plan = list(labels), scoremap_options.plan(labels, options)
+        reading.refuse_missing(options["images"], names)
+        stretches = engine.mine(stretch_tasks.stretches_of(names, plan, options["batch"]))
+        with _refusals(options):
+            return engine.share(_tasks(stretches, plan, options), options["method"])
+
+    def _make_by_tasks(
+        self,
+        names: list[str],
+        plan: Plan,
+        maps: folder.Folder,
+        engine: Work,
+        options: Options,
+    ) -> int:
+        """How many of the maps made now are constant; the file of --predictions is written too."""
+        stretches = [
+            stretch
+            for stretch in stretch_tasks.stretches_of(names, plan, options["batch"])
+            if options["predictions"] or not maps.done.issuperset(stretch)
+        ]
+        constant = 0
+        with contextlib.ExitStack() as files, _refusals(options):
+            tasks = _tasks(stretches, plan, options)
+            made = engine.results(tasks, options["method"])
+            file = options["predictions"] and files.enter_context(
+                atomic_write(options["predictions"])
+            )
+            for stretch, content in zip(stretches, made, strict=True):
+                for name, scores in stretch_tasks.unpack(content, stretch):
+                    if name not in maps.done:
+                        maps.write(name, scores)
+                        constant += int(scores.min() == scores.max())
+                if file:
+                    rows = stretch_tasks.classes_in(content, stretch)
+                    file.writelines(f"{name},{label}\n" for name, label in rows)
+        return constant
 
     def _make(self, names: list[str], plan: Plan, maps: folder.Folder, options: Options) -> int:
         """How many of the maps made now are constant."""
@@ -89,13 +140,8 @@ class Command(ContractCommand):
         frames = _frames([name for name in names if name not in maps.done], options)
         with closing(frames), self.progress(len(names), "map", options["method"]) as bar:
             bar.update(len(maps.done))
-            try:
+            with _refusals(options):
                 return making.make(frames, plan, maps, options["batch"], bar.update)
-            except Unsuited as unsuited:
-                raise _unsuited(unsuited, options) from None
-            # Networks raise whatever they like when their gradients are asked for.
-            except RuntimeError as error:
-                raise _failed(error, options) from None
 
     def _name(self, names: list[str], plan: Plan, options: Options) -> None:
         from evaluation.classifiers.scoremaps import making
@@ -111,12 +157,21 @@ class Command(ContractCommand):
 
 
 def _frames(names: list[str], options: Options) -> Generator[tuple[str, Any]]:
-    sizes = options["metadata"] / "image_sizes.txt"
-    return reading.read(
-        options["images"],
-        names,
-        options["orientation"] or "upright",
-        wsol_folders.read_sizes(options["metadata"]) if sizes.is_file() else {},
+    images = _images(options)
+    return reading.read(images.folder, names, images.orientation, images.sizes)
+
+
+def _images(options: Options) -> stretch_tasks.Images:
+    there = (options["metadata"] / "image_sizes.txt").is_file()
+    sizes = wsol_folders.read_sizes(options["metadata"]) if there else {}
+    return stretch_tasks.Images(options["images"], options["orientation"] or "upright", sizes)
+
+
+def _tasks(stretches: Sequence[Sequence[str]], plan: Plan, options: Options) -> list[Task]:
+    networks = network_options.networks([options["model"]], [plan.classifier], options)
+    named = options["predictions"] is not None
+    return stretch_tasks.tasks_of(
+        stretches, _images(options), plan, networks, options["batch"], named
     )
 
 
@@ -125,10 +180,10 @@ def _centered(names: list[str], options: Options) -> dict[str, object]:
 
     from evaluation.metrics.wsol.box_scores import center_gaussian
 
-    side = options["map_size"]
+    out, side = needed(options["out"]), options["map_size"]
     middle = center_gaussian(side, side).astype(np.float32)
     recipe = {"method": CENTER, "map_size": side}
-    with folder.opened(options["out"], {"recipe": recipe}, names) as maps:
+    with folder.opened(out, {"recipe": recipe}, names) as maps:
         resumed = len(maps.done)
         for name in names:
             if name not in maps.done:
@@ -138,19 +193,27 @@ def _centered(names: list[str], options: Options) -> dict[str, object]:
         "made": len(names) - resumed,
         "resumed": resumed,
         "recipe": recipe,
-        "out": os.fspath(options["out"]),
+        "out": os.fspath(out),
     }
 
 
-def _unsuited(unsuited: Unsuited, options: Options) -> BadInput:
-    cure = "give a method that fits it, or, where a file hides its layers, package.module:factory"
-    if "at once" in str(unsuited):
-        cure = "give --batch as many as it takes"
-    return BadInput(f"{options['model']} does not suit {options['method']}: {unsuited}", cure=cure)
-
-
-def _failed(error: RuntimeError, options: Options) -> BadInput:
-    return BadInput(
-        f"{options['model']} failed ({first_line(error)})",
-        cure="give a smaller --batch where memory ran out; else look at the network",
-    )
+@contextlib.contextmanager
+def _refusals(options: Options) -> Iterator[None]:
+    """What a network cannot do, as one sentence."""
+    try:
+        yield
+    except Unsuited as unsuited:
+        cure = (
+            "give a method that fits it, or, where a file hides its layers, package.module:factory"
+        )
+        if "at once" in str(unsuited):
+            cure = "give --batch as many as it takes"
+        raise BadInput(
+            f"{options['model']} does not suit {options['method']}: {unsuited}", cure=cure
+        ) from None
+    # Networks raise whatever they like when their gradients are asked for.
+    except RuntimeError as error:
+        raise BadInput(
+            f"{options['model']} failed ({first_line(error)})",
+            cure="give a smaller --batch where memory ran out; else look at the network",
+        ) from None

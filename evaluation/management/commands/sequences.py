@@ -1,9 +1,9 @@
 """`manage.py sequences`: the frames of a release's objects, revealed part by part, as PNG."""
 
 import errno
-import io
 import os
 from collections import deque
+from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,18 +11,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from django.core.management.base import CommandParser
 from numpy.typing import NDArray
-from PIL import Image
 
 from evaluation import devices
+from evaluation.engines.tasks import Task
 from evaluation.management import sequence_options
 from evaluation.management.device_options import add_device
-from evaluation.management.sequence_options import Shown
+from evaluation.management.engine_options import Share, Work, add_engine, in_tasks, needed
+from evaluation.management.sequence_options import Options, Shown
 from evaluation.readers.sequences import write_sequences
+from evaluation.sequences import release_tasks
 from evaluation.sequences.objects import LeftOut
+from evaluation.sequences.release_tasks import png
 from labeling.errors import Refusal
 from labeling.files import BadInput, atomic_write
 from labeling.formats.sidecar import file_path
-from labeling.management.contract import ContractCommand, Result, table
+from labeling.management.contract import ContractCommand, Result, UsageError, table
 from labeling.plurals import count_of
 
 if TYPE_CHECKING:
@@ -31,8 +34,6 @@ if TYPE_CHECKING:
 THREADS = 2
 # Frames that wait to be written: a few, since they may be large.
 WAITING = 6
-# Up to a quarter larger than at the default of 6; blurred frames in a fifth of the time.
-COMPRESSION = 1
 
 
 class Command(ContractCommand):
@@ -40,25 +41,39 @@ class Command(ContractCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         sequence_options.add_arguments(parser)
-        parser.add_argument(
-            "--out", type=Path, required=True, metavar="DIR", help="sequences.jsonl, and frames"
-        )
+        parser.add_argument("--out", type=Path, metavar="DIR", help="sequences.jsonl, and frames")
         parser.add_argument(
             "--lines-only", action="store_true", help="say which frames there are; render none"
         )
         add_device(parser)
+        add_engine(parser)
 
-    def action(self, **options: Any) -> Result:
-        out: Path = options["out"]
-        lines_only: bool = options["lines_only"]
+    def action(self, **options: Any) -> Result | Share:
         device = devices.checked(options["device"])
-        asked = sequence_options.shown(options)
-        if not lines_only:
-            asked.photographs()
+        with in_tasks(self, options["on"], options["work"], options["shard"]) as engine:
+            if engine is not None and options["lines_only"]:
+                raise UsageError("--lines-only renders nothing: leave out --on, --work and --shard")
+            asked = sequence_options.shown(options)
+            if not options["lines_only"]:
+                asked.photographs()
+            if engine is not None and engine.shard:
+                stretches = engine.mine(_stretches(asked))
+                return engine.share(_tasks(stretches, asked, options, device), "frames")
+            return self._written(asked, needed(options["out"]), engine, options, device)
+
+    def _written(
+        self, asked: Shown, out: Path, engine: Work | None, options: Options, device: str
+    ) -> Result:
+        lines_only = options["lines_only"]
         left_out = LeftOut()
         result, missing = _counted(asked, out, left_out)
         _claim(out, asked.text)
-        written = 0 if lines_only else self._write_frames(asked, out, missing, device)
+        if lines_only:
+            written = 0
+        elif engine is not None:
+            written = _write_by_tasks(asked, out, engine, options, device)
+        else:
+            written = self._write_frames(asked, out, missing, device)
         write_sequences(out / "sequences.jsonl", asked.lines())
         if left_out.count:
             self.warn(f"objects without a drawn part, left out: {left_out.count}")
@@ -70,7 +85,9 @@ class Command(ContractCommand):
         }
         return devices.named(result | told, devices.CPU if lines_only else device)
 
-    def show(self, result: Result) -> str:
+    def show(self, result: Result | Share) -> str:
+        if isinstance(result, Share):
+            return super().show(result)
         first = ", ".join(result["left_out_first"])
         more = ", …" if result["left_out"] > len(result["left_out_first"]) else ""
         names = f" ({first}{more})" if first else ""
@@ -79,9 +96,7 @@ class Command(ContractCommand):
 
     def _write_frames(self, asked: Shown, out: Path, missing: int, device: str) -> int:
         """How many frames were written; those that are there stay."""
-        for left in (out / "frames").rglob(".*.part"):
-            # Of a run that was killed while it wrote.
-            left.unlink(missing_ok=True)
+        _remove_halves(out)
         writer = Writer(out)
         frames = asked.frames(lambda name: not place(out, name).exists(), device=device)
         try:
@@ -156,11 +171,51 @@ def place(out: Path, name: str) -> Path:
 
 
 def write_png(path: Path, frame: NDArray[np.uint8]) -> None:
-    stream = io.BytesIO()
-    Image.fromarray(frame).save(stream, "PNG", compress_level=COMPRESSION)
+    _write(path, png(frame))
+
+
+def _write(path: Path, content: bytes) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     with atomic_write(path, "wb") as file:
-        file.write(stream.getbuffer())
+        file.write(content)
+
+
+def _remove_halves(out: Path) -> None:
+    """What a run that was killed had not finished to write."""
+    for left in (out / "frames").rglob(".*.part"):
+        left.unlink(missing_ok=True)
+
+
+def _stretches(asked: Shown) -> list[release_tasks.Stretch]:
+    return release_tasks.by_photographs(asked.revealing().scenes())
+
+
+def _tasks(
+    stretches: Sequence[release_tasks.Stretch], asked: Shown, options: Options, device: str
+) -> list[Task]:
+    photographs = sequence_options.folder_of_photographs(options)
+    return release_tasks.tasks_of(
+        stretches, asked.revealing(), asked.photographs(), photographs, device
+    )
+
+
+def _write_by_tasks(asked: Shown, out: Path, engine: Work, options: Options, device: str) -> int:
+    """How many frames were written; those that are there stay."""
+    _remove_halves(out)
+    written = 0
+    stretches = [
+        stretch
+        for stretch in _stretches(asked)
+        if not all(place(out, name).exists() for name in stretch.frames)
+    ]
+    made = engine.results(_tasks(stretches, asked, options, device), "frames")
+    for stretch, content in zip(stretches, made, strict=True):
+        for name, file in release_tasks.unpack(content, stretch):
+            path = place(out, name)
+            if not path.exists():
+                _write(path, file)
+                written += 1
+    return written
 
 
 def _claim(out: Path, text: str) -> None:

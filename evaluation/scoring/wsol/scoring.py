@@ -43,8 +43,21 @@ def score_boxes(
     """
     images = wsol_folders.read_boxes(metadata)
     named = wsol_folders.read_named(predictions, images) if predictions else {}
-    names = [image.name for image in images]
-    read = reader(scoremaps, protocol, names)
+    read = reader(scoremaps, protocol, [image.name for image in images])
+    total = sums_of_boxes(images, named, read, protocol, curves, device, by_torch)
+    return box_result(total, images, scoremaps, curves, predictions is not None, device)
+
+
+def sums_of_boxes(
+    images: list[wsol_folders.Image],
+    named: Mapping[str, bool],
+    read: Callable[[str], NDArray[Any]],
+    protocol: box_scores.Protocol,
+    curves: bool = False,
+    device: str = devices.CPU,
+    by_torch: bool | None = None,
+) -> box_scores.BoxScore:
+    """What score_boxes counts over images. named: as read_named gives it; read: as reader does."""
 
     def score(part: list[wsol_folders.Image]) -> box_scores.BoxScore:
         sums = box_scores.BoxScore(protocol, histograms=curves)
@@ -60,10 +73,22 @@ def score_boxes(
     else:
         for sums in in_parts(score, images):
             total.join(sums)
+    return total
+
+
+def box_result(
+    total: box_scores.BoxScore,
+    images: list[wsol_folders.Image],
+    scoremaps: Path | None,
+    curves: bool,
+    top1: bool,
+    device: str,
+) -> BoxResult:
+    """The result of what was counted over all images. top1: whether a classifier named them."""
     result = BoxResult.from_json(
-        settings(protocol, scoremaps, len(images))
+        settings(total.protocol, scoremaps, len(images))
         | {"boxes": sum(len(image.boxes) for image in images)}
-        | total.result(curves, top1=predictions is not None)
+        | total.result(curves, top1=top1)
     )
     result.intervals = intervals(result)
     result.device = device
@@ -85,6 +110,19 @@ def score_masks(
     """
     images = wsol_folders.read_masked(metadata, masks)
     read = reader(scoremaps, protocol, [image.name for image in images])
+    total = sums_of_masks(images, metadata, read, protocol, device, by_torch)
+    return mask_result(total, images, scoremaps, curves)
+
+
+def sums_of_masks(
+    images: list[wsol_folders.MaskedImage],
+    metadata: Path,
+    read: Callable[[str], NDArray[Any]],
+    protocol: box_scores.Protocol,
+    device: str = devices.CPU,
+    by_torch: bool | None = None,
+) -> MaskScore:
+    """What score_masks counts over images. read: as reader gives it."""
     size = protocol.size if protocol.name == "reference" else None
 
     def truth_of(image: wsol_folders.MaskedImage) -> NDArray[np.uint8]:
@@ -102,8 +140,18 @@ def score_masks(
     else:
         for sums in in_parts(score, images):
             total.join(sums)
+    return total
+
+
+def mask_result(
+    total: MaskScore,
+    images: list[wsol_folders.MaskedImage],
+    scoremaps: Path | None,
+    curves: bool,
+) -> MaskResult:
+    """The result of what was counted over all images."""
     return MaskResult.from_json(
-        settings(protocol, scoremaps, len(images))
+        settings(total.protocol, scoremaps, len(images))
         | {"masks": sum(len(image.masks) for image in images)}
         | total.result(curves)
     )
@@ -211,9 +259,9 @@ def settings(
 
 
 def reader(
-    scoremaps: Path | None, protocol: box_scores.Protocol, names: list[str]
+    scoremaps: Path | None, protocol: box_scores.Protocol, names: list[str] | None
 ) -> Callable[[str], NDArray[Any]]:
-    """What gives the map of an image by its id; the files are looked for at once."""
+    """What gives the map of an image by its id; the files of names are looked for at once."""
     if scoremaps is None:
         middle = box_scores.center_gaussian(protocol.size, protocol.size)
         return lambda name: middle

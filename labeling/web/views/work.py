@@ -17,6 +17,7 @@ from labeling.jobs import queue
 from labeling.kinds import KINDS
 from labeling.kinds.base import OBJECTS
 from labeling.models import Job
+from labeling.plurals import count_of
 from labeling.release_files import exporting
 from labeling.releases import freezing
 from labeling.web.forms.common import refusals_shown
@@ -32,7 +33,7 @@ def jobs(request: SignedIn, name: str) -> HttpResponse:
     campaign = own_campaign(request, name)
     # Everybody is watched after every ten answers, and every night has its steps: what went well
     # would bury all else.
-    routine = Q(kind__in=["watch", "nightly"], state=Job.State.DONE)
+    routine = Q(kind__in=["watch", "nightly", "freeze range"], state=Job.State.DONE)
     found = campaign.jobs.exclude(routine).order_by("-pk")
     state = request.GET.get("state", "")
     if state in Job.State.values:
@@ -96,7 +97,11 @@ def release_freeze(request: SignedIn, name: str) -> HttpResponse:
         said = f"Nothing has changed since release {release.number}: it holds all of it."
         messages.info(request, said)
     else:
-        messages.success(request, f"Release {release.number} holds what people said until now.")
+        said = f"Release {release.number} holds what people said until now."
+        if release.unsettled:
+            open_now = count_of(release.unsettled, "question is", "questions are")
+            said += f" {open_now} not settled yet, and not in it."
+        messages.success(request, said)
     return redirect("labeling:releases", campaign.name)
 
 

@@ -16,7 +16,7 @@ const MONTH_MS = 31 * 86_400_000;
 const DEVICE = "assay:device";
 
 function device() {
-  const word = recall(DEVICE) || newId().replaceAll("-", "").slice(0, 16);
+  const word = recall(DEVICE) || newId().slice(-12);
   keep(DEVICE, word);
   return word;
 }

@@ -1,5 +1,6 @@
 """Labeling in a real browser: keys, touch, changes of mind, and every way to lose an answer."""
 
+import time
 from collections import Counter
 from datetime import timedelta
 
@@ -70,6 +71,9 @@ def test_keys_answer_a_whole_page(page):
     wait_for_chip(page, "All saved")
     assert given() == {"yes": 2, "no": 2, "hard": 1, "not_photo": 1}
     assert set(Answer.objects.values_list("duration_ms", flat=True)).isdisjoint({None, 0})
+    now, ids = time.time(), list(Answer.objects.values_list("pk", flat=True))
+    assert {pk.version for pk in ids} == {7}
+    assert all(now - 600 < (pk.int >> 80) / 1000 <= now for pk in ids)
 
 
 def test_going_back_changes_an_answer(page):

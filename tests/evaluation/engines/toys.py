@@ -2,9 +2,12 @@
 
 import os
 import signal
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from evaluation.engines.tasks import task
+from evaluation.engines import local
+from evaluation.engines.store import Store
+from evaluation.engines.tasks import Task, task
 from labeling.files import BadInput
 
 
@@ -31,3 +34,22 @@ def die() -> bytes:
     """Dies whenever it runs."""
     os.kill(os.getpid(), signal.SIGKILL)
     return b""
+
+
+IN_PROCESSES = local.run
+
+
+def run_one_here(
+    tasks: Sequence[Task],
+    store: Store,
+    processes: int,
+    retries: int,
+    watch: Callable[[int], object],
+) -> None:
+    """As local.run, but what one process would do is done in this one, which takes no seconds."""
+    if processes > 1:
+        IN_PROCESSES(tasks, store, processes, retries, watch)
+        return
+    for each in tasks:
+        each.make(store)
+        watch(1)

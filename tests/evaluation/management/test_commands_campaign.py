@@ -104,6 +104,14 @@ def test_freeze_writes_a_release_that_reads_back(selection, shell, tmp_path):
     assert len(list(frozen.answers())) == 15
 
 
+def test_freeze_says_how_many_questions_are_not_in_the_release(selection, shell, tmp_path):
+    shell.result(*opening(selection))
+
+    _, _, told = shell("campaign", "freeze", "birds", "--out", tmp_path / "release")
+
+    assert "15 questions are not settled yet, and not in the release" in told
+
+
 def test_rebuild_says_what_would_differ_and_changes_nothing(selection, shell):
     shell.result(*opening(selection))
     campaign = Campaign.objects.get()

@@ -17,6 +17,17 @@ def test_an_id_may_be_written_as_any_uuid(text):
     assert sent.read({"id": text, "seat": "ab1", "value": "yes"}) == Sent(ID, "ab1", "yes")
 
 
+def test_new_ids_are_uuids_of_version_7_in_the_order_of_the_clock(monkeypatch):
+    made = []
+    for milliseconds in (1, 2**32, 2**47):
+        monkeypatch.setattr("time.time_ns", lambda now=milliseconds: now * 1_000_000)
+        made.append(sent.uuid7())
+
+    assert [made_at.int >> 80 for made_at in made] == [1, 2**32, 2**47]
+    assert {(found.version, found.variant) for found in made} == {(7, uuid.RFC_4122)}
+    assert sent.read_id(sent.new_id()).version == 7
+
+
 @pytest.mark.parametrize(
     ("milliseconds", "kept"),
     [

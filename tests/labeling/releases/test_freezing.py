@@ -24,7 +24,7 @@ from labeling.models import (
     User,
 )
 from labeling.release_files import frozen
-from labeling.releases import freezing
+from labeling.releases import cut, freezing, pieces
 from tests import factories
 from tests.labeling.crowd import at_once
 
@@ -261,7 +261,7 @@ def test_a_failed_freeze_leaves_nothing(settled, settings, monkeypatch):
     def fail(*_args, **_kwargs):
         raise OSError("the disk is full")
 
-    monkeypatch.setattr(freezing, "_image_line", fail)
+    monkeypatch.setattr(cut, "_topic_line", fail)
 
     with pytest.raises(OSError, match="the disk is full"):
         freezing.freeze(settled)
@@ -313,12 +313,12 @@ def test_numbers_that_nobody_has_are_not_found(settled):
 def test_queries_grow_with_chunks_not_with_questions(
     alice, dataset, people, monkeypatch, django_assert_num_queries
 ):
-    monkeypatch.setattr(freezing, "CHUNK", 10)
+    monkeypatch.setattr(pieces, "CHUNK", 10)
     campaign = factories.make_campaign(alice, dataset, images=40)
     for question in factories.questions_of(campaign):
         say(question, *zip(people, ["yes"] * 5, strict=True))
 
-    with django_assert_num_queries(2 * 4 + 12):
+    with django_assert_num_queries(2 * 4 + 14):
         freezing.freeze(campaign)
 
 
@@ -335,20 +335,20 @@ def _crowded_pond() -> tuple[Campaign, list[User]]:
 def test_answers_settle_while_a_release_is_read(monkeypatch):
     campaign, people = _crowded_pond()
     last = factories.questions_of(campaign)[3]
-    monkeypatch.setattr(freezing, "CHUNK", 1)
-    usual = freezing._read_history
+    monkeypatch.setattr(pieces, "CHUNK", 1)
+    usual = pieces._read_history
     count = itertools.count()
 
-    def settle_meanwhile(ids):
+    def settle_meanwhile(chunk):
         if next(count) == 1:
             writer = threading.Thread(target=_settle_elsewhere, args=(last.pk, people))
             writer.start()
             # A release that held the database's write lock would keep it waiting here.
             writer.join(timeout=10)
             assert not writer.is_alive()
-        return usual(ids)
+        return usual(chunk)
 
-    monkeypatch.setattr(freezing, "_read_history", settle_meanwhile)
+    monkeypatch.setattr(pieces, "_read_history", settle_meanwhile)
 
     release = freezing.freeze(campaign)
 

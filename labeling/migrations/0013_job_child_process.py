@@ -4,7 +4,7 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    dependencies = [("labeling", "0011_index_questions_by_id_and_answers_by_ordinal")]
+    dependencies = [("labeling", "0012_index_question_sample")]
 
     operations = [
         migrations.AddField(

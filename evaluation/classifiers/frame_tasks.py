@@ -1,0 +1,114 @@
+"""Frames through a classifier as tasks, each a whole number of batches. No Django."""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from evaluation.classifiers import classifying, task_networks
+from evaluation.classifiers.classifying import Row
+from evaluation.classifiers.task_networks import Networks
+from evaluation.engines.input_files import all_sha256, refuse_others
+from evaluation.engines.tasks import Task, task
+from evaluation.sequences import release_tasks
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+# Frames of a task, cut down to whole batches.
+FRAMES = 1024
+Files = Sequence[tuple[str, Path]]
+
+
+def frames_in(batch: int) -> int:
+    """How many frames a task takes."""
+    return max(1, FRAMES // batch) * batch
+
+
+def of_files(stretches: Sequence[Files], networks: Networks, batch: int) -> list[Task]:
+    """The tasks that classify frames in files, by id; each is read once for its SHA-256."""
+    digests = all_sha256([[path for _, path in files] for files in stretches])
+    return [
+        Task.of(
+            named_files,
+            {
+                "names": [name for name, _ in files],
+                "frames": digest,
+                "networks": networks.arguments,
+                "batch": batch,
+            },
+            networks.gpus,
+            paths=[str(path.absolute()) for _, path in files],
+            opening=networks.locations,
+        )
+        for files, digest in zip(stretches, digests, strict=True)
+    ]
+
+
+def of_release(
+    stretches: Sequence[release_tasks.Stretch],
+    revealing: release_tasks.Revealing,
+    open_image: release_tasks.Open,
+    photographs: Path,
+    networks: Networks,
+    batch: int,
+) -> list[Task]:
+    """The tasks that render and classify frames of a release."""
+    return [
+        Task.of(
+            named_frames,
+            {
+                "revealed": revealing.arguments(stretch, open_image),
+                "networks": networks.arguments,
+                "batch": batch,
+            },
+            networks.gpus,
+            photographs=str(photographs.absolute()),
+            opening=networks.locations,
+        )
+        for stretch in stretches
+    ]
+
+
+@task(version=1, libraries=("torch", "pillow"))
+def named_files(
+    names: Sequence[str],
+    frames: str,
+    networks: Sequence[Mapping[str, Any]],
+    batch: int,
+    paths: Sequence[str],
+    opening: Mapping[str, Any],
+) -> bytes:
+    """The rows of frames in files, by batch. frames: SHA-256 of the files."""
+    files = [(name, Path(path)) for name, path in zip(names, paths, strict=True)]
+    refuse_others([path for _, path in files], frames)
+    return _rows(classifying.read_frames(files), networks, batch, opening)
+
+
+@task(version=1, libraries=("torch", "pillow"))
+def named_frames(
+    revealed: Mapping[str, Any],
+    networks: Sequence[Mapping[str, Any]],
+    batch: int,
+    photographs: str,
+    opening: Mapping[str, Any],
+) -> bytes:
+    """The rows of frames of a release, by batch. revealed: as Revealing.arguments gives it."""
+    frames = release_tasks.shown(revealed, Path(photographs), opening["device"])
+    return _rows(frames, networks, batch, opening)
+
+
+def rows_in(content: bytes) -> Iterable[list[Row]]:
+    """The rows of each batch of a task."""
+    found: list[list[Row]] = json.loads(content)
+    return found
+
+
+def _rows(
+    frames: "Iterable[tuple[str, Tensor]]",
+    networks: Sequence[Mapping[str, Any]],
+    batch: int,
+    opening: Mapping[str, Any],
+) -> bytes:
+    [classifier] = task_networks.opened(networks, opening)
+    return json.dumps(list(classifying.named(frames, classifier, batch))).encode()

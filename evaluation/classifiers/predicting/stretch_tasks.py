@@ -1,0 +1,156 @@
+"""Photographs through classifiers as tasks, each a whole number of batches. No Django.
+
+Batches are cut where one run cuts them, so each photograph meets a network in the same company
+however many processes there are.
+"""
+
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from evaluation import devices
+from evaluation.classifiers import task_networks
+from evaluation.classifiers.predicting import decoding
+from evaluation.classifiers.predicting.photographs import Entry, Listed, Source
+from evaluation.classifiers.predicting.pool_files import Pool, Predicted
+from evaluation.classifiers.task_networks import Networks
+from evaluation.engines.input_files import SAME
+from evaluation.engines.packing import packed, unpacked
+from evaluation.engines.tasks import Task, task
+from labeling.files import BadInput
+
+# Photographs of a task, cut down to whole batches: a minute of work for a large network on a CPU.
+PHOTOGRAPHS = 1024
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """A part of the list of photographs, from one byte of it to another."""
+
+    start: int
+    end: int
+
+
+def stretches_of(listed: Listed, batch: int) -> list[Stretch]:
+    """The list, cut into what a task takes."""
+    found = []
+    with closing(decoding.batches_of(listed.path, batch)) as batches:
+        while part := list(islice(batches, max(1, PHOTOGRAPHS // batch))):
+            found.append(Stretch(part[0].start, part[-1].end))
+    return found
+
+
+def tasks_of(
+    stretches: Sequence[Stretch],
+    source: Source,
+    listed: Listed,
+    networks: Networks,
+    batch: int,
+    top: int | None,
+    processes: int,
+) -> list[Task]:
+    """The tasks that name these photographs; each file is read once for its SHA-256.
+
+    processes: that decode beside each task. Raises BadInput.
+    """
+    lines = list(_lines(listed.path, stretches))
+    with ThreadPoolExecutor(decoding.processors()) as pool:
+        digests = list(pool.map(lambda own: source.sha256(_entries(own)), lines))
+    return [
+        Task.of(
+            predicted_stretch,
+            {
+                "photographs": digest,
+                "networks": networks.arguments,
+                "batch": batch,
+                "top": top,
+            },
+            networks.gpus,
+            lines=own,
+            source=source.as_locations(),
+            opening=networks.locations,
+            processes=processes,
+        )
+        for own, digest in zip(lines, digests, strict=True)
+    ]
+
+
+@task(version=1, libraries=("torch", "pillow"))
+def predicted_stretch(
+    photographs: str,
+    networks: Sequence[Mapping[str, Any]],
+    batch: int,
+    top: int | None,
+    lines: Sequence[str],
+    source: Mapping[str, str],
+    opening: Mapping[str, Any],
+    processes: int,
+) -> bytes:
+    """What each network names in a stretch of the list, batch by batch.
+
+    photographs: SHA-256 of the list's lines and of the files that they name.
+    """
+    from evaluation.classifiers.predicting import predicting
+
+    there = Source.of_locations(source)
+    if there.sha256(_entries(lines)) != photographs:
+        raise BadInput(
+            "has other photographs here than where the command began", there.path, None, SAME
+        )
+    classifiers = task_networks.opened(networks, opening)
+    with tempfile.TemporaryDirectory(prefix="assay-") as folder:
+        listed = Path(folder) / "list"
+        listed.write_text("".join(lines), encoding="utf-8")
+        preparations = tuple(dict.fromkeys(one.preparation for one in classifiers))
+        plan = decoding.Plan(there, listed, preparations, batch)
+        at_once = {one.name: devices.Batch(batch, "photograph") for one in classifiers}
+        named = list(predicting.named(plan, classifiers, top or 1, at_once, processes))
+    arrays = {}
+    for number, one in enumerate(classifiers):
+        own = [each.predictions[one.name] for each in named if each.images]
+        if own:
+            arrays[f"labels{number}"] = np.concatenate([each.labels for each in own])
+            arrays[f"confidences{number}"] = np.concatenate([each.confidences for each in own])
+    return packed(arrays, [[each.images, each.skipped, each.end] for each in named])
+
+
+def add(content: bytes, stretch: Stretch, pool: Pool) -> None:
+    """Adds to the pool what it lacks of a task's batches."""
+    arrays, batches = unpacked(content)
+    # Read whole, once: an array of a pack is decoded whenever it is asked for.
+    columns = {
+        name: (arrays[f"labels{number}"], arrays[f"confidences{number}"])
+        for number, name in enumerate(pool.names)
+        if f"labels{number}" in arrays
+    }
+    at = 0
+    for images, skipped, end in batches:
+        part = slice(at, at + len(images))
+        at = part.stop
+        if stretch.start + end <= pool.state.start:
+            continue
+        predictions = {
+            name: Predicted(labels[part], confidences[part])
+            for name, (labels, confidences) in columns.items()
+            if images
+        }
+        pool.add(images, [tuple(row) for row in skipped], predictions, stretch.start + end)
+
+
+def _lines(path: Path, stretches: Sequence[Stretch]) -> Iterator[list[str]]:
+    with open(path, "rb") as file:
+        for stretch in stretches:
+            file.seek(stretch.start)
+            lines = file.read(stretch.end - stretch.start).splitlines(keepends=True)
+            yield [line.decode() for line in lines]
+
+
+def _entries(lines: Sequence[str]) -> Iterator[Entry]:
+    return (Entry.of(line.encode()) for line in lines)

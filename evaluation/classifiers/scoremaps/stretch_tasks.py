@@ -1,0 +1,132 @@
+"""Score maps as tasks, each of which packs those of a stretch of the images. No Django.
+
+A stretch is a whole number of batches, so each image meets the network in the same company as in
+one run.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evaluation.classifiers import task_networks
+from evaluation.classifiers.scoremaps import planning, reading
+from evaluation.classifiers.scoremaps.planning import Plan
+from evaluation.classifiers.scoremaps.reading import Size
+from evaluation.classifiers.task_networks import Networks
+from evaluation.engines.input_files import all_sha256, refuse_others
+from evaluation.engines.packing import packed, unpacked
+from evaluation.engines.tasks import Task, task
+from evaluation.metrics.attribution.recipes import Recipe
+
+# Maps of a task: so many, and so many bytes.
+MAPS, BYTES = 1000, 1 << 28
+
+
+@dataclass(frozen=True)
+class Images:
+    """Where the images are. sizes: the width and height that some should have, by id."""
+
+    folder: Path
+    orientation: str
+    sizes: Mapping[str, Size]
+
+
+def stretches_of(names: Sequence[str], plan: Plan, batch: int) -> list[Sequence[str]]:
+    """The ids, cut into what a task takes."""
+    together = planning.images_at_once(plan, batch)
+    most = min(MAPS, BYTES // (4 * plan.side**2))
+    step = max(1, most // together) * together
+    return [names[at : at + step] for at in range(0, len(names), step)]
+
+
+def tasks_of(
+    stretches: Sequence[Sequence[str]],
+    images: Images,
+    plan: Plan,
+    networks: Networks,
+    batch: int,
+    named: bool,
+) -> list[Task]:
+    """The tasks that make the maps of these ids; each image is read once for its SHA-256.
+
+    named: whether they also tell what the network names each image. Raises BadInput.
+    """
+    digests = all_sha256([[images.folder / name for name in names] for names in stretches])
+    return [
+        Task.of(
+            packed_maps,
+            {
+                "images": digest,
+                "orientation": images.orientation,
+                "networks": networks.arguments,
+                "plan": {
+                    "recipe": asdict(plan.recipe),
+                    "labels": plan.labels and [plan.labels[name] for name in names],
+                    "grid": plan.grid,
+                    "baseline": plan.baseline,
+                    "side": plan.side,
+                    "resize": plan.resize,
+                },
+                "batch": batch,
+                "named": named,
+            },
+            networks.gpus,
+            names=list(names),
+            folder=str(images.folder.absolute()),
+            sizes={name: images.sizes[name] for name in names if name in images.sizes},
+            opening=networks.locations,
+        )
+        for names, digest in zip(stretches, digests, strict=True)
+    ]
+
+
+@task(version=1, libraries=("torch", "pillow"))
+def packed_maps(
+    images: str,
+    orientation: str,
+    networks: Sequence[Mapping[str, Any]],
+    plan: Mapping[str, Any],
+    batch: int,
+    named: bool,
+    names: Sequence[str],
+    folder: str,
+    sizes: Mapping[str, Sequence[int]],
+    opening: Mapping[str, Any],
+) -> bytes:
+    """The maps of a stretch of images and, if named, their likeliest classes, else None.
+
+    images: SHA-256 of the files.
+    """
+    from evaluation.classifiers.scoremaps import making
+
+    place = Path(folder)
+    refuse_others([place / name for name in names], images)
+    [classifier] = task_networks.opened(networks, opening)
+    labels = plan["labels"] and dict(zip(names, plan["labels"], strict=True))
+    own = Plan(classifier, **{**plan, "recipe": Recipe(**plan["recipe"]), "labels": labels})
+    wanted = {name: (width, height) for name, (width, height) in sizes.items()}
+
+    def frames() -> Iterator[making.Frame]:
+        return reading.read(place, names, orientation, wanted)
+
+    maps = {
+        str(number): scores for number, (_, scores) in enumerate(making.maps(frames(), own, batch))
+    }
+    told = [label for _, label in making.named(frames(), own, batch)] if named else None
+    return packed(maps, told)
+
+
+def unpack(content: bytes, names: Sequence[str]) -> Iterator[tuple[str, NDArray[np.float32]]]:
+    """The map of each id, as a task packed them."""
+    maps, _ = unpacked(content)
+    for number, name in enumerate(names):
+        yield name, maps[str(number)]
+
+
+def classes_in(content: bytes, names: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Id and likeliest class of each image, as a task that was asked for them packed them."""
+    yield from zip(names, unpacked(content)[1], strict=True)

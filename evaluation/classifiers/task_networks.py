@@ -1,0 +1,120 @@
+"""Networks that tasks take: named by what they are, opened once in a process. No Django.
+
+A process that makes one task after the other keeps the network that it opened for the first.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import lru_cache
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from evaluation import devices
+from evaluation.classifiers import opening
+from evaluation.classifiers.opening import Classifier
+from labeling.files import BadInput
+from labeling.release_files.frozen import canonical
+
+# Their versions may change what a network gives, as torch's does, which each task names.
+LIBRARIES = ("torchvision", "timm", "onnxruntime")
+
+
+@dataclass(frozen=True)
+class Networks:
+    """The networks of a command's tasks.
+
+    arguments: what they are, as JSON, which names a task's results; locations: how and from where
+    each machine opens them. gpus: how many a task takes.
+    """
+
+    arguments: Sequence[Mapping[str, Any]]
+    locations: Mapping[str, Any]
+    gpus: int
+
+    @classmethod
+    def of(
+        cls,
+        specs: Sequence[str],
+        classifiers: Sequence[Classifier],
+        weights: Path | None,
+        random_weights: bool,
+        preparing: Mapping[str, Any],
+    ) -> "Networks":
+        """The networks of specs, which opening.load opened with these options."""
+        device = classifiers[0].device
+        locations = {
+            "specs": [opening.absolute(spec) for spec in specs],
+            "names": [one.name for one in classifiers],
+            "classes": list(classifiers[0].classes),
+            "device": device,
+            "weights": None if weights is None else str(weights.absolute()),
+            "random_weights": random_weights,
+            "preparing": dict(preparing),
+        }
+        return cls(
+            [_identity(one) for one in classifiers], locations, 0 if device == devices.CPU else 1
+        )
+
+
+def opened(
+    arguments: Sequence[Mapping[str, Any]], locations: Mapping[str, Any]
+) -> Sequence[Classifier]:
+    """The classifiers on this machine. Raises BadInput where one is another than it was named."""
+    return _opened(json.dumps(arguments), json.dumps(locations))
+
+
+@lru_cache(1)
+def _opened(arguments: str, locations: str) -> Sequence[Classifier]:
+    how = json.loads(locations)
+    found = []
+    for named, spec, name in zip(json.loads(arguments), how["specs"], how["names"], strict=True):
+        one = opening.load(
+            spec,
+            how["classes"],
+            device=how["device"],
+            name=name,
+            weights=None if how["weights"] is None else Path(how["weights"]),
+            random_weights=how["random_weights"],
+            preparing={
+                key: tuple(value) if isinstance(value, list) else value
+                for key, value in how["preparing"].items()
+            },
+        )
+        if json.loads(json.dumps(_identity(one))) != named:
+            raise BadInput(
+                f"the network {name} is another here than where the command began",
+                file=spec,
+                cure="let every machine see the same file and have the same libraries",
+            )
+        found.append(one)
+    return found
+
+
+def _identity(one: Classifier) -> Mapping[str, Any]:
+    """Everything that a classifier's outputs depend on."""
+    return {
+        "name": one.name,
+        "classes": hashlib.sha256(canonical(one.classes)).hexdigest(),
+        "source": dict(one.source),
+        "preparation": asdict(one.preparation),
+        "device": one.device.partition(":")[0],
+        "libraries": _versions(one),
+    }
+
+
+def _versions(one: Classifier) -> dict[str, str]:
+    model = one.source["model"].lower()
+    used = [name for name in LIBRARIES if model.startswith(f"{name}:")]
+    if model.endswith(".onnx"):
+        used.append("onnxruntime")
+    found = {}
+    for name in used:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            # Installed under another name, such as onnxruntime-gpu.
+            continue
+    return found

@@ -1,0 +1,210 @@
+"""Score maps against their truth as tasks, each of which counts a stretch of the images.
+
+What they count are integers, so their sums are those of one run; see evaluation/engines.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict
+from itertools import chain
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+
+from evaluation.engines.input_files import all_sha256, refuse_others
+from evaluation.engines.packing import packed, unpacked
+from evaluation.engines.tasks import Task, task
+from evaluation.metrics.wsol.box_scores import BoxScore, Protocol
+from evaluation.metrics.wsol.mask_scores import MaskScore
+from evaluation.readers.wsol_folders import Image, MaskedImage, ScoreMaps
+from evaluation.scoring.wsol import scoring
+
+# Images of a task: a second of work for small ones.
+IMAGES = 1000
+OF_BOXES = ("hits", "largest", "named_largest", "pixels")
+Row = TypeVar("Row", Image, MaskedImage)
+
+
+def stretches_of(images: Sequence[Row]) -> list[Sequence[Row]]:
+    """The images, cut into what a task takes."""
+    return [images[at : at + IMAGES] for at in range(0, len(images), IMAGES)]
+
+
+def box_tasks(
+    stretches: Sequence[Sequence[Image]],
+    named: Mapping[str, bool],
+    scoremaps: Path | None,
+    protocol: Protocol,
+    curves: bool,
+    device: str,
+) -> list[Task]:
+    """The tasks that count what score_boxes does. named: as read_named gives it.
+
+    Each score map is read once for its SHA-256. Raises BadInput.
+    """
+    return [
+        Task.of(
+            counted_boxes,
+            {
+                "images": [
+                    [image.width, image.height, image.boxes.tolist(), named.get(image.name)]
+                    for image in stretch
+                ],
+                "maps": maps,
+                "protocol": asdict(protocol),
+                "curves": curves,
+            },
+            _gpus(device),
+            names=[image.name for image in stretch],
+            scoremaps=_absolute(scoremaps),
+            device=device,
+        )
+        for stretch, maps in zip(stretches, _maps(stretches, scoremaps), strict=True)
+    ]
+
+
+@task(version=1)
+def counted_boxes(
+    images: Sequence[tuple[int, int, list[list[float]], bool | None]],
+    maps: str | None,
+    protocol: Mapping[str, Any],
+    curves: bool,
+    names: Sequence[str],
+    scoremaps: str | None,
+    device: str,
+) -> bytes:
+    """BoxScore of a stretch of images, as arrays of numpy's. maps: SHA-256 of the score maps."""
+    rule = Protocol(**protocol)
+    read = _reader(scoremaps, maps, rule, names)
+    listed = [
+        Image(name, "", width, height, np.array(boxes, np.float64))
+        for name, (width, height, boxes, _) in zip(names, images, strict=True)
+    ]
+    named = {name: own for name, (*_, own) in zip(names, images, strict=True) if own is not None}
+    sums = scoring.sums_of_boxes(listed, named, read, rule, curves, device)
+    arrays = {name: getattr(sums, name) for name in OF_BOXES}
+    return packed(arrays, [sums.images, sums.named], compressed=True)
+
+
+def joined_boxes(objects: Iterable[bytes], protocol: Protocol, curves: bool) -> BoxScore:
+    """The sum of what tasks counted."""
+    total = BoxScore(protocol, histograms=curves)
+    for content in objects:
+        counted, (images, named) = unpacked(content)
+        own = BoxScore(protocol, histograms=curves, images=images, named=named)
+        for name in OF_BOXES:
+            setattr(own, name, counted[name])
+        total.join(own)
+    return total
+
+
+def mask_tasks(
+    stretches: Sequence[Sequence[MaskedImage]],
+    metadata: Path,
+    scoremaps: Path | None,
+    protocol: Protocol,
+    device: str,
+) -> list[Task]:
+    """The tasks that count what score_masks does; each map and mask is read once for its SHA-256.
+
+    metadata: for messages. Raises BadInput.
+    """
+    digests = all_sha256([_masks_of(stretch) for stretch in stretches])
+    return [
+        Task.of(
+            counted_masks,
+            {
+                "images": [[image.label, len(image.masks), len(image.ignore)] for image in stretch],
+                "maps": maps,
+                "masks": masks,
+                "protocol": asdict(protocol),
+            },
+            _gpus(device),
+            files=[
+                [
+                    image.name,
+                    *(
+                        [[str(path.absolute()), line] for path, line in own]
+                        for own in (image.masks, image.ignore)
+                    ),
+                ]
+                for image in stretch
+            ],
+            metadata=str(metadata.absolute()),
+            scoremaps=_absolute(scoremaps),
+            device=device,
+        )
+        for stretch, maps, masks in zip(
+            stretches, _maps(stretches, scoremaps), digests, strict=True
+        )
+    ]
+
+
+@task(version=1)
+def counted_masks(
+    images: Sequence[tuple[str, int, int]],
+    maps: str | None,
+    masks: str,
+    protocol: Mapping[str, Any],
+    files: Sequence[tuple[str, list[tuple[str, int]], list[tuple[str, int]]]],
+    metadata: str,
+    scoremaps: str | None,
+    device: str,
+) -> bytes:
+    """MaskScore of a stretch of images, as arrays of numpy's. maps, masks: SHA-256 of the files."""
+    rule = Protocol(**protocol)
+    listed = [
+        MaskedImage(name, label, _paths(drawn), _paths(ignore))
+        for (label, *_), (name, drawn, ignore) in zip(images, files, strict=True)
+    ]
+    read = _reader(scoremaps, maps, rule, [image.name for image in listed])
+    refuse_others(_masks_of(listed), masks)
+    sums = scoring.sums_of_masks(listed, Path(metadata), read, rule, device)
+    counts = np.array(list(sums.classes.values()))
+    return packed({"counts": counts}, [sums.images, list(sums.classes)], compressed=True)
+
+
+def joined_masks(objects: Iterable[bytes], protocol: Protocol) -> MaskScore:
+    """The sum of what tasks counted."""
+    total = MaskScore(protocol)
+    for content in objects:
+        counted, (images, labels) = unpacked(content)
+        classes = dict(zip(labels, counted["counts"], strict=True))
+        total.join(MaskScore(protocol, images, classes))
+    return total
+
+
+def _maps(
+    stretches: Sequence[Sequence[Image | MaskedImage]], scoremaps: Path | None
+) -> Iterable[str | None]:
+    """SHA-256 of the score maps of each stretch; of the baseline there are none."""
+    if scoremaps is None:
+        return [None] * len(stretches)
+    maps = ScoreMaps(scoremaps, None)
+    return all_sha256([[maps.path(image.name) for image in stretch] for stretch in stretches])
+
+
+def _reader(
+    scoremaps: str | None, sha256: str | None, protocol: Protocol, names: Sequence[str]
+) -> Callable[[str], Any]:
+    folder = None if scoremaps is None else Path(scoremaps)
+    if folder is not None and sha256 is not None:
+        maps = ScoreMaps(folder, None)
+        refuse_others([maps.path(name) for name in names], sha256)
+    return scoring.reader(folder, protocol, None)
+
+
+def _masks_of(images: Iterable[MaskedImage]) -> list[Path]:
+    return [path for image in images for path, _ in chain(image.masks, image.ignore)]
+
+
+def _paths(files: Iterable[tuple[str, int]]) -> list[tuple[Path, int]]:
+    return [(Path(path), line) for path, line in files]
+
+
+def _absolute(folder: Path | None) -> str | None:
+    return None if folder is None else str(folder.absolute())
+
+
+def _gpus(device: str) -> int:
+    return 0 if device == "cpu" else 1

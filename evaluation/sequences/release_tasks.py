@@ -1,0 +1,223 @@
+"""Frames of a release's objects as tasks, each of which renders those of some photographs.
+
+A task has the lines of the release that it needs, so no other machine reads the release itself.
+Torch is imported inside functions.
+"""
+
+import hashlib
+import io
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image
+
+from evaluation.engines.input_files import SAME
+from evaluation.engines.packing import packed, unpacked
+from evaluation.engines.tasks import Task, task
+from evaluation.sequences.part_orders import Orders
+from evaluation.sequences.sequencing import frames_of, lines_of
+from labeling.files import BadInput
+from labeling.release_files.frozen import Frozen, Head
+from labeling.release_files.frozen_labels import Groups
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+Open = Callable[[str], IO[bytes]]
+IMAGES, OBJECTS = "images.jsonl", "objects.jsonl"
+# Frames of a task: so many, and so many bytes before they are packed.
+FRAMES, BYTES = 1000, 1 << 28
+# Up to a quarter larger than at the default of 6; blurred frames in a fifth of the time.
+COMPRESSION = 1
+
+
+@dataclass(frozen=True)
+class HeldRelease(Frozen):
+    """Some images of a release, whose lines are at hand."""
+
+    held: Mapping[str, Sequence[Any]]
+
+    def lines(self, name: str) -> Iterator[Any]:
+        return iter(self.held[name])
+
+
+@dataclass(frozen=True)
+class Scene:
+    """A photograph of a release, its objects, and the ids of their frames."""
+
+    image: Mapping[str, Any]
+    objects: Sequence[Mapping[str, Any]]
+    frames: Sequence[str]
+
+    @property
+    def bytes(self) -> int:
+        """Of its frames at most: each as large as the photograph."""
+        return int(self.image["width"]) * int(self.image["height"]) * 3 * len(self.frames)
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """What a task shows: photographs, and the ids of their frames that it makes, in order."""
+
+    scenes: Sequence[Scene]
+    frames: Sequence[str]
+
+
+@dataclass(frozen=True)
+class Revealing:
+    """How the objects of a release are revealed. orders: as sequencing.lines_of takes them."""
+
+    frozen: Frozen
+    orders: Orders
+    content_schemes: Sequence[str]
+    include_empty: bool
+
+    def scenes(self) -> Iterator[Scene]:
+        """Every photograph that has frames, in the order of the release."""
+        objects = Groups[Any](self.frozen.lines(OBJECTS))
+        for image in self.frozen.images():
+            own = objects.of(image["name"])
+            held = HeldRelease(
+                self.frozen.folder, self.frozen.meta, {IMAGES: [image], OBJECTS: own}
+            )
+            lines = lines_of(held, self.orders, self.content_schemes, self.include_empty)
+            frames = list(dict.fromkeys(name for line in lines for name in line.frames))
+            if frames:
+                yield Scene(dict(image), own, frames)
+
+    def arguments(self, stretch: Stretch, open_image: Open) -> dict[str, object]:
+        """Everything that the frames of a stretch depend on, as JSON.
+
+        Each photograph is read once for its SHA-256. Raises BadInput for one that is not there.
+        """
+        categories = self.frozen.meta["campaign"]["settings"].get("categories", {})
+        return {
+            "images": [scene.image for scene in stretch.scenes],
+            "objects": [row for scene in stretch.scenes for row in scene.objects],
+            "categories": categories,
+            "orders": self.orders,
+            "content_schemes": list(self.content_schemes),
+            "include_empty": self.include_empty,
+            "frames": list(stretch.frames),
+            "photographs": _sha256([scene.image["name"] for scene in stretch.scenes], open_image),
+        }
+
+
+def shown(
+    arguments: Mapping[str, Any], photographs: Path, device: str
+) -> Generator[tuple[str, "Tensor"]]:
+    """The frames that Revealing.arguments tell of, as frames_of gives them.
+
+    photographs: their folder. Raises BadInput where they are others here.
+    """
+
+    def open_image(name: str) -> IO[bytes]:
+        return (photographs / name).open("rb")
+
+    names = [image["name"] for image in arguments["images"]]
+    if _sha256(names, open_image) != arguments["photographs"]:
+        raise BadInput(
+            "has other photographs here than where the command began", photographs, None, SAME
+        )
+    held = {IMAGES: arguments["images"], OBJECTS: arguments["objects"]}
+    meta: Any = {
+        "files": dict.fromkeys(held),
+        "campaign": {"settings": {"categories": arguments["categories"]}},
+    }
+    release: Head = meta
+    return frames_of(
+        HeldRelease(photographs, release, held),
+        arguments["orders"],
+        arguments["content_schemes"],
+        open_image,
+        include_empty=arguments["include_empty"],
+        wanted=frozenset(arguments["frames"]).__contains__,
+        device=device,
+    )
+
+
+def by_photographs(scenes: Iterable[Scene]) -> list[Stretch]:
+    """The scenes, cut between photographs into what a task takes."""
+    found: list[list[Scene]] = []
+    frames = size = 0
+    for scene in scenes:
+        frames, size = frames + len(scene.frames), size + scene.bytes
+        if not found or frames > FRAMES or size > BYTES:
+            found.append([])
+            frames, size = len(scene.frames), scene.bytes
+        found[-1].append(scene)
+    return [Stretch(own, [name for scene in own for name in scene.frames]) for own in found]
+
+
+def by_frames(scenes: Iterable[Scene], count: int) -> list[Stretch]:
+    """The scenes, cut after every so many frames; a photograph may be in several stretches."""
+    placed = [(name, scene) for scene in scenes for name in scene.frames]
+    found = []
+    for at in range(0, len(placed), count):
+        part = placed[at : at + count]
+        own = list({id(scene): scene for _, scene in part}.values())
+        found.append(Stretch(own, [name for name, _ in part]))
+    return found
+
+
+def tasks_of(
+    stretches: Sequence[Stretch],
+    revealing: Revealing,
+    open_image: Open,
+    photographs: Path,
+    device: str,
+) -> list[Task]:
+    """The tasks that render the frames of these stretches. Raises BadInput."""
+    kind = device.partition(":")[0]
+    return [
+        Task.of(
+            packed_frames,
+            {"revealed": revealing.arguments(stretch, open_image), "device": kind},
+            0 if kind == "cpu" else 1,
+            photographs=str(photographs.absolute()),
+            place=device,
+        )
+        for stretch in stretches
+    ]
+
+
+@task(version=1, libraries=("torch", "pillow"))
+def packed_frames(revealed: Mapping[str, Any], device: str, photographs: str, place: str) -> bytes:
+    """The frames of a stretch as PNG files. place: the device on this machine."""
+    del device
+    files = {}
+    frames = shown(revealed, Path(photographs), place)
+    for number, (_, frame) in enumerate(frames):
+        files[str(number)] = np.frombuffer(png(frame.cpu().numpy()), np.uint8)
+    return packed(files)
+
+
+def unpack(content: bytes, stretch: Stretch) -> Iterator[tuple[str, bytes]]:
+    """The PNG file of each frame, by its id."""
+    files, _ = unpacked(content)
+    for number, name in enumerate(stretch.frames):
+        yield name, files[str(number)].tobytes()
+
+
+def png(frame: NDArray[np.uint8]) -> bytes:
+    """The PNG file of a frame (H, W, 3)."""
+    stream = io.BytesIO()
+    Image.fromarray(frame).save(stream, "PNG", compress_level=COMPRESSION)
+    return stream.getvalue()
+
+
+def _sha256(names: Sequence[str], open_image: Open) -> str:
+    found = hashlib.sha256()
+    for name in names:
+        try:
+            with open_image(name) as file:
+                found.update(hashlib.sha256(file.read()).digest())
+        except FileNotFoundError:
+            raise BadInput(
+                "the photograph is missing", file=name, cure="put it there, by that name"
+            ) from None
+    return found.hexdigest()

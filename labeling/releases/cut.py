@@ -1,0 +1,213 @@
+"""The cut: what a campaign says at one moment, listed in one short snapshot.
+
+Settlements and answers are never changed, so the last settlement of each question names its value
+and the answers that count, whenever they are read. What may change after the cut is in it: states,
+the answers that came late, images, topics, what was known beforehand. Answers have no order of
+their own (clients make their ids), so nothing is cut by them.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from django.db import connection
+from django.db.models import F, Max, Min, QuerySet, Subquery
+from django.db.models.expressions import OuterRef
+from django.db.models.functions import Collate
+
+from labeling.kinds import KINDS
+from labeling.kinds.base import OBJECTS
+from labeling.models import Answer, Campaign, Image, Question, Settlement, Topic
+from labeling.release_files import frozen
+from labeling.release_files.frozen import Line, LineFile
+from labeling.releases import graph, parts
+from labeling.releases.asked import Asked
+
+FROZEN_STATES = (Question.State.SETTLED, Question.State.DROPPED)
+# Rows that the database hands over at once.
+CHUNK = 2_000
+# Questions of a range; drawings are long.
+RANGE = 2_000
+RANGE_OF_DRAWINGS = 200
+# So many are made within a few seconds.
+FEW_RANGES = 2
+# Of how pieces are written: those of an earlier layout are not used.
+LAYOUT = 1
+IMAGE_FIELDS = ("name", "sha256", "width", "height", "licence", "source")
+
+
+@dataclass(frozen=True)
+class Cut:
+    """What was listed. files: of the release, those that need nothing else, still open. ranges:
+    files of questions, as `read_range` takes them. digest: of all that a piece depends on."""
+
+    campaign: Campaign
+    policies: list[Any]
+    given: parts.PartFingerprint
+    files: dict[str, LineFile]
+    ranges: list[Path]
+    digest: str
+
+    @property
+    def is_small(self) -> bool:
+        return len(self.ranges) <= FEW_RANGES
+
+
+class Context(NamedTuple):
+    """What all ranges of a cut have in common, by the ids of rows that never change."""
+
+    layout: int
+    campaign: int
+    kind: str
+    graph: int | None
+    categories: dict[str, Any]
+    # Of what is given of objects, which pieces read: another one is another cut.
+    given: dict[str, Any]
+
+
+def take(campaign: Campaign, building: Path, scratch: Path, opened: ExitStack) -> Cut:
+    """The campaign's cut, to be taken inside a snapshot. building: receives files of the release,
+    which `opened` closes; scratch: the ranges."""
+    by_graph = graph.Nodes.of(campaign.graph_id)
+    given = parts.fingerprint(campaign)
+    names = frozen.files_of(campaign.kind)
+    files = {name: opened.enter_context(LineFile(building / name)) for name in names}
+    for topic in Topic.objects.filter(campaign=campaign).order_by(*_by("key")):
+        files["topics.jsonl"].write(_topic_line(topic))
+    if by_graph is not None:
+        _write_graph(files, campaign, by_graph)
+    context = Context(
+        LAYOUT,
+        campaign.pk,
+        campaign.kind,
+        campaign.graph_id,
+        campaign.settings["categories"] if KINDS[campaign.kind].release == OBJECTS else {},
+        dict(given),
+    )
+    ranges = _Ranges(scratch, context)
+    images = files["images.jsonl"] if by_graph is None else None
+    for _, about in groupby(_rows(campaign), key=lambda row: row[0]):
+        ranges.begin_image()
+        for number, (_, asked, image) in enumerate(about):
+            if images is not None and not number:
+                images.write(dict(zip(IMAGE_FIELDS, image, strict=True)))
+            ranges.add(asked)
+    return Cut(
+        campaign=campaign,
+        policies=list(campaign.policies.order_by("version").values("version", "content")),
+        given=given,
+        files=files,
+        ranges=ranges.close(),
+        digest=ranges.digest.hexdigest()[:32],
+    )
+
+
+def read_range(path: Path) -> tuple[Context, Iterator[Asked]]:
+    """A range: what it has in common with the others, and its questions."""
+
+    def questions() -> Iterator[Asked]:
+        with open(path, "rb") as rows:
+            next(rows)
+            for row in rows:
+                yield Asked(*json.loads(row))
+
+    with open(path, "rb") as rows:
+        return Context(*json.loads(next(rows))), questions()
+
+
+class _Ranges:
+    """Questions into files, the context first; those of one image stay together."""
+
+    def __init__(self, folder: Path, context: Context) -> None:
+        self.folder = folder
+        self.context = frozen.canonical(context) + b"\n"
+        self.size = RANGE_OF_DRAWINGS if context.categories else RANGE
+        self.digest = hashlib.sha256(self.context)
+        self.paths: list[Path] = []
+        self.rows: list[bytes] = []
+
+    def begin_image(self) -> None:
+        if len(self.rows) >= self.size:
+            self._end()
+
+    def add(self, asked: Asked) -> None:
+        self.rows.append(json.dumps(asked, separators=(",", ":")).encode() + b"\n")
+
+    def close(self) -> list[Path]:
+        if self.rows:
+            self._end()
+        return self.paths
+
+    def _end(self) -> None:
+        content = b"".join(self.rows)
+        self.digest.update(b"\n" + content)
+        path = self.folder / f"{len(self.paths):05}.cut"
+        path.write_bytes(self.context + content)
+        self.paths.append(path)
+        self.rows = []
+
+
+def _rows(campaign: Campaign) -> Iterator[tuple[int, Asked, tuple[Any, ...]]]:
+    """(id of the image, question, fields of the image) of what is frozen, in its order."""
+    late: dict[int, list[str]] = {}
+    for pk, answer in _late(campaign).iterator(chunk_size=CHUNK):
+        late.setdefault(pk, []).append(str(answer))
+    for image, pk, *rest in _listed(campaign).iterator(chunk_size=CHUNK):
+        asked, fields = rest[: -len(IMAGE_FIELDS)], rest[-len(IMAGE_FIELDS) :]
+        yield image, Asked._make([pk, *asked, sorted(late.get(pk, ()))]), fields
+
+
+def _listed(campaign: Campaign) -> QuerySet[Question, Any]:
+    # Grouped, so that no plan looks for the last one among all settlements.
+    settled = Settlement.objects.filter(question=OuterRef("pk")).order_by().values("question")
+    return (
+        Question.objects.filter(campaign=campaign, state__in=FROZEN_STATES)
+        .annotate(
+            last=Subquery(settled.annotate(at=Max("pk")).values("at")),
+            first=Subquery(settled.annotate(at=Min("pk")).values("at")),
+        )
+        .order_by(*_by("item__image__name", "item__name", "topic"), "round", "pk")
+        .values_list(
+            *("item__image_id", "pk", "item_id", "item__image__name", "item__name", "topic"),
+            *("state", "policy_id", "last", "first", "item__region"),
+            *(f"item__image__{name}" for name in IMAGE_FIELDS),
+        )
+    )
+
+
+def _late(campaign: Campaign) -> QuerySet[Answer, Any]:
+    return Answer.objects.filter(
+        late=True,
+        assignment__question__campaign=campaign,
+        assignment__question__state__in=FROZEN_STATES,
+    ).values_list("assignment__question_id", "pk")
+
+
+def _write_graph(files: dict[str, LineFile], campaign: Campaign, by_graph: graph.Nodes) -> None:
+    """The graph, every image that is asked about, and what was known of it beforehand."""
+    files["graph.json"].write(by_graph.graph.content())
+    for image in graph.images_of(campaign).order_by(*_by("name")).iterator(chunk_size=CHUNK):
+        files["images.jsonl"].write(_image_line(image))
+    for line in by_graph.given(campaign, _by("item__image__name", "key", "source")):
+        files["given.jsonl"].write(line)
+
+
+def _by(*names: str) -> list[Any]:
+    # Bytes, not the server's language: the same release from any database.
+    if connection.vendor == "postgresql":
+        return [Collate(F(name), "C").asc() for name in names]
+    return list(names)
+
+
+def _image_line(image: Image) -> Line:
+    return {name: getattr(image, name) for name in IMAGE_FIELDS}
+
+
+def _topic_line(topic: Topic) -> Line:
+    names = ("key", "name", "synonyms", "definition", "url", "guidance")
+    return {name: getattr(topic, name) for name in names}

@@ -1,0 +1,120 @@
+"""A release's files, joined from a cut and the pieces of its ranges."""
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from labeling.models import Calibration
+from labeling.release_files import frozen_objects
+from labeling.release_files.frozen import FORMAT, Line, LineFile
+from labeling.releases import parts, pieces, votes
+from labeling.releases.cut import Cut
+from labeling.releases.votes import Votes
+
+BLOCK = 1 << 20
+
+
+def join(
+    cut: Cut, made: Iterable[Path], states: Mapping[str, int], code_version: str, scratch: Path
+) -> Line:
+    """release.json, less number, date and hash, once all files of the cut are whole.
+
+    made: the folders of the pieces, in the order of the ranges; each may go once the next is asked
+    for. states: how many questions are in which state.
+    """
+    joined = _Joined(cut)
+    with LineFile(scratch / Votes.RAW) as raw, LineFile(scratch / Votes.INDEX) as index:
+        files = {Votes.RAW: raw, Votes.INDEX: index, **cut.files}
+        for folder in made:
+            joined.add(folder, files)
+    # With row ids in place of people: pseudonyms are made of a digest of all of them.
+    digest = raw.hash.digest()
+    votes.name_people(scratch, digest, joined.people, cut.files["votes.jsonl"])
+    campaign = cut.campaign
+    return {
+        "format": FORMAT,
+        "version": 1,
+        "campaign": {
+            "name": campaign.name,
+            "title": campaign.title,
+            "kind": campaign.kind,
+            "dataset": campaign.dataset.name,
+            "instructions": campaign.instructions,
+            "settings": campaign.settings,
+        },
+        "policies": cut.policies,
+        **_calibrations(joined.calibrations),
+        **(parts.head(campaign, joined.tally) if joined.tally else {}),
+        "counts": _counts(joined, states),
+        "code_version": code_version,
+        "files": {name: file.close() for name, file in cut.files.items()},
+    }
+
+
+@dataclass
+class _Joined:
+    """The files as they grow, with what the pieces counted."""
+
+    cut: Cut
+    counts: Counter[str] = field(default_factory=Counter)
+    people: set[int] = field(default_factory=set)
+    calibrations: set[int] = field(default_factory=set)
+    tally: frozen_objects.Tally | None = None
+
+    def __post_init__(self) -> None:
+        if "objects.jsonl" in self.cut.files:
+            self.tally = frozen_objects.Tally(self.cut.campaign.settings["categories"])
+
+    def add(self, folder: Path, files: Mapping[str, LineFile]) -> None:
+        for name in (Votes.RAW, Votes.INDEX, *pieces.LINES):
+            if name in files:
+                _append(folder / name, files[name])
+        counted = json.loads((folder / pieces.COUNTED).read_text())
+        self.counts.update(counted["states"])
+        self.counts.update(counted["votes"])
+        self.people.update(counted["people"])
+        self.calibrations.update(counted["calibrations"])
+        if self.tally is not None:
+            self.tally.join(counted["tally"])
+
+
+def _append(path: Path, goal: LineFile) -> None:
+    with open(path, "rb") as file:
+        while block := file.read(BLOCK):
+            goal.append(block, block.count(b"\n"))
+
+
+def _calibrations(pks: set[int]) -> Line:
+    """What the calibrations named in answers.jsonl say, where any is: of topics all of it, of
+    people only how many. Their figures would tell who is who from one release to the next."""
+    rows = Calibration.objects.filter(pk__in=pks).order_by("number")
+    said = [_calibration_line(row) for row in rows.iterator(chunk_size=1)]
+    return {"calibrations": said} if said else {}
+
+
+def _calibration_line(row: Calibration) -> Line:
+    names = ("classes", "prior", "tables")
+    return {
+        "number": row.number,
+        **{name: row.content[name] for name in names if row.content.get(name)},
+        "annotators": len(row.content.get("annotators", {})),
+        "voided": len(row.content.get("voided", [])),
+    }
+
+
+def _counts(joined: _Joined, states: Mapping[str, int]) -> dict[str, int]:
+    files = joined.cut.files
+    every = {"open": 0, "review": 0, "withdrawn": 0, **states}
+    return {
+        **{state: int(count) for state, count in every.items()},
+        "settled": joined.counts["settled"],
+        "dropped": joined.counts["dropped"],
+        "votes": joined.counts["votes"],
+        "late": joined.counts["late"],
+        "annotators": len(joined.people),
+        "images": files["images.jsonl"].count,
+        "topics": files["topics.jsonl"].count,
+        **({"objects": objects.count} if (objects := files.get("objects.jsonl")) else {}),
+    }

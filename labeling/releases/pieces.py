@@ -1,0 +1,202 @@
+"""Pieces of a release: the lines of a range of questions, each made from what the cut says of them.
+
+What is read here never changes once it is there: settlements, answers, policies, versions of
+graphs. So a piece is the same bytes whenever and by whomever it is made, in no snapshot.
+"""
+
+import json
+import zipfile
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from labeling.db import batch
+from labeling.kinds import KINDS, Kind
+from labeling.kinds.base import CLASS, CONTAINS, GRAPH, OBJECTS
+from labeling.models import Answer, Policy, Question, Settlement
+from labeling.release_files.frozen import Line, LineFile
+from labeling.releases import graph, parts
+from labeling.releases.asked import Asked, Settled
+from labeling.releases.cut import Context, read_range
+from labeling.releases.votes import Vote, Votes
+
+# Questions held in memory at once: two queries a chunk.
+CHUNK = 500
+# Drawings are long: fewer of them.
+FEW = 100
+COUNTED = "piece.json"
+LINES = ("answers.jsonl", "objects.jsonl")
+
+
+def write(source: Path, folder: Path, watch: Callable[[int], object] | None = None) -> None:
+    """Fills the folder with the piece of a range. watch: told how many questions are written."""
+    context, questions = read_range(source)
+    with batch.reading(), ExitStack() as opened:
+        writer = _Writer(folder, context, opened)
+        for chunk in _chunks(questions, FEW if writer.by_parts else CHUNK):
+            _write_chunk(writer, chunk)
+            if watch:
+                watch(writer.counts.total())
+        writer.close()
+
+
+def pack(folder: Path, goal: Path) -> None:
+    """The piece as one file."""
+    with zipfile.ZipFile(goal, "w") as archive:
+        for path in sorted(folder.iterdir()):
+            archive.write(path, path.name)
+
+
+def unpack(packed: Path, folder: Path) -> None:
+    """Fills the folder with a packed piece. Raises zipfile.BadZipFile for half of one."""
+    with zipfile.ZipFile(packed) as archive:
+        archive.extractall(folder)
+
+
+class _Writer:
+    """The files of a piece as they grow, with what is counted on the way."""
+
+    def __init__(self, folder: Path, context: Context, opened: ExitStack) -> None:
+        self.folder = folder
+        self.kind = KINDS[context.kind]
+        self.counts: Counter[str] = Counter()
+        # Which calibrations settled what is in here, by id.
+        self.calibrations: set[int] = set()
+        self.answers = opened.enter_context(LineFile(folder / "answers.jsonl"))
+        self.votes = Votes(folder, opened)
+        self.policies = Policy.objects.filter(campaign=context.campaign).in_bulk()
+        self.by_graph = graph.Nodes.of(context.graph)
+        self.by_parts = self.objects = None
+        if self.kind.release == OBJECTS:
+            self.by_parts = parts.Objects(context.categories)
+            self.objects = opened.enter_context(LineFile(folder / "objects.jsonl"))
+
+    def close(self) -> None:
+        for file in (self.answers, self.votes, self.objects):
+            if file is not None:
+                file.close()
+        counted = {
+            "states": self.counts,
+            "votes": self.votes.counts,
+            "people": sorted(self.votes.people),
+            "calibrations": sorted(self.calibrations),
+            "tally": self.by_parts.tally.counted() if self.by_parts else None,
+        }
+        (self.folder / COUNTED).write_text(json.dumps(counted))
+
+
+def _chunks(questions: Iterator[Asked], size: int) -> Iterator[list[Asked]]:
+    """So many questions at a time; those of one image, or object, stay together."""
+    chunk: list[Asked] = []
+    for _, about in groupby(questions, lambda row: row.item):
+        chunk += about
+        if len(chunk) >= size:
+            yield chunk
+            chunk = []
+    if chunk:
+        yield chunk
+
+
+def _write_chunk(writer: _Writer, chunk: list[Asked]) -> None:
+    by_graph, by_parts = writer.by_graph, writer.by_parts
+    kind = writer.kind
+    history = _read_history(chunk)
+    orders = graph.orders(chunk) if by_graph else {}
+    if by_parts is not None:
+        by_parts.describe(chunk)
+    for question in chunk:
+        settled = history.settled.get(question.pk)
+        place: Line = {"image": question.image, "wnid": question.topic}
+        line = _answer_line(kind, question, settled, writer.policies)
+        if by_graph is not None:
+            place |= by_graph.place(question.topic)
+            line |= by_graph.place(question.topic) | {
+                "order": orders[question.pk],
+                "probability": settled.probability if settled else None,
+            }
+        if by_parts is not None and writer.objects is not None:
+            place["object"] = line["object"] = question.object
+            line["box"] = question.region
+            if settled is not None and question.state == Question.State.SETTLED:
+                writer.objects.write(by_parts.line(question, settled, line["settled_by"]))
+        if settled and settled.calibration:
+            writer.calibrations.add(settled.calibration)
+        counted = set(settled.answers) if settled else set()
+        kept = counted.union(question.late)
+        given = [vote for vote in history.votes.get(question.pk, ()) if vote.pk in kept]
+        votes = writer.votes.write(kind, place, counted, given)
+        writer.counts[question.state] += 1
+        writer.answers.write(line | {"votes": votes})
+
+
+@dataclass
+class _ChunkHistory:
+    """By question: the settlement of the cut, and all answers."""
+
+    settled: dict[int, Settled] = field(default_factory=dict)
+    votes: dict[int, list[Vote]] = field(default_factory=dict)
+
+
+def _read_history(chunk: Sequence[Asked]) -> _ChunkHistory:
+    history = _ChunkHistory()
+    settlements = [asked.settlement for asked in chunk if asked.settlement]
+    for question, value, probability, answers, *rest in Settlement.objects.filter(
+        pk__in=settlements
+    ).values_list(
+        *("question_id", "value", "probability", "answers", "reviewed", "policy_id"),
+        *("calibration_id", "calibration__number"),
+    ):
+        ids = [str(answer) for answer in answers]
+        history.settled[question] = Settled(value, probability, ids, *rest)
+    asked = [asked.pk for asked in chunk]
+    for question, pk, *rest in Answer.objects.filter(assignment__question__in=asked).values_list(
+        *("assignment__question_id", "pk", "assignment__annotator_id", "value", "duration_ms"),
+        *("late", "revision"),
+    ):
+        history.votes.setdefault(question, []).append(Vote(str(pk), *rest))
+    return history
+
+
+def _answer_line(
+    kind: Kind, question: Asked, settled: Settled | None, policies: dict[int, Policy]
+) -> Line:
+    dropped = question.state == Question.State.DROPPED
+    value = None if dropped or settled is None else settled.value
+    line: Line = {"image": question.image}
+    line |= LABEL_OF_RELEASE[kind.release](kind, question.topic, value)
+    policy = policies[settled.policy if settled else question.policy]
+    line["settled_by"] = {
+        "policy": policy.version,
+        "answers": len(settled.answers) if settled else 0,
+    }
+    if settled and settled.calibration:
+        line["settled_by"]["calibration"] = settled.number
+    if settled and policy.content.get("method", "majority") != "majority":
+        line["probability"] = settled.probability
+    return line
+
+
+def _contains(kind: Kind, topic: str, value: Any) -> Line:
+    return {"wnid": topic, "contains": None if value is None else value == "yes"}
+
+
+def _class(kind: Kind, topic: str, value: Any) -> Line:
+    return {"wnid": None if value is None else kind.tally_name(value)}
+
+
+def _drawn(kind: Kind, topic: str, value: Any) -> Line:
+    # An object that is drawn is there.
+    return {"wnid": topic, "contains": None if value is None else True}
+
+
+# What a line of answers.jsonl says of a settled value, by what a kind's releases say.
+LABEL_OF_RELEASE: dict[str, Callable[[Kind, str, Any], Line]] = {
+    CONTAINS: _contains,
+    CLASS: _class,
+    GRAPH: _contains,
+    OBJECTS: _drawn,
+}

@@ -1,0 +1,198 @@
+"""Ranges of a cut as jobs: whoever freezes works on them, and so does every worker that is free.
+
+Ranges and their pieces lie in the storage that every machine of a site sees, in a folder named by
+the digest of the cut: a freeze that was killed and is asked again finds what was made of it.
+"""
+
+import logging
+import os
+import secrets
+import shutil
+import tempfile
+import time
+import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from datetime import datetime, timedelta
+from functools import partial
+from pathlib import Path
+
+from django.core.files import File
+from django.core.files.storage import FileSystemStorage, storages
+from django.db import transaction
+from django.db.models import Q
+from django.utils import timezone
+
+from labeling.jobs import queue
+from labeling.models import Job
+from labeling.releases import pieces
+from labeling.releases.cut import Cut
+
+logger = logging.getLogger(__name__)
+
+KIND = "freeze range"
+FOLDER = "freezing"
+# How often whoever freezes looks whether others are done.
+LOOK_SECONDS = 0.2
+# What a freeze left that was killed and never asked again is kept so long.
+KEPT = timedelta(days=1)
+
+
+class RangeFailed(Exception):
+    """A range of a release could not be made; the sentence is the job's."""
+
+
+def make_here(cut: Cut, scratch: Path) -> Iterator[Path]:
+    """The folders of the pieces in order, made by this process alone."""
+    for path in cut.ranges:
+        with _folder(scratch) as folder:
+            pieces.write(path, folder)
+            yield folder
+
+
+def make(cut: Cut, scratch: Path) -> Iterator[Path]:
+    """The folders of the pieces in order, made by jobs here and wherever workers are.
+
+    Pieces that are there already are not made again. Raises RangeFailed.
+    """
+    _work(_enqueue(cut))
+    for number, path in enumerate(cut.ranges):
+        with _folder(scratch) as folder:
+            packed = folder.with_suffix(".zip")
+            try:
+                _fetch(cut.digest, _piece(number), packed)
+                pieces.unpack(packed, folder)
+            except (FileNotFoundError, zipfile.BadZipFile) as error:
+                # Somebody else who froze the same has removed it by now.
+                logger.warning("piece %s of cut %s is made again: %r", number, cut.digest, error)
+                pieces.write(path, folder)
+            packed.unlink(missing_ok=True)
+            yield folder
+
+
+def execute(job: Job) -> None:
+    """The job "freeze range": one piece into the storage. Harmless to run twice."""
+    digest, number = job.payload["cut"], job.payload["range"]
+    with tempfile.TemporaryDirectory(prefix="range-") as scratch:
+        source, packed = Path(scratch, "range"), Path(scratch, "packed")
+        try:
+            _fetch(digest, _range(number), source)
+        except FileNotFoundError:
+            # The release stands, or nobody asked for it again.
+            return
+        with _folder(Path(scratch)) as folder:
+            pieces.write(source, folder, partial(queue.renew, job))
+            pieces.pack(folder, packed)
+        _put(digest, _piece(number), packed)
+
+
+def forget(digest: str) -> None:
+    """Removes ranges, pieces and jobs of a cut, and after a day what is left of others."""
+    _remove(digest)
+    limit = timezone.now() - KEPT
+    Job.objects.filter(kind=KIND).filter(
+        Q(key__startswith=f"{digest}:") | Q(created_at__lt=limit)
+    ).delete()
+    with suppress(FileNotFoundError):
+        for other in storages["data"].listdir(FOLDER)[0]:
+            if _is_old(other, limit):
+                _remove(other)
+
+
+def _enqueue(cut: Cut) -> set[int]:
+    """The ids of the jobs that make what is missing: new ones, or those of an earlier freeze."""
+    there = set(_files(cut.digest))
+    missing = {
+        f"{cut.digest}:{number}": number
+        for number in range(len(cut.ranges))
+        if _piece(number) not in there
+    }
+    for number in missing.values():
+        if _range(number) not in there:
+            _put(cut.digest, _range(number), cut.ranges[number])
+    with transaction.atomic():
+        unfinished = Job.objects.filter(
+            kind=KIND, key__in=list(missing), state__in=[Job.State.QUEUED, Job.State.RUNNING]
+        )
+        jobs = dict(unfinished.values_list("key", "pk"))
+        for key, number in missing.items():
+            if key not in jobs:
+                payload = {"cut": cut.digest, "range": number}
+                jobs[key] = queue.enqueue(KIND, key, payload, cut.campaign).pk
+    return set(jobs.values())
+
+
+def _work(waiting: set[int]) -> None:
+    """Runs these jobs but for those that others run, and waits for those. Raises RangeFailed."""
+    while waiting:
+        worked = False
+        states = {
+            pk: (state, error)
+            for pk, state, error in Job.objects.filter(pk__in=waiting).values_list(
+                "pk", "state", "error"
+            )
+        }
+        for pk in sorted(waiting):
+            # Without a row it was removed by whoever froze the same: its piece is looked for.
+            state, error = states.get(pk, (Job.State.DONE, ""))
+            if state == Job.State.FAILED:
+                raise RangeFailed(f"A part of the release could not be made: {error}")
+            if state == Job.State.DONE:
+                waiting.discard(pk)
+            else:
+                # Takes none that somebody holds, but what a dead worker left.
+                worked |= queue.run(pk) is not None
+        if waiting and not worked:
+            time.sleep(LOOK_SECONDS)
+
+
+@contextmanager
+def _folder(scratch: Path) -> Iterator[Path]:
+    with tempfile.TemporaryDirectory(dir=scratch) as folder:
+        yield Path(folder)
+
+
+def _range(number: int) -> str:
+    return f"{number:05}.cut"
+
+
+def _piece(number: int) -> str:
+    return f"{number:05}.zip"
+
+
+def _fetch(digest: str, name: str, goal: Path) -> None:
+    """Raises FileNotFoundError."""
+    with storages["data"].open(f"{FOLDER}/{digest}/{name}") as there, open(goal, "wb") as file:
+        shutil.copyfileobj(there, file)
+
+
+def _put(digest: str, name: str, path: Path) -> None:
+    """The file into the storage: whole under its name, or not at all."""
+    storage, goal = storages["data"], f"{FOLDER}/{digest}/{name}"
+    with open(path, "rb") as content:
+        if not isinstance(storage, FileSystemStorage):
+            storage.save(goal, File(content))
+            return
+        unfinished = storage.save(f"{goal}.{secrets.token_hex(8)}.part", File(content))
+        os.replace(storage.path(unfinished), storage.path(goal))
+
+
+def _files(digest: str) -> list[str]:
+    with suppress(FileNotFoundError):
+        return storages["data"].listdir(f"{FOLDER}/{digest}")[1]
+    return []
+
+
+def _is_old(digest: str, limit: datetime) -> bool:
+    names = [f"{FOLDER}/{digest}/{name}" for name in _files(digest)]
+    with suppress(FileNotFoundError):
+        return all(storages["data"].get_modified_time(name) < limit for name in names)
+    return False
+
+
+def _remove(digest: str) -> None:
+    for name in _files(digest):
+        storages["data"].delete(f"{FOLDER}/{digest}/{name}")
+    with suppress(OSError):
+        # A folder, where the storage has such.
+        storages["data"].delete(f"{FOLDER}/{digest}")

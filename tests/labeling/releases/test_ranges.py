@@ -1,0 +1,251 @@
+"""Freezing in ranges, by jobs: the same bytes as in one snapshot, whatever happens meanwhile."""
+
+import os
+import threading
+from collections.abc import Callable
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from django.core.files.base import ContentFile
+from django.core.files.storage import storages
+from django.db import connections
+from django.utils import timezone
+
+from labeling.datasets import objects
+from labeling.jobs import queue
+from labeling.models import Answer, Campaign, Item, Job, Question, Settlement, User
+from labeling.parts.model import Part, PartedObject
+from labeling.releases import cut, freezing, pieces, ranges
+from tests import factories
+from tests.labeling import part_releases
+from tests.labeling.parted import CAT, square
+from tests.labeling.releases.test_freezing import say
+
+IMAGES = 12
+pytestmark = pytest.mark.usefixtures("throwaway")
+
+
+@pytest.fixture
+def people(throwaway) -> list[User]:
+    return [factories.make_user(f"annotator{n}") for n in range(5)]
+
+
+@pytest.fixture
+def pond(people) -> Campaign:
+    """A campaign in which all but the last three questions are settled, one of them with a late
+    answer."""
+    alice = factories.make_user("alice", is_researcher=True)
+    campaign = factories.make_campaign(alice, factories.make_dataset(alice), images=IMAGES)
+    for number, question in enumerate(factories.questions_of(campaign)[:-3]):
+        values = [("yes", "no", "hard")[(number + n * n) % 3] for n in range(4)]
+        late = ((people[4], "no"),) if number == 4 else ()
+        say(question, *zip(people, values, strict=False), late=late)
+    return campaign
+
+
+@pytest.fixture
+def in_ranges(monkeypatch) -> None:
+    """So small a campaign is frozen by jobs too, of two or more questions each."""
+    monkeypatch.setattr(cut, "RANGE", 2)
+    monkeypatch.setattr(cut, "RANGE_OF_DRAWINGS", 1)
+    monkeypatch.setattr(cut, "FEW_RANGES", 0)
+
+
+def whole(campaign: Campaign) -> dict[str, bytes]:
+    """The files of a release made in one snapshot, which is gone then."""
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        monkeypatch.setattr(cut, "FEW_RANGES", 1_000)
+        release = freezing.freeze(campaign)
+    files = contents(freezing.folder_of(release))
+    release.delete()
+    return files
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir() if path.suffix == ".jsonl"}
+
+
+def frozen(campaign: Campaign) -> dict[str, bytes]:
+    return contents(freezing.folder_of(freezing.freeze(campaign)))
+
+
+def meanwhile(monkeypatch, action: Callable[[], object]) -> None:
+    """Does it once after the cut, before any piece is made."""
+    usual, waiting = ranges._work, [action]
+
+    def work(jobs: set[int]) -> None:
+        while waiting:
+            waiting.pop()()
+        usual(jobs)
+
+    monkeypatch.setattr(ranges, "_work", work)
+
+
+def test_jobs_write_the_same_bytes_and_leave_nothing(pond, in_ranges, settings):
+    before = whole(pond)
+
+    assert frozen(pond) == before
+
+    assert not Job.objects.exists()
+    assert list(Path(settings.DATA_DIR, "freezing").iterdir()) == []
+
+
+def test_what_comes_after_the_cut_is_of_the_next_release(pond, people, in_ranges, monkeypatch):
+    before = whole(pond)
+    settled, open_one = factories.questions_of(pond)[0], factories.questions_of(pond)[-1]
+
+    def work_on() -> None:
+        # A late answer, a question that settles, and one that settles differently.
+        say(settled, late=((people[4], "yes"),))
+        say(open_one, *zip(people, ["yes"] * 5, strict=True))
+        again = Settlement.objects.filter(question=settled).latest("pk")
+        assert again.answers == []
+        Question.objects.filter(pk=factories.questions_of(pond)[1].pk).update(state="open")
+
+    meanwhile(monkeypatch, work_on)
+
+    assert frozen(pond) == before
+    after = frozen(pond)
+    assert after != before
+    assert after == whole(pond)
+
+
+def test_an_answer_that_was_revised_counts_as_the_settlement_says(pond, in_ranges):
+    question = factories.questions_of(pond)[0]
+    seat = question.assignments.earliest("pk")
+    Answer.objects.create(
+        id="01890a5d-ac96-774b-bcce-b302099a8057", assignment=seat, revision=1, value="no"
+    )
+
+    assert frozen(pond) == whole(pond)
+
+
+def test_a_worker_beside_makes_pieces_too(pond, in_ranges, monkeypatch):
+    before = whole(pond)
+    made: list[str] = []
+    both = threading.Barrier(2, timeout=30)
+    usual = pieces.write
+
+    def write(*given) -> None:
+        if len(made) < 2:
+            # The first two meet: neither process makes all of them.
+            both.wait()
+        made.append(threading.current_thread().name)
+        usual(*given)
+
+    def work() -> None:
+        try:
+            queue.run_all()
+        finally:
+            connections.close_all()
+
+    worker = threading.Thread(target=work, name="worker")
+    monkeypatch.setattr(pieces, "write", write)
+    meanwhile(monkeypatch, worker.start)
+
+    assert frozen(pond) == before
+    worker.join()
+    assert {"worker", "MainThread"} == set(made)
+
+
+def test_what_a_dead_worker_held_is_made_by_another(pond, in_ranges, monkeypatch):
+    before = whole(pond)
+
+    def die() -> None:
+        job = queue.claim(Job.objects.earliest("pk").pk)
+        assert job is not None
+        Job.objects.filter(pk=job.pk).update(leased_until=timezone.now() - timedelta(seconds=1))
+
+    meanwhile(monkeypatch, die)
+
+    assert frozen(pond) == before
+
+
+def test_a_freeze_that_was_killed_goes_on_from_its_pieces(pond, in_ranges, monkeypatch, settings):
+    before = whole(pond)
+    usual, made = pieces.write, []
+
+    def write(source, *given) -> None:
+        if len(made) == 2:
+            raise KeyboardInterrupt
+        made.append(source.name)
+        usual(source, *given)
+
+    monkeypatch.setattr(pieces, "write", write)
+    with pytest.raises(KeyboardInterrupt):
+        freezing.freeze(pond)
+    # As after a kill: the lease of what it worked on runs out.
+    Job.objects.update(leased_until=timezone.now() - timedelta(seconds=1))
+    assert len(made) == 2
+    assert not pond.releases.exists()
+    count = len(list(Path(settings.DATA_DIR, "freezing").glob("*/*.cut")))
+
+    monkeypatch.setattr(pieces, "write", lambda *given: (made.append(""), usual(*given)))
+
+    assert frozen(pond) == before
+    assert len(made) == count
+
+
+def test_a_range_that_fails_fails_the_freeze_with_its_reason(pond, in_ranges, monkeypatch):
+    def fail(*_) -> None:
+        raise OSError("the disk is full")
+
+    monkeypatch.setattr(pieces, "write", fail)
+
+    with pytest.raises(ranges.RangeFailed, match="the disk is full"):
+        freezing.freeze(pond)
+
+    assert not pond.releases.exists()
+
+
+def test_a_half_piece_is_made_again(pond, in_ranges, monkeypatch, settings):
+    before = whole(pond)
+    usual = ranges._work
+
+    def halve(jobs: set[int]) -> None:
+        usual(jobs)
+        piece = next(Path(settings.DATA_DIR, "freezing").glob("*/*.zip"))
+        piece.write_bytes(piece.read_bytes()[:100])
+
+    monkeypatch.setattr(ranges, "_work", halve)
+
+    assert frozen(pond) == before
+
+
+def test_what_was_left_for_a_day_is_forgotten(pond, in_ranges, settings):
+    storages["data"].save("freezing/abc/00000.cut", ContentFile(b"[]"))
+    storages["data"].save("freezing/new/00000.cut", ContentFile(b"[]"))
+    old = Job.objects.create(kind=ranges.KIND, key="abc:0", created_at=timezone.now() - ranges.KEPT)
+    Job.objects.create(kind=ranges.KIND, key="new:0")
+    file = Path(settings.DATA_DIR, "freezing", "abc", "00000.cut")
+    at = (timezone.now() - ranges.KEPT - timedelta(minutes=1)).timestamp()
+    os.utime(file, (at, at))
+
+    freezing.freeze(pond)
+
+    assert [path.name for path in Path(settings.DATA_DIR, "freezing").iterdir()] == ["new"]
+    assert not Job.objects.filter(pk=old.pk).exists()
+    assert Job.objects.get().key == "new:0"
+
+
+def test_objects_that_change_meanwhile_are_cut_again(people, in_ranges, monkeypatch):
+    alice = factories.make_user("alice", is_researcher=True)
+    campaign = part_releases.settled(alice, people[0], factories.make_dataset(alice))
+    before = whole(campaign)
+
+    def put() -> None:
+        item = Item.objects.filter(region__isnull=False).earliest("pk")
+        x0, y0, x1, y1 = item.region
+        leg = Part("leg", square(x0, y0, x1, y1))
+        objects.put(
+            campaign.dataset,
+            [PartedObject(item.image.name, CAT, (x0, y0, x1, y1), (leg,), name=item.name)],
+            "another list",
+        )
+
+    meanwhile(monkeypatch, put)
+
+    after = frozen(campaign)
+    assert after != before
+    assert after == whole(campaign)
