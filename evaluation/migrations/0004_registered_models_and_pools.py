@@ -10,7 +10,7 @@ class Migration(migrations.Migration):
 
     dependencies = [
         ('evaluation', '0003_released_benchmarks'),
-        ('labeling', '0012_job_child_process'),
+        ('labeling', '0013_job_child_process'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
