@@ -391,8 +391,7 @@ ASSAY_SCORING_DEVICE = env.str("ASSAY_SCORING_DEVICE", default="cpu")
 #: The queue whose workers score and predict, such as gpu (`celery … worker -Q gpu`); empty: all do.
 ASSAY_SCORING_QUEUE = env.str("ASSAY_SCORING_QUEUE", default="")
 # Kind of job → the queue it is sent to; other kinds go to Celery's default queue.
-_SCORING = ("score", "predict") if ASSAY_SCORING_QUEUE else ()
-ASSAY_JOB_QUEUES = dict.fromkeys(_SCORING, ASSAY_SCORING_QUEUE)
+ASSAY_JOB_QUEUES = {kind: q for kind in ("score", "predict") if (q := ASSAY_SCORING_QUEUE)}
 #: The engine on which the site predicts, as `--on` takes it: local:4, ray:…; empty: one process.
 ASSAY_ENGINE = env.str("ASSAY_ENGINE", default="")
 #: Where the engine's tasks keep their results, as `--work` takes it: a folder or s3://BUCKET/PREFIX.

@@ -11,7 +11,7 @@ import shutil
 import zipfile
 from collections.abc import Sequence
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 from django.conf import settings
 from django.core.files import File
@@ -105,7 +105,7 @@ def _make(job: Job, pool: Pool, models: Sequence[RegisteredModel], folder: Path)
     Pool.objects.filter(pk=pool.pk).update(file=stored, result=results)
 
 
-def _predict(job: Job, model: RegisteredModel, images: Path, folder: Path) -> dict[str, Any]:
+def _predict(job: Job, model: RegisteredModel, images: Path, folder: Path) -> dict[str, object]:
     """What `predict --json` prints of the model."""
     arguments = [
         *("predict", str(images), "--model", f"{model.name}={model.spec}"),
@@ -127,7 +127,7 @@ def _predict(job: Job, model: RegisteredModel, images: Path, folder: Path) -> di
         further["ASSAY_WORDNET"] = str(Path(settings.DATA_DIR).absolute() / "wordnet")
     (folder / "out").mkdir(exist_ok=True)
     printed = child.manage(job, folder, *arguments, "--json", environment=further)
-    result: dict[str, Any] = json.loads(printed)
+    result: dict[str, object] = json.loads(printed)
     return {key: result[key] for key in ("images", "skipped", "device", "versions")} | {
         "sha256": model.source.get("sha256")
     }
