@@ -132,6 +132,7 @@ v1: Addresses = [
     path(C + "answers/", LabelViewSet.as_view({"post": "answers"}), name="answers"),
     *rows("seats", SeatViewSet, "seats"),
     path("", include("evaluation.benchmarks.api_urls")),
+    path("", include("evaluation.pools.api_urls")),
 ]
 
 app_name = "api"

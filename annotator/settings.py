@@ -382,17 +382,20 @@ ASSAY_SWEEP_SECONDS = env.int("ASSAY_SWEEP_SECONDS", default=15)
 ASSAY_RESCORE_SECONDS = env.int("ASSAY_RESCORE_SECONDS", default=60)
 #: Of so many sequences the frames are kept that somebody looked at (a few MB each).
 ASSAY_FRAME_SEQUENCES = env.int("ASSAY_FRAME_SEQUENCES", default=500)
-#: After so many seconds without a sign of life a worker is taken for dead, and its job goes to
-#: another.
+#: After so many seconds without a sign of life a worker is dead, and its job goes to another.
 ASSAY_JOB_LEASE_SECONDS = env.float("ASSAY_JOB_LEASE_SECONDS", default=60)
 
 #: Where runs of benchmarks are computed, also at night: auto, cpu, cuda or cuda:1. Not auto unless
 #: asked for: what a site scores must not depend on the machine on which its worker happens to be.
 ASSAY_SCORING_DEVICE = env.str("ASSAY_SCORING_DEVICE", default="cpu")
-#: The queue whose workers score, such as gpu (`celery -A annotator worker -Q gpu`); empty: all do.
+#: The queue whose workers score and predict, such as gpu (`celery … worker -Q gpu`); empty: all do.
 ASSAY_SCORING_QUEUE = env.str("ASSAY_SCORING_QUEUE", default="")
 # Kind of job → the queue it is sent to; other kinds go to Celery's default queue.
-ASSAY_JOB_QUEUES = {"score": ASSAY_SCORING_QUEUE} if ASSAY_SCORING_QUEUE else {}
+ASSAY_JOB_QUEUES = {kind: q for kind in ("score", "predict") if (q := ASSAY_SCORING_QUEUE)}
+#: The engine on which the site predicts, as `--on` takes it: local:4, ray:…; empty: one process.
+ASSAY_ENGINE = env.str("ASSAY_ENGINE", default="")
+#: Where the engine's tasks keep their results, as `--work` takes it: a folder or s3://BUCKET/PREFIX.
+ASSAY_WORK = env.str("ASSAY_WORK", default="")
 #: How much memory each process of a job's child may write to, in GiB.
 ASSAY_CHILD_GIB = env.float("ASSAY_CHILD_GIB", default=16)
 #: How many hours of processor time each process of a job's child may take.
@@ -422,6 +425,7 @@ ASSAY_JOB_HANDLERS = {
     "nightly": "evaluation.benchmarks.runs.execute_nightly",
     "open images": "labeling.follow_ups.opening.execute_open_images",
     "pilot": "labeling.quality.piloting.execute",
+    "predict": "evaluation.pools.making.execute",
     "question dropped": "evaluation.benchmarks.kinds.mad.competitions.replace_dropped",
     "score": "evaluation.benchmarks.runs.execute",
     "watch": "labeling.quality.monitoring.execute",

@@ -164,3 +164,50 @@ class Run(models.Model):
 
     def __str__(self) -> str:
         return f"run {self.pk} of {self.benchmark}"
+
+
+class RegisteredModel(models.Model):
+    """A network that may be named on the site; `manage.py models register` alone writes these.
+
+    spec: as `predict --model` takes it, a file by its absolute path. options: further arguments of
+    `predict`. Neither is shown on the site.
+    """
+
+    name = models.CharField(max_length=100, unique=True)
+    spec = models.CharField(max_length=4000)
+    options = models.JSONField(default=list)
+    # Wnids in the order of its outputs.
+    classes = models.JSONField()
+    # What was opened when it was registered, as results name it (Classifier.source).
+    source = models.JSONField()
+    registered_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        ordering = ["name"]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Pool(models.Model):
+    """What registered models see on the photographs of a dataset, once its job is done."""
+
+    dataset = models.ForeignKey(
+        "labeling.Dataset", on_delete=models.CASCADE, related_name="pools", db_index=False
+    )
+    # Names of registered models.
+    names = models.JSONField()
+    job = models.OneToOneField("labeling.Job", on_delete=models.PROTECT, related_name="+")
+    # In the storage "data"; empty until it is made.
+    file = models.CharField(max_length=200, blank=True)
+    # What `predict` says of each model, by its name.
+    result = models.JSONField(default=dict)
+    created_by = models.ForeignKey("labeling.User", on_delete=models.PROTECT, related_name="+")
+    created_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        ordering = ["-pk"]
+        indexes = [models.Index(fields=["dataset", "-id"], name="pool_of_dataset")]
+
+    def __str__(self) -> str:
+        return f"pool {self.pk} of {self.dataset}"

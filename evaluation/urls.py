@@ -4,6 +4,7 @@ from django.urls.converters import StringConverter
 from evaluation.benchmarks import views
 from evaluation.benchmarks.kind import families
 from evaluation.benchmarks.views import moved
+from evaluation.pools import views as pools
 
 
 class FileConverter(StringConverter):
@@ -76,4 +77,6 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path(f"{_run}<slug:table>.csv", views.result_csv, name="result_csv"),
     path(f"{_run}<slug:figure>.<str:form>", views.figure, name="figure"),
     *_old_names,
+    path("datasets/<slug:name>/pools/", pools.pools, name="pools"),
+    path("datasets/<slug:name>/pools/<int:pk>/pool.zip", pools.pool_file, name="pool_file"),
 ]

@@ -57,6 +57,7 @@ FILL = (
     (r"topics/(<str:key>)", "topic key"),
     (r"examples/(<int:pk>)", "example"),
     (r"jobs/(<int:pk>)", "job"),
+    (r"pools/(<int:pk>)", "pool"),
     (r"releases/(<int:number>)", "release"),
     (r"calibrations/(<int:number>)", "1"),
     (r"files/(<str:file>)", "answers.jsonl"),
@@ -271,6 +272,8 @@ ROWS = (
         POST datasets/<slug:name>/vocabulary/categories/<slug:key>/remove/
         GET datasets/<slug:name>/vocabulary/<int:version>/
         GET datasets/<slug:name>/vocabulary/<int:version>/download
+        GET,POST datasets/<slug:name>/pools/
+        GET datasets/<slug:name>/pools/<int:pk>/pool.zip
         POST tokens/<str:key>/revoke/
         GET benchmarks/<slug:name>/
         POST benchmarks/<slug:name>/score/
@@ -342,6 +345,9 @@ ROWS = (
         GET api/v1/datasets/<slug:dataset>/vocabulary/versions/
         GET api/v1/datasets/<slug:dataset>/vocabulary/versions/<int:version>/
         GET api/v1/datasets/<slug:dataset>/jobs/
+        GET,POST api/v1/datasets/<slug:dataset>/pools/
+        GET api/v1/datasets/<slug:dataset>/pools/<int:pk>/
+        GET api/v1/datasets/<slug:dataset>/pools/<int:pk>/pool.zip
         GET api/v1/benchmarks/<slug:name>/
         GET,POST api/v1/benchmarks/<slug:benchmark>/classifiers/
         PUT api/v1/benchmarks/<slug:benchmark>/accuracies/
@@ -365,6 +371,7 @@ ROWS = (
     | rows(
         "401 403 403 in 403 403 in",
         r"""
+        GET api/v1/models/
         POST api/v1/datasets/
         POST api/v1/campaigns/
         POST api/v1/benchmarks/

@@ -26,7 +26,7 @@ ORDER = {
     ),
     "evaluation": (
         *("", "models", "metrics", "readers", "engines", "selection", "sequences", "scoring"),
-        *("classifiers", "benchmarks", "benchmarks/kinds", "django"),
+        *("classifiers", "benchmarks", "benchmarks/kinds", "pools", "django"),
     ),
 }
 # Django looks these up at the root of an app; nothing but Django and tests imports them.
@@ -50,7 +50,7 @@ PURE = (
 # Modules that may know HTTP.
 WEB = re.compile(
     r"^labeling/web/|^annotator/|/(admin|urls)\.py$|/templatetags/"
-    r"|^evaluation/benchmarks/(.*/)?((\w+_)?(views|api)|serializers|forms|downloads)\.py$"
+    r"|^evaluation/(benchmarks|pools)/(.*/)?((\w+_)?(views|api)|serializers|forms|downloads)\.py$"
 )
 TORCH = re.compile(
     r"^evaluation/(metrics|selection|sequences|scoring|classifiers|management)/"

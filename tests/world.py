@@ -3,9 +3,12 @@
 from dataclasses import dataclass, field
 from typing import Any
 
+from django.core.files.base import ContentFile
+from django.core.files.storage import storages
+
 from annotator.pages.seats import image_url
 from evaluation.benchmarks import runs
-from evaluation.models import Benchmark, Run, Selection, Submission
+from evaluation.models import Benchmark, Pool, RegisteredModel, Run, Selection, Submission
 from labeling.assignment import claiming
 from labeling.campaigns import lifecycle
 from labeling.datasets import objects, vocabulary_store
@@ -184,6 +187,7 @@ def _furnish(world: World) -> None:
         state="failed",
         error="It broke.",
     )
+    pool = pool_of(world.dataset)
     objects.put(world.dataset, [split_coot("coots/000.png")], "zoo", words={COOT: "coot"})
     meadow = factories.make_dataset(alice, "meadow")
     cats = cds.campaign_of(alice, world.bob, meadow)
@@ -223,7 +227,21 @@ def _furnish(world: World) -> None:
         "node": "bird",
         "audit": campaign.audits.earliest("pk").pk,
         "release": release.number,
+        "pool": pool.pk,
         "image": world.dataset.images.earliest("pk").pk,
         "run": world.run.pk,
         "token": token.token_key,
     }
+
+
+def pool_of(dataset: Dataset) -> Pool:
+    """A pool that was made, of the one model that is registered."""
+    RegisteredModel.objects.create(name="colours", spec="x", classes=[COOT], source={})
+    return Pool.objects.create(
+        dataset=dataset,
+        names=["colours"],
+        job=Job.objects.create(kind="predict", key="pool", payload={}, state="done"),
+        file=storages["data"].save("pools/1.zip", ContentFile(b"")),
+        result={"colours": {"images": 8, "skipped": 0}},
+        created_by=dataset.owner,
+    )

@@ -48,6 +48,7 @@ PRESSED = {
     "evaluation/cds/people.html": (
         "test_naming_frames::test_a_researcher_asks_and_a_person_names_one_frame_of_each_object"
     ),
+    "evaluation/pools.html": HERE,
     "evaluation/submissions.html": (
         "test_cds_forms::test_a_benchmark_is_made_and_a_classifier_joins"
     ),
@@ -246,6 +247,7 @@ STEPS = [
     Step(
         "/datasets/harbour/upload/", "Upload", {"#id_files": picture()}, "1 image added", stays=True
     ),
+    Step("/datasets/hidden-lake/pools/", "Predict", {"[value=colours]": True}),
     # Benchmarks.
     Step("/benchmarks/coots/accuracies/", "Keep and score", {"#id_accuracy_0": "71.3"}, "Kept."),
     Step("/benchmarks/reveal/", "Score now"),

@@ -1,0 +1,95 @@
+"""`models register|list|remove`: which networks the site may name."""
+
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from evaluation.classifiers import opening
+from evaluation.classifiers.preparing import FITS
+from evaluation.management import network_options
+from evaluation.models import RegisteredModel
+from evaluation.pools import registering
+from labeling.management.contract import ContractCommand, Result, table
+
+
+class Command(ContractCommand):
+    help = "Networks that researchers may name on the site, by which it makes pools."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        register = self.verb(
+            parser, "register", self.register, help="let the site name a network, or another by it"
+        )
+        register.add_argument("name", metavar="NAME", help="what the site calls it: a word")
+        register.add_argument(
+            "--model", required=True, metavar="SPEC", help=network_options.MODEL.split("; NAME")[0]
+        )
+        network_options.add_classes(register)
+        register.add_argument(
+            "--weights",
+            type=Path,
+            metavar="FILE",
+            help="of a named or imported model: a state_dict, safetensors",
+        )
+        network_options.add_preparation(register).add_argument(
+            "--fit", choices=FITS, default="crop", help="of photographs (crop)"
+        )
+        self.verb(parser, "list", self.list, self.show_list, help="the networks and their names")
+        remove = self.verb(parser, "remove", self.remove, help="let the site name it no more")
+        remove.add_argument("name", metavar="NAME", help="as models list shows it")
+
+    def register(
+        self, name: str, model: str, classes: Path, weights: Path | None, **preparing: Any
+    ) -> Result:
+        """Opens the network once, as a pool will: what cannot be opened is not registered."""
+        registering.check_name(name)
+        wnids = network_options.read_classes(classes)
+        file = Path(model)
+        # A worker starts in another folder.
+        spec = str(file.absolute()) if file.exists() else model
+        weights = weights and weights.absolute()
+        opened = opening.load(spec, wnids, name=name, weights=weights, preparing=preparing)
+        made = registering.register(
+            name,
+            spec,
+            classes=wnids,
+            options=_options(weights, preparing),
+            source=dict(opened.source),
+        )
+        return {"name": made.name, "model": made.spec, "classes": len(wnids), **opened.source}
+
+    def list(self, **_: Any) -> Result:
+        return {
+            "models": [
+                {
+                    "name": row.name,
+                    "model": row.spec,
+                    "classes": len(row.classes),
+                    "sha256": row.source.get("sha256", ""),
+                }
+                for row in RegisteredModel.objects.all()
+            ]
+        }
+
+    def show_list(self, result: Result) -> str:
+        if not result["models"]:
+            return "No model is registered."
+        head = ("name", "model", "classes", "sha256")
+        return table([tuple(row[key] for key in head) for row in result["models"]], head)
+
+    def remove(self, name: str, **_: Any) -> Result:
+        registering.remove(name)
+        return {"removed": name}
+
+
+def _options(weights: Path | None, preparing: dict[str, Any]) -> list[str]:
+    """Arguments of `predict` that prepare images as they were registered."""
+    found = [f"--fit={preparing['fit']}"]
+    if weights is not None:
+        found.append(f"--weights={weights}")
+    if preparing["size"] is not None:
+        found.append("--size={}x{}".format(*preparing["size"]))
+    for name in ("mean", "std"):
+        if preparing[name] is not None:
+            found.append(f"--{name}={','.join(map(str, preparing[name]))}")
+    return found

@@ -1,0 +1,1 @@
+"""Pools that the site makes: registered models predict on the photographs of a dataset."""

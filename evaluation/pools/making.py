@@ -1,0 +1,189 @@
+"""Makes pools by a job: `predict` as a child process, on the engine that the settings name.
+
+The only writer of Pool. Requests bring names alone; what a name stands for, where tasks run and
+where their results are kept say the registered model and the settings.
+"""
+
+import json
+import os
+import re
+import shutil
+import zipfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import IO
+
+from django.conf import settings
+from django.core.files import File
+from django.core.files.storage import storages
+from django.db import transaction
+
+from evaluation.benchmarks.scoring_device import scoring_device
+from evaluation.models import Pool, RegisteredModel
+from evaluation.readers.answers import file_sha256
+from labeling.campaigns.access import check_may_open
+from labeling.errors import Conflict, NotYours, Refusal
+from labeling.jobs import child, queue
+from labeling.jobs.image_store import saying_full
+from labeling.models import Dataset, Job, User
+
+KIND = "predict"
+MOST_MODELS = 20
+TOP = 5
+# Variables with which an engine and its store are reached, where the settings name such.
+OF_CLUSTER = r"RAY_\w+"
+OF_STORE = r"AWS_\w+"
+SHARED = ("classes.txt", "images.txt", "skipped.csv")
+
+
+def request(dataset: Dataset, actor: User, names: Sequence[str]) -> Pool:
+    """The pool of these models that waits to be made: a new one with its job, or the one in the
+    queue. names: of registered models. Raises NotAllowed, Refusal, Conflict."""
+    check_may_open(actor)
+    chosen = sorted(set(names))
+    _models(chosen)
+    with transaction.atomic():
+        Dataset.objects.select_for_update(no_key=True).get(pk=dataset.pk)
+        if not dataset.images.exists():
+            raise Conflict(f"{dataset.name} has no images yet. Add some first.")
+        waiting = dataset.pools.filter(names=chosen, job__state=Job.State.QUEUED).first()
+        if waiting is not None:
+            return waiting
+        last = Pool.objects.order_by("-pk").values_list("pk", flat=True).first() or 0
+        job = queue.enqueue(KIND, f"dataset {dataset.pk} after pool {last}", {"models": chosen})
+        return Pool.objects.create(dataset=dataset, names=chosen, job=job, created_by=actor)
+
+
+def pool_for(dataset: Dataset, pk: int) -> Pool:
+    """The dataset's pool of that number. Raises NotYours."""
+    pool = dataset.pools.select_related("job", "dataset", "created_by").filter(pk=pk).first()
+    if pool is None:
+        raise NotYours("The dataset has no such pool.")
+    return pool
+
+
+def open_file(pool: Pool) -> IO[bytes]:
+    """The zip of a pool, for the caller to close. Raises NotYours until it is made."""
+    if not pool.file:
+        raise NotYours("The pool is not made yet. Come back when its job is done.")
+    return storages["data"].open(pool.file)
+
+
+def execute(job: Job) -> None:
+    """Predicts with one model after the other, and keeps the pool. Harmless to run twice: what a
+    worker that died left is gone on with, on the same machine."""
+    pool = Pool.objects.select_related("dataset").filter(job=job).first()
+    if pool is None or pool.file:
+        return
+    folder = Path(settings.DATA_DIR) / "pools" / f"{pool.pk}.work"
+    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        with saying_full():
+            _make(job, pool, _models(pool.names), folder)
+    except Refusal:
+        # It is not tried again by itself.
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def _make(job: Job, pool: Pool, models: Sequence[RegisteredModel], folder: Path) -> None:
+    images = folder / "images.zip"
+    _write_images(job, pool.dataset, images)
+    (folder / "classes.txt").write_text("".join(f"{wnid}\n" for wnid in models[0].classes))
+    results = {}
+    for model in models:
+        _refuse_changed(model)
+        results[model.name] = _predict(job, model, images, folder)
+    packed = folder / "pool.zip"
+    _pack(packed, folder, [model.name for model in models])
+    queue.renew(job)
+    with packed.open("rb") as file:
+        stored = storages["data"].save(f"pools/{pool.pk}.zip", File(file))
+    # Only while the job is ours: who lost it writes nothing more.
+    queue.renew_child(job, job.last_line, job.exit_code)
+    Pool.objects.filter(pk=pool.pk).update(file=stored, result=results)
+
+
+def _predict(job: Job, model: RegisteredModel, images: Path, folder: Path) -> dict[str, object]:
+    """What `predict --json` prints of the model."""
+    arguments = [
+        *("predict", str(images), "--model", f"{model.name}={model.spec}"),
+        *("--classes", str(folder / "classes.txt"), "--out", str(folder / "out" / model.name)),
+        *("--top", str(TOP), "--device", scoring_device(), *model.options),
+    ]
+    needed = []
+    if settings.ASSAY_ENGINE:
+        arguments += ["--on", settings.ASSAY_ENGINE]
+        needed += [OF_CLUSTER] * settings.ASSAY_ENGINE.startswith("ray:")
+    if settings.ASSAY_WORK:
+        arguments += ["--work", settings.ASSAY_WORK]
+        needed += [OF_STORE] * settings.ASSAY_WORK.startswith("s3://")
+    further = {
+        name: value for name, value in os.environ.items() if re.fullmatch("|".join(needed), name)
+    }
+    if "ASSAY_WORDNET" not in os.environ and (Path(settings.DATA_DIR) / "wordnet").is_dir():
+        # Its own ASSAY_DATA is the folder of its work.
+        further["ASSAY_WORDNET"] = str(Path(settings.DATA_DIR).absolute() / "wordnet")
+    (folder / "out").mkdir(exist_ok=True)
+    printed = child.manage(job, folder, *arguments, "--json", environment=further)
+    result: dict[str, object] = json.loads(printed)
+    return {key: result[key] for key in ("images", "skipped", "device", "versions")} | {
+        "sha256": model.source.get("sha256")
+    }
+
+
+def _models(names: Sequence[str]) -> list[RegisteredModel]:
+    """The registered models. Raises Refusal where one is gone or its file is another, and for
+    models whose classes differ: a pool has one list of them."""
+    if not 1 <= len(names) <= MOST_MODELS:
+        raise Refusal(f"Choose 1 to {MOST_MODELS} models.", field="models")
+    found = {model.name: model for model in RegisteredModel.objects.filter(name__in=names)}
+    if missing := [name for name in names if name not in found]:
+        raise Refusal(
+            f"No model is registered as {missing[0][:100]!r}. Choose one of those that are listed.",
+            field="models",
+        )
+    models = [found[name] for name in names]
+    if other := next((each for each in models if each.classes != models[0].classes), None):
+        raise Refusal(
+            f"{other.name} has other classes than {models[0].name}. Make a pool for each.",
+            field="models",
+        )
+    return models
+
+
+def _refuse_changed(model: RegisteredModel) -> None:
+    """A model is a program: what was not registered is not run."""
+    stated = model.source.get("sha256")
+    if stated is None:
+        return
+    path = Path(model.spec)
+    if not path.is_file() or file_sha256(path) != stated:
+        raise Refusal(
+            f"The file of the model {model.name} is not on this machine, or not the one that was "
+            "registered. Ask whoever runs the site to register it again."
+        )
+
+
+def _write_images(job: Job, dataset: Dataset, goal: Path) -> None:
+    """A zip of the photographs under their names in the dataset, as they came."""
+    total = dataset.images.count()
+    with zipfile.ZipFile(goal, "w", zipfile.ZIP_STORED) as archive:
+        for number, image in enumerate(dataset.images.order_by("name").iterator(), 1):
+            # Of one date, so that a zip that is written again is the same.
+            entry = zipfile.ZipInfo(image.name)
+            with image.file.open("rb") as source, archive.open(entry, "w") as out:
+                shutil.copyfileobj(source, out)
+            queue.renew(job, number, total)
+
+
+def _pack(goal: Path, folder: Path, names: Sequence[str]) -> None:
+    """The pool as `mad select --predictions` reads it once unpacked: what all models share, and
+    each one's arrays and likeliest classes."""
+    with zipfile.ZipFile(goal, "w", zipfile.ZIP_STORED) as archive:
+        for name in SHARED:
+            archive.write(folder / "out" / names[0] / name, name)
+        for name in names:
+            for end in (".labels.npy", ".confidences.npy", ".csv"):
+                archive.write(folder / "out" / name / f"{name}{end}", f"{name}{end}")
