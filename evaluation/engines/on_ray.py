@@ -61,8 +61,8 @@ def _drive(
     # RAY_AUTH_MODE, RAY_AUTH_TOKEN and where the cluster is; nodes read the store with own rights.
     environment.restrict(r"RAY_\w+")
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
-    # Ray writes what it lacks, over many lines, and of workers that died on stdout, where the result
-    # of a command is.
+    # Ray writes what it lacks, over many lines, and on stdout, where a command's result is, that
+    # workers died.
     for descriptor in (1, 2):
         os.dup2(os.open(os.devnull, os.O_WRONLY), descriptor)
     try:
