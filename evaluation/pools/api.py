@@ -40,8 +40,9 @@ class PoolViewSet(InDataset):
     @extend_schema(request=NewPoolSerializer, responses={202: PoolSerializer})
     def create(self, request: Request, dataset: str) -> Response:
         """Asks for a pool. One of the same models that waits already is the one you get."""
+        of = self.dataset
         names = self.read(NewPoolSerializer)["models"]
-        return self.answer(PoolSerializer, making.request(self.dataset, self.user, names), 202)
+        return self.answer(PoolSerializer, making.request(of, self.user, names), 202)
 
     def retrieve(self, request: Request, dataset: str, pk: int) -> Response:
         """One pool. Ask again until it is done or failed."""
