@@ -78,14 +78,7 @@ class ShardedPool:
         folder = self.path.parent / shard.path
         if not folder.is_dir():
             raise self._bad(number, f"the shard {folder} does not exist", "bring it back")
-        wanted = [
-            CLASSES,
-            IMAGES,
-            *(name + end for name in chosen for end in (LABELS, CONFIDENCES)),
-        ]
-        for file in wanted:
-            if file not in shard.sha256:
-                raise self._bad(number, f"lists no {file}", "leave the classifier out")
+        wanted = self.wanted(number, names)
         pool = read_pool(folder, chosen, wordnet, threads=threads)
         if pool.total != shard.images:
             raise self._bad(
@@ -115,6 +108,19 @@ class ShardedPool:
             sha256={file: self._joined(file) for file in wanted},
             sizes={},
         )
+
+    def wanted(self, number: int, names: Sequence[str] | None) -> list[str]:
+        """The files of a shard that open() reads. Raises BadInput where its line lacks one."""
+        chosen = names or self.classifiers
+        files = [
+            CLASSES,
+            IMAGES,
+            *(name + end for name in chosen for end in (LABELS, CONFIDENCES)),
+        ]
+        for file in files:
+            if file not in self.shards[number - 1].sha256:
+                raise self._bad(number, f"lists no {file}", "leave the classifier out")
+        return files
 
     def _joined(self, file: str) -> str:
         digests = [shard.sha256[file] for shard in self.shards]

@@ -12,15 +12,16 @@ from evaluation.engines.tasks import Task, task
 from evaluation.metrics.wordnet.nouns import load
 from evaluation.readers.answers import file_sha256
 from evaluation.readers.pools import CLASSES, IMAGES, classifiers_in, read_pool
-from evaluation.readers.sharded_pools import CONFIDENCES, LABELS, read_sharded
+from evaluation.readers.sharded_pools import CONFIDENCES, LABELS
 from evaluation.selection import selecting, shards
+from evaluation.selection.stored_pools import Source, pool_at, source_of
 
 # Images of a task where the pool is one folder: half a second of work for ten classifiers.
 MOST_IMAGES = 1 << 18
 
 
 def tasks_of(
-    source: Path,
+    source: Source,
     sharded: bool,
     names: Sequence[str] | None,
     settings: selecting.Settings,
@@ -35,11 +36,12 @@ def tasks_of(
     of a folder are read for them. Raises BadInput.
     """
     if sharded:
-        pool = read_sharded(source)
+        pool = pool_at(source)
         count = len(pool.shards)
         chosen = list(names) if names else pool.classifiers
         inputs: Mapping[str, Any] = {"shards": [shard.to_json() for shard in pool.shards]}
     else:
+        source = Path(source)
         chosen = list(names) if names else classifiers_in(source)
         files = [CLASSES, IMAGES, *(name + end for name in chosen for end in (LABELS, CONFIDENCES))]
         inputs = {file: file_sha256(source / file) for file in files}
@@ -52,7 +54,8 @@ def tasks_of(
         "added": added,
         "inputs": inputs,
     }
-    locations = {"source": str(source.absolute()), "sharded": sharded, "device": device}
+    place = source if isinstance(source, str) else str(source.absolute())
+    locations = {"source": place, "sharded": sharded, "device": device}
     gpus = 0 if device is None else 1
     return [
         Task.of(reduced_part, {**shared, "number": number, "count": count}, gpus, **locations)
@@ -74,12 +77,13 @@ def reduced_part(
     device: str | None,
 ) -> bytes:
     """The number-th of so many parts of a pool, as shards.write_part writes it."""
-    wordnet, path = load(), Path(source)
-    pool = (
-        read_sharded(path).open(number, names, wordnet)
-        if sharded
-        else read_pool(path, names, wordnet, (number, count))
-    )
+    wordnet, path = load(), source_of(source)
+    if sharded:
+        # Held to the end: what it fetched goes with it.
+        whole = pool_at(path)
+        pool = whole.open(number, names, wordnet)
+    else:
+        pool = read_pool(Path(path), names, wordnet, (number, count))
     rules = selecting.settings_of(settings)
     meta = selecting.meta_of(pool, rules, names, order, wordnet)
     meta.added = added

@@ -32,6 +32,7 @@ from evaluation.readers.answers import read_accuracy, read_answers
 from evaluation.readers.pools import Pool, read_pool, sha256_in_stretches
 from evaluation.readers.selections import Meta, read_ranked
 from evaluation.selection import pool_tasks, selecting, shards
+from evaluation.selection.stored_pools import Source, pool_at, source_of
 from labeling.files import BadInput, atomic_write, refuse_input
 from labeling.management.contract import ContractCommand, UsageError, table
 from labeling.plurals import count_of
@@ -136,7 +137,7 @@ class Command(ContractCommand):
     def select(
         self,
         predictions: Path | None,
-        pool: Path | None,
+        pool: Source | None,
         classifiers: list[str] | None,
         shard: tuple[int, int] | None,
         threads: int,
@@ -155,7 +156,7 @@ class Command(ContractCommand):
         source = pool or predictions
         assert source is not None
         if out is not None:
-            refuse_input(out, [source, *source.glob("*")])
+            refuse_input(out, [source, *Path(source).glob("*")])
         wordnet, order = load(), "given" if classifiers else "sorted"
         with in_tasks(self, on, work) as engine:
             if engine is not None:
@@ -252,7 +253,7 @@ class Command(ContractCommand):
     def add(
         self,
         predictions: Path | None,
-        pool: Path | None,
+        pool: Source | None,
         into: Path,
         classifier: str,
         threads: int,
@@ -320,7 +321,7 @@ class _Opened:
     def __init__(
         self,
         predictions: Path | None,
-        pool: Path | None,
+        pool: Source | None,
         names: Sequence[str] | None,
         wordnet: WordNet,
         threads: int,
@@ -329,12 +330,13 @@ class _Opened:
         self._rest: Iterator[Pool] = iter(())
         self.count = 1
         if predictions is not None:
-            self.source = predictions
+            self.source: Source = predictions
             self.first = read_pool(predictions, names, wordnet, shard or (1, 1), threads)
             return
         assert pool is not None
         self.source = pool
-        sharded = sharded_pools.read_sharded(pool)
+        # Held: what it fetched from a bucket goes with it.
+        self._sharded = sharded = pool_at(pool)
         number = len(sharded.shards)
         if shard and shard[1] != number:
             raise UsageError(f"{pool} has {count_of(number, 'shard')}: give --shard I/{number}")
@@ -358,7 +360,10 @@ def _add_pool(parser: CommandParser) -> None:
         help="classes.txt, images.txt and two arrays for each classifier",
     )
     source.add_argument(
-        "--pool", type=Path, metavar="pool.jsonl", help="such folders, as mad pool wrote them"
+        "--pool",
+        type=source_of,
+        metavar="pool.jsonl",
+        help="such folders, as mad pool wrote them; s3://…/pool.jsonl: from a bucket",
     )
     # No defaults here: `add` takes what is not given from the selection it joins.
     parser.add_argument("--top-k", type=int, help=f"images a pair ({DEFAULTS['top_k']})")

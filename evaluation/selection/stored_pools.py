@@ -1,0 +1,87 @@
+"""A pool in shards under s3://, of which a task fetches its own shard; see sharded_pools.py."""
+
+import tempfile
+import weakref
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+from tempfile import TemporaryDirectory
+
+from evaluation.engines.store import Store
+from evaluation.metrics.wordnet.nouns import WordNet
+from evaluation.readers.pools import Pool
+from evaluation.readers.sharded_pools import ShardedPool, read_sharded
+from labeling.files import BadInput
+
+S3 = "s3://"
+Source = Path | str
+
+
+@dataclass(frozen=True)
+class _StoredPool(ShardedPool):
+    """store: the folder of pool.jsonl. fetched: temporary folders of the shards opened last."""
+
+    store: Store
+    address: str
+    fetched: list[TemporaryDirectory[str]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        weakref.finalize(self, _remove, self.fetched)
+
+    def open(
+        self, number: int, names: Sequence[str] | None, wordnet: WordNet, threads: int = 1
+    ) -> Pool:
+        """As ShardedPool.open; the shard opened before is gone then."""
+        _remove(self.fetched)
+        self.fetched.append(TemporaryDirectory(prefix="assay-"))
+        root = self.fetched[-1].name
+        place = PurePosixPath(self.shards[number - 1].path)
+        with _named(f"{root}/", f"{self.store.address}/"):
+            if place.is_absolute() or ".." in place.parts:
+                raise self._bad(number, f"{place} is not below pool.jsonl", "copy the shard there")
+            (Path(root) / place).mkdir(parents=True)
+            for file in self.wanted(number, names):
+                self.store.copy(f"{place}/{file}", Path(root) / place / file)
+            with _named(str(self.path), self.address):
+                here = ShardedPool(Path(root) / self.path.name, self.shards, self.lines)
+                with _named(str(here.path), self.address):
+                    return here.open(number, names, wordnet, threads)
+
+
+def _remove(folders: list[TemporaryDirectory[str]]) -> None:
+    while folders:
+        folders.pop().cleanup()
+
+
+def source_of(text: str) -> Source:
+    """A path, or an address under s3:// as it is."""
+    return text if text.startswith(S3) else Path(text)
+
+
+def pool_at(source: Source) -> ShardedPool:
+    """The pool of a pool.jsonl in a folder or, as s3://BUCKET/PREFIX/pool.jsonl, in a bucket.
+
+    Raises BadInput.
+    """
+    if isinstance(source, Path):
+        return read_sharded(source)
+    folder, _, name = source.rpartition("/")
+    store = Store.at(folder)
+    with tempfile.TemporaryDirectory(prefix="assay-") as here:
+        path = Path(here) / name
+        with _named(str(path), source):
+            store.copy(name, path)
+            pool = read_sharded(path)
+    return _StoredPool(Path(source), pool.shards, pool.lines, store, source)
+
+
+@contextmanager
+def _named(here: str, there: str) -> Iterator[None]:
+    """Says of what is wrong in a fetched file where it came from."""
+    try:
+        yield
+    except BadInput as error:
+        file = error.file.replace(here, there) if error.file else None
+        message = error.message.replace(here, there)
+        raise BadInput(message, file, error.line, error.cure) from error
