@@ -253,7 +253,7 @@ STORAGES: dict[str, dict[str, Any]] = {
     },
     "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},
 }
-#: A private bucket of an object store (S3's protocol) for images; empty: files in `ASSAY_DATA`.
+#: A private bucket of an object store (S3's protocol) for all files; empty: files in `ASSAY_DATA`.
 ASSAY_S3_BUCKET = env.str("ASSAY_S3_BUCKET", default="")
 #: The address of the object store, `https://s3.example.org`; empty: Amazon's.
 ASSAY_S3_ENDPOINT = env.str("ASSAY_S3_ENDPOINT", default="")
