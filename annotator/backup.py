@@ -34,11 +34,13 @@ SECRET_KEY_FILE = "secret-key"  # noqa: S105 - the file's name
 # An object a line, where the images are in an object store.
 MEDIA_LIST = "media.jsonl"
 # What of the data folder is no part of the site: queues, logs and caches are made again, "fetched"
-# has copies out of an object store (shared_files.py), what is in "uploads" is kept for a day for
-# forms that come back (kept_files.py), WordNet is put there by `make setup`.
+# has copies out of an object store (shared_files.py), "freezing" pieces of releases not yet whole,
+# what is in "uploads" is kept for a day for forms that come back (kept_files.py), WordNet is put
+# there by `make setup`.
 NOT_OF_THE_SITE = (
     "celerybeat-schedule*",
     "fetched",
+    "freezing",
     "log",
     "metrics",
     "numba",
@@ -319,13 +321,15 @@ def _write_secret_key(building: Path) -> Path:
 
 
 def _write_listing(building: Path) -> Path | None:
-    """The file with the names of all objects in the store; None where media are files."""
+    """The file with the names of the site's objects in the store; None where media are files."""
     if media_are_files():
         return None
     path = building / MEDIA_LIST
     with path.open("w", encoding="utf-8") as file:
         for name in objects_of(default_storage):
-            file.write(json.dumps({"name": name}) + "\n")
+            top, _, below = name.partition("/")
+            if top != "data" or not _is_passed_over(below.partition("/")[0], is_top=True):
+                file.write(json.dumps({"name": name}) + "\n")
     return path
 
 

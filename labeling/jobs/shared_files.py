@@ -104,9 +104,12 @@ def fetch(name: str, goal: Path) -> bool:
                 with open(part / "whole", "wb") as file:
                     shutil.copyfileobj(stored, file)
         goal.parent.mkdir(parents=True, exist_ok=True)
-        # Another process may have fetched it at this moment: a folder stays as it is.
-        with contextlib.suppress(FileExistsError, OSError if goal.is_dir() else FileExistsError):
+        try:
             os.replace(part / "whole", goal)
+        except OSError:
+            # Another process fetched the folder at this moment: it stays as it is.
+            if not goal.is_dir():
+                raise
     finally:
         shutil.rmtree(part, ignore_errors=True)
     return goal.exists()

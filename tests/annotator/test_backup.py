@@ -252,7 +252,8 @@ def test_media_in_an_object_store_are_listed_and_counted_where_they_are_missing(
     goal, shell, settings, monkeypatch
 ):
     store = InMemoryStorage()
-    for name in ("display/ab/one.png", "file/two.png"):
+    passing = ("data/uploads/1-ab", "data/freezing/ab/00000.zip")
+    for name in ("display/ab/one.png", "file/two.png", "data/coots/1.tar", *passing):
         store.save(name, BytesIO(b"1"))
     for module in ("annotator.backup", "annotator.restore"):
         monkeypatch.setattr(f"{module}.default_storage", store)
@@ -263,6 +264,7 @@ def test_media_in_an_object_store_are_listed_and_counted_where_they_are_missing(
 
     lines = (goal / "media.jsonl").read_text().splitlines()
     assert [json.loads(line) for line in lines] == [
+        {"name": "data/coots/1.tar"},
         {"name": "display/ab/one.png"},
         {"name": "file/two.png"},
     ]

@@ -47,7 +47,11 @@ def make(dataset: Dataset, *names: str) -> Pool:
     return pool
 
 
-def test_a_registered_model_makes_the_pool_that_predict_makes(dataset, model, tmp_path, shell):
+@pytest.mark.parametrize("engine", ["", "local:2"])
+def test_a_registered_model_makes_the_pool_that_predict_makes(
+    dataset, model, tmp_path, shell, settings, engine
+):
+    settings.ASSAY_ENGINE = engine
     pool = make(dataset, "colours")
 
     assert pool.job.state == Job.State.DONE, pool.job.error
