@@ -73,3 +73,24 @@ def snapshot() -> Iterator[None]:
                 with connection.cursor() as cursor:
                     cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
                 yield
+
+
+@contextlib.contextmanager
+def lookups() -> Iterator[None]:
+    """Rows are looked up by their keys here, and each statement takes one processor.
+
+    For many small reads side by side. With its usual costs, those of a disk that turns, PostgreSQL
+    reads tables of some 100,000 rows whole for each of them, in several processes. Inside a
+    transaction of the caller this lasts until that ends.
+    """
+    name = _alias.get()
+    if connections[name].vendor != "postgresql":
+        yield
+        return
+    with transaction.atomic(using=name):
+        with connections[name].cursor() as cursor:
+            cursor.execute(
+                "SELECT set_config('random_page_cost', '1.1', true), "
+                "set_config('max_parallel_workers_per_gather', '0', true)"
+            )
+        yield

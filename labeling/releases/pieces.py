@@ -104,7 +104,8 @@ def _chunks(questions: Iterator[Asked], size: int) -> Iterator[list[Asked]]:
 def _write_chunk(writer: _Writer, chunk: list[Asked]) -> None:
     by_graph, by_parts = writer.by_graph, writer.by_parts
     kind = writer.kind
-    history = _read_history(chunk)
+    with batch.lookups():
+        history = _read_history(chunk)
     orders = graph.orders(chunk) if by_graph else {}
     if by_parts is not None:
         by_parts.describe(chunk)
