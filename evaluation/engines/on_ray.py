@@ -1,7 +1,7 @@
 """Tasks on a Ray cluster. Imported by `--on ray:…` alone.
 
-Whoever reaches a cluster can run code on it, so it is asked for at private addresses alone, and with
-its token. The process that speaks to it has no secret of the site or of the shell in its
+Whoever reaches a cluster can run code on it, so it is asked for at private addresses alone, and
+with its token. The process that speaks to it has no secret of the site or of the shell in its
 environment.
 """
 

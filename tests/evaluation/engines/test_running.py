@@ -170,7 +170,7 @@ def test_a_cluster_for_which_there_is_no_token_is_refused_before_it_is_asked(
 ):
     monkeypatch.delenv("RAY_AUTH_TOKEN")
 
-    with pytest.raises(BadInput, match="there is no token for the cluster.* give it as RAY_AUTH"):
+    with pytest.raises(BadInput, match=r"no token for the cluster.* give it as RAY_AUTH"):
         run(squares(1), store, Engine.named("ray:127.0.0.1:7"))
 
     assert not ray.exists()
@@ -179,7 +179,7 @@ def test_a_cluster_for_which_there_is_no_token_is_refused_before_it_is_asked(
 def test_authentication_that_is_off_is_refused(store, ray, monkeypatch):
     monkeypatch.setenv("RAY_AUTH_MODE", "disabled")
 
-    with pytest.raises(BadInput, match="RAY_AUTH_MODE is disabled.*; set it to token"):
+    with pytest.raises(BadInput, match=r"RAY_AUTH_MODE is disabled.*; set it to token"):
         run(squares(1), store, Engine.named("ray:127.0.0.1:7"))
 
     assert not ray.exists()
