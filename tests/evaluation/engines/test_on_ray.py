@@ -1,7 +1,9 @@
 """Tasks on a Ray cluster of two nodes, with a bucket as the store."""
 
 import sys
+import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -10,10 +12,12 @@ import pytest
 from evaluation.engines.running import Engine, run
 from evaluation.engines.store import Store
 from evaluation.engines.tasks import Task
+from labeling.files import BadInput
 from tests import object_store
 from tests.conftest import skip_or_fail
 from tests.evaluation.engines import commands_in_tasks, ray_cluster, toys
 from tests.evaluation.engines.commands_in_tasks import COMMANDS, Command
+from tests.evaluation.engines.ray_cluster import until
 
 pytestmark = [pytest.mark.ray, pytest.mark.timeout(600)]
 
@@ -110,6 +114,70 @@ def test_a_command_on_ray_gives_what_one_run_does(
     assert sorted(puts(bucket)) == sorted(keys)
     assert all(store.get(key) for key in keys)
     assert len(keys) > 1
+
+
+def begun(log: Path) -> list[list[str]]:
+    """The number and the raylet's process of each task that began; nothing before the first."""
+    return [line.split() for line in log.read_text().splitlines()] if log.exists() else []
+
+
+def waits(count: int, folder: Path) -> list[Task]:
+    places = {"log": str(folder / "log"), "gate": str(folder / "gate")}
+    return [Task.of(toys.wait, {"number": n}, **places) for n in range(count)]
+
+
+@pytest.mark.slow
+def test_a_killed_node_costs_only_the_tasks_that_ran_on_it(s3_server, enter, tmp_path):
+    log, gate = tmp_path / "log", tmp_path / "gate"
+    with (
+        ray_cluster.running(object_store.Bucket(s3_server, "", 0).tasks) as cluster,
+        ThreadPoolExecutor(1) as pool,
+    ):
+        engine, store = enter(cluster)
+        making = pool.submit(run, waits(6, tmp_path), store, engine)
+        mine = cluster.second.processes
+        until(lambda: any(int(raylet) in mine for _, raylet in begun(log)), "a task there")
+        cluster.second.kill()
+        lost = [number for number, raylet in begun(log) if int(raylet) in mine]
+        gate.touch()
+        keys = making.result()
+
+        assert [store.get(key) for key in keys] == [b"%d" % n for n in range(6)]
+        assert len(begun(log)) == 6 + len(lost)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("dies", ["gcs_server", ""], ids=["server", "machine"])
+def test_a_dead_head_is_said_and_a_rerun_makes_what_is_missing(
+    s3_server, enter, tmp_path, dies, capsys
+):
+    of_any = object_store.Bucket(s3_server, "", 0).tasks
+    with ray_cluster.running(of_any) as cluster, ThreadPoolExecutor(1) as pool:
+        engine, store = enter(cluster)
+        run(waits_open(tmp_path, 2), store, engine)
+        (tmp_path / "gate").unlink()
+        making = pool.submit(run, waits(6, tmp_path), store, engine)
+        until(lambda: len(begun(tmp_path / "log")) > 2, "a third task")
+        cluster.head.kill(dies)
+        killed = time.monotonic()
+        with pytest.raises(BadInput, match="went away; start it and run the same command again"):
+            making.result()
+        with capsys.disabled():
+            print(f"said after {time.monotonic() - killed:.1f} s")
+    before = len(begun(tmp_path / "log"))
+    (tmp_path / "gate").touch()
+
+    with ray_cluster.running(of_any) as cluster:
+        engine, store = enter(cluster)
+        keys = run(waits(6, tmp_path), store, engine)
+
+    assert [store.get(key) for key in keys] == [b"%d" % n for n in range(6)]
+    assert sorted(number for number, _ in begun(tmp_path / "log")[before:]) == ["2", "3", "4", "5"]
+
+
+def waits_open(folder: Path, count: int) -> list[Task]:
+    (folder / "gate").touch()
+    return waits(count, folder)
 
 
 def built(folder: Path) -> dict[str, Command]:
