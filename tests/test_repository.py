@@ -29,7 +29,7 @@ def tracked() -> list[Path]:
 
 @pytest.mark.parametrize(
     "name",
-    [f"requirements{kind}.txt" for kind in ("", "-dev", "-models", "-exchange")],
+    [f"requirements{kind}.txt" for kind in ("", "-dev", "-cluster", "-models", "-exchange")],
 )
 def test_every_requirement_is_pinned_exactly(name):
     lines = [line.strip() for line in (ROOT / name).read_text().splitlines()]
@@ -62,12 +62,15 @@ def test_every_requirement_is_used_by_what_runs():
     assert [name for name in needs if not names[name] & (modules | BY_ADDRESS)] == []
 
 
-@pytest.mark.parametrize("kind", ["", "-dev", "-exchange"])
-def test_every_requirement_is_locked_by_hash_at_its_version(kind):
+@pytest.mark.parametrize(
+    ("kind", "locks"),
+    [("", ""), ("-dev", "-dev"), ("-cluster", "-dev"), ("-exchange", "-exchange")],
+)
+def test_every_requirement_is_locked_by_hash_at_its_version(kind, locks):
     needs = re.findall(
         r"^([\w.-]+).*==(\S+)$", (ROOT / f"requirements{kind}.txt").read_text().lower(), re.M
     )
-    lock = (ROOT / f"requirements{kind}.lock").read_text()
+    lock = (ROOT / f"requirements{locks}.lock").read_text()
     locked = re.findall(r"^([\w.-]+)==(\S+).*\\\n    --hash=sha256:", lock, re.M)
 
     # A machine may have a build of torch of its own.

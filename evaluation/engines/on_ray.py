@@ -1,7 +1,8 @@
 """Tasks on a Ray cluster. Imported by `--on ray:…` alone.
 
-Whoever reaches a cluster can run code on it, so it is asked for at private addresses alone. The
-process that speaks to it has no secret of the site or of the shell in its environment.
+Whoever reaches a cluster can run code on it, so it is asked for at private addresses alone, and
+with its token. The process that speaks to it has no secret of the site or of the shell in its
+environment.
 """
 
 import ipaddress
@@ -10,6 +11,7 @@ import socket
 from collections.abc import Callable, Sequence
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
+from pathlib import Path
 
 from evaluation.engines.store import Store
 from evaluation.engines.tasks import Task
@@ -27,8 +29,8 @@ def run(
     """Makes each task's object on the cluster at `auto` or HOST:PORT.
 
     Ray begins a task again, up to `retries` times, whose process or machine died.
-    Raises what a task raises, and BadInput where Ray is not installed, or the cluster does not
-    answer or goes away: Ray notices that after a minute.
+    Raises what a task raises, and BadInput where Ray is not installed, there is no token, or the
+    cluster does not answer or goes away: Ray notices that after a minute.
     """
     # A driver whose cluster's head dies is ended by Ray itself: a process of its own, so that this
     # one can say so.
@@ -61,6 +63,8 @@ def _drive(
     # RAY_AUTH_MODE, RAY_AUTH_TOKEN and where the cluster is; nodes read the store with own rights.
     environment.restrict(r"RAY_\w+")
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+    # Ray reads it once, as it is imported.
+    os.environ.setdefault("RAY_AUTH_MODE", "token")
     # Ray writes what it lacks, over many lines, and on stdout, where a command's result is, that
     # workers died.
     for descriptor in (1, 2):
@@ -85,6 +89,7 @@ def _make_all(
         raise BadInput(
             "Ray is not installed", cure="pip install -r requirements-cluster.txt, on every machine"
         ) from None
+    _refuse_without_token()
     if address != "auto":
         _refuse_public(address)
     try:
@@ -109,6 +114,22 @@ def _make_all(
             f"a task failed on the cluster ({first_line(error)})",
             cure="see the cluster's logs, then run again: what is done stays done",
         ) from None
+
+
+def _refuse_without_token() -> None:
+    """Raises BadInput unless there is a token where Ray looks for one."""
+    if (mode := os.environ["RAY_AUTH_MODE"]) != "token":
+        raise BadInput(
+            f"RAY_AUTH_MODE is {mode}, so strangers could run code on the cluster",
+            cure="set it to token on every machine",
+        )
+    file = Path(os.environ.get("RAY_AUTH_TOKEN_PATH") or Path.home() / ".ray" / "auth_token")
+    if not os.environ.get("RAY_AUTH_TOKEN") and not file.is_file():
+        raise BadInput(
+            "there is no token for the cluster, without which strangers could run code on it",
+            cure="start every machine of it with RAY_AUTH_MODE=token and one token, and give it as "
+            "RAY_AUTH_TOKEN, or in ~/.ray/auth_token",
+        )
 
 
 def _refuse_public(address: str) -> None:

@@ -1,7 +1,6 @@
 import json
 import os
 import sys
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -111,9 +110,10 @@ def test_results_that_another_machine_kept_to_itself_are_missed(store, monkeypat
         run(squares(2), store, TWO)
 
 
-def test_without_ray_the_error_says_what_to_install(store):
-    if find_spec("ray"):
-        pytest.skip("Ray is installed")
+def test_without_ray_the_error_says_what_to_install(store, tmp_path, monkeypatch):
+    (tmp_path / "ray.py").write_text("raise ModuleNotFoundError(name='ray')")
+    monkeypatch.syspath_prepend(tmp_path)
+
     with pytest.raises(BadInput, match=r"Ray is not installed; pip install -r requirements"):
         run(squares(1), store, Engine.named("ray:auto"))
 
@@ -138,20 +138,23 @@ def ray(tmp_path, monkeypatch) -> Path:
     (tmp_path / "ray.py").write_text(FAKE)
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.delitem(sys.modules, "ray", raising=False)
+    monkeypatch.delenv("RAY_AUTH_MODE", raising=False)
+    monkeypatch.delenv("RAY_AUTH_TOKEN_PATH", raising=False)
+    monkeypatch.setenv("RAY_AUTH_TOKEN", "known")
+    monkeypatch.setenv("HOME", str(tmp_path))
     return tmp_path / "seen.json"
 
 
 def test_no_secret_reaches_what_speaks_to_a_cluster(store, ray, monkeypatch):
     for name in ("SECRET_KEY", "DATABASE_URL", "AWS_SECRET_ACCESS_KEY", "CELERY_BROKER_URL"):
         monkeypatch.setenv(name, "hidden")
-    monkeypatch.setenv("RAY_AUTH_MODE", "token")
 
     with pytest.raises(BadInput, match=r"no Ray cluster at 127.0.0.1:7 \(nobody answers\)"):
         run(squares(1), store, Engine.named("ray:127.0.0.1:7"))
 
     seen = json.loads(ray.read_text())["environment"]
     assert "hidden" not in seen.values()
-    assert seen["RAY_AUTH_MODE"] == "token"
+    assert (seen["RAY_AUTH_MODE"], seen["RAY_AUTH_TOKEN"]) == ("token", "known")
     assert seen["RAY_USAGE_STATS_ENABLED"] == "0"
 
 
@@ -160,3 +163,37 @@ def test_a_cluster_at_a_public_address_is_refused_before_it_is_asked(store, ray)
         run(squares(1), store, Engine.named("ray:8.8.8.8:6379"))
 
     assert not ray.exists()
+
+
+def test_a_cluster_for_which_there_is_no_token_is_refused_before_it_is_asked(
+    store, ray, monkeypatch
+):
+    monkeypatch.delenv("RAY_AUTH_TOKEN")
+
+    with pytest.raises(BadInput, match=r"no token for the cluster.* give it as RAY_AUTH"):
+        run(squares(1), store, Engine.named("ray:127.0.0.1:7"))
+
+    assert not ray.exists()
+
+
+def test_authentication_that_is_off_is_refused(store, ray, monkeypatch):
+    monkeypatch.setenv("RAY_AUTH_MODE", "disabled")
+
+    with pytest.raises(BadInput, match=r"RAY_AUTH_MODE is disabled.*; set it to token"):
+        run(squares(1), store, Engine.named("ray:127.0.0.1:7"))
+
+    assert not ray.exists()
+
+
+@pytest.mark.parametrize("place", [".ray/auth_token", "token"])
+def test_a_token_may_lie_in_a_file(store, ray, tmp_path, monkeypatch, place):
+    monkeypatch.delenv("RAY_AUTH_TOKEN")
+    (tmp_path / place).parent.mkdir(exist_ok=True)
+    (tmp_path / place).write_text("known\n")
+    if place == "token":
+        monkeypatch.setenv("RAY_AUTH_TOKEN_PATH", str(tmp_path / place))
+
+    with pytest.raises(BadInput, match="no Ray cluster"):
+        run(squares(1), store, Engine.named("ray:127.0.0.1:7"))
+
+    assert ray.exists()

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -17,10 +18,19 @@ def square(number: int, log: str = "", die_at: str = "") -> bytes:
     if log:
         with open(log, "a") as file:
             file.write(f"{number}\n")
-    if die_at and Path(die_at).exists():
-        Path(die_at).unlink()
+    if die_at and _removed(Path(die_at)):
         os.kill(os.getpid(), signal.SIGKILL)
     return str(number * number).encode()
+
+
+@task(version=1)
+def wait(number: int, log: str, gate: str) -> bytes:
+    """The number, once the file `gate` is there. Writes by which process's child it ran."""
+    with open(log, "a") as file:
+        file.write(f"{number} {os.getppid()}\n")
+    while not Path(gate).exists():
+        time.sleep(0.05)
+    return str(number).encode()
 
 
 @task(version=1)
@@ -34,6 +44,15 @@ def die() -> bytes:
     """Dies whenever it runs."""
     os.kill(os.getpid(), signal.SIGKILL)
     return b""
+
+
+def _removed(path: Path) -> bool:
+    """Whether this call removed the file: of several that try, one does."""
+    try:
+        path.unlink()
+    except FileNotFoundError:
+        return False
+    return True
 
 
 IN_PROCESSES = local.run
