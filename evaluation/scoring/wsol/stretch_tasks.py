@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from evaluation import devices
 from evaluation.engines import input_files
 from evaluation.engines.input_files import all_sha256, refuse_others
 from evaluation.engines.packing import packed, unpacked
@@ -77,7 +78,7 @@ def counted_boxes(
     device: str,
 ) -> bytes:
     """BoxScore of a stretch of images, as arrays of numpy's. maps: SHA-256 of the score maps."""
-    rule = Protocol(**protocol)
+    device, rule = devices.checked(device), Protocol(**protocol)
     read = _reader(scoremaps, maps, rule, names)
     listed = [
         Image(name, "", width, height, np.array(boxes, np.float64))
@@ -162,7 +163,7 @@ def counted_masks(
 
     kept: the store that has the masks, and their key in it.
     """
-    rule = Protocol(**protocol)
+    device, rule = devices.checked(device), Protocol(**protocol)
     listed = [
         MaskedImage(name, label, _paths(drawn), _paths(ignore))
         for (label, *_), (name, drawn, ignore) in zip(images, files, strict=True)
