@@ -66,14 +66,15 @@ def _unusable(name: str, fault: str, cure: str) -> BadInput:
 
 
 def versions(device: str = CPU) -> dict[str, str]:
-    """Library → its version; of a GPU also "cuda" and "gpu", its model. For results, which differ
-    in their last digits from one to another; no fingerprint has them."""
+    """Library → its version; of a GPU that is here also "cuda" and "gpu", its model. For results,
+    which differ in their last digits from one to another; no fingerprint has them."""
     by_name = dict(_installed())
     if device != CPU:
         import torch
 
-        by_name["cuda"] = str(torch.version.cuda or torch.version.hip)
-        by_name["gpu"] = torch.cuda.get_device_name(device)
+        if torch.cuda.is_available():
+            by_name["cuda"] = str(torch.version.cuda or torch.version.hip)
+            by_name["gpu"] = torch.cuda.get_device_name(device)
     return by_name
 
 

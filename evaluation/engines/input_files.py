@@ -2,10 +2,16 @@
 
 import hashlib
 import os
+import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 
+import numpy as np
+
+from evaluation.engines.packing import packed, unpacked
+from evaluation.engines.store import Store
 from evaluation.readers.answers import file_sha256
 from labeling.files import BadInput
 
@@ -38,3 +44,36 @@ def refuse_others(paths: Sequence[Path], sha256: str) -> None:
             None,
             SAME,
         )
+
+
+def keep(store: Store, paths: Sequence[Path], sha256: str) -> str:
+    """The key of one object with these files, which the store then has. sha256: of files_sha256."""
+    key = f"inputs/{sha256}"
+    if not store.has(key):
+        contents = (np.frombuffer(path.read_bytes(), np.uint8) for path in paths)
+        store.put(key, packed({str(number): each for number, each in enumerate(contents)}))
+    return key
+
+
+@contextmanager
+def fetched(store: Store, key: str, paths: Sequence[Path]) -> Iterator[list[Path]]:
+    """The files that keep() kept, in a temporary folder; faults name them by their `paths`."""
+    contents, _ = unpacked(store.get(key))
+    with tempfile.TemporaryDirectory(prefix="assay-") as root:
+        files = [Path(root) / path.relative_to(path.anchor) for path in paths]
+        for number, file in enumerate(files):
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_bytes(contents[str(number)].tobytes())
+        with named(f"{root}/", "/"):
+            yield files
+
+
+@contextmanager
+def named(here: str, there: str) -> Iterator[None]:
+    """Says of what is wrong in a fetched file where it came from."""
+    try:
+        yield
+    except BadInput as error:
+        file = error.file.replace(here, there) if error.file else None
+        message = error.message.replace(here, there)
+        raise BadInput(message, file, error.line, error.cure) from error

@@ -35,6 +35,11 @@ class Engine:
             return cls(kind, address)
         raise ValueError(f"{name!r} is not local, local:N, ray:auto or ray:HOST:PORT")
 
+    @property
+    def on_other_machines(self) -> bool:
+        """Whether tasks may run where temporary files and devices of this machine are not."""
+        return self.kind == "ray"
+
     def run(self, tasks: Sequence[Task], store: Store, retries: int, watch: Watch) -> None:
         """Makes each task's object. Raises BadInput where one failed or the engine went away."""
         if self.kind == "local":

@@ -8,6 +8,8 @@ from django.core.management.base import CommandParser
 
 from evaluation import devices
 from evaluation.devices import Named
+from evaluation.engines.running import Engine
+from labeling.files import BadInput
 
 ANY = "auto, cpu, cuda, cuda:1, … (auto: a GPU if there is one)"
 CPU_ALONE = "auto, cpu, cuda, cuda:1, …; whatever is given, this computes on the CPU (auto)"
@@ -33,8 +35,25 @@ def on_device(action: Callable[..., Named], on_gpu: bool = True) -> Callable[...
     @wraps(action)
     def computed(device: str, **options: Any) -> Named:
         # Not for "auto": to look for a GPU that nothing uses would import torch.
-        usable = devices.checked(device) if on_gpu or device != devices.AUTO else devices.CPU
+        needed = on_gpu or device != devices.AUTO
+        usable = device_of(device, options.get("on")) if needed else devices.CPU
         used = usable if on_gpu else devices.CPU
         return devices.named(action(device=used, **options), used)
 
     return computed
+
+
+def device_of(name: str, on: Engine | None) -> str:
+    """The device that --device names where the work is done.
+
+    auto is what this machine has. On a cluster, cuda is the GPU that it gives to a task, which
+    looks whether it can be used; nothing is asked of this machine. Raises BadInput.
+    """
+    if on is None or not on.on_other_machines or not name.startswith("cuda"):
+        return devices.checked(name)
+    if name != "cuda":
+        raise BadInput(
+            f"the device {name} is not usable (a cluster itself says which GPU a task takes)",
+            cure="give --device cuda",
+        )
+    return name

@@ -3,14 +3,17 @@
 import argparse
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from django.core.management.base import CommandParser
 
+from evaluation import devices
+from evaluation.classifiers import opening
 from evaluation.classifiers.opening import Classifier
 from evaluation.classifiers.task_networks import Networks
-from evaluation.management.device_options import add_device
+from evaluation.management.device_options import add_device, device_of
 from evaluation.management.numbers import whole
 from evaluation.metrics.wordnet.nouns import WordNetMissing, load
 from evaluation.readers import pools
@@ -23,6 +26,9 @@ MODEL = (
     "file, or package.module:factory; NAME=SPEC names it. All of these are programs: run those "
     "you trust"
 )
+
+
+PREPARING = ("size", "fit", "mean", "std")
 
 
 def add_network(parser: CommandParser, batch: int, unit: str) -> None:
@@ -76,11 +82,32 @@ def add_preparation(parser: CommandParser) -> argparse._ArgumentGroup:
     return by
 
 
+def load(
+    spec: str, classes: Sequence[str], options: Mapping[str, Any], name: str = ""
+) -> Classifier:
+    """The network of a spec, opened with the options of add_network and add_preparation.
+
+    For tasks on a GPU of a cluster it is opened on the CPU here, only to be named. Raises BadInput.
+    """
+    on, device = options["on"], device_of(options["device"], options["on"])
+    here = devices.CPU if on is not None and on.on_other_machines else device
+    one = opening.load(
+        spec,
+        classes,
+        device=here,
+        name=name,
+        weights=options["weights"],
+        random_weights=options["random_weights"],
+        preparing={key: options.get(key) for key in PREPARING},
+    )
+    return replace(one, device=device)
+
+
 def networks(
     specs: Sequence[str], classifiers: Sequence[Classifier], options: Mapping[str, Any]
 ) -> Networks:
     """The networks, opened with the options of add_network and add_preparation, for tasks."""
-    keys = [key for key in ("size", "fit", "mean", "std") if options.get(key) is not None]
+    keys = [key for key in PREPARING if options.get(key) is not None]
     return Networks.of(
         specs,
         classifiers,

@@ -71,7 +71,7 @@ def _written(kind: str, source: Path, folder: Path, options: Mapping[str, object
     return counts
 
 
-def _laid_out(kind: str, folder: Path, options: Mapping[str, object]) -> dict[str, Path]:
+def _laid_out(kind: str, folder: Path, options: Mapping[str, object]) -> dict[str, Path | bool]:
     """The options of the action that now name files of the folder."""
     if kind == WSOL:
         if options["masks"] is None:
@@ -81,8 +81,8 @@ def _laid_out(kind: str, folder: Path, options: Mapping[str, object]) -> dict[st
         if not (folder / MASKS).is_dir():
             fault = "nobody drew parts in this release"
             raise BadInput(fault, str(options["masks"]), None, "leave --masks out")
-        return {"metadata": folder / MASKS, "masks": folder / MASKS}
-    found = {"truth": folder / TRUTH}
+        return {"metadata": folder / MASKS, "masks": folder / MASKS, "temporary": True}
+    found: dict[str, Path | bool] = {"truth": folder / TRUTH}
     for option, name in (("images", IMAGES), ("exclude", EXCLUDED)):
         if option in options and options[option] is None and (folder / name).exists():
             found[option] = folder / name

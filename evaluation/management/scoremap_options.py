@@ -8,7 +8,6 @@ from pathlib import Path
 
 from django.core.management.base import CommandParser
 
-from evaluation.classifiers import opening
 from evaluation.classifiers.scoremaps import planning, reading
 from evaluation.management import network_options
 from evaluation.management.numbers import whole
@@ -169,14 +168,7 @@ def plan(labels: dict[str, str], options: Options) -> planning.Plan:
         file = options["metadata"] / "class_labels.txt"
         chosen = planning.outputs_of(labels, classes, file)
     recipe = {name: options[name] for name in RECIPE if options[name] is not None}
-    classifier = opening.load(
-        options["model"],
-        classes,
-        device=options["device"],
-        weights=options["weights"],
-        random_weights=options["random_weights"],
-        preparing={key: options[key] for key in ("size", "mean", "std")},
-    )
+    classifier = network_options.load(options["model"], classes, options)
     if str(classifier.source["model"]).lower().endswith(".onnx"):
         raise BadInput(
             f"{options['model']} is an ONNX file, which gives no gradients and hides its maps",

@@ -118,9 +118,11 @@ def action(
     on: Engine | None,
     work: str | None,
     shard: Shard | None,
+    temporary: bool = False,
     **options: Any,
 ) -> SplitBoxes | SplitMasks | Share:
-    """What the verb gives. command: warns, and shows how far it is."""
+    """What the verb gives. command: warns, and shows how far it is. temporary: whether the masks
+    are those of a release, in a folder that goes with the command."""
     if (scoremaps is None) == (baseline is None):
         raise UsageError("give --scoremaps DIR or --baseline center-gaussian, one of them")
     if masks is not None and predictions is not None:
@@ -132,7 +134,7 @@ def action(
         result: BoxResult | MaskResult | Share
         if engine is not None:
             result = _by_tasks(
-                engine, metadata, masks, scoremaps, asked, predictions, curves, device
+                engine, metadata, masks, scoremaps, asked, predictions, curves, device, temporary
             )
         elif masks is not None:
             result = scoring.score_masks(metadata, masks, scoremaps, asked, curves, device)
@@ -158,13 +160,15 @@ def _by_tasks(
     predictions: Path | None,
     curves: bool,
     device: str,
+    temporary: bool,
 ) -> BoxResult | MaskResult | Share:
     """The result of score_boxes or score_masks, of tasks; with --shard what was made of them."""
     if masks is not None:
         masked = wsol_folders.read_masked(metadata, masks)
         scoring.reader(scoremaps, asked, [image.name for image in masked])
         stretches = work.mine(stretch_tasks.stretches_of(masked))
-        tasks = stretch_tasks.mask_tasks(stretches, metadata, scoremaps, asked, device)
+        kept = work.store if temporary and work.engine.on_other_machines else None
+        tasks = stretch_tasks.mask_tasks(stretches, metadata, scoremaps, asked, device, kept)
         if work.shard:
             return work.share(tasks, "scoring")
         pixels = stretch_tasks.joined_masks(work.results(tasks, "scoring"), asked)

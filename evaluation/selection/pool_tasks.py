@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from evaluation import devices
 from evaluation.engines.tasks import Task, task
 from evaluation.metrics.wordnet.nouns import load
 from evaluation.readers.answers import file_sha256
@@ -77,6 +78,7 @@ def reduced_part(
     device: str | None,
 ) -> bytes:
     """The number-th of so many parts of a pool, as shards.write_part writes it."""
+    device = device and devices.checked(device)
     wordnet, path = load(), source_of(source)
     if sharded:
         # Held to the end: what it fetched goes with it.

@@ -2,17 +2,16 @@
 
 import tempfile
 import weakref
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
 
+from evaluation.engines.input_files import named
 from evaluation.engines.store import Store
 from evaluation.metrics.wordnet.nouns import WordNet
 from evaluation.readers.pools import Pool
 from evaluation.readers.sharded_pools import ShardedPool, read_sharded
-from labeling.files import BadInput
 
 S3 = "s3://"
 Source = Path | str
@@ -37,15 +36,15 @@ class _StoredPool(ShardedPool):
         self.fetched.append(TemporaryDirectory(prefix="assay-"))
         root = self.fetched[-1].name
         place = PurePosixPath(self.shards[number - 1].path)
-        with _named(f"{root}/", f"{self.store.address}/"):
+        with named(f"{root}/", f"{self.store.address}/"):
             if place.is_absolute() or ".." in place.parts:
                 raise self._bad(number, f"{place} is not below pool.jsonl", "copy the shard there")
             (Path(root) / place).mkdir(parents=True)
             for file in self.wanted(number, names):
                 self.store.copy(f"{place}/{file}", Path(root) / place / file)
-            with _named(str(self.path), self.address):
+            with named(str(self.path), self.address):
                 here = ShardedPool(Path(root) / self.path.name, self.shards, self.lines)
-                with _named(str(here.path), self.address):
+                with named(str(here.path), self.address):
                     return here.open(number, names, wordnet, threads)
 
 
@@ -70,18 +69,7 @@ def pool_at(source: Source) -> ShardedPool:
     store = Store.at(folder)
     with tempfile.TemporaryDirectory(prefix="assay-") as here:
         path = Path(here) / name
-        with _named(str(path), source):
+        with named(str(path), source):
             store.copy(name, path)
             pool = read_sharded(path)
     return _StoredPool(Path(source), pool.shards, pool.lines, store, source)
-
-
-@contextmanager
-def _named(here: str, there: str) -> Iterator[None]:
-    """Says of what is wrong in a fetched file where it came from."""
-    try:
-        yield
-    except BadInput as error:
-        file = error.file.replace(here, there) if error.file else None
-        message = error.message.replace(here, there)
-        raise BadInput(message, file, error.line, error.cure) from error

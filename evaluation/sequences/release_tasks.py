@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
+from evaluation import devices
 from evaluation.engines.input_files import SAME
 from evaluation.engines.packing import packed, unpacked
 from evaluation.engines.tasks import Task, task
@@ -190,7 +191,7 @@ def packed_frames(revealed: Mapping[str, Any], device: str, photographs: str, pl
     """The frames of a stretch as PNG files. place: the device on this machine."""
     del device
     files = {}
-    frames = shown(revealed, Path(photographs), place)
+    frames = shown(revealed, Path(photographs), devices.checked(place))
     for number, (_, frame) in enumerate(frames):
         files[str(number)] = np.frombuffer(png(frame.cpu().numpy()), np.uint8)
     return packed(files)

@@ -162,15 +162,8 @@ def _source(options: Options) -> Source:
 
 
 def _load(options: Options) -> opening.Classifier:
-    return opening.load(
-        options["model"],
-        network_options.read_classes(options["classes"]),
-        device=options["device"],
-        name=options["name"],
-        weights=options["weights"],
-        random_weights=options["random_weights"],
-        preparing={key: options[key] for key in ("size", "fit", "mean", "std")},
-    )
+    classes = network_options.read_classes(options["classes"])
+    return network_options.load(options["model"], classes, options, options["name"])
 
 
 def _by_tasks(

@@ -20,6 +20,7 @@ from evaluation.classifiers.predicting import (
 from evaluation.classifiers.preparing import FITS
 from evaluation.engines.tasks import Task
 from evaluation.management import network_options
+from evaluation.management.device_options import device_of
 from evaluation.management.engine_options import Share, Work, add_engine, in_tasks, needed
 from evaluation.management.numbers import whole
 from labeling.files import BadInput
@@ -87,7 +88,7 @@ class Command(ContractCommand):
     def action(self, **options: Any) -> Result | Share:
         if options["weights"] and len(options["model"]) > 1:
             raise UsageError("--weights goes with one --model; name the others' in their files")
-        options["device"] = devices.checked(options["device"])
+        options["device"] = device_of(options["device"], options["on"])
         source, out = photographs.source_of(options["images"]), options["out"]
         with in_tasks(self, options["on"], options["work"], options["shard"]) as engine:
             if engine is not None and engine.shard:
@@ -252,17 +253,7 @@ def _load(options: Options) -> list[opening.Classifier]:
     from evaluation.classifiers.predicting.predicting import refuse_names
 
     classes = network_options.read_classes(options["classes"])
-    classifiers = [
-        opening.load(
-            spec,
-            classes,
-            device=options["device"],
-            weights=options["weights"],
-            random_weights=options["random_weights"],
-            preparing={key: options[key] for key in ("size", "fit", "mean", "std")},
-        )
-        for spec in options["model"]
-    ]
+    classifiers = [network_options.load(spec, classes, options) for spec in options["model"]]
     refuse_names([classifier.name for classifier in classifiers])
     return classifiers
 

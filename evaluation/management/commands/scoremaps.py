@@ -14,6 +14,7 @@ from evaluation.classifiers.scoremaps import folder, reading, stretch_tasks
 from evaluation.classifiers.scoremaps.planning import Plan
 from evaluation.engines.tasks import Task
 from evaluation.management import network_options, scoremap_options
+from evaluation.management.device_options import device_of
 from evaluation.management.engine_options import Share, Work, add_engine, in_tasks, needed
 from evaluation.management.scoremap_options import CENTER
 from evaluation.management.sequence_options import Options
@@ -45,7 +46,7 @@ class Command(ContractCommand):
 
     def action(self, **options: Any) -> dict[str, object] | Share:
         scoremap_options.refuse_unfit(options)
-        devices.checked(options["device"])
+        device_of(options["device"], options["on"])
         labels = wsol_folders.read_labels(options["metadata"])
         try:
             with saying_full():

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from evaluation import devices
 from evaluation.engines.tasks import Task
 from evaluation.management import sequence_options
-from evaluation.management.device_options import add_device
+from evaluation.management.device_options import add_device, device_of
 from evaluation.management.engine_options import Share, Work, add_engine, in_tasks, needed
 from evaluation.management.sequence_options import Options, Shown
 from evaluation.readers.sequences import write_sequences
@@ -49,7 +49,7 @@ class Command(ContractCommand):
         add_engine(parser)
 
     def action(self, **options: Any) -> Result | Share:
-        device = devices.checked(options["device"])
+        device = device_of(options["device"], options["on"])
         with in_tasks(self, options["on"], options["work"], options["shard"]) as engine:
             if engine is not None and options["lines_only"]:
                 raise UsageError("--lines-only renders nothing: leave out --on, --work and --shard")

@@ -3,16 +3,20 @@
 What they count are integers, so their sums are those of one run; see evaluation/engines.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, replace
 from itertools import chain
 from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
 
+from evaluation import devices
+from evaluation.engines import input_files
 from evaluation.engines.input_files import all_sha256, refuse_others
 from evaluation.engines.packing import packed, unpacked
+from evaluation.engines.store import Store
 from evaluation.engines.tasks import Task, task
 from evaluation.metrics.wsol.box_scores import BoxScore, Protocol
 from evaluation.metrics.wsol.mask_scores import MaskScore
@@ -74,7 +78,7 @@ def counted_boxes(
     device: str,
 ) -> bytes:
     """BoxScore of a stretch of images, as arrays of numpy's. maps: SHA-256 of the score maps."""
-    rule = Protocol(**protocol)
+    device, rule = devices.checked(device), Protocol(**protocol)
     read = _reader(scoremaps, maps, rule, names)
     listed = [
         Image(name, "", width, height, np.array(boxes, np.float64))
@@ -104,10 +108,12 @@ def mask_tasks(
     scoremaps: Path | None,
     protocol: Protocol,
     device: str,
+    store: Store | None = None,
 ) -> list[Task]:
     """The tasks that count what score_masks does; each map and mask is read once for its SHA-256.
 
-    metadata: for messages. Raises BadInput.
+    metadata: for messages. store: where the masks are kept, of which other machines have no file.
+    Raises BadInput.
     """
     digests = all_sha256([_masks_of(stretch) for stretch in stretches])
     return [
@@ -133,6 +139,7 @@ def mask_tasks(
             metadata=str(metadata.absolute()),
             scoremaps=_absolute(scoremaps),
             device=device,
+            kept=store and [store.address, input_files.keep(store, _masks_of(stretch), masks)],
         )
         for stretch, maps, masks in zip(
             stretches, _maps(stretches, scoremaps), digests, strict=True
@@ -150,16 +157,21 @@ def counted_masks(
     metadata: str,
     scoremaps: str | None,
     device: str,
+    kept: tuple[str, str] | None,
 ) -> bytes:
-    """MaskScore of a stretch of images, as arrays of numpy's. maps, masks: SHA-256 of the files."""
-    rule = Protocol(**protocol)
+    """MaskScore of a stretch of images, as arrays of numpy's. maps, masks: SHA-256 of the files.
+
+    kept: the store that has the masks, and their key in it.
+    """
+    device, rule = devices.checked(device), Protocol(**protocol)
     listed = [
         MaskedImage(name, label, _paths(drawn), _paths(ignore))
         for (label, *_), (name, drawn, ignore) in zip(images, files, strict=True)
     ]
     read = _reader(scoremaps, maps, rule, [image.name for image in listed])
-    refuse_others(_masks_of(listed), masks)
-    sums = scoring.sums_of_masks(listed, Path(metadata), read, rule, device)
+    with _fetched(listed, kept) as here:
+        refuse_others(_masks_of(here), masks)
+        sums = scoring.sums_of_masks(here, Path(metadata), read, rule, device)
     counts = np.array(list(sums.classes.values()))
     return packed({"counts": counts}, [sums.images, list(sums.classes)], compressed=True)
 
@@ -192,6 +204,27 @@ def _reader(
         maps = ScoreMaps(folder, None)
         refuse_others([maps.path(name) for name in names], sha256)
     return scoring.reader(folder, protocol, None)
+
+
+@contextmanager
+def _fetched(
+    images: list[MaskedImage], kept: tuple[str, str] | None
+) -> Iterator[list[MaskedImage]]:
+    """The images with masks that are on this machine."""
+    if kept is None:
+        yield images
+        return
+    store, key = Store.at(kept[0]), kept[1]
+    with input_files.fetched(store, key, _masks_of(images)) as files:
+        paths = iter(files)
+        yield [
+            replace(
+                image,
+                masks=[(next(paths), line) for _, line in image.masks],
+                ignore=[(next(paths), line) for _, line in image.ignore],
+            )
+            for image in images
+        ]
 
 
 def _masks_of(images: Iterable[MaskedImage]) -> list[Path]:

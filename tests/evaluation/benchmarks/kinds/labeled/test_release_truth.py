@@ -84,6 +84,29 @@ def test_a_release_of_parts_has_boxes_and_masks(shell, release, maps):
     assert json.loads(masks[1])["truth"]["masks"] is True
 
 
+def test_masks_of_a_release_go_to_machines_that_do_not_have_them(
+    shell, release, maps, tmp_path, monkeypatch
+):
+    here = tmp_path / "tmp"
+    here.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(here))
+
+    def elsewhere(tasks, store, *_):
+        hidden = here.rename(tmp_path / "hidden")
+        here.mkdir()
+        for each in tasks:
+            each.make(store)
+        # Empty again: tasks leave nothing behind.
+        here.rmdir()
+        hidden.rename(here)
+
+    monkeypatch.setattr("evaluation.engines.on_ray.run", elsewhere)
+    command = ("score", "wsol", "--metadata", release, "--scoremaps", maps, "--masks", release)
+    cluster = ("--on", "ray:10.0.0.1:6379", "--work", tmp_path / "work")
+
+    assert shell(*command, *cluster, "--json") == shell(*command, "--json")
+
+
 def test_what_must_be_known_of_the_truth_is_said_beside_it(wordnet, shell, release, tmp_path):
     path = world.predictions(tmp_path / "p.csv", "detection", ("cats/1.png", CAT, 1, 8, 6, 56, 42))
 
