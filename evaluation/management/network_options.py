@@ -82,7 +82,7 @@ def add_preparation(parser: CommandParser) -> argparse._ArgumentGroup:
     return by
 
 
-def load(
+def opened(
     spec: str, classes: Sequence[str], options: Mapping[str, Any], name: str = ""
 ) -> Classifier:
     """The network of a spec, opened with the options of add_network and add_preparation.

@@ -168,7 +168,7 @@ def plan(labels: dict[str, str], options: Options) -> planning.Plan:
         file = options["metadata"] / "class_labels.txt"
         chosen = planning.outputs_of(labels, classes, file)
     recipe = {name: options[name] for name in RECIPE if options[name] is not None}
-    classifier = network_options.load(options["model"], classes, options)
+    classifier = network_options.opened(options["model"], classes, options)
     if str(classifier.source["model"]).lower().endswith(".onnx"):
         raise BadInput(
             f"{options['model']} is an ONNX file, which gives no gradients and hides its maps",

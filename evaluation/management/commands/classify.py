@@ -163,7 +163,7 @@ def _source(options: Options) -> Source:
 
 def _load(options: Options) -> opening.Classifier:
     classes = network_options.read_classes(options["classes"])
-    return network_options.load(options["model"], classes, options, options["name"])
+    return network_options.opened(options["model"], classes, options, options["name"])
 
 
 def _by_tasks(

@@ -253,7 +253,7 @@ def _load(options: Options) -> list[opening.Classifier]:
     from evaluation.classifiers.predicting.predicting import refuse_names
 
     classes = network_options.read_classes(options["classes"])
-    classifiers = [network_options.load(spec, classes, options) for spec in options["model"]]
+    classifiers = [network_options.opened(spec, classes, options) for spec in options["model"]]
     refuse_names([classifier.name for classifier in classifiers])
     return classifiers
 
