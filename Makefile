@@ -9,7 +9,7 @@ PYTHON ?= $(shell for p in python3.11 python3 python3.12 python3.13; do \
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup setup-dev exchange lock demo test test-all lint format bench bench-gpu clean clean-data
+.PHONY: help setup setup-dev exchange lock demo test test-all lint format bench bench-gpu scale clean clean-data
 
 help:  ## what can be made
 	@sed -n 's/^\([a-z-]*\):.*##/\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -93,6 +93,9 @@ bench: setup-dev  ## measure what docs/ promises
 
 bench-gpu: setup-dev  ## measure what a GPU shortens, where one is
 	$(BIN)/python -m benchmarks gpu
+
+scale: setup-dev  ## measure what grows and what several machines share, in under 20 minutes
+	$(BIN)/python -m benchmarks shards stored_pool pages freeze predict machines
 
 clean:  ## remove .venv and caches; var/ (data, passwords) stays
 	rm -rf $(VENV) staticfiles .pytest_cache .mypy_cache .ruff_cache .hypothesis

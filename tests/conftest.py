@@ -63,15 +63,16 @@ def pytest_configure() -> None:
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items) -> None:
     """Marks what meets the database: only that is tried again on another one. A test in a browser
-    gets a second turn, which is told; so does what ran out of time at a broker on a busy machine,
-    and what met a fault of Python 3.11, whose parser miscounts when two threads use it at once."""
+    or on a Ray cluster of many processes gets a second turn, which is told; so does what ran out of
+    time at a broker on a busy machine, and what met a fault of Python 3.11, whose parser miscounts
+    when two threads use it at once."""
     kept: dict[Path, set[bool]] = {}
     for item in items:
         again = ["AST constructor recursion depth mismatch"]
         if item.get_closest_marker("broker"):
             again += ["TimeoutError", "Timeout"]
-        in_browser = "browser" in item.path.parts
-        item.add_marker(pytest.mark.flaky(reruns=1, only_rerun=None if in_browser else again))
+        of_many = "browser" in item.path.parts or item.get_closest_marker("ray")
+        item.add_marker(pytest.mark.flaky(reruns=1, only_rerun=None if of_many else again))
         fixtures = set(getattr(item, "fixturenames", ()))
         if fixtures & {"db", "transactional_db"} or item.get_closest_marker("django_db"):
             item.add_marker("database")

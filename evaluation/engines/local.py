@@ -88,11 +88,15 @@ class _Process:
 def _prepare(parent: int, threads: int) -> None:
     for name in THREADS:
         os.environ.setdefault(name, str(threads))
-    threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
+    end_with(parent)
 
 
-def _end_with(parent: int) -> None:
-    """Ends this process once its parent was killed, which could not tell it to."""
-    while os.getppid() == parent:
-        time.sleep(1)
-    os._exit(1)
+def end_with(parent: int) -> None:
+    """From now on this process ends once its parent was killed, which could not tell it to."""
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(1)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()

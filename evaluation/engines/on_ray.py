@@ -13,6 +13,7 @@ from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from pathlib import Path
 
+from evaluation.engines import local
 from evaluation.engines.store import Store
 from evaluation.engines.tasks import Task
 from labeling import environment
@@ -37,7 +38,9 @@ def run(
     context = get_context("spawn")
     receiver, sender = context.Pipe(duplex=False)
     driver = context.Process(
-        target=_drive, args=(sender, tasks, store, address, retries), daemon=True
+        target=_drive,
+        args=(os.getpid(), sender, tasks, store, address, retries),
+        daemon=True,
     )
     driver.start()
     sender.close()
@@ -57,9 +60,18 @@ def run(
 
 
 def _drive(
-    sender: Connection, tasks: Sequence[Task], store: Store, address: str, retries: int
+    parent: int,
+    sender: Connection,
+    tasks: Sequence[Task],
+    store: Store,
+    address: str,
+    retries: int,
 ) -> None:
-    """Sends how many more tasks are done, at last None, or the exception that ended the work."""
+    """Sends how many more tasks are done, at last None, or the exception that ended the work.
+
+    parent: the process of the command; Ray ends what runs for it once that is gone.
+    """
+    local.end_with(parent)
     # RAY_AUTH_MODE, RAY_AUTH_TOKEN and where the cluster is; nodes read the store with own rights.
     environment.restrict(r"RAY_\w+")
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"

@@ -100,6 +100,14 @@ def running(given: Mapping[str, str]) -> Iterator[Cluster]:
         shutil.rmtree(folder)
 
 
+def tasks_of(cluster: Cluster) -> set[int]:
+    """The processes in which tasks run now."""
+    every = {**cluster.head.processes, **cluster.second.processes}
+    return {
+        pid for pid, name in every.items() if name.startswith("ray::Task") or name == "ray::make"
+    }
+
+
 def until(found: Callable[[], object], what: str) -> None:
     """Returns as soon as something is the case; fails where it is not for very long."""
     end = time.monotonic() + SECONDS

@@ -1,5 +1,7 @@
 """Tasks on a Ray cluster of two nodes, with a bucket as the store."""
 
+import os
+import subprocess
 import sys
 import time
 from collections.abc import Iterator
@@ -144,6 +146,49 @@ def test_a_killed_node_costs_only_the_tasks_that_ran_on_it(s3_server, enter, tmp
 
         assert [store.get(key) for key in keys] == [b"%d" % n for n in range(6)]
         assert len(begun(log)) == 6 + len(lost)
+
+
+COMMAND = """
+import sys
+from evaluation.engines.running import Engine, run
+from evaluation.engines.store import Store
+from evaluation.engines.tasks import Task
+from tests.evaluation.engines import toys
+
+if __name__ == "__main__":
+    engine, store, folder = sys.argv[1:]
+    places = {"log": folder + "/log", "gate": folder + "/gate"}
+    tasks = [Task.of(toys.wait, {"number": n}, **places) for n in range(6)]
+    run(tasks, Store.at(store), Engine.named(engine))
+"""
+
+
+@pytest.mark.slow
+def test_a_killed_command_takes_its_tasks_along_and_a_rerun_makes_what_is_missing(
+    cluster, enter, tmp_path
+):
+    engine, store = enter(cluster)
+    log = tmp_path / "log"
+    run(waits_open(tmp_path, 2), store, engine)
+    (tmp_path / "gate").unlink()
+    (tmp_path / "command.py").write_text(COMMAND)
+    command = subprocess.Popen(
+        [sys.executable, tmp_path / "command.py", f"ray:{engine.address}", store.address, tmp_path],
+        env={**os.environ, "PYTHONPATH": str(ray_cluster.ROOT)},
+        cwd=ray_cluster.ROOT,
+    )
+    until(lambda: len(begun(log)) > 2, "a third task")
+    assert ray_cluster.tasks_of(cluster)
+    command.kill()
+    command.wait()
+    until(lambda: not ray_cluster.tasks_of(cluster), "the end of its tasks")
+    before = len(begun(log))
+    (tmp_path / "gate").touch()
+
+    keys = run(waits(6, tmp_path), store, engine)
+
+    assert [store.get(key) for key in keys] == [b"%d" % n for n in range(6)]
+    assert sorted(number for number, _ in begun(log)[before:]) == ["2", "3", "4", "5"]
 
 
 @pytest.mark.slow

@@ -131,7 +131,7 @@ def campaign(pooled, monkeypatch) -> Campaign:
     monkeypatch.setattr(cut, "CHUNK", 100)
     alice = factories.make_user("alice", is_researcher=True)
     pond = factories.make_dataset(alice)
-    images = int(100 + 50 * SECONDS)
+    images = int(100 + 200 * SECONDS)
     add_images(pond, images, (64, 48))
     campaign = factories.make_campaign(
         alice, pond, policy={"votes": 2, "gold_share": 0}, launch=False
