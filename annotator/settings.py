@@ -401,8 +401,7 @@ ASSAY_CHILD_GIB = env.float("ASSAY_CHILD_GIB", default=16)
 #: How many hours of processor time each process of a job's child may take.
 ASSAY_CHILD_CPU_HOURS = env.float("ASSAY_CHILD_CPU_HOURS", default=24)
 
-# The kinds of question, each with what the site shows of it (docs/development.md). The order is
-# that of the form of a new campaign.
+# The kinds of question in the order of the form, with what the site shows (docs/development.md).
 ASSAY_QUESTION_KINDS = {
     "labeling.kinds.contains.Contains": "annotator.kinds.base.Page",
     "labeling.kinds.hierarchy.Hierarchy": "annotator.kinds.grid.Grid",
@@ -417,6 +416,7 @@ ASSAY_JOB_HANDLERS = {
     "export labels": "labeling.exchange.export_files.execute",
     "frame campaign": "evaluation.benchmarks.kinds.cds.people_frames.execute",
     "frames": "evaluation.benchmarks.kinds.cds.viewing.execute",
+    "freeze": "labeling.releases.freezing.execute",
     "freeze range": "labeling.releases.ranges.execute",
     "import images": "labeling.datasets.imports.execute",
     "import labels": "labeling.exchange.label_files.execute",

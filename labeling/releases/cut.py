@@ -89,7 +89,7 @@ def take(campaign: Campaign, building: Path, scratch: Path, opened: ExitStack) -
         campaign.settings["categories"] if KINDS[campaign.kind].release == OBJECTS else {},
         dict(given),
     )
-    ranges = _Ranges(scratch, context)
+    ranges = _Ranges(scratch, context, size_of_ranges(campaign))
     images = files["images.jsonl"] if by_graph is None else None
     for _, about in groupby(_rows(campaign), key=lambda row: row[0]):
         ranges.begin_image()
@@ -105,6 +105,11 @@ def take(campaign: Campaign, building: Path, scratch: Path, opened: ExitStack) -
         ranges=ranges.close(),
         digest=ranges.digest.hexdigest()[:32],
     )
+
+
+def size_of_ranges(campaign: Campaign) -> int:
+    """How many questions a range has, but for those of its last image."""
+    return RANGE_OF_DRAWINGS if KINDS[campaign.kind].release == OBJECTS else RANGE
 
 
 def read_range(path: Path) -> tuple[Context, Iterator[Asked]]:
@@ -123,10 +128,10 @@ def read_range(path: Path) -> tuple[Context, Iterator[Asked]]:
 class _Ranges:
     """Questions into files, the context first; those of one image stay together."""
 
-    def __init__(self, folder: Path, context: Context) -> None:
+    def __init__(self, folder: Path, context: Context, size: int) -> None:
         self.folder = folder
         self.context = frozen.canonical(context) + b"\n"
-        self.size = RANGE_OF_DRAWINGS if context.categories else RANGE
+        self.size = size
         self.digest = hashlib.sha256(self.context)
         self.paths: list[Path] = []
         self.rows: list[bytes] = []

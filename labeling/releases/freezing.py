@@ -18,31 +18,37 @@ from django.db import connection, transaction
 from django.db.models import Count, Max
 from django.utils import timezone
 
-from labeling.db import batch
+from labeling.db import batch, question_counts
 from labeling.errors import NotYours
 from labeling.files import StrPath
-from labeling.jobs import shared_files
-from labeling.models import Campaign, Question, Release, Settlement, User
+from labeling.jobs import queue, shared_files
+from labeling.models import Campaign, Job, Question, Release, Settlement, User
 from labeling.release_files import frozen
 from labeling.release_files.frozen import Frozen, Line
 from labeling.releases import cut, graph, joining, parts, ranges
 from labeling.releases.graph import GraphFingerprint
 from labeling.releases.parts import PartFingerprint
 
+KIND = "freeze"
 # Cuts of a campaign whose given objects change while pieces of it are made; the last one is made
 # whole in a snapshot.
 ATTEMPTS = 3
 
 
 def freeze(
-    campaign: Campaign, actor: User | None = None, out: StrPath | None = None, interim: bool = False
+    campaign: Campaign,
+    actor: User | None = None,
+    out: StrPath | None = None,
+    interim: bool = False,
+    watch: ranges.Watch = ranges.unwatched,
 ) -> Release:
     """The release that holds what the campaign says now: a new one, or the one that already does.
 
     out: a folder that does not exist yet or is empty; it receives a copy. interim: made by the
     clock while people answer; `prune` may remove it once a newer one stands. Asking again without
     interim keeps it. It holds what stood at one moment, while answers keep coming in; much of it is
-    written by jobs (ranges.py). Raises BadInput when `out` cannot be written, RangeFailed.
+    written by jobs (ranges.py). watch: told how much of how much is done, where it takes long.
+    Raises BadInput when `out` cannot be written, RangeFailed.
     """
     if out is not None:
         frozen.check_goal(Path(out))
@@ -50,7 +56,7 @@ def freeze(
     root.mkdir(parents=True, exist_ok=True)
     building = Path(tempfile.mkdtemp(prefix=f".{campaign.name}.", suffix=".part", dir=root))
     try:
-        meta, marks, digest = _write(campaign, building)
+        meta, marks, digest = _write(campaign, building, watch)
         release = _publish(campaign, actor, building, meta, marks, interim)
         if digest is not None:
             ranges.forget(digest)
@@ -59,6 +65,30 @@ def freeze(
     if out is not None:
         frozen.copy(folder_of(release), Path(out))
     return release
+
+
+def takes_long(campaign: Campaign) -> bool:
+    """Whether a page should leave freezing to a job: it takes more than a few seconds."""
+    counts = question_counts.of(campaign.pk)
+    return counts.settled + counts.dropped > cut.FEW_RANGES * cut.size_of_ranges(campaign)
+
+
+def request(campaign: Campaign, actor: User) -> Job:
+    """The job that freezes: a new one, or the one that waits already."""
+    return queue.enqueue(KIND, f"campaign {campaign.pk}", {"actor": actor.pk}, campaign)
+
+
+def is_being_made(campaign: Campaign) -> bool:
+    """Whether a job freezes, or waits to."""
+    unfinished = [Job.State.QUEUED, Job.State.RUNNING]
+    return campaign.jobs.filter(kind=KIND, state__in=unfinished).exists()
+
+
+def execute(job: Job) -> None:
+    """The job "freeze". Harmless to run twice."""
+    assert job.campaign is not None, "a job that freezes names its campaign"
+    actor = User.objects.filter(pk=job.payload["actor"]).first()
+    freeze(job.campaign, actor, watch=partial(queue.renew, job))
 
 
 def folder_of(release: Release) -> Path:
@@ -138,7 +168,9 @@ def fingerprint(campaign: Campaign) -> Fingerprint:
     }
 
 
-def _write(campaign: Campaign, building: Path) -> tuple[Line, Fingerprint, str | None]:
+def _write(
+    campaign: Campaign, building: Path, watch: ranges.Watch
+) -> tuple[Line, Fingerprint, str | None]:
     """The files of a release into the folder: its head, the fingerprint of what it holds, and the
     digest of the cut where pieces of it were made by jobs."""
     inside = connection.in_atomic_block
@@ -164,7 +196,7 @@ def _write(campaign: Campaign, building: Path) -> tuple[Line, Fingerprint, str |
                 if inside or found.is_small or attempt == ATTEMPTS:
                     made = ranges.make_here(found, scratch)
                     return joined(made), marks, None
-            meta = joined(ranges.make(found, scratch))
+            meta = joined(ranges.make(found, scratch, watch))
             if parts.fingerprint(now) == found.given:
                 return meta, marks, found.digest
             ranges.forget(found.digest)

@@ -11,7 +11,7 @@ import shutil
 import tempfile
 import time
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import datetime, timedelta
 from functools import partial
@@ -37,6 +37,12 @@ LOOK_SECONDS = 0.2
 # What a freeze left that was killed and never asked again is kept so long.
 KEPT = timedelta(days=1)
 
+Watch = Callable[[int, int], object]
+
+
+def unwatched(done: int, total: int) -> None:
+    """Nobody wants to know how far it is."""
+
 
 class RangeFailed(Exception):
     """A range of a release could not be made; the sentence is the job's."""
@@ -50,13 +56,16 @@ def make_here(cut: Cut, scratch: Path) -> Iterator[Path]:
             yield folder
 
 
-def make(cut: Cut, scratch: Path) -> Iterator[Path]:
+def make(cut: Cut, scratch: Path, watch: Watch = unwatched) -> Iterator[Path]:
     """The folders of the pieces in order, made by jobs here and wherever workers are.
 
-    Pieces that are there already are not made again. Raises RangeFailed.
+    Pieces that are there already are not made again. watch: told how many ranges are made or
+    joined, of twice as many. Raises RangeFailed.
     """
-    _work(_enqueue(cut))
+    count = len(cut.ranges)
+    _work(_enqueue(cut), lambda waiting: watch(count - waiting, 2 * count))
     for number, path in enumerate(cut.ranges):
+        watch(count + number, 2 * count)
         with _folder(scratch) as folder:
             packed = folder.with_suffix(".zip")
             try:
@@ -122,8 +131,9 @@ def _enqueue(cut: Cut) -> set[int]:
     return set(jobs.values())
 
 
-def _work(waiting: set[int]) -> None:
-    """Runs these jobs but for those that others run, and waits for those. Raises RangeFailed."""
+def _work(waiting: set[int], watch: Callable[[int], object]) -> None:
+    """Runs these jobs but for those that others run, and waits for those. watch: told how many
+    are waiting. Raises RangeFailed."""
     while waiting:
         worked = False
         states = {
@@ -142,6 +152,7 @@ def _work(waiting: set[int]) -> None:
             else:
                 # Takes none that somebody holds, but what a dead worker left.
                 worked |= queue.run(pk) is not None
+                watch(len(waiting))
         if waiting and not worked:
             time.sleep(LOOK_SECONDS)
 

@@ -33,7 +33,9 @@ def jobs(request: SignedIn, name: str) -> HttpResponse:
     campaign = own_campaign(request, name)
     # Everybody is watched after every ten answers, and every night has its steps: what went well
     # would bury all else.
-    routine = Q(kind__in=["watch", "nightly", "freeze range"], state=Job.State.DONE)
+    routine = Q(kind__in=["watch", "nightly"], state=Job.State.DONE)
+    # What a freeze is made of, whose own row says how far it is.
+    routine |= Q(kind="freeze range") & ~Q(state=Job.State.FAILED)
     found = campaign.jobs.exclude(routine).order_by("-pk")
     state = request.GET.get("state", "")
     if state in Job.State.values:
@@ -83,14 +85,19 @@ def releases(request: SignedIn, name: str) -> HttpResponse:
         query=query_of(request),
         formats=[(name, label_files.WORDS[name]) for name in exporting.formats_of(campaign.kind)],
         has_objects=KINDS[campaign.kind].release == OBJECTS,
+        being_made=freezing.is_being_made(campaign),
     )
 
 
 @login_required
 @require_POST
 def release_freeze(request: SignedIn, name: str) -> HttpResponse:
-    """Freezes what the campaign says now."""
+    """Freezes what the campaign says now: a large one by a job, whose progress the jobs show."""
     campaign = own_campaign(request, name)
+    if freezing.takes_long(campaign):
+        freezing.request(campaign, request.user)
+        messages.info(request, "The release is being made. It stands under Releases once done.")
+        return redirect("labeling:jobs", campaign.name)
     latest = campaign.releases.order_by("-number").first()
     release = freezing.freeze(campaign, request.user)
     if latest and latest.pk == release.pk:

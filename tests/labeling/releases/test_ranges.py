@@ -74,10 +74,10 @@ def meanwhile(monkeypatch, action: Callable[[], object]) -> None:
     """Does it once after the cut, before any piece is made."""
     usual, waiting = ranges._work, [action]
 
-    def work(jobs: set[int]) -> None:
+    def work(jobs: set[int], watch: Callable[[int], object]) -> None:
         while waiting:
             waiting.pop()()
-        usual(jobs)
+        usual(jobs, watch)
 
     monkeypatch.setattr(ranges, "_work", work)
 
@@ -89,6 +89,32 @@ def test_jobs_write_the_same_bytes_and_leave_nothing(pond, in_ranges, settings):
 
     assert not Job.objects.exists()
     assert list(Path(settings.DATA_DIR, "freezing").iterdir()) == []
+
+
+def test_a_job_freezes_what_takes_long_and_says_how_far_it_is(pond, in_ranges, monkeypatch):
+    before, said = whole(pond), []
+    usual = queue.renew
+
+    def heard(job: Job, done: int | None = None, total: int | None = None) -> None:
+        if job.kind == freezing.KIND:
+            said.append((done, total))
+        usual(job, done, total)
+
+    monkeypatch.setattr(queue, "renew", heard)
+    actor = pond.created_by
+
+    job = freezing.request(pond, actor)
+    assert freezing.request(pond, actor).pk == job.pk
+    assert queue.run(job.pk)
+
+    assert Job.objects.get().state == Job.State.DONE
+    release = pond.releases.get()
+    assert contents(freezing.folder_of(release)) == before
+    assert release.created_by == actor
+    count = said[0][1] // 2
+    assert count > 1
+    assert [done for done, _ in said] == sorted(done for done, _ in said)
+    assert said[-1] == (2 * count - 1, 2 * count)
 
 
 def test_what_comes_after_the_cut_is_of_the_next_release(pond, people, in_ranges, monkeypatch):
@@ -203,8 +229,8 @@ def test_a_half_piece_is_made_again(pond, in_ranges, monkeypatch, settings):
     before = whole(pond)
     usual = ranges._work
 
-    def halve(jobs: set[int]) -> None:
-        usual(jobs)
+    def halve(jobs: set[int], watch: Callable[[int], object]) -> None:
+        usual(jobs, watch)
         piece = next(Path(settings.DATA_DIR, "freezing").glob("*/*.zip"))
         piece.write_bytes(piece.read_bytes()[:100])
 

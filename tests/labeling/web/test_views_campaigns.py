@@ -9,6 +9,7 @@ from labeling.campaigns import lifecycle
 from labeling.follow_ups import asking
 from labeling.models import Campaign, Decision, Job, Membership, Question
 from labeling.quality.gold import add_gold
+from labeling.releases import cut
 from tests import factories
 from tests.clients import logged_in, text_of, upload
 from tests.labeling.crowd import answer_pages, crowd
@@ -304,6 +305,22 @@ def test_a_release_is_frozen_once_and_downloaded_as_a_zip(desk, coots):
     archive = zipfile.ZipFile(io.BytesIO(response.getvalue()))
     assert "coots-1/release.json" in archive.namelist()
     assert response["Content-Type"] == "application/zip"
+
+
+def test_a_large_campaign_is_frozen_by_a_job_that_the_page_shows(
+    desk, coots, run_jobs, monkeypatch
+):
+    crowd(coots, ["yes"] * 5)
+    monkeypatch.setattr(cut, "FEW_RANGES", 0)
+
+    page = text_of(desk.post("/campaigns/coots/releases/freeze/", follow=True))
+    assert "The release is being made" in page
+    assert not coots.releases.exists()
+    assert "is being made" in text_of(desk.get("/campaigns/coots/releases/"))
+    run_jobs()
+
+    assert coots.releases.get().counts["settled"]
+    assert "is being made" not in text_of(desk.get("/campaigns/coots/releases/"))
 
 
 def test_a_release_that_is_not_there_is_not_found(desk, coots):
