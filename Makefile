@@ -95,7 +95,7 @@ bench-gpu: setup-dev  ## measure what a GPU shortens, where one is
 	$(BIN)/python -m benchmarks gpu
 
 scale: setup-dev  ## measure what grows and what several machines share, in under 20 minutes
-	$(BIN)/python -m benchmarks shards stored_pool pages freeze predict machines
+	$(BIN)/python -m benchmarks shards pages freeze predict machines
 
 clean:  ## remove .venv and caches; var/ (data, passwords) stays
 	rm -rf $(VENV) staticfiles .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -3,7 +3,7 @@
 What a shard of 1/1000 reads, what shards hold of a pair, and the processor time of the same work in
 stretches. Pools as in bench_selection. Bytes read are the pages of the pool's files that are in the
 system's cache after the shard, emptied of them before: reads and memory maps alike, and what the
-system read ahead (Linux; `mincore`).
+system read ahead (Linux; `mincore`). At last the same of tasks in a bucket (in_bucket.py).
 """
 
 import ctypes
@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.bench_selection import ROOT, make_pool
+from benchmarks.bench_shards import in_bucket
 
 CLASSIFIERS = 6
 SHARDS = 4
@@ -34,7 +35,8 @@ def main(images: int = 4_000_000) -> list[dict[str, Any]]:
             pool.mkdir()
             make_pool(pool, images, kind, CLASSIFIERS)
             rows += measured(kind, pool, Path(folder))
-    return [dict(zip(("name", "target", "measured", "ok"), row, strict=True)) for row in rows]
+    here = [dict(zip(("name", "target", "measured", "ok"), row, strict=True)) for row in rows]
+    return [*here, *in_bucket.measured()]
 
 
 def measured(kind: str, pool: Path, out: Path) -> list[tuple[str, str, str, bool | None]]:

@@ -1,7 +1,7 @@
 """A pool of 1,000,000 images and 6 classifiers in a bucket, in 16 shards: what each task reads.
 
-`python -m benchmarks stored_pool`. The S3 server counts what it sends. `mad select` runs its tasks
-in two processes, each of which asks for one shard; the lines are those of one run from the folder.
+The S3 server counts what it sends. `mad select` runs its tasks in two processes, each of which asks
+for one shard; the lines are those of one run from the folder.
 """
 
 import os
@@ -20,7 +20,7 @@ SHARDS = 16
 MORE = 0.02
 
 
-def main(images: int = 1_000_000) -> list[dict[str, Any]]:
+def measured(images: int = 1_000_000) -> list[dict[str, Any]]:
     """Rows {"name", "target", "measured", "ok"}."""
     with tempfile.TemporaryDirectory(prefix="assay-bench-") as scratch, serving() as server:
         folder, bucket = Path(scratch), new_bucket(server)

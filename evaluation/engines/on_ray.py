@@ -110,7 +110,7 @@ def _make_all(
     except (ConnectionError, RuntimeError, TimeoutError, ValueError) as error:
         raise BadInput(
             f"there is no Ray cluster at {address} ({first_line(error)})",
-            cure="start one (docs/mad.md), and give its RAY_AUTH_TOKEN",
+            cure="start one (docs/clusters.md), and give its RAY_AUTH_TOKEN",
         ) from None
     make = ray.remote(Task.make).options
     waiting = [make(num_gpus=each.gpus, max_retries=retries).remote(each, store) for each in tasks]

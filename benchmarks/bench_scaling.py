@@ -1,0 +1,144 @@
+"""How costs grow from 10⁴ to 10⁶: answers, people, images and classifiers.
+
+`python -m benchmarks scaling`. Each row has what was measured at each size and the slope between
+the last two in log-log (1: twice as much takes twice as long). Seconds are those of one process;
+docs/scaling.md reckons with them.
+"""
+
+import json
+import math
+import subprocess
+import sys
+import tempfile
+import time
+import uuid
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks import bench_freeze
+from benchmarks.bench_assigning import POSTGRES
+from benchmarks.bench_freeze import VOTES
+from benchmarks.bench_selection import ROOT, make_pool
+
+SIZES = (10_000, 100_000, 1_000_000)
+PEOPLE = (100, 1_000, 10_000)
+CLASSIFIERS = (5, 10, 20, 40)
+TEN = 10
+
+
+def main() -> list[dict[str, Any]]:
+    """Rows {"name", "target", "measured", "ok"}."""
+    return [*of_answers(), *of_people(), *of_images()]
+
+
+def of_answers() -> list[dict[str, Any]]:
+    """Five votes a question, on PostgreSQL; none without a server."""
+    import psycopg
+
+    try:
+        server = psycopg.connect(POSTGRES, autocommit=True, connect_timeout=3)
+    except psycopg.OperationalError as error:
+        print(f"no PostgreSQL server: {error}", file=sys.stderr)
+        return []
+    with server:
+        found = [_frozen(server, answers // VOTES) for answers in SIZES]
+    return [
+        _row("database, bytes", SIZES, [one["database"] for one in found]),
+        _row("release, bytes", SIZES, [one["release"] for one in found]),
+        _row("freezing, s", SIZES, [one["seconds"] for one in found]),
+        _row("… its snapshot, s", SIZES, [one["snapshot"] for one in found]),
+        _row("… its memory, MiB", SIZES, [one["mib"] for one in found]),
+    ]
+
+
+def _frozen(server: Any, questions: int) -> dict[str, float]:
+    name = f"assay_bench_{uuid.uuid4().hex[:12]}"
+    server.execute(f'CREATE DATABASE "{name}"')
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            site = bench_freeze._Site(f"{POSTGRES.rsplit('/', 1)[0]}/{name}", folder)
+            site.call("prepare", questions)
+            [(size,)] = server.execute(f"SELECT pg_database_size('{name}')").fetchall()
+            frozen = site.call("freeze")
+            files = Path(folder, "releases").rglob("*")
+            released = sum(file.stat().st_size for file in files if file.is_file())
+            return frozen | {"database": size, "release": released}
+    finally:
+        server.execute(f'DROP DATABASE "{name}" WITH (FORCE)')
+
+
+def of_people() -> list[dict[str, Any]]:
+    """Dawid–Skene of two classes: answers of 1,000 people, and 1,000,000 answers of more."""
+    from labeling.estimators.aggregation import Answers
+    from labeling.estimators.dawid_skene import fit
+
+    def seconds(answers: int, people: int) -> float:
+        rng = np.random.default_rng(0)
+        questions = np.repeat(np.arange(answers // VOTES), VOTES)
+        truth = rng.integers(0, 2, answers // VOTES)[questions]
+        labels = np.where(rng.random(answers) < 0.8, truth, 1 - truth)
+        # Five different people a question: neighbours of one drawn by chance.
+        first = rng.integers(0, people, answers // VOTES)[questions]
+        people_of = (first + np.tile(np.arange(VOTES), answers // VOTES)) % people
+        rows = Answers.from_rows(
+            zip(map(str, people_of), map(str, questions), map(str, labels), strict=True)
+        )
+        begun = time.process_time()
+        fit(rows)
+        return time.process_time() - begun
+
+    seconds(1_000, 10)
+    return [
+        _row("Dawid–Skene, answers, s", SIZES, [seconds(size, 1_000) for size in SIZES]),
+        _row("… people of 1,000,000 answers, s", PEOPLE, [seconds(SIZES[-1], n) for n in PEOPLE]),
+    ]
+
+
+def of_images() -> list[dict[str, Any]]:
+    """`mad select` of a realistic pool, less its start: by images, and by classifiers."""
+    by_images = [_selected(size, TEN) for size in SIZES]
+    by_classifiers = [_selected(SIZES[1], count) for count in CLASSIFIERS]
+    return [
+        _row(f"pool of {TEN} classifiers, bytes", SIZES, [pool for pool, _ in by_images]),
+        _row(f"selection of {TEN} classifiers, s", SIZES, [took for _, took in by_images]),
+        _row("… classifiers, 100,000 images, s", CLASSIFIERS, [took for _, took in by_classifiers]),
+    ]
+
+
+def _selected(images: int, classifiers: int) -> tuple[int, float]:
+    with tempfile.TemporaryDirectory(prefix="assay-bench-") as folder:
+        make_pool(Path(folder), images, "realistic", classifiers)
+        size = sum(file.stat().st_size for file in Path(folder).iterdir())
+        words = [sys.executable, "-m", "benchmarks.bench_scaling", folder]
+        done = subprocess.run(words, cwd=ROOT, check=True, text=True, stdout=subprocess.PIPE)
+    return size, json.loads(done.stdout)
+
+
+def select(folder: Path) -> float:
+    """Processor time of reading, checking and choosing, the machine code compiled before."""
+    from benchmarks.bench_selection import run
+    from evaluation.metrics.wordnet import nouns as wn
+    from evaluation.readers.pools import read_pool
+
+    wordnet = wn.load()
+    run(read_pool(folder, None, wordnet), wordnet, 5_000)
+    begun = time.process_time()
+    pool = read_pool(folder, None, wordnet)
+    run(pool, wordnet, len(pool.images))
+    return time.process_time() - begun
+
+
+def _row(name: str, sizes: Sequence[int], values: Sequence[float]) -> dict[str, Any]:
+    slope = math.log(values[-1] / values[-2]) / math.log(sizes[-1] / sizes[-2])
+    shown = "; ".join(
+        f"{size:,}: {value:,.0f}" if value >= 100 else f"{size:,}: {value:.3g}"
+        for size, value in zip(sizes, values, strict=True)
+    )
+    return {"name": name, "target": "none", "measured": f"{shown}; slope {slope:.2f}", "ok": None}
+
+
+if __name__ == "__main__":
+    print(json.dumps(select(Path(sys.argv[1]))))
