@@ -19,6 +19,11 @@ from evaluation.engines.tasks import Task
 from labeling import environment
 from labeling.files import BadInput, first_line
 
+# How long a cluster may take to answer (one that is there takes some 3 s), and the process that
+# speaks to it to end.
+CONNECT_SECONDS = 30.0
+END_SECONDS = 3.0
+
 
 def run(
     tasks: Sequence[Task],
@@ -31,7 +36,7 @@ def run(
 
     Ray begins a task again, up to `retries` times, whose process or machine died.
     Raises what a task raises, and BadInput where Ray is not installed, there is no token, or the
-    cluster does not answer or goes away: Ray notices that after a minute.
+    cluster does not answer within CONNECT_SECONDS or goes away: Ray notices that after a minute.
     """
     # A driver whose cluster's head dies is ended by Ray itself: a process of its own, so that this
     # one can say so.
@@ -45,6 +50,9 @@ def run(
     driver.start()
     sender.close()
     try:
+        # The first message says that the cluster answered; Ray itself would try for ever.
+        if not receiver.poll(CONNECT_SECONDS):
+            raise _no_cluster(address, f"no answer in {CONNECT_SECONDS:.0f} s")
         while (message := receiver.recv()) is not None:
             if isinstance(message, BaseException):
                 raise message
@@ -56,6 +64,9 @@ def run(
         ) from None
     finally:
         driver.terminate()
+        driver.join(END_SECONDS)
+        # While Ray looks for a cluster it does not listen.
+        driver.kill()
         driver.join()
 
 
@@ -108,10 +119,8 @@ def _make_all(
         ray.init(address=address, log_to_driver=False, configure_logging=False)
         _refuse_public(ray.get_runtime_context().gcs_address)
     except (ConnectionError, RuntimeError, TimeoutError, ValueError) as error:
-        raise BadInput(
-            f"there is no Ray cluster at {address} ({first_line(error)})",
-            cure="start one (docs/clusters.md), and give its RAY_AUTH_TOKEN",
-        ) from None
+        raise _no_cluster(address, first_line(error)) from None
+    send(0)
     make = ray.remote(Task.make).options
     waiting = [make(num_gpus=each.gpus, max_retries=retries).remote(each, store) for each in tasks]
     try:
@@ -126,6 +135,13 @@ def _make_all(
             f"a task failed on the cluster ({first_line(error)})",
             cure="see the cluster's logs, then run again: what is done stays done",
         ) from None
+
+
+def _no_cluster(address: str, reason: str) -> BadInput:
+    return BadInput(
+        f"there is no Ray cluster at {address} ({reason})",
+        cure="start one (docs/clusters.md), and give its RAY_AUTH_TOKEN",
+    )
 
 
 def _refuse_without_token() -> None:

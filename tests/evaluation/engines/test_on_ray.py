@@ -1,6 +1,7 @@
 """Tasks on a Ray cluster of two nodes, with a bucket as the store."""
 
 import os
+import socket
 import subprocess
 import sys
 import time
@@ -11,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from evaluation.engines import on_ray
 from evaluation.engines.running import Engine, run
 from evaluation.engines.store import Store
 from evaluation.engines.tasks import Task
@@ -70,6 +72,20 @@ def puts(bucket: object_store.Bucket) -> list[str]:
 
 
 @pytest.mark.usefixtures("wordnet")
+def test_an_address_where_no_cluster_is_is_said_in_time(monkeypatch, tmp_path):
+    if find_spec("ray") is None:
+        skip_or_fail("Ray (requirements-cluster.txt) is not here")
+    monkeypatch.setattr(on_ray, "CONNECT_SECONDS", 1.0)
+    monkeypatch.setenv("RAY_AUTH_TOKEN", "a" * 32)
+    with socket.socket() as bound:
+        # Bound and not listening: nobody else takes the port.
+        bound.bind(("127.0.0.1", 0))
+        address = f"127.0.0.1:{bound.getsockname()[1]}"
+
+        with pytest.raises(BadInput, match=f"no Ray cluster at {address} .no answer in 1 s"):
+            run(squares(1), Store.at(str(tmp_path)), Engine.named(f"ray:{address}"))
+
+
 def test_the_tasks_of_every_command_are_made_once_and_give_what_one_run_does(
     cluster, enter, bucket, tmp_path, monkeypatch
 ):
@@ -150,6 +166,7 @@ def test_a_killed_node_costs_only_the_tasks_that_ran_on_it(s3_server, enter, tmp
 
 COMMAND = """
 import sys
+from evaluation.engines import on_ray
 from evaluation.engines.running import Engine, run
 from evaluation.engines.store import Store
 from evaluation.engines.tasks import Task
