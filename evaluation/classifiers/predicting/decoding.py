@@ -15,6 +15,7 @@ from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
+from multiprocessing import forkserver, resource_tracker
 from multiprocessing.connection import Connection
 from pathlib import Path
 from types import TracebackType
@@ -109,6 +110,14 @@ class Decoders:
         # A fork of this process would share its threads and its GPU.
         context = multiprocessing.get_context("forkserver")
         context.set_forkserver_preload([__name__, "torch"])
+        # Ctrl-C is for the command, which ends them: what is still loading would print where. The
+        # tracker goes first, since it lets the signal through again.
+        resource_tracker.ensure_running()
+        held = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        try:
+            forkserver.ensure_running()
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, held)
         memory = context.RawArray(ctypes.c_float, plan.length())
         self._slots = plan.views(memory)
         for number in range(processes):

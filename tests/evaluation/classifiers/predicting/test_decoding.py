@@ -2,6 +2,8 @@
 
 import os
 import signal
+import subprocess
+import sys
 from dataclasses import replace
 
 import numpy as np
@@ -100,3 +102,36 @@ def test_a_process_that_was_ended_is_told(plan):
 
         with pytest.raises(BadInput, match="a process that decodes photographs was ended"):
             list(decoders.prepared(batches_of(plan.listed, plan.size)))
+
+
+INTERRUPTED = """
+import os, signal, sys, threading
+from multiprocessing import forkserver
+from pathlib import Path
+
+from evaluation.classifiers.predicting.decoding import Decoders, Plan, batches_of
+from evaluation.classifiers.predicting.photographs import source_of
+from evaluation.classifiers.preparing import Preparation
+
+def interrupt():
+    while not (server := forkserver._forkserver._forkserver_pid):
+        pass
+    os.kill(server, signal.SIGINT)
+
+threading.Thread(target=interrupt).start()
+plan = Plan(source_of(Path(sys.argv[1])), Path(sys.argv[2]), (Preparation((8, 8), "crop"),), 4)
+with Decoders(plan, 1) as decoders:
+    print(len(list(decoders.prepared(batches_of(plan.listed, plan.size)))))
+"""
+
+
+def test_a_key_for_the_command_ends_no_process_that_still_loads(plan, tmp_path):
+    # As the terminal sends Ctrl-C to all of them, here to the one that loads libraries.
+    done = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED, tmp_path / "images", plan.listed],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert (done.returncode, done.stdout, done.stderr) == (0, "3\n", "")
