@@ -82,10 +82,12 @@ class Decided:
 class CampaignFacts:
     """All that a campaign's own page shows of its progress, people, jobs and decisions.
 
-    estimate: what it will cost, of a draft alone; else None.
+    estimate: what it will cost, of a draft alone; else None. without_anybody: open questions that
+    all who joined have answered.
     """
 
     progress: Progress
+    without_anybody: int
     estimate: forecasts.Estimate | None
     annotators: list[Annotator]
     more_annotators: bool
@@ -103,6 +105,7 @@ def campaign_facts(campaign: Campaign) -> CampaignFacts:
     members = list(progress.members(campaign)[: MEMBERS + 1])
     return CampaignFacts(
         progress=progress.progress(campaign, counted),
+        without_anybody=progress.without_anybody(campaign, counted.counts),
         estimate=(
             progress.estimate_of(campaign, counted)
             if campaign.state == Campaign.State.DRAFT

@@ -17,6 +17,8 @@ from labeling.quality import gold_results
 from labeling.records import Record
 from labeling.reports import campaign_figures, forecasts
 
+# So few open questions with a free seat are looked at, one by one, for people who may take it.
+FEW = 50
 # Somebody who answered this recently counts as working now.
 ACTIVE = timedelta(minutes=15)
 
@@ -102,6 +104,28 @@ def _leased(campaign: Campaign) -> int:
     """Seats of open questions under lease."""
     [(leased,)] = fetch(LEASED_SEATS, [campaign.pk])
     return int(leased)
+
+
+WITHOUT_ANYBODY = """
+SELECT COUNT(*) FROM labeling_question q
+WHERE q.campaign_id = %s AND q.state = 'open' AND q.seats_free > 0 AND NOT EXISTS (
+    SELECT 1 FROM labeling_membership m
+    WHERE m.campaign_id = q.campaign_id AND m.left_at IS NULL AND m.role = 'annotator'
+    AND m.stage IN ('training', 'test', 'working') AND NOT EXISTS (
+        SELECT 1 FROM labeling_assignment a
+        WHERE a.question_id = q.id AND a.annotator_id = m.user_id AND a.state = 'answered'
+    )
+)
+"""
+
+
+def without_anybody(campaign: Campaign, counts: Counts) -> int:
+    """Open questions that every annotator has answered already: a tie among all who joined. Looked
+    for at the end alone, where few have a free seat."""
+    if not 0 < counts.free <= FEW or campaign.state != Campaign.State.OPEN:
+        return 0
+    [(found,)] = fetch(WITHOUT_ANYBODY, [campaign.pk])
+    return int(found)
 
 
 def _answers_to_come(campaign: Campaign, policy: policies.Policy, counts: Counts) -> int:

@@ -53,6 +53,25 @@ def test_a_campaign_is_finished_when_everything_is_settled(coots, bob):
     assert (state.share, state.answers_left) == (1.0, 0)
 
 
+def test_a_tie_among_all_who_joined_waits_for_somebody_else(coots, bob):
+    lifecycle.change_policy(coots, coots.created_by, {"votes": 2, "max_votes": 3})
+    coots.refresh_from_db()
+    other = factories.make_user("dora")
+    factories.join(other, coots)
+
+    def waiting() -> int:
+        return progress.without_anybody(coots, progress.count(coots).counts)
+
+    vote(bob, coots, "yes")
+    assert waiting() == 0
+    vote(other, coots, "no")
+    tied = coots.questions.filter(state="open").count()
+    assert tied
+    assert waiting() == tied
+    factories.join(factories.make_user("erin"), coots)
+    assert waiting() == 0
+
+
 def test_queries_do_not_grow_with_people(coots, bob, django_assert_max_num_queries):
     for index in range(8):
         factories.join(factories.make_user(f"p{index}"), coots)
