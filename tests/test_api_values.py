@@ -23,6 +23,7 @@ DEEP = 800
 OTHERS = [None, True, 1.5, 2**63, 10**400, "", "x" * 300_000, [], [None], {}, {"a": None}]
 NO_TEXT = [b'"a\\u0000b"', b'"\\ud800"', b"1e999", b"NaN", b"9" * 5_000, b"[" * DEEP + b"]" * DEEP]
 HOSTILE = ["s3://bucket/x", "../../etc/passwd", "http://127.0.0.1:9000/x", "--on ray:auto"]
+FILTERS = ["", "-1", "nan", "9" * 400, "x" * 3_000, "a\0b", "é\u202e", *HOSTILE]
 # Texts for people, which may say anything; all others choose among what is there.
 FOR_PEOPLE = {
     *("title", "instructions", "description", "definition", "synonyms", "guidance", "caption"),
@@ -150,6 +151,26 @@ def test_what_no_text_or_number_can_be_is_refused_by_every_action(world, ask):
         field = next(iter(body))
         for content in NO_TEXT:
             check(ask(row, json.dumps({field: "?"}).encode().replace(b'"?"', content)), 400)
+
+
+def test_a_filter_of_any_value_makes_no_list_fall_over(world, schema):
+    client = Client(raise_request_exception=False)
+    client.force_login(world.alice)
+    routes = {re.sub(r"<.*?>", "*", row): row for row in ROWS}
+    fallen, tried = [], 0
+    for path, actions in schema["paths"].items():
+        route = routes[re.sub(r"{.*?}", "*", f"GET {path[1:]}")] if "get" in actions else ""
+        for row in actions.get("get", {}).get("parameters", ()):
+            for value in FILTERS if row["in"] == "query" else ():
+                address = fill(route.removeprefix("GET "), world)
+                response = client.get(address, {row["name"]: value})
+                response.close()
+                tried += 1
+                if response.status_code >= 500:
+                    fallen.append((path, row["name"], value))
+
+    assert tried > 100
+    assert fallen == []
 
 
 def test_no_field_that_chooses_takes_a_path_an_address_or_an_option(world, ask):
