@@ -7,8 +7,10 @@ from celery import shared_task
 def nightly() -> None:
     """Queues the jobs that settle, watch, calibrate, freeze and score what changed."""
     from evaluation.benchmarks import runs
+    from evaluation.pools import making
 
     runs.start_night()
+    making.sweep()
 
 
 @shared_task(name="evaluation.tasks.rescore")

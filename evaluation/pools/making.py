@@ -28,6 +28,8 @@ from labeling.jobs.image_store import saying_full
 from labeling.models import Dataset, Job, User
 
 KIND = "predict"
+# The end of the name of a pool's folder while it is made.
+WORK = ".work"
 MOST_MODELS = 20
 TOP = 5
 # Variables with which an engine and its store are reached, where the settings name such.
@@ -72,19 +74,36 @@ def open_file(pool: Pool) -> IO[bytes]:
 def execute(job: Job) -> None:
     """Predicts with one model after the other, and keeps the pool. Harmless to run twice: what a
     worker that died left is gone on with, on the same machine."""
+    sweep()
     pool = Pool.objects.select_related("dataset").filter(job=job).first()
     if pool is None or pool.file:
         return
-    folder = Path(settings.DATA_DIR) / "pools" / f"{pool.pk}.work"
+    folder = _folder() / f"{pool.pk}{WORK}"
     folder.mkdir(parents=True, exist_ok=True)
     try:
         with saying_full():
             _make(job, pool, _models(pool.names), folder)
-    except Refusal:
-        # It is not tried again by itself.
-        shutil.rmtree(folder, ignore_errors=True)
+    except Exception as error:
+        if queue.is_hopeless(job, error):
+            shutil.rmtree(folder, ignore_errors=True)
         raise
     shutil.rmtree(folder, ignore_errors=True)
+
+
+def sweep() -> None:
+    """Removes what jobs left on this machine that nobody goes on with: another worker made the
+    pool, its workers died too often, or its dataset is gone."""
+    # Listed first: a folder that comes later is a job's that has just begun.
+    folders = list(_folder().glob(f"*{WORK}"))
+    unfinished = Pool.objects.filter(job__state__in=[Job.State.QUEUED, Job.State.RUNNING])
+    names = {f"{pk}{WORK}" for pk in unfinished.values_list("pk", flat=True)}
+    for folder in folders:
+        if folder.name not in names:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _folder() -> Path:
+    return Path(settings.DATA_DIR) / "pools"
 
 
 def _make(job: Job, pool: Pool, models: Sequence[RegisteredModel], folder: Path) -> None:

@@ -164,8 +164,8 @@ def fail(job: Job, error: BaseException | str) -> None:
     each after a longer pause. Raises LeaseLost if the job is no longer ours.
     """
     reason = explain(error)
-    hopeless = isinstance(error, Refusal | BadInput) or job.attempts >= MAX_FAILURES
-    if not hopeless and _queue_again(job, reason, timedelta(seconds=5 * 2**job.attempts)):
+    pause = timedelta(seconds=5 * 2**job.attempts)
+    if not is_hopeless(job, error) and _queue_again(job, reason, pause):
         return
     changed = _ours(job).update(
         state=Job.State.FAILED,
@@ -177,6 +177,13 @@ def fail(job: Job, error: BaseException | str) -> None:
     if not changed:
         raise LeaseLost(f"job {job.pk} went to another worker")
     job.state, job.error = Job.State.FAILED, reason
+
+
+def is_hopeless(job: Job, error: BaseException | str) -> bool:
+    """Whether a handler that raises this is not called again until a person asks for it."""
+    if isinstance(error, LeaseLost | TooEarly | StoreAway):
+        return False
+    return isinstance(error, Refusal | BadInput) or job.attempts >= MAX_FAILURES
 
 
 def run(job_id: int) -> Job | None:

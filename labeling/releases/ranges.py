@@ -6,6 +6,7 @@ the digest of the cut: a freeze that was killed and is asked again finds what wa
 
 import logging
 import os
+import re
 import secrets
 import shutil
 import tempfile
@@ -23,6 +24,7 @@ from django.db import transaction
 from django.db.models import Q
 from django.utils import timezone
 
+from labeling.errors import Refusal
 from labeling.jobs import queue
 from labeling.models import Job
 from labeling.releases import pieces
@@ -36,6 +38,8 @@ FOLDER = "freezing"
 LOOK_SECONDS = 0.2
 # What a freeze left that was killed and never asked again is kept so long.
 KEPT = timedelta(days=1)
+# An error of a job that is none of our sentences: the name of an exception, and what it says.
+FAULT = re.compile(r"([A-Z]\w+)(?:: .*)?", re.DOTALL)
 
 Watch = Callable[[int, int], object]
 
@@ -44,8 +48,11 @@ def unwatched(done: int, total: int) -> None:
     """Nobody wants to know how far it is."""
 
 
-class RangeFailed(Exception):
-    """A range of a release could not be made; the sentence is the job's."""
+class RangeFailed(Refusal):
+    """A range of a release could not be made, however often it was tried."""
+
+    status = 503
+    code = "range_failed"
 
 
 def make_here(cut: Cut, scratch: Path) -> Iterator[Path]:
@@ -136,18 +143,13 @@ def _work(waiting: set[int], watch: Callable[[int], object]) -> None:
     are waiting. Raises RangeFailed."""
     while waiting:
         worked = False
-        states = {
-            pk: (state, error)
-            for pk, state, error in Job.objects.filter(pk__in=waiting).values_list(
-                "pk", "state", "error"
-            )
-        }
+        jobs = Job.objects.in_bulk(waiting)
         for pk in sorted(waiting):
+            job = jobs.get(pk)
+            if job is not None and job.state == Job.State.FAILED:
+                raise RangeFailed(_failure(job))
             # Without a row it was removed by whoever froze the same: its piece is looked for.
-            state, error = states.get(pk, (Job.State.DONE, ""))
-            if state == Job.State.FAILED:
-                raise RangeFailed(f"A part of the release could not be made: {error}")
-            if state == Job.State.DONE:
+            if job is None or job.state == Job.State.DONE:
                 waiting.discard(pk)
             else:
                 # Takes none that somebody holds, but what a dead worker left.
@@ -155,6 +157,21 @@ def _work(waiting: set[int], watch: Callable[[int], object]) -> None:
                 watch(len(waiting))
         if waiting and not worked:
             time.sleep(LOOK_SECONDS)
+
+
+def _failure(job: Job) -> str:
+    """Which range, why, and what to do."""
+    fault = FAULT.fullmatch(job.error)
+    reason = (
+        f"a fault of the program ({fault[1]}), which the log has under job {job.pk}. "
+        "Ask whoever runs the site to look there."
+        if fault
+        else f"{job.error.rstrip('.')}."
+    )
+    return (
+        f"Range {job.payload['range'] + 1} of the release could not be made: {reason} "
+        "Freezing again goes on from the ranges that are made."
+    )
 
 
 @contextmanager

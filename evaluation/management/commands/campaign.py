@@ -249,7 +249,9 @@ class Command(ContractCommand):
         return self._status(_campaign(name))
 
     def freeze(self, name: str, out: Path, **_: Any) -> dict[str, object]:
-        release = freezing.freeze(_campaign(name), None, out)
+        campaign = _campaign(name)
+        with _refusals():
+            release = freezing.freeze(campaign, None, out)
         if release.unsettled:
             self.warn(
                 f"{count_of(release.unsettled, 'question is', 'questions are')} not settled yet, "

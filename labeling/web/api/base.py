@@ -39,15 +39,32 @@ class StrictJSONParser(JSONParser):
         if len(raw) > limit:
             raise TooLarge(f"The body has more than {limit // 1024} KiB. Send less at once.")
         try:
-            text = raw.decode("utf-8")
-            body = json.loads(text, parse_constant=_refuse_number, parse_float=_finite)
+            return strict_json(raw.decode("utf-8"), "body")
         except UnicodeDecodeError as error:
             raise ParseError("The body is not UTF-8.") from error
-        except (ValueError, RecursionError) as error:
-            raise ParseError(f"The body is not JSON: {error}.") from error
-        if "\\u" in text:
-            _refuse_unstorable(body)
-        return body
+
+
+class JSONText(serializers.JSONField):
+    """A JSON value; in a form it is text, read as strictly as a body."""
+
+    def to_internal_value(self, data: Any) -> Any:
+        if not getattr(data, "is_json_string", False):
+            return super().to_internal_value(data)
+        try:
+            return strict_json(data, "text")
+        except ParseError as error:
+            raise ValidationError(error.detail) from error
+
+
+def strict_json(text: str, what: str) -> object:
+    """The value of the text, which refusals call so. Raises ParseError."""
+    try:
+        value = json.loads(text, parse_constant=_refuse_number, parse_float=_finite)
+    except (ValueError, RecursionError) as error:
+        raise ParseError(f"The {what} is not JSON: {error}.") from error
+    if "\\u" in text:
+        _refuse_unstorable(value, what)
+    return value
 
 
 def _refuse_number(name: str) -> None:
@@ -61,7 +78,7 @@ def _finite(text: str) -> float:
     return value
 
 
-def _refuse_unstorable(body: Any) -> None:
+def _refuse_unstorable(body: object, what: str) -> None:
     waiting = [body]
     while waiting:
         value = waiting.pop()
@@ -72,7 +89,7 @@ def _refuse_unstorable(body: Any) -> None:
         elif isinstance(value, str) and any(
             letter == "\0" or "\ud800" <= letter <= "\udfff" for letter in value
         ):
-            raise ParseError("The body has a NUL or half a surrogate pair, which is no text.")
+            raise ParseError(f"The {what} has a NUL or half a surrogate pair, which is no text.")
 
 
 class BoundedMultiPartParser(MultiPartParser):

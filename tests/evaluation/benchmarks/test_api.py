@@ -51,6 +51,23 @@ def test_a_plan_says_cost_and_missing_images_and_makes_nothing(client, dataset, 
 
 
 @pytest.mark.parametrize(
+    "policy",
+    [
+        *("[" * 100_000, "[" * 900 + "]" * 900, "9" * 5_000, "{", "[]"),
+        *('{"votes": NaN}', '{"votes": 1e999}', '{"votes": "\\u0000"}', '{"\\ud800": 1}'),
+    ],
+)
+def test_a_policy_in_a_form_is_read_as_strictly_as_a_body(client, dataset, wordnet, policy):
+    rows = crowd.lines()
+    crowd.add_images(dataset, rows)
+
+    response = make(client, rows, policy=policy)
+
+    assert response.status_code == 400
+    assert [error["field"] for error in response.json()["errors"]] == ["policy"]
+
+
+@pytest.mark.parametrize(
     "address", ["benchmarks/", "benchmark-plans/", "benchmark-kinds/mad/benchmarks/"]
 )
 def test_json_cannot_have_a_selection(client, dataset, wordnet, address):

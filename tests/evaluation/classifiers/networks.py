@@ -83,3 +83,15 @@ def onnx(path: Path, count: int | str = "n", size: int | str = 8, form: str = "F
     made.ir_version = 9
     save(made, path)
     return path
+
+
+def onnx_outside(path: Path) -> Path:
+    """The same file with numbers that lie in another one."""
+    from onnx import load, save
+    from onnx.external_data_helper import set_external_data
+
+    model = load(onnx(path))
+    set_external_data(model.graph.initializer[1], "/etc/passwd")
+    model.graph.initializer[1].ClearField("raw_data")
+    save(model, path)
+    return path

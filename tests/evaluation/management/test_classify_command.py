@@ -252,6 +252,14 @@ def test_what_does_not_fit_is_named_and_nothing_is_written(folder, classify, giv
     assert not list(folder.glob("*predictions.csv*"))
 
 
+def test_an_onnx_file_is_looked_at_before_it_is_opened(folder, classify, monkeypatch):
+    monkeypatch.setattr("onnxruntime.InferenceSession", lambda *_, **__: pytest.fail("was opened"))
+
+    status, told = classify(model=networks.onnx_outside(folder / "outside.onnx"))
+
+    assert (status, told["error"]) == (1, "has tensors in other files")
+
+
 def test_a_release_without_photographs_says_where_they_go(folder, shell):
     status, _, err = shell(
         "classify", folder / "release", "--model", folder / "colours.pt",

@@ -8,7 +8,8 @@ import torch
 from django.core.management.base import CommandParser
 
 from evaluation import devices
-from evaluation.management.device_options import add_device, on_device
+from evaluation.engines.running import Engine
+from evaluation.management.device_options import add_device, device_of, on_device
 from labeling.files import BadInput
 from tests.evaluation.commands import refused
 
@@ -34,6 +35,22 @@ def test_a_command_gets_the_device_that_is_meant_and_its_result_names_it(monkeyp
         "device": "cuda",
         "versions": {"gpu": "cuda"},
     }
+
+
+@pytest.mark.parametrize("name", ["auto", "cpu", "cuda", "cuda:1"])
+@pytest.mark.parametrize("on", [None, "local:2", "ray:auto"])
+def test_a_cluster_alone_says_which_gpu_a_task_takes(monkeypatch, name, on):
+    monkeypatch.setattr(devices, "checked", lambda name: f"{name} of this machine")
+    engine = None if on is None else Engine.named(on)
+
+    if on != "ray:auto" or not name.startswith("cuda"):
+        assert device_of(name, engine) == f"{name} of this machine"
+    elif name == "cuda":
+        assert device_of(name, engine) == "cuda"
+    else:
+        with pytest.raises(BadInput, match=r"the device cuda:1 is not usable") as refused:
+            device_of(name, engine)
+        assert refused.value.cure == "give --device cuda"
 
 
 @pytest.mark.parametrize("asked", ["auto", "cpu", "cuda"])

@@ -338,6 +338,14 @@ def test_a_full_disk_is_named_with_the_pool_and_the_cure(folder, predict, monkey
     assert "goes on where this one stopped" in result["cure"]
 
 
+def test_an_onnx_file_is_looked_at_before_it_is_opened(folder, predict, monkeypatch):
+    monkeypatch.setattr("onnxruntime.InferenceSession", lambda *_, **__: pytest.fail("was opened"))
+
+    status, result = predict(model=networks.onnx_outside(folder / "outside.onnx"))
+
+    assert (status, result["error"]) == (1, "has tensors in other files")
+
+
 def test_names_of_classifiers_are_checked_before_anything_is_done(folder, predict):
     status, result = predict("--model", f"colours={folder / 'more.onnx'}")
     assert (status, result["error"]) == (1, "two classifiers are called 'colours'")

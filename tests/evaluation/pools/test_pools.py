@@ -8,10 +8,12 @@ from typing import Any
 
 import pytest
 
+from evaluation import tasks
 from evaluation.models import Pool, RegisteredModel
 from evaluation.pools import making
-from labeling.errors import Conflict, Refusal
+from labeling.errors import Conflict, Refusal, StoreAway
 from labeling.jobs import queue
+from labeling.jobs.child import ChildFailed
 from labeling.models import Dataset, Job
 from tests import factories
 from tests.evaluation.classifiers import networks
@@ -78,6 +80,56 @@ def test_a_registered_model_makes_the_pool_that_predict_makes(
     assert pool.result["colours"]["images"] == 3
     assert pool.result["colours"]["sha256"] == model["sha256"]
     assert not list((Path(tmp_path) / "pools").glob("*.work"))
+
+
+@pytest.mark.parametrize(
+    ("fault", "kept"),
+    [
+        (ChildFailed("killed"), [True, True, False]),
+        (StoreAway("The object store does not answer."), [True] * 4),
+        (Refusal("no photograph"), [False]),
+    ],
+)
+def test_what_was_made_is_kept_while_the_job_will_be_tried_again(
+    dataset, model, tmp_path, monkeypatch, fault, kept
+):
+    def manage(*_: object, **__: object) -> str:
+        raise fault
+
+    monkeypatch.setattr("labeling.jobs.child.manage", manage)
+    pool = making.request(dataset, dataset.owner, ["colours"])
+
+    met = []
+    for _ in kept:
+        queue.run(pool.job_id)
+        met.append((tmp_path / "pools" / f"{pool.pk}.work").is_dir())
+
+    assert met == kept
+
+
+@pytest.mark.parametrize("when", ["the next pool", "the night"])
+def test_what_nobody_goes_on_with_is_swept(dataset, model, tmp_path, when):
+    def left(state: str, **of_pool: Any) -> Path:
+        job = Job.objects.create(kind="predict", key=f"{Job.objects.count()}", state=state)
+        pool = Pool.objects.create(
+            dataset=dataset, names=["x"], job=job, created_by=dataset.owner, **of_pool
+        )
+        folder = tmp_path / "pools" / f"{pool.pk}.work"
+        folder.mkdir(parents=True)
+        return folder
+
+    waits, runs = left("queued"), left("running")
+    # Done by another worker, given up since its workers died, and of a dataset that is gone.
+    done, given_up, deleted = left("done", file="pools/1.zip"), left("failed"), left("queued")
+    Pool.objects.filter(pk=int(deleted.stem)).delete()
+
+    if when == "the night":
+        tasks.nightly()
+    else:
+        make(dataset, "colours")
+
+    assert [each.is_dir() for each in (waits, runs)] == [True, True]
+    assert [each.exists() for each in (done, given_up, deleted)] == [False] * 3
 
 
 def test_engine_and_store_come_from_settings_alone(dataset, model, settings, monkeypatch):

@@ -86,6 +86,59 @@ def test_last_line_status_and_sign_of_life_are_on_the_row(job, tmp_path):
     assert job.child_seen_at is not None
 
 
+def test_the_row_tells_while_the_child_lives_and_keeps_the_lease(job, tmp_path, monkeypatch):
+    Job.objects.filter(pk=job.pk).update(leased_until=job.created_at)
+    usual, seen = queue.renew_child, []
+
+    def renew(row: Job, *given: object, **named: object) -> None:
+        usual(row, *given, **named)
+        seen.append(Job.objects.get(pk=row.pk))
+        if seen[-1].last_line == "half, then ***":
+            (tmp_path / "go").touch()
+
+    monkeypatch.setattr(child, "LOOK_SECONDS", 0.05)
+    monkeypatch.setattr(queue, "renew_child", renew)
+    monkeypatch.setenv("RAY_AUTH_TOKEN", "of-the-cluster")
+    code = """
+import os, sys, time
+print('half, then of-the-cluster', file=sys.stderr, flush=True)
+while not os.path.exists('go'):
+    time.sleep(0.01)
+print('whole', file=sys.stderr)
+"""
+
+    python(job, tmp_path, code)
+
+    alive, ended = next(row for row in seen if row.last_line), seen[-1]
+    assert (alive.last_line, alive.exit_code) == ("half, then ***", None)
+    assert (ended.last_line, ended.exit_code) == ("whole", 0)
+    assert job.created_at < alive.child_seen_at < ended.child_seen_at
+    assert alive.child_seen_at < alive.leased_until < ended.leased_until
+
+
+def fails(job: Job) -> None:
+    code = "import sys; print('key of-this-site-alone is wrong', file=sys.stderr); sys.exit(4)"
+    python(job, Path.cwd(), code)
+
+
+def test_a_failed_job_keeps_status_and_last_line_and_tells_no_secret(
+    tmp_path, settings, monkeypatch, caplog
+):
+    monkeypatch.chdir(tmp_path)
+    settings.SECRET_KEY = "of-this-site-alone"
+    settings.ASSAY_JOB_HANDLERS = {"fails": f"{__name__}.fails"}
+    pk = queue.enqueue("fails", "1").pk
+
+    for _ in range(queue.MAX_FAILURES):
+        queue.run(pk)
+
+    job = Job.objects.get(pk=pk)
+    assert (job.state, job.exit_code, job.last_line) == ("failed", 4, "key *** is wrong")
+    assert job.error.endswith("ended with status 4. Its last line: key *** is wrong")
+    assert "key *** is wrong" in caplog.text
+    assert "of-this-site-alone" not in caplog.text
+
+
 def test_what_a_command_refuses_is_the_sentence_of_the_job(job, tmp_path):
     refused = json.dumps({"error": "is no photograph", "file": "/a/b.png", "cure": "send another"})
 

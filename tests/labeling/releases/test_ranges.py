@@ -1,5 +1,6 @@
 """Freezing in ranges, by jobs: the same bytes as in one snapshot, whatever happens meanwhile."""
 
+import html
 import os
 import threading
 from collections.abc import Callable
@@ -18,6 +19,7 @@ from labeling.models import Answer, Campaign, Item, Job, Question, Settlement, U
 from labeling.parts.model import Part, PartedObject
 from labeling.releases import cut, freezing, pieces, ranges
 from tests import factories
+from tests.clients import logged_in, text_of
 from tests.labeling import part_releases
 from tests.labeling.parted import CAT, square
 from tests.labeling.releases.test_freezing import say
@@ -213,15 +215,41 @@ def test_a_freeze_that_was_killed_goes_on_from_its_pieces(pond, in_ranges, monke
     assert len(made) == count
 
 
-def test_a_range_that_fails_fails_the_freeze_with_its_reason(pond, in_ranges, monkeypatch):
-    def fail(*_) -> None:
-        raise OSError("the disk is full")
+@pytest.mark.parametrize(
+    ("fault", "reason"),
+    [
+        (OSError(28, "No space left on device"), "The disk is full. Free some space"),
+        (KeyError("n01847000"), "a fault of the program (KeyError), which the log has under job "),
+    ],
+)
+def test_a_range_that_fails_for_good_says_which_why_and_what_to_do(
+    pond, in_ranges, monkeypatch, shell, tmp_path, fault, reason
+):
+    usual, names = pieces.write, iter(range(100))
+
+    def fail(*given) -> None:
+        if next(names):
+            raise fault
+        usual(*given)
 
     monkeypatch.setattr(pieces, "write", fail)
+    alice = logged_in(pond.created_by, raise_request_exception=False)
 
-    with pytest.raises(ranges.RangeFailed, match="the disk is full"):
-        freezing.freeze(pond)
+    page = alice.post(f"/campaigns/{pond.name}/releases/freeze/")
+    problem = alice.post(f"/api/v1/campaigns/{pond.name}/releases/")
+    refused = shell("campaign", "freeze", pond.name, "--out", tmp_path / "out", "--json")
 
+    [fault_said] = problem.json()["errors"]
+    assert (problem.status_code, problem.json()["code"]) == (503, "range_failed")
+    assert refused[0] == 1
+    for text in (
+        html.unescape(text_of(page, 503)),
+        f"{fault_said['message']} {fault_said['cure']}",
+        refused[2].splitlines()[-1],
+    ):
+        assert f"Range 2 of the release could not be made: {reason}" in text
+        assert "Freezing again goes on from the ranges that are made." in text
+        assert "n01847000" not in text
     assert not pond.releases.exists()
 
 

@@ -10,13 +10,13 @@ from evaluation.models import Selection
 from evaluation.readers import selections
 from labeling.campaigns.access import dataset_for
 from labeling.models import User
-from labeling.web.api.base import Body, Key
+from labeling.web.api.base import Body, JSONText, Key
 from labeling.web.serializers.campaigns import POLICY_HELP, EstimateSerializer
 
 
 class PlanRequest(SelectionUpload):
     dataset = serializers.CharField(max_length=80)
-    policy = serializers.JSONField(required=False, help_text=POLICY_HELP)
+    policy = JSONText(required=False, help_text=POLICY_HELP)
 
     def validate_policy(self, value: object) -> dict[str, object]:
         if not isinstance(value, dict):

@@ -576,3 +576,11 @@ def test_memory_that_does_not_hold_one_image_says_so(scoremaps, monkeypatch):
     assert status == 1
     assert told["error"] == "the GPU's memory does not hold one image"
     assert "--device cpu" in told["cure"]
+
+
+def test_an_onnx_file_is_looked_at_before_it_is_opened(folder, scoremaps, monkeypatch):
+    monkeypatch.setattr("onnxruntime.InferenceSession", lambda *_, **__: pytest.fail("was opened"))
+
+    status, told = scoremaps(model=networks.onnx_outside(folder / "outside.onnx"))
+
+    assert (status, told["error"]) == (1, "has tensors in other files")
