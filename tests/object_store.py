@@ -110,11 +110,14 @@ class Bucket:
         client(self.server.endpoint).delete_object(Bucket=self.name, Key=key)
 
     @contextmanager
-    def refusing(self, status: int = 503, *methods: str) -> Iterator[None]:
-        """Answers with this status inside: all requests, or those of these methods."""
+    def refusing(self, status: int = 503, *methods: str, ending: str = "") -> Iterator[None]:
+        """Answers with this status inside: all requests, or those of these methods, about keys of
+        this ending."""
         kept = self.server.refuses
         self.server.refuses = lambda method, path: (
-            status if not methods or method in methods else kept(method, path)
+            status
+            if (not methods or method in methods) and path.endswith(ending)
+            else kept(method, path)
         )
         try:
             yield
