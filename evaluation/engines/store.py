@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from obstore.store import ObjectStore
 
 DIGEST = hashlib.sha256().digest_size
-# Within some seconds where the store refuses, within four minutes where it is silent.
+# Within some seconds where the store refuses, after three minutes where it is silent.
 RETRIES = 5
 NO_BUCKET = "there is no such bucket"
 
@@ -162,7 +162,7 @@ class Store:
             if self.address.startswith("s3://"):
                 what, check = (
                     "the store does not answer",
-                    "the address, AWS_ENDPOINT_URL, AWS_REGION",
+                    "the address, AWS_ENDPOINT_URL and AWS_REGION",
                 )
             cure = f"check {check}, then run again: what is done stays done"
             raise self._refusal(key, f"{what} ({reason})", cure) from error

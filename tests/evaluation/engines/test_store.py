@@ -130,7 +130,7 @@ def test_an_answer_that_broke_off_is_asked_for_again(bucket, monkeypatch):
 
 
 @pytest.mark.parametrize("action", ACTIONS)
-def test_a_bucket_that_goes_on_refusing_is_asked_a_few_times_within_seconds(
+def test_a_bucket_that_goes_on_refusing_is_asked_again_only_so_many_times(
     bucket, monkeypatch, tmp_path, action
 ):
     for name, value in bucket.tasks.items():
