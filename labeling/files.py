@@ -6,12 +6,14 @@ Commands, readers and exports on both sides of the house use these two.
 import contextlib
 import errno
 import os
+import re
 import tempfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import IO, Any
 
 StrPath = str | os.PathLike[str]
+ADDRESS = re.compile(r"(s3|gs|https?):/")
 # A full disk, a quota that is used up, a file longer than the system lets it be.
 NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
@@ -57,6 +59,16 @@ def refuse_input(out: StrPath, inputs: Iterable[StrPath]) -> None:
     goal = Path(out).resolve()
     if any(Path(file).resolve() == goal for file in inputs):
         raise BadInput("is one of the files that are read", file=out, cure="give another --out")
+
+
+def refuse_address(path: Path) -> None:
+    """Raises BadInput for a path such as s3://BUCKET/x, of which Path makes s3:/BUCKET/x."""
+    if found := ADDRESS.match(str(path)):
+        raise BadInput(
+            "is an address, expected a path",
+            file=f"{found[0]}/{str(path)[found.end() :]}",
+            cure="copy it to this machine; --work, and --pool of mad, take s3://BUCKET/…",
+        )
 
 
 def first_line(error: BaseException, longest: int = 200) -> str:

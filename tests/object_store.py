@@ -29,13 +29,15 @@ class Request:
 class Server:
     """endpoint: its address. requests: all of them since the start, in order of their ends.
 
-    refuses: the status for a method and path, 0 where the request is served.
+    refuses: the status for a method and path, 0 where the request is served. halves: how many more
+    answers it ends in their middle.
     """
 
     app: Callable[..., Iterable[bytes]]
     endpoint: str = ""
     requests: list[Request] = field(default_factory=list)
     refuses: Callable[[str, str], int] = lambda method, path: 0
+    halves: int = 0
 
     def __call__(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> list[bytes]:
         method, path = environ["REQUEST_METHOD"], environ["PATH_INFO"]
@@ -50,6 +52,10 @@ class Server:
             body = b"".join(answer)
             if hasattr(answer, "close"):
                 answer.close()
+            if self.halves and body:
+                self.halves -= 1
+                # The length stays as it was.
+                body = body[: len(body) // 2]
         start_response(*begun[:2])
         status = int(begun[0].partition(" ")[0])
         self.requests.append(Request(method, path, status, len(body)))
@@ -100,17 +106,32 @@ class Bucket:
     def put(self, key: str, content: bytes) -> None:
         client(self.server.endpoint).put_object(Bucket=self.name, Key=key, Body=content)
 
+    def delete(self, key: str) -> None:
+        client(self.server.endpoint).delete_object(Bucket=self.name, Key=key)
+
     @contextmanager
-    def refusing(self, status: int = 503, *methods: str) -> Iterator[None]:
-        """Answers with this status inside: all requests, or those of these methods."""
+    def refusing(self, status: int = 503, *methods: str, ending: str = "") -> Iterator[None]:
+        """Answers with this status inside: all requests, or those of these methods, about keys of
+        this ending."""
         kept = self.server.refuses
         self.server.refuses = lambda method, path: (
-            status if not methods or method in methods else kept(method, path)
+            status
+            if (not methods or method in methods) and path.endswith(ending)
+            else kept(method, path)
         )
         try:
             yield
         finally:
             self.server.refuses = kept
+
+    @contextmanager
+    def halving(self, times: int = 1_000) -> Iterator[None]:
+        """Ends so many answers inside in their middle."""
+        self.server.halves = times
+        try:
+            yield
+        finally:
+            self.server.halves = 0
 
 
 @cache

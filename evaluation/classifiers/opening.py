@@ -17,7 +17,7 @@ from evaluation import devices
 from evaluation.classifiers import model_files, named_models
 from evaluation.classifiers.preparing import Preparation
 from evaluation.readers.answers import file_sha256, require_file
-from labeling.files import BadInput, first_line
+from labeling.files import BadInput, first_line, refuse_address
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -117,6 +117,7 @@ def load(
     else:
         _refuse_weights(weights, random_weights)
         place = Path(spec)
+        refuse_address(place)
         require_file(
             place,
             "give torchvision:NAME, timm:NAME, or a .pt, .pt2 or .onnx file, or package.module:f",

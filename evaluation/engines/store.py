@@ -21,7 +21,9 @@ if TYPE_CHECKING:
     from obstore.store import ObjectStore
 
 DIGEST = hashlib.sha256().digest_size
+# Within some seconds where the store refuses, after three minutes where it is silent.
 RETRIES = 5
+NO_BUCKET = "there is no such bucket"
 
 
 @dataclass(frozen=True)
@@ -74,10 +76,10 @@ class Store:
             raise self._refusal(key, "is not whole", "delete it and run the command again")
         return content
 
-    def copy(self, key: str, to: Path) -> None:
+    def copy(self, key: str, to: Path, cure: str) -> None:
         """Writes an object that no task made, and so has no SHA-256 before it, to a file.
 
-        Raises BadInput where it is missing.
+        Raises BadInput where it is missing, with this cure.
         """
         import obstore
 
@@ -85,10 +87,14 @@ class Store:
             try:
                 pieces = obstore.get(self._objects, key).stream()
             except FileNotFoundError:
-                raise self._refusal(key, "is not in the bucket", "bring it back") from None
-            with open(to, "wb") as file:
-                for piece in pieces:
-                    file.write(piece)
+                raise self._refusal(key, "is not in the bucket", cure) from None
+            try:
+                with open(to, "wb") as file:
+                    for piece in pieces:
+                        file.write(piece)
+            except BaseException:
+                to.unlink(missing_ok=True)
+                raise
 
     def put(self, key: str, content: bytes) -> bool:
         """Whether this call put the object; False where it was there, and stays as it was."""
@@ -107,7 +113,7 @@ class Store:
             except (AlreadyExistsError, PreconditionError):
                 return False
             except FileNotFoundError as error:
-                raise self._refusal(key, "there is no such bucket", "create it") from error
+                raise self._refusal(key, NO_BUCKET, "create it") from error
         return True
 
     def keys(self, prefix: str) -> set[str]:
@@ -144,17 +150,39 @@ class Store:
         except BadInput:
             raise
         except (BaseError, OSError) as error:
+            reason = _reason(error)
             # Of a listing obstore tells the status in its words alone.
-            if isinstance(error, denied) or re.search(r"status code: 40[13]\b", str(error)):
+            if isinstance(error, denied) or reason.startswith(("401", "403")):
                 raise self._refusal(
                     key, "may not be read or written", "check the rights, or AWS_ACCESS_KEY_ID"
                 ) from error
-            raise self._refusal(
-                key,
-                f"the store does not answer ({first_line(error)})",
-                "check the address, AWS_ENDPOINT_URL and the room left, then run again: "
-                "what is done stays done",
-            ) from error
+            if reason.startswith("404"):
+                raise self._refusal(key, NO_BUCKET, "create it") from error
+            what, check = "cannot be used", "the folder and the room left"
+            if self.address.startswith("s3://"):
+                what, check = (
+                    "the store does not answer",
+                    "the address, AWS_ENDPOINT_URL and AWS_REGION",
+                )
+            cure = f"check {check}, then run again: what is done stays done"
+            raise self._refusal(key, f"{what} ({reason})", cure) from error
 
     def _refusal(self, key: str, message: str, cure: str) -> BadInput:
         return BadInput(message, file=f"{self.address}/{key}", cure=cure)
+
+
+def _reason(error: Exception) -> str:
+    """Why, without the request and its times, which obstore tells first.
+
+    >>> _reason(OSError("Error performing GET http://… - … status code: 503 Gone: <Error>…"))
+    '503 Gone'
+    >>> _reason(OSError("Error performing GET http://… in 1.2s - HTTP error: not sent"))
+    'not sent'
+    """
+    text = first_line(error, longest=2_000)
+    if "response body error" in text:
+        return "its answer broke off"
+    if "Error performing" not in text:
+        return first_line(error)
+    status = re.search(r"status code: (\d+[\w ]*)", text)
+    return status[1].strip() if status else text.rpartition(" - ")[2].removeprefix("HTTP error: ")

@@ -3,11 +3,13 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+from labeling.files import refuse_address
 from labeling.management.contract import UsageError
 
 
 def named_files(given: Sequence[str]) -> dict[str, Path]:
-    """name → path, in the order given. Raises UsageError for an empty name and for one given twice.
+    """name → path, in the order given. Raises UsageError for an empty name and for one given twice,
+    BadInput for an address.
 
     What is there under the whole of a text is a path, even with = in it.
 
@@ -24,4 +26,5 @@ def named_files(given: Sequence[str]) -> dict[str, Path]:
         if name in found:
             raise UsageError(f"two files are called {name!r}: give each a name, as NAME=PATH")
         found[name] = Path(path)
+        refuse_address(found[name])
     return found

@@ -45,7 +45,8 @@ class Pool:
 
     images and predictions are those of the stretch alone, numbered from 0. part: which of the
     folder's `total` images they are. sha256: of each file, of a stretch see read_pool. sizes: bytes
-    of each whole file; none where the pool lies in shards, see sharded_pools.py.
+    of each whole file; none where the pool lies in shards, see sharded_pools.py. address: of the
+    folder that was given, where this one is a copy.
     """
 
     folder: Path
@@ -57,6 +58,11 @@ class Pool:
     total: int
     sha256: dict[str, str]
     sizes: dict[str, int]
+    address: str = ""
+
+    def given(self, file: str) -> str:
+        """A file of the pool, as a refusal names it."""
+        return f"{self.address or self.folder}/{file}"
 
 
 def read_pool(

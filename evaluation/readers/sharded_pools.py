@@ -22,6 +22,7 @@ from labeling.files import BadInput, atomic_write, refuse_input
 from labeling.records import Record
 
 AGAIN = "write the pool again with mad pool"
+BRING_BACK = f"bring it back, or {AGAIN}"
 LABELS, CONFIDENCES = ".labels.npy", ".confidences.npy"
 
 
@@ -49,6 +50,11 @@ class ShardedPool:
     lines: list[int]
 
     @property
+    def given(self) -> str:
+        """The pool.jsonl, as a refusal names it."""
+        return str(self.path)
+
+    @property
     def images(self) -> int:
         return sum(shard.images for shard in self.shards)
 
@@ -73,13 +79,25 @@ class ShardedPool:
         the whole pool's files, see joined_sha256, and sizes is empty. Raises BadInput for a shard
         that is missing, of another count or ids than its line says, or whose files are others.
         """
-        shard = self.shards[number - 1]
-        chosen = list(names) if names else self.classifiers
-        folder = self.path.parent / shard.path
+        folder = self.path.parent / self.shards[number - 1].path
         if not folder.is_dir():
             raise self._bad(number, f"the shard {folder} does not exist", "bring it back")
+        return self._read(folder, number, names, wordnet, threads)
+
+    def _read(
+        self, folder: Path, number: int, names: Sequence[str] | None, wordnet: WordNet, threads: int
+    ) -> Pool:
+        """As open() returns it, from the folder where the shard lies."""
+        shard = self.shards[number - 1]
         wanted = self.wanted(number, names)
-        pool = read_pool(folder, chosen, wordnet, threads=threads)
+        try:
+            pool = read_pool(folder, names or self.classifiers, wordnet, threads=threads)
+        except BadInput as error:
+            broken = Path(error.file or "")
+            if _sha256(broken) == shard.sha256.get(broken.name):
+                raise
+            # The file was sound when its line was written.
+            raise BadInput(error.message, broken, error.line, BRING_BACK) from error
         if pool.total != shard.images:
             raise self._bad(
                 number,
@@ -127,7 +145,7 @@ class ShardedPool:
         return digests[0] if file == CLASSES else joined_sha256(digests)
 
     def _bad(self, number: int, message: str, cure: str) -> BadInput:
-        return BadInput(message, self.path, self.lines[number - 1], f"{cure}, or {AGAIN}")
+        return BadInput(message, self.given, self.lines[number - 1], f"{cure}, or {AGAIN}")
 
 
 def read_sharded(path: Path) -> ShardedPool:
@@ -231,25 +249,29 @@ def _write_lines(out: Path, shards: Sequence[Shard]) -> None:
             file.write(json.dumps(shard.to_json(), ensure_ascii=False) + "\n")
 
 
+def _sha256(path: Path) -> str | None:
+    return file_sha256(path) if path.is_file() else None
+
+
 def _shard(path: Path, number: int, row: dict[str, object]) -> Shard:
+    wrong = BadInput(
+        "is no line of a shard: path, images, first, last and sha256 by file", path, number, AGAIN
+    )
+    if not isinstance(row.get("sha256", {}), dict):
+        raise wrong
     try:
         shard = Shard.from_json(row)
-    except (TypeError, ValueError) as error:
+    except ValueError as error:
         raise BadInput(str(error), path, number, AGAIN) from error
-    texts = [shard.path, shard.first, shard.last]
-    hashes = shard.sha256 if isinstance(shard.sha256, dict) else {}
+    texts = [shard.path, shard.first, shard.last, *shard.sha256.values()]
     if not (
-        all(isinstance(text, str) and text for text in (*texts, *hashes.values()))
-        and isinstance(shard.images, int)
+        all(isinstance(text, str) and text and "\0" not in text for text in texts)
+        # True is an int too.
+        and type(shard.images) is int
         and shard.images > 0
-        and {CLASSES, IMAGES} <= hashes.keys()
+        and {CLASSES, IMAGES} <= shard.sha256.keys()
     ):
-        raise BadInput(
-            "is no line of a shard: path, images, first, last and sha256 by file",
-            path,
-            number,
-            AGAIN,
-        )
+        raise wrong
     if shard.last.encode() < shard.first.encode():
         raise BadInput(
             f"the last image {shard.last!r} comes before the first {shard.first!r}",

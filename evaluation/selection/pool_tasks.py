@@ -89,7 +89,7 @@ def reduced_part(
     rules = selecting.settings_of(settings)
     meta = selecting.meta_of(pool, rules, names, order, wordnet)
     meta.added = added
-    levels = selecting.levels_of(pool.classes, wordnet, rules.distance, pool.folder / CLASSES)
+    levels = selecting.levels_of(pool.classes, wordnet, rules.distance, pool.given(CLASSES))
     reduced = selecting.reduce_pairs(
         pool, selecting.pairs_in(meta), levels, rules.rule, device=device
     )

@@ -28,7 +28,7 @@ from evaluation.metrics.wordnet.nouns import WordNet
 from evaluation.readers.image_lists import ImageList
 from evaluation.readers.pools import Pool
 from evaluation.readers.selections import Line, Meta, SelectionFile
-from labeling.files import BadInput, atomic_write
+from labeling.files import BadInput, StrPath, atomic_write
 
 Pair = tuple[str, str]
 State = tuple[Candidates, Bounds]
@@ -51,7 +51,9 @@ def threads_here() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def levels_of(pool_classes: Sequence[str], wordnet: WordNet, distance: str, file: Path) -> Levels:
+def levels_of(
+    pool_classes: Sequence[str], wordnet: WordNet, distance: str, file: StrPath
+) -> Levels:
     """Distances of the classes as levels. Raises BadInput for a class outside the hierarchy."""
     places = [wordnet.index(wnid) for wnid in pool_classes]
     try:

@@ -3,7 +3,7 @@
 import tempfile
 import weakref
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
 
@@ -11,7 +11,8 @@ from evaluation.engines.input_files import named
 from evaluation.engines.store import Store
 from evaluation.metrics.wordnet.nouns import WordNet
 from evaluation.readers.pools import Pool
-from evaluation.readers.sharded_pools import ShardedPool, read_sharded
+from evaluation.readers.sharded_pools import BRING_BACK, ShardedPool, read_sharded
+from labeling.files import BadInput
 
 S3 = "s3://"
 Source = Path | str
@@ -25,6 +26,10 @@ class _StoredPool(ShardedPool):
     address: str
     fetched: list[TemporaryDirectory[str]] = field(default_factory=list)
 
+    @property
+    def given(self) -> str:
+        return self.address
+
     def __post_init__(self) -> None:
         weakref.finalize(self, _remove, self.fetched)
 
@@ -33,19 +38,18 @@ class _StoredPool(ShardedPool):
     ) -> Pool:
         """As ShardedPool.open; the shard opened before is gone then."""
         _remove(self.fetched)
-        self.fetched.append(TemporaryDirectory(prefix="assay-"))
-        root = self.fetched[-1].name
         place = PurePosixPath(self.shards[number - 1].path)
-        with named(f"{root}/", f"{self.store.address}/"):
-            if place.is_absolute() or ".." in place.parts:
-                raise self._bad(number, f"{place} is not below pool.jsonl", "copy the shard there")
-            (Path(root) / place).mkdir(parents=True)
-            for file in self.wanted(number, names):
-                self.store.copy(f"{place}/{file}", Path(root) / place / file)
-            with named(str(self.path), self.address):
-                here = ShardedPool(Path(root) / self.path.name, self.shards, self.lines)
-                with named(str(here.path), self.address):
-                    return here.open(number, names, wordnet, threads)
+        if place.is_absolute() or ".." in place.parts:
+            raise self._bad(number, f"{place} is not below pool.jsonl", "copy the shard there")
+        wanted = self.wanted(number, names)
+        self.fetched.append(TemporaryDirectory(prefix="assay-"))
+        folder = Path(self.fetched[-1].name)
+        for file in wanted:
+            self.store.copy(str(place / file), folder / file, BRING_BACK)
+        address = f"{self.store.address}/{place}"
+        with named(str(folder), address):
+            pool = self._read(folder, number, names, wordnet, threads)
+        return replace(pool, address=address)
 
 
 def _remove(folders: list[TemporaryDirectory[str]]) -> None:
@@ -66,10 +70,16 @@ def pool_at(source: Source) -> ShardedPool:
     if isinstance(source, Path):
         return read_sharded(source)
     folder, _, name = source.rpartition("/")
+    if not name or not folder.startswith(S3) or folder == S3:
+        raise BadInput(
+            "names no pool.jsonl", source, None, "give it as s3://BUCKET/PREFIX/pool.jsonl"
+        )
     store = Store.at(folder)
     with tempfile.TemporaryDirectory(prefix="assay-") as here:
         path = Path(here) / name
         with named(str(path), source):
-            store.copy(name, path)
+            store.copy(
+                name, path, "check the address, or write one with mad pool and copy it there"
+            )
             pool = read_sharded(path)
     return _StoredPool(Path(source), pool.shards, pool.lines, store, source)

@@ -39,8 +39,9 @@ PATIENCE = timedelta(minutes=1)
 MAX_PATIENCE = timedelta(minutes=10)
 # How long a job waits whose work came too early.
 EARLY_PAUSE = timedelta(seconds=10)
-# How long one waits whose object store is away.
+# How long one waits whose object store is away: at first, in all before a person looks.
 AWAY_PAUSE = timedelta(seconds=30)
+MOST_AWAY = timedelta(days=1)
 # What a request waits for the broker at most, whatever the transport's own timeouts are; what the
 # sweep does, and a process before it ends; and how long nobody waits for the broker again after it
 # refused or was silent.
@@ -151,7 +152,12 @@ def finish(job: Job) -> None:
     """The job, done. Raises LeaseLost if it is no longer ours."""
     now = timezone.now()
     if not _ours(job).update(
-        state=Job.State.DONE, claim="", leased_until=None, error="", finished_at=now
+        state=Job.State.DONE,
+        claim="",
+        leased_until=None,
+        error="",
+        waits_since=None,
+        finished_at=now,
     ):
         raise LeaseLost(f"job {job.pk} went to another worker")
     job.state, job.finished_at = Job.State.DONE, now
@@ -209,9 +215,7 @@ def run(job_id: int) -> Job | None:
                 finish(job)
         except StoreAway as away:
             logger.warning("job %s (%s) waits: %s", job.pk, job, away)
-            job.attempts -= 1
-            if not _queue_again(job, explain(away), AWAY_PAUSE):
-                finish(job)
+            _wait_for_store(job, away)
         except Exception as error:
             logger.exception("job %s (%s) failed", job.pk, job)
             fail(job, error)
@@ -233,6 +237,7 @@ def retry(job: Job, actor: User | None) -> Job:
                     claim="",
                     attempts=0,
                     error="",
+                    waits_since=None,
                     finished_at=None,
                     leased_until=timezone.now() + PATIENCE,
                 )
@@ -376,7 +381,24 @@ def _patience(job: Job, now: datetime) -> timedelta:
     return min(max(PATIENCE, now - job.created_at), MAX_PATIENCE)
 
 
-def _queue_again(job: Job, reason: str, pause: timedelta) -> bool:
+def _wait_for_store(job: Job, away: StoreAway) -> None:
+    """Queues the job again as if untried, after as long a pause as it waits already; one that
+    waited for MOST_AWAY fails."""
+    now = timezone.now()
+    since = job.waits_since or now
+    if now - since >= MOST_AWAY:
+        reason = f"It waited for the object store since {since:%Y-%m-%d %H:%M} UTC: {away}"
+        fail(job, Refusal(reason))
+        return
+    job.attempts -= 1
+    pause = min(max(AWAY_PAUSE, now - since), MAX_PATIENCE)
+    if not _queue_again(job, explain(away), pause, waits_since=since):
+        finish(job)
+
+
+def _queue_again(
+    job: Job, reason: str, pause: timedelta, waits_since: datetime | None = None
+) -> bool:
     """Whether the job waits for its next attempt. The pause is kept by the sweep."""
     try:
         with transaction.atomic():
@@ -385,6 +407,7 @@ def _queue_again(job: Job, reason: str, pause: timedelta) -> bool:
                 claim="",
                 attempts=job.attempts,
                 error=reason,
+                waits_since=waits_since,
                 leased_until=timezone.now() + pause,
             )
     except IntegrityError:
@@ -392,7 +415,7 @@ def _queue_again(job: Job, reason: str, pause: timedelta) -> bool:
         return False
     if not changed:
         raise LeaseLost(f"job {job.pk} went to another worker")
-    job.state, job.error = Job.State.QUEUED, reason
+    job.state, job.error, job.waits_since = Job.State.QUEUED, reason, waits_since
     return True
 
 

@@ -12,12 +12,13 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, TypeVar
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import OperationalError, ProgrammingError
 
-from labeling.files import BadInput
+from labeling.files import BadInput, refuse_address
 from labeling.records import Record
 
 Result = dict[str, Any]
@@ -85,6 +86,7 @@ class ContractCommand(BaseCommand):
         show = options.pop("show", self.show)
         for name in DJANGO_OPTIONS:
             options.pop(name, None)
+        _refuse_addresses(options.values())
         result = action(**options)
         self.stdout.write(to_json(result) if self.as_json else show(result))
         if self.refused is not None:
@@ -161,6 +163,14 @@ DJANGO_OPTIONS = (
     "force_color",
     "skip_checks",
 )
+
+
+def _refuse_addresses(values: Iterable[Any]) -> None:
+    for value in values:
+        if isinstance(value, list | tuple):
+            _refuse_addresses(value)
+        elif isinstance(value, Path):
+            refuse_address(value)
 
 
 def _add_json(parser: CommandParser) -> None:

@@ -31,6 +31,8 @@ class Job(models.Model):
     child_seen_at = models.DateTimeField(null=True, blank=True)
     exit_code = models.SmallIntegerField(null=True, blank=True)
     last_line = models.CharField(max_length=500, blank=True, default="")
+    # Since when it waits for its object store; null for a job that does not.
+    waits_since = models.DateTimeField(null=True, blank=True)
     created_at = models.DateTimeField(default=timezone.now)
     finished_at = models.DateTimeField(null=True, blank=True)
 

@@ -24,7 +24,7 @@ from django.db import transaction
 from django.db.models import Q
 from django.utils import timezone
 
-from labeling.errors import Refusal
+from labeling.errors import Refusal, StoreAway
 from labeling.jobs import queue
 from labeling.models import Job
 from labeling.releases import pieces
@@ -140,7 +140,7 @@ def _enqueue(cut: Cut) -> set[int]:
 
 def _work(waiting: set[int], watch: Callable[[int], object]) -> None:
     """Runs these jobs but for those that others run, and waits for those. watch: told how many
-    are waiting. Raises RangeFailed."""
+    are waiting. Raises RangeFailed, StoreAway."""
     while waiting:
         worked = False
         jobs = Job.objects.in_bulk(waiting)
@@ -153,7 +153,11 @@ def _work(waiting: set[int], watch: Callable[[int], object]) -> None:
                 waiting.discard(pk)
             else:
                 # Takes none that somebody holds, but what a dead worker left.
-                worked |= queue.run(pk) is not None
+                ran = queue.run(pk)
+                if ran is not None and ran.state == Job.State.QUEUED and ran.waits_since:
+                    # Whoever freezes waits as the job does, not by trying again and again.
+                    raise StoreAway(ran.error)
+                worked |= ran is not None
                 watch(len(waiting))
         if waiting and not worked:
             time.sleep(LOOK_SECONDS)

@@ -17,7 +17,9 @@ class Command(ContractCommand):
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("folder", metavar="DIR", help="a new folder outside the site's own")
+        parser.add_argument(
+            "folder", type=Path, metavar="DIR", help="a new folder outside the site's own"
+        )
 
     def action(self, **options: Any) -> Result:
         if checks.has_insecure_key():
@@ -26,4 +28,4 @@ class Command(ContractCommand):
                 "backup again under the site's environment."
             )
         with self.progress(None, "file", "copying") as bar, backup.private_files():
-            return backup.make(Path(options["folder"]), watch=bar.update).to_json()
+            return backup.make(options["folder"], watch=bar.update).to_json()

@@ -19,11 +19,11 @@ class Command(ContractCommand):
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("folder", metavar="DIR", help="a folder that backup wrote")
+        parser.add_argument("folder", type=Path, metavar="DIR", help="a folder that backup wrote")
 
     def action(self, **options: Any) -> Result:
         with self.progress(None, "file", "restoring") as bar, private_files():
-            found = restore(Path(options["folder"]), watch=bar.update)
+            found = restore(options["folder"], watch=bar.update)
         if not found.same_secret_key:
             self.warn(
                 "SECRET_KEY differs from the backup's. Set it to the content of secret-key in the "

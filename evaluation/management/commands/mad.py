@@ -29,7 +29,7 @@ from evaluation.metrics.wordnet.distances import DISTANCES
 from evaluation.metrics.wordnet.nouns import WordNet
 from evaluation.readers import sharded_pools
 from evaluation.readers.answers import read_accuracy, read_answers
-from evaluation.readers.pools import Pool, read_pool, sha256_in_stretches
+from evaluation.readers.pools import CLASSES, Pool, read_pool, sha256_in_stretches
 from evaluation.readers.selections import Meta, read_ranked
 from evaluation.selection import pool_tasks, selecting, shards
 from evaluation.selection.stored_pools import Source, pool_at, source_of
@@ -387,8 +387,7 @@ def _add_pool(parser: CommandParser) -> None:
 
 
 def _levels(pool: Pool, wordnet: WordNet, settings: selecting.Settings) -> Levels:
-    file = pool.folder / "classes.txt"
-    return selecting.levels_of(pool.classes, wordnet, settings.distance, file)
+    return selecting.levels_of(pool.classes, wordnet, settings.distance, pool.given(CLASSES))
 
 
 def _given(options: Mapping[str, Any]) -> dict[str, object]:

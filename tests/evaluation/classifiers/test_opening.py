@@ -138,6 +138,11 @@ def test_a_file_that_is_no_network_is_refused_before_anything_in_it_runs(tmp_pat
         opening.load(str(path), CLASSES)
 
 
+def test_an_address_is_no_model():
+    with pytest.raises(BadInput, match=r"s3://bucket/m\.pt: is an address, expected a path"):
+        opening.load("s3://bucket/m.pt", CLASSES)
+
+
 def test_a_missing_file_says_what_a_model_may_be(tmp_path):
     with pytest.raises(BadInput, match=r"missing; give torchvision:NAME, timm:NAME, or a \.pt"):
         opening.load(str(tmp_path / "none.pt"), CLASSES)

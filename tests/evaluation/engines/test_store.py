@@ -1,4 +1,6 @@
+import re
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 
@@ -68,33 +70,84 @@ def test_half_an_object_of_a_bucket_is_refused(s3, bucket, length):
         s3.get("a/1")
 
 
+def copy(store: Store, folder: Path) -> None:
+    store.copy("a/1", folder / "copied", "bring it back")
+
+
 ACTIONS = {
-    "get": lambda store: store.get("a/1"),
-    "has": lambda store: store.has("a/1"),
-    "put": lambda store: store.put("a/2", b"two"),
-    "keys": lambda store: store.keys("a/"),
+    "get": lambda store, folder: store.get("a/1"),
+    "copy": copy,
+    "has": lambda store, folder: store.has("a/1"),
+    "put": lambda store, folder: store.put("a/2", b"two"),
+    "keys": lambda store, folder: store.keys("a/"),
 }
 
 
 @pytest.mark.parametrize("action", ACTIONS)
 @pytest.mark.parametrize(
     ("status", "sentence"),
-    [(503, "the store does not answer"), (403, "may not be read or written; check the rights")],
+    [
+        (503, "the store does not answer (503 Service Unavailable); check the address"),
+        (403, "may not be read or written; check the rights"),
+        (401, "may not be read or written; check the rights"),
+    ],
 )
-def test_a_bucket_that_refuses_is_said_in_one_sentence(s3, bucket, action, status, sentence):
+def test_a_bucket_that_refuses_is_said_in_one_sentence(
+    s3, bucket, tmp_path, action, status, sentence
+):
     s3.put("a/1", b"one")
 
-    with bucket.refusing(status), pytest.raises(BadInput, match=sentence) as caught:
-        ACTIONS[action](s3)
+    with bucket.refusing(status), pytest.raises(BadInput, match=re.escape(sentence)) as caught:
+        ACTIONS[action](s3, tmp_path)
 
     assert str(caught.value).startswith(f"s3://{bucket.name}/made/a/")
     assert "\n" not in str(caught.value)
     assert set(bucket.objects) == {"made/a/1"}
+    assert list(tmp_path.iterdir()) == []
 
 
-def test_a_bucket_that_is_not_there_is_refused(s3):
+@pytest.mark.parametrize("action", ["get", "copy", "keys"])
+def test_an_answer_that_breaks_off_is_said_and_leaves_no_file(s3, bucket, tmp_path, action):
+    s3.put("a/1", b"x" * 100_000)
+
+    with (
+        bucket.halving(),
+        pytest.raises(BadInput, match=r"the store does not answer \(.*broke off"),
+    ):
+        ACTIONS[action](s3, tmp_path)
+
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_answer_that_broke_off_is_asked_for_again(bucket, monkeypatch):
+    for name, value in bucket.tasks.items():
+        monkeypatch.setenv(name, value)
+    store = Store.at(f"s3://{bucket.name}/made")
+    store.put("a/1", b"x" * 100_000)
+
+    with bucket.halving(1):
+        assert store.get("a/1") == b"x" * 100_000
+
+
+@pytest.mark.parametrize("action", ACTIONS)
+def test_a_bucket_that_goes_on_refusing_is_asked_again_only_so_many_times(
+    bucket, monkeypatch, tmp_path, action
+):
+    for name, value in bucket.tasks.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr("evaluation.engines.store.RETRIES", 2)
+    store = Store.at(f"s3://{bucket.name}/made")
+
+    with bucket.refusing(503), pytest.raises(BadInput, match="does not answer"):
+        ACTIONS[action](store, tmp_path)
+
+    assert len(bucket.requests) == 3
+
+
+@pytest.mark.parametrize("action", ["put", "keys"])
+def test_a_bucket_that_is_not_there_is_refused(s3, tmp_path, action):
     with pytest.raises(BadInput, match="there is no such bucket; create it"):
-        Store.at("s3://no-such-bucket/made").put("a/1", b"one")
+        ACTIONS[action](Store.at("s3://no-such-bucket/made"), tmp_path)
 
 
 def test_an_object_is_asked_for_once(s3, bucket):
@@ -128,12 +181,26 @@ def test_a_file_is_no_store(tmp_path):
         Store.at(str(tmp_path / "file"))
 
 
-def test_a_store_that_is_down_is_said_in_one_sentence(monkeypatch):
+@pytest.mark.parametrize("action", ACTIONS)
+def test_a_store_that_is_down_is_said_in_one_sentence(monkeypatch, tmp_path, action):
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "x")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "x")
     monkeypatch.setattr("evaluation.engines.store.RETRIES", 0)
 
-    with pytest.raises(BadInput, match="s3://bucket/made/a/1: the store does not answer") as caught:
-        Store.at("s3://bucket/made").get("a/1")
+    with pytest.raises(BadInput, match=r"s3://bucket/made/a/.*does not answer") as caught:
+        ACTIONS[action](Store.at("s3://bucket/made"), tmp_path)
+
+    assert "(error sending request); check the address, AWS_ENDPOINT_URL" in str(caught.value)
+
+
+@pytest.mark.parametrize("action", ACTIONS)
+def test_a_folder_that_cannot_be_is_said_in_one_sentence(tmp_path, action):
+    (tmp_path / "file").write_text("")
+    work = tmp_path / "file" / "work"
+
+    with pytest.raises(BadInput, match=r"cannot be used .*; check the folder") as caught:
+        ACTIONS[action](Store.at(str(work)), tmp_path)
+
+    assert str(caught.value).startswith(f"{work}/a/")
     assert "\n" not in str(caught.value)

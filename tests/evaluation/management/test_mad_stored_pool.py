@@ -1,12 +1,10 @@
 """`mad select|add --pool s3://…`: as from a folder, and each shard fetched once."""
 
-import json
 from pathlib import Path
 
-import numpy as np
 import pytest
 
-from tests.evaluation.pool import mad, make_pool, read_lines, refused
+from tests.evaluation.pool import mad, make_pool, read_lines
 
 pytestmark = pytest.mark.usefixtures("wordnet")
 
@@ -55,31 +53,3 @@ def test_a_classifier_joins_from_a_bucket(tmp_path, pool):
     run("add", "--pool", pool, *joins, tmp_path / "there.jsonl")
 
     assert (tmp_path / "there.jsonl").read_bytes() == (tmp_path / "here.jsonl").read_bytes()
-
-
-def test_what_is_wrong_in_a_bucket_is_named_by_its_address(tmp_path, bucket, pool):
-    out = tmp_path / "s.jsonl"
-    key = "at/pool.shards/2-of-4/beta.labels.npy"
-    held = bucket.get(key)
-    np.save(tmp_path / "other.npy", np.zeros(5000, np.int16))
-    bucket.put(key, (tmp_path / "other.npy").read_bytes())
-    other = refused("select", "--pool", pool, "--out", out)
-    bucket.put(key, held[:-2])
-    short = refused("select", "--pool", pool, "--out", out)
-    bucket.put(key, held)
-    with bucket.refusing(403):
-        rights = refused("select", "--pool", pool, "--out", out)
-    missing = refused("select", "--pool", pool.replace("pool.jsonl", "no.jsonl"), "--out", out)
-    rows = [json.loads(line) for line in bucket.get("at/pool.jsonl").splitlines()]
-    rows[1]["path"] = "../2"
-    bucket.put("at/pool.jsonl", "".join(json.dumps(row) + "\n" for row in rows).encode())
-    outside = refused("select", "--pool", pool, "--out", out)
-
-    assert "another SHA-256" in other["error"]
-    assert (other["file"], other["line"]) == (pool, 2)
-    assert (short["file"], "whole" in short["error"]) == (f"s3://{bucket.name}/{key}", True)
-    assert "may not be read" in rights["error"]
-    assert "is not in the bucket" in missing["error"]
-    assert "not below pool.jsonl" in outside["error"]
-    assert not out.exists()
-    assert "assay-" not in json.dumps([other, short, rights, missing]).replace(bucket.name, "")

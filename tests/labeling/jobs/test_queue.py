@@ -11,7 +11,7 @@ from django.utils import timezone
 from django.utils.module_loading import import_string
 
 from annotator import settings as defaults
-from labeling.errors import Conflict, Refusal
+from labeling.errors import Conflict, Refusal, StoreAway
 from labeling.jobs import moved, queue
 from labeling.models import Job
 from tests.labeling.crowd import at_once
@@ -39,6 +39,10 @@ def too_early(job: Job) -> None:
     raise queue.TooEarly
 
 
+def away(job: Job) -> None:
+    raise StoreAway("The object store does not answer (503).")
+
+
 def lose_lease(job: Job) -> None:
     Job.objects.filter(pk=job.pk).update(claim="another worker")
 
@@ -46,7 +50,7 @@ def lose_lease(job: Job) -> None:
 @pytest.fixture(autouse=True)
 def handlers(settings):
     SEEN.clear()
-    names = ("note", "crash", "refuse", "full", "lose_lease", "too_early")
+    names = ("note", "crash", "refuse", "full", "lose_lease", "too_early", "away")
     settings.ASSAY_JOB_HANDLERS = {name: f"{__name__}.{name}" for name in names}
 
 
@@ -262,6 +266,49 @@ def test_work_that_must_come_later_waits_and_spends_no_attempt(db):
     job.refresh_from_db()
     assert (job.state, job.claim, job.attempts, job.error) == ("queued", "", 0, "")
     assert job.leased_until > timezone.now()
+
+
+@pytest.mark.parametrize(
+    ("waited", "pause"),
+    [
+        (timedelta(), queue.AWAY_PAUSE),
+        (timedelta(minutes=5), timedelta(minutes=5)),
+        (timedelta(hours=5), queue.MAX_PATIENCE),
+    ],
+)
+def test_work_without_its_store_waits_ever_longer_and_spends_no_attempt(db, waited, pause):
+    job = make(kind="away", waits_since=timezone.now() - waited if waited else None)
+
+    queue.run(job.pk)
+    job.refresh_from_db()
+
+    assert (job.state, job.claim, job.attempts) == ("queued", "", 0)
+    assert job.error == "The object store does not answer (503)."
+    assert abs(job.leased_until - timezone.now() - pause) < timedelta(seconds=10)
+    assert abs(timezone.now() - waited - job.waits_since) < timedelta(seconds=10)
+
+
+def test_work_without_its_store_is_given_up_after_a_day_until_a_person_asks(db, alice):
+    job = make(kind="away", waits_since=timezone.now() - queue.MOST_AWAY)
+
+    queue.run(job.pk)
+    job.refresh_from_db()
+
+    assert (job.state, job.leased_until) == ("failed", None)
+    assert job.error == (
+        f"It waited for the object store since {job.waits_since:%Y-%m-%d %H:%M} UTC: "
+        "The object store does not answer (503)."
+    )
+    assert queue.retry(job, alice).waits_since is None
+
+
+def test_a_store_that_was_back_in_between_is_waited_for_anew(db):
+    job = make(kind="crash", waits_since=timezone.now() - queue.MOST_AWAY)
+
+    queue.run(job.pk)
+    job.refresh_from_db()
+
+    assert (job.state, job.waits_since) == ("queued", None)
 
 
 def test_a_failure_gives_way_to_the_same_work_queued_meanwhile(db):

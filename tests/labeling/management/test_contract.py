@@ -5,7 +5,8 @@ import os
 
 import pytest
 
-from labeling.files import atomic_write
+from evaluation.management.named_files import named_files
+from labeling.files import BadInput, atomic_write
 from labeling.management.commands import merge
 
 
@@ -62,3 +63,51 @@ def test_an_array_that_numpy_wrote_in_part_is_a_full_disk(shell, monkeypatch):
 
     assert (status, out, err.count("\n")) == (1, "", 1)
     assert err.startswith("the disk is full")
+
+
+ADDRESS = "s3://bucket/of/x"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("predict", ADDRESS, "--model", "m.pt", "--classes", "ilsvrc", "--out", "out"),
+        ("predict", ".", "--model", "m.pt", "--classes", ADDRESS, "--out", "out"),
+        ("predict", ".", "--model", "m.pt", "--classes", "ilsvrc", "--out", ADDRESS),
+        ("mad", "select", "--predictions", ADDRESS, "--out", "out"),
+        ("mad", "select", "--pool", "pool.jsonl", "--out", ADDRESS),
+        ("mad", "pool", ADDRESS, "--shards", "2", "--out", "pool.jsonl"),
+        ("mad", "merge", "part.npz", ADDRESS, "--out", "out"),
+        ("mad", "rank", "--selection", "a", "--selection", ADDRESS, "--answers", "answers.jsonl"),
+        (
+            "classify",
+            "release",
+            "--images",
+            ADDRESS,
+            "--model",
+            "m",
+            "--classes",
+            "c",
+            "--out",
+            "o",
+        ),
+        ("score", "classification", "--truth", ADDRESS, "--predictions", "a.csv"),
+        ("aggregate", ADDRESS, "--out", "labels.csv"),
+        ("backup", ADDRESS),
+        ("restore", ADDRESS),
+    ],
+    ids=lambda words: " ".join(words),
+)
+def test_an_address_in_place_of_a_path_is_refused_by_name(shell, words, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+    refusal = shell.refusal(*words)
+
+    assert (refusal["file"], refusal["error"]) == (ADDRESS, "is an address, expected a path")
+    assert refusal["cure"].startswith("copy it to this machine")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_address_under_a_name_is_refused_too():
+    with pytest.raises(BadInput, match=f"{ADDRESS}: is an address, expected a path"):
+        named_files([f"a={ADDRESS}"])

@@ -14,6 +14,7 @@ from django.db import connections
 from django.utils import timezone
 
 from labeling.datasets import objects
+from labeling.errors import StoreAway
 from labeling.jobs import queue
 from labeling.models import Answer, Campaign, Item, Job, Question, Settlement, User
 from labeling.parts.model import Part, PartedObject
@@ -23,6 +24,7 @@ from tests.clients import logged_in, text_of
 from tests.labeling import part_releases
 from tests.labeling.parted import CAT, square
 from tests.labeling.releases.test_freezing import say
+from tests.object_store import Bucket
 
 IMAGES = 12
 pytestmark = pytest.mark.usefixtures("throwaway")
@@ -117,6 +119,46 @@ def test_a_job_freezes_what_takes_long_and_says_how_far_it_is(pond, in_ranges, m
     assert count > 1
     assert [done for done, _ in said] == sorted(done for done, _ in said)
     assert said[-1] == (2 * count - 1, 2 * count)
+
+
+@pytest.fixture
+def on_another_machine(bucket, fresh_settings, settings, tmp_path) -> Bucket:
+    """From here on the site has an empty data folder, and a bucket for its files."""
+    settings.STORAGES = fresh_settings(bucket.site).STORAGES
+    settings.DATA_DIR = tmp_path / "another"
+    settings.RELEASES_DIR = tmp_path / "another" / "releases"
+    return bucket
+
+
+def test_pieces_in_a_bucket_make_the_release_that_a_folder_has(pond, in_ranges, request):
+    before = freezing.freeze(pond)
+    files = contents(freezing.folder_of(before))
+    before.delete()
+    bucket = request.getfixturevalue("on_another_machine")
+
+    release = freezing.freeze(pond)
+
+    put = [one.path for one in bucket.requests if one.method == "PUT"]
+    assert len([path for path in put if path.endswith(".zip")]) > 1
+    assert (release.sha256, contents(freezing.folder_of(release))) == (before.sha256, files)
+    assert list(bucket.objects) == [f"data/releases/{pond.name}/{release.sha256}.tar"]
+
+
+def test_a_freeze_whose_store_goes_away_stops_and_goes_on_later(pond, in_ranges, request):
+    before = whole(pond)
+    bucket = request.getfixturevalue("on_another_machine")
+    begun = len(bucket.requests)
+
+    with (
+        bucket.refusing(503, "PUT", ending=".zip"),
+        pytest.raises(StoreAway, match=r"does not answer \(503"),
+    ):
+        freezing.freeze(pond)
+
+    assert len(bucket.requests) - begun < 50
+    assert not pond.releases.exists()
+    assert not [key for key in bucket.objects if not key.endswith(".cut")]
+    assert frozen(pond) == before
 
 
 def test_what_comes_after_the_cut_is_of_the_next_release(pond, people, in_ranges, monkeypatch):
