@@ -10,6 +10,7 @@ import numpy as np
 from django.core.management.base import CommandParser
 from numpy.typing import NDArray
 
+from labeling.boxes.chain import Rules
 from labeling.errors import Refusal
 from labeling.files import BadInput, read_yaml
 from labeling.kinds import policies
@@ -18,7 +19,7 @@ from labeling.plurals import count_of
 from labeling.question_graph.graph import Graph, GraphError, build, read, shipped
 from labeling.question_graph.ordering import ORDERS
 from labeling.question_graph.replaying import MODES
-from labeling.simulation import simulating, simulating_queries
+from labeling.simulation import box_crowd, simulating, simulating_boxes, simulating_queries
 from labeling.simulation.crowd import Crowd, clean_crowd
 
 Made = TypeVar("Made")
@@ -31,6 +32,7 @@ class Command(ContractCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         self._add_queries(parser)
         self._add_campaign(parser)
+        self._add_boxes(parser)
 
     def _add_queries(self, parser: CommandParser) -> None:
         add = self.verb(
@@ -78,9 +80,63 @@ class Command(ContractCommand):
         add.add_argument("--crowd", metavar="CROWD.yaml", type=Path, help="who answers, and what")
         add.add_argument("--seed", type=int, default=0, help="of the random numbers (0)")
 
+    def _add_boxes(self, parser: CommandParser) -> None:
+        add = self.verb(
+            parser,
+            "boxes",
+            self.boxes,
+            self.show_boxes,
+            help="quality and time of boxes by draw, check and cover, with a made-up crowd",
+        )
+        add.add_argument("--images", type=int, default=1_000, help="images of one class each")
+        add.add_argument("--crowd", metavar="CROWD.yaml", type=Path, help="who draws, and what")
+        add.add_argument("--policy", metavar="POLICY.yaml", type=Path, help="the rules to try")
+        add.add_argument("--seed", type=int, default=0, help="of the random numbers (0)")
+
+    def boxes(
+        self, images: int, crowd: Path | None, policy: Path | None, seed: int, **_: Any
+    ) -> Result:
+        if images < 1:
+            raise UsageError(f"--images is {images}; give 1 or more")
+        _check_seed(seed)
+        people = _checked(crowd, box_crowd.clean) if crowd else box_crowd.BoxCrowd()
+        rules = _checked(policy, box_crowd.clean_rules) if policy else Rules()
+        return simulating_boxes.simulate(people, rules, images, seed)
+
+    def show_boxes(self, result: Result) -> str:
+        aided = result["with_proposals"]
+        rows = [
+            (words, *(_share(found[key]) for found in (result, aided)))
+            for key, words in (
+                ("covered", "images with a box around every instance"),
+                ("good_at_0.5", "boxes with an IoU of 0.5 or more"),
+                ("good_at_0.7", "… of 0.7 or more"),
+                ("mean_iou", "mean IoU"),
+                ("planted_found", "boxes taken away that were missed"),
+            )
+        ]
+        rows.append(("mean IoU without checks", f"{result['mean_iou_unchecked']:.4f}", ""))
+        for key, words in (
+            ("fast", "seconds a box, by medians"),
+            ("slow", "… where a check is slow"),
+            ("median", "… of the median box, in all"),
+        ):
+            rows.append((words, *(f"{one['seconds_per_box'][key]:.1f}" for one in (result, aided))))
+        accepted = aided["accepted"]
+        n = count_of(result["boxes"], "box", "boxes")
+        text = f"{count_of(result['pairs'], 'image')}, {n}\n\n"
+        text += table(rows, ("", "drawn", "with proposals"))
+        if accepted["boxes"]:
+            text += (
+                f"\n\n{count_of(accepted['boxes'], 'accepted proposal')}: IoU of 0.5 or more "
+                f"{accepted['good_at_0.5']:.4f}, of 0.7 or more {accepted['good_at_0.7']:.4f}, "
+                f"mean {accepted['mean_iou']:.4f}"
+            )
+        ratio = result["verify_or_draw"]
+        return f"{text}\n\ndrawing and checking, of the better of always and never: {ratio:.3f}"
+
     def campaign(self, policy: Path, crowd: Path | None, seed: int, **_: Any) -> Result:
-        if seed < 0:
-            raise UsageError(f"--seed is {seed}; give 0 or more")
+        _check_seed(seed)
         rules = _checked(policy, policies.clean_new)
         people = _checked(crowd, clean_crowd) if crowd else Crowd()
         return simulating.simulate(rules, people, seed)
@@ -203,6 +259,14 @@ def _check(
         raise UsageError(f"--cost-per-hour is {cost_per_hour:g}; give 0 or more")
     if images < 2:
         raise UsageError(f"--images is {images}; give 2 or more")
+    _check_seed(seed)
+
+
+def _share(value: float | None) -> str:
+    return "–" if value is None else f"{value:.4f}"
+
+
+def _check_seed(seed: int) -> None:
     if seed < 0:
         raise UsageError(f"--seed is {seed}; give 0 or more")
 

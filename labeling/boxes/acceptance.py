@@ -1,0 +1,61 @@
+"""Which proposed boxes are worth a look, by how often checks have accepted those of their class.
+
+A proposal that is accepted saves a drawing, one that is rejected costs its checks (verify or draw).
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+# How the chances of classes may be distributed: their mean, and how alike they are.
+MEANS = (0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9, 0.98)
+STRENGTHS = (0.5, 1.0, 3.0, 10.0, 100.0)
+# So many proposals are shown whatever is expected, of classes that had none.
+TRIALS = 30
+
+
+class Acceptance:
+    """How often checks accept proposals of each class, learned on the way.
+
+    Chances of classes are Beta-distributed; how, is learned too, over a grid of means and
+    strengths. A proposal is shown where that is expected to save time, in this pair or, by what is
+    learned from it, in those of its class that are still to come. least: the chance from which a
+    proposal saves time.
+    """
+
+    def __init__(self, topics: Sequence[int], classes: int, least: float) -> None:
+        self.shown, self.good = np.zeros(classes), np.zeros(classes)
+        self.to_come = np.bincount(topics, minlength=classes).astype(float)
+        self.least = least
+        means, strengths = (grid.ravel() for grid in np.meshgrid(MEANS, STRENGTHS))
+        self.a, self.b = means * strengths, (1 - means) * strengths
+        self.weights = np.full(len(self.a), 1 / len(self.a))
+
+    def pays(self, topic: int) -> bool:
+        """Whether to show the proposals of the next pair of this class."""
+        self.to_come[topic] -= 1
+        chance = self._chances(topic)
+        now = self._mean(chance) - self.least
+        after = self.weights @ (chance * (self.a + self.good[topic] + 1) / self._counts(topic, 1))
+        # What an accepted one would say of the others: its chance times what each would save.
+        later = max(0.0, after - self._mean(chance) * self.least)
+        tried = self.shown[topic] or self.shown.sum() >= TRIALS
+        return bool(not tried or now > 0 or now + self.to_come[topic] * later > 0)
+
+    def learn(self, topic: int, good: bool) -> None:
+        chance = self._chances(topic)
+        self.weights *= chance if good else 1 - chance
+        self.weights /= self.weights.sum()
+        self.shown[topic] += 1
+        self.good[topic] += good
+
+    def _counts(self, topic: int, more: int = 0) -> NDArray[np.float64]:
+        return self.a + self.b + self.shown[topic] + more
+
+    def _chances(self, topic: int) -> NDArray[np.float64]:
+        """Of acceptance, at each place of the grid."""
+        return (self.a + self.good[topic]) / self._counts(topic)
+
+    def _mean(self, chance: NDArray[np.float64]) -> float:
+        return float(self.weights @ chance)

@@ -1,0 +1,248 @@
+"""Made-up images, instances and people who draw, check and look for more boxes.
+
+Pure; for simulating_boxes.py. What people do is METHODS' crowd; sizes and shapes of instances are
+ours: the square root of an instance's share of the image is uniform, .1 to .8 or for small ones
+.02 to .1, its shape lognormal.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any, TypeVar
+
+import numpy as np
+from scipy.stats import beta
+
+from labeling.boxes.chain import COVER, DRAW, GOOD, Point, Rules
+from labeling.errors import Refusal
+from labeling.geometry.boxes import Box, area, iou
+from labeling.kinds.policies import checked_number
+
+WIDTH, HEIGHT = 500.0, 375.0
+LARGE, SMALL = (0.1, 0.8), (0.02, 0.1)
+SHAPE = 0.4
+GOOD_PROPOSAL, BAD_PROPOSAL = (0.7, 0.95), (0.0, 0.6)
+
+
+@dataclass(frozen=True)
+class BoxCrowd:
+    """Who draws and checks, and what. Lengths are shares of a box's longer side, times seconds.
+
+    hasty: share of people whose corners are off by sigma_hasty (else sigma_good), as the deviation
+    of a side. more: mean of the Poisson number of instances beyond the first; small: share of
+    instances under 1 % of the image. elsewhere: chance that a drawing is of another thing: half of
+    them nothing of the class, half what has a box. accepts: of a check, its chance for a box with
+    no error at all less `careless`, which is that for a box that is none; strictness and tight:
+    how steeply, and at which IoU, it falls. careless_wrong: chance for wrong things and
+    duplicates. notices, notices_small, false_alarm: of a look for more. planted: in this share of
+    the pairs with two boxes or more, one is taken away to see whether it is missed. proposal_a,
+    proposal_b: the Beta distribution of the chance, by class, that a proposal is good.
+    """
+
+    classes: int = 20
+    people: int = 20
+    hasty: float = 0.3
+    sigma_good: float = 0.02
+    sigma_hasty: float = 0.05
+    more: float = 0.61
+    small: float = 0.1
+    elsewhere: float = 0.03
+    accepts: float = 0.95
+    strictness: float = 30.0
+    tight: float = 0.7
+    careless: float = 0.025
+    careless_wrong: float = 0.05
+    notices: float = 0.95
+    notices_small: float = 0.85
+    false_alarm: float = 0.03
+    draw_seconds: float = 7.0
+    draw_spread: float = 1.17
+    check_seconds: float = 1.8
+    check_seconds_slow: float = 3.5
+    check_spread: float = 1.33
+    cover_seconds: float = 7.8
+    cover_spread: float = 1.16
+    planted: float = 0.1
+    proposal_a: float = 0.2
+    proposal_b: float = 0.5
+
+    def time_of(self, step: str, slow: bool = False) -> tuple[float, float]:
+        """The median of the seconds that one person spends on a step, and the deviation of their
+        logarithm. slow: checks at the upper end of what is known of them."""
+        if step == DRAW:
+            return self.draw_seconds, self.draw_spread
+        if step == COVER:
+            return self.cover_seconds, self.cover_spread
+        return self.check_seconds_slow if slow else self.check_seconds, self.check_spread
+
+
+CROWD_LIMITS: dict[str, tuple[float, float]] = {
+    "classes": (1, 100_000),
+    "people": (1, 100_000),
+    "sigma_good": (0, 1),
+    "sigma_hasty": (0, 1),
+    "more": (0, 100),
+    "strictness": (0, 10_000),
+    "proposal_a": (0.001, 1_000),
+    "proposal_b": (0.001, 1_000),
+    **{f"{step}_seconds": (0.01, 3600) for step in ("draw", "check", "cover")},
+    "check_seconds_slow": (0.01, 3600),
+    **{f"{step}_spread": (0, 5) for step in ("draw", "check", "cover")},
+}
+RULES_LIMITS: dict[str, tuple[float, float]] = {
+    "checks": (1, 9),
+    "most_draws": (1, 50),
+    "most_in_vain": (1, 50),
+}
+Made = TypeVar("Made", BoxCrowd, Rules)
+
+
+def clean(content: Mapping[str, object]) -> BoxCrowd:
+    """The crowd that these keys describe, the rest by default. Raises Refusal naming the key."""
+    return _clean(BoxCrowd, "A crowd", content, CROWD_LIMITS)
+
+
+def clean_rules(content: Mapping[str, object]) -> Rules:
+    """The rules that these keys describe, the rest by default. Raises Refusal naming the key."""
+    return _clean(Rules, "A policy of boxes", content, RULES_LIMITS)
+
+
+def _clean(
+    made: type[Made],
+    what: str,
+    content: Mapping[str, object],
+    limits: Mapping[str, tuple[float, float]],
+) -> Made:
+    known = {item.name: item for item in fields(made)}
+    values: dict[str, Any] = {}
+    for key, value in content.items():
+        if key not in known:
+            raise Refusal(f"{what} has no key {key!r}. It has: {', '.join(known)}.", field=str(key))
+        whole = isinstance(known[key].default, int)
+        # What is not a count, a length or a time is a share.
+        values[key] = checked_number(key, value, *limits.get(key, (0, 1)), whole=whole)
+    return made(**values)
+
+
+@dataclass(frozen=True)
+class Pair:
+    """An image and a class that is in it. instances: their true boxes. proposals: one for each
+    instance."""
+
+    topic: int
+    instances: tuple[Box, ...]
+    proposals: tuple[Box, ...]
+
+
+class World:
+    """Pairs and people, as a seed has them; what somebody answers is drawn as it is asked."""
+
+    def __init__(self, crowd: BoxCrowd, pairs: int, seed: int) -> None:
+        self.crowd = crowd
+        self.chance = np.random.default_rng(seed)
+        self.sigma = np.full(crowd.people, crowd.sigma_good)
+        self.sigma[: round(crowd.people * crowd.hasty)] = crowd.sigma_hasty
+        # As many classes of each chance as the distribution has, whatever the seed.
+        shares = (np.arange(crowd.classes) + 0.5) / crowd.classes
+        self.proposed = self.chance.permutation(
+            beta.ppf(shares, crowd.proposal_a, crowd.proposal_b)
+        )
+        self.pairs = [self._pair(number % crowd.classes) for number in range(pairs)]
+
+    def _pair(self, topic: int) -> Pair:
+        count = 1 + self.chance.poisson(self.crowd.more)
+        instances = tuple(self._instance() for _ in range(count))
+        good = self.chance.random(count) < self.proposed[topic]
+        return Pair(topic, instances, tuple(map(self._proposal, instances, good.tolist())))
+
+    def _instance(self) -> Box:
+        low, high = SMALL if self.chance.random() < self.crowd.small else LARGE
+        side = self.chance.uniform(low, high)
+        shape = np.exp(self.chance.normal(0, SHAPE) / 2)
+        width = min(side * shape, 0.98) * WIDTH
+        height = min(side / shape, 0.98) * HEIGHT
+        x0, y0 = self.chance.uniform(0, WIDTH - width), self.chance.uniform(0, HEIGHT - height)
+        return x0, y0, x0 + width, y0 + height
+
+    def _proposal(self, instance: Box, good: bool) -> Box:
+        """The instance moved aside until its IoU is as wanted."""
+        wanted = self.chance.uniform(*(GOOD_PROPOSAL if good else BAD_PROPOSAL))
+        # Moved by a share s of its width it has an IoU of (1 - s) / (1 + s).
+        moved = (instance[2] - instance[0]) * (1 - wanted) / (1 + wanted)
+        return instance[0] + moved, instance[1], instance[2] + moved, instance[3]
+
+    def drawn(self, pair: Pair, boxes: list[Box], person: int, aim: Point | None) -> Box | None:
+        """What somebody draws who should draw the instance at `aim`, or any without a box."""
+        crowd, chance = self.crowd, self.chance
+        left = without_box(pair, boxes)
+        if chance.random() < crowd.elsewhere:
+            if boxes and chance.random() < 0.5:
+                return self._around(boxes[int(chance.integers(len(boxes)))], person)
+            return self._around(self._instance(), person)
+        if not left:
+            return None
+        aimed = [one for one in left if aim is not None and _holds(one, aim)]
+        return self._around((aimed or left)[0], person)
+
+    def _around(self, box: Box, person: int) -> Box:
+        longer = max(box[2] - box[0], box[3] - box[1])
+        x0, y0, x1, y1 = np.asarray(box) + self.chance.normal(0, self.sigma[person] * longer, 4)
+        return min(x0, x1), min(y0, y1), max(x0, x1), max(y0, y1)
+
+    def checked(self, pair: Pair, boxes: list[Box], box: Box) -> str:
+        """What somebody says of a box: GOOD, or what is wrong with it."""
+        crowd = self.crowd
+        best, of_boxed = fit(pair, boxes, box)
+        if not best or of_boxed:
+            accepted = self.chance.random() < crowd.careless_wrong
+            return GOOD if accepted else "duplicate" if of_boxed else "wrong"
+        steep = crowd.strictness * (best - crowd.tight)
+        chance = crowd.accepts / (1 + np.exp(-steep)) + crowd.careless
+        return GOOD if self.chance.random() < chance else "shifted"
+
+    def missing(self, pair: Pair, boxes: list[Box]) -> tuple[Point, ...]:
+        """Where somebody sees instances that have no box."""
+        crowd, seen = self.crowd, []
+        for instance in without_box(pair, boxes):
+            small = area(instance) < 0.01 * WIDTH * HEIGHT
+            if self.chance.random() < (crowd.notices_small if small else crowd.notices):
+                seen.append(middle(instance))
+        if not seen and self.chance.random() < crowd.false_alarm:
+            seen.append((self.chance.uniform(0, WIDTH), self.chance.uniform(0, HEIGHT)))
+        return tuple(seen)
+
+
+def matched(pair: Pair, boxes: list[Box]) -> list[int | None]:
+    """The instance that each box is of, in the order of the boxes: the one it fits best of those
+    that are left and that it overlaps by half (IoU)."""
+    left, found = dict(enumerate(pair.instances)), []
+    for box in boxes:
+        best = max(left, key=lambda number: iou(left[number], box), default=None)
+        if best is not None and iou(left[best], box) < 0.5:
+            best = None
+        if best is not None:
+            del left[best]
+        found.append(best)
+    return found
+
+
+def without_box(pair: Pair, boxes: list[Box]) -> list[Box]:
+    """The instances that none of these boxes is of."""
+    has = set(matched(pair, boxes))
+    return [box for number, box in enumerate(pair.instances) if number not in has]
+
+
+def fit(pair: Pair, boxes: list[Box], box: Box) -> tuple[float, bool]:
+    """Its best IoU with an instance that has no box yet, and whether it fits one with a box
+    better than that."""
+    left = without_box(pair, boxes)
+    best = max((iou(one, box) for one in left), default=0.0)
+    others = max((iou(one, box) for one in pair.instances if one not in left), default=0.0)
+    return best, others > best
+
+
+def middle(box: Box) -> Point:
+    return (box[0] + box[2]) / 2, (box[1] + box[3]) / 2
+
+
+def _holds(box: Box, point: Point) -> bool:
+    return box[0] <= point[0] <= box[2] and box[1] <= point[1] <= box[3]

@@ -1,0 +1,212 @@
+"""What boxes by draw, check and cover will cost, and how good they will be, on a made-up crowd.
+
+Each pair of image and class goes through the chain that a campaign follows (boxes/chain.py). The
+time of a finished box is reckoned as Su et al. did theirs: over the steps, how many of a step a
+box takes, times the median time of one. Pure; the seed decides everything.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from labeling.boxes import chain as chains
+from labeling.boxes.acceptance import Acceptance
+from labeling.boxes.chain import CHECK, COMPLETE, COVER, DRAW, GOOD, PROPOSED, Chain, Rules
+from labeling.geometry.boxes import Box, iou
+from labeling.simulation.box_crowd import BoxCrowd, Pair, World, without_box
+
+# This share of pairs, by their hash, is drawn without having been shown a proposal.
+UNASSISTED = 0.1
+# When proposals are shown: never, always, or where their learned chance says that it saves time.
+NEVER, ALWAYS, LEARNED = ("never", "always", "learned")
+
+
+@dataclass
+class Run:
+    """What came of the pairs. ious: of each finished box and its instance, 0 where it is of none;
+    proposed: the same of those that were proposals. complete: pairs in which every instance has a
+    box; reviewed: that a reviewer got. planted, noticed: boxes that were taken away at the end, and
+    what of them was missed. steps: how often each was taken. seconds: spent on each box, drawn by
+    chance; what was spent on its pair in equal shares."""
+
+    pairs: int = 0
+    ious: list[float] = field(default_factory=list)
+    proposed: list[float] = field(default_factory=list)
+    complete: int = 0
+    reviewed: int = 0
+    planted: int = 0
+    noticed: int = 0
+    steps: Counter[str] = field(default_factory=Counter)
+    seconds: list[float] = field(default_factory=list)
+
+
+class Pairs:
+    """Takes pairs through the chain. checks: False where every box is taken as it was drawn;
+    covers: where nobody looks for more."""
+
+    def __init__(
+        self,
+        crowd: BoxCrowd,
+        rules: Rules,
+        images: int,
+        seed: int,
+        *,
+        checks: bool = True,
+        covers: bool = True,
+    ) -> None:
+        self.crowd, self.rules, self.checks, self.covers = crowd, rules, checks, covers
+        self.world = World(crowd, images, seed)
+        topics = [pair.topic for pair in self.world.pairs]
+        check = rules.checks * crowd.check_seconds
+        self.learned = Acceptance(topics, crowd.classes, check / (crowd.draw_seconds + check))
+        self.found = Run()
+
+    def run(self, proposals: str = NEVER) -> Run:
+        """Takes them all; proposals: NEVER, ALWAYS or LEARNED."""
+        for number, pair in enumerate(self.world.pairs):
+            shown = proposals != NEVER and not is_unassisted(str(number))
+            if proposals == LEARNED:
+                shown = self.learned.pays(pair.topic) and shown
+            self._pair(str(number), pair, pair.proposals if shown else ())
+        return self.found
+
+    def _pair(self, name: str, pair: Pair, proposals: Sequence[Box]) -> None:
+        chain, seconds = chains.begin(name, self.rules, proposals), 0.0
+        while chain.step in chains.STEPS:
+            boxes = [standing.box for standing in chain.boxes]
+            answer, times = self._answer(pair, chain, boxes)
+            self.found.steps[chain.step] += times
+            seconds += self._spent(chain.step, times)
+            chain = chains.after(chain, answer, self.rules)
+        boxes = [standing.box for standing in chain.boxes]
+        self._look_for_planted(pair, chain)
+        self.found.pairs += 1
+        self.found.reviewed += chain.step != COMPLETE
+        self.found.complete += not without_box(pair, boxes)
+        for value, standing in zip(fits(pair, boxes), chain.boxes, strict=True):
+            self.found.ious.append(value)
+            self.found.seconds.append(seconds / len(boxes))
+            if standing.came == PROPOSED:
+                self.found.proposed.append(value)
+
+    def _answer(
+        self, pair: Pair, chain: Chain, boxes: list[Box]
+    ) -> tuple[chains.Drawn | chains.Checked | chains.Covered, int]:
+        """What the step comes to, and how many people it took."""
+        world = self.world
+        if chain.step == DRAW:
+            person = int(world.chance.integers(self.crowd.people))
+            aim = chain.missing[0] if chain.missing else None
+            return chains.Drawn(world.drawn(pair, boxes, person, aim)), 1
+        if chain.step == COVER:
+            if not self.covers:
+                return chains.Covered(), 0
+            return chains.Covered(world.missing(pair, boxes)), 1
+        assert chain.box is not None
+        if not self.checks:
+            return chains.Checked(GOOD), 0
+        votes: list[str] = []
+        while (verdict := chains.verdict(votes, self.rules)) is None:
+            votes.append(world.checked(pair, boxes, chain.box))
+        if chain.came == PROPOSED:
+            self.learned.learn(pair.topic, verdict == GOOD)
+        return chains.Checked(verdict), len(votes)
+
+    def _spent(self, step: str, times: int) -> float:
+        median, spread = self.crowd.time_of(step)
+        return float(np.exp(self.world.chance.normal(np.log(median), spread, times)).sum())
+
+    def _look_for_planted(self, pair: Pair, chain: Chain) -> None:
+        """A box is taken away from some pairs of two or more, and people look for more."""
+        boxes = list(chain.boxes)
+        if len(boxes) < 2 or self.world.chance.random() >= self.crowd.planted or not self.covers:
+            return
+        del boxes[int(self.world.chance.integers(len(boxes)))]
+        shown = replace(chain, boxes=tuple(boxes))
+        left = [standing.box for standing in boxes]
+        self.found.planted += 1
+        seen = (self.world.missing(pair, left) for _ in range(chains.looks(shown)))
+        self.found.noticed += any(seen)
+
+
+def is_unassisted(pair: str) -> bool:
+    """Whether people draw in this pair without a proposal, so that the two can be compared."""
+    return chains.share_of(f"unassisted {pair}") < UNASSISTED
+
+
+def fits(pair: Pair, boxes: Sequence[Box]) -> list[float]:
+    """The IoU of each box with the instance that it fits best of those without a box; one that
+    overlaps none by half takes none."""
+    left, found = list(pair.instances), []
+    for box in boxes:
+        best = max(left, key=lambda instance: iou(instance, box), default=None)
+        value = 0.0 if best is None else iou(best, box)
+        if best is not None and value >= 0.5:
+            left.remove(best)
+        found.append(value)
+    return found
+
+
+def simulate(crowd: BoxCrowd, rules: Rules, images: int, seed: int = 0) -> dict[str, object]:
+    """What the pairs came to, as `simulate boxes` prints it. images: pairs of image and class."""
+    plain = Pairs(crowd, rules, images, seed).run()
+    unchecked = Pairs(crowd, rules, images, seed, checks=False).run()
+    assisted = {kind: Pairs(crowd, rules, images, seed).run(kind) for kind in (ALWAYS, LEARNED)}
+    best = min(boxing(plain, crowd), boxing(assisted[ALWAYS], crowd))
+    return figures(plain, crowd) | {
+        "mean_iou_unchecked": float(np.mean(unchecked.ious)),
+        "verify_or_draw": boxing(assisted[LEARNED], crowd) / best,
+        "with_proposals": figures(assisted[LEARNED], crowd)
+        | {"accepted": accepted(assisted[LEARNED])},
+    }
+
+
+def figures(run: Run, crowd: BoxCrowd) -> dict[str, object]:
+    ious = np.asarray(run.ious)
+    return {
+        "pairs": run.pairs,
+        "boxes": len(ious),
+        "covered": run.complete / run.pairs,
+        "reviewed": run.reviewed / run.pairs,
+        **quality(ious),
+        "planted_found": run.noticed / run.planted if run.planted else None,
+        "planted": run.planted,
+        "seconds_per_box": {
+            "fast": per_box(run, crowd),
+            "slow": per_box(run, crowd, slow=True),
+            "median": float(np.median(run.seconds)),
+        },
+        "steps_per_box": {step: run.steps[step] / len(ious) for step in chains.STEPS},
+    }
+
+
+def quality(ious: NDArray[np.float64]) -> dict[str, float]:
+    return {
+        "good_at_0.5": float(np.mean(ious >= 0.5)),
+        "good_at_0.7": float(np.mean(ious >= 0.7)),
+        "mean_iou": float(np.mean(ious)),
+    }
+
+
+def accepted(run: Run) -> dict[str, object]:
+    """The figures of boxes that were proposals."""
+    return {
+        "boxes": len(run.proposed),
+        **(quality(np.asarray(run.proposed)) if run.proposed else {}),
+    }
+
+
+def per_box(
+    run: Run, crowd: BoxCrowd, slow: bool = False, steps: Sequence[str] = chains.STEPS
+) -> float:
+    """Seconds of a finished box: of each step, how many it takes times the median time of one."""
+    spent = sum(run.steps[step] * crowd.time_of(step, slow)[0] for step in steps)
+    return spent / len(run.ious)
+
+
+def boxing(run: Run, crowd: BoxCrowd) -> float:
+    """Seconds of a finished box without the looks for more, which cost the same either way."""
+    return per_box(run, crowd, steps=(DRAW, CHECK))

@@ -1,0 +1,110 @@
+"""The chain: draw, check, look for more, until every instance has one good box."""
+
+import pytest
+
+from labeling.boxes.chain import (
+    CHECK,
+    COMPLETE,
+    COVER,
+    DRAW,
+    GOOD,
+    PROPOSED,
+    REVIEW,
+    Checked,
+    Covered,
+    Drawn,
+    Rules,
+    after,
+    begin,
+    verdict,
+)
+
+A, B, C = (0, 0, 10, 10), (20, 0, 30, 10), (0, 20, 10, 30)
+ONE_LOOK = Rules(second_looks=0)
+TWO_LOOKS = Rules(second_looks=1)
+YES, NO = Checked(GOOD), Checked("loose")
+ALL = Covered()
+
+
+def walk(*answers, rules=ONE_LOOK, proposals=()):
+    chain = begin("a.jpg n1", rules, proposals)
+    for answer in answers:
+        chain = after(chain, answer, rules)
+    return chain
+
+
+@pytest.mark.parametrize(
+    ("answers", "step", "boxes"),
+    [
+        ((), DRAW, []),
+        ((Drawn(A),), CHECK, []),
+        ((Drawn(A), YES), COVER, [A]),
+        ((Drawn(A), YES, ALL), COMPLETE, [A]),
+        ((Drawn(A), YES, Covered(((25, 5),)), Drawn(B), YES), COVER, [A, B]),
+        # Two are missing: both are drawn before anybody looks for more.
+        ((Drawn(A), YES, Covered(((25, 5), (5, 25))), Drawn(B), YES), DRAW, [A, B]),
+        ((Drawn(A), NO), DRAW, []),
+    ],
+)
+def test_what_is_asked_next(answers, step, boxes):
+    chain = walk(*answers)
+
+    assert chain.step == step
+    assert [standing.box for standing in chain.boxes] == boxes
+
+
+def test_who_draws_again_reads_why_and_looks_at_the_same_place():
+    chain = walk(Drawn(A), YES, Covered(((25, 5),)), Drawn(B), NO)
+
+    assert (chain.step, chain.rejected, chain.attempt) == (DRAW, "loose", 2)
+    assert chain.missing == ((25, 5),)
+
+
+def test_attempts_and_contradictions_end_at_a_reviewer():
+    assert walk(*(Drawn(A), NO) * 4).step == DRAW
+    assert walk(*(Drawn(A), NO) * 5).step == REVIEW
+    # Somebody sees one more, and whoever should draw it sees none.
+    vain = (Covered(((25, 5),)), Drawn(None))
+    assert walk(Drawn(A), YES, *vain).step == COVER
+    assert walk(Drawn(A), YES, *vain * 2, ALL).step == COMPLETE
+    assert walk(Drawn(A), YES, *vain * 3).step == REVIEW
+    assert walk(*(Drawn(None),) * 2).step == DRAW
+    assert walk(*(Drawn(None),) * 3).step == REVIEW
+
+
+def test_one_box_is_looked_at_twice_where_the_rules_say_so():
+    assert walk(Drawn(A), YES, ALL, rules=TWO_LOOKS).step == COVER
+    assert walk(Drawn(A), YES, ALL, ALL, rules=TWO_LOOKS).step == COMPLETE
+    two = (Drawn(A), YES, Covered(((25, 5),)), Drawn(B), YES)
+    assert walk(*two, ALL, rules=TWO_LOOKS).step == COMPLETE
+    # Who looks second finds one: whoever looked first no longer counts.
+    late = (Drawn(A), YES, ALL, Covered(((25, 5),)), Drawn(None))
+    assert walk(*late, ALL, rules=TWO_LOOKS).step == COVER
+
+
+def test_proposals_are_checked_before_anything_is_drawn():
+    chain = walk(proposals=(A, B))
+    assert (chain.step, chain.box, chain.came) == (CHECK, A, PROPOSED)
+
+    chain = walk(YES, NO, proposals=(A, B))
+    assert chain.step == COVER
+    assert [(one.box, one.came) for one in chain.boxes] == [(A, PROPOSED)]
+
+    chain = walk(NO, proposals=(A,))
+    assert (chain.step, chain.attempt, chain.rejected) == (DRAW, 1, "")
+
+
+@pytest.mark.parametrize(
+    ("votes", "found"),
+    [
+        ([], None),
+        (["good"], None),
+        (["good", "good"], "good"),
+        (["good", "loose"], None),
+        (["good", "loose", "good"], "good"),
+        (["loose", "good", "part"], "loose"),
+        (["part", "part"], "part"),
+    ],
+)
+def test_two_who_agree_decide(votes, found):
+    assert verdict(votes, Rules()) == found
