@@ -33,6 +33,7 @@ from evaluation.readers.pools import CLASSES, Pool, read_pool, sha256_in_stretch
 from evaluation.readers.selections import Meta, read_ranked
 from evaluation.selection import pool_tasks, selecting, shards
 from evaluation.selection.stored_pools import Source, pool_at, source_of
+from labeling import processors
 from labeling.files import BadInput, atomic_write, refuse_input
 from labeling.management.contract import ContractCommand, UsageError, table
 from labeling.plurals import count_of
@@ -76,9 +77,7 @@ class Command(ContractCommand):
         pool.add_argument(
             "--out", type=Path, required=True, help="pool.jsonl; the folders go into pool.shards"
         )
-        pool.add_argument(
-            "--threads", type=whole(1), default=selecting.threads_here(), help=THREADS
-        )
+        pool.add_argument("--threads", type=whole(1), default=processors.count(), help=THREADS)
 
         merged = on_device(self.merge, on_gpu=False)
         merge = self.verb(parser, "merge", merged, show_selection, help="join parts")
@@ -380,7 +379,7 @@ def _add_pool(parser: CommandParser) -> None:
     parser.add_argument(
         "--threads",
         type=whole(1),
-        default=selecting.threads_here(),
+        default=processors.count(),
         help=f"{THREADS}; a task of --on takes one",
     )
     add_device(parser)
