@@ -46,6 +46,7 @@ OF_RELEASE = (
 
 class Command(ContractCommand):
     help = "A classifier's names for the frames of part sequences; goes on where it was stopped."
+    show = staticmethod(network_options.show)
 
     def add_arguments(self, parser: CommandParser) -> None:
         sequence_options.add_arguments(parser, optional=True)
@@ -114,11 +115,6 @@ class Command(ContractCommand):
             "out": os.fspath(out),
         }
         return devices.named(result)
-
-    def show(self, result: dict[str, object] | Share) -> str:
-        if isinstance(result, Share):
-            return super().show(result)
-        return network_options.show(result)
 
     def _classify(
         self,
