@@ -10,7 +10,7 @@ from typing import Any, TypeGuard
 from django.core.management.base import CommandParser
 
 from evaluation import devices
-from evaluation.engines.running import Engine, share
+from evaluation.engines.running import Engine
 from evaluation.engines.tasks import Task
 from evaluation.management.commands.wordnet import load
 from evaluation.management.device_options import add_device, on_device
@@ -157,7 +157,7 @@ class Command(ContractCommand):
         if out is not None:
             refuse_input(out, [source, *Path(source).glob("*")])
         wordnet, order = load(), "given" if classifiers else "sorted"
-        with in_tasks(self, on, work) as engine:
+        with in_tasks(self, on, work, shard if work else None) as engine:
             if engine is not None:
                 device = _sorting_on(options["device"])
                 tasks = pool_tasks.tasks_of(
@@ -165,7 +165,7 @@ class Command(ContractCommand):
                 )
                 if out is not None and shard is None:
                     return self._join_tasks(engine, tasks, out)
-                engine.make(share(tasks, *shard or (1, 1)), "choosing")
+                engine.make(engine.mine(tasks), "choosing")
                 return SelectionResult(
                     classifiers=tasks[0].arguments["names"],
                     top_k=settings.rule.top_k,
