@@ -116,7 +116,7 @@ def networks(
     )
 
 
-def _preparing(options: Mapping[str, Any]) -> dict[str, Any]:
+def _preparing(options: Mapping[str, Any]) -> Mapping[str, object]:
     return {key: options.get(key) for key in PREPARING}
 
 
