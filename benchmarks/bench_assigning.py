@@ -17,11 +17,11 @@ import subprocess
 import sys
 import tempfile
 import time
-import uuid
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from benchmarks import own_process
 from benchmarks.large_campaign import (
     BUT_200,
     EVERY,
@@ -32,7 +32,6 @@ from benchmarks.large_campaign import (
 )
 
 ROOT = Path(__file__).resolve().parents[1]
-POSTGRES = os.environ.get("ASSAY_TEST_POSTGRES", "postgres://postgres@127.0.0.1:5432/postgres")
 TARGET_MS = 10.0
 SIZE = 20
 WORKERS = 4
@@ -65,20 +64,8 @@ def _sqlite(questions: int) -> list[dict[str, Any]]:
 
 
 def _postgres(questions: int) -> list[dict[str, Any]]:
-    import psycopg
-
-    try:
-        server = psycopg.connect(POSTGRES, autocommit=True, connect_timeout=3)
-    except psycopg.OperationalError as error:
-        print(f"no PostgreSQL server: {error}", file=sys.stderr)
-        return []
-    name = f"assay_bench_{uuid.uuid4().hex[:12]}"
-    with server:
-        server.execute(f'CREATE DATABASE "{name}"')
-        try:
-            return _child(f"{POSTGRES.rsplit('/', 1)[0]}/{name}", questions)
-        finally:
-            server.execute(f'DROP DATABASE "{name}" WITH (FORCE)')
+    with own_process.postgres() as url:
+        return _child(url, questions) if url else []
 
 
 def _child(url: str, questions: int) -> list[dict[str, Any]]:

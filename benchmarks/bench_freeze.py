@@ -12,11 +12,10 @@ import subprocess
 import sys
 import tempfile
 import time
-import uuid
 from pathlib import Path
 from typing import Any
 
-from benchmarks.bench_assigning import POSTGRES
+from benchmarks import own_process
 
 ROOT = Path(__file__).resolve().parents[1]
 QUESTIONS = 60_000
@@ -30,24 +29,14 @@ LEASE_SECONDS = 3
 
 def main(questions: int = QUESTIONS) -> list[dict[str, Any]]:
     """Rows {"name", "target", "measured", "ok"}; none without a server."""
-    import psycopg
-
-    try:
-        server = psycopg.connect(POSTGRES, autocommit=True, connect_timeout=3)
-    except psycopg.OperationalError as error:
-        print(f"no PostgreSQL server: {error}", file=sys.stderr)
-        return []
-    name = f"assay_bench_{uuid.uuid4().hex[:12]}"
-    with server, tempfile.TemporaryDirectory() as folder:
-        server.execute(f'CREATE DATABASE "{name}"')
-        try:
-            site = _Site(f"{POSTGRES.rsplit('/', 1)[0]}/{name}", folder)
-            site.call("prepare", questions)
-            alone = site.call("freeze")
-            together, worker = site.freeze_with_worker(kill=False)
-            after_kill, _ = site.freeze_with_worker(kill=True)
-        finally:
-            server.execute(f'DROP DATABASE "{name}" WITH (FORCE)')
+    with own_process.postgres() as url, tempfile.TemporaryDirectory() as folder:
+        if url is None:
+            return []
+        site = Site(url, folder)
+        site.call("prepare", questions)
+        alone = site.call("freeze")
+        together, worker = site.freeze_with_worker(kill=False)
+        after_kill, _ = site.freeze_with_worker(kill=True)
     return _rows(questions, alone, together, worker, after_kill)
 
 
@@ -85,7 +74,7 @@ def _rows(
     ]
 
 
-class _Site:
+class Site:
     """Processes of one database and one data folder."""
 
     def __init__(self, url: str, folder: str) -> None:
@@ -203,7 +192,6 @@ def _statements(questions: int, campaign: Any, dataset: int, first: int) -> list
 
 
 def freeze() -> dict[str, Any]:
-    from benchmarks.own_process import peak_mib
     from labeling.db import batch
     from labeling.models import Campaign
     from labeling.releases import freezing
@@ -229,13 +217,12 @@ def freeze() -> dict[str, Any]:
         "seconds": time.monotonic() - begun,
         "snapshot": max(lasted),
         "sha256": release.sha256,
-        "mib": peak_mib(),
+        "mib": own_process.peak_mib(),
     }
 
 
 def work(kill: str) -> dict[str, Any]:
     """Runs jobs until SIGTERM; with kill, says so in the middle of a range and stays there."""
-    from benchmarks.own_process import peak_mib
     from labeling.jobs import queue
     from labeling.releases import pieces
 
@@ -255,7 +242,7 @@ def work(kill: str) -> dict[str, Any]:
     while not over:
         if not queue.run_all():
             time.sleep(0.05)
-    return {"mib": peak_mib(), "pieces": len(made)}
+    return {"mib": own_process.peak_mib(), "pieces": len(made)}
 
 
 if __name__ == "__main__":

@@ -18,8 +18,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from benchmarks import own_process
+
 ROOT = Path(__file__).resolve().parents[1]
-POSTGRES = os.environ.get("ASSAY_TEST_POSTGRES", "postgres://postgres@127.0.0.1:5432/postgres")
 IMAGES = 100_000
 # 9 roots, 90 questions below them, 1,000 classes below those.
 ROOTS, BELOW, LEAVES = 9, 10, 1_000
@@ -41,20 +42,8 @@ def main(images: int = IMAGES, databases: tuple[str, ...] = ("sqlite",)) -> list
 
 
 def _on_postgres(folder: str, images: int) -> list[dict[str, Any]]:
-    import psycopg
-
-    name = f"assay_bench_{os.getpid()}"
-    try:
-        server = psycopg.connect(POSTGRES, autocommit=True, connect_timeout=3)
-    except psycopg.OperationalError as error:
-        print(f"no PostgreSQL server at {POSTGRES}: {error}", file=sys.stderr)
-        return []
-    with server:
-        server.execute(f'CREATE DATABASE "{name}"')
-        try:
-            return _child(f"{POSTGRES.rsplit('/', 1)[0]}/{name}", folder, images)
-        finally:
-            server.execute(f'DROP DATABASE "{name}" WITH (FORCE)')
+    with own_process.postgres() as url:
+        return _child(url, folder, images) if url else []
 
 
 def _child(url: str, folder: str, images: int) -> list[dict[str, Any]]:

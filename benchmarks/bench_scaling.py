@@ -11,16 +11,14 @@ import subprocess
 import sys
 import tempfile
 import time
-import uuid
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from benchmarks import bench_freeze
-from benchmarks.bench_assigning import POSTGRES
-from benchmarks.bench_freeze import VOTES
+from benchmarks import own_process
+from benchmarks.bench_freeze import VOTES, Site
 from benchmarks.bench_selection import ROOT, make_pool
 
 SIZES = (10_000, 100_000, 1_000_000)
@@ -36,15 +34,9 @@ def main() -> list[dict[str, Any]]:
 
 def of_answers() -> list[dict[str, Any]]:
     """Five votes a question, on PostgreSQL; none without a server."""
-    import psycopg
-
-    try:
-        server = psycopg.connect(POSTGRES, autocommit=True, connect_timeout=3)
-    except psycopg.OperationalError as error:
-        print(f"no PostgreSQL server: {error}", file=sys.stderr)
+    found = [_frozen(answers // VOTES) for answers in SIZES]
+    if not all(found):
         return []
-    with server:
-        found = [_frozen(server, answers // VOTES) for answers in SIZES]
     return [
         _row("database, bytes", SIZES, [one["database"] for one in found]),
         _row("release, bytes", SIZES, [one["release"] for one in found]),
@@ -54,20 +46,21 @@ def of_answers() -> list[dict[str, Any]]:
     ]
 
 
-def _frozen(server: Any, questions: int) -> dict[str, float]:
-    name = f"assay_bench_{uuid.uuid4().hex[:12]}"
-    server.execute(f'CREATE DATABASE "{name}"')
-    try:
-        with tempfile.TemporaryDirectory() as folder:
-            site = bench_freeze._Site(f"{POSTGRES.rsplit('/', 1)[0]}/{name}", folder)
-            site.call("prepare", questions)
-            [(size,)] = server.execute(f"SELECT pg_database_size('{name}')").fetchall()
-            frozen = site.call("freeze")
-            files = Path(folder, "releases").rglob("*")
-            released = sum(file.stat().st_size for file in files if file.is_file())
-            return frozen | {"database": size, "release": released}
-    finally:
-        server.execute(f'DROP DATABASE "{name}" WITH (FORCE)')
+def _frozen(questions: int) -> dict[str, float]:
+    """What freezing took, and bytes of database and release; nothing without a server."""
+    import psycopg
+
+    with own_process.postgres() as url, tempfile.TemporaryDirectory() as folder:
+        if url is None:
+            return {}
+        site = Site(url, folder)
+        site.call("prepare", questions)
+        with psycopg.connect(url) as connection:
+            size = connection.execute("SELECT pg_database_size(current_database())").fetchone()[0]
+        frozen = site.call("freeze")
+        files = Path(folder, "releases").rglob("*")
+        released = sum(file.stat().st_size for file in files if file.is_file())
+        return frozen | {"database": size, "release": released}
 
 
 def of_people() -> list[dict[str, Any]]:

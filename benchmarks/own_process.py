@@ -7,11 +7,13 @@ import os
 import resource
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+import uuid
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
+POSTGRES = os.environ.get("ASSAY_TEST_POSTGRES", "postgres://postgres@127.0.0.1:5432/postgres")
 Action = Callable[[Any], Any]
 
 
@@ -31,6 +33,27 @@ def run(module: str, folder: str, action: str, about: Any) -> Any:
         text=True,
     )
     return json.loads(done.stdout.splitlines()[-1])
+
+
+@contextlib.contextmanager
+def postgres() -> Iterator[str | None]:
+    """The URL of a new database, dropped in the end; None, with a line on stderr, without a
+    server."""
+    import psycopg
+
+    try:
+        server = psycopg.connect(POSTGRES, autocommit=True, connect_timeout=3)
+    except psycopg.OperationalError as error:
+        print(f"no PostgreSQL server: {error}", file=sys.stderr)
+        yield None
+        return
+    name = f"assay_bench_{uuid.uuid4().hex[:12]}"
+    with server:
+        server.execute(f'CREATE DATABASE "{name}"')
+        try:
+            yield f"{POSTGRES.rsplit('/', 1)[0]}/{name}"
+        finally:
+            server.execute(f'DROP DATABASE "{name}" WITH (FORCE)')
 
 
 def peak_mib() -> int:

@@ -39,6 +39,7 @@ PURE = (
         "labeling/environment.py",
         "labeling/image_files.py",
         "labeling/numba_cache.py",
+        "labeling/processors.py",
         "labeling/estimators",
     ),
     *("labeling/geometry", "labeling/vocabulary", "labeling/parts", "labeling/formats"),

@@ -11,11 +11,10 @@ import json
 import os
 import subprocess
 import sys
-import uuid
 from pathlib import Path
 from typing import Any
 
-from benchmarks.bench_assigning import POSTGRES
+from benchmarks import own_process
 
 ROOT = Path(__file__).resolve().parents[2]
 MOST_PAGES = 200
@@ -24,34 +23,24 @@ MOST_RATIO = 1.2
 
 def main(sizes: tuple[int, int] = (100_000, 1_000_000)) -> list[dict[str, Any]]:
     """Rows {"name", "target", "measured", "ok"}; none without a server."""
-    import psycopg
-
-    try:
-        server = psycopg.connect(POSTGRES, autocommit=True, connect_timeout=3)
-    except psycopg.OperationalError as error:
-        print(f"no PostgreSQL server: {error}", file=sys.stderr)
-        return []
-    with server:
-        small, large = (_in_own_database(server, size) for size in sizes)
+    small, large = map(_in_own_process, sizes)
     return [_row(name, small[name], large[name]) for name in small]
 
 
-def _in_own_database(server: Any, questions: int) -> dict[str, Any]:
-    """What `measure` returns, from a process whose settings name a new database."""
-    name = f"assay_bench_{uuid.uuid4().hex[:12]}"
-    server.execute(f'CREATE DATABASE "{name}"')
-    try:
+def _in_own_process(questions: int) -> dict[str, Any]:
+    """What `measure` returns, from a process whose settings name a new database; else nothing."""
+    with own_process.postgres() as url:
+        if url is None:
+            return {}
         done = subprocess.run(
             [sys.executable, "-m", "benchmarks.bench_pages", "--measure", str(questions)],
             cwd=ROOT,
-            env={**os.environ, "DATABASE_URL": f"{POSTGRES.rsplit('/', 1)[0]}/{name}"},
+            env={**os.environ, "DATABASE_URL": url},
             stdout=subprocess.PIPE,
             check=True,
             text=True,
         )
         return json.loads(done.stdout.splitlines()[-1])
-    finally:
-        server.execute(f'DROP DATABASE "{name}" WITH (FORCE)')
 
 
 def _row(name: str, small: dict[str, Any], large: dict[str, Any]) -> dict[str, Any]:

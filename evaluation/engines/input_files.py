@@ -1,7 +1,6 @@
 """Files that tasks read, named in their arguments by what they hold."""
 
 import hashlib
-import os
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -13,6 +12,7 @@ import numpy as np
 from evaluation.engines.packing import packed, unpacked
 from evaluation.engines.store import Store
 from evaluation.readers.answers import file_sha256
+from labeling import processors
 from labeling.files import BadInput
 
 SAME = "let every machine see the same files under the same names, then run again"
@@ -31,7 +31,7 @@ def files_sha256(paths: Iterable[Path]) -> str:
 
 def all_sha256(stretches: Iterable[Sequence[Path]]) -> Iterator[str]:
     """files_sha256 of each, in order, by as many threads as there are processors."""
-    with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+    with ThreadPoolExecutor(processors.count()) as pool:
         yield from pool.map(files_sha256, stretches)
 
 

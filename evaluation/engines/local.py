@@ -11,6 +11,7 @@ from queue import SimpleQueue
 
 from evaluation.engines.store import Store
 from evaluation.engines.tasks import Task
+from labeling import processors
 from labeling.files import BadInput
 
 # Libraries that start threads of their own read these when they are imported.
@@ -29,7 +30,7 @@ def run(
     Raises what a task raises, and BadInput where a process died at one task more than `retries`
     times. Tasks that run then end; the others do not begin.
     """
-    here = len(os.sched_getaffinity(0))
+    here = processors.count()
     count = min(processes or here, len(tasks))
     idle: SimpleQueue[_Process] = SimpleQueue()
     made = [_Process(threads=max(1, here // count)) for _ in range(count)]

@@ -67,7 +67,7 @@ class Work:
 
     def mine(self, stretches: Sequence[Item]) -> list[Item]:
         """What this process makes: its share, or all."""
-        return running.share(stretches, *self.shard or (1, 1))
+        return running.share(stretches, *self.shard) if self.shard else list(stretches)
 
     def share(self, tasks: Sequence[Task], what: str) -> Share:
         """The result of --shard, whose tasks are now made."""
@@ -93,15 +93,15 @@ def in_tasks(
 
     --work alone runs them one after the other, as `local:1` does.
     """
-    if shard is not None and work is None:
-        raise UsageError("--shard I/N of tasks needs --work, where the other shares are kept")
-    if on is None and work is None:
-        yield None
-    elif work is not None:
+    if work is not None:
         yield Work(on or Engine.named("local:1"), Store.at(work), command, shard)
-    elif on is not None and on.kind == "ray":
+    elif shard is not None:
+        raise UsageError("--shard I/N of tasks needs --work, where the other shares are kept")
+    elif on is None:
+        yield None
+    elif on.on_other_machines:
         raise UsageError("--on ray:… needs --work DIR or s3://…, which every machine sees")
-    elif on is not None:
+    else:
         with tempfile.TemporaryDirectory(prefix="assay-") as folder:
             yield Work(on, Store.at(folder), command)
 

@@ -14,6 +14,7 @@ from evaluation.classifiers import opening
 from evaluation.classifiers.opening import Classifier
 from evaluation.classifiers.task_networks import Networks
 from evaluation.management.device_options import add_device, device_of
+from evaluation.management.engine_options import Share
 from evaluation.management.numbers import whole
 from evaluation.metrics.wordnet.nouns import WordNetMissing, load
 from evaluation.readers import pools
@@ -26,19 +27,22 @@ MODEL = (
     "file, or package.module:factory; NAME=SPEC names it. All of these are programs: run those "
     "you trust"
 )
-
-
 PREPARING = ("size", "fit", "mean", "std")
 
 
-def add_network(parser: CommandParser, batch: int, unit: str) -> None:
-    """--weights, --random-weights, --batch of so many `unit`, --device."""
+def add_weights(parser: CommandParser) -> None:
+    """--weights."""
     parser.add_argument(
         "--weights",
         type=Path,
         metavar="FILE",
         help="of a named or imported model: a state_dict, safetensors",
     )
+
+
+def add_network(parser: CommandParser, batch: int, unit: str) -> None:
+    """--weights, --random-weights, --batch of so many `unit`, --device."""
+    add_weights(parser)
     parser.add_argument(
         "--random-weights", action="store_true", help="a named model without weights, to try it"
     )
@@ -98,7 +102,7 @@ def opened(
         name=name,
         weights=options["weights"],
         random_weights=options["random_weights"],
-        preparing={key: options.get(key) for key in PREPARING},
+        preparing=_preparing(options),
     )
     return replace(one, device=device)
 
@@ -107,23 +111,23 @@ def networks(
     specs: Sequence[str], classifiers: Sequence[Classifier], options: Mapping[str, Any]
 ) -> Networks:
     """The networks, opened with the options of add_network and add_preparation, for tasks."""
-    keys = [key for key in PREPARING if options.get(key) is not None]
     return Networks.of(
-        specs,
-        classifiers,
-        options["weights"],
-        options["random_weights"],
-        {key: options[key] for key in keys},
+        specs, classifiers, options["weights"], options["random_weights"], _preparing(options)
     )
 
 
-def show(result: Mapping[str, object]) -> str:
+def _preparing(options: Mapping[str, Any]) -> Mapping[str, object]:
+    return {key: options.get(key) for key in PREPARING}
+
+
+def show(result: Mapping[str, object] | Share) -> str:
     """One line a key, and one for a value that has keys of its own; versions are in the JSON."""
+    values = result.to_json() if isinstance(result, Share) else result
     flat = {
         key: ", ".join(f"{name} {_shortened(name, own)}" for name, own in value.items())
         if isinstance(value, dict)
         else value
-        for key, value in result.items()
+        for key, value in values.items()
         if key != "versions"
     }
     return table(flat.items())

@@ -1,6 +1,5 @@
 """Selections as files: from a pool of predictions to selection.jsonl. Free of Django."""
 
-import os
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -44,11 +43,6 @@ class Settings:
 
     rule: Rule
     distance: str
-
-
-def threads_here() -> int:
-    """Processors this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def levels_of(

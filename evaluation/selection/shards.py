@@ -8,7 +8,7 @@ import io
 import json
 import zipfile
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import IO, Any
@@ -48,6 +48,8 @@ class PartMeta(Meta):
     sizes: dict[str, int] | None = None
 
 
+# Of a pair: labels (n, 2), confidences (n, 2) and image ids of what may still be chosen.
+State = tuple[NDArray[np.int32], NDArray[np.float32], list[bytes]]
 # What parts of one selection may differ in.
 OF_A_PART = {"shard", "part", "lines", "inputs"}
 # What the meta line of a selection does not have.
@@ -94,18 +96,21 @@ def write_part(
     with zipfile.ZipFile(file, "w") as archive:
         _put(archive, "meta", np.frombuffer(json.dumps(whole.to_json()).encode(), np.uint8))
         for number, (pair, candidates) in enumerate(zip(pairs_in(meta), reduced, strict=True)):
-            names = pool.images.take(candidates.images)
-            sure = [
-                confidences_of(pool, name, candidates.images).astype(np.float32) for name in pair
-            ]
-            _put(archive, f"{number}.labels", np.stack([candidates.a, candidates.b], axis=1))
-            _put(archive, f"{number}.confidences", np.stack(sure, axis=1, dtype=np.float32))
+            labels, confidences, names = _state(pool, pair, candidates)
+            _put(archive, f"{number}.labels", labels)
+            _put(archive, f"{number}.confidences", confidences)
             _put(archive, f"{number}.ids", np.frombuffer(b"".join(names), np.uint8))
             _put(
                 archive, f"{number}.ends", np.cumsum([len(name) for name in names], dtype=np.int64)
             )
             held += len(candidates)
     return held
+
+
+def _state(pool: Pool, pair: Pair, found: Candidates) -> State:
+    confidences = [confidences_of(pool, name, found.images) for name in pair]
+    labels = np.stack([found.a, found.b], axis=1)
+    return labels, np.stack(confidences, axis=1, dtype=np.float32), pool.images.take(found.images)
 
 
 def _put(archive: zipfile.ZipFile, name: str, array: NDArray[Any]) -> None:
@@ -155,8 +160,8 @@ class Part:
             array: NDArray[Any] = np.lib.format.read_array(file, allow_pickle=False)
         return array
 
-    def pair(self, number: int) -> tuple[NDArray[np.int32], NDArray[np.float32], list[bytes]]:
-        """Labels (n, 2), confidences (n, 2) and image ids of one pair."""
+    def pair(self, number: int) -> State:
+        """The state of one pair."""
         try:
             labels, confidences, ids, ends = (
                 self._get(f"{number}.{name}") for name in ("labels", "confidences", "ids", "ends")
@@ -282,14 +287,10 @@ def merged(
     """
     origins: dict[bytes, int] = {}
     for number, pair in enumerate(pairs_in(meta)):
-        held = _joined_pair(parts, number, levels, rule)
-        places = choose(held.candidates, levels, rule, _HeldIds(held.names))
-        chosen = held.candidates.where(places)
-        for place in chosen.images.tolist():
-            _refuse_repeat(parts, origins, held.names[place], int(held.origins[place]))
-        images = [held.names[place] for place in chosen.images.tolist()]
-        classes = parts[0].meta.all_classes
-        yield lines_of(pair, classes, chosen, images, held.confidences[chosen.images], levels)
+        chosen = _joined_pair(parts, number, levels, rule).chosen(levels, rule)
+        for name, origin in zip(chosen.names, chosen.origins.tolist(), strict=True):
+            _refuse_repeat(parts, origins, name, origin)
+        yield chosen.lines(pair, parts[0].meta.all_classes, levels)
         progress(1)
 
 
@@ -304,6 +305,21 @@ class _Held:
     names: list[bytes]
     origins: NDArray[np.int32]
 
+    def take(self, kept: Candidates) -> "_Held":
+        """These of its candidates, in their order."""
+        places = kept.images
+        names = [self.names[place] for place in places.tolist()]
+        kept = replace(kept, images=np.arange(len(places), dtype=np.int64))
+        return _Held(kept, self.confidences[places], names, self.origins[places])
+
+    def chosen(self, levels: Levels, rule: Rule) -> "_Held":
+        """The list of the pair, best first."""
+        places = choose(self.candidates, levels, rule, _HeldIds(self.names))
+        return self.take(self.candidates.where(places))
+
+    def lines(self, pair: Pair, classes: Sequence[str], levels: Levels) -> list[Line]:
+        return lines_of(pair, classes, self.candidates, self.names, self.confidences, levels)
+
 
 def _joined_pair(parts: Sequence[Part], number: int, levels: Levels, rule: Rule) -> _Held:
     """One pair's candidates of all parts.
@@ -311,12 +327,12 @@ def _joined_pair(parts: Sequence[Part], number: int, levels: Levels, rule: Rule)
     Now and then what cannot be chosen any more is dropped, so that memory does not grow with the
     number of parts.
     """
-    states = [_held(parts[0], 0, number)]
-    for origin, part in enumerate(parts[1:], start=1):
-        states.append(_held(part, origin, number))
-        if sum(len(state.names) for state in states) > MOST_HELD:
-            states = [_pruned(states, levels, rule)]
-    return _pruned(states, levels, rule)
+    held: list[_Held] = []
+    for origin, part in enumerate(parts):
+        held.append(_held(part.pair(number), origin))
+        if origin and sum(len(each.names) for each in held) > MOST_HELD:
+            held = [_pruned(held, levels, rule)]
+    return _pruned(held, levels, rule)
 
 
 def select(
@@ -340,49 +356,33 @@ def select(
         reduced = reduce_pairs(
             pool, pairs, levels, rule, threads=threads, device=device, progress=progress
         )
-        for number, (pair, found) in enumerate(zip(pairs, reduced, strict=True)):
-            sure = [confidences_of(pool, name, found.images).astype(np.float32) for name in pair]
-            labels = np.stack([found.a, found.b], axis=1)
-            state = _state(labels, np.stack(sure, axis=1), pool.images.take(found.images), origin)
+        for number, (pair, candidates) in enumerate(zip(pairs, reduced, strict=True)):
+            new = _held(_state(pool, pair, candidates), origin)
             if origin == 0:
-                held.append(state)
+                held.append(new)
             else:
-                held[number] = _pruned([held[number], state], levels, rule)
+                held[number] = _pruned([held[number], new], levels, rule)
         classes = pool.classes
-    for pair, state in zip(pairs, held, strict=True):
-        found = state.candidates.where(
-            choose(state.candidates, levels, rule, _HeldIds(state.names))
-        )
-        names = [state.names[place] for place in found.images.tolist()]
-        yield lines_of(pair, classes, found, names, state.confidences[found.images], levels)
+    for pair, every in zip(pairs, held, strict=True):
+        yield every.chosen(levels, rule).lines(pair, classes, levels)
 
 
-def _held(part: Part, origin: int, number: int) -> _Held:
-    return _state(*part.pair(number), origin)
-
-
-def _state(
-    labels: NDArray[np.int32], confidences: NDArray[np.float32], names: list[bytes], origin: int
-) -> _Held:
+def _held(state: State, origin: int) -> _Held:
+    labels, confidences, names = state
     keys = confidences.min(axis=1).view(np.uint32) if len(names) else np.zeros(0, np.uint32)
     a, b = labels[:, 0].astype(np.int32), labels[:, 1].astype(np.int32)
     candidates = Candidates(a, b, keys, np.arange(len(names), dtype=np.int64))
     return _Held(candidates, confidences, names, np.full(len(names), origin, np.int32))
 
 
-def _pruned(states: Sequence[_Held], levels: Levels, rule: Rule) -> _Held:
-    names = [name for state in states for name in state.names]
-    joined = Candidates.joined(state.candidates for state in states)
-    joined.images = np.arange(len(names), dtype=np.int64)
-    kept, _ = survivors(joined, levels, rule, _HeldIds(names))
-    places = kept.images
-    kept.images = np.arange(len(places), dtype=np.int64)
-    return _Held(
-        kept,
-        np.concatenate([state.confidences for state in states])[places],
-        [names[place] for place in places.tolist()],
-        np.concatenate([state.origins for state in states])[places],
-    )
+def _pruned(held: Sequence[_Held], levels: Levels, rule: Rule) -> _Held:
+    """Of all these candidates of a pair, those that may be chosen in any larger pool."""
+    names = [name for each in held for name in each.names]
+    candidates = Candidates.joined(each.candidates for each in held)
+    candidates.images = np.arange(len(names), dtype=np.int64)
+    confidences = np.concatenate([each.confidences for each in held])
+    joined = _Held(candidates, confidences, names, np.concatenate([each.origins for each in held]))
+    return joined.take(survivors(candidates, levels, rule, _HeldIds(names))[0])
 
 
 def _refuse_repeat(

@@ -5,11 +5,11 @@ no children of their own, do it in their own process.
 """
 
 import multiprocessing
-import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from types import TracebackType
 
+from labeling import processors
 from labeling.errors import Refusal
 from labeling.parts.model import PartedObject
 from labeling.parts.simplifying import Simplified, simplified
@@ -64,7 +64,7 @@ def _processes() -> int:
     """How many may work at once: as many as there are processors, one where none may be started."""
     if multiprocessing.current_process().daemon:
         return 1
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return processors.count()
 
 
 def _take_rules(categories: dict[str, Category], cap: float | None) -> None:

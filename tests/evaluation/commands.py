@@ -1,8 +1,9 @@
-"""Commands as the shell sees them, without a database."""
+"""Commands as the shell sees them, without a database, and the files that they write."""
 
 import io
 import json
 from contextlib import redirect_stderr, redirect_stdout
+from pathlib import Path
 from typing import Any
 
 from django.core.management import get_commands, load_command_class
@@ -35,3 +36,17 @@ def refused(name: str, *arguments: object) -> dict:
     status, out, err = run(name, *arguments, "--json")
     assert (status, out) == (1, "")
     return json.loads(err)
+
+
+def files_in(folder: Path) -> dict[str, bytes]:
+    """Path below the folder → content."""
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        for path in folder.rglob("*")
+        if path.is_file()
+    }
+
+
+def made_in(work: Path) -> dict[str, int]:
+    """When each object of a store was made, by its name."""
+    return {path.name: path.stat().st_mtime_ns for path in work.rglob("*") if path.is_file()}

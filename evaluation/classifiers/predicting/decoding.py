@@ -196,11 +196,6 @@ def _refuse_too_large(plan: Plan) -> None:
         )
 
 
-def processors() -> int:
-    """How many this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
 def _work(pipe: Connection, memory: Any, plan: Plan, number: int, processes: int) -> None:
     """Fills every processes-th place of each batch, until the other end of the pipe is gone."""
     import torch

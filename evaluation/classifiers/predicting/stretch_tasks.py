@@ -24,6 +24,7 @@ from evaluation.classifiers.task_networks import Networks
 from evaluation.engines.input_files import SAME
 from evaluation.engines.packing import packed, unpacked
 from evaluation.engines.tasks import Task, task
+from labeling import processors
 from labeling.files import BadInput
 
 # Photographs of a task, cut down to whole batches: a minute of work for a large network on a CPU.
@@ -61,7 +62,7 @@ def tasks_of(
     processes: that decode beside each task. Raises BadInput.
     """
     lines = list(_lines(listed.path, stretches))
-    with ThreadPoolExecutor(decoding.processors()) as pool:
+    with ThreadPoolExecutor(processors.count()) as pool:
         digests = list(pool.map(lambda own: source.sha256(_entries(own)), lines))
     return [
         Task.of(

@@ -2,7 +2,7 @@
 
 import hashlib
 import os
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -46,6 +46,7 @@ OF_RELEASE = (
 
 class Command(ContractCommand):
     help = "A classifier's names for the frames of part sequences; goes on where it was stopped."
+    show = staticmethod(network_options.show)
 
     def add_arguments(self, parser: CommandParser) -> None:
         sequence_options.add_arguments(parser, optional=True)
@@ -85,7 +86,7 @@ class Command(ContractCommand):
             source, classifier = _source(options), _load(options)
             batch = options["batch"]
             networks = network_options.networks([options["model"]], [classifier], options)
-            return engine.share(source.tasks(engine.mine, networks, batch), classifier.name)
+            return engine.share(source.tasks(engine, networks, batch), classifier.name)
 
     def _made(self, out: Path, engine: Work | None, options: Options) -> dict[str, object]:
         source, classifier = _source(options), _load(options)
@@ -115,11 +116,6 @@ class Command(ContractCommand):
         }
         return devices.named(result)
 
-    def show(self, result: dict[str, object] | Share) -> str:
-        if isinstance(result, Share):
-            return super().show(result)
-        return network_options.show(result)
-
     def _classify(
         self,
         source: "Source",
@@ -146,14 +142,14 @@ class Command(ContractCommand):
 class Source:
     """Where frames come from. settings: which they are, so that a stopped run can be told apart.
 
-    frames: those that are wanted, on a device. tasks: those that classify them by batches of a
-    size, of the stretches that a function chooses.
+    frames: those that are wanted, on a device. tasks: those of this process that classify frames,
+    by batches of a size.
     """
 
     settings: dict[str, object]
     lines: Callable[[], Iterable[SequenceLine]]
     frames: Callable[[Callable[[str], bool], str], Frames]
-    tasks: Callable[[Callable[[Sequence[Any]], list[Any]], Networks, int], list[Task]]
+    tasks: Callable[[Work, Networks, int], list[Task]]
 
 
 def _source(options: Options) -> Source:
@@ -175,9 +171,8 @@ def _by_tasks(
 ) -> tuple[int, int]:
     """How many frames the predictions have, and how many of them were classified now."""
     networks = network_options.networks([options["model"]], [classifier], options)
-    for content in engine.results(
-        source.tasks(engine.mine, networks, options["batch"]), classifier.name
-    ):
+    tasks = source.tasks(engine, networks, options["batch"])
+    for content in engine.results(tasks, classifier.name):
         for rows in frame_tasks.rows_in(content):
             if lacking := [row for row in rows if row[0] not in work.done]:
                 work.add(lacking)
@@ -196,14 +191,12 @@ def _of_release(options: Options) -> Source:
         "include empty": shown.include_empty,
     }
 
-    def tasks(
-        mine: Callable[[Sequence[Any]], list[Any]], networks: Networks, batch: int
-    ) -> list[Task]:
+    def tasks(engine: Work, networks: Networks, batch: int) -> list[Task]:
         photographs = sequence_options.folder_of_photographs(options)
         revealing = shown.revealing()
         stretches = release_tasks.by_frames(revealing.scenes(), frame_tasks.frames_in(batch))
         return frame_tasks.of_release(
-            mine(stretches), revealing, shown.photographs(), photographs, networks, batch
+            engine.mine(stretches), revealing, shown.photographs(), photographs, networks, batch
         )
 
     return Source(
@@ -230,12 +223,10 @@ def _of_folder(folder: Path, options: Options) -> Source:
     def frames(wanted: Callable[[str], bool], _device: str) -> Frames:
         yield from classifying.read_frames(one for one in files() if wanted(one[0]))
 
-    def tasks(
-        mine: Callable[[Sequence[Any]], list[Any]], networks: Networks, batch: int
-    ) -> list[Task]:
+    def tasks(engine: Work, networks: Networks, batch: int) -> list[Task]:
         every, count = list(files()), frame_tasks.frames_in(batch)
         stretches = [every[at : at + count] for at in range(0, len(every), count)]
-        return frame_tasks.of_files(mine(stretches), networks, batch)
+        return frame_tasks.of_files(engine.mine(stretches), networks, batch)
 
     return Source({"frames": file_sha256(path)}, lambda: lines, frames, tasks)
 

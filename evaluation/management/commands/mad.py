@@ -10,7 +10,7 @@ from typing import Any, TypeGuard
 from django.core.management.base import CommandParser
 
 from evaluation import devices
-from evaluation.engines.running import Engine, share
+from evaluation.engines.running import Engine
 from evaluation.engines.tasks import Task
 from evaluation.management.commands.wordnet import load
 from evaluation.management.device_options import add_device, on_device
@@ -33,6 +33,7 @@ from evaluation.readers.pools import CLASSES, Pool, read_pool, sha256_in_stretch
 from evaluation.readers.selections import Meta, read_ranked
 from evaluation.selection import pool_tasks, selecting, shards
 from evaluation.selection.stored_pools import Source, pool_at, source_of
+from labeling import processors
 from labeling.files import BadInput, atomic_write, refuse_input
 from labeling.management.contract import ContractCommand, UsageError, table
 from labeling.plurals import count_of
@@ -76,9 +77,7 @@ class Command(ContractCommand):
         pool.add_argument(
             "--out", type=Path, required=True, help="pool.jsonl; the folders go into pool.shards"
         )
-        pool.add_argument(
-            "--threads", type=whole(1), default=selecting.threads_here(), help=THREADS
-        )
+        pool.add_argument("--threads", type=whole(1), default=processors.count(), help=THREADS)
 
         merged = on_device(self.merge, on_gpu=False)
         merge = self.verb(parser, "merge", merged, show_selection, help="join parts")
@@ -158,7 +157,7 @@ class Command(ContractCommand):
         if out is not None:
             refuse_input(out, [source, *Path(source).glob("*")])
         wordnet, order = load(), "given" if classifiers else "sorted"
-        with in_tasks(self, on, work) as engine:
+        with in_tasks(self, on, work, shard if work else None) as engine:
             if engine is not None:
                 device = _sorting_on(options["device"])
                 tasks = pool_tasks.tasks_of(
@@ -166,7 +165,7 @@ class Command(ContractCommand):
                 )
                 if out is not None and shard is None:
                     return self._join_tasks(engine, tasks, out)
-                engine.make(share(tasks, *shard or (1, 1)), "choosing")
+                engine.make(engine.mine(tasks), "choosing")
                 return SelectionResult(
                     classifiers=tasks[0].arguments["names"],
                     top_k=settings.rule.top_k,
@@ -380,7 +379,7 @@ def _add_pool(parser: CommandParser) -> None:
     parser.add_argument(
         "--threads",
         type=whole(1),
-        default=selecting.threads_here(),
+        default=processors.count(),
         help=f"{THREADS}; a task of --on takes one",
     )
     add_device(parser)

@@ -25,12 +25,7 @@ class Command(ContractCommand):
             "--model", required=True, metavar="SPEC", help=network_options.MODEL.split("; NAME")[0]
         )
         network_options.add_classes(register)
-        register.add_argument(
-            "--weights",
-            type=Path,
-            metavar="FILE",
-            help="of a named or imported model: a state_dict, safetensors",
-        )
+        network_options.add_weights(register)
         network_options.add_preparation(register).add_argument(
             "--fit", choices=FITS, default="crop", help="of photographs (crop)"
         )

@@ -23,6 +23,7 @@ from evaluation.management import network_options
 from evaluation.management.device_options import device_of
 from evaluation.management.engine_options import Share, Work, add_engine, in_tasks, needed
 from evaluation.management.numbers import whole
+from labeling import processors
 from labeling.files import BadInput
 from labeling.jobs.image_store import StorageFull, saying_full
 from labeling.management.contract import ContractCommand, Result, UsageError, table
@@ -243,7 +244,7 @@ def _tasks(
     networks = network_options.networks(options["model"], classifiers, options)
     processes = options["processes"]
     if processes is None:
-        processes = 0 if classifiers[0].device == devices.CPU else decoding.processors()
+        processes = 0 if classifiers[0].device == devices.CPU else processors.count()
     return stretch_tasks.tasks_of(
         *(stretches, source, listed, networks, options["batch"], options["top"]), processes
     )
@@ -270,4 +271,4 @@ def _processes(images: int, device: str, chosen: int | None) -> int:
     if chosen is not None or images < decoding.WORTH_IT:
         return chosen or 0
     # On a CPU the network itself needs the processors.
-    return max(1, decoding.processors() // (4 if device == devices.CPU else 1))
+    return max(1, processors.count() // (4 if device == devices.CPU else 1))

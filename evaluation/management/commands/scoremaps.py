@@ -28,6 +28,7 @@ from labeling.management.contract import ContractCommand
 
 class Command(ContractCommand):
     help = "Score maps of a network, a .npy an image, for score wsol; goes on where it stopped."
+    show = staticmethod(network_options.show)
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument(
@@ -60,11 +61,6 @@ class Command(ContractCommand):
             raise BadInput(
                 refusal.message, cure="the same command then goes on where this one stopped"
             ) from None
-
-    def show(self, result: dict[str, object] | Share) -> str:
-        if isinstance(result, Share):
-            return super().show(result)
-        return network_options.show(result)
 
     def _made(
         self, labels: dict[str, str], engine: Work | None, options: Options

@@ -1,6 +1,5 @@
 """Score maps of a folder against its ground truth, over several threads or on a GPU. No Django."""
 
-import os
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -16,6 +15,7 @@ from evaluation.metrics.wsol import box_scores
 from evaluation.metrics.wsol.mask_scores import MaskScore
 from evaluation.readers import wsol_folders
 from evaluation.scoring.wsol.results import BoxResult, MaskResult, intervals
+from labeling import processors
 
 Item = TypeVar("Item")
 Sums = TypeVar("Sums")
@@ -276,7 +276,7 @@ def in_parts(score: Callable[[list[Item]], Sums], items: list[Item]) -> Iterator
     Counts only are summed, so however it is cut the result is the same. A few parts are worked on
     ahead of the reader, no more.
     """
-    threads = os.cpu_count() or 1
+    threads = processors.count()
     parts = (items[at : at + 32] for at in range(0, len(items), 32))
     with ThreadPoolExecutor(threads) as pool:
         try:

@@ -69,8 +69,7 @@ def test_one_command_and_one_page_give_every_table(
 
 def own_classifier_joins(page, site, benchmark, run_jobs, shell, revealed, tmp_path) -> None:
     """What the page tells a researcher to do: classify the frames, bring the file, score."""
-    networks.scripted(tmp_path / "colours.pt")
-    (tmp_path / "wnids.txt").write_text("\n".join(networks.CLASSES) + "\n")
+    networks.with_classes(tmp_path)
     page.goto(site(f"/benchmarks/{benchmark.name}/submissions/"))
     with page.expect_download() as download:
         page.get_by_role("link", name="orders.json").click()

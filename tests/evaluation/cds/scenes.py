@@ -135,3 +135,13 @@ class Photographs:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(png(pixels))
         return folder
+
+
+def cats_and_cow(folder: Path, **cow_fields: Any) -> None:
+    """release/ and images/: two cats on a photograph, a cat and a cow on another."""
+    drawn = {
+        "a/1.png": [cat("a/1.png"), cat("a/1.png", "cat-2")],
+        "b.png": [cat("b.png"), cow("b.png", **cow_fields)],
+    }
+    release(folder / "release", drawn)
+    Photographs(tuple(drawn)).write(folder / "images")

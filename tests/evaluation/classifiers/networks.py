@@ -45,6 +45,12 @@ def scripted(path: Path, network: nn.Module | None = None) -> Path:
     return path
 
 
+def with_classes(folder: Path) -> None:
+    """colours.pt, and wnids.txt of its classes."""
+    scripted(folder / "colours.pt")
+    (folder / "wnids.txt").write_text("".join(f"{wnid}\n" for wnid in CLASSES))
+
+
 def frame(red: int, green: int, blue: int, height: int = 6, width: int = 9) -> Tensor:
     """A frame of one colour."""
     return torch.tensor([red, green, blue], dtype=torch.uint8).expand(height, width, 3).clone()

@@ -17,7 +17,7 @@ from tests.evaluation.cds import scenes
 from tests.evaluation.classifiers import networks
 from tests.evaluation.classifiers.predicting import pictures
 from tests.evaluation.classifiers.scoremaps import detectors
-from tests.evaluation.commands import run
+from tests.evaluation.commands import files_in, run
 from tests.evaluation.pool import make_pool
 from tests.evaluation.wsol_folders import Folder
 
@@ -44,8 +44,7 @@ class Command:
             return json.loads(printed)
         if out.is_file():
             return out.read_bytes().split(b"\n", 0 if self.first_line else 1)[-1]
-        files = [file for file in out.rglob("*") if file.is_file()]
-        return {file.relative_to(out): file.read_bytes() for file in files}
+        return files_in(out)
 
 
 def cut_small(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -107,10 +106,8 @@ COMMANDS: tuple[Callable[[Path], Command], ...] = (
 
 
 def _network(folder: Path) -> tuple[object, ...]:
-    networks.scripted(folder / "colours.pt")
-    classes = folder / "wnids.txt"
-    classes.write_text("".join(f"{wnid}\n" for wnid in networks.CLASSES))
-    model = ("--model", folder / "colours.pt", "--classes", classes)
+    networks.with_classes(folder)
+    model = ("--model", folder / "colours.pt", "--classes", folder / "wnids.txt")
     return (*model, "--size", 8, "--device", "cpu")
 
 

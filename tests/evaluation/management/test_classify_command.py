@@ -17,7 +17,6 @@ from tests.evaluation.cds import scenes
 from tests.evaluation.classifiers import networks
 from tests.evaluation.classifiers.networks import CLASSES
 
-NAMES = ("a/1.png", "b.png")
 SHOWN = ("--content-scheme", "intra-object", "--content-scheme", "low")
 
 pytestmark = pytest.mark.usefixtures("wordnet")
@@ -26,16 +25,8 @@ pytestmark = pytest.mark.usefixtures("wordnet")
 @pytest.fixture
 def folder(tmp_path) -> Path:
     """release/ and images/ of three cats and a cow, a network and its classes."""
-    scenes.release(
-        tmp_path / "release",
-        {
-            "a/1.png": [scenes.cat("a/1.png"), scenes.cat("a/1.png", "cat-2")],
-            "b.png": [scenes.cat("b.png"), scenes.cow("b.png")],
-        },
-    )
-    scenes.Photographs(NAMES).write(tmp_path / "images")
-    networks.scripted(tmp_path / "colours.pt")
-    (tmp_path / "wnids.txt").write_text("\n".join(CLASSES) + "\n")
+    scenes.cats_and_cow(tmp_path)
+    networks.with_classes(tmp_path)
     return tmp_path
 
 

@@ -1,19 +1,17 @@
 """`mad select|add --on … --work …`: the same lines as without, and nothing made twice."""
 
-import json
 from pathlib import Path
 
 import pytest
 
+from tests.evaluation.commands import made_in, result_of
 from tests.evaluation.pool import mad, make_pool, read_lines
 
 pytestmark = pytest.mark.usefixtures("wordnet")
 
 
 def run(*arguments: object) -> dict:
-    code, out, err = mad(*arguments, "--json")
-    assert (code, err) == (0, ""), err
-    return json.loads(out)
+    return result_of("mad", *arguments)
 
 
 @pytest.fixture
@@ -29,11 +27,6 @@ def pool(tmp_path, folder) -> Path:
     return tmp_path / "pool.jsonl"
 
 
-def made(work: Path) -> dict[str, int]:
-    """When each object of a store was made."""
-    return {file.name: file.stat().st_mtime_ns for file in work.rglob("*") if file.is_file()}
-
-
 def test_tasks_of_a_folder_choose_what_one_run_does(tmp_path, folder):
     run("select", "--predictions", folder, "--out", tmp_path / "one.jsonl")
     work = tmp_path / "work"
@@ -44,7 +37,7 @@ def test_tasks_of_a_folder_choose_what_one_run_does(tmp_path, folder):
     )
 
     assert read_lines(tmp_path / "four.jsonl")[1:] == read_lines(tmp_path / "one.jsonl")[1:]
-    assert len(made(work)) == 4
+    assert len(made_in(work)) == 4
 
 
 def test_shares_of_the_tasks_are_all_that_the_selection_needs(tmp_path, pool):
@@ -53,12 +46,12 @@ def test_shares_of_the_tasks_are_all_that_the_selection_needs(tmp_path, pool):
     for index in (1, 2):
         share = run("select", "--pool", pool, "--shard", f"{index}/2", "--work", work)
         assert share["shard"] == [index, 2]
-    before = made(work)
+    before = made_in(work)
 
     run("select", "--pool", pool, "--work", work, "--out", tmp_path / "joined.jsonl")
 
     assert read_lines(tmp_path / "joined.jsonl")[1:] == read_lines(tmp_path / "one.jsonl")[1:]
-    assert made(work) == before
+    assert made_in(work) == before
     assert len(before) == 3
 
 
@@ -82,7 +75,7 @@ def test_another_setting_makes_other_objects(tmp_path, folder):
             *("--top-k", top_k, "--work", work),
         )
 
-    assert len(made(work)) == 8
+    assert len(made_in(work)) == 8
 
 
 @pytest.mark.parametrize(

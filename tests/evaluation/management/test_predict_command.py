@@ -17,6 +17,7 @@ from evaluation.classifiers.predicting import pool_files
 from tests.evaluation.classifiers import networks
 from tests.evaluation.classifiers.networks import CLASSES
 from tests.evaluation.classifiers.predicting import pictures
+from tests.evaluation.commands import files_in
 
 ROOT = Path(__file__).resolve().parents[3]
 COUNT = 12
@@ -28,9 +29,8 @@ pytestmark = pytest.mark.usefixtures("wordnet")
 def folder(tmp_path) -> Path:
     """images/ of twelve photographs, two networks and their classes."""
     pictures.folder(tmp_path / "images", COUNT)
-    networks.scripted(tmp_path / "colours.pt")
+    networks.with_classes(tmp_path)
     networks.onnx(tmp_path / "more.onnx")
-    (tmp_path / "wnids.txt").write_text("".join(f"{wnid}\n" for wnid in CLASSES))
     return tmp_path
 
 
@@ -50,10 +50,6 @@ def predict(folder, shell):
         return status, json.loads(result if status == 0 else err.splitlines()[-1])
 
     return run
-
-
-def content(folder: Path) -> dict[str, bytes]:
-    return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
 def test_photographs_become_a_pool_that_mad_select_reads(folder, predict, shell):
@@ -122,7 +118,7 @@ def test_a_zip_and_a_manifest_give_the_pool_of_their_folder(folder, predict):
     for number, images in enumerate(("images.zip", "images/all.csv")):
         status, result = predict(images=images, out=f"pool{number}")
         assert (status, result["images"]) == (0, COUNT)
-        found, whole = content(folder / f"pool{number}"), content(folder / "pool")
+        found, whole = files_in(folder / f"pool{number}"), files_in(folder / "pool")
         del found["predict.json"], whole["predict.json"]
         assert found == whole
 
@@ -144,21 +140,21 @@ def test_what_cannot_be_read_is_skipped_and_told(folder, shell):
 
 def test_the_same_command_on_a_whole_pool_does_nothing_again(folder, predict, monkeypatch):
     predict()
-    before = content(folder / "pool")
+    before = files_in(folder / "pool")
     monkeypatch.setattr(opening.Classifier, "__call__", None)
 
     status, result = predict()
 
     assert (status, result["images"], result["resumed"]) == (0, COUNT, COUNT)
     assert result["classifiers"]["colours"]["images_per_second"] is None
-    assert content(folder / "pool") == before
+    assert files_in(folder / "pool") == before
 
 
 def test_several_processes_make_the_same_pool(folder, predict):
     predict("--processes", 0)
     predict("--processes", 2, out="other")
 
-    assert content(folder / "other") == content(folder / "pool")
+    assert files_in(folder / "other") == files_in(folder / "pool")
 
 
 def test_ilsvrc_names_its_thousand_classes(folder, predict):
@@ -235,7 +231,7 @@ def test_a_run_that_was_killed_goes_on_to_the_same_bytes_without_a_database(
     *batches, result = done.stdout.splitlines()
     assert batches == ["batch 1", "batch 2"]
     assert (json.loads(result)["images"], json.loads(result)["resumed"]) == (COUNT, 6)
-    assert content(folder / "killed") == content(folder / "pool")
+    assert files_in(folder / "killed") == files_in(folder / "pool")
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from evaluation.classifiers.predicting import stretch_tasks
 from tests.evaluation.classifiers import networks
 from tests.evaluation.classifiers.networks import CLASSES
 from tests.evaluation.classifiers.predicting import pictures
-from tests.evaluation.commands import refused, result_of, run
+from tests.evaluation.commands import files_in, made_in, refused, result_of, run
 from tests.evaluation.engines import toys
 
 COUNT = 12
@@ -24,8 +24,7 @@ def folder(tmp_path, monkeypatch) -> Path:
     monkeypatch.setattr("evaluation.engines.local.run", toys.run_one_here)
     pictures.folder(tmp_path / "images", COUNT)
     pictures.write(tmp_path / "images", {"0/cut.jpg": pictures.of(0)[:300], "z.txt": b"hello"})
-    networks.scripted(tmp_path / "colours.pt")
-    (tmp_path / "wnids.txt").write_text("".join(f"{wnid}\n" for wnid in CLASSES))
+    networks.with_classes(tmp_path)
     return tmp_path
 
 
@@ -34,33 +33,25 @@ def options(folder: Path, *more: object, images: str = "images") -> tuple[object
     return ("predict", folder / images, *named, "--device", "cpu", "--batch", 2, *more)
 
 
-def content(folder: Path) -> dict[str, bytes]:
-    return {path.name: path.read_bytes() for path in folder.iterdir()}
-
-
-def made(work: Path) -> dict[str, int]:
-    return {path.name: path.stat().st_mtime_ns for path in work.rglob("*") if path.is_file()}
-
-
 def predicted(folder: Path, *more: object) -> dict[str, bytes]:
     """What predict writes, which has skipped two files."""
     out = folder / f"pool{len(list(folder.glob('pool*')))}"
     status, printed, err = run(*options(folder, "--top", 2, *more, "--out", out), "--json")
     assert (status, err) == (0, "2 files skipped: see skipped.csv for the reasons\n")
     assert json.loads(printed)["images"] == COUNT
-    return content(out)
+    return files_in(out)
 
 
 def test_tasks_make_the_pool_of_one_run_and_are_made_once(folder):
     plain, work = predicted(folder), folder / "work"
 
     tasks = predicted(folder, "--on", "local:2", "--work", work)
-    once = made(work)
+    once = made_in(work)
     again = predicted(folder, "--work", work)
 
     assert tasks == again == plain
     assert len(once) == 4
-    assert made(work) == once
+    assert made_in(work) == once
 
 
 def test_shares_of_an_array_are_joined_without_another_task(folder):
@@ -69,13 +60,13 @@ def test_shares_of_an_array_are_joined_without_another_task(folder):
         result_of(*options(folder, "--top", 2), "--shard", f"{index}/2", "--work", work)
         for index in (0, 1)
     ]
-    once = made(work)
+    once = made_in(work)
 
     joined = predicted(folder, "--work", work)
 
     assert [share["tasks"] for share in shares] == [2, 2]
     assert joined == predicted(folder)
-    assert made(work) == once
+    assert made_in(work) == once
 
 
 def test_a_photograph_that_changed_is_predicted_again(folder):
@@ -89,7 +80,7 @@ def test_a_photograph_that_changed_is_predicted_again(folder):
     file.write_bytes(other.ljust(file.stat().st_size, b"\0"))
 
     assert predicted(folder, "--work", work) == predicted(folder)
-    assert len(made(work)) == 6
+    assert len(made_in(work)) == 6
 
 
 def test_a_stopped_run_goes_on_with_tasks(folder, monkeypatch):
@@ -110,7 +101,7 @@ def test_a_stopped_run_goes_on_with_tasks(folder, monkeypatch):
 
     run(*options(folder, "--top", 2, "--on", "local:1", "--out", out))
 
-    assert content(out) == plain
+    assert files_in(out) == plain
 
 
 @pytest.mark.parametrize(
@@ -134,4 +125,4 @@ def test_another_number_of_classes_is_refused_before_any_task(folder):
 
     assert "gives 2 × 3 for two images, the classes are 1" in error["error"]
     assert not (folder / "pool").exists()
-    assert not made(folder / "work")
+    assert not made_in(folder / "work")

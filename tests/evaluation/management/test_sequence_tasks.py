@@ -8,11 +8,9 @@ from evaluation.classifiers import frame_tasks
 from evaluation.sequences import release_tasks
 from tests.evaluation.cds import scenes
 from tests.evaluation.classifiers import networks
-from tests.evaluation.classifiers.networks import CLASSES
-from tests.evaluation.commands import refused, result_of, run
+from tests.evaluation.commands import files_in, made_in, refused, result_of, run
 from tests.evaluation.engines import toys
 
-NAMES = ("a/1.png", "b.png")
 SHOWN = ("--content-scheme", "intra-object", "--content-scheme", "low")
 
 pytestmark = pytest.mark.usefixtures("wordnet")
@@ -24,16 +22,8 @@ def folder(tmp_path, monkeypatch) -> Path:
     monkeypatch.setattr(release_tasks, "FRAMES", 5)
     monkeypatch.setattr(frame_tasks, "FRAMES", 7)
     monkeypatch.setattr("evaluation.engines.local.run", toys.run_one_here)
-    scenes.release(
-        tmp_path / "release",
-        {
-            "a/1.png": [scenes.cat("a/1.png"), scenes.cat("a/1.png", "cat-2")],
-            "b.png": [scenes.cat("b.png"), scenes.cow("b.png")],
-        },
-    )
-    scenes.Photographs(NAMES).write(tmp_path / "images")
-    networks.scripted(tmp_path / "colours.pt")
-    (tmp_path / "wnids.txt").write_text("\n".join(CLASSES) + "\n")
+    scenes.cats_and_cow(tmp_path)
+    networks.with_classes(tmp_path)
     return tmp_path
 
 
@@ -48,35 +38,23 @@ def classify(folder: Path, *more: object, frames: bool = False) -> tuple[object,
     return ("classify", *source, *network, "--batch", 3, "--device", "cpu", *more)
 
 
-def content(folder: Path) -> dict[str, bytes]:
-    return {
-        path.relative_to(folder).as_posix(): path.read_bytes()
-        for path in folder.rglob("*")
-        if path.is_file()
-    }
-
-
-def made(work: Path) -> dict[str, int]:
-    return {path.name: path.stat().st_mtime_ns for path in work.rglob("*") if path.is_file()}
-
-
 def test_tasks_render_the_frames_of_one_run_and_are_made_once(folder):
     work, outs = folder / "work", [folder / f"out{n}" for n in range(4)]
     plain = result_of(*sequences(folder), "--out", outs[0])
 
     tasks = result_of(*sequences(folder), "--out", outs[1], "--on", "local:2", "--work", work)
-    once = made(work)
+    once = made_in(work)
     result_of(*sequences(folder), "--out", outs[2], "--work", work)
     shares = [
         result_of(*sequences(folder), "--shard", f"{index}/2", "--work", folder / "shares")
         for index in (0, 1)
     ]
 
-    assert content(outs[0]) == content(outs[1]) == content(outs[2])
+    assert files_in(outs[0]) == files_in(outs[1]) == files_in(outs[2])
     assert tasks == plain | {"out": str(outs[1])}
-    assert (len(once), made(work)) == (2, once)
+    assert (len(once), made_in(work)) == (2, once)
     assert [share["tasks"] for share in shares] == [1, 1]
-    assert made(folder / "shares").keys() == once.keys()
+    assert made_in(folder / "shares").keys() == once.keys()
 
 
 @pytest.mark.parametrize("frames", [False, True])
@@ -88,14 +66,14 @@ def test_tasks_classify_as_one_run_does_and_are_made_once(folder, frames):
     tasks = classify(folder, "--work", work, frames=frames)
 
     shares = [result_of(*tasks, "--shard", f"{index}/2") for index in (0, 1)]
-    once = made(work)
+    once = made_in(work)
     joined = result_of(*tasks, "--out", outs[1])
     # As another process gives it.
     result_of(*classify(folder, frames=frames), "--out", outs[2], "--on", "local:2")
 
     assert outs[0].read_bytes() == outs[1].read_bytes() == outs[2].read_bytes()
     assert joined == plain | {"out": str(outs[1])}
-    assert made(work) == once
+    assert made_in(work) == once
     assert sum(share["tasks"] for share in shares) == len(once) == -(-plain["frames"] // 6)
 
 

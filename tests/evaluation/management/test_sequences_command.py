@@ -16,22 +16,14 @@ from labeling.files import BadInput
 from labeling.management import release_options
 from tests.evaluation.cds import scenes
 from tests.evaluation.cds.scenes import CAT, COW
+from tests.evaluation.commands import files_in
 from tests.labeling import part_releases as cats
-
-NAMES = ("a/1.png", "b.png")
 
 
 @pytest.fixture
 def folder(tmp_path) -> Path:
     """release/ and images/: two cats on a photograph, a cat and a cow without parts on another."""
-    scenes.release(
-        tmp_path / "release",
-        {
-            "a/1.png": [scenes.cat("a/1.png"), scenes.cat("a/1.png", "cat-2")],
-            "b.png": [scenes.cat("b.png"), scenes.cow("b.png", parts=())],
-        },
-    )
-    scenes.Photographs(NAMES).write(tmp_path / "images")
+    scenes.cats_and_cow(tmp_path, parts=())
     return tmp_path
 
 
@@ -47,11 +39,6 @@ def sequences_of(folder, shell):
         return status, json.loads(out if status == 0 else err.splitlines()[-1])
 
     return run
-
-
-def contents(folder: Path) -> dict[str, bytes]:
-    found = (path for path in folder.rglob("*") if path.is_file())
-    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in found}
 
 
 def orders_file(folder: Path, **schemes) -> Path:
@@ -84,7 +71,7 @@ def test_lines_orders_and_frames_are_written(folder, sequences_of):
     lines = read_sequences(out / "sequences.jsonl")
     assert lines[0].frames[:2] == ("a/1.png/cat-1/mine/intra-object/01",) * 2
     files = {f"frames/{name}.png" for line in lines for name in line.frames}
-    assert set(contents(out)) == files | {"sequences.jsonl", "orders.json"}
+    assert set(files_in(out)) == files | {"sequences.jsonl", "orders.json"}
     last = Image.open(out / "frames" / f"{lines[0].frames[-1]}.png")
     assert np.array_equal(np.asarray(last), scenes.photograph(0)[12:54, 15:64])
     kept = json.loads((out / "orders.json").read_text())
@@ -95,7 +82,7 @@ def test_lines_orders_and_frames_are_written(folder, sequences_of):
 def test_a_stopped_run_goes_on_to_the_same_folder(folder, sequences_of, monkeypatch):
     schemes = ("--part-scheme", "random", "--content-scheme", "low", "--include-empty")
     sequences_of(*schemes)
-    whole = contents(folder / "out")
+    whole = files_in(folder / "out")
     (folder / "out").rename(folder / "whole")
     left, write = [5], sequences.write_png
 
@@ -112,7 +99,7 @@ def test_a_stopped_run_goes_on_to_the_same_folder(folder, sequences_of, monkeypa
     assert status == 1
     assert error["error"].startswith("the disk is full; ")
     assert "run the same again" in error["cure"]
-    half = contents(folder / "out")
+    half = files_in(folder / "out")
     assert len(half) == 6
     assert half.items() <= whole.items()
     assert "sequences.jsonl" not in half
@@ -123,7 +110,7 @@ def test_a_stopped_run_goes_on_to_the_same_folder(folder, sequences_of, monkeypa
     status, told = sequences_of(*schemes)
 
     assert (status, told["written"]) == (0, told["frames"] - 5)
-    assert contents(folder / "out") == whole
+    assert files_in(folder / "out") == whole
     assert sequences_of(*schemes)[1]["written"] == 0
 
 
@@ -131,7 +118,7 @@ def test_lines_alone_need_no_photographs_and_frames_may_follow(folder, sequences
     status, told = sequences_of("--lines-only", images=False)
 
     assert (status, told["frames"], told["written"]) == (0, 48, 0)
-    assert set(contents(folder / "out")) == {"sequences.jsonl", "orders.json"}
+    assert set(files_in(folder / "out")) == {"sequences.jsonl", "orders.json"}
     assert sequences_of()[1]["written"] == 48
 
 
@@ -145,13 +132,13 @@ def test_frames_need_photographs(folder, sequences_of):
 
 def test_a_folder_of_other_frames_is_left_alone(folder, sequences_of):
     sequences_of("--content-scheme", "intra-object")
-    before = contents(folder / "out")
+    before = files_in(folder / "out")
 
     status, error = sequences_of("--content-scheme", "intra-object", "--seed", 4)
 
     assert status == 1
     assert "another release, or shown in another way" in error["error"]
-    assert contents(folder / "out") == before
+    assert files_in(folder / "out") == before
 
 
 def test_a_photograph_that_does_not_fit_is_named_and_nothing_is_half_written(folder, sequences_of):

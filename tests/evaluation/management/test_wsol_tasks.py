@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from evaluation.scoring.wsol import stretch_tasks
-from tests.evaluation.commands import refused, result_of, run
+from tests.evaluation.commands import made_in, refused, result_of, run
 from tests.evaluation.engines import toys
 from tests.evaluation.wsol_folders import Folder
 
@@ -22,20 +22,16 @@ def folder(request, tmp_path, monkeypatch) -> Folder:
     return made.mask() if request.param == "masks" else made
 
 
-def objects(work) -> list[str]:
-    return sorted(path.name for path in work.rglob("*") if path.is_file())
-
-
 def test_tasks_give_the_result_of_one_run_and_are_made_once(folder):
     plain, work = result_of(*WSOL, *folder.named, "--curves"), folder.root / "work"
 
     tasks = result_of(*WSOL, *folder.named, "--curves", "--on", "local:2", "--work", work)
-    made = {path: path.stat().st_mtime_ns for path in work.rglob("*") if path.is_file()}
+    once = made_in(work)
     again = result_of(*WSOL, *folder.named, "--curves", "--work", work)
 
     assert json.dumps(tasks) == json.dumps(again) == json.dumps(plain)
-    assert len(made) == 2
-    assert made == {path: path.stat().st_mtime_ns for path in work.rglob("*") if path.is_file()}
+    assert len(once) == 2
+    assert made_in(work) == once
 
 
 def test_shares_of_an_array_are_joined_without_another_task(folder):
@@ -43,13 +39,13 @@ def test_shares_of_an_array_are_joined_without_another_task(folder):
     shares = [
         result_of(*WSOL, *folder.named, "--shard", f"{index}/2", "--work", work) for index in (0, 1)
     ]
-    made = objects(work)
+    once = made_in(work)
 
     joined = result_of(*WSOL, *folder.named, "--work", work)
 
     assert [share["tasks"] for share in shares] == [1, 1]
     assert shares[0]["shard"] == [0, 2]
-    assert objects(work) == made
+    assert made_in(work) == once
     assert joined == result_of(*WSOL, *folder.named)
 
 
@@ -61,7 +57,7 @@ def test_another_score_map_is_another_task(folder):
     changed = result_of(*WSOL, *folder.named, "--work", work)
 
     assert changed == result_of(*WSOL, *folder.named)
-    assert len(objects(work)) == 3
+    assert len(made_in(work)) == 3
 
 
 def test_what_is_wrong_with_a_map_is_said_by_its_task(folder):

@@ -34,8 +34,7 @@ def dataset(alice) -> Dataset:
 @pytest.fixture
 def model(tmp_path, shell) -> dict[str, Any]:
     """What the registration of the toy network printed."""
-    networks.scripted(tmp_path / "colours.pt")
-    (tmp_path / "wnids.txt").write_text("".join(f"{wnid}\n" for wnid in networks.CLASSES))
+    networks.with_classes(tmp_path)
     return shell.result(
         *("models", "register", "colours", "--model", tmp_path / "colours.pt", "--size", "8"),
         *("--classes", tmp_path / "wnids.txt"),

@@ -7,7 +7,7 @@ import pytest
 from evaluation.classifiers import opening, task_networks
 from evaluation.classifiers.scoremaps import stretch_tasks
 from tests.evaluation.classifiers.scoremaps import detectors
-from tests.evaluation.commands import refused, result_of, run
+from tests.evaluation.commands import files_in, made_in, refused, result_of, run
 from tests.evaluation.engines import toys
 
 NETWORK = "tests.evaluation.classifiers.scoremaps.detectors:Colours"
@@ -29,18 +29,6 @@ def options(folder: Path, *more: object, method: str = "cam") -> tuple[object, .
     )
 
 
-def content(folder: Path) -> dict[str, bytes]:
-    return {
-        path.relative_to(folder).as_posix(): path.read_bytes()
-        for path in folder.rglob("*")
-        if path.is_file()
-    }
-
-
-def made(work: Path) -> dict[str, int]:
-    return {path.name: path.stat().st_mtime_ns for path in work.rglob("*") if path.is_file()}
-
-
 @pytest.mark.parametrize("method", ["cam", "vanilla-smoothgrad"])
 def test_tasks_make_the_folder_of_one_run_and_are_made_once(folder, method):
     samples = ("--samples", 2) if method != "cam" else ()
@@ -52,14 +40,14 @@ def test_tasks_make_the_folder_of_one_run_and_are_made_once(folder, method):
     plain = result_of(*asked[0])
 
     tasks = result_of(*asked[1], "--on", "local:2", "--work", work)
-    once = made(work)
+    once = made_in(work)
     again = result_of(*asked[2], "--work", work)
 
-    first, second, third = (content(out) | {"named": csv.read_bytes()} for out, csv in places)
+    first, second, third = (files_in(out) | {"named": csv.read_bytes()} for out, csv in places)
     assert first == second == third
     assert plain | {"out": ""} == tasks | {"out": ""} == again | {"out": ""}
     assert len(once) == 2
-    assert made(work) == once
+    assert made_in(work) == once
 
 
 def test_shares_of_an_array_are_joined_without_another_task(folder):
@@ -67,28 +55,28 @@ def test_shares_of_an_array_are_joined_without_another_task(folder):
     shares = [
         result_of(*options(folder), "--shard", f"{index}/2", "--work", work) for index in (0, 1)
     ]
-    once = made(work)
+    once = made_in(work)
 
     result_of(*options(folder), "--work", work, "--out", folder / "tasks")
     result_of(*options(folder), "--out", folder / "plain")
 
     assert [share["tasks"] for share in shares] == [1, 1]
-    assert made(work) == once
-    assert content(folder / "tasks") == content(folder / "plain")
+    assert made_in(work) == once
+    assert files_in(folder / "tasks") == files_in(folder / "plain")
 
 
 def test_maps_that_are_there_need_no_task(folder):
     out = folder / "maps"
     result_of(*options(folder), "--out", out)
-    before = content(out)
+    before = files_in(out)
     lost = min(out.rglob("*.npy"))
     lost.unlink()
 
     found = result_of(*options(folder), "--out", out, "--work", folder / "work")
 
     assert (found["made"], found["resumed"]) == (1, 5)
-    assert content(out) == before
-    assert len(made(folder / "work")) == 1
+    assert files_in(out) == before
+    assert len(made_in(folder / "work")) == 1
 
 
 def test_a_process_opens_its_network_once(folder, monkeypatch):
