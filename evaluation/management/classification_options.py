@@ -6,12 +6,13 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from evaluation.management import analysis_options
+from evaluation.management import analysis_options, release_predictions
 from evaluation.management.commands.wordnet import load
 from evaluation.management.named_files import named_files
 from evaluation.management.numbers import level, whole
 from evaluation.metrics.wordnet.nouns import WordNet
 from evaluation.readers import class_files
+from evaluation.readers.class_files import Classified
 from evaluation.scoring import classification
 from evaluation.scoring.analysis import accuracies
 from evaluation.scoring.classification import ClassificationResult
@@ -30,7 +31,8 @@ def add(verb: CommandParser) -> None:
         required=True,
         action="append",
         metavar="[NAME=]PATH",
-        help="image,rank,wnid[,confidence] rows; given several times, submissions are compared",
+        help="image,rank,wnid[,confidence] rows, or a release of a naming campaign, folder or zip; "
+        "given several times, submissions are compared",
     )
     verb.add_argument(
         "--valid-labels",
@@ -68,18 +70,23 @@ def action(
     asked = analysis_options.asked(options | {"seed": seed})
     wordnet = load()
     if devkit is None:
-        found = {
-            name: class_files.read_classified(truth, path, wordnet)
-            for name, path in named_files(predictions).items()
-        }
+        found = class_files.on_named_images(
+            {
+                name: _classified(truth, path, wordnet)
+                for name, path in named_files(predictions).items()
+            }
+        )
     else:
         meaning = valid_labels if devkit == BARE else devkit
         if asked and asked.boxes and not meaning:
             raise UsageError("--boxes needs to know what the ids mean: give --devkit META")
         ids = class_files.read_ids(meaning) if meaning else None
+        paths = named_files(predictions)
+        for path in paths.values():
+            if release_predictions.is_release(path):
+                raise UsageError("--devkit is for files of ILSVRC's kit, not for a release")
         found = {
-            name: class_files.read_devkit(truth, path, wordnet, ids)
-            for name, path in named_files(predictions).items()
+            name: class_files.read_devkit(truth, path, wordnet, ids) for name, path in paths.items()
         }
     result = classification.score_all(found, wordnet, valid_labels, confidence, seed)
     if devkit == BARE and valid_labels:
@@ -88,9 +95,16 @@ def action(
     return _explained(result, found, asked, wordnet) if asked else result
 
 
+def _classified(truth: Path, path: Path, wordnet: WordNet) -> Classified:
+    with release_predictions.opened(path) as release:
+        if release:
+            return class_files.read_named(truth, release, wordnet)
+    return class_files.read_classified(truth, path, wordnet)
+
+
 def _explained(
     result: ClassificationResult,
-    found: Mapping[str, class_files.Classified],
+    found: Mapping[str, Classified],
     asked: Asked,
     wordnet: WordNet,
 ) -> ClassificationResult:

@@ -12,7 +12,7 @@ from evaluation.metrics.ilsvrc import errors as ilsvrc
 from evaluation.metrics.ilsvrc import hpk
 from evaluation.metrics.significance import MOST_ROUNDS, mean_interval
 from evaluation.metrics.wordnet.nouns import ROOT, WordNet
-from evaluation.readers.class_files import RANKS, Classified
+from evaluation.readers.class_files import RANKS, Classified, Named
 from evaluation.readers.pools import read_classes
 from evaluation.scoring.analysis import Analysis, Difficulty
 from evaluation.scoring.comparing import Comparison, Estimate, compare
@@ -26,9 +26,19 @@ IDS = "unknown: the classes are ids"
 
 
 @dataclass(kw_only=True)
+class People(Record):
+    """The release that a submission is. images: of the truth that are settled or dropped in it."""
+
+    campaign: str
+    number: int | None
+    sha256: str
+    images: int
+
+
+@dataclass(kw_only=True)
 class ClassificationResult(Record):
     """What a submission is worth. name, submissions, comparison: of several; see explaining.py for
-    analysis and objects. hp_at_k, hit_at_k, mean_correct_set_size: by k."""
+    analysis and objects. hp_at_k, hit_at_k, mean_correct_set_size: by k. people: of a release."""
 
     name: str | None = None
     images: int
@@ -48,6 +58,7 @@ class ClassificationResult(Record):
     comparison: Comparison | None = None
     analysis: Analysis | None = None
     objects: Difficulty | None = None
+    people: People | None = None
 
 
 def score(
@@ -81,6 +92,7 @@ def score(
         confidence=confidence,
         seed=seed,
         notes=notes,
+        people=_people(found),
     )
     if found.synsets is None:
         notes.append("no list says what the ids mean: no hierarchical error, no hp@k")
@@ -221,7 +233,17 @@ def _listed(path: Path, wordnet: WordNet, found: Classified) -> list[int]:
     return listed
 
 
+def _people(found: Classified) -> People | None:
+    own = found.named
+    if own is None:
+        return None
+    images = int(own.images.sum())
+    return People(campaign=own.campaign, number=own.number, sha256=own.sha256, images=images)
+
+
 def _notes(found: Classified) -> Iterator[str]:
+    if found.named:
+        yield from _notes_on_people(found, found.named)
     there = found.predicted >= 0
     ranks = int(np.flatnonzero(there.any(axis=0)).max(initial=-1)) + 1
     silent = int((~there.any(axis=1)).sum())
@@ -232,3 +254,15 @@ def _notes(found: Classified) -> Iterator[str]:
     if found.repeated:
         again = count_of(found.repeated, "prediction names", "predictions name")
         yield f"{again} a class again: only the first counts"
+
+
+def _notes_on_people(found: Classified, named: Named) -> Iterator[str]:
+    total = len(named.images)
+    if len(found.images) < total:
+        yield (
+            f"people settled {int(named.images.sum()):,} of the {count_of(total, 'image')} of the "
+            f"truth: every submission is scored on {len(found.images):,}"
+        )
+    if named.elsewhere:
+        verb = "is" if named.elsewhere == 1 else "are"
+        yield f"{count_of(named.elsewhere, 'image')} of the release {verb} not in the truth"
