@@ -13,6 +13,7 @@ from evaluation.management.numbers import level, whole
 from evaluation.metrics.wordnet.nouns import WordNet
 from evaluation.readers import class_files
 from evaluation.readers.class_files import Classified
+from evaluation.readers.valid_sets import read_label_sets
 from evaluation.scoring import classification
 from evaluation.scoring.analysis import accuracies
 from evaluation.scoring.classification import ClassificationResult
@@ -21,6 +22,8 @@ from labeling.management.contract import UsageError, table
 
 BARE = Path()
 ERRORS = ("top1_error", "top5_error", "hierarchical_error")
+FACTS = ("images", "classes", "valid_labels", "hierarchy")
+SETS = ("images", "empty_sets", "without_sets")
 
 
 def add(verb: CommandParser) -> None:
@@ -39,6 +42,13 @@ def add(verb: CommandParser) -> None:
         type=Path,
         metavar="WNIDS",
         help="labels that hCorrectSets are made of, a wnid a line; without it those of the truth",
+    )
+    verb.add_argument(
+        "--valid-sets",
+        type=Path,
+        metavar="SETS",
+        help="image,wnid rows, several an image: every class that is right on it, for multi-label "
+        "accuracy; an empty wnid states an empty set",
     )
     verb.add_argument(
         "--devkit",
@@ -61,6 +71,7 @@ def action(
     truth: Path,
     predictions: list[str],
     valid_labels: Path | None,
+    valid_sets: Path | None,
     devkit: Path | None,
     confidence: float,
     seed: int,
@@ -70,16 +81,16 @@ def action(
     asked = analysis_options.asked(options | {"seed": seed})
     wordnet = load()
     if devkit is None:
-        found = class_files.on_named_images(
-            {
-                name: _classified(truth, path, wordnet)
-                for name, path in named_files(predictions).items()
-            }
-        )
+        found = {
+            name: _classified(truth, path, wordnet)
+            for name, path in named_files(predictions).items()
+        }
     else:
         meaning = valid_labels if devkit == BARE else devkit
         if asked and asked.boxes and not meaning:
             raise UsageError("--boxes needs to know what the ids mean: give --devkit META")
+        if valid_sets and not meaning:
+            raise UsageError("--valid-sets needs to know what the ids mean: give --devkit META")
         ids = class_files.read_ids(meaning) if meaning else None
         paths = named_files(predictions)
         for path in paths.values():
@@ -88,7 +99,11 @@ def action(
         found = {
             name: class_files.read_devkit(truth, path, wordnet, ids) for name, path in paths.items()
         }
-    result = classification.score_all(found, wordnet, valid_labels, confidence, seed)
+    # Of all images of the truth, before those are left out that a release does not settle.
+    images = next(iter(found.values())).images
+    sets = read_label_sets(valid_sets, images, wordnet) if valid_sets else None
+    found = class_files.on_named_images(found)
+    result = classification.score_all(found, wordnet, valid_labels, confidence, seed, sets)
     if devkit == BARE and valid_labels:
         order = "the kit's own ids are in another order than its wnids"
         result.notes.append(f"ids are lines of {valid_labels.name}: {order}")
@@ -123,12 +138,16 @@ def show(result: ClassificationResult) -> str:
     figures = [(name, getattr(result, name)) for name in ERRORS]
     figures += [(f"hp_at_{k}", own) for k, own in (result.hp_at_k or {}).items()]
     figures += [(f"hit_at_{k}", own) for k, own in result.hit_at_k.items()]
+    if result.multi_label_accuracy:
+        figures.append(("multi_label_accuracy", result.multi_label_accuracy))
     body = [(name, own.value, *own.interval) for name, own in figures if own]
-    facts = ("images", "classes", "valid_labels", "hierarchy")
+    facts = [(name, getattr(result, name)) for name in FACTS]
+    if found := result.multi_label_accuracy:
+        facts += [(f"multi-label, {name.replace('_', ' ')}", getattr(found, name)) for name in SETS]
     first = result.submissions[0].name if result.submissions else ""
     parts += [
         table(body, head=(first or "", "value", *analysis_options.bounds(result.confidence))),
-        table([(name, getattr(result, name)) for name in facts]),
+        table(facts),
     ]
     if result.mean_correct_set_size:
         sizes = result.mean_correct_set_size.items()
@@ -148,3 +167,17 @@ def _submissions(result: ClassificationResult) -> Iterator[str]:
     head = ("submission", "images", "top 1", "top 5", "hierarchical", f"top 5, {low}", high)
     yield table(rows, head=head)
     yield from analysis_options.comparison(result.comparison)
+    if result.multi_label_comparison:
+        yield from _multi_label(result)
+
+
+def _multi_label(result: ClassificationResult) -> Iterator[str]:
+    rows = []
+    for own in result.submissions or ():
+        found = own.multi_label_accuracy
+        assert found, "label sets are given"
+        rows.append((own.name, found.images, found.value, *(found.interval or ())))
+    bounds = analysis_options.bounds(result.confidence)
+    yield table(rows, head=("multi-label accuracy", "images", "value", *bounds))
+    assert result.multi_label_comparison, "there are several submissions"
+    yield from analysis_options.comparison(result.multi_label_comparison)

@@ -14,9 +14,11 @@ from evaluation.metrics.significance import MOST_ROUNDS, mean_interval
 from evaluation.metrics.wordnet.nouns import ROOT, WordNet
 from evaluation.readers.class_files import RANKS, Classified, Named
 from evaluation.readers.pools import read_classes
+from evaluation.readers.valid_sets import LabelSets
 from evaluation.scoring.analysis import Analysis, Difficulty
 from evaluation.scoring.comparing import Comparison, Estimate, compare
 from evaluation.scoring.image_lines import ImageOutcome
+from evaluation.scoring.multi_label import InSets, MultiLabelAccuracy, in_sets
 from labeling.files import BadInput
 from labeling.plurals import count_of
 from labeling.records import Record
@@ -38,7 +40,8 @@ class People(Record):
 @dataclass(kw_only=True)
 class ClassificationResult(Record):
     """What a submission is worth. name, submissions, comparison: of several; see explaining.py for
-    analysis and objects. hp_at_k, hit_at_k, mean_correct_set_size: by k. people: of a release."""
+    analysis and objects. hp_at_k, hit_at_k, mean_correct_set_size: by k. people: of a release.
+    multi_label_accuracy, multi_label_comparison: where label sets are given."""
 
     name: str | None = None
     images: int
@@ -59,6 +62,8 @@ class ClassificationResult(Record):
     analysis: Analysis | None = None
     objects: Difficulty | None = None
     people: People | None = None
+    multi_label_accuracy: MultiLabelAccuracy | None = None
+    multi_label_comparison: Comparison | None = None
 
 
 def score(
@@ -67,11 +72,13 @@ def score(
     valid_labels: Path | None = None,
     confidence: float = 0.999,
     seed: int = 0,
+    valid_sets: LabelSets | None = None,
 ) -> ClassificationResult:
     """Errors, hp@k and hit@k with their intervals.
 
     valid_labels: a list of wnids from which hCorrectSets are drawn, those of the truth where it is
-    not given. Raises BadInput for a class of the truth that the list lacks.
+    not given. valid_sets: every class that is right on an image; the classes must be synsets.
+    Raises BadInput for a class of the truth that the list lacks, and where all sets are empty.
     """
     notes: list[str] = []
     figure = _figures(confidence, seed, notes)
@@ -102,6 +109,8 @@ def score(
         result.hierarchical_error = figure(errors, 1, highest)
         result.hierarchy = hpk.HIERARCHY
         _add_hierarchical_precision(result, found, wordnet, valid_labels, figure)
+    if valid_sets is not None:
+        result.multi_label_accuracy = _multi_label(in_sets(found, valid_sets), figure)
     notes += _notes(found)
     return result
 
@@ -112,25 +121,37 @@ def score_all(
     valid_labels: Path | None = None,
     confidence: float = 0.999,
     seed: int = 0,
+    valid_sets: LabelSets | None = None,
 ) -> ClassificationResult:
     """The figures of the first submission; of several, those of each, and their comparison by
-    top-5 errors. found: by name, on one truth."""
+    top-5 errors, with label sets by multi-label errors too. found: by name, on one truth."""
     scored = {
-        name: score(own, wordnet, valid_labels, confidence, seed) for name, own in found.items()
+        name: score(own, wordnet, valid_labels, confidence, seed, valid_sets)
+        for name, own in found.items()
     }
     result = next(iter(scored.values()))
     if len(found) < 2:
         return result
-    return replace(
+    classes = true_classes(next(iter(found.values())))
+    people = [name for name, own in found.items() if own.named]
+    result = replace(
         result,
         submissions=[replace(own, name=name) for name, own in scored.items()],
         comparison=compare(
-            {name: wrong(own) for name, own in found.items()},
-            true_classes(next(iter(found.values()))),
-            confidence,
-            seed,
+            {name: wrong(own) for name, own in found.items()}, classes, confidence, seed, people
         ),
     )
+    if valid_sets is not None:
+        own = {name: in_sets(each, valid_sets) for name, each in found.items()}
+        counted = next(iter(own.values())).counted
+        result.multi_label_comparison = compare(
+            {name: ~each.right[counted] for name, each in own.items()},
+            [name for name, counts in zip(classes, counted.tolist(), strict=True) if counts],
+            confidence,
+            seed,
+            people,
+        )
+    return result
 
 
 def wrong(found: Classified) -> NDArray[np.bool_]:
@@ -231,6 +252,19 @@ def _listed(path: Path, wordnet: WordNet, found: Classified) -> list[int]:
                 f"add it to {path}, or remove its images",
             )
     return listed
+
+
+def _multi_label(found: InSets, figure: Figure) -> MultiLabelAccuracy:
+    own = figure(found.right[found.counted], 1)
+    images = int(found.counted.sum())
+    return MultiLabelAccuracy(
+        value=own.value,
+        interval=own.interval,
+        rounds=own.rounds,
+        images=images,
+        empty_sets=len(found.counted) - images - found.without_sets,
+        without_sets=found.without_sets,
+    )
 
 
 def _people(found: Classified) -> People | None:
