@@ -12,6 +12,7 @@ from evaluation.management.named_files import named_files
 from evaluation.management.numbers import level, whole
 from evaluation.metrics.wordnet.nouns import WordNet
 from evaluation.readers import class_files
+from evaluation.readers.answers import file_sha256
 from evaluation.readers.class_files import Classified
 from evaluation.readers.valid_sets import read_label_sets
 from evaluation.scoring import classification
@@ -48,7 +49,7 @@ def add(verb: CommandParser) -> None:
         type=Path,
         metavar="SETS",
         help="image,wnid rows, several an image: every class that is right on it, for multi-label "
-        "accuracy; an empty wnid states an empty set",
+        "accuracy; an empty wnid states an empty set; or a folder of mistakes apply",
     )
     verb.add_argument(
         "--devkit",
@@ -79,12 +80,9 @@ def action(
 ) -> ClassificationResult:
     """The result, as docs/metrics.md describes it."""
     asked = analysis_options.asked(options | {"seed": seed})
-    wordnet = load()
+    wordnet, paths = load(), named_files(predictions)
     if devkit is None:
-        found = {
-            name: _classified(truth, path, wordnet)
-            for name, path in named_files(predictions).items()
-        }
+        found = {name: read_submission(truth, path, wordnet) for name, path in paths.items()}
     else:
         meaning = valid_labels if devkit == BARE else devkit
         if asked and asked.boxes and not meaning:
@@ -92,7 +90,6 @@ def action(
         if valid_sets and not meaning:
             raise UsageError("--valid-sets needs to know what the ids mean: give --devkit META")
         ids = class_files.read_ids(meaning) if meaning else None
-        paths = named_files(predictions)
         for path in paths.values():
             if release_predictions.is_release(path):
                 raise UsageError("--devkit is for files of ILSVRC's kit, not for a release")
@@ -104,17 +101,41 @@ def action(
     sets = read_label_sets(valid_sets, images, wordnet) if valid_sets else None
     found = class_files.on_named_images(found)
     result = classification.score_all(found, wordnet, valid_labels, confidence, seed, sets)
+    _note_unreviewed(result, found, paths)
     if devkit == BARE and valid_labels:
         order = "the kit's own ids are in another order than its wnids"
         result.notes.append(f"ids are lines of {valid_labels.name}: {order}")
     return _explained(result, found, asked, wordnet) if asked else result
 
 
-def _classified(truth: Path, path: Path, wordnet: WordNet) -> Classified:
+def read_submission(truth: Path, path: Path, wordnet: WordNet) -> Classified:
+    """A truth with rows of predictions, or with a release as predictions."""
     with release_predictions.opened(path) as release:
         if release:
             return class_files.read_named(truth, release, wordnet)
     return class_files.read_classified(truth, path, wordnet)
+
+
+def submission_sha256(found: Classified, path: Path) -> str:
+    """Of the rows of predictions; of a release its own."""
+    return found.named.sha256 if found.named else file_sha256(path)
+
+
+def _note_unreviewed(
+    result: ClassificationResult, found: Mapping[str, Classified], paths: Mapping[str, Path]
+) -> None:
+    """Notes on each submission that the models of the label sets' version lack."""
+    version = result.label_set
+    if version is None:
+        return
+    known = {model.sha256 for model in version.models}
+    results = result.submissions or [result]
+    for own, (name, classified) in zip(results, found.items(), strict=True):
+        if submission_sha256(classified, paths[name]) not in known:
+            own.notes.append(
+                f"version {version.version} of the label sets did not review its mistakes: valid "
+                "ones among them may count as wrong"
+            )
 
 
 def _explained(
@@ -143,6 +164,8 @@ def show(result: ClassificationResult) -> str:
     body = [(name, own.value, *own.interval) for name, own in figures if own]
     facts = [(name, getattr(result, name)) for name in FACTS]
     if found := result.multi_label_accuracy:
+        if result.label_set:
+            facts.append(("label sets, version", result.label_set.version))
         facts += [(f"multi-label, {name.replace('_', ' ')}", getattr(found, name)) for name in SETS]
     first = result.submissions[0].name if result.submissions else ""
     parts += [

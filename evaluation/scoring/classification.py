@@ -14,7 +14,7 @@ from evaluation.metrics.significance import MOST_ROUNDS, mean_interval
 from evaluation.metrics.wordnet.nouns import ROOT, WordNet
 from evaluation.readers.class_files import RANKS, Classified, Named
 from evaluation.readers.pools import read_classes
-from evaluation.readers.valid_sets import LabelSets
+from evaluation.readers.valid_sets import LabelSets, SetVersion
 from evaluation.scoring.analysis import Analysis, Difficulty
 from evaluation.scoring.comparing import Comparison, Estimate, compare
 from evaluation.scoring.image_lines import ImageOutcome
@@ -41,7 +41,8 @@ class People(Record):
 class ClassificationResult(Record):
     """What a submission is worth. name, submissions, comparison: of several; see explaining.py for
     analysis and objects. hp_at_k, hit_at_k, mean_correct_set_size: by k. people: of a release.
-    multi_label_accuracy, multi_label_comparison: where label sets are given."""
+    multi_label_accuracy, multi_label_comparison: where label sets are given; label_set: where they
+    are a version that a review of mistakes wrote."""
 
     name: str | None = None
     images: int
@@ -64,6 +65,7 @@ class ClassificationResult(Record):
     people: People | None = None
     multi_label_accuracy: MultiLabelAccuracy | None = None
     multi_label_comparison: Comparison | None = None
+    label_set: SetVersion | None = None
 
 
 def score(
@@ -111,6 +113,7 @@ def score(
         _add_hierarchical_precision(result, found, wordnet, valid_labels, figure)
     if valid_sets is not None:
         result.multi_label_accuracy = _multi_label(in_sets(found, valid_sets), figure)
+        result.label_set = valid_sets.version
     notes += _notes(found)
     return result
 
