@@ -18,6 +18,7 @@ from evaluation.scoring.detection import DetectionResult
 from evaluation.scoring.explaining import Asked
 from evaluation.scoring.localization import LocalizationResult
 from labeling.management.contract import UsageError, table
+from labeling.plurals import count_of
 
 Scored = ClassificationResult | LocalizationResult | DetectionResult
 WIDEST_BAR = 40
@@ -121,12 +122,16 @@ def comparison(found: Comparison) -> Iterator[str]:
             *(pair.difference.interval or ()),
             pair.z,
             *(_p(p) for p in (pair.p_one_sided, pair.p_two_sided, pair.mcnemar_p)),
+            None if pair.mcnemar_holm_p is None else _p(pair.mcnemar_holm_p),
         )
         for pair in found.pairs or ()
     ]
-    tests = ("z", "p one-sided", "p two-sided", "McNemar's p")
+    tests = ("z", "p one-sided", "p two-sided", "McNemar's p", "by Holm")
     head = ("errors", "difference", *bounds(found.confidence or 0), *tests)
     yield table([[_known(cell) for cell in row] for row in rows], head=head)
+    assert found.holm, "new comparisons have all"
+    yield f"by Holm: adjusted for {count_of(found.holm.tests, 'test')}, of {found.holm.over}"
+    yield _cross_table(found)
     yield table(
         [
             (
@@ -138,6 +143,19 @@ def comparison(found: Comparison) -> Iterator[str]:
         head=("optimistic", "error"),
     )
     yield table(best.by_class.classes_won.items(), head=("submission", "classes won"))
+
+
+def _cross_table(found: Comparison) -> str:
+    """The images of every pair by who is right, and the share on which either is."""
+    rows = []
+    for pair in found.pairs or ():
+        assert pair.either_right, "new comparisons have all"
+        counts = (pair.both_right, pair.only_second_wrong, pair.only_first_wrong, pair.both_wrong)
+        either = (pair.either_right.value, *(pair.either_right.interval or ()))
+        rows.append((f"{pair.first}, {pair.second}", found.images, *counts, *either))
+    right = ("both right", "only the first", "only the second", "neither", "either right")
+    head = ("images", "all", *right, *bounds(found.confidence or 0))
+    return table([[_known(cell) for cell in row] for row in rows], head=head)
 
 
 def _per_class(found: PerClass, title: str) -> Iterator[str]:

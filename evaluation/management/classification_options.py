@@ -6,12 +6,15 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from evaluation.management import analysis_options
+from evaluation.management import analysis_options, release_predictions
 from evaluation.management.commands.wordnet import load
 from evaluation.management.named_files import named_files
 from evaluation.management.numbers import level, whole
 from evaluation.metrics.wordnet.nouns import WordNet
 from evaluation.readers import class_files
+from evaluation.readers.answers import file_sha256
+from evaluation.readers.class_files import Classified
+from evaluation.readers.valid_sets import read_label_sets
 from evaluation.scoring import classification
 from evaluation.scoring.analysis import accuracies
 from evaluation.scoring.classification import ClassificationResult
@@ -20,6 +23,8 @@ from labeling.management.contract import UsageError, table
 
 BARE = Path()
 ERRORS = ("top1_error", "top5_error", "hierarchical_error")
+FACTS = ("images", "classes", "valid_labels", "hierarchy")
+SETS = ("images", "empty_sets", "without_sets")
 
 
 def add(verb: CommandParser) -> None:
@@ -30,13 +35,21 @@ def add(verb: CommandParser) -> None:
         required=True,
         action="append",
         metavar="[NAME=]PATH",
-        help="image,rank,wnid[,confidence] rows; given several times, submissions are compared",
+        help="image,rank,wnid[,confidence] rows, or a release of a naming campaign, folder or zip; "
+        "given several times, submissions are compared",
     )
     verb.add_argument(
         "--valid-labels",
         type=Path,
         metavar="WNIDS",
         help="labels that hCorrectSets are made of, a wnid a line; without it those of the truth",
+    )
+    verb.add_argument(
+        "--valid-sets",
+        type=Path,
+        metavar="SETS",
+        help="image,wnid rows, several an image: every class that is right on it, for multi-label "
+        "accuracy; an empty wnid states an empty set; or a folder of mistakes apply",
     )
     verb.add_argument(
         "--devkit",
@@ -59,6 +72,7 @@ def action(
     truth: Path,
     predictions: list[str],
     valid_labels: Path | None,
+    valid_sets: Path | None,
     devkit: Path | None,
     confidence: float,
     seed: int,
@@ -66,31 +80,67 @@ def action(
 ) -> ClassificationResult:
     """The result, as docs/metrics.md describes it."""
     asked = analysis_options.asked(options | {"seed": seed})
-    wordnet = load()
+    wordnet, paths = load(), named_files(predictions)
     if devkit is None:
-        found = {
-            name: class_files.read_classified(truth, path, wordnet)
-            for name, path in named_files(predictions).items()
-        }
+        found = {name: read_submission(truth, path, wordnet) for name, path in paths.items()}
     else:
         meaning = valid_labels if devkit == BARE else devkit
         if asked and asked.boxes and not meaning:
             raise UsageError("--boxes needs to know what the ids mean: give --devkit META")
+        if valid_sets and not meaning:
+            raise UsageError("--valid-sets needs to know what the ids mean: give --devkit META")
         ids = class_files.read_ids(meaning) if meaning else None
+        for path in paths.values():
+            if release_predictions.is_release(path):
+                raise UsageError("--devkit is for files of ILSVRC's kit, not for a release")
         found = {
-            name: class_files.read_devkit(truth, path, wordnet, ids)
-            for name, path in named_files(predictions).items()
+            name: class_files.read_devkit(truth, path, wordnet, ids) for name, path in paths.items()
         }
-    result = classification.score_all(found, wordnet, valid_labels, confidence, seed)
+    # Of all images of the truth, before those are left out that a release does not settle.
+    images = next(iter(found.values())).images
+    sets = read_label_sets(valid_sets, images, wordnet) if valid_sets else None
+    found = class_files.on_named_images(found)
+    result = classification.score_all(found, wordnet, valid_labels, confidence, seed, sets)
+    _note_unreviewed(result, found, paths)
     if devkit == BARE and valid_labels:
         order = "the kit's own ids are in another order than its wnids"
         result.notes.append(f"ids are lines of {valid_labels.name}: {order}")
     return _explained(result, found, asked, wordnet) if asked else result
 
 
+def read_submission(truth: Path, path: Path, wordnet: WordNet) -> Classified:
+    """A truth with rows of predictions, or with a release as predictions."""
+    with release_predictions.opened(path) as release:
+        if release:
+            return class_files.read_named(truth, release, wordnet)
+    return class_files.read_classified(truth, path, wordnet)
+
+
+def submission_sha256(found: Classified, path: Path) -> str:
+    """Of the rows of predictions; of a release its own."""
+    return found.named.sha256 if found.named else file_sha256(path)
+
+
+def _note_unreviewed(
+    result: ClassificationResult, found: Mapping[str, Classified], paths: Mapping[str, Path]
+) -> None:
+    """Notes on each submission that the models of the label sets' version lack."""
+    version = result.label_set
+    if version is None:
+        return
+    known = {model.sha256 for model in version.models}
+    results = result.submissions or [result]
+    for own, (name, classified) in zip(results, found.items(), strict=True):
+        if submission_sha256(classified, paths[name]) not in known:
+            own.notes.append(
+                f"version {version.version} of the label sets did not review its mistakes: valid "
+                "ones among them may count as wrong"
+            )
+
+
 def _explained(
     result: ClassificationResult,
-    found: Mapping[str, class_files.Classified],
+    found: Mapping[str, Classified],
     asked: Asked,
     wordnet: WordNet,
 ) -> ClassificationResult:
@@ -109,12 +159,18 @@ def show(result: ClassificationResult) -> str:
     figures = [(name, getattr(result, name)) for name in ERRORS]
     figures += [(f"hp_at_{k}", own) for k, own in (result.hp_at_k or {}).items()]
     figures += [(f"hit_at_{k}", own) for k, own in result.hit_at_k.items()]
+    if result.multi_label_accuracy:
+        figures.append(("multi_label_accuracy", result.multi_label_accuracy))
     body = [(name, own.value, *own.interval) for name, own in figures if own]
-    facts = ("images", "classes", "valid_labels", "hierarchy")
+    facts = [(name, getattr(result, name)) for name in FACTS]
+    if found := result.multi_label_accuracy:
+        if result.label_set:
+            facts.append(("label sets, version", result.label_set.version))
+        facts += [(f"multi-label, {name.replace('_', ' ')}", getattr(found, name)) for name in SETS]
     first = result.submissions[0].name if result.submissions else ""
     parts += [
         table(body, head=(first or "", "value", *analysis_options.bounds(result.confidence))),
-        table([(name, getattr(result, name)) for name in facts]),
+        table(facts),
     ]
     if result.mean_correct_set_size:
         sizes = result.mean_correct_set_size.items()
@@ -134,3 +190,17 @@ def _submissions(result: ClassificationResult) -> Iterator[str]:
     head = ("submission", "images", "top 1", "top 5", "hierarchical", f"top 5, {low}", high)
     yield table(rows, head=head)
     yield from analysis_options.comparison(result.comparison)
+    if result.multi_label_comparison:
+        yield from _multi_label(result)
+
+
+def _multi_label(result: ClassificationResult) -> Iterator[str]:
+    rows = []
+    for own in result.submissions or ():
+        found = own.multi_label_accuracy
+        assert found, "label sets are given"
+        rows.append((own.name, found.images, found.value, *(found.interval or ())))
+    bounds = analysis_options.bounds(result.confidence)
+    yield table(rows, head=("multi-label accuracy", "images", "value", *bounds))
+    assert result.multi_label_comparison, "there are several submissions"
+    yield from analysis_options.comparison(result.multi_label_comparison)

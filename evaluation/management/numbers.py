@@ -32,3 +32,11 @@ def level(text: str) -> float:
     if not 0 < value < 1:
         raise ValueError(text)
     return value
+
+
+def share(text: str) -> float:
+    """A share of something: above 0 and at most 1."""
+    value = float(text)
+    if not 0 < value <= 1:
+        raise ValueError(text)
+    return value

@@ -1,10 +1,11 @@
-"""truth.csv and predictions.csv of a classification, or ILSVRC's own text files. No Django."""
+"""truth.csv and predictions.csv of a classification, ILSVRC's own text files, or a release of a
+naming campaign as predictions. No Django."""
 
 import math
 import re
 from array import array
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,10 @@ from evaluation.metrics.ilsvrc.errors import ABSENT
 from evaluation.metrics.wordnet.nouns import UnknownLabel, WordNet
 from evaluation.readers.answers import require_file, text_lines
 from labeling.files import BadInput
+from labeling.kinds.base import CLASS
 from labeling.plurals import count_of
+from labeling.release_files.frozen import Frozen
+from labeling.release_files.frozen_labels import AnswerLine
 from labeling.simulation.vote_files import rows
 
 # Nothing is measured beyond this rank.
@@ -27,6 +31,18 @@ _ID_FIELD = re.compile(r"ILSVRC\d{4}\w*_ID")
 
 
 @dataclass(frozen=True)
+class Named:
+    """What people named in a release. images: (N,) which images of the truth are settled or dropped
+    in it; elsewhere: how many of its images the truth lacks."""
+
+    campaign: str
+    number: int | None
+    sha256: str
+    images: NDArray[np.bool_]
+    elsewhere: int
+
+
+@dataclass(frozen=True)
 class Classified:
     """N images with their class and up to K predictions each.
 
@@ -34,6 +50,7 @@ class Classified:
     says what they mean. synsets: of the classes, None in that case. truth: (N,), predicted: (N, K)
     numbers of classes, ABSENT where a rank is missing. repeated: predictions that named a class
     again on the same image and were made ABSENT. places: where each class of the truth first came.
+    named: where the predictions are a release.
     """
 
     images: list[str]
@@ -44,6 +61,7 @@ class Classified:
     repeated: int
     truth_file: Path
     places: dict[int, int]
+    named: Named | None = None
 
 
 class Labels:
@@ -129,6 +147,103 @@ def read_classified(truth: Path, predictions: Path, wordnet: WordNet) -> Classif
         truth,
         places,
     )
+
+
+def read_named(truth: Path, release: Frozen, wordnet: WordNet) -> Classified:
+    """`image,wnid` rows, and as predictions what people named in a release.
+
+    Rank 1 is the class that was settled on, ABSENT where that is none; the ranks after it are the
+    other classes that people named, by votes, equal ones by key. Raises BadInput for a release
+    that names no classes, one with a class that is no noun of WordNet, and one without an image of
+    the truth.
+    """
+    if release.kind.release != CLASS:
+        raise BadInput(
+            f"is a release of a campaign of the kind {release.meta['campaign']['kind']}, which "
+            "names no classes",
+            release.folder,
+            None,
+            "give a release of a naming campaign, or rows of predictions",
+        )
+    labels = Labels(wordnet)
+    images, classes, places = _read_truth(truth, labels)
+    vocabulary = release.kind.class_names(release.meta["campaign"]["settings"])
+    settled = np.zeros(len(images), bool)
+    predicted = np.full((len(images), RANKS), ABSENT, np.int32)
+    elsewhere = 0
+    for line, answer in enumerate(release.answers(), 1):
+        place = images.get(answer["image"])
+        if place is None:
+            elsewhere += 1
+            continue
+        keys = _ranked(answer, vocabulary)
+        predicted[place] = ABSENT
+        predicted[place, : len(keys)] = [
+            ABSENT if key is None else _vocabulary_label(labels, key, release, line) for key in keys
+        ]
+        settled[place] = True
+    if not settled.any():
+        raise BadInput(
+            "has no settled image that is in the truth",
+            release.folder,
+            None,
+            f"call images in {truth} as in the release",
+        )
+    predicted, repeated = _once(predicted)
+    meta = release.meta
+    return Classified(
+        list(images),
+        labels.names,
+        labels.synsets,
+        np.array(classes, np.int64),
+        predicted,
+        repeated,
+        truth,
+        places,
+        Named(meta["campaign"]["name"], meta.get("number"), meta["sha256"], settled, elsewhere),
+    )
+
+
+def on_named_images(found: Mapping[str, Classified]) -> dict[str, Classified]:
+    """The submissions on the images that are settled in every release among them, all on the same.
+
+    found: by name, on one truth. Raises BadInput where no image is left.
+    """
+    every = [own.named.images for own in found.values() if own.named]
+    kept = np.logical_and.reduce(every) if every else None
+    if kept is None or kept.all():
+        return dict(found)
+    if not kept.any():
+        raise BadInput("no image of the truth is settled in every release", cure="score each alone")
+    return {name: _on(own, kept) for name, own in found.items()}
+
+
+def _on(found: Classified, kept: NDArray[np.bool_]) -> Classified:
+    truth = found.truth[kept]
+    there = set(truth.tolist())
+    return replace(
+        found,
+        images=[found.images[place] for place in np.flatnonzero(kept).tolist()],
+        truth=truth,
+        predicted=found.predicted[kept],
+        places={number: line for number, line in found.places.items() if number in there},
+    )
+
+
+def _ranked(answer: AnswerLine, vocabulary: Collection[str]) -> list[str | None]:
+    """Up to RANKS classes of an image, best first; None in front where none was settled on."""
+    votes = answer.get("votes", {})
+    others = sorted(votes.keys() & set(vocabulary), key=lambda key: (-votes[key], key))
+    first = answer["wnid"] if answer["wnid"] in vocabulary else None
+    return [first, *(key for key in others if key != first)][:RANKS]
+
+
+def _vocabulary_label(labels: Labels, key: str, release: Frozen, line: int) -> int:
+    try:
+        return labels(key, release.folder / "answers.jsonl", line)
+    except BadInput as error:
+        cure = "name classes by wnid in the campaign's vocabulary"
+        raise BadInput(error.message, error.file, error.line, cure) from error
 
 
 def read_devkit(

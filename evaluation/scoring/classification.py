@@ -12,11 +12,13 @@ from evaluation.metrics.ilsvrc import errors as ilsvrc
 from evaluation.metrics.ilsvrc import hpk
 from evaluation.metrics.significance import MOST_ROUNDS, mean_interval
 from evaluation.metrics.wordnet.nouns import ROOT, WordNet
-from evaluation.readers.class_files import RANKS, Classified
+from evaluation.readers.class_files import RANKS, Classified, Named
 from evaluation.readers.pools import read_classes
+from evaluation.readers.valid_sets import LabelSets, SetVersion
 from evaluation.scoring.analysis import Analysis, Difficulty
 from evaluation.scoring.comparing import Comparison, Estimate, compare
 from evaluation.scoring.image_lines import ImageOutcome
+from evaluation.scoring.multi_label import InSets, MultiLabelAccuracy, in_sets
 from labeling.files import BadInput
 from labeling.plurals import count_of
 from labeling.records import Record
@@ -26,9 +28,21 @@ IDS = "unknown: the classes are ids"
 
 
 @dataclass(kw_only=True)
+class People(Record):
+    """The release that a submission is. images: of the truth that are settled or dropped in it."""
+
+    campaign: str
+    number: int | None
+    sha256: str
+    images: int
+
+
+@dataclass(kw_only=True)
 class ClassificationResult(Record):
     """What a submission is worth. name, submissions, comparison: of several; see explaining.py for
-    analysis and objects. hp_at_k, hit_at_k, mean_correct_set_size: by k."""
+    analysis and objects. hp_at_k, hit_at_k, mean_correct_set_size: by k. people: of a release.
+    multi_label_accuracy, multi_label_comparison: where label sets are given; label_set: where they
+    are a version that a review of mistakes wrote."""
 
     name: str | None = None
     images: int
@@ -48,6 +62,10 @@ class ClassificationResult(Record):
     comparison: Comparison | None = None
     analysis: Analysis | None = None
     objects: Difficulty | None = None
+    people: People | None = None
+    multi_label_accuracy: MultiLabelAccuracy | None = None
+    multi_label_comparison: Comparison | None = None
+    label_set: SetVersion | None = None
 
 
 def score(
@@ -56,11 +74,13 @@ def score(
     valid_labels: Path | None = None,
     confidence: float = 0.999,
     seed: int = 0,
+    valid_sets: LabelSets | None = None,
 ) -> ClassificationResult:
     """Errors, hp@k and hit@k with their intervals.
 
     valid_labels: a list of wnids from which hCorrectSets are drawn, those of the truth where it is
-    not given. Raises BadInput for a class of the truth that the list lacks.
+    not given. valid_sets: every class that is right on an image; the classes must be synsets.
+    Raises BadInput for a class of the truth that the list lacks, and where all sets are empty.
     """
     notes: list[str] = []
     figure = _figures(confidence, seed, notes)
@@ -81,6 +101,7 @@ def score(
         confidence=confidence,
         seed=seed,
         notes=notes,
+        people=_people(found),
     )
     if found.synsets is None:
         notes.append("no list says what the ids mean: no hierarchical error, no hp@k")
@@ -90,6 +111,9 @@ def score(
         result.hierarchical_error = figure(errors, 1, highest)
         result.hierarchy = hpk.HIERARCHY
         _add_hierarchical_precision(result, found, wordnet, valid_labels, figure)
+    if valid_sets is not None:
+        result.multi_label_accuracy = _multi_label(in_sets(found, valid_sets), figure)
+        result.label_set = valid_sets.version
     notes += _notes(found)
     return result
 
@@ -100,25 +124,37 @@ def score_all(
     valid_labels: Path | None = None,
     confidence: float = 0.999,
     seed: int = 0,
+    valid_sets: LabelSets | None = None,
 ) -> ClassificationResult:
     """The figures of the first submission; of several, those of each, and their comparison by
-    top-5 errors. found: by name, on one truth."""
+    top-5 errors, with label sets by multi-label errors too. found: by name, on one truth."""
     scored = {
-        name: score(own, wordnet, valid_labels, confidence, seed) for name, own in found.items()
+        name: score(own, wordnet, valid_labels, confidence, seed, valid_sets)
+        for name, own in found.items()
     }
     result = next(iter(scored.values()))
     if len(found) < 2:
         return result
-    return replace(
+    classes = true_classes(next(iter(found.values())))
+    people = [name for name, own in found.items() if own.named]
+    result = replace(
         result,
         submissions=[replace(own, name=name) for name, own in scored.items()],
         comparison=compare(
-            {name: wrong(own) for name, own in found.items()},
-            true_classes(next(iter(found.values()))),
-            confidence,
-            seed,
+            {name: wrong(own) for name, own in found.items()}, classes, confidence, seed, people
         ),
     )
+    if valid_sets is not None:
+        own = {name: in_sets(each, valid_sets) for name, each in found.items()}
+        counted = next(iter(own.values())).counted
+        result.multi_label_comparison = compare(
+            {name: ~each.right[counted] for name, each in own.items()},
+            [name for name, counts in zip(classes, counted.tolist(), strict=True) if counts],
+            confidence,
+            seed,
+            people,
+        )
+    return result
 
 
 def wrong(found: Classified) -> NDArray[np.bool_]:
@@ -221,7 +257,30 @@ def _listed(path: Path, wordnet: WordNet, found: Classified) -> list[int]:
     return listed
 
 
+def _multi_label(found: InSets, figure: Figure) -> MultiLabelAccuracy:
+    own = figure(found.right[found.counted], 1)
+    images = int(found.counted.sum())
+    return MultiLabelAccuracy(
+        value=own.value,
+        interval=own.interval,
+        rounds=own.rounds,
+        images=images,
+        empty_sets=len(found.counted) - images - found.without_sets,
+        without_sets=found.without_sets,
+    )
+
+
+def _people(found: Classified) -> People | None:
+    own = found.named
+    if own is None:
+        return None
+    images = int(own.images.sum())
+    return People(campaign=own.campaign, number=own.number, sha256=own.sha256, images=images)
+
+
 def _notes(found: Classified) -> Iterator[str]:
+    if found.named:
+        yield from _notes_on_people(found, found.named)
     there = found.predicted >= 0
     ranks = int(np.flatnonzero(there.any(axis=0)).max(initial=-1)) + 1
     silent = int((~there.any(axis=1)).sum())
@@ -232,3 +291,15 @@ def _notes(found: Classified) -> Iterator[str]:
     if found.repeated:
         again = count_of(found.repeated, "prediction names", "predictions name")
         yield f"{again} a class again: only the first counts"
+
+
+def _notes_on_people(found: Classified, named: Named) -> Iterator[str]:
+    total = len(named.images)
+    if len(found.images) < total:
+        yield (
+            f"people settled {int(named.images.sum()):,} of the {count_of(total, 'image')} of the "
+            f"truth: every submission is scored on {len(found.images):,}"
+        )
+    if named.elsewhere:
+        verb = "is" if named.elsewhere == 1 else "are"
+        yield f"{count_of(named.elsewhere, 'image')} of the release {verb} not in the truth"

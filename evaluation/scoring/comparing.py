@@ -5,7 +5,7 @@ Source: Russakovsky et al. (2015), §6.2, §6.3 and §6.4.1.
 
 import itertools
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from evaluation.metrics import bands
 from evaluation.metrics.significance import (
     difference_of_errors,
+    holm,
     mcnemar,
     mean_interval,
     two_proportion_z,
@@ -24,6 +25,7 @@ from labeling.records import Record
 
 BY_CLASS = "for each class the submission that is best on it; mean over classes"
 BY_IMAGE = "an image is wrong where every submission is"
+ALL_PAIRS, WITH_PEOPLE = "all pairs", "pairs of people and a classifier"
 
 
 @dataclass(kw_only=True)
@@ -38,7 +40,11 @@ class Estimate(Record):
 @dataclass(kw_only=True)
 class Pair(Record):
     """Two submissions on the same images. difference: first − second, of the errors or of the mean
-    AP. The errors of each and the tests of them are not of detection."""
+    AP. The errors of each and the tests of them are not of detection.
+
+    either_right: the share of images on which one of the two is right at least. mcnemar_holm_p: the
+    p value adjusted by Holm, of pairs that Comparison.holm counts. Older results lack the three.
+    """
 
     first: str
     second: str
@@ -51,6 +57,9 @@ class Pair(Record):
     p_one_sided: float | None = None
     p_two_sided: float | None = None
     mcnemar_p: float | None = None
+    mcnemar_holm_p: float | None = None
+    both_right: int | None = None
+    either_right: Estimate | None = None
 
 
 @dataclass(kw_only=True)
@@ -79,14 +88,23 @@ class Optimistic(Record):
 
 
 @dataclass(kw_only=True)
+class HolmFamily(Record):
+    """Which tests Holm's method adjusts, and how many."""
+
+    over: str
+    tests: int
+
+
+@dataclass(kw_only=True)
 class Comparison(Record):
     """Several submissions against each other. Benchmarks of detection have classes_won alone;
-    results of the first edition lack `sure`."""
+    results of the first edition lack `sure`, those of the first two `holm`."""
 
     images: int | None = None
     confidence: float | None = None
     sure: bands.Sure | None = None
     pairs: list[Pair] | None = None
+    holm: HolmFamily | None = None
     optimistic: Optimistic | None = None
     classes_won: dict[str, int] | None = None
 
@@ -96,11 +114,14 @@ def compare(
     classes: Sequence[str],
     confidence: float = 0.999,
     seed: int = 0,
+    people: Collection[str] = (),
 ) -> Comparison:
     """Every pair of two or more submissions tested, and the "optimistic" model over all of them.
 
     wrong: (N,) by name of the submission, of the same images in the same order; classes: (N,) the
-    class of each. Raises ValueError for arrays of other lengths.
+    class of each. people: the submissions that are people's: the tests of one of them against a
+    classifier are adjusted by Holm's method, without any those of all pairs. Raises ValueError for
+    arrays of other lengths.
     """
     for name, own in wrong.items():
         if len(own) != len(classes):
@@ -111,12 +132,15 @@ def compare(
     low, high, *_ = mean_interval(all_wrong, confidence, generator, bounds=(0, 1))
     best = best_by_class(by_class)
     pairs = list(_pairs(wrong, confidence, generator))
+    family = _adjust(pairs, people)
+    _add_either_right(pairs, wrong, confidence, generator)
     errors = {name: _mean(own) for name, own in wrong.items()}
     return Comparison(
         images=len(classes),
         confidence=confidence,
         sure=sure(errors, pairs, confidence).as_record(),
         pairs=pairs,
+        holm=family,
         optimistic=Optimistic(
             by_class=BestByClass(
                 error=1 - mean_of(best), classes_won=classes_won(by_class), convention=BY_CLASS
@@ -211,6 +235,30 @@ def _pairs(
             p_two_sided=test.two_sided if test else math.nan,
             mcnemar_p=mcnemar(only_first, only_second),
         )
+
+
+def _adjust(pairs: Sequence[Pair], people: Collection[str]) -> HolmFamily:
+    """Which pairs now have a p value adjusted by Holm."""
+    with_people = [pair for pair in pairs if (pair.first in people) != (pair.second in people)]
+    tested = with_people or pairs
+    adjusted = holm([pair.mcnemar_p for pair in tested if pair.mcnemar_p is not None])
+    for pair, p in zip(tested, adjusted, strict=True):
+        pair.mcnemar_holm_p = p
+    return HolmFamily(over=WITH_PEOPLE if with_people else ALL_PAIRS, tests=len(tested))
+
+
+def _add_either_right(
+    pairs: Sequence[Pair],
+    wrong: Mapping[str, NDArray[np.bool_]],
+    confidence: float,
+    generator: np.random.Generator,
+) -> None:
+    """After the other intervals, which then are drawn as in results of earlier versions."""
+    for pair in pairs:
+        either = ~(wrong[pair.first] & wrong[pair.second])
+        low, high, *_ = mean_interval(either, confidence, generator, bounds=(0, 1))
+        pair.both_right = int((~(wrong[pair.first] | wrong[pair.second])).sum())
+        pair.either_right = Estimate(value=_mean(either), interval=[low, high])
 
 
 def _mean(values: NDArray[Any]) -> float:

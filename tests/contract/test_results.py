@@ -79,6 +79,16 @@ def score_classification(folder: Path) -> Arguments:
     )
 
 
+def mistakes(folder: Path, verb: str, *more: object) -> Arguments:
+    truth = [("image", "wnid"), *((f"{at}.jpg", DRAKE) for at in range(12))]
+    found = [("image", "rank", "wnid"), ("0.jpg", 1, COOT)]
+    found += [(f"{at}.jpg", 1, DRAKE) for at in range(1, 12)]
+    return (
+        *("mistakes", verb, "--truth", rows(folder / "truth.csv", *truth)),
+        *("--predictions", rows(folder / "one.csv", *found), *more),
+    )
+
+
 def boxes(folder: Path, verb: str, *more: object) -> Arguments:
     box, far = (0, 0, 50, 50), (60, 60, 120, 120)
     truth = [("a", DRAKE, *box), ("a", DRAKE, *far), ("b", COOT, *box), ("c", DRAKE, *box)]
@@ -256,6 +266,7 @@ VERBS: dict[str, Callable[..., Arguments]] = {
     "score-wsol": lambda folder: ("score", "wsol", *Folder(folder).named, "--curves"),
     "score-wsol-masks": lambda folder: ("score", "wsol", *Folder(folder).mask().named),
     "score-wsol-cues": score_cues,
+    "mistakes-queue": lambda folder: mistakes(folder, "queue", "--out", folder / "queue.jsonl"),
     "mad-select": lambda folder: pool(folder, "--out", folder / "out.jsonl"),
     "mad-merge": mad_merge,
     "mad-add": mad_add,
@@ -310,6 +321,21 @@ def test_a_verb_prints_and_writes_the_same(kept, verb, shell, printed, tmp_path)
         if path.suffix in (".csv", ".jsonl", ".json"):
             text += f"== {path.relative_to(tmp_path)}\n{plain(path.read_text(), tmp_path)}"
     kept(f"commands/{verb}.txt", f"{text}== as a table\n{plain(shell(*words)[1], tmp_path)}")
+
+
+@pytest.mark.usefixtures("wordnet")
+def test_a_review_of_mistakes_writes_the_same(kept, printed, tmp_path):
+    queue = tmp_path / "queue.jsonl"
+    printed(*mistakes(tmp_path, "queue", "--out", queue))
+    pairs = [json.loads(line) for line in queue.read_text().splitlines()[1:]]
+    answers = [(pair["image"], pair["wnid"], "valid", "text") for pair in pairs]
+    head = ("image", "wnid", "answer", "tags")
+    more = ("--queue", queue, "--answers", rows(tmp_path / "answers.csv", head, *answers))
+
+    text = printed(*mistakes(tmp_path, "apply", *more, "--out", tmp_path / "v2"))
+
+    sets = (tmp_path / "v2" / "sets.csv").read_text()
+    kept("commands/mistakes-apply.txt", f"{text}== sets.csv\n{sets}")
 
 
 @pytest.fixture

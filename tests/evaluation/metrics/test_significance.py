@@ -1,5 +1,6 @@
 """Intervals and tests, against a plain bootstrap, scipy and Table 8 and 9 of the paper."""
 
+import itertools
 import math
 
 import numpy as np
@@ -9,6 +10,7 @@ from scipy import stats
 from evaluation.metrics.significance import (
     ROUNDS,
     Interval,
+    holm,
     mcnemar,
     mean_interval,
     settled_interval,
@@ -148,3 +150,23 @@ def test_mcnemar_is_the_binomial_test_of_where_they_differ(a, b):
 
     assert mcnemar(a, b) == pytest.approx(expected)
     assert mcnemar(b, a) == pytest.approx(expected)
+
+
+def test_holm_is_the_closed_test_of_bonferronis():
+    """A hypothesis falls where every set of hypotheses with it does, by the least p of the set."""
+    rng = np.random.default_rng(0)
+    for count in (1, 2, 5):
+        for _ in range(10):
+            p = (rng.random(count) ** 3).round(1 if count == 5 else 6).tolist()
+            closed = [
+                max(
+                    min(1, len(chosen) * min(p[i] for i in chosen))
+                    for size in range(1, count + 1)
+                    for chosen in itertools.combinations(range(count), size)
+                    if own in chosen
+                )
+                for own in range(count)
+            ]
+
+            assert holm(p) == pytest.approx(closed)
+    assert holm([]) == []

@@ -32,6 +32,40 @@ def test_table_9():
     assert found.optimistic.by_class.error == pytest.approx(76 / 1500)
 
 
+def test_the_cross_table_of_table_9():
+    [pair] = compare(table_9(), ["n1"] * 1500).pairs
+
+    assert (pair.both_right, pair.both_wrong) == (1352, 30)
+    assert pair.either_right.value == (1352 + 72 + 46) / 1500
+    low, high = pair.either_right.interval
+    assert low < pair.either_right.value < high
+    assert pair.mcnemar_holm_p == pair.mcnemar_p
+
+
+def test_holm_counts_the_tests_of_people_against_classifiers():
+    wrong = table_9() | {"Other": np.arange(1500) % 10 == 0}
+
+    found = compare(wrong, ["n1"] * 1500, people=["A1"])
+
+    pairs = {(pair.first, pair.second): pair for pair in found.pairs}
+    google, other = pairs["GoogLeNet", "A1"], pairs["A1", "Other"]
+    assert found.holm.to_json() == {"over": "pairs of people and a classifier", "tests": 2}
+    assert other.mcnemar_p < google.mcnemar_p
+    assert other.mcnemar_holm_p == pytest.approx(2 * other.mcnemar_p)
+    assert google.mcnemar_holm_p == google.mcnemar_p
+    assert pairs["GoogLeNet", "Other"].mcnemar_holm_p is None
+
+
+def test_holm_counts_all_pairs_where_nobody_or_everybody_is_people():
+    wrong = table_9() | {"Other": np.arange(1500) % 10 == 0}
+
+    for people in ([], [*wrong]):
+        found = compare(wrong, ["n1"] * 1500, people=people)
+
+        assert found.holm.to_json() == {"over": "all pairs", "tests": 3}
+        assert all(pair.mcnemar_holm_p >= pair.mcnemar_p for pair in found.pairs)
+
+
 def test_the_order_of_the_two_turns_the_sign_and_no_p():
     wrong = table_9()
 

@@ -62,6 +62,11 @@ def _errors(pair: Pair) -> str:
     return f"{first:,}\N{NO-BREAK SPACE}–\N{NO-BREAK SPACE}{second:,}"
 
 
+def _either_right(pair: Pair) -> Cell | None:
+    """None in results of earlier versions."""
+    return rows.cell_of(pair.either_right) if pair.either_right else None
+
+
 # Of pages alone.
 LEAD = Table("lead", rows.submission_rows, _lead_columns, "the leading numbers")
 AT_K = Table("at-k", rows.at_k, _measure_columns, "hp@k and hit@k")
@@ -96,7 +101,11 @@ PAIRS = Table(
         ),
         Column("only_first_wrong", "Only first wrong", WHOLE),
         Column("only_second_wrong", "Only second wrong", WHOLE),
+        Column("both_right", "Both right", WHOLE),
+        Column("both_wrong", "Neither right", WHOLE),
+        Column("either_right", "Either right", template=CELL, of=_either_right),
         Column("mcnemar_p", "McNemar p", of=_significant("mcnemar_p")),
+        Column("mcnemar_holm_p", "McNemar p, by Holm", of=_significant("mcnemar_holm_p")),
         Column("z", "z", 2),
         Column("p_one_sided", "p, one-sided", of=_significant("p_one_sided")),
         Column("p_two_sided", "p, two-sided", of=_significant("p_two_sided")),
@@ -180,6 +189,9 @@ COMPARISON = Table(
         Column("p_one_sided"),
         Column("p_two_sided"),
         Column("mcnemar_p"),
+        Column("mcnemar_holm_p"),
+        Column("both_right"),
+        Column("either_right", of=lambda pair: pair.either_right and pair.either_right.value),
     ),
 )
 WON = Table(

@@ -8,6 +8,7 @@ import pytest
 from evaluation.benchmarks.kinds.labeled import figures, rows, tables
 from evaluation.benchmarks.kinds.labeled.results import LabeledResult
 from evaluation.scoring.analysis import analyse
+from evaluation.scoring.comparing import Estimate
 from labeling.estimators.intervals import clopper_pearson
 from tests.evaluation.benchmarks.kinds.labeled import results
 from tests.evaluation.benchmarks.kinds.labeled.results import CAT, COW
@@ -188,3 +189,19 @@ def test_the_axis_of_scales_has_a_number_however_near_the_scales_are():
     drawn = figures.draw("scale", result, "svg", "light").decode()
 
     assert "20 %" in drawn or "50 %" in drawn
+
+
+@pytest.mark.parametrize("is_old", [False, True])
+def test_a_pair_shows_its_cross_table_where_the_result_has_one(is_old):
+    result = results.result("classification", 0.2, 0.4)
+    [pair] = rows.pairs(result)
+    if not is_old:
+        pair.both_right, pair.mcnemar_holm_p = 2, 0.04
+        pair.either_right = Estimate(value=0.75, interval=[0.5, 0.9])
+
+    def shown(key: str) -> object:
+        [column] = (column for column in tables.PAIRS.columns if column.key == key)
+        return column.cell(pair)
+
+    found = (shown("both_right"), shown("mcnemar_holm_p"), shown("either_right"))
+    assert found == ((None, None, None) if is_old else (2, "0.04", rows.Cell(0.75, 0.5, 0.9)))

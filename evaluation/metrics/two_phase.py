@@ -1,0 +1,88 @@
+"""Shares of a population of which one part was looked at whole, and of the other a sample.
+
+Source: double sampling for stratification, Cochran (1977), §12.2; intervals by the bootstrap.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from evaluation.metrics.significance import FEW, Interval, settled_interval
+from labeling.estimators.intervals import clopper_pearson
+
+FOR, AGAINST, LEFT_OUT = 1, 0, -1
+
+
+class Share(NamedTuple):
+    """A share with its interval. units: of how many the whole part and the sample consist."""
+
+    value: float
+    interval: Interval
+    units: int
+
+
+def sampled_share(
+    whole: ArrayLike,
+    sample: ArrayLike,
+    others: int,
+    level: float,
+    generator: np.random.Generator,
+) -> Share:
+    """The share FOR among FOR and AGAINST, each of the sample standing for others / m units.
+
+    whole: (n,) outcomes of the part that was looked at whole: FOR, AGAINST or LEFT_OUT. sample:
+    (m,) those of a random sample of the other part, which has `others` units. NaN where nothing
+    counts. A round draws how many units belong to which outcome or to the other part, and the
+    sample anew. With fewer than FEW for or against in the sample the interval is widened to
+    what Clopper and Pearson's of both parts allow. Raises ValueError for other units without a
+    sample.
+
+    >>> share = sampled_share([1, 0], [1, 0], 10, 0.95, np.random.default_rng(0))
+    >>> share.value, share.units
+    (0.5, 4)
+    """
+    looked, drawn = (_counts(found) for found in (whole, sample))
+    n, m = int(looked.sum()), int(drawn.sum())
+    if others and not m:
+        raise ValueError(f"there is no sample of {others} units")
+    units = n + others
+
+    def share(looked: NDArray[np.float64], other: NDArray[np.float64]) -> NDArray[np.float64]:
+        """looked, other: (…, 3) how many units have each outcome."""
+        total = looked + other
+        counted = total[..., 0] + total[..., 1]
+        with np.errstate(invalid="ignore"):
+            return np.asarray(total[..., 1] / counted)
+
+    def draw(size: int) -> NDArray[np.float64]:
+        often = generator.multinomial(units, [*looked / units, others / units], size)
+        again = generator.multinomial(m, drawn / m, size) / m if m else np.zeros((size, 3))
+        return share(often[:, :3].astype(float), often[:, 3:] * again)
+
+    weight = others / m if m else 0.0
+    value = float(share(looked, weight * drawn))
+    if math.isnan(value):
+        return Share(value, Interval(math.nan, math.nan, 0, True), n + m)
+    found = settled_interval(draw, level)
+    against, in_favour = int(drawn[0]), int(drawn[1])
+    own_against, own = int(looked[0]), int(looked[1])
+    parts = [(own, own_against, 1.0), (in_favour, against, weight)]
+    if any(min(yes, no) < FEW for yes, no, _ in parts if yes + no):
+        low, high = (_mixed(parts, level, side) for side in (0, 1))
+        found = found._replace(low=min(found.low, low), high=max(found.high, high))
+    return Share(value, found, n + m)
+
+
+def _mixed(parts: list[tuple[int, int, float]], level: float, side: int) -> float:
+    """A bound of the share, from the exact ones of the parts. parts: for, against, weight."""
+    weights = [(yes + no) * weight for yes, no, weight in parts]
+    bounds = [clopper_pearson(yes, yes + no, level)[side] for yes, no, _ in parts]
+    return float(np.average(bounds, weights=weights))
+
+
+def _counts(outcomes: ArrayLike) -> NDArray[np.float64]:
+    """How many are against, for and left out."""
+    found = np.asarray(outcomes, dtype=int)
+    return np.array([(found == own).sum() for own in (AGAINST, FOR, LEFT_OUT)], float)

@@ -1,0 +1,122 @@
+"""The queue of a review of mistakes, and what reviewers answered. No Django."""
+
+import re
+from collections.abc import Collection
+from dataclasses import dataclass
+from pathlib import Path
+
+from evaluation.metrics.wordnet.nouns import WordNet
+from evaluation.readers.answers import file_sha256, json_lines
+from evaluation.readers.class_files import Labels
+from evaluation.readers.valid_sets import Model
+from labeling.files import BadInput
+from labeling.plurals import count_of
+from labeling.records import Record
+from labeling.simulation.vote_files import rows
+
+# Is the class right on the image? It is valid, as the truth's is; a minor mistake; a major one; or
+# nobody can say.
+VALID, MINOR, MAJOR, CANNOT = ANSWERS = ("valid", "minor", "major", "cannot")
+# Types of errors in Russakovsky et al. (2015), §6.4.2, the miscellaneous ones apart.
+TAGS = (
+    *("multiple_objects", "incorrect_annotation", "small_or_thin", "filter", "abstract"),
+    *("closeup", "viewpoint", "text", "occlusion", "collage"),
+    *("fine_grained", "class_unawareness", "few_examples"),
+)
+# An image, and a synset that stands for a class.
+Pair = tuple[str, int]
+
+
+@dataclass(kw_only=True)
+class QueueMeta(Record):
+    """How a queue was chosen. truth_sha256, sets_sha256: of the files of labels; version: of the
+    sets, 1 for the truth's one class."""
+
+    models: list[Model]
+    truth_sha256: str
+    sets_sha256: str | None
+    version: int
+    agreements: float
+    seed: int
+    counts: dict[str, int]
+
+
+@dataclass(frozen=True)
+class Queue:
+    """The pairs of image and class that are reviewed, in the order of the queue."""
+
+    meta: QueueMeta
+    pairs: list[Pair]
+    path: Path
+    sha256: str
+
+
+@dataclass(frozen=True)
+class Judgement:
+    answer: str
+    tags: tuple[str, ...] = ()
+
+
+def read_queue(path: Path, wordnet: WordNet) -> Queue:
+    """A queue as `mistakes queue` wrote it. Raises BadInput with the line."""
+    cure = "give a file that mistakes queue wrote"
+    labels = Labels(wordnet)
+    meta: QueueMeta | None = None
+    pairs: list[Pair] = []
+    for line, row in json_lines(path):
+        if meta is None:
+            try:
+                meta = QueueMeta.from_json(row["meta"])  # type: ignore[arg-type]
+            except (KeyError, ValueError, TypeError, AttributeError):
+                raise BadInput("the first line has no meta of a queue", path, line, cure) from None
+            continue
+        image, wnid = row.get("image"), row.get("wnid")
+        if not isinstance(image, str) or not isinstance(wnid, str):
+            raise BadInput("image and wnid are not both strings", path, line, cure)
+        pairs.append((image, labels.synsets[labels(wnid, path, line)]))
+    if meta is None:
+        raise BadInput("is empty", path, None, cure)
+    return Queue(meta, pairs, path, file_sha256(path))
+
+
+def read_judgements(path: Path, queue: Queue, wordnet: WordNet) -> dict[Pair, Judgement]:
+    """`image,wnid,answer[,tags]` rows, one for every pair of the queue.
+
+    answer: one of ANSWERS; tags: words of TAGS with blanks between. Raises BadInput with the line
+    for another answer or tag, a pair that is not in the queue or comes again, and for pairs that
+    are missing.
+    """
+    asked = set(queue.pairs)
+    labels = Labels(wordnet)
+    found: dict[Pair, Judgement] = {}
+    for line, (image, wnid, answer, tags) in rows(
+        path, ("image", "wnid", "answer", "tags"), ("tags",)
+    ):
+        pair = image, labels.synsets[labels(wnid, path, line)]
+        if pair not in asked:
+            raise BadInput(
+                f"{wnid} on image {image!r} is not in the queue", path, line, "remove the row"
+            )
+        if pair in found:
+            cure = "keep one row for each pair; settle several answers first"
+            raise BadInput(f"{wnid} on image {image!r} comes again", path, line, cure)
+        words = tuple(dict.fromkeys(re.split(r"\s+", tags.strip()))) if tags.strip() else ()
+        _check_word("answer", answer, ANSWERS, path, line)
+        for tag in words:
+            _check_word("tag", tag, TAGS, path, line)
+        found[pair] = Judgement(answer, words)
+    if missing := [pair for pair in queue.pairs if pair not in found]:
+        image, synset = missing[0]
+        raise BadInput(
+            f"{count_of(len(missing), 'pair')} of the queue without an answer, the first "
+            f"{wordnet.wnid(synset)} on image {image!r}",
+            path,
+            None,
+            "answer every pair",
+        )
+    return found
+
+
+def _check_word(name: str, word: str, known: Collection[str], path: Path, line: int) -> None:
+    if word not in known:
+        raise BadInput(f"the {name} is {word!r}", path, line, f"write one of: {', '.join(known)}")

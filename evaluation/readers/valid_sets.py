@@ -1,0 +1,106 @@
+"""sets.csv: every class that is right on an image, as ReaL has them, or a version of such sets that
+a review of mistakes wrote. No Django.
+
+Source: Beyer et al. (2020), Are we done with ImageNet?
+"""
+
+import json
+from collections.abc import Collection
+from dataclasses import dataclass
+from pathlib import Path
+
+from evaluation.metrics.wordnet.nouns import WordNet
+from evaluation.readers.answers import file_sha256
+from evaluation.readers.class_files import Labels
+from labeling.files import BadInput
+from labeling.records import Record
+from labeling.simulation.vote_files import rows
+
+COLUMNS = ("image", "wnid")
+# The files of a version.
+SETS, VERSION = "sets.csv", "version.json"
+KEYS = ("version", "models", "sha256", "parent_sha256")
+
+
+@dataclass(kw_only=True)
+class Model(Record):
+    """A submission: its name and the SHA-256 of its predictions, of a release the release's."""
+
+    name: str
+    sha256: str
+
+
+@dataclass(kw_only=True)
+class SetVersion(Record):
+    """What tells one version of label sets from another. models: those whose disagreements with the
+    version before were reviewed. sha256, parent_sha256: of sets.csv here and of the version before,
+    None where that was the truth's one class."""
+
+    version: int
+    models: list[Model]
+    sha256: str
+    parent_sha256: str | None
+
+
+@dataclass(frozen=True)
+class LabelSets:
+    """Synsets by image; an empty set where no class is right. Images without a line are absent.
+
+    version: where a review wrote them.
+    """
+
+    sets: dict[str, frozenset[int]]
+    path: Path
+    version: SetVersion | None = None
+
+
+def read_label_sets(path: Path, images: Collection[str], wordnet: WordNet) -> LabelSets:
+    """`image,wnid` rows, several an image; a row with an empty wnid states an empty set.
+
+    path: a file, or the folder of a version. images: those of the truth. Raises BadInput with the
+    line for an unknown label, an image that is not among them, and one whose set is stated empty
+    and has classes; for a version whose sets were changed.
+    """
+    version = None
+    if path.is_dir():
+        version, path = _version(path), path / SETS
+    known = set(images)
+    labels = Labels(wordnet)
+    found: dict[str, set[int]] = {}
+    empty: dict[str, int] = {}
+    line = 0
+    for line, (image, wnid) in rows(path, COLUMNS):
+        if image not in known:
+            cure = "remove the row, or add the image to the truth"
+            raise BadInput(f"the truth lacks the image {image!r}", path, line, cure)
+        own = found.setdefault(image, set())
+        if wnid.strip():
+            own.add(labels.synsets[labels(wnid, path, line)])
+        else:
+            empty.setdefault(image, line)
+        if own and image in empty:
+            raise BadInput(
+                f"the set of image {image!r} is stated empty and has classes",
+                path,
+                line,
+                "remove its row without a wnid, or its others",
+            )
+    if not line:
+        raise BadInput("there are no sets below the header", path, None, "add image,wnid rows")
+    return LabelSets({image: frozenset(own) for image, own in found.items()}, path, version)
+
+
+def _version(folder: Path) -> SetVersion:
+    path = folder / VERSION
+    cure = "give a file of image,wnid rows, or a folder that mistakes apply wrote"
+    try:
+        row = json.loads(path.read_text(encoding="utf-8"))
+        found = SetVersion.from_json({key: row[key] for key in KEYS})
+    except FileNotFoundError:
+        raise BadInput("is no version of label sets", folder, None, cure) from None
+    except (ValueError, TypeError, KeyError, AttributeError):
+        raise BadInput("does not describe a version of label sets", path, None, cure) from None
+    sets = folder / SETS
+    if not sets.is_file() or file_sha256(sets) != found.sha256:
+        raise BadInput("is not what the review wrote", sets, None, "apply the review again")
+    return found

@@ -1,0 +1,223 @@
+"""A review of mistakes → label sets of a new version, how often labels and models were wrong, and
+every submission scored again. No Django."""
+
+import csv
+import io
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evaluation.metrics.ilsvrc.errors import ABSENT
+from evaluation.metrics.significance import mean_interval
+from evaluation.metrics.two_phase import AGAINST, FOR, LEFT_OUT, sampled_share
+from evaluation.readers.mistakes import ANSWERS, CANNOT, TAGS, VALID, Judgement, Pair
+from evaluation.readers.valid_sets import SetVersion
+from evaluation.scoring.comparing import Estimate
+from evaluation.scoring.mistakes.queueing import Pool, Strata
+from labeling.records import Record
+
+UNANSWERED = "no_prediction"
+
+
+@dataclass(kw_only=True)
+class Share(Estimate):
+    """images: of how many; of an estimate from a sample, how many were reviewed."""
+
+    images: int
+
+
+@dataclass(kw_only=True)
+class Rates(Record):
+    """Shares of all images that could be reviewed, by the reviewed ones, each of the sample with
+    its weight."""
+
+    label_not_valid: Share
+    several_valid: Share
+    none_valid: Share
+    cannot_be_labeled: Share
+
+
+@dataclass(kw_only=True)
+class Mistakes(Record):
+    """A model's disagreements with the label sets before, as reviewers judged them: shares by
+    answer, and by tag."""
+
+    images: int
+    answers: dict[str, Share]
+    tags: dict[str, Share]
+
+
+@dataclass(kw_only=True)
+class Rescored(Record):
+    """Multi-label accuracy of a submission by the label sets before and after, and as the review
+    estimates it. mistakes: of the models whose disagreements were reviewed."""
+
+    name: str
+    sha256: str
+    before: Share
+    after: Share
+    estimated: Share
+    mistakes: Mistakes | None = None
+
+
+@dataclass(kw_only=True)
+class Review(SetVersion):
+    """version.json: the version with what it came from and what it says.
+
+    counts: images by stratum, pairs, and images whose set changed.
+    """
+
+    queue_sha256: str
+    answers_sha256: str
+    counts: dict[str, int]
+    rates: Rates
+    submissions: list[Rescored]
+    confidence: float
+    seed: int
+
+
+@dataclass(frozen=True)
+class Reviewed:
+    """A pool with its strata and the judgements of its reviewed pairs; after: (N,) label sets."""
+
+    pool: Pool
+    strata: Strata
+    judged: Mapping[Pair, Judgement]
+    after: list[frozenset[int]]
+
+
+def reviewed(pool: Pool, strata: Strata, judged: Mapping[Pair, Judgement]) -> Reviewed:
+    """The label sets after the review: on a reviewed image the classes that were judged valid, on
+    any other what was there."""
+    after = list(pool.sets)
+    valid: dict[str, set[int]] = {}
+    for (image, synset), judgement in judged.items():
+        if judgement.answer == VALID:
+            valid.setdefault(image, set()).add(synset)
+    for place in strata.reviewed.tolist():
+        after[place] = frozenset(valid.get(pool.images[place], ()))
+    return Reviewed(pool, strata, judged, after)
+
+
+def rates(review: Reviewed, confidence: float, generator: np.random.Generator) -> Rates:
+    """How often labels are not valid, several are, none is, or nobody can say."""
+    pool, after = review.pool, review.after
+    cannot = {image for (image, _), own in review.judged.items() if own.answer == CANNOT}
+
+    def share(is_so: Callable[[int], bool]) -> Share:
+        found = np.array([is_so(place) for place in range(len(pool.images))], np.int8)
+        return _estimated(review.strata, found, confidence, generator)
+
+    return Rates(
+        label_not_valid=share(lambda place: not pool.sets[place] & after[place]),
+        several_valid=share(lambda place: len(after[place]) > 1),
+        none_valid=share(lambda place: not after[place]),
+        cannot_be_labeled=share(lambda place: pool.images[place] in cannot),
+    )
+
+
+def rescored(
+    review: Reviewed,
+    name: str,
+    sha256: str,
+    is_model: bool,
+    confidence: float,
+    generator: np.random.Generator,
+) -> Rescored:
+    """A submission by both label sets. is_model: its disagreements were reviewed."""
+    pool, strata = review.pool, review.strata
+    asked = pool.asked[name]
+
+    def share(sets: Sequence[frozenset[int]]) -> Share:
+        counted = asked & np.array([bool(own) for own in sets], bool)
+        return _mean(pool.right(name, sets)[counted], confidence, generator)
+
+    outcome = np.where(pool.right(name, review.after), FOR, AGAINST)
+    outcome[~asked | np.array([not own for own in review.after], bool)] = LEFT_OUT
+    return Rescored(
+        name=name,
+        sha256=sha256,
+        before=share(pool.sets),
+        after=share(review.after),
+        estimated=_estimated(strata, outcome, confidence, generator),
+        mistakes=_mistakes(review, name, confidence, generator) if is_model else None,
+    )
+
+
+def lines(review: Reviewed, wnid_of: Callable[[int], str]) -> Iterator[str]:
+    """sets.csv: a row for each class of an image, one with an empty wnid for an empty set."""
+    stream = io.StringIO()
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow(("image", "wnid"))
+    for image, synsets in zip(review.pool.images, review.after, strict=True):
+        writer.writerows((image, wnid) for wnid in sorted(map(wnid_of, synsets)) or ("",))
+        yield stream.getvalue()
+        stream.seek(0)
+        stream.truncate()
+
+
+def changed(review: Reviewed) -> int:
+    """On how many images the label set is another one."""
+    return sum(a != b for a, b in zip(review.pool.sets, review.after, strict=True))
+
+
+def _mistakes(
+    review: Reviewed, name: str, confidence: float, generator: np.random.Generator
+) -> Mistakes:
+    pool = review.pool
+    places = review.strata.disagreements
+    wrong = places[~pool.right(name, pool.sets)[places]].tolist()
+    answers: list[str] = []
+    tags: list[tuple[str, ...]] = []
+    for place in wrong:
+        synset = int(pool.first[name][place])
+        if synset == ABSENT:
+            answers.append(UNANSWERED)
+            tags.append(())
+        else:
+            judgement = review.judged[pool.images[place], synset]
+            answers.append(judgement.answer)
+            tags.append(judgement.tags)
+
+    def share(found: list[bool]) -> Share:
+        return _mean(np.array(found, bool), confidence, generator)
+
+    return Mistakes(
+        images=len(wrong),
+        answers={
+            word: share([own == word for own in answers])
+            for word in (*ANSWERS, UNANSWERED)
+            if word != UNANSWERED or UNANSWERED in answers
+        },
+        tags={
+            tag: share([tag in own for own in tags])
+            for tag in TAGS
+            if any(tag in own for own in tags)
+        },
+    )
+
+
+def _estimated(
+    strata: Strata,
+    outcomes: NDArray[np.integer],
+    confidence: float,
+    generator: np.random.Generator,
+) -> Share:
+    """The share FOR in the whole pool. outcomes: (N,), of which the reviewed ones are read."""
+    found = sampled_share(
+        outcomes[strata.disagreements],
+        outcomes[strata.sampled],
+        len(strata.agreements),
+        confidence,
+        generator,
+    )
+    low, high, rounds, _ = found.interval
+    return Share(value=found.value, interval=[low, high], rounds=rounds, images=found.units)
+
+
+def _mean(values: NDArray[np.bool_], confidence: float, generator: np.random.Generator) -> Share:
+    low, high, rounds, _ = mean_interval(values, confidence, generator, bounds=(0, 1))
+    value = float(values.mean()) if len(values) else float("nan")
+    return Share(value=value, interval=[low, high], rounds=rounds, images=len(values))

@@ -1,0 +1,145 @@
+"""Which images of a truth are looked at again, and the pairs that reviewers are asked about.
+
+Every image on which a chosen model disagrees with its label set, and a random share of the others.
+No Django.
+
+Source: Vasudevan et al. (2022), When does dough become a bagel?; Shankar et al. (2020).
+"""
+
+import hashlib
+import json
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evaluation.metrics.ilsvrc.errors import ABSENT
+from evaluation.readers.class_files import Classified
+from evaluation.readers.mistakes import Pair, QueueMeta
+from evaluation.readers.valid_sets import LabelSets
+from labeling.kinds.votes import exact_share
+
+EMPTY: frozenset[int] = frozenset()
+
+
+@dataclass(frozen=True)
+class Pool:
+    """N images with their label sets before a review, and what each submission says first.
+
+    sets: synsets by image, empty where no class is right or none is known. first: (N,) synsets by
+    submission, ABSENT where it says nothing. asked: (N,) by submission, images it was asked about.
+    """
+
+    images: list[str]
+    sets: list[frozenset[int]]
+    first: dict[str, NDArray[np.int64]]
+    asked: dict[str, NDArray[np.bool_]]
+
+    def right(self, name: str, sets: Sequence[frozenset[int]]) -> NDArray[np.bool_]:
+        """(N,) whether the submission's first class is in the set of the image."""
+        first = self.first[name].tolist()
+        return np.array([own in valid for own, valid in zip(first, sets, strict=True)], bool)
+
+
+@dataclass(frozen=True)
+class Strata:
+    """Places of images, ascending. disagreements: all are reviewed; sampled: of the agreements."""
+
+    disagreements: NDArray[np.int64]
+    agreements: NDArray[np.int64]
+    sampled: NDArray[np.int64]
+
+    @property
+    def reviewed(self) -> NDArray[np.int64]:
+        return np.union1d(self.disagreements, self.sampled)
+
+
+def pool_of(found: Mapping[str, Classified], sets: LabelSets | None) -> Pool:
+    """found: by name, on one whole truth, of classes that are synsets. Without sets each image has
+    the class of the truth."""
+    truth = next(iter(found.values()))
+    own = _synsets(truth, truth.truth).tolist()
+    return Pool(
+        truth.images,
+        [sets.sets.get(image, EMPTY) for image in truth.images]
+        if sets
+        else [frozenset((synset,)) for synset in own],
+        {name: _synsets(each, each.predicted[:, 0]) for name, each in found.items()},
+        {
+            name: each.named.images if each.named else np.ones(len(truth.images), bool)
+            for name, each in found.items()
+        },
+    )
+
+
+def split(pool: Pool, models: Sequence[str], share: float, seed: int) -> Strata:
+    """Of the images with a label set that every chosen model was asked about: those on which one
+    of them says no class of it, the others, and of these so large a share, at least one.
+
+    The images with the least hashes are the sample: it depends on no order and no generator.
+    """
+    in_pool = np.array([bool(own) for own in pool.sets], bool)
+    for name in models:
+        in_pool &= pool.asked[name]
+    agreed = np.logical_and.reduce([pool.right(name, pool.sets) for name in models])
+    disagreements, agreements = np.flatnonzero(in_pool & ~agreed), np.flatnonzero(in_pool & agreed)
+    size = math.ceil(exact_share(share) * len(agreements))
+    by_hash = sorted(agreements.tolist(), key=lambda place: digest(seed, pool.images[place]))
+    return Strata(disagreements, agreements, np.array(sorted(by_hash[:size]), np.int64))
+
+
+def queue(
+    pool: Pool,
+    models: Sequence[str],
+    strata: Strata,
+    seed: int,
+    wnid_of: Callable[[int], str],
+) -> list[Pair]:
+    """Every class of the label set and every first class of a chosen model, on each reviewed image.
+
+    In the order of hashes, so that pairs of one image stand apart and nothing tells which class is
+    of the truth, of a model, or how many there are.
+    """
+    pairs = [
+        (pool.images[place], synset)
+        for place in strata.reviewed.tolist()
+        for synset in _candidates(pool, models, place)
+    ]
+    return sorted(pairs, key=lambda pair: digest(seed, pair[0], wnid_of(pair[1])))
+
+
+def lines(meta: QueueMeta, pairs: Sequence[Pair], wnid_of: Callable[[int], str]) -> Iterator[str]:
+    """The queue as a file: the meta line, then a line for each pair."""
+    yield json.dumps({"meta": meta.to_json()}, ensure_ascii=False) + "\n"
+    for image, synset in pairs:
+        yield json.dumps({"image": image, "wnid": wnid_of(synset)}, ensure_ascii=False) + "\n"
+
+
+def counts(pool: Pool, strata: Strata) -> dict[str, int]:
+    """Images by stratum; left_out: without a label set, or a model was not asked about them."""
+    disagreements, agreements = len(strata.disagreements), len(strata.agreements)
+    return {
+        "images": len(pool.images),
+        "left_out": len(pool.images) - disagreements - agreements,
+        "disagreements": disagreements,
+        "agreements": agreements,
+        "sampled": len(strata.sampled),
+    }
+
+
+def digest(seed: int, *words: str) -> bytes:
+    """A hash of the seed and words without line breaks."""
+    return hashlib.sha256("\n".join((str(seed), *words)).encode()).digest()
+
+
+def _candidates(pool: Pool, models: Sequence[str], place: int) -> set[int]:
+    said = {int(pool.first[name][place]) for name in models}
+    return (said | pool.sets[place]) - {ABSENT}
+
+
+def _synsets(found: Classified, numbers: NDArray[np.integer]) -> NDArray[np.int64]:
+    """The synsets of numbers of classes; ABSENT stays."""
+    assert found.synsets is not None
+    return np.array([*found.synsets, ABSENT], np.int64)[numbers]

@@ -1,0 +1,55 @@
+"""Multi-label accuracy: whether the first prediction is one of the classes that are right.
+
+Source: Beyer et al. (2020), ReaL. No Django.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evaluation.readers.class_files import Classified
+from evaluation.readers.valid_sets import LabelSets
+from evaluation.scoring.comparing import Estimate
+from labeling.files import BadInput
+
+
+@dataclass(kw_only=True)
+class MultiLabelAccuracy(Estimate):
+    """images: over how many the mean is. Left out are those whose set is empty, and those without
+    a line in the sets."""
+
+    images: int
+    empty_sets: int
+    without_sets: int
+
+
+@dataclass(frozen=True)
+class InSets:
+    """counted: (N,) which images have a set that is not empty; right: (N,) whether the first
+    prediction is in it."""
+
+    counted: NDArray[np.bool_]
+    right: NDArray[np.bool_]
+    without_sets: int
+
+
+def in_sets(found: Classified, sets: LabelSets) -> InSets:
+    """Raises BadInput where no image counts. The classes must be synsets."""
+    assert found.synsets is not None
+    # The last one stands for ABSENT, which is in no set.
+    synsets = [*found.synsets, -1]
+    first = [synsets[number] for number in found.predicted[:, 0].tolist()]
+    own = [sets.sets.get(image) for image in found.images]
+    counted = np.array([bool(valid) for valid in own])
+    if not counted.any():
+        raise BadInput(
+            "every image of the truth has an empty set, or none",
+            sets.path,
+            None,
+            "give the classes that are right on some of them",
+        )
+    right = [
+        valid is not None and synset in valid for synset, valid in zip(first, own, strict=True)
+    ]
+    return InSets(counted, np.array(right), own.count(None))

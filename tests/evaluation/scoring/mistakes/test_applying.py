@@ -1,0 +1,149 @@
+"""What a review of mistakes makes of label sets, rates and scores, worked on paper."""
+
+import numpy as np
+import pytest
+
+from evaluation.readers.mistakes import Judgement
+from evaluation.scoring.mistakes import applying, queueing
+from evaluation.scoring.mistakes.queueing import Pool, Strata
+
+DUCK, DOG, CUP = 0, 1, 2
+
+
+def rng() -> np.random.Generator:
+    return np.random.default_rng(0)
+
+
+@pytest.fixture
+def review() -> applying.Reviewed:
+    """Four disagreements of A, all reviewed, and two of twenty agreements.
+
+    0: the dog is right too. 1: only the dog is. 2: the duck is right, the cup a major mistake.
+    3: A says nothing, nobody can say. 4: sampled, right. 5: sampled, the duck is a minor mistake.
+    """
+    first = np.array([DOG, DOG, CUP, -1, *[DUCK] * 20])
+    other = np.array([DUCK, DOG, CUP, DUCK, *[CUP] * 20])
+    asked = np.ones(24, bool)
+    pool = Pool(
+        [str(place) for place in range(24)],
+        [frozenset((DUCK,))] * 24,
+        {"A": first, "other": other},
+        {"A": asked, "other": asked},
+    )
+    strata = Strata(np.arange(4), np.arange(4, 24), np.arange(4, 6))
+    judged = {
+        ("0", DUCK): Judgement("valid"),
+        ("0", DOG): Judgement("valid", ("multiple_objects",)),
+        ("1", DUCK): Judgement("major"),
+        ("1", DOG): Judgement("valid", ("incorrect_annotation", "text")),
+        ("2", DUCK): Judgement("valid"),
+        ("2", CUP): Judgement("major", ("text",)),
+        ("3", DUCK): Judgement("cannot"),
+        ("4", DUCK): Judgement("valid"),
+        ("5", DUCK): Judgement("minor"),
+    }
+    return applying.reviewed(pool, strata, judged)
+
+
+def test_valid_classes_are_the_new_set_and_what_was_not_reviewed_stays(review):
+    assert review.after[:6] == [
+        frozenset((DUCK, DOG)),
+        frozenset((DOG,)),
+        frozenset((DUCK,)),
+        frozenset(),
+        frozenset((DUCK,)),
+        frozenset(),
+    ]
+    assert review.after[6:] == review.pool.sets[6:]
+    assert applying.changed(review) == 4
+
+
+def test_rates_weight_the_sample(review):
+    """Of 24 images; each of the two sampled ones stands for ten."""
+    found = applying.rates(review, 0.95, rng())
+
+    assert found.label_not_valid.value == (2 + 10) / 24
+    assert found.several_valid.value == 1 / 24
+    assert found.none_valid.value == (1 + 10) / 24
+    assert found.cannot_be_labeled.value == 1 / 24
+    assert found.label_not_valid.images == 6
+    low, high = found.label_not_valid.interval
+    assert low < 0.5 < high
+
+
+def test_a_model_is_scored_by_both_sets_and_by_the_weighted_sample(review):
+    found = applying.rescored(review, "A", "ab", True, 0.95, rng())
+
+    assert (found.before.value, found.before.images) == (20 / 24, 24)
+    # 0, 1 and the agreements but 5, of the images but 3 and 5.
+    assert (found.after.value, found.after.images) == (21 / 22, 22)
+    # 2 of 3 reviewed, and 10 of the 20, of which 10 are left out.
+    assert found.estimated.value == pytest.approx(12 / 13)
+    assert found.estimated.images == 6
+
+
+def test_mistakes_are_shared_by_answer_and_by_tag(review):
+    found = applying.rescored(review, "A", "ab", True, 0.95, rng()).mistakes
+
+    assert found.images == 4
+    assert {word: share.value for word, share in found.answers.items()} == {
+        "valid": 0.5,
+        "minor": 0,
+        "major": 0.25,
+        "cannot": 0,
+        "no_prediction": 0.25,
+    }
+    assert {tag: share.value for tag, share in found.tags.items()} == {
+        "multiple_objects": 0.25,
+        "incorrect_annotation": 0.25,
+        "text": 0.5,
+    }
+
+
+def test_a_submission_that_was_not_chosen_has_scores_and_no_mistakes(review):
+    found = applying.rescored(review, "other", "cd", False, 0.95, rng())
+
+    assert found.mistakes is None
+    assert found.before.value == 2 / 24
+    assert found.after.value == 2 / 22
+
+
+def test_images_that_people_were_not_asked_about_count_for_neither_score(review):
+    review.pool.asked["other"][1:] = False
+
+    found = applying.rescored(review, "other", "cd", False, 0.95, rng())
+
+    assert (found.before.images, found.after.images) == (1, 1)
+
+
+def test_the_estimate_is_free_of_what_the_plain_score_misses():
+    """2,000 images, a fifth of the agreements wrong: the unreviewed ones hide it from the score."""
+    rng = np.random.default_rng(3)
+    images = [str(place) for place in range(2000)]
+    true = np.where(rng.random(2000) < 0.2, DOG, DUCK)
+    first = np.where(rng.random(2000) < 0.3, CUP, DUCK)
+    pool = Pool(
+        images,
+        [frozenset((DUCK,))] * 2000,
+        {"A": first},
+        {"A": np.ones(2000, bool)},
+    )
+    strata = queueing.split(pool, ["A"], 0.1, 0)
+    pairs = queueing.queue(pool, ["A"], strata, 0, str)
+    judged = {
+        (image, synset): Judgement("valid" if true[int(image)] == synset else "major")
+        for image, synset in pairs
+    }
+
+    review = applying.reviewed(pool, strata, judged)
+
+    found = applying.rates(review, 0.95, rng).none_valid
+    low, high = found.interval
+    assert low < (true == DOG).mean() < high
+    assert np.mean([not own for own in review.after]) < low
+
+
+def test_sets_are_written_with_a_row_for_an_empty_one(review):
+    text = "".join(applying.lines(review, lambda synset: f"n{synset}"))
+
+    assert text.splitlines()[:6] == ["image,wnid", "0,n0", "0,n1", "1,n1", "2,n0", "3,"]

@@ -1,0 +1,102 @@
+"""Which pairs a review of mistakes asks about."""
+
+import itertools
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from evaluation.scoring.mistakes import queueing
+from evaluation.scoring.mistakes.queueing import Pool
+
+IMAGES = [f"{number}.jpg" for number in range(40)]
+DUCK, DOG, CUP, BUS = range(4)
+
+
+def pool(**first: list[int]) -> Pool:
+    """Forty images of a duck; images beyond those that are given are said to show a duck."""
+    found = {name: np.array([*own, *[DUCK] * (40 - len(own))]) for name, own in first.items()}
+    asked = {name: np.ones(40, bool) for name in found}
+    return Pool(IMAGES, [frozenset((DUCK,))] * 40, found, asked)
+
+
+def queued(pool: Pool, *models: str, share: float = 0.1, seed: int = 0) -> list:
+    strata = queueing.split(pool, models, share, seed)
+    return queueing.queue(pool, models, strata, seed, str)
+
+
+def test_every_disagreement_with_any_model_and_a_tenth_of_agreements():
+    own = pool(A=[DOG, DUCK, -1], B=[DUCK, CUP, DUCK])
+
+    strata = queueing.split(own, ["A", "B"], 0.1, 0)
+
+    # No prediction is a disagreement.
+    assert strata.disagreements.tolist() == [0, 1, 2]
+    assert len(strata.agreements) == 37
+    assert len(strata.sampled) == 4
+    assert set(strata.sampled.tolist()) < set(range(3, 40))
+    assert strata.reviewed.tolist() == sorted([0, 1, 2, *strata.sampled.tolist()])
+
+
+def test_a_model_that_is_not_chosen_sends_nothing():
+    own = pool(A=[DOG], B=[DUCK, CUP])
+
+    strata = queueing.split(own, ["A"], 0.1, 0)
+
+    assert strata.disagreements.tolist() == [0]
+    assert ("1.jpg", CUP) not in queued(own, "A", share=1)
+
+
+def test_reviewers_are_asked_about_the_labels_and_what_models_say():
+    pairs = queued(pool(A=[DOG, -1], B=[CUP, CUP]), "A", "B")
+
+    about = {image: {synset for name, synset in pairs if name == image} for image, _ in pairs}
+    assert about.pop("0.jpg") == {DUCK, DOG, CUP}
+    assert about.pop("1.jpg") == {DUCK, CUP}
+    assert set(map(frozenset, about.values())) == {frozenset((DUCK,))}
+    assert len(pairs) == len(set(pairs))
+
+
+def test_the_sample_is_by_hash_of_the_image_and_no_other_thing():
+    turned = replace(pool(A=[]), images=IMAGES[::-1])
+    names = {turned.images[place] for place in queueing.split(turned, ["A"], 0.2, 0).sampled}
+    straight = queueing.split(pool(A=[], B=[]), ["B"], 0.2, 0)
+    more = queueing.split(pool(A=[]), ["A"], 0.4, 0)
+
+    assert names == {IMAGES[place] for place in straight.sampled}
+    assert set(straight.sampled) < set(more.sampled)
+    assert set(queueing.split(pool(A=[]), ["A"], 0.2, 1).sampled) != set(straight.sampled)
+
+
+@pytest.mark.parametrize(("share", "size"), [(0.1, 4), (0.101, 5), (0.001, 1), (0.3, 12)])
+def test_the_sample_is_rounded_up(share, size):
+    assert len(queueing.split(pool(A=[]), ["A"], share, 0).sampled) == size
+
+
+def test_the_order_tells_nothing_of_who_said_what():
+    """Pairs of labels and of models are mixed, and those of one image stand apart."""
+    pairs = queued(pool(A=[DOG] * 40), "A")
+
+    labels = [synset == DUCK for _, synset in pairs]
+    turns = sum(a != b for a, b in itertools.pairwise(labels))
+    together = sum(a[0] == b[0] for a, b in itertools.pairwise(pairs))
+    assert 25 < turns < 55
+    assert together < 8
+    assert pairs != queued(pool(A=[DOG] * 40), "A", seed=1)
+
+
+def test_images_without_a_label_set_or_that_nobody_was_asked_about_are_left_out():
+    own = pool(A=[DOG, DOG, DOG])
+    own.sets[1] = frozenset()
+    own.asked["A"][2] = False
+
+    strata = queueing.split(own, ["A"], 0.1, 0)
+
+    assert strata.disagreements.tolist() == [0]
+    assert queueing.counts(own, strata) == {
+        "images": 40,
+        "left_out": 2,
+        "disagreements": 1,
+        "agreements": 37,
+        "sampled": 4,
+    }
