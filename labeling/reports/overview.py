@@ -444,4 +444,7 @@ def decision_words(decision: Decision) -> str:
         return WORDS[decision.kind](decision)
     if "withdrawn" in content:
         return f"withdrew {count_of(len(content['withdrawn']), 'question')}"
-    return "replaced a dropped image"
+    if "image" not in content:
+        return "replaced a dropped image"
+    verb = "took out" if content.get("deed") == "left" else "put in"
+    return f"{verb} {content['image']} for {' and '.join(content.get('pair', []))}"
