@@ -64,13 +64,13 @@ def fetched(store: Store, key: str, paths: Sequence[Path]) -> Iterator[list[Path
         for number, file in enumerate(files):
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_bytes(contents[str(number)].tobytes())
-        with named(f"{root}/", "/"):
+        with faults_naming_origin(f"{root}/", "/"):
             yield files
 
 
 @contextmanager
-def named(here: str, there: str) -> Iterator[None]:
-    """Says of what is wrong in a fetched file where it came from."""
+def faults_naming_origin(here: str, there: str) -> Iterator[None]:
+    """A BadInput raised inside names `there`, where the files came from, instead of `here`."""
     try:
         yield
     except BadInput as error:

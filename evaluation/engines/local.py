@@ -89,11 +89,11 @@ class _Process:
 def _prepare(parent: int, threads: int) -> None:
     for name in THREADS:
         os.environ.setdefault(name, str(threads))
-    end_with(parent)
+    end_with_parent(parent)
 
 
-def end_with(parent: int) -> None:
-    """From now on this process ends once its parent was killed, which could not tell it to."""
+def end_with_parent(parent: int) -> None:
+    """Ends this process, from now on, within a second of its parent's death, even by SIGKILL."""
 
     def watch() -> None:
         while os.getppid() == parent:

@@ -82,7 +82,7 @@ def _drive(
 
     parent: the process of the command; Ray ends what runs for it once that is gone.
     """
-    local.end_with(parent)
+    local.end_with_parent(parent)
     # RAY_AUTH_MODE, RAY_AUTH_TOKEN and where the cluster is; nodes read the store with own rights.
     environment.restrict(r"RAY_\w+")
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"

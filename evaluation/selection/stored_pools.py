@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
 
-from evaluation.engines.input_files import named
+from evaluation.engines.input_files import faults_naming_origin
 from evaluation.engines.store import Store
 from evaluation.metrics.wordnet.nouns import WordNet
 from evaluation.readers.pools import Pool
@@ -47,7 +47,7 @@ class _StoredPool(ShardedPool):
         for file in wanted:
             self.store.copy(str(place / file), folder / file, BRING_BACK)
         address = f"{self.store.address}/{place}"
-        with named(str(folder), address):
+        with faults_naming_origin(str(folder), address):
             pool = self._read(folder, number, names, wordnet, threads)
         return replace(pool, address=address)
 
@@ -77,7 +77,7 @@ def pool_at(source: Source) -> ShardedPool:
     store = Store.at(folder)
     with tempfile.TemporaryDirectory(prefix="assay-") as here:
         path = Path(here) / name
-        with named(str(path), source):
+        with faults_naming_origin(str(path), source):
             store.copy(
                 name, path, "check the address, or write one with mad pool and copy it there"
             )

@@ -116,8 +116,8 @@ def packed_maps(
     maps = {
         str(number): scores for number, (_, scores) in enumerate(making.maps(frames(), own, batch))
     }
-    told = [label for _, label in making.named(frames(), own, batch)] if named else None
-    return packed(maps, told)
+    classes = [label for _, label in making.named(frames(), own, batch)] if named else None
+    return packed(maps, classes)
 
 
 def unpack(content: bytes, names: Sequence[str]) -> Iterator[tuple[str, NDArray[np.float32]]]:

@@ -77,13 +77,13 @@ class Command(ContractCommand):
         write_sequences(out / "sequences.jsonl", asked.lines())
         if left_out.count:
             self.warn(f"objects without a drawn part, left out: {left_out.count}")
-        told = {
+        further = {
             "written": written,
             "left_out": left_out.count,
             "left_out_first": left_out.first,
             "out": os.fspath(out),
         }
-        return devices.named(result | told, devices.CPU if lines_only else device)
+        return devices.named(result | further, devices.CPU if lines_only else device)
 
     def show(self, result: Result | Share) -> str:
         if isinstance(result, Share):
