@@ -406,6 +406,7 @@ ASSAY_QUESTION_KINDS = {
     "labeling.kinds.contains.Contains": "annotator.kinds.base.Page",
     "labeling.kinds.hierarchy.Hierarchy": "annotator.kinds.grid.Grid",
     "labeling.kinds.naming.Naming": "annotator.kinds.base.Page",
+    "labeling.kinds.mistake.Mistake": "annotator.kinds.choices.Choices",
     "labeling.kinds.parts.Parts": "annotator.kinds.parts.Parts",
 }
 # Which function does which kind of job; labeling.jobs looks here, so it need not know others.
@@ -436,8 +437,7 @@ ASSAY_BENCHMARK_KINDS = [
     "evaluation.benchmarks.kinds.cds.kind.Cds",
     "evaluation.benchmarks.kinds.labeled.kind.Labeled",
 ]
-# What labeling asks of other parts, again without knowing them: words for classes that a list does
-# not describe, and links to what is made of a campaign.
+# Likewise: words for classes that no list describes, and links to what is made of a campaign.
 ASSAY_GLOSSARY = "evaluation.hooks.glossary"
 ASSAY_CAMPAIGN_LINKS = ["evaluation.hooks.links_of"]
 # The page that makes a campaign of a selection, where New campaign leads those who bring one.

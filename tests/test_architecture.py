@@ -272,7 +272,7 @@ def test_nobody_ties_the_domain_together_with_signals():
 
 
 # Only these know a kind of question by its name; others look up a value that the kind names.
-KIND_NAMES = ("contains", "hierarchy", "naming", "parts")
+KIND_NAMES = ("contains", "hierarchy", "mistake", "naming", "parts")
 KNOW_KINDS = re.compile(r"^(labeling|annotator)/kinds/")
 # What holds the name of a campaign's kind: `campaign.kind`, `kind`, `data["kind"]`, `get("kind")`.
 A_KIND = re.compile(r"\bcampaign\.kind$|^kind$|\[['\"]kind['\"]\]$|\.get\(['\"]kind['\"](, .*)?\)$")

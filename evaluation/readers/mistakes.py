@@ -10,8 +10,10 @@ from evaluation.readers.answers import file_sha256, json_lines
 from evaluation.readers.class_files import Labels
 from evaluation.readers.valid_sets import Model
 from labeling.files import BadInput
+from labeling.kinds.base import JUDGED
 from labeling.plurals import count_of
 from labeling.records import Record
+from labeling.release_files.frozen import Frozen
 from labeling.simulation.vote_files import rows
 
 # Is the class right on the image? It is valid, as the truth's is; a minor mistake; a major one; or
@@ -105,6 +107,40 @@ def read_judgements(path: Path, queue: Queue, wordnet: WordNet) -> dict[Pair, Ju
         for tag in words:
             _check_word("tag", tag, TAGS, path, line)
         found[pair] = Judgement(answer, words)
+    _check_complete(found, queue, path, wordnet)
+    return found
+
+
+def judgements_of(release: Frozen, queue: Queue, wordnet: WordNet) -> dict[Pair, Judgement]:
+    """What people settled on in a campaign of the kind mistake, for every pair of the queue.
+
+    What was dropped, as undecided, is CANNOT. Raises BadInput for a release that judges no
+    mistakes, for a pair that is not in the queue, and for pairs that are missing.
+    """
+    if release.kind.release != JUDGED:
+        raise BadInput(
+            f"is a release of a campaign of the kind {release.kind.name}, which judges no mistakes",
+            release.folder,
+            None,
+            "give a release of a campaign on the queue, or rows of answers",
+        )
+    path = release.folder / "answers.jsonl"
+    asked = set(queue.pairs)
+    labels = Labels(wordnet)
+    found: dict[Pair, Judgement] = {}
+    for line, answer in enumerate(release.answers(), 1):
+        wnid = str(answer["wnid"])
+        pair = answer["image"], labels.synsets[labels(wnid, path, line)]
+        if pair not in asked:
+            cure = "give the queue that the campaign was opened with"
+            fault = f"{wnid} on image {answer['image']!r} is not in the queue"
+            raise BadInput(fault, path, line, cure)
+        found[pair] = Judgement(answer.get("judged") or CANNOT)
+    _check_complete(found, queue, release.folder, wordnet)
+    return found
+
+
+def _check_complete(found: Collection[Pair], queue: Queue, path: Path, wordnet: WordNet) -> None:
     if missing := [pair for pair in queue.pairs if pair not in found]:
         image, synset = missing[0]
         raise BadInput(
@@ -114,7 +150,6 @@ def read_judgements(path: Path, queue: Queue, wordnet: WordNet) -> dict[Pair, Ju
             None,
             "answer every pair",
         )
-    return found
 
 
 def _check_word(name: str, word: str, known: Collection[str], path: Path, line: int) -> None:

@@ -21,9 +21,10 @@ if TYPE_CHECKING:
 # question graph, or the dataset's objects.
 PAIRS, IMAGES, GRAPH, OBJECTS = ASKS = ("pairs", "images", "graph", "objects")
 # What a settled question says in a release: whether the image contains the class that was asked
-# for, which class it shows, the first with the question graph beside it, or where the parts of an
-# object are.
-CONTAINS, CLASS, *_ = RELEASES = ("contains", "class", GRAPH, OBJECTS)
+# for, which class it shows, the first with the question graph beside it, where the parts of an
+# object are, or how right the class is that was asked about.
+JUDGED = "judged"
+CONTAINS, CLASS, *_ = RELEASES = ("contains", "class", GRAPH, OBJECTS, JUDGED)
 REQUIRED = ("name", "title", "asks", "release")
 BINARY = ("no", "yes")
 # What people answer: a word, or an object of JSON.

@@ -12,16 +12,20 @@ from labeling.question_graph.planning import Asked
 from labeling.question_graph.replaying import EXPLICIT, NO, UNKNOWN, YES, Graph
 
 WORDS = {True: YES, False: NO, None: UNKNOWN}
+# What "judged" says of the class; another word says nothing.
+JUDGEMENTS = {"valid": YES, "minor": NO, "major": NO}
 
 
 class AnswerLine(TypedDict):
     """Of answers.jsonl. contains: None for what was dropped; absent where wnid is the answer.
+    judged: in its place where people say how right the class is; None for what was dropped.
     votes: by what people answered. node, order, probability: where questions follow a graph; of
     objects box."""
 
     image: str
     wnid: str | None
     contains: NotRequired[bool | None]
+    judged: NotRequired[str | None]
     votes: NotRequired[dict[str, int]]
     probability: NotRequired[float | None]
     node: NotRequired[str]
@@ -66,8 +70,14 @@ def explicit(answers: Iterable[AnswerLine], abstentions: Collection[str]) -> Ite
     for line in answers:
         wnid = line["wnid"]
         if wnid is not None and wnid != "none":
-            value = WORDS[line["contains"]] if "contains" in line else YES
-            yield _label(line["image"], wnid, value, EXPLICIT, line, abstentions)
+            yield _label(line["image"], wnid, _value(line), EXPLICIT, line, abstentions)
+
+
+def _value(line: AnswerLine) -> str:
+    """What a settled answer says of its class."""
+    if "judged" in line:
+        return JUDGEMENTS.get(line["judged"] or "", UNKNOWN)
+    return WORDS[line["contains"]] if "contains" in line else YES
 
 
 def of_objects(answers: Iterable[AnswerLine]) -> Iterator[LabelLine]:
@@ -141,11 +151,17 @@ def _label(
     }
     if line is not None and probability is not None and "votes" in line:
         able = {word: count for word, count in line["votes"].items() if word not in abstentions}
-        said = ("yes" if line["contains"] else "no") if "contains" in line else wnid
         found["votes"] = votes = sum(able.values())
-        interval = share_interval(able.get(said, 0), votes, probability)
+        interval = share_interval(able.get(_said(line), 0), votes, probability)
         found["interval"] = None if interval is None else list(interval)
     return found
+
+
+def _said(line: AnswerLine) -> str:
+    """The word that votes for a settled answer are counted under."""
+    if "contains" in line:
+        return "yes" if line["contains"] else "no"
+    return (line["judged"] if "judged" in line else line["wnid"]) or ""
 
 
 class Groups(Generic[L]):

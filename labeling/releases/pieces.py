@@ -16,7 +16,7 @@ from typing import Any
 
 from labeling.db import batch
 from labeling.kinds import KINDS, Kind
-from labeling.kinds.base import CLASS, CONTAINS, GRAPH, OBJECTS
+from labeling.kinds.base import CLASS, CONTAINS, GRAPH, JUDGED, OBJECTS
 from labeling.models import Answer, Policy, Question, Settlement
 from labeling.release_files.frozen import Line, LineFile
 from labeling.releases import graph, parts
@@ -189,6 +189,10 @@ def _class(kind: Kind, topic: str, value: Any) -> Line:
     return {"wnid": None if value is None else kind.tally_name(value)}
 
 
+def _judged(kind: Kind, topic: str, value: Any) -> Line:
+    return {"wnid": topic, "judged": None if value is None else kind.tally_name(value)}
+
+
 def _drawn(kind: Kind, topic: str, value: Any) -> Line:
     # An object that is drawn is there.
     return {"wnid": topic, "contains": None if value is None else True}
@@ -198,6 +202,7 @@ def _drawn(kind: Kind, topic: str, value: Any) -> Line:
 LABEL_OF_RELEASE: dict[str, Callable[[Kind, str, Any], Line]] = {
     CONTAINS: _contains,
     CLASS: _class,
+    JUDGED: _judged,
     GRAPH: _contains,
     OBJECTS: _drawn,
 }

@@ -81,12 +81,10 @@ def score_classification(folder: Path) -> Arguments:
 
 def mistakes(folder: Path, verb: str, *more: object) -> Arguments:
     truth = [("image", "wnid"), *((f"{at}.jpg", DRAKE) for at in range(12))]
-    found = [("image", "rank", "wnid"), ("0.jpg", 1, COOT)]
-    found += [(f"{at}.jpg", 1, DRAKE) for at in range(1, 12)]
-    return (
-        *("mistakes", verb, "--truth", rows(folder / "truth.csv", *truth)),
-        *("--predictions", rows(folder / "one.csv", *found), *more),
-    )
+    found = [("image", "rank", "wnid")]
+    found += [(f"{at}.jpg", 1, DRAKE if at else COOT) for at in range(12)]
+    named = ("--truth", rows(folder / "truth.csv", *truth))
+    return ("mistakes", verb, *named, "--predictions", rows(folder / "one.csv", *found), *more)
 
 
 def boxes(folder: Path, verb: str, *more: object) -> Arguments:
@@ -334,8 +332,8 @@ def test_a_review_of_mistakes_writes_the_same(kept, printed, tmp_path):
 
     text = printed(*mistakes(tmp_path, "apply", *more, "--out", tmp_path / "v2"))
 
-    sets = (tmp_path / "v2" / "sets.csv").read_text()
-    kept("commands/mistakes-apply.txt", f"{text}== sets.csv\n{sets}")
+    text += f"== sets.csv\n{(tmp_path / 'v2' / 'sets.csv').read_text()}"
+    kept("commands/mistakes-apply.txt", text)
 
 
 @pytest.fixture
@@ -449,11 +447,20 @@ def hierarchy(alice: User, bob: User, pond: Dataset) -> Any:
     return campaign
 
 
+def mistake(alice: User, bob: User, pond: Dataset) -> Any:
+    options = {"images": 2, "policy": {"votes": 1, "gold_share": 0}}
+    campaign = factories.make_campaign(alice, pond, kind="mistake", **options)
+    factories.join(bob, campaign)
+    crowd.answer(campaign, [bob], lambda image, _: "minor" if "000" in image else "valid")
+    return campaign
+
+
 # A settled campaign of every kind.
 SETTLED = {
     "contains": contains,
     "naming": naming,
     "hierarchy": hierarchy,
+    "mistake": mistake,
     "parts": part_releases.settled,
 }
 

@@ -13,6 +13,7 @@ from evaluation.management.commands.wordnet import load
 from evaluation.metrics.wordnet.nouns import WordNet
 from evaluation.readers import selections
 from evaluation.readers.answers import text_lines
+from evaluation.readers.mistakes import read_queue
 from labeling.campaigns import lifecycle
 from labeling.consensus import calibrating, settling
 from labeling.datasets import vocabulary_store
@@ -22,7 +23,7 @@ from labeling.files import BadInput, read_yaml
 from labeling.follow_ups import following, opening
 from labeling.graphs import store
 from labeling.kinds import KINDS, policies
-from labeling.kinds.base import CONTAINS, GRAPH, IMAGES, OBJECTS, PAIRS
+from labeling.kinds.base import CONTAINS, GRAPH, IMAGES, JUDGED, OBJECTS, PAIRS
 from labeling.management.contract import ContractCommand, UsageError, table
 from labeling.models import Campaign, Dataset, User
 from labeling.plurals import count_of
@@ -40,6 +41,15 @@ CHANGES = {
     "resume": (lifecycle.resume, "ask again"),
     "close": (lifecycle.close, "ask nobody any more"),
 }
+
+
+HOW_TO_JUDGE = (
+    "You see an image and one class. Is the class right for the image? It need not be the main "
+    "thing in it, and other classes may be right as well.\n\n"
+    "“Right”: a label of this image may say so. “Minor mistake”: not right, but somebody careful "
+    "could take it for right. “Major mistake”: plainly not right. “Cannot be labeled”: the image "
+    "does not show enough for anybody to say."
+)
 
 
 @dataclass(kw_only=True)
@@ -86,7 +96,11 @@ class Command(ContractCommand):
         open_parser.add_argument(
             "--owner", default="", help="a username; by default the dataset's owner"
         )
-        open_parser.add_argument("--selection", type=Path, help="selection.jsonl of mad select")
+        open_parser.add_argument(
+            "--selection",
+            type=Path,
+            help="selection.jsonl of mad select; for a review of mistakes its queue",
+        )
         open_parser.add_argument(
             "--vocabulary",
             metavar="FILE|shipped",
@@ -171,7 +185,11 @@ class Command(ContractCommand):
             if getattr(choice, key) and asks != GRAPH:
                 raise UsageError(f"--{key} is for campaigns of the kind hierarchy")
         if choice.images and asks == PAIRS:
-            raise UsageError("the images of a campaign of the kind contains are its selection's")
+            raise UsageError(
+                f"the images of a campaign of the kind {choice.kind} are its selection's"
+            )
+        if asks == PAIRS and KINDS[choice.kind].release == JUDGED:
+            return self._mistakes(owner, choice)
         if asks == PAIRS and KINDS[choice.kind].release != CONTAINS:
             raise UsageError(f"open a campaign of the kind {choice.kind} on the site or by the API")
         return makers[asks](owner, choice)
@@ -191,6 +209,19 @@ class Command(ContractCommand):
         return competitions.create(
             owner, lines=lines, vocabulary=wnids, wordnet=net, **choice.common()
         ).campaign
+
+    def _mistakes(self, owner: User, choice: Choice) -> Campaign:
+        if choice.selection is None:
+            raise UsageError(f"a campaign of the kind {choice.kind} needs --selection, a queue")
+        if choice.vocabulary:
+            raise UsageError(f"a campaign of the kind {choice.kind} takes no --vocabulary")
+        net = load()
+        pairs = [
+            (image, net.wnid(synset)) for image, synset in read_queue(choice.selection, net).pairs
+        ]
+        common = choice.common()
+        common["instructions"] = choice.instructions or HOW_TO_JUDGE
+        return opening.draft(owner, kind=choice.kind, pairs=pairs, **common)
 
     def _parts(self, owner: User, choice: Choice) -> Campaign:
         common = choice.common() | {"kind": choice.kind}

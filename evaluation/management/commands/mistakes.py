@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from django.core.management.base import CommandParser
 
-from evaluation.management import analysis_options
+from evaluation.management import analysis_options, release_predictions
 from evaluation.management.classification_options import read_submission, submission_sha256
 from evaluation.management.commands.wordnet import load
 from evaluation.management.named_files import named_files
@@ -17,7 +17,15 @@ from evaluation.management.numbers import level, share, whole
 from evaluation.metrics.wordnet.nouns import WordNet
 from evaluation.readers.answers import file_sha256
 from evaluation.readers.class_files import Classified
-from evaluation.readers.mistakes import QueueMeta, read_judgements, read_queue
+from evaluation.readers.mistakes import (
+    Judgement,
+    Pair,
+    Queue,
+    QueueMeta,
+    judgements_of,
+    read_judgements,
+    read_queue,
+)
 from evaluation.readers.valid_sets import (
     SETS,
     VERSION,
@@ -94,7 +102,11 @@ class Command(ContractCommand):
             "--queue", type=Path, required=True, metavar="QUEUE.jsonl", help="that was answered"
         )
         apply.add_argument(
-            "--answers", type=Path, required=True, help="image,wnid,answer[,tags] rows, one a pair"
+            "--answers",
+            type=Path,
+            required=True,
+            help="image,wnid,answer[,tags] rows, one a pair; or the release of a campaign of the "
+            "kind mistake, folder or zip",
         )
         apply.add_argument(
             "--confidence", type=level, default=0.999, metavar="LEVEL", help="of the intervals"
@@ -156,7 +168,7 @@ class Command(ContractCommand):
         frozen.check_goal(out)
         wordnet = load()
         asked = read_queue(queue, wordnet)
-        judged = read_judgements(answers, asked, wordnet)
+        judged, answers_sha256 = _judged(answers, asked, wordnet)
         inputs = _read(truth, named_files(predictions), valid_sets, wordnet)
         models = _models_of(asked.meta, inputs, queue)
         pool = inputs.pool
@@ -174,7 +186,7 @@ class Command(ContractCommand):
                 sha256=file_sha256(part / SETS),
                 parent_sha256=inputs.sets_sha256,
                 queue_sha256=asked.sha256,
-                answers_sha256=file_sha256(answers),
+                answers_sha256=answers_sha256,
                 counts=asked.meta.counts | {"changed": applying.changed(review)},
                 rates=applying.rates(review, confidence, generator),
                 submissions=[
@@ -247,6 +259,14 @@ def _read(truth: Path, paths: dict[str, Path], valid_sets: Path | None, wordnet:
         file_sha256(truth),
         file_sha256(sets.path) if sets else None,
     )
+
+
+def _judged(path: Path, queue: Queue, wordnet: WordNet) -> tuple[dict[Pair, Judgement], str]:
+    """What reviewers answered, and the SHA-256 of their rows or of their release."""
+    with release_predictions.opened(path) as release:
+        if release:
+            return judgements_of(release, queue, wordnet), release.meta["sha256"]
+    return read_judgements(path, queue, wordnet), file_sha256(path)
 
 
 def _chosen(models: str | None, names: Sequence[str]) -> list[str]:
