@@ -20,20 +20,22 @@ Floats = npt.NDArray[np.float64]
 Links = tuple[npt.NDArray[np.int64], ...]
 
 # A false label costs this much of a missed one: a wrong "no" loses a label for good.
-FALSE_COST = 0.3
+FALSE_COST = 0.2
 # An answer is never taken for certain, or one mistake would leave no explanation at all.
 LEAST_ERROR = 1e-4
-SCENES = 200
+SCENES = 120
 # Steps of EM: over labels that are taken as known (fast), then over the answers themselves.
 ROUGH_STEPS, STEPS = 40, 8
 # Scenes whose differences from the mean are so alike (cosine) are one; looked for every so often.
 SAME = 0.5
 MERGE_EVERY = 10
-# A scene begins as the mean of so many images alike, and goes where it explains fewer.
+# A scene begins as the mean of so many images alike.
 ALIKE = 5
-FEWEST = 3.0
+# It goes where it explains fewer images than one of these; one of HELD_OUT images decides which.
+FEWEST = (3.0, 10.0, 30.0)
+HELD_OUT = 5
 # So many images of the whole collection are added to every scene.
-PRIOR = 2.0
+PRIOR = 5.0
 # Nothing is certain before it is asked.
 EDGE = 1e-7
 
@@ -132,20 +134,47 @@ def learn(
 
 
 def _rough(likely: Floats, mean: Floats, most: int, chance: np.random.Generator) -> Scenes:
-    """The scenes of images whose labels are as likely (B, L) as one scene alone says."""
-    groups = _groups(likely > 0.5, most, chance)
-    present = np.vstack([mean, (groups + mean) / 2]) if len(groups) else mean[None]
+    """The scenes of images whose labels are as likely (B, L) as one scene alone says.
+
+    A scene of few images may be an accident. How few it may have is chosen by how well the other
+    images explain every fifth one; if one scene for all does best, there is one.
+    """
+    held = np.arange(len(likely)) % HELD_OUT == 0
+    groups = _groups(likely[~held] > 0.5, most, chance)
+    tried = [_fit(likely[~held], groups, mean, fewest) for fewest in FEWEST if len(groups)]
+    alone = Scenes(np.ones(1), mean[None])
+    scores = [_log_likelihood(likely[held], scenes).sum() for scenes in (alone, *tried)]
+    best = int(np.argmax(scores))
+    return alone if best == 0 else _fit(likely, groups, mean, FEWEST[best - 1])
+
+
+def _fit(likely: Floats, groups: Floats, mean: Floats, fewest: float) -> Scenes:
+    """EM over labels that are as likely as said, from these groups."""
+    present = np.vstack([mean, (groups + mean) / 2])
     scenes = Scenes(np.full(len(present), 1 / len(present)), np.clip(present, EDGE, 1 - EDGE))
     for step in range(1, ROUGH_STEPS + 1):
-        odds = np.log(scenes.present) - np.log1p(-scenes.present)
-        fit = likely @ odds.T + np.log1p(-scenes.present).sum(axis=1) + np.log(scenes.weights)
-        share = np.exp(fit - fit.max(axis=1, keepdims=True))
+        share = _joint(likely, scenes)
+        share = np.exp(share - share.max(axis=1, keepdims=True))
         share /= share.sum(axis=1, keepdims=True)
         images, yes = share.sum(axis=0), share.T @ likely
         if step % MERGE_EVERY == 0:
             images, yes = _merged(images, yes, mean)
-        scenes = _scenes(images, yes, mean)
+        scenes = _scenes(images, yes, mean, fewest)
     return scenes
+
+
+def _joint(likely: Floats, scenes: Scenes) -> Floats:
+    """(B, Z): log probability of an image's labels with each scene."""
+    odds = np.log(scenes.present) - np.log1p(-scenes.present)
+    alone = np.log1p(-scenes.present).sum(axis=1) + np.log(scenes.weights)
+    return np.asarray(likely @ odds.T + alone)
+
+
+def _log_likelihood(likely: Floats, scenes: Scenes) -> Floats:
+    """(B,)"""
+    joint = _joint(likely, scenes)
+    top = joint.max(axis=1)
+    return np.asarray(top + np.log(np.exp(joint - top[:, None]).sum(axis=1)))
 
 
 def _merged(images: Floats, yes: Floats, mean: Floats) -> tuple[Floats, Floats]:
@@ -180,12 +209,12 @@ def _step(graph: Graph, scenes: Scenes, answers: Answers, error: float, mean: Fl
         images,
         yes,
     )
-    return _scenes(images, yes, mean)
+    return _scenes(images, yes, mean, FEWEST[0])
 
 
-def _scenes(images: Floats, yes: Floats, mean: Floats) -> Scenes:
+def _scenes(images: Floats, yes: Floats, mean: Floats, fewest: float) -> Scenes:
     """What expected counts say: images (Z,), of them with each class (Z, L)."""
-    stays = images >= min(FEWEST, images.max())
+    stays = images >= min(fewest, images.max())
     images, yes = images[stays], yes[stays]
     present = (yes + PRIOR * mean) / (images + PRIOR)[:, None]
     return Scenes(images / images.sum(), np.clip(present, EDGE, 1 - EDGE))

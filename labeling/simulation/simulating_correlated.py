@@ -196,19 +196,25 @@ def _outcome(graph: Graph, truth: Bools, asked: Bools, labels: Bools, likely: Fl
 
 
 def _equal_error(curve: Floats, bound: Floats) -> tuple[int, float]:
-    """(place, share): the curve that far from its point `place` to the next keeps to the bound.
+    """(place, share): furthest along the curve within the bound, between `place` and the next.
 
     curve: (P, 3), questions, missed and false labels by rising price; bound: (3,). Place is -1
-    where the first point is over the bound already.
+    where no part of the curve is within.
     """
-    within = (curve[:, 1:] <= bound[1:]).all(axis=1)
-    place = int(np.argmin(within)) - 1 if not within.all() else len(curve) - 1
-    if place < 0 or place == len(curve) - 1:
-        return place, 0.0
-    rise = curve[place + 1, 1:] - curve[place, 1:]
-    left = bound[1:] - curve[place, 1:]
-    shares = [float(b / a) for a, b in zip(rise, left, strict=True) if a > b]
-    return place, min(shares, default=1.0)
+    for place in range(len(curve) - 2, -1, -1):
+        low, high = 0.0, 1.0
+        for now, after, most in zip(curve[place, 1:], curve[place + 1, 1:], bound[1:], strict=True):
+            if max(now, after) <= most:
+                continue
+            if min(now, after) > most:
+                high = -1.0
+            elif after > now:
+                high = min(high, float((most - now) / (after - now)))
+            else:
+                low = max(low, float((now - most) / (now - after)))
+        if low <= high:
+            return place, high
+    return -1, 0.0
 
 
 def _interval(rows: Floats, plain: Floats, seed: int) -> list[float] | None:
