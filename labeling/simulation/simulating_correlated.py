@@ -8,7 +8,6 @@ other images are then asked by the learned order, at several prices of a questio
 import csv
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -100,7 +99,7 @@ def read_labels(graph: Graph, path: Path) -> Bools:
     return there
 
 
-def simulate(graph: Graph, setting: Setting, there: Bools, first: int) -> dict[str, Any]:
+def simulate(graph: Graph, setting: Setting, there: Bools, first: int) -> dict[str, object]:
     """The learned order against Algorithm 1 on these images, both with setting.error wrong answers.
 
     there: (B, L), what is in the images; `first` of them, drawn by lot, are learned from. The

@@ -135,8 +135,10 @@ class Command(ContractCommand):
         setting = simulating_queries.Setting(present, error, mode, order, images, seed)
         if correlated:
             there, first = _correlated(checked, correlated, setting)
-            result = simulating_correlated.simulate(checked, setting, there, first)
-            result["correlated"] = correlated
+            result: Result = {
+                **simulating_correlated.simulate(checked, setting, there, first),
+                "correlated": correlated,
+            }
         else:
             result = simulating_queries.simulate(checked, setting)
         asked = result.pop("asked")
