@@ -327,7 +327,7 @@ def _sorter(graph: Graph, setting: Setting) -> Order:
     return Order(graph, "learned", setting.mode, learn(graph, truth.astype(np.int8)))
 
 
-def _progress(graph: Graph, setting: Setting) -> dict[str, Any]:
+def _progress(graph: Graph, setting: Setting) -> dict[str, float]:
     """Questions until 90 % of the class labels are settled: learned, and the graph's order."""
     few = Setting(setting.present, setting.error, setting.mode, "", 2 * BATCH, setting.seed)
     learned, plain = _sorter(graph, setting), Order(graph, "breadth", setting.mode)

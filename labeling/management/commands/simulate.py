@@ -19,7 +19,13 @@ from labeling.plurals import count_of
 from labeling.question_graph.graph import Graph, GraphError, build, read, shipped
 from labeling.question_graph.ordering import ORDERS
 from labeling.question_graph.replaying import MODES
-from labeling.simulation import box_crowd, simulating, simulating_boxes, simulating_queries
+from labeling.simulation import (
+    box_crowd,
+    simulating,
+    simulating_boxes,
+    simulating_correlated,
+    simulating_queries,
+)
 from labeling.simulation.crowd import Crowd, clean_crowd
 
 Made = TypeVar("Made")
@@ -48,7 +54,12 @@ class Command(ContractCommand):
         add.add_argument(
             "--present", type=float, default=2.8, help="classes on an image, on average"
         )
-        add.add_argument("--error", type=float, default=0.0, help="share of answers that are wrong")
+        add.add_argument(
+            "--error",
+            type=float,
+            help=f"share of answers that are wrong (0; {simulating_correlated.ERROR} with "
+            "--correlated)",
+        )
         add.add_argument(
             "--order",
             choices=ORDERS,
@@ -58,13 +69,19 @@ class Command(ContractCommand):
         add.add_argument(
             "--mode", choices=MODES, default=MODES[0], help=f"what a no closes ({MODES[0]})"
         )
+        add.add_argument(
+            "--correlated",
+            metavar="|".join((*simulating_correlated.GENERATORS, "FILE")),
+            help="with --order learned: classes that go together, made up or from a CSV of image,"
+            "wnid; any node may be asked, and asking stops where it pays no more",
+        )
         add.add_argument("--seconds", type=float, default=4.0, help="an answer takes")
         add.add_argument("--cost-per-hour", type=float, help="of an annotator's time")
         add.add_argument(
             "--images",
             type=int,
-            default=simulating_queries.IMAGES,
-            help="drawn where there is no exact figure",
+            help=f"drawn where there is no exact figure ({simulating_queries.IMAGES}; "
+            f"{simulating_correlated.IMAGES} with --correlated, after those learned from)",
         )
         add.add_argument("--seed", type=int, default=0, help="of the random numbers (0)")
 
@@ -161,19 +178,31 @@ class Command(ContractCommand):
         self,
         graph: str,
         present: float,
-        error: float,
+        error: float | None,
         order: str,
         mode: str,
+        correlated: str | None,
         seconds: float,
         cost_per_hour: float | None,
-        images: int,
+        images: int | None,
         seed: int,
         **_: Any,
     ) -> Result:
         checked = _graph(graph)
+        if error is None:
+            error = simulating_correlated.ERROR if correlated else 0.0
+        if images is None:
+            images = (simulating_correlated if correlated else simulating_queries).IMAGES
         _check(checked, present, error, seconds, cost_per_hour, images, seed)
         setting = simulating_queries.Setting(present, error, mode, order, images, seed)
-        result = simulating_queries.simulate(checked, setting)
+        if correlated:
+            there, first = _correlated(checked, correlated, setting)
+            result: Result = {
+                **simulating_correlated.simulate(checked, setting, there, first),
+                "correlated": correlated,
+            }
+        else:
+            result = simulating_queries.simulate(checked, setting)
         asked = result.pop("asked")
         spent = result["questions_per_image"] * seconds
         return result | {
@@ -215,6 +244,9 @@ class Command(ContractCommand):
         ]
         head = f"{result['mode']} mode, {result['order']} order"
         body = table(depths, ("depth", "nodes", "asked an image", "share"))
+        if "curve" in result:
+            rows += _equal_error(result)
+            body = f"{_curve(result)}\n\n{body}"
         return f"{head}\n\n{table(rows)}\n\n{body}"
 
 
@@ -234,6 +266,71 @@ def _graph(name: str) -> Graph:
         return build(read(name))
     except GraphError as error:
         raise BadInput(error.message, file=name) from None
+
+
+def _correlated(
+    graph: Graph, name: str, setting: simulating_queries.Setting
+) -> tuple[NDArray[np.bool_], int]:
+    """Classes of images, and how many of these are learned from."""
+    if setting.order != "learned":
+        raise UsageError("--correlated goes with --order learned")
+    first = simulating_correlated.LEARNED_ON
+    if name not in simulating_correlated.GENERATORS:
+        there = simulating_correlated.read_labels(graph, Path(name))
+        return there, min(first, len(there) // 2)
+    _, size, anywhere = simulating_correlated.GENERATORS[name]
+    if len(graph.leaves) < size:
+        raise UsageError(f"{name} needs a graph of {size} classes or more")
+    if size and not anywhere <= setting.present <= anywhere + size:
+        raise UsageError(
+            f"--present is {setting.present:g}; {name} takes {anywhere:g} to {anywhere + size:g}"
+        )
+    count = first + setting.images
+    there = simulating_correlated.generate(graph, name, setting.present, count, setting.seed)
+    return there, first
+
+
+def _equal_error(result: Result) -> list[tuple[str, Any, str]]:
+    ratio, interval = result["ratio_at_equal_error"], result["ratio_interval"]
+    shown = "not reached at any price" if ratio is None else round(ratio, 3)
+    within = f"95 % interval {interval[0]:.3f} to {interval[1]:.3f}" if interval else ""
+    return [
+        ("… that are false", round(result["false_per_image"], 3), ""),
+        ("of Algorithm 1's questions, at equal error", shown, within),
+    ]
+
+
+def _curve(result: Result) -> str:
+    head = ("price", "questions", "of Algorithm 1", "missed", "stated", "false", "stated")
+    rows: list[tuple[Any, ...]] = [
+        (
+            f"{row['price']:g}",
+            f"{row['questions_per_image']:.2f}",
+            f"{row['ratio']:.3f}",
+            f"{row['missed_per_image']:.3f}",
+            f"{row['stated_missed_per_image']:.3f}",
+            f"{row['false_per_image']:.3f}",
+            f"{row['stated_false_per_image']:.3f}",
+        )
+        for row in result["curve"]
+    ]
+    plain = result["algorithm_1"]
+    rows.append(
+        (
+            "Algorithm 1",
+            f"{plain['questions_per_image']:.2f}",
+            "1",
+            f"{plain['missed_per_image']:.3f}",
+            "",
+            f"{plain['false_per_image']:.3f}",
+            "",
+        )
+    )
+    learned = (
+        f"{count_of(result['scenes'], 'scene')} learned from "
+        f"{count_of(result['learned_on'], 'image')}, tried on {result['images']:,} others"
+    )
+    return f"{learned}\n\n{table(rows, head)}"
 
 
 def _check(

@@ -9,6 +9,7 @@ import pytest
 
 from labeling.question_graph.ordering import Order, learn
 from labeling.question_graph.replaying import MODES, build, replay, shipped
+from labeling.simulation import simulating_correlated
 from labeling.simulation.simulating_queries import (
     Setting,
     expected_questions,
@@ -266,6 +267,8 @@ def test_money_and_time_follow_from_the_questions(shell, tmp_path):
         (["--images", "1"], "2 or more"),
         (["--seed", "-1"], "0 or more"),
         (["--order", "best"], "invalid choice"),
+        (["--correlated", "scenes-20x8"], "goes with --order learned"),
+        (["--order", "learned", "--correlated", "scenes-20x8"], "a graph of 8 classes"),
     ],
 )
 def test_options_that_make_no_sense_exit_2(shell, tmp_path, options, said):
@@ -277,6 +280,111 @@ def test_options_that_make_no_sense_exit_2(shell, tmp_path, options, said):
 
     assert status == 2
     assert said in error
+
+
+# Classes that go together
+
+
+def test_scenes_save_questions_at_no_more_missed_and_no_more_false_labels(ilsvrc):
+    setting = Setting(2.8, 0.02, "safe", "learned", 200)
+    there = simulating_correlated.generate(ilsvrc, "scenes-20x8", 2.8, 1_000, 0)
+
+    result = simulating_correlated.simulate(ilsvrc, setting, there, 800)
+
+    plain, low = result["algorithm_1"], result["ratio_interval"][0]
+    assert low < result["ratio_at_equal_error"] < 0.65
+    assert result["missed_per_image"] <= plain["missed_per_image"] + 1e-9
+    assert result["false_per_image"] <= plain["false_per_image"] + 1e-9
+    assert (result["learned_on"], result["images"]) == (800, 200)
+    asked = [row["questions_per_image"] for row in result["curve"]]
+    assert asked == sorted(asked, reverse=True)
+    assert result["asked"].sum() == pytest.approx(result["questions_per_image"])
+
+
+def test_the_seed_decides_what_is_learned_and_tried():
+    graph = build(SMALL)
+    there = simulating_correlated.generate(graph, "independent", 1.5, 300, 0)
+    first, again, other = (
+        simulating_correlated.simulate(
+            graph, Setting(1.5, 0.1, "safe", "learned", 200, seed), there, 100
+        )
+        for seed in (3, 3, 4)
+    )
+
+    assert first["curve"] == again["curve"]
+    assert first["curve"] != other["curve"]
+
+
+@pytest.mark.parametrize("name", ["scenes-20x8", "scenes-50x10"])
+def test_generated_images_have_the_stated_number_of_classes(ilsvrc, name):
+    there = simulating_correlated.generate(ilsvrc, name, 2.8, 20_000, 0)
+
+    assert there.sum(axis=1).mean() == pytest.approx(2.8, abs=0.05)
+    # Two classes of a scene are together far more often than by chance.
+    together = there.T.astype(np.float64) @ there / len(there)
+    np.fill_diagonal(together, 0)
+    assert together.max() > 20 * 0.014**2
+
+
+@pytest.mark.parametrize(
+    ("curve", "bound", "expected"),
+    [
+        ([(40, 0.1, 0.2), (20, 0.2, 0.2)], (50, 0.15, 0.4), (0, 0.5)),
+        ([(40, 0.1, 0.2), (20, 0.2, 0.4)], (50, 0.15, 0.25), (0, 0.25)),
+        ([(40, 0.1, 0.2), (20, 0.2, 0.4)], (50, 0.3, 0.5), (0, 1)),
+        ([(40, 0.1, 0.5), (20, 0.2, 0.3)], (50, 0.15, 0.45), (0, 0.5)),
+        ([(40, 0.1, 0.5), (20, 0.2, 0.3)], (50, 0.15, 0.35), (-1, 0)),
+        ([(40, 0.2, 0.2), (20, 0.3, 0.1)], (50, 0.15, 0.5), (-1, 0)),
+    ],
+)
+def test_equal_error_lies_between_two_prices(curve, bound, expected):
+    found = simulating_correlated._equal_error(np.array(curve), np.array(bound))
+
+    assert found == pytest.approx(expected)
+
+
+def test_labels_of_a_file_are_tried_and_the_curve_is_shown(shell, tmp_path):
+    (tmp_path / "graph.json").write_text(json.dumps(SMALL))
+    graph = build(SMALL)
+    keys = [graph.node(leaf).key for leaf in graph.leaves]
+    rows = [f"{n}.jpg,{keys[n % 2 * 2 + k]}" for n in range(400) for k in range(2)]
+    (tmp_path / "labels.csv").write_text("\n".join(["image,wnid", *rows]))
+    command = ["simulate", "queries", "--graph", str(tmp_path / "graph.json")]
+    command += ["--order", "learned", "--correlated", str(tmp_path / "labels.csv")]
+
+    status, out, _ = shell(*command, "--json")
+    _, shown, _ = shell(*command)
+
+    result = json.loads(out)
+    assert status == 0
+    assert (result["learned_on"], result["images"]) == (200, 200)
+    assert result["error"] == 0.02
+    assert result["ratio_at_equal_error"] < 1
+    assert "Algorithm 1" in shown
+    assert "95 % interval" in shown
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("image,class\na,b\n", "image,wnid"),
+        ("image,wnid\na.jpg,zebra\n", "'zebra' is not in the graph"),
+        ("image,wnid\n,x\n", "not an image and a class"),
+        ("image,wnid\n", "0 images"),
+    ],
+)
+def test_a_bad_file_of_labels_exits_1_and_names_itself(shell, tmp_path, text, said):
+    (tmp_path / "graph.json").write_text(json.dumps(SMALL))
+    (tmp_path / "labels.csv").write_text(text)
+
+    status, _, error = shell(
+        *("simulate", "queries", "--graph", str(tmp_path / "graph.json")),
+        *("--order", "learned", "--correlated", str(tmp_path / "labels.csv")),
+    )
+
+    assert status == 1
+    assert said in error
+    assert "labels.csv" in error
 
 
 def test_a_bad_graph_exits_1_with_file_node_and_cure(shell, tmp_path):

@@ -1,0 +1,247 @@
+"""Which question of an image to ask next, of all nodes, by what tends to be together in images.
+
+After Deng et al., Scalable multi-label annotation (CHI 2014): any node may be asked, labels that go
+together are inferred, and asking stops where a question is worth less than it costs. Images are a
+mixture of scenes; within a scene classes are there independently, each with its own chance; an
+inner node is "yes" when any class below it is there; an answer is wrong with a stated chance.
+Learned by EM from the answers alone. Pure, no Django.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from labeling.question_graph.graph import Graph
+
+Bools = npt.NDArray[np.bool_]
+Answers = npt.NDArray[np.int8]
+Floats = npt.NDArray[np.float64]
+Links = tuple[npt.NDArray[np.int64], ...]
+
+# A false label costs this much of a missed one: a wrong "no" loses a label for good.
+FALSE_COST = 0.2
+# An answer is never taken for certain, or one mistake would leave no explanation at all.
+LEAST_ERROR = 1e-4
+SCENES = 120
+# Steps of EM: over labels that are taken as known (fast), then over the answers themselves.
+ROUGH_STEPS, STEPS = 40, 8
+# Scenes whose differences from the mean are so alike (cosine) are one; looked for every so often.
+SAME = 0.5
+MERGE_EVERY = 10
+# A scene begins as the mean of so many images alike.
+ALIKE = 5
+# It goes where it explains fewer images than one of these; one of HELD_OUT images decides which.
+FEWEST = (3.0, 10.0, 30.0)
+HELD_OUT = 5
+# So many images of the whole collection are added to every scene.
+PRIOR = 5.0
+# Nothing is certain before it is asked.
+EDGE = 1e-7
+
+
+@dataclass(frozen=True)
+class Scenes:
+    """weights: (Z,), share of images. present: (Z, L), chance of each class of `graph.leaves`."""
+
+    weights: Floats
+    present: Floats
+
+
+@dataclass(frozen=True)
+class Utility:
+    """When asking stops: a question must save more than `price` missed labels.
+
+    false_cost: of a false label, in missed ones; a class is "yes" where that costs less.
+    """
+
+    price: float
+    false_cost: float = FALSE_COST
+
+    @property
+    def threshold(self) -> float:
+        """A class is "yes" above this probability.
+
+        >>> Utility(0.01, false_cost=1).threshold
+        0.5
+        """
+        return self.false_cost / (1 + self.false_cost)
+
+
+def independent(graph: Graph, present: float) -> Scenes:
+    """One scene in which every class is equally likely; present: classes an image."""
+    leaves = len(graph.leaves)
+    return Scenes(np.ones(1), np.full((1, leaves), np.clip(present / leaves, EDGE, 1 - EDGE)))
+
+
+def chances(graph: Graph, scenes: Scenes, answers: Answers, error: float) -> Floats:
+    """(B, N): probability that each node is "yes", given the answers to an image.
+
+    answers: (B, N), 1 yes, 0 no, -1 not asked. error: the share of answers that are wrong. Exact
+    where every node has one parent; below several parents what they say is taken as independent.
+    """
+    from labeling.question_graph import kernels_scenes as kernels
+
+    found = np.empty(answers.shape)
+    kernels.chances(
+        links(graph), scenes.weights, scenes.present, answers, max(error, LEAST_ERROR), found
+    )
+    return found
+
+
+def ask(
+    graph: Graph, scenes: Scenes, replies: Bools, error: float, utility: Utility
+) -> tuple[Answers, Floats]:
+    """(answers, chances) of images that are asked one question at a time until it pays no more.
+
+    replies: (B, N), what the answer to each question would be.
+    """
+    from labeling.question_graph import kernels_scenes as kernels
+
+    answers = np.full(replies.shape, -1, np.int8)
+    found = np.empty(replies.shape)
+    kernels.ask(
+        links(graph),
+        scenes.weights,
+        scenes.present,
+        replies.astype(np.int8),
+        max(error, LEAST_ERROR),
+        utility.false_cost,
+        utility.price,
+        answers,
+        found,
+    )
+    return answers, found
+
+
+def learn(
+    graph: Graph, answers: Answers, error: float, seed: int = 0, most: int = SCENES
+) -> Scenes:
+    """The scenes that explain the answers to images, by EM; at most so many.
+
+    answers: (B, N), 1 yes, 0 no, -1 not asked: which were asked may depend on earlier answers.
+    """
+    plain = independent(graph, 1.0)
+    for _ in range(STEPS):
+        plain = _step(graph, plain, answers, error, plain.present[0])
+    mean = plain.present[0]
+    leaf_places = [graph.index[leaf] for leaf in graph.leaves]
+    likely = chances(graph, plain, answers, error)[:, leaf_places]
+    scenes = _rough(likely, mean, min(most, len(answers) // ALIKE), np.random.default_rng(seed))
+    for _ in range(STEPS):
+        scenes = _step(graph, scenes, answers, error, mean)
+    return scenes
+
+
+def _rough(likely: Floats, mean: Floats, most: int, chance: np.random.Generator) -> Scenes:
+    """The scenes of images whose labels are as likely (B, L) as one scene alone says.
+
+    A scene of few images may be an accident. How few it may have is chosen by how well the other
+    images explain every fifth one; if one scene for all does best, there is one.
+    """
+    held = np.arange(len(likely)) % HELD_OUT == 0
+    groups = _groups(likely[~held] > 0.5, most, chance)
+    tried = [_fit(likely[~held], groups, mean, fewest) for fewest in FEWEST if len(groups)]
+    alone = Scenes(np.ones(1), mean[None])
+    scores = [_log_likelihood(likely[held], scenes).sum() for scenes in (alone, *tried)]
+    best = int(np.argmax(scores))
+    return alone if best == 0 else _fit(likely, groups, mean, FEWEST[best - 1])
+
+
+def _fit(likely: Floats, groups: Floats, mean: Floats, fewest: float) -> Scenes:
+    """EM over labels that are as likely as said, from these groups."""
+    present = np.vstack([mean, (groups + mean) / 2])
+    scenes = Scenes(np.full(len(present), 1 / len(present)), np.clip(present, EDGE, 1 - EDGE))
+    for step in range(1, ROUGH_STEPS + 1):
+        share = _joint(likely, scenes)
+        share = np.exp(share - share.max(axis=1, keepdims=True))
+        share /= share.sum(axis=1, keepdims=True)
+        images, yes = share.sum(axis=0), share.T @ likely
+        if step % MERGE_EVERY == 0:
+            images, yes = _merged(images, yes, mean)
+        scenes = _scenes(images, yes, mean, fewest)
+    return scenes
+
+
+def _joint(likely: Floats, scenes: Scenes) -> Floats:
+    """(B, Z): log probability of an image's labels with each scene."""
+    odds = np.log(scenes.present) - np.log1p(-scenes.present)
+    alone = np.log1p(-scenes.present).sum(axis=1) + np.log(scenes.weights)
+    return np.asarray(likely @ odds.T + alone)
+
+
+def _log_likelihood(likely: Floats, scenes: Scenes) -> Floats:
+    """(B,)"""
+    joint = _joint(likely, scenes)
+    top = joint.max(axis=1)
+    return np.asarray(top + np.log(np.exp(joint - top[:, None]).sum(axis=1)))
+
+
+def _merged(images: Floats, yes: Floats, mean: Floats) -> tuple[Floats, Floats]:
+    """The expected counts with scenes that are one added up, the largest first."""
+    order = np.argsort(-images, kind="stable")
+    images, yes = images[order].copy(), yes[order].copy()
+    away = yes / np.maximum(images, EDGE)[:, None] - mean
+    away /= np.maximum(np.sqrt((away**2).sum(axis=1, keepdims=True)), EDGE)
+    alike = away @ away.T > SAME
+    stays = np.ones(len(images), bool)
+    for first in range(len(images)):
+        if stays[first]:
+            same = np.flatnonzero(alike[first] & stays)
+            same = same[same > first]
+            images[first] += images[same].sum()
+            yes[first] += yes[same].sum(axis=0)
+            stays[same] = False
+    return images[stays], yes[stays]
+
+
+def _step(graph: Graph, scenes: Scenes, answers: Answers, error: float, mean: Floats) -> Scenes:
+    """One step of EM; scenes that explain too few images go."""
+    from labeling.question_graph import kernels_scenes as kernels
+
+    images, yes = np.zeros(len(scenes.weights)), np.zeros(scenes.present.shape)
+    kernels.expect(
+        links(graph),
+        scenes.weights,
+        scenes.present,
+        answers,
+        max(error, LEAST_ERROR),
+        images,
+        yes,
+    )
+    return _scenes(images, yes, mean, FEWEST[0])
+
+
+def _scenes(images: Floats, yes: Floats, mean: Floats, fewest: float) -> Scenes:
+    """What expected counts say: images (Z,), of them with each class (Z, L)."""
+    stays = images >= min(fewest, images.max())
+    images, yes = images[stays], yes[stays]
+    present = (yes + PRIOR * mean) / (images + PRIOR)[:, None]
+    return Scenes(images / images.sum(), np.clip(present, EDGE, 1 - EDGE))
+
+
+def _groups(likely: Bools, most: int, chance: np.random.Generator) -> Floats:
+    """(Z, L): mean labels of images alike, the middle ones far apart (as k-means++ draws them)."""
+    rows = likely[likely.sum(axis=1) >= 2].astype(np.float64)
+    if len(rows) < ALIKE or most < 1:
+        return np.empty((0, likely.shape[1]))
+    units = rows / np.sqrt(rows.sum(axis=1, keepdims=True))
+    far = np.ones(len(rows))
+    found: list[Floats] = []
+    while len(found) < most and far.sum() > 0:
+        alike = units @ units[chance.choice(len(rows), p=far / far.sum())]
+        found.append(rows[np.argsort(-alike, kind="stable")[:ALIKE]].mean(axis=0))
+        far = np.minimum(far, np.where(alike > 1 - 1e-9, 0, (1 - alike) ** 2))
+    return np.array(found)
+
+
+def links(graph: Graph) -> Links:
+    """The graph as kernels_scenes.py reads it."""
+    leaf = np.full(len(graph.nodes), -1)
+    leaf[[graph.index[name] for name in graph.leaves]] = np.arange(len(graph.leaves))
+    return (*_flat(graph.child_positions), *_flat(graph.parent_positions), leaf)
+
+
+def _flat(rows: tuple[tuple[int, ...], ...]) -> tuple[npt.NDArray[np.int64], ...]:
+    starts = np.cumsum([0, *map(len, rows)])
+    return starts, np.array([place for row in rows for place in row], np.int64)

@@ -1,0 +1,235 @@
+"""What the learned order of scenes.py saves on images whose classes go together.
+
+People answer the graph's order (Algorithm 1) on some images; scenes are learned from those answers;
+other images are then asked by the learned order, at several prices of a question, and by Algorithm
+1, with the same answers. Pure, no Django; the seed decides everything.
+"""
+
+import csv
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from labeling.files import BadInput
+from labeling.question_graph import scenes
+from labeling.question_graph.graph import Graph
+from labeling.question_graph.scenes import Scenes, Utility
+from labeling.simulation.simulating_queries import Setting, leaves_below, scan
+
+Bools = npt.NDArray[np.bool_]
+Floats = npt.NDArray[np.float64]
+
+# Scenes, classes of each, and classes an image from anywhere, on average.
+GENERATORS = {"scenes-20x8": (20, 8, 0.15), "scenes-50x10": (50, 10, 0.3), "independent": (0, 0, 0)}
+ERROR = 0.02
+IMAGES = 2_000
+LEARNED_ON = 5_000
+# In missed labels that a question must save.
+PRICES = (0.0005, 0.002, 0.004, 0.006, 0.008, 0.01, 0.013, 0.017, 0.022, 0.03)
+DRAWS = 500
+COLUMNS = ["image", "wnid"]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Per image (B,): questions, missed and false labels, and what was stated of the last two."""
+
+    questions: Floats
+    missed: Floats
+    false: Floats
+    stated_missed: Floats
+    stated_false: Floats
+    asked: Floats
+
+    @property
+    def rows(self) -> Floats:
+        """(3, B)"""
+        return np.array([self.questions, self.missed, self.false])
+
+
+def generate(graph: Graph, name: str, present: float, images: int, seed: int) -> Bools:
+    """(images, L): which classes are there.
+
+    An image shows one scene. Each class of the scene is there with the same chance, and so is each
+    class of the graph from anywhere; `present` is the mean number of both together.
+    """
+    number, size, anywhere = GENERATORS[name]
+    chance, leaves = np.random.default_rng([seed, 3]), len(graph.leaves)
+    if not number:
+        return chance.random((images, leaves)) < present / leaves
+    share = np.zeros((number, leaves))
+    for row in share:
+        row[chance.choice(leaves, size, replace=False)] = (present - anywhere) / size
+    share = 1 - (1 - share) * (1 - anywhere / leaves)
+    return np.asarray(chance.random((images, leaves)) < share[chance.integers(number, size=images)])
+
+
+def read_labels(graph: Graph, path: Path) -> Bools:
+    """(images, L) of a CSV with the columns image, wnid; sorted by image. Raises BadInput."""
+    column = {graph.node(leaf).key: place for place, leaf in enumerate(graph.leaves)}
+    pairs: list[tuple[str, int]] = []
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            reader = csv.reader(file)
+            if next(reader, None) != COLUMNS:
+                raise BadInput("the columns are not image,wnid", path, 1, "name them in line 1")
+            for row in reader:
+                if len(row) != len(COLUMNS) or not row[0]:
+                    raise BadInput("not an image and a class", path, reader.line_num)
+                if row[1] not in column:
+                    raise BadInput(
+                        f"class {row[1]!r} is not in the graph",
+                        path,
+                        reader.line_num,
+                        "take the row out, or add the class to the graph",
+                    )
+                pairs.append((row[0], column[row[1]]))
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise BadInput(f"not a CSV in UTF-8: {error}", path) from None
+    images = {name: place for place, name in enumerate(sorted({name for name, _ in pairs}))}
+    if len(images) < 4:
+        raise BadInput(
+            f"{len(images)} images; half of them are learned from", path, None, "name 4 or more"
+        )
+    there = np.zeros((len(images), len(column)), bool)
+    for name, place in pairs:
+        there[images[name], place] = True
+    return there
+
+
+def simulate(graph: Graph, setting: Setting, there: Bools, first: int) -> dict[str, object]:
+    """The learned order against Algorithm 1 on these images, both with setting.error wrong answers.
+
+    there: (B, L), what is in the images; `first` of them, drawn by lot, are learned from. The
+    figures are those at equal error, no more missed and no more false labels than Algorithm 1's:
+    between two neighbouring prices of the curve (each image at one of them, by lot). Where no price
+    reaches that, ratio_at_equal_error is None and they are those of the lowest price.
+    """
+    chance = np.random.default_rng([setting.seed, 4])
+    there = there[chance.permutation(len(there))][: first + setting.images]
+    below = leaves_below(graph).astype(np.float32)
+    truth = there.astype(np.float32) @ below.T > 0
+    said = truth ^ (chance.random(truth.shape) < setting.error)
+    asked, _ = scan(graph, said[:first], setting.mode)
+    answers = np.where(asked, said[:first], -1).astype(np.int8)
+    known = scenes.learn(graph, answers, setting.error, setting.seed)
+    plain = _algorithm_1(graph, truth[first:], said[first:], setting.mode)
+    outcomes = [
+        _learned(graph, known, truth[first:], said[first:], setting.error, Utility(price))
+        for price in PRICES
+    ]
+    rows = np.array([outcome.rows for outcome in outcomes])
+    place, share = _equal_error(rows.mean(axis=2), plain.rows.mean(axis=1))
+    at = max(place, 0)
+    after = min(at + 1, len(rows) - 1)
+    figures = ((1 - share) * rows[at] + share * rows[after]).mean(axis=1)
+    asked_nodes = (1 - share) * outcomes[at].asked + share * outcomes[after].asked
+    questions, missed, false = figures.tolist()
+    base = plain.questions.mean()
+    naive = len(graph.leaves)
+    return {
+        "questions_per_image": questions,
+        "naive": naive,
+        "ratio": questions / naive,
+        "wrong_labels_per_image": missed + false,
+        "missed_labels_per_image": missed,
+        "missed_per_image": missed,
+        "false_per_image": false,
+        "ratio_at_equal_error": questions / base if place >= 0 else None,
+        "ratio_interval": _interval(rows, plain.rows, setting.seed),
+        "exact": False,
+        "half_width": 1.96 * float(rows[at, 0].std()) / len(rows[at, 0]) ** 0.5,
+        "asked": asked_nodes,
+        "images": len(truth) - first,
+        "learned_on": first,
+        "questions_while_learning": float(asked.sum(axis=1).mean()),
+        "scenes": len(known.weights),
+        "algorithm_1": _figures(plain, base),
+        "curve": [
+            {
+                "price": price,
+                **_figures(outcome, base),
+                "stated_missed_per_image": float(outcome.stated_missed.mean()),
+                "stated_false_per_image": float(outcome.stated_false.mean()),
+            }
+            for price, outcome in zip(PRICES, outcomes, strict=True)
+        ],
+    }
+
+
+def _figures(outcome: Outcome, base: float) -> dict[str, float]:
+    questions, missed, false = outcome.rows.mean(axis=1).tolist()
+    return {
+        "questions_per_image": questions,
+        "ratio": questions / base,
+        "missed_per_image": missed,
+        "false_per_image": false,
+    }
+
+
+def _algorithm_1(graph: Graph, truth: Bools, said: Bools, mode: str) -> Outcome:
+    asked, labels = scan(graph, said, mode)
+    return _outcome(graph, truth, asked, labels, labels.astype(np.float64))
+
+
+def _learned(
+    graph: Graph, known: Scenes, truth: Bools, said: Bools, error: float, utility: Utility
+) -> Outcome:
+    answers, likely = scenes.ask(graph, known, said, error, utility)
+    return _outcome(graph, truth, answers >= 0, likely > utility.threshold, likely)
+
+
+def _outcome(graph: Graph, truth: Bools, asked: Bools, labels: Bools, likely: Floats) -> Outcome:
+    leaf = [graph.index[name] for name in graph.leaves]
+    truth, labels, likely = truth[:, leaf], labels[:, leaf], likely[:, leaf]
+    return Outcome(
+        questions=asked.sum(axis=1).astype(np.float64),
+        missed=(truth & ~labels).sum(axis=1).astype(np.float64),
+        false=(~truth & labels).sum(axis=1).astype(np.float64),
+        stated_missed=np.where(labels, 0, likely).sum(axis=1),
+        stated_false=np.where(labels, 1 - likely, 0).sum(axis=1),
+        asked=asked.mean(axis=0),
+    )
+
+
+def _equal_error(curve: Floats, bound: Floats) -> tuple[int, float]:
+    """(place, share): furthest along the curve within the bound, between `place` and the next.
+
+    curve: (P, 3), questions, missed and false labels by rising price; bound: (3,). Place is -1
+    where no part of the curve is within.
+    """
+    for place in range(len(curve) - 2, -1, -1):
+        low, high = 0.0, 1.0
+        for now, after, most in zip(curve[place, 1:], curve[place + 1, 1:], bound[1:], strict=True):
+            if max(now, after) <= most:
+                continue
+            if min(now, after) > most:
+                high = -1.0
+            elif after > now:
+                high = min(high, float((most - now) / (after - now)))
+            else:
+                low = max(low, float((now - most) / (now - after)))
+        if low <= high:
+            return place, high
+    return -1, 0.0
+
+
+def _interval(rows: Floats, plain: Floats, seed: int) -> list[float] | None:
+    """95 % interval of the ratio at equal error by redrawing images; None where a draw has none.
+
+    rows: (P, 3, B), plain: (3, B).
+    """
+    chance, images = np.random.default_rng([seed, 5]), plain.shape[1]
+    ratios = []
+    for _ in range(DRAWS):
+        weight = np.bincount(chance.integers(images, size=images), minlength=images) / images
+        curve, bound = rows @ weight, plain @ weight
+        place, share = _equal_error(curve, bound)
+        if place < 0:
+            return None
+        after = min(place + 1, len(curve) - 1)
+        ratios.append(((1 - share) * curve[place, 0] + share * curve[after, 0]) / bound[0])
+    low, high = np.quantile(ratios, [0.025, 0.975])
+    return [float(low), float(high)]
