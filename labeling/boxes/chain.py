@@ -22,8 +22,6 @@ DRAW, CHECK, COVER = STEPS = ("draw", "check", "cover")
 # No question is open any more: every instance has its box, or a reviewer has to look.
 COMPLETE, REVIEW = ("complete", "review")
 GOOD = "good"
-# Why a box is not good.
-REASONS = ("loose", "cropping", "shifted", "part", "several", "wrong", "duplicate")
 DRAWN, PROPOSED = ("drawn", "proposed")
 Point = tuple[float, float]
 

@@ -5,7 +5,7 @@ ours: the square root of an instance's share of the image is uniform, .1 to .8 o
 .02 to .1, its shape lognormal.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, TypeVar
 
@@ -211,23 +211,22 @@ class World:
         return tuple(seen)
 
 
-def matched(pair: Pair, boxes: list[Box]) -> list[int | None]:
-    """The instance that each box is of, in the order of the boxes: the one it fits best of those
-    that are left and that it overlaps by half (IoU)."""
+def matched(pair: Pair, boxes: Sequence[Box]) -> list[tuple[int | None, float]]:
+    """Of each box in their order the instance that it fits best of those left, and their IoU. One
+    that overlaps none by half is of none, and takes none."""
     left, found = dict(enumerate(pair.instances)), []
     for box in boxes:
-        best = max(left, key=lambda number: iou(left[number], box), default=None)
-        if best is not None and iou(left[best], box) < 0.5:
-            best = None
-        if best is not None:
-            del left[best]
-        found.append(best)
+        value, best = max(((iou(one, box), number) for number, one in left.items()), default=(0, 0))
+        own = best if value >= 0.5 else None
+        if own is not None:
+            del left[own]
+        found.append((own, value))
     return found
 
 
-def without_box(pair: Pair, boxes: list[Box]) -> list[Box]:
+def without_box(pair: Pair, boxes: Sequence[Box]) -> list[Box]:
     """The instances that none of these boxes is of."""
-    has = set(matched(pair, boxes))
+    has = {number for number, _ in matched(pair, boxes)}
     return [box for number, box in enumerate(pair.instances) if number not in has]
 
 

@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 from labeling.boxes import chain as chains
 from labeling.boxes.acceptance import Acceptance
 from labeling.boxes.chain import CHECK, COMPLETE, COVER, DRAW, GOOD, PROPOSED, Chain, Rules
-from labeling.geometry.boxes import Box, iou
-from labeling.simulation.box_crowd import BoxCrowd, Pair, World, without_box
+from labeling.errors import Refusal
+from labeling.geometry.boxes import Box
+from labeling.simulation.box_crowd import BoxCrowd, Pair, World, matched, without_box
 
 # This share of pairs, by their hash, is drawn without having been shown a proposal.
 UNASSISTED = 0.1
@@ -86,7 +87,7 @@ class Pairs:
         self.found.pairs += 1
         self.found.reviewed += chain.step != COMPLETE
         self.found.complete += not without_box(pair, boxes)
-        for value, standing in zip(fits(pair, boxes), chain.boxes, strict=True):
+        for (_, value), standing in zip(matched(pair, boxes), chain.boxes, strict=True):
             self.found.ious.append(value)
             self.found.seconds.append(seconds / len(boxes))
             if standing.came == PROPOSED:
@@ -137,24 +138,16 @@ def is_unassisted(pair: str) -> bool:
     return chains.share_of(f"unassisted {pair}") < UNASSISTED
 
 
-def fits(pair: Pair, boxes: Sequence[Box]) -> list[float]:
-    """The IoU of each box with the instance that it fits best of those without a box; one that
-    overlaps none by half takes none."""
-    left, found = list(pair.instances), []
-    for box in boxes:
-        best = max(left, key=lambda instance: iou(instance, box), default=None)
-        value = 0.0 if best is None else iou(best, box)
-        if best is not None and value >= 0.5:
-            left.remove(best)
-        found.append(value)
-    return found
-
-
 def simulate(crowd: BoxCrowd, rules: Rules, images: int, seed: int = 0) -> dict[str, object]:
-    """What the pairs came to, as `simulate boxes` prints it. images: pairs of image and class."""
+    """What the pairs came to, as `simulate boxes` prints it. images: pairs of image and class.
+
+    Raises Refusal where this crowd finds no box good, so that there is nothing to measure.
+    """
     plain = Pairs(crowd, rules, images, seed).run()
     unchecked = Pairs(crowd, rules, images, seed, checks=False).run()
     assisted = {kind: Pairs(crowd, rules, images, seed).run(kind) for kind in (ALWAYS, LEARNED)}
+    if not all(run.ious for run in (plain, *assisted.values())):
+        raise Refusal("This crowd finds no box good. Let people draw or check better.")
     best = min(boxing(plain, crowd), boxing(assisted[ALWAYS], crowd))
     return figures(plain, crowd) | {
         "mean_iou_unchecked": float(np.mean(unchecked.ious)),

@@ -118,7 +118,10 @@ class Command(ContractCommand):
         _check_seed(seed)
         people = _checked(crowd, box_crowd.clean) if crowd else box_crowd.BoxCrowd()
         rules = _checked(policy, box_crowd.clean_rules) if policy else Rules()
-        return simulating_boxes.simulate(people, rules, images, seed)
+        try:
+            return simulating_boxes.simulate(people, rules, images, seed)
+        except Refusal as refusal:
+            raise BadInput(refusal.message, file=crowd) from None
 
     def show_boxes(self, result: Result) -> str:
         aided = result["with_proposals"]

@@ -6,7 +6,7 @@ from labeling.boxes.chain import Rules
 from labeling.errors import Refusal
 from labeling.simulation import box_crowd
 from labeling.simulation.box_crowd import BoxCrowd
-from labeling.simulation.simulating_boxes import Pairs, figures, fits, simulate
+from labeling.simulation.simulating_boxes import Pairs, figures, simulate
 
 IMAGES = 1_000
 TARGETS = {"covered": 0.979, "good_at_0.5": 0.998, "good_at_0.7": 0.99, "mean_iou": 0.88}
@@ -81,7 +81,15 @@ def test_the_seed_decides_everything():
 def test_a_box_on_what_has_one_fits_nothing():
     pair = box_crowd.Pair(0, ((0, 0, 10, 10), (50, 50, 60, 60)), ())
 
-    assert fits(pair, [(0, 0, 10, 10), (0, 0, 10, 10), (50, 50, 60, 60)]) == [1, 0, 1]
+    boxes = [(0, 0, 10, 10), (0, 0, 10, 10), (50, 50, 60, 60)]
+    assert box_crowd.matched(pair, boxes) == [(0, 1), (None, 0), (1, 1)]
+
+
+def test_a_crowd_that_finds_no_box_good_is_refused():
+    crowd = BoxCrowd(accepts=0, careless=0, careless_wrong=0)
+
+    with pytest.raises(Refusal, match="finds no box good"):
+        simulate(crowd, Rules(), 20)
 
 
 @pytest.mark.parametrize(
