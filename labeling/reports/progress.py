@@ -108,7 +108,9 @@ def _leased(campaign: Campaign) -> int:
 
 WITHOUT_ANYBODY = """
 SELECT COUNT(*) FROM labeling_question q
-WHERE q.campaign_id = %s AND q.state = 'open' AND q.seats_free > 0 AND NOT EXISTS (
+WHERE q.campaign_id = %s AND q.state = 'open' AND q.seats_free > 0 AND EXISTS (
+    SELECT 1 FROM labeling_assignment a WHERE a.question_id = q.id AND a.state = 'answered'
+) AND NOT EXISTS (
     SELECT 1 FROM labeling_membership m
     WHERE m.campaign_id = q.campaign_id AND m.left_at IS NULL AND m.role = 'annotator'
     AND m.stage IN ('training', 'test', 'working') AND NOT EXISTS (

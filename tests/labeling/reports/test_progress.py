@@ -72,6 +72,14 @@ def test_a_tie_among_all_who_joined_waits_for_somebody_else(coots, bob):
     assert waiting() == 0
 
 
+def test_a_campaign_that_nobody_has_joined_has_no_tie(alice, dataset):
+    campaign = factories.make_campaign(alice, dataset, images=3)
+
+    counts = progress.count(campaign).counts
+    assert counts.free == 3
+    assert progress.without_anybody(campaign, counts) == 0
+
+
 def test_queries_do_not_grow_with_people(coots, bob, django_assert_max_num_queries):
     for index in range(8):
         factories.join(factories.make_user(f"p{index}"), coots)
