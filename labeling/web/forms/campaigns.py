@@ -126,9 +126,12 @@ class NewCampaignForm(CampaignForm, PolicyForm, ListsForm):
     def parts_fields(self) -> list[forms.BoundField]:
         return [self[key] for key in ("categories", "ask_half", "ask_outline")]
 
+    def asked(self) -> str:
+        return asks_of(self.data.get("kind", ""))
+
     def full_clean(self) -> None:
         # What belongs to another kind may be left out, by programs and by old pages alike.
-        needed = not self.is_bound or asks_of(self.data.get("kind", "")) == GRAPH
+        needed = not self.is_bound or self.asked() == GRAPH
         for key in ("graph", "mode", "order"):
             self.fields[key].required = needed
         super().full_clean()

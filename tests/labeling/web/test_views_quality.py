@@ -248,8 +248,9 @@ def test_the_cost_to_come_counts_what_voting_will_still_ask_for(alice, dataset):
 def test_every_rule_has_a_group_and_words():
     grouped = [key for group in GROUPS for key in group.keys]
 
-    assert sorted(grouped) == sorted(policies.DEFAULTS)
-    assert set(LABELS) == set(policies.DEFAULTS)
+    own = [key for rules in policies.RULES_OF.values() for key in rules]
+    assert sorted(grouped) == sorted([*policies.DEFAULTS, *own])
+    assert set(LABELS) == {*policies.DEFAULTS, *own}
     assert not PolicyForm(policies.DEFAULTS).errors
 
 
