@@ -410,7 +410,7 @@ ASSAY_QUESTION_KINDS = {
     "labeling.kinds.naming.Naming": "annotator.kinds.base.Page",
     "labeling.kinds.mistake.Mistake": "annotator.kinds.choices.Choices",
     "labeling.kinds.parts.Parts": "annotator.kinds.parts.Parts",
-    "labeling.kinds.boxes.Boxes": "annotator.kinds.base.Page",
+    "labeling.kinds.boxes.Boxes": "annotator.kinds.boxes.Boxes",
 }
 # The kinds of benchmark, in the order of the pages: a package each (docs/development.md).
 ASSAY_BENCHMARK_KINDS = [
