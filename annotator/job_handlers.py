@@ -3,6 +3,7 @@
 ASSAY_JOB_HANDLERS = {
     "advance": "labeling.follow_ups.following.execute_advance",
     "calibrate": "labeling.consensus.calibrating.execute",
+    "choose proposals": "labeling.follow_ups.proposing.execute",
     "derivatives": "labeling.datasets.images.make_derivatives",
     "export labels": "labeling.exchange.export_files.execute",
     "frame campaign": "evaluation.benchmarks.kinds.cds.people_frames.execute",

@@ -19,10 +19,14 @@ from labeling.records import Record
 
 @dataclass(kw_only=True)
 class Skill(Record):
-    """A person's skill. confusion: of no and yes, where these are all answers; else accuracy."""
+    """A person's skill. confusion: of no and yes, where these are all answers; else accuracy; of
+    whoever draws boxes sigma, the deviation of a side as a share of the longer one, and from how
+    many sides it was learned."""
 
     confusion: list[list[float]] | None = None
     accuracy: float | None = None
+    sigma: float | None = None
+    sides: int | None = None
     answers: int | None = None
     gold: int | None = None
 
@@ -31,13 +35,16 @@ class Skill(Record):
 class Content(Record):
     """What a calibration says. annotators: by the user's id. prior: P(no), P(yes) by topic, "*" for
     all others. tables, statistics: what VoteTable and Statistics keep. answered: answers until
-    then. voided: ids of the people whose votes do not count."""
+    then. voided: ids of the people whose votes do not count. Of boxes also acceptance: [good,
+    shown] of proposals by topic, and seconds: the median of an answer by step."""
 
     classes: list[str] | None = None
     annotators: dict[str, Skill] | None = None
     prior: dict[str, list[float]] | None = None
     tables: dict[str, Any] | None = None
     statistics: dict[str, object] | None = None
+    acceptance: dict[str, list[int]] | None = None
+    seconds: dict[str, float] | None = None
     answered: int | None = None
     voided: list[int] | None = None
     learned_at: str | None = None

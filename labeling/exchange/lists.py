@@ -6,8 +6,9 @@ Read whole and checked line by line; the first fault refuses the list, naming th
 import csv
 import io
 import json
+import math
 from collections.abc import Iterator, Sequence
-from typing import Any, TypedDict
+from typing import Any, NamedTuple, TypedDict
 
 from labeling.errors import Refusal, TooLarge
 from labeling.kinds import KINDS
@@ -18,6 +19,8 @@ SHOWN = 60
 # What the columns of the database take. A name is cut, and the database's own check is none: SQLite
 # has no lengths.
 LONGEST = {"image": 400, "wnid": 64, "url": 400, "source": 200}
+# Columns that JSON may have as numbers.
+NUMBERS = ("confidence", "x0", "y0", "x1", "y1")
 SELECTION_CODE = "is_selection"
 IS_SELECTION = (
     "This is a selection by mad select, not a list of questions. Make a MAD competition of it: "
@@ -36,6 +39,16 @@ class TopicRow(TypedDict):
 class ClassRow(TypedDict):
     key: str
     name: str
+
+
+class ProposalRow(NamedTuple):
+    """A box that a detector found, and the line it stands on. box: as it came, in pixels."""
+
+    line: int
+    image: str
+    topic: str
+    confidence: float
+    box: tuple[float, float, float, float]
 
 
 class GoldRow(TypedDict):
@@ -108,6 +121,30 @@ def read_gold(content: str | bytes, kind: str) -> list[GoldRow]:
     ]
 
 
+def read_proposals(content: str | bytes) -> list[ProposalRow]:
+    """The detections of lines `image,wnid,confidence,x0,y0,x1,y1`, in their order."""
+    columns = ["image", "wnid", "confidence", "x0", "y0", "x1", "y1"]
+    found = []
+    for number, row in _rows(content, columns, needed=2, field="proposals"):
+        confidence, *sides = (_decimal(row[name], name, number) for name in columns[2:])
+        if not 0 <= confidence <= 1:
+            raise _fault(number, f"confidence is {confidence:g}, not in 0 to 1", "proposals")
+        x0, y0, x1, y1 = sides
+        box = x0, y0, x1, y1
+        found.append(ProposalRow(number, row["image"], row["wnid"], confidence, box))
+    return found
+
+
+def _decimal(value: object, name: str, number: int) -> float:
+    try:
+        found = float(str(value))
+    except ValueError:
+        found = math.nan
+    if not math.isfinite(found):
+        raise _fault(number, f"{name} is {str(value)[:SHOWN]!r}, which is no number", "proposals")
+    return found
+
+
 def read_names(content: str | bytes) -> list[str]:
     """The image names, one a line, each once."""
     lines = (line.strip() for line in _text(content, "images").splitlines())
@@ -146,6 +183,8 @@ def _rows(
 
 def _cell(value: object, name: str, number: int, field: str) -> object:
     """The cell, a list of words for synonyms; JSON can say what no column takes."""
+    if name in NUMBERS and isinstance(value, int | float) and not isinstance(value, bool):
+        return value
     words = value if name == "synonyms" and isinstance(value, list) else [value or ""]
     for word in words:
         if not isinstance(word, str):

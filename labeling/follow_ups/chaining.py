@@ -20,7 +20,7 @@ from labeling.db.sql import batches, execute, marks, numbers, retried, take_tick
 from labeling.errors import Conflict
 from labeling.geometry.boxes import Box
 from labeling.kinds import box_pairs, policies
-from labeling.kinds.box_pairs import ASIDE, Asked, Replayed, Wanted
+from labeling.kinds.box_pairs import ASIDE, Asked, Content, Replayed, Wanted
 from labeling.kinds.boxes import STEPS, rules_of
 from labeling.models import Answer, Assignment, Campaign, Item, Policy, Question, Settlement
 
@@ -164,7 +164,8 @@ def replayed(campaign: Campaign, items: Collection[int]) -> dict[int, dict[str, 
     asked: dict[tuple[int, str, str], list[Asked]] = defaultdict(list)
     for pk, item, topic, image, step, state, content, policy in rows:
         said, by = values.get(pk), people.get(pk, frozenset())
-        one = Asked(pk, step, state, content or {}, rules[policy], said, by)
+        shown: Content = content or {}  # type: ignore[assignment]
+        one = Asked(pk, step, state, shown, rules[policy], said, by)
         asked[item, topic, image].append(one)
     found: dict[int, dict[str, Replayed]] = defaultdict(dict)
     for (item, topic, image), steps in asked.items():

@@ -7,9 +7,9 @@ block is lifted), questions that show what is no longer so are put aside with th
 come back if it is so again.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypedDict
 
 from labeling.boxes import chain as chains
 from labeling.boxes.chain import CHECK, COVER, DRAW, PROPOSED, REVIEW, Chain, Rules
@@ -23,8 +23,30 @@ __all__ = ["ASIDE", "REVIEW", "Asked", "Replayed", "Wanted", "content_of", "firs
 # does not.
 ASIDE = "aside"
 # Beside what is shown, which a question is known by.
-UNSHOWN = (ASIDE, "proposals")
+UNSHOWN = (ASIDE, "proposals", "unshown")
 SETTLED, DROPPED, WITHDRAWN = ("settled", "dropped", "withdrawn")
+
+
+class Content(TypedDict, total=False):
+    """What a question shows, and its place in the pair; kinds/boxes.py says what is what."""
+
+    number: int
+    boxes: list[list[float]]
+    box: list[float]
+    came: str
+    flags: list[str]
+    at: list[float]
+    rejected: "RejectedBox"
+    # Of the first question: the boxes that were proposed, and those that it does not show.
+    proposals: list[list[float]]
+    unshown: list[list[float]]
+    aside: bool
+
+
+class RejectedBox(TypedDict):
+    box: list[float]
+    reason: str
+    sides: list[str]
 
 
 @dataclass(frozen=True)
@@ -35,18 +57,18 @@ class Asked:
     id: int
     step: str
     state: str
-    content: Mapping[str, Any]
+    content: Content
     rules: Rules
     value: Any = None
     people: frozenset[int] = frozenset()
 
     @property
     def number(self) -> int:
-        return int(self.content.get("number", 0))
+        return self.content.get("number", 0)
 
     @property
     def is_aside(self) -> bool:
-        return bool(self.content.get(ASIDE))
+        return self.content.get("aside", False)
 
 
 @dataclass(frozen=True)
@@ -54,7 +76,7 @@ class Wanted:
     """A question to open. barred: ids of people who must not answer it."""
 
     step: str
-    content: dict[str, Any]
+    content: Content
     barred: frozenset[int] = frozenset()
 
 
@@ -103,17 +125,19 @@ def first(pair: str, rules: Rules, proposals: Sequence[Box] = ()) -> Wanted:
     chain = chains.begin(pair, rules, proposals)
     if not proposals:
         return Wanted(chain.step, {})
-    return Wanted(chain.step, content_of(chain) | {"proposals": [list(box) for box in proposals]})
+    shown = content_of(chain)
+    shown["proposals"] = [list(box) for box in proposals]
+    return Wanted(chain.step, shown)
 
 
-def content_of(chain: Chain) -> dict[str, Any]:
+def content_of(chain: Chain) -> Content:
     """What the chain's next question shows beside the image, and by which it is known again."""
-    found: dict[str, Any] = {
+    found: Content = {
         "number": chain.number,
         "boxes": [list(standing.box) for standing in chain.boxes],
     }
     if chain.step == CHECK and chain.box is not None:
-        found |= {"box": list(chain.box), "came": chain.came}
+        found["box"], found["came"] = list(chain.box), chain.came
         if chain.flags:
             found["flags"] = list(chain.flags)
     if chain.step == DRAW and chain.missing:
@@ -128,7 +152,7 @@ def content_of(chain: Chain) -> dict[str, Any]:
     return found
 
 
-def _shown(content: Mapping[str, Any]) -> dict[str, Any]:
+def _shown(content: Content) -> object:
     return {key: value for key, value in content.items() if key not in UNSHOWN}
 
 

@@ -348,6 +348,8 @@ class Boxes(Kind):
         "max_votes": 3,
         "page_size": 5,
         "seconds_per_answer": 4.7,
+        # Proposals that do not pay cost time until that is known.
+        "calibrate_answers": 200,
         **{key: rule.default for key, rule in RULES_OF[CHAINS].items()},
     }
 

@@ -8,8 +8,10 @@ from labeling.answers import submitting
 from labeling.answers.sent import Sent
 from labeling.assignment import claiming
 from labeling.campaigns import lifecycle
-from labeling.follow_ups import asking, following
-from labeling.models import Assignment, Campaign, Dataset, Question, User
+from labeling.exchange import box_campaigns
+from labeling.follow_ups import asking, following, opening
+from labeling.models import Assignment, Campaign, Dataset, Question, Settlement, User
+from labeling.question_graph import replaying
 from tests import factories
 
 DOG, CAT = "n02084071", "n02121620"
@@ -101,3 +103,39 @@ def steps(campaign: Campaign) -> list[tuple[str, str]]:
 
 def seats_of(person: User) -> list[str]:
     return list(Assignment.objects.filter(annotator=person).values_list("state", flat=True))
+
+
+def proposals(campaign: Campaign, rows: dict[tuple[str, str], list[list[float]]]) -> Any:
+    """Asks about these pairs with these proposed boxes."""
+    found = box_campaigns.Proposed(
+        {pair: [tuple(box) for box in boxes] for pair, boxes in rows.items()}
+    )
+    return box_campaigns.ask(campaign, list(rows), found)
+
+
+def claim(person: User, campaign: Campaign, size: int = 1) -> list[claiming.Seat]:
+    return claiming.next_page(person, campaign, size).seats
+
+
+def labeled(
+    owner: User, dataset: Dataset, kind: str, labels: dict[tuple[str, str], str]
+) -> Campaign:
+    """A campaign of another kind in which these labels of (image, class) were settled."""
+    if kind == "contains":
+        made = lifecycle.create(owner, name="labels", title="Labels", kind=kind, dataset=dataset)
+        opening.ask(made, list(labels))
+    else:
+        nodes = [{"id": key, "wnid": key, "question": f"Is there a {key}?"} for key in (DOG, CAT)]
+        made, _ = opening.draft_graph(
+            owner,
+            replaying.build({"nodes": nodes}),
+            names=sorted({image for image, _ in labels}),
+            name="labels",
+            title="Labels",
+            dataset=dataset,
+        )
+    for (image, topic), value in labels.items():
+        question = made.questions.get(item__image__name=image, topic=topic)
+        Settlement.objects.create(question=question, policy=question.policy, value=value)
+        factories.put(made, [question.pk], state="settled", seats_free=0)
+    return made

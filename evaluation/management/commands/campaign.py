@@ -13,18 +13,20 @@ from evaluation.management.commands.wordnet import load
 from evaluation.metrics.wordnet.nouns import WordNet
 from evaluation.readers import selections
 from evaluation.readers.answers import text_lines
+from evaluation.readers.class_files import Labels
 from evaluation.readers.mistakes import read_queue
 from labeling.campaigns import lifecycle
 from labeling.consensus import calibrating, settling
 from labeling.datasets import vocabulary_store
 from labeling.errors import Refusal
-from labeling.exchange import lists, part_campaigns
+from labeling.exchange import box_campaigns, lists, part_campaigns
 from labeling.files import BadInput, read_yaml
 from labeling.follow_ups import following, opening
 from labeling.graphs import store
 from labeling.kinds import KINDS, policies
-from labeling.kinds.base import CONTAINS, GRAPH, IMAGES, JUDGED, OBJECTS, PAIRS
+from labeling.kinds.base import CHAINS, CONTAINS, GRAPH, IMAGES, JUDGED, OBJECTS, PAIRS
 from labeling.management.contract import ContractCommand, UsageError, table
+from labeling.management.release_options import find_release
 from labeling.models import Campaign, Dataset, User
 from labeling.plurals import count_of
 from labeling.quality import piloting
@@ -34,6 +36,7 @@ from labeling.question_graph.ordering import ORDERS
 from labeling.records import Record
 from labeling.releases import freezing
 from labeling.reports import progress
+from labeling.simulation.vote_files import rows
 from labeling.vocabulary import reading
 
 CHANGES = {
@@ -77,6 +80,9 @@ class Choice:
     mode: str | None
     order: str | None
     images: Path | None
+    labels: str | None
+    proposals: Path | None
+    classes: Path | None
 
     def common(self) -> dict[str, Any]:
         """What is made of every kind of campaign."""
@@ -114,6 +120,20 @@ class Command(ContractCommand):
         open_parser.add_argument("--order", choices=ORDERS, help="which question comes next")
         open_parser.add_argument(
             "--images", type=Path, help="file of image names, one a line; by default all"
+        )
+        open_parser.add_argument(
+            "--labels",
+            metavar="RELEASE|FILE",
+            help="for boxes: which classes are in which images, of a release (its folder, or its "
+            "campaign's name) or as image,wnid rows",
+        )
+        open_parser.add_argument(
+            "--proposals",
+            type=Path,
+            help="for boxes: detections to check first, image,wnid,confidence,x0,y0,x1,y1 rows",
+        )
+        open_parser.add_argument(
+            "--classes", type=Path, help="for boxes: file of wnids, one a line; by default all"
         )
         open_parser.add_argument("--policy", type=Path, help="policy.yaml")
         open_parser.add_argument("--instructions", type=Path, help="text file that people see")
@@ -153,7 +173,7 @@ class Command(ContractCommand):
         self, dataset: str, owner: str, draft: bool, title: str, name: str, **options: Any
     ) -> dict[str, object]:
         pool = _dataset(dataset)
-        files = {key: options[key] for key in ("selection", "policy", "images")}
+        files = {key: options[key] for key in ("selection", "policy", "images", "proposals")}
         policy, instructions = options.pop("policy"), options.pop("instructions")
         choice = Choice(
             name=name,
@@ -176,6 +196,7 @@ class Command(ContractCommand):
             GRAPH: self._hierarchy,
             IMAGES: self._naming,
             OBJECTS: self._parts,
+            CHAINS: self._boxes,
         }
         if choice.kind not in KINDS:
             known = ", ".join(KINDS)
@@ -184,9 +205,12 @@ class Command(ContractCommand):
         for key in ("graph", "mode", "order"):
             if getattr(choice, key) and asks != GRAPH:
                 raise UsageError(f"--{key} is for campaigns of the kind hierarchy")
-        if choice.images and asks == PAIRS:
+        for key in ("labels", "proposals", "classes"):
+            if getattr(choice, key) and asks != CHAINS:
+                raise UsageError(f"--{key} is for campaigns of the kind boxes")
+        if choice.images and asks in (PAIRS, CHAINS):
             raise UsageError(
-                f"the images of a campaign of the kind {choice.kind} are its selection's"
+                f"the images of a campaign of the kind {choice.kind} are those of its list"
             )
         if asks == PAIRS and KINDS[choice.kind].release == JUDGED:
             return self._mistakes(owner, choice)
@@ -222,6 +246,27 @@ class Command(ContractCommand):
         common = choice.common()
         common["instructions"] = choice.instructions or HOW_TO_JUDGE
         return opening.draft(owner, kind=choice.kind, pairs=pairs, **common)
+
+    def _boxes(self, owner: User, choice: Choice) -> Campaign:
+        if choice.labels is None:
+            raise UsageError(f"a campaign of the kind {choice.kind} needs --labels")
+        net = load()
+        classes = _wnids(str(choice.classes), net) if choice.classes else None
+        pairs = _labels(choice.labels, classes, net)
+        proposed = None
+        if choice.proposals is not None:
+            found = lists.read_proposals("\n".join(text_lines(choice.proposals)))
+            wanted = set(classes or ())
+            found = [row for row in found if not wanted or row.topic in wanted]
+            proposed = box_campaigns.propose(choice.dataset, pairs, found)
+            self.warn(box_campaigns.words_of(proposed))
+        with transaction.atomic():
+            made = lifecycle.create(owner, kind=choice.kind, **choice.common())
+            box_campaigns.check(made, pairs)
+        # Slice by slice, as in _hierarchy.
+        with self.progress(len(pairs), "pair", "opening") as bar:
+            box_campaigns.ask(made, pairs, proposed, tick=lambda done, _: bar.update(done - bar.n))
+        return made
 
     def _parts(self, owner: User, choice: Choice) -> Campaign:
         common = choice.common() | {"kind": choice.kind}
@@ -334,11 +379,11 @@ class Command(ContractCommand):
         if not result.differences:
             asked = count_of(result.questions, "question")
             return f"{asked}: settlements follow from their answers"
-        rows = [
+        changed = [
             (row.question, *(value and value.state for value in (row.stands, row.rebuilt)))
             for row in result.differences
         ]
-        return table(rows, head=("question", "stands", "rebuilt"))
+        return table(changed, head=("question", "stands", "rebuilt"))
 
     def _status(self, campaign: Campaign) -> dict[str, object]:
         campaign = Campaign.objects.select_related("policy").get(pk=campaign.pk)
@@ -350,14 +395,14 @@ class Command(ContractCommand):
         }
 
     def show(self, result: dict[str, object]) -> str:
-        rows: list[tuple[str, object]] = []
+        flat: list[tuple[str, object]] = []
         nested: list[tuple[str, object]] = []
         for key, value in result.items():
             if isinstance(value, dict):
                 nested += value.items()
             else:
-                rows.append((key, value))
-        return table(rows + nested)
+                flat.append((key, value))
+        return table(flat + nested)
 
 
 @contextlib.contextmanager
@@ -379,6 +424,25 @@ def _graph(name: str) -> Graph:
         return replaying.build(replaying.read(name))
     except replaying.GraphError as error:
         raise BadInput(error.message, file=name, line=error.line) from error
+
+
+def _labels(source: str, classes: list[str] | None, net: WordNet) -> list[tuple[str, str]]:
+    """(image, wnid) of a release's labels, or of the rows of a file."""
+    path = Path(source)
+    if path.is_file():
+        labels = Labels(net)
+        named = dict.fromkeys(
+            (image, net.wnid(labels.synsets[labels(label, path, line)]))
+            for line, (image, label) in rows(path, ("image", "wnid"))
+        )
+        found = [row for row in named if classes is None or row[1] in classes]
+        if not found:
+            raise BadInput(
+                "has no image,wnid row of these classes", file=source, cure="check --classes"
+            )
+        return found
+    release, _ = find_release(source, None)
+    return box_campaigns.pairs_of(release, classes)
 
 
 def _names(path: Path | None) -> list[str]:

@@ -4,13 +4,16 @@ from typing import Any
 
 from django import forms
 
+from labeling.campaigns.access import RESEARCHER, campaigns_for
 from labeling.errors import Refusal
-from labeling.exchange import lists, part_campaigns
+from labeling.exchange import box_campaigns, lists, part_campaigns
+from labeling.files import BadInput
 from labeling.graphs import store
 from labeling.kinds import KINDS
-from labeling.kinds.base import ASKS, GRAPH, IMAGES, OBJECTS, PAIRS
-from labeling.models import Dataset, User
+from labeling.kinds.base import ASKS, CHAINS, GRAPH, IMAGES, OBJECTS, PAIRS
+from labeling.models import Dataset, Release, User
 from labeling.question_graph.graph import Graph, build
+from labeling.releases import freezing
 from labeling.reports import forecasts
 from labeling.reports.forecasts import Forecast, listed
 from labeling.web.forms.common import NAME_HELP, TALL, ListsForm, WordedForm, list_file, list_text
@@ -56,6 +59,17 @@ class NewCampaignForm(CampaignForm, PolicyForm, ListsForm):
         "wnid,name,definition,synonyms,url. Classes that are not listed are described by WordNet "
         "where the site knows it.",
     )
+    release = forms.ModelChoiceField(
+        label="… or what a release says is in its images",
+        queryset=Release.objects.none(),
+        required=False,
+        empty_label="No release",
+    )
+    proposals_file = list_file(
+        "Proposed boxes, as a file",
+        "CSV: image,wnid,confidence,x0,y0,x1,y1 on every line, in pixels of the upright image. "
+        "They are checked before anything is drawn, where that saves time.",
+    )
     vocabulary_file = list_file("Vocabulary, as a file", "CSV: key,name on every line.")
     vocabulary = list_text("… or as text", "key,name on every line: what people choose from.")
     images = list_text("Images", "One name a line; none means every image of the dataset.")
@@ -98,12 +112,18 @@ class NewCampaignForm(CampaignForm, PolicyForm, ListsForm):
         self.fields["kind"].initial = kinds[0][0]
         datasets = Dataset.objects.visible_to(user).order_by("name")
         self.fields["dataset"].queryset = datasets  # type: ignore[attr-defined]
+        releases = Release.objects.filter(campaign__in=campaigns_for(user, RESEARCHER))
+        releases = releases.select_related("campaign").order_by("campaign__name", "-number")
+        self.fields["release"].queryset = releases  # type: ignore[attr-defined]
 
     def word_fields(self) -> list[forms.BoundField]:
         return [self[key] for key in ("title", "name", "dataset", "kind", "instructions")]
 
     def contains_fields(self) -> list[forms.BoundField]:
         return [self[key] for key in ("questions_file", "questions", "topics_file")]
+
+    def boxes_fields(self) -> list[forms.BoundField]:
+        return [self[key] for key in ("release", "proposals_file")]
 
     def naming_fields(self) -> list[forms.BoundField]:
         return [self[key] for key in ("vocabulary_file", "vocabulary")]
@@ -120,6 +140,7 @@ class NewCampaignForm(CampaignForm, PolicyForm, ListsForm):
         those that ask about listed images."""
         asking = {asks: [k.name for k in KINDS.values() if k.asks == asks] for asks in ASKS}
         asking["listed"] = asking[IMAGES] + asking[GRAPH]
+        asking["classes"] = asking[PAIRS] + asking[CHAINS]
         asking["vocabulary"] = [kind.name for kind in KINDS.values() if kind.has_vocabulary]
         return {key: " ".join(names) for key, names in asking.items()}
 
@@ -142,17 +163,36 @@ class NewCampaignForm(CampaignForm, PolicyForm, ListsForm):
         super().clean()
         data = self.cleaned_data
         asks = asks_of(data.get("kind", ""))
-        pairs, vocabulary = asks == PAIRS, asks and KINDS[data["kind"]].has_vocabulary
+        pairs, vocabulary = asks in (PAIRS, CHAINS), asks and KINDS[data["kind"]].has_vocabulary
         data["pairs"] = self.listed("questions", lists.read_questions) if pairs else []
         data["topics_list"] = self.listed("topics", lists.read_topics) if pairs else []
         data["names"] = [] if pairs else lists.read_names(data.get("images", ""))
         data["classes"] = self.listed("vocabulary", lists.read_vocabulary) if vocabulary else []
         if vocabulary and not data["classes"] and not self.has_error("vocabulary_file"):
             self.add_error("vocabulary", "List the classes that people choose from.")
+        if asks == CHAINS:
+            self._boxes()
         if asks == GRAPH:
             data["question_graph"] = self._graph()
         if asks == OBJECTS:
             data["items"] = self._objects()
+
+    def _boxes(self) -> None:
+        """The classes of images whose boxes are asked for, and what is proposed of them."""
+        data = self.cleaned_data
+        release, dataset = data.get("release"), data.get("dataset")
+        try:
+            if release is not None and not data["pairs"]:
+                data["pairs"] = box_campaigns.pairs_of(freezing.read(release))
+        except BadInput as error:
+            self.add_error("release", f"The release {error}")
+        rows = self.listed("proposals", lists.read_proposals)
+        data["proposed"] = None
+        try:
+            if rows and dataset is not None:
+                data["proposed"] = box_campaigns.propose(dataset, data["pairs"], rows)
+        except Refusal as refusal:
+            self.add_error("proposals_file", refusal.message)
 
     def _objects(self) -> list[int]:
         """The objects of the chosen categories; what is wrong with them is said at the field."""
@@ -188,7 +228,7 @@ class NewCampaignForm(CampaignForm, PolicyForm, ListsForm):
     def _forecast(self) -> Forecast:
         data = self.cleaned_data
         asks = asks_of(data.get("kind", ""))
-        if asks == PAIRS:
+        if asks in (PAIRS, CHAINS):
             return listed(len(data.get("pairs", [])) or data.get("expected") or 0)
         if asks == OBJECTS:
             return listed(len(data.get("items", [])) or data.get("expected") or 0)

@@ -13,10 +13,10 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from labeling.campaigns import lifecycle
 from labeling.campaigns.access import campaigns_for, check_may_open
 from labeling.datasets import vocabulary_store
-from labeling.exchange import lists, part_campaigns
+from labeling.exchange import box_campaigns, lists, part_campaigns
 from labeling.follow_ups import opening
 from labeling.kinds import KINDS
-from labeling.kinds.base import GRAPH, IMAGES, OBJECTS
+from labeling.kinds.base import CHAINS, GRAPH, IMAGES, OBJECTS
 from labeling.models import Campaign
 from labeling.quality import auditing, qualifying
 from labeling.reports import campaign_figures, overview
@@ -124,6 +124,11 @@ def _draft(request: SignedIn, form: NewCampaignForm) -> Campaign:
         if asked is None:
             messages.info(request, "The first questions of all images are being made; see Jobs.")
         return campaign
+    if asks == CHAINS:
+        if (proposed := data["proposed"]) is not None:
+            messages.info(request, box_campaigns.words_of(proposed))
+        more = {"pairs": data["pairs"], "topics": data["topics_list"], "proposed": proposed}
+        return box_campaigns.draft(user, dataset, **more, **fields)
     return opening.draft(
         user,
         pairs=opening.naming_pairs(dataset, data["names"]) if asks == IMAGES else data["pairs"],

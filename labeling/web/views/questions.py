@@ -9,7 +9,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from labeling.exchange import part_campaigns
 from labeling.follow_ups import asking, opening
 from labeling.kinds import KINDS
-from labeling.kinds.base import GRAPH, IMAGES, OBJECTS, PAIRS
+from labeling.kinds.base import CHAINS, GRAPH, IMAGES, OBJECTS, PAIRS
 from labeling.models import Campaign
 from labeling.plurals import count_of
 from labeling.reports import overview, part_overview, question_list
@@ -98,7 +98,8 @@ def questions_add(request: SignedIn, name: str) -> HttpResponse:
     """More questions, as a list."""
     campaign = own_campaign(request, name)
     data = (request.POST, request.FILES) if request.method == "POST" else ()
-    form = QuestionsForm(*data, by_image=KINDS[campaign.kind].asks != PAIRS, user=request.user)
+    by_image = KINDS[campaign.kind].asks not in (PAIRS, CHAINS)
+    form = QuestionsForm(*data, by_image=by_image, user=request.user)
     asked = carried_out(
         form, lambda: done(request, _ask(campaign, form), "questions", campaign.name)
     )
