@@ -165,11 +165,14 @@ def draft(
     pairs: Pairs,
     proposed: Proposed | None = None,
     topics: Iterable[TopicRow] = (),
+    release: Release | None = None,
     **fields: Any,
 ) -> Campaign:
     """A draft campaign of boxes with a first question for each pair; fields as lifecycle.create
-    takes them. All or nothing. Raises Refusal."""
+    takes them. release: where the pairs came from. All or nothing. Raises Refusal."""
     campaign = lifecycle.create(owner, dataset=dataset, **fields)
+    if release is not None:
+        begin_with(campaign, release)
     ask(campaign, pairs, proposed, topics)
     return campaign
 

@@ -42,6 +42,7 @@ from labeling.boxes.cleaning import (
     refusal,
 )
 from labeling.boxes.consensus import same_object
+from labeling.errors import Refusal
 from labeling.geometry.boxes import Box, iou
 from labeling.kinds.base import BOXES, CHAINS, About, Answer, Kind
 from labeling.kinds.policies import RULES_OF, Policy
@@ -342,6 +343,8 @@ class Boxes(Kind):
     steps = STEPS
     methods = Step.methods
     longest_work_ms = Step.longest_work_ms
+    # Of the release that the labels came from: box_campaigns.begin_with writes it.
+    kept_settings = ("labels",)
     # The mean of the steps' medians, as often as each is taken (simulate boxes).
     policy_defaults = {
         "votes": 1,
@@ -352,6 +355,15 @@ class Boxes(Kind):
         "calibrate_answers": 200,
         **{key: rule.default for key, rule in RULES_OF[CHAINS].items()},
     }
+
+    def clean_settings(self, settings: Mapping[str, object]) -> dict[str, object]:
+        """{"complete", "labels"}: whether the list of classes names every one that is in an image,
+        so that others are absent; and the release that it came from, or None. Raises Refusal."""
+        self.refuse_unknown(set(settings) - set(self.kept_settings), ("complete",))
+        complete = settings.get("complete", False)
+        if not isinstance(complete, bool):
+            raise Refusal(f"complete is {complete!r}; give true or false.", field="complete")
+        return {"complete": complete, "labels": settings.get("labels")}
 
     def choices(self, settings: Mapping[str, Any]) -> list[dict[str, str]]:
         return [row for step in STEPS.values() for row in step.choices(settings)]

@@ -27,7 +27,7 @@ from labeling.kinds import KINDS, policies
 from labeling.kinds.base import CHAINS, CONTAINS, GRAPH, IMAGES, JUDGED, OBJECTS, PAIRS
 from labeling.management.contract import ContractCommand, UsageError, table
 from labeling.management.release_options import find_release
-from labeling.models import Campaign, Dataset, User
+from labeling.models import Campaign, Dataset, Release, User
 from labeling.plurals import count_of
 from labeling.quality import piloting
 from labeling.question_graph import replaying
@@ -83,6 +83,7 @@ class Choice:
     labels: str | None
     proposals: Path | None
     classes: Path | None
+    complete: bool
 
     def common(self) -> dict[str, Any]:
         """What is made of every kind of campaign."""
@@ -134,6 +135,11 @@ class Command(ContractCommand):
         )
         open_parser.add_argument(
             "--classes", type=Path, help="for boxes: file of wnids, one a line; by default all"
+        )
+        open_parser.add_argument(
+            "--complete",
+            action="store_true",
+            help="for boxes: the labels name every one of these classes that is in an image",
         )
         open_parser.add_argument("--policy", type=Path, help="policy.yaml")
         open_parser.add_argument("--instructions", type=Path, help="text file that people see")
@@ -205,7 +211,7 @@ class Command(ContractCommand):
         for key in ("graph", "mode", "order"):
             if getattr(choice, key) and asks != GRAPH:
                 raise UsageError(f"--{key} is for campaigns of the kind hierarchy")
-        for key in ("labels", "proposals", "classes"):
+        for key in ("labels", "proposals", "classes", "complete"):
             if getattr(choice, key) and asks != CHAINS:
                 raise UsageError(f"--{key} is for campaigns of the kind boxes")
         if choice.images and asks in (PAIRS, CHAINS):
@@ -252,17 +258,21 @@ class Command(ContractCommand):
             raise UsageError(f"a campaign of the kind {choice.kind} needs --labels")
         net = load()
         classes = _wnids(str(choice.classes), net) if choice.classes else None
-        pairs = _labels(choice.labels, classes, net)
+        pairs, release = _labels(choice.labels, classes, net)
         proposed = None
         if choice.proposals is not None:
             found = lists.read_proposals("\n".join(text_lines(choice.proposals)))
             wanted = set(classes or ())
             found = [row for row in found if not wanted or row.topic in wanted]
             proposed = box_campaigns.propose(choice.dataset, pairs, found)
-            self.warn(box_campaigns.words_of(proposed))
+            if proposed.unasked or proposed.repeated:
+                self.warn(box_campaigns.words_of(proposed))
         with transaction.atomic():
-            made = lifecycle.create(owner, kind=choice.kind, **choice.common())
+            settings = {"complete": choice.complete}
+            made = lifecycle.create(owner, kind=choice.kind, settings=settings, **choice.common())
             box_campaigns.check(made, pairs)
+            if release is not None:
+                box_campaigns.begin_with(made, release)
         # Slice by slice, as in _hierarchy.
         with self.progress(len(pairs), "pair", "opening") as bar:
             box_campaigns.ask(made, pairs, proposed, tick=lambda done, _: bar.update(done - bar.n))
@@ -426,8 +436,11 @@ def _graph(name: str) -> Graph:
         raise BadInput(error.message, file=name, line=error.line) from error
 
 
-def _labels(source: str, classes: list[str] | None, net: WordNet) -> list[tuple[str, str]]:
-    """(image, wnid) of a release's labels, or of the rows of a file."""
+def _labels(
+    source: str, classes: list[str] | None, net: WordNet
+) -> tuple[list[tuple[str, str]], Release | None]:
+    """(image, wnid) of a release's labels, or of the rows of a file, and the release where it is
+    one of this site."""
     path = Path(source)
     if path.is_file():
         labels = Labels(net)
@@ -438,11 +451,13 @@ def _labels(source: str, classes: list[str] | None, net: WordNet) -> list[tuple[
         found = [row for row in named if classes is None or row[1] in classes]
         if not found:
             raise BadInput(
-                "has no image,wnid row of these classes", file=source, cure="check --classes"
+                "has no image,wnid row" + (" of these classes" if classes else ""),
+                file=source,
+                cure="give one line for each class that is in an image",
             )
-        return found
-    release, _ = find_release(source, None)
-    return box_campaigns.pairs_of(release, classes)
+        return found, None
+    release, row = find_release(source, None)
+    return box_campaigns.pairs_of(release, classes), row
 
 
 def _names(path: Path | None) -> list[str]:

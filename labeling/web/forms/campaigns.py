@@ -65,6 +65,11 @@ class NewCampaignForm(CampaignForm, PolicyForm, ListsForm):
         required=False,
         empty_label="No release",
     )
+    complete = forms.BooleanField(
+        required=False,
+        label="The list names every one of these classes that is in an image",
+        help_text="So a class that it does not name is absent. Else nothing is known of it.",
+    )
     proposals_file = list_file(
         "Proposed boxes, as a file",
         "CSV: image,wnid,confidence,x0,y0,x1,y1 on every line, in pixels of the upright image. "
@@ -123,7 +128,7 @@ class NewCampaignForm(CampaignForm, PolicyForm, ListsForm):
         return [self[key] for key in ("questions_file", "questions", "topics_file")]
 
     def boxes_fields(self) -> list[forms.BoundField]:
-        return [self[key] for key in ("release", "proposals_file")]
+        return [self[key] for key in ("complete", "release", "proposals_file")]
 
     def naming_fields(self) -> list[forms.BoundField]:
         return [self[key] for key in ("vocabulary_file", "vocabulary")]
@@ -181,8 +186,10 @@ class NewCampaignForm(CampaignForm, PolicyForm, ListsForm):
         """The classes of images whose boxes are asked for, and what is proposed of them."""
         data = self.cleaned_data
         release, dataset = data.get("release"), data.get("dataset")
+        release = None if data["pairs"] else release
+        data["from_release"] = release
         try:
-            if release is not None and not data["pairs"]:
+            if release is not None:
                 data["pairs"] = box_campaigns.pairs_of(freezing.read(release))
         except BadInput as error:
             self.add_error("release", f"The release {error}")

@@ -127,8 +127,16 @@ def _draft(request: SignedIn, form: NewCampaignForm) -> Campaign:
     if asks == CHAINS:
         if (proposed := data["proposed"]) is not None:
             messages.info(request, box_campaigns.words_of(proposed))
-        more = {"pairs": data["pairs"], "topics": data["topics_list"], "proposed": proposed}
-        return box_campaigns.draft(user, dataset, **more, **fields)
+        fields["settings"] = {"complete": data["complete"]}
+        return box_campaigns.draft(
+            user,
+            dataset,
+            pairs=data["pairs"],
+            proposed=proposed,
+            topics=data["topics_list"],
+            release=data["from_release"],
+            **fields,
+        )
     return opening.draft(
         user,
         pairs=opening.naming_pairs(dataset, data["names"]) if asks == IMAGES else data["pairs"],
