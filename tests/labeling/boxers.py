@@ -1,5 +1,6 @@
 """A campaign of boxes, and five people who label in it as they are told."""
 
+import contextlib
 import uuid
 from collections.abc import Callable
 from typing import Any
@@ -8,9 +9,11 @@ from labeling.answers import submitting
 from labeling.answers.sent import Sent
 from labeling.assignment import claiming
 from labeling.campaigns import lifecycle
+from labeling.errors import InTraining
 from labeling.exchange import box_campaigns
 from labeling.follow_ups import asking, following, opening
 from labeling.models import Assignment, Campaign, Dataset, Question, Settlement, User
+from labeling.quality import qualifying
 from labeling.question_graph import replaying
 from tests import factories
 
@@ -139,3 +142,20 @@ def labeled(
         Settlement.objects.create(question=question, policy=question.policy, value=value)
         factories.put(made, [question.pk], state="settled", seats_free=0)
     return made
+
+
+def train(person: User, campaign: Campaign) -> list[claiming.Seat]:
+    """The next question of somebody in training."""
+    with contextlib.suppress(InTraining):
+        qualifying.next_page(person, campaign, 1)
+    return qualifying.next_gold(person, campaign, 1).seats
+
+
+def right(question: Question) -> object:
+    """The known answer of a gold question, as somebody would give it."""
+    known = question.gold.answer
+    if question.step == "draw" and known != "none":
+        return box(known["boxes"][0])
+    if question.step == "cover" and known != "complete":
+        return {"missing": [[(x0 + x1) / 2, (y0 + y1) / 2] for x0, y0, x1, y1 in known["missing"]]}
+    return "loose" if known == "bad" else known
