@@ -1,7 +1,7 @@
 """Opening a campaign of boxes about 100,000 images × 200 classes, of which 280,000 pairs are in an
 image, by its command; then what follows a settled question, and the next page.
 
-`python -m benchmarks.bench_open_boxes [--images N]`. Each database is a throwaway one.
+`python -m benchmarks.bench_boxes.opening [--images N]`. Each database is a throwaway one.
 """
 
 import argparse
@@ -19,7 +19,7 @@ from typing import Any
 
 from benchmarks import own_process
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 TARGET_S = 60.0
 CLASSES, PRESENT = 200, 2.8
 FOLLOWED, PAGE = 2_000, 5
@@ -38,7 +38,7 @@ def _child(url: str, images: int) -> list[dict[str, Any]]:
     import json
 
     done = subprocess.run(
-        [sys.executable, "-m", "benchmarks.bench_open_boxes", "--measure", str(images)],
+        [sys.executable, "-m", "benchmarks.bench_boxes.opening", "--measure", str(images)],
         cwd=ROOT,
         env={**os.environ, "DATABASE_URL": url, "LOG_LEVEL": "ERROR"},
         stdout=subprocess.PIPE,
