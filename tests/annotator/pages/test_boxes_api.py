@@ -8,7 +8,7 @@ import pytest
 from labeling.follow_ups import following
 from tests.clients import logged_in
 from tests.labeling import boxers
-from tests.labeling.boxers import A, DOG, box
+from tests.labeling.boxers import DOG, A, box
 
 pytestmark = pytest.mark.django_db
 
