@@ -162,6 +162,7 @@ ROWS = (
         POST campaigns/<slug:name>/questions/<int:pk>/send-back/
         GET campaigns/<slug:name>/review/
         GET campaigns/<slug:name>/agreement/
+        GET campaigns/<slug:name>/boxes/
         GET campaigns/<slug:name>/quality/
         GET,POST campaigns/<slug:name>/audit/
         POST campaigns/<slug:name>/audit/<int:pk>/answer/

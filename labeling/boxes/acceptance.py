@@ -30,8 +30,8 @@ def least_chance(draw_seconds: float, check_seconds: float, checks: int) -> floa
     """The chance of acceptance from which looking at a proposal saves time: what is drawn is
     checked as well, so an accepted proposal saves a drawing and a rejected one costs its checks.
 
-    >>> least_chance(7.0, 1.8, 2)
-    0.33962264150943394
+    >>> round(least_chance(7.0, 1.8, 2), 2)
+    0.34
     """
     check = checks * check_seconds
     return check / (draw_seconds + check)

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TypedDict
 
 from labeling.errors import Refusal, TooLarge
 from labeling.kinds import KINDS
-from labeling.kinds.base import Answer
+from labeling.kinds.base import CHAINS, Answer
 
 MAX_LINES = 1_000_000
 SHOWN = 60
@@ -56,7 +56,7 @@ class GoldRow(TypedDict):
 
     image: str
     topic: str
-    answer: Answer
+    answer: Answer | list[list[float]]
     explanation: str
     source: str
 
@@ -107,7 +107,10 @@ def read_vocabulary(content: str | bytes) -> list[ClassRow]:
 
 
 def read_gold(content: str | bytes, kind: str) -> list[GoldRow]:
-    """The gold of lines `image,wnid,answer,explanation`."""
+    """The gold of lines `image,wnid,answer,explanation`; of boxes `image,wnid,x0,y0,x1,y1`, a line
+    for every instance."""
+    if KINDS[kind].asks == CHAINS:
+        return _read_boxes(content)
     columns = ["image", "wnid", "answer", "explanation", "source"]
     return [
         {
@@ -121,12 +124,31 @@ def read_gold(content: str | bytes, kind: str) -> list[GoldRow]:
     ]
 
 
+def _read_boxes(content: str | bytes) -> list[GoldRow]:
+    sides = ("x0", "y0", "x1", "y1")
+    found: dict[tuple[str, str], GoldRow] = {}
+    for number, row in _rows(content, ["image", "wnid", *sides], needed=2, field="gold"):
+        box = [_decimal(row[name], name, number, "gold") for name in sides]
+        key = row["image"], row["wnid"]
+        one: GoldRow = {
+            "image": key[0],
+            "topic": key[1],
+            "answer": [],
+            "explanation": "",
+            "source": "",
+        }
+        found.setdefault(key, one)["answer"].append(box)  # type: ignore[union-attr]
+    return list(found.values())
+
+
 def read_proposals(content: str | bytes) -> list[ProposalRow]:
     """The detections of lines `image,wnid,confidence,x0,y0,x1,y1`, in their order."""
     columns = ["image", "wnid", "confidence", "x0", "y0", "x1", "y1"]
     found = []
     for number, row in _rows(content, columns, needed=2, field="proposals"):
-        confidence, *sides = (_decimal(row[name], name, number) for name in columns[2:])
+        confidence, *sides = (
+            _decimal(row[name], name, number, "proposals") for name in columns[2:]
+        )
         if not 0 <= confidence <= 1:
             raise _fault(number, f"confidence is {confidence:g}, not in 0 to 1", "proposals")
         x0, y0, x1, y1 = sides
@@ -135,13 +157,13 @@ def read_proposals(content: str | bytes) -> list[ProposalRow]:
     return found
 
 
-def _decimal(value: object, name: str, number: int) -> float:
+def _decimal(value: object, name: str, number: int, field: str) -> float:
     try:
         found = float(str(value))
     except ValueError:
         found = math.nan
     if not math.isfinite(found):
-        raise _fault(number, f"{name} is {str(value)[:SHOWN]!r}, which is no number", "proposals")
+        raise _fault(number, f"{name} is {str(value)[:SHOWN]!r}, which is no number", field)
     return found
 
 

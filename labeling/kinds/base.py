@@ -144,6 +144,10 @@ class Kind(ABC):
     def settle(self, values: Sequence[Any], policy: "Policy") -> Verdict:
         """What these answers, one a person, say together."""
 
+    def agrees(self, value: Any, other: Any) -> bool:
+        """Whether two answers say the same, for whoever compares them."""
+        return self.tally_name(value) == self.tally_name(other)
+
     def grade(self, value: Any, gold: Any) -> float:
         """How right the answer is, in [0, 1]: by default 1 for the known answer, 0 for any other.
         On gold, an abstention is a miss."""

@@ -41,7 +41,7 @@ from labeling.boxes.cleaning import (
     is_same,
     refusal,
 )
-from labeling.boxes.consensus import same_object
+from labeling.boxes.consensus import SAME_IOU, same_object
 from labeling.errors import Refusal
 from labeling.geometry.boxes import Box, iou
 from labeling.kinds.base import BOXES, CHAINS, About, Answer, Kind
@@ -164,6 +164,12 @@ class Draw(Step):
         if value == NONE:
             return chain.Drawn(None)
         return chain.Drawn(as_box(value["box"]), CAME[value["how"]], tuple(value["flags"]))
+
+    def agrees(self, value: Any, other: Any) -> bool:
+        """Whether both drew the same object, or neither any."""
+        if value == NONE or other == NONE:
+            return bool(value == other)
+        return iou(as_box(value["box"]), as_box(other["box"])) >= SAME_IOU
 
     def grade(self, value: Any, gold: Any) -> float:
         """IoU with the object drawn, of those that have no box; nothing drawn is right where none
@@ -385,6 +391,9 @@ class Boxes(Kind):
 
     def settle(self, values: Sequence[Any], policy: Policy) -> Verdict:
         return _step_of(values[0]).settle(values, policy)
+
+    def agrees(self, value: Any, other: Any) -> bool:
+        return _step_of(value).agrees(value, other)
 
     def grade(self, value: Any, gold: Any) -> float:
         return _step_of(value).grade(value, gold)

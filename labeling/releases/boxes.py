@@ -117,6 +117,7 @@ class Boxes:
     ) -> BoxLine:
         merged = merge(drawn, self.sigmas) if drawn else None
         box = standing.box if merged is None else merged.box
+        error = None if merged is None else merged.error()
         line: BoxLine = {
             "image": image,
             "wnid": wnid,
@@ -124,11 +125,11 @@ class Boxes:
             **{flag: flag in standing.flags for flag in FLAGS},  # type: ignore[typeddict-item]
             "came": standing.came,
             "drawings": len(drawn),
-            "iou_error": None if merged is None else round(merged.expected_error, DIGITS),
+            "iou_error": None if error is None else round(error.mean, DIGITS),
         }
         unknown = Drawer(PRIOR_SIGMA, 0)
         drawers = {person: self.people.get(person, unknown).sides for person, _ in drawn}
-        self.tally.add(line, 0.0 if merged is None else merged.deviation, drawers)
+        self.tally.add(line, 0.0 if error is None else error.deviation, drawers)
         return line
 
 

@@ -1,16 +1,22 @@
 """A campaign of boxes, and five people who label in it as they are told."""
 
+import contextlib
 import uuid
 from collections.abc import Callable
+from datetime import timedelta
 from typing import Any
+
+from django.utils import timezone
 
 from labeling.answers import submitting
 from labeling.answers.sent import Sent
 from labeling.assignment import claiming
 from labeling.campaigns import lifecycle
+from labeling.errors import InTraining
 from labeling.exchange import box_campaigns
 from labeling.follow_ups import asking, following, opening
 from labeling.models import Assignment, Campaign, Dataset, Question, Settlement, User
+from labeling.quality import qualifying
 from labeling.question_graph import replaying
 from tests import factories
 
@@ -41,8 +47,8 @@ def make(
     return campaign
 
 
-def people(campaign: Campaign, count: int = 5) -> list[User]:
-    found = [factories.make_user(f"boxer-{number}") for number in range(count)]
+def people(campaign: Campaign, count: int = 5, name: str = "boxer") -> list[User]:
+    found = [factories.make_user(f"{name}-{number}") for number in range(count)]
     for person in found:
         factories.join(person, campaign)
     return found
@@ -139,3 +145,44 @@ def labeled(
         Settlement.objects.create(question=question, policy=question.policy, value=value)
         factories.put(made, [question.pk], state="settled", seats_free=0)
     return made
+
+
+def train(person: User, campaign: Campaign) -> list[claiming.Seat]:
+    """The next question of somebody in training."""
+    with contextlib.suppress(InTraining):
+        qualifying.next_page(person, campaign, 1)
+    return qualifying.next_gold(person, campaign, 1).seats
+
+
+def right(question: Question) -> object:
+    """The known answer of a gold question, as somebody would give it."""
+    known = question.gold.answer
+    if question.step == "draw" and known != "none":
+        return box(known["boxes"][0])
+    if question.step == "cover" and known != "complete":
+        return {"missing": [[(x0 + x1) / 2, (y0 + y1) / 2] for x0, y0, x1, y1 in known["missing"]]}
+    return "loose" if known == "bad" else known
+
+
+def seat_all_gold(person: User, campaign: Campaign) -> list[Assignment]:
+    """Seats of this person on a gold question of each pair, of every step in turn, as if they had
+    been dealt them."""
+    pairs: dict[int, list[Question]] = {}
+    for question in campaign.questions.filter(state="gold").order_by("pk"):
+        pairs.setdefault(question.subject or question.pk, []).append(question)
+    subjects = {pk: rows[place % len(rows)] for place, (pk, rows) in enumerate(pairs.items())}
+    return [
+        Assignment.objects.create(
+            question=question,
+            annotator=person,
+            subject=subject,
+            leased_until=timezone.now() + timedelta(hours=1),
+        )
+        for subject, question in subjects.items()
+    ]
+
+
+def answer_seat(person: User, seat: Assignment, value: object) -> None:
+    sent = [Sent(uuid.uuid4(), seat.token, value, 1_000)]
+    [result] = submitting.submit(person, seat.question.campaign, sent)
+    assert result.status == "accepted", result.message

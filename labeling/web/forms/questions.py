@@ -10,6 +10,7 @@ from labeling.consensus import reviewing
 from labeling.errors import Refusal
 from labeling.exchange import lists
 from labeling.kinds import KINDS
+from labeling.kinds.base import CHAINS
 from labeling.models import Campaign, Question
 from labeling.web.forms.common import ListsForm, WordedForm, list_file, list_text
 
@@ -110,6 +111,12 @@ class GoldListForm(ListsForm):
         super().__init__(*args, **kwargs)
         self.kind = kind
         self.fields["gold_file"].required = True
+        if KINDS[kind].asks == CHAINS:
+            self.fields["gold_file"].help_text = (
+                "CSV: image,wnid,x0,y0,x1,y1, a line for every instance in an image, in "
+                "pixels of the upright image. Questions to draw, to check and to look for more are "
+                "made of them."
+            )
 
     def clean(self) -> None:
         super().clean()
