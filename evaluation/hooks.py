@@ -28,6 +28,26 @@ def glossary(keys: Sequence[str]) -> list[TopicRow]:
     return found
 
 
+def ancestors(keys: Sequence[str]) -> dict[str, frozenset[str]]:
+    """Of each key that is a noun of WordNet 3.0 those of the others that are above it; none where
+    WordNet is not installed."""
+    try:
+        nouns = wordnet.load()
+    except wordnet.WordNetMissing:
+        return {}
+    places: dict[str, int] = {}
+    for key in keys:
+        try:
+            places[key] = nouns.index(key)
+        except wordnet.UnknownLabel:
+            continue
+    by_place = {place: key for key, place in places.items()}
+    return {
+        key: frozenset(by_place[up] for up in nouns.ancestors(place) if up in by_place) - {key}
+        for key, place in places.items()
+    }
+
+
 def links_of(campaign: Campaign) -> list[dict[str, str]]:
     """The benchmarks that score this campaign's answers, or for which it asks for names."""
     return [

@@ -26,6 +26,7 @@ from labeling.models import (
     User,
 )
 from labeling.plurals import count_of
+from labeling.quality import box_overlaps
 from labeling.reports import forecasts, progress
 from labeling.reports.progress import Annotator, Progress
 
@@ -376,6 +377,8 @@ def _stage_words(decision: Decision) -> str:
 
 
 def _review_words(decision: Decision) -> str:
+    if "overlap" in decision.content:
+        return box_overlaps.DONE[decision.content["overlap"]]
     if "sent_back" in decision.content:
         count = len(decision.content["sent_back"])
         drawings = "a drawing" if count == 1 else f"{count} drawings"
