@@ -163,6 +163,8 @@ ROWS = (
         GET campaigns/<slug:name>/review/
         GET campaigns/<slug:name>/agreement/
         GET campaigns/<slug:name>/boxes/
+        GET campaigns/<slug:name>/overlaps/
+        POST campaigns/<slug:name>/overlaps/decide/
         GET campaigns/<slug:name>/quality/
         GET,POST campaigns/<slug:name>/audit/
         POST campaigns/<slug:name>/audit/<int:pk>/answer/

@@ -4,29 +4,17 @@ from dataclasses import dataclass
 from typing import Any
 
 from annotator.kinds.base import Context, Page, SeatPage, SeatRow
-from labeling.boxes.chain import CHECK, COMPLETE, COVER, DRAW, FLAGS, GOOD
+from labeling.boxes.chain import CHECK, COMPLETE, COVER, DRAW, GOOD
 from labeling.boxes.cleaning import as_box, holds
 from labeling.geometry.boxes import iou
 from labeling.kinds import policies
-from labeling.kinds.boxes import BAD, CLICKS, NONE, STEPS
+from labeling.kinds.boxes import BAD, NONE, STEPS
 from labeling.models import Answer, Assignment, Campaign, Question, User
 from labeling.reports import box_overview
 from labeling.reports.box_overview import Layer, Picture, Points, Shown
 
 # What one looks at in turn, so that one kind of look follows another as seldom as can be.
 ORDER = (CHECK, COVER, DRAW)
-# What is said of a box: (word, label, key, what it means).
-FLAG_WORDS = {
-    "truncated": ("Truncated", "t", "it goes on outside of the image"),
-    "occluded": ("Occluded", "o", "something in front hides a part of it"),
-    "difficult": ("Difficult", "d", "hard to make out, even from near"),
-    "group": ("Group", "m", "many that nobody could tell apart; one box around them all"),
-}
-FLAG_ROWS = [
-    {"value": flag, "label": label, "key": key, "means": means}
-    for flag, (label, key, means) in FLAG_WORDS.items()
-]
-assert {row["value"] for row in FLAG_ROWS} == set(FLAGS)
 
 
 class Boxes(Page):
@@ -38,7 +26,7 @@ class Boxes(Page):
 
     def context(self, campaign: Campaign) -> Context:
         steps = {step: STEPS[step].choices(campaign.settings) for step in ORDER}
-        return {**super().context(campaign), "steps": steps, "flags": FLAG_ROWS}
+        return {**super().context(campaign), "steps": steps, "flags": box_overview.FLAG_ROWS}
 
     def label_context(self, page: SeatPage) -> Context:
         return {"first": _pictured(page.seats[0]) if page.seats else None}
@@ -84,20 +72,12 @@ class Boxes(Page):
         return sorted(found, key=lambda row: ORDER.index(row["shows"]["step"]))
 
     def words_of(self, value: Any, campaign: Campaign) -> str:
-        word = self.kind.tally_name(value)
-        if isinstance(value, dict) and "boxes" in value and "small" in value:
+        if isinstance(value, dict) and "small" in value:
             count = len(value["boxes"])
             return "A box around it" if count == 1 else f"A box around one of {count}"
-        if word == "box":
-            how = "clicked" if value.get("how") == CLICKS else "dragged"
-            return ", ".join([f"A box, {how}", *value.get("flags", ())])
-        if word == "missing":
-            return f"{len(value['missing'])} missing"
-        if word == BAD:
+        if value == BAD:
             return "Not good"
-        label = self.kind.words(campaign.settings).get(word, word)
-        sides = value.get("sides", ()) if isinstance(value, dict) else ()
-        return f"{label}: {', '.join(sides)}" if sides else label
+        return box_overview.words_of(value, self.kind.words(campaign.settings))
 
     def compared(self, value: Any, gold: Any, seat: Assignment, campaign: Campaign) -> "Comparison":
         """An answer beside the known one, over the photograph."""

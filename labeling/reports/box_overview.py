@@ -2,14 +2,27 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NotRequired, TypedDict
+from typing import Any, NotRequired, TypedDict
 
 from labeling.boxes.chain import CHECK, DRAW
 from labeling.geometry.boxes import Box
+from labeling.kinds import KINDS
+from labeling.kinds.boxes import CLICKS
 from labeling.models import Question
+from labeling.plurals import count_of
 
 # Of a question's content, what its page shows.
 SHOWN = ("boxes", "box", "came", "flags", "rejected", "at")
+# What may be said of a box, with its key, and what it means.
+FLAG_ROWS = [
+    {"value": value, "label": label, "key": key, "means": means}
+    for value, label, key, means in (
+        ("truncated", "Truncated", "t", "it goes on outside of the image"),
+        ("occluded", "Occluded", "o", "something in front hides a part of it"),
+        ("difficult", "Difficult", "d", "hard to make out, even from near"),
+        ("group", "Group", "m", "many that nobody could tell apart; one box around them all"),
+    )
+]
 Sides = list[float]
 
 
@@ -130,3 +143,22 @@ def picture(
     if "at" in found:
         places.append(Points("at", [found["at"]], "one was seen here"))
     return Picture(found["width"], found["height"], [*layers, *more], places, label)
+
+
+def words_of(value: Any, labels: Mapping[str, str]) -> str:
+    """An answer of any step in words. labels: those of the kind, by tally name."""
+    word = KINDS["boxes"].tally_name(value)
+    if isinstance(value, dict) and "state" in value:
+        return f"{labels.get(word, word)}, {count_of(len(value['boxes']), 'box', 'boxes')}"
+    if word == "box":
+        how = "clicked" if value.get("how") == CLICKS else "dragged"
+        return ", ".join([f"A box, {how}", *value.get("flags", ())])
+    if word == "missing":
+        return f"{len(value['missing'])} missing"
+    label = labels.get(word, word)
+    if not isinstance(value, dict):
+        return label
+    if "box" in value:
+        return ", ".join([f"{label}, mended", *value.get("flags", ())])
+    sides = value.get("sides", ())
+    return f"{label}: {', '.join(sides)}" if sides else label
