@@ -207,6 +207,8 @@ async function begin() {
   await image.decode();
   one("[data-editor]").hidden = false;
   one("[data-picture]")?.remove();
+  // The whole of it is in sight, with what is asked above.
+  one("[data-editor-top]").scrollIntoView({ block: "start" });
   new BoxEditor(setup, image);
 }
 
