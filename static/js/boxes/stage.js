@@ -35,6 +35,7 @@ export class Stage {
   #paths = new Map();
   #drawn = new Map(); // path → its d: what does not change costs nothing
   #tags = new Map();
+  #seen = ""; // the zoom that was told of last
 
   /* tool(): {begin, drag, end, hover, cancel}, as pointers.js calls them. */
   constructor(root, tool, { moved = () => {}, left = () => {} } = {}) {
@@ -152,7 +153,12 @@ export class Stage {
       this.#paint();
     }
     this.#guide();
-    this.moved();
+    // Of a pan nobody needs to be told but once.
+    const seen = `${scale} ${this.isWhole}`;
+    if (seen !== this.#seen) {
+      this.#seen = seen;
+      this.moved();
+    }
   }
 
   /* The lines through a point of the image, in both directions; null for none. */
@@ -163,6 +169,7 @@ export class Stage {
 
   #guide() {
     const at = this.scene.cursor ?? this.pointed;
+    if (!at && this.guides[0].hidden) return;
     for (const guide of this.guides) guide.hidden = !at;
     if (!at) return;
     const [x, y] = this.view.toScreen(at);
