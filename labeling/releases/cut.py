@@ -102,13 +102,15 @@ def take(campaign: Campaign, building: Path, scratch: Path, opened: ExitStack) -
         campaign.calibration_id if KINDS[campaign.kind].release == BOXES else None,
     )
     ranges = _Ranges(scratch, context, size_of_ranges(campaign))
-    images = files["images.jsonl"] if by_graph is None else None
+    images = _Images(files["images.jsonl"], campaign) if by_graph is None else None
     for _, about in groupby(_rows(campaign), key=lambda row: row[0]):
         ranges.begin_image()
         for number, (_, asked, image) in enumerate(about):
             if images is not None and not number:
                 images.write(dict(zip(IMAGE_FIELDS, image, strict=True)))
             ranges.add(asked)
+    if images is not None:
+        images.close()
     return Cut(
         campaign=campaign,
         policies=list(campaign.policies.order_by("version").values("version", "content")),
@@ -136,6 +138,29 @@ def read_range(path: Path) -> tuple[Context, Iterator[Asked]]:
 
     with open(path, "rb") as rows:
         return Context(*json.loads(next(rows))), questions()
+
+
+class _Images:
+    """Lines of images by name; of boxes, between those that were asked about, those of the release
+    that the labels came from."""
+
+    def __init__(self, file: LineFile, campaign: Campaign) -> None:
+        self.file = file
+        self.beside: Iterator[Any] = boxes.images_beside(campaign)
+        self.next = next(self.beside, None)
+
+    def write(self, line: Line) -> None:
+        while self.next is not None and self.next["name"] <= line["name"]:
+            if self.next["name"] != line["name"]:
+                self.file.write(self.next)
+            self.next = next(self.beside, None)
+        self.file.write(line)
+
+    def close(self) -> None:
+        if self.next is not None:
+            self.file.write(self.next)
+        for line in self.beside:
+            self.file.write(line)
 
 
 class _Ranges:
