@@ -142,6 +142,7 @@ def _create_questions(campaign: Campaign, keys: Sequence[tuple[int, str]], lane:
                     ticket=first + index,
                     seats_free=seats,
                     policy=policy,
+                    by_topic=KINDS[campaign.kind].topic_pages,
                 )
                 for index, (item, topic) in enumerate(keys)
             ],

@@ -209,6 +209,7 @@ def _gold_question(campaign: Campaign, item_id: int, topic: str, number: int) ->
             state=Question.State.GOLD,
             policy=campaign.policies.latest("version"),
             graph_id=campaign.graph_id,
+            by_topic=KINDS[campaign.kind].topic_pages,
         )
         question_counts.add(campaign.pk, {"gold": 1})
         return question
@@ -303,6 +304,7 @@ def _promote(campaign: Campaign, question: Question, settlement: Settlement, pol
             "state": Question.State.GOLD,
             "policy": policy,
             "graph_id": question.graph_id,
+            "by_topic": question.by_topic,
         },
     )
     if created:
