@@ -18,8 +18,11 @@ if TYPE_CHECKING:
     from labeling.kinds.policies import Policy
 
 # What questions are made of: listed pairs of image and class, every image, the first questions of a
-# question graph, or the dataset's objects.
-PAIRS, IMAGES, GRAPH, OBJECTS = ASKS = ("pairs", "images", "graph", "objects")
+# question graph, the dataset's objects, or images that queries found for a class.
+PAIRS, IMAGES, GRAPH, OBJECTS, CANDIDATES = ASKS = (
+    *("pairs", "images", "graph", "objects"),
+    "candidates",
+)
 # What a settled question says in a release: whether the image contains the class that was asked
 # for, which class it shows, the first with the question graph beside it, where the parts of an
 # object are, or how right the class is that was asked about.

@@ -9,6 +9,7 @@ from django.core.management.base import CommandParser
 from django.db import transaction
 
 from evaluation.benchmarks.kinds.mad import competitions
+from evaluation.management import candidate_options
 from evaluation.management.commands.wordnet import load
 from evaluation.metrics.wordnet.nouns import WordNet
 from evaluation.readers import selections
@@ -20,10 +21,11 @@ from labeling.datasets import vocabulary_store
 from labeling.errors import Refusal
 from labeling.exchange import lists, part_campaigns
 from labeling.files import BadInput, read_yaml
-from labeling.follow_ups import following, opening
+from labeling.follow_ups import candidate_lists, following, opening
 from labeling.graphs import store
 from labeling.kinds import KINDS, policies
-from labeling.kinds.base import CONTAINS, GRAPH, IMAGES, JUDGED, OBJECTS, PAIRS
+from labeling.kinds.base import CANDIDATES, CONTAINS, GRAPH, IMAGES, JUDGED, OBJECTS, PAIRS
+from labeling.kinds.candidates import SETTINGS
 from labeling.management.contract import ContractCommand, UsageError, table
 from labeling.models import Campaign, Dataset, User
 from labeling.plurals import count_of
@@ -77,6 +79,9 @@ class Choice:
     mode: str | None
     order: str | None
     images: Path | None
+    candidates: Path | None
+    pilot: int | None
+    stop: dict[str, float]
 
     def common(self) -> dict[str, Any]:
         """What is made of every kind of campaign."""
@@ -115,6 +120,7 @@ class Command(ContractCommand):
         open_parser.add_argument(
             "--images", type=Path, help="file of image names, one a line; by default all"
         )
+        candidate_options.add_options(open_parser)
         open_parser.add_argument("--policy", type=Path, help="policy.yaml")
         open_parser.add_argument("--instructions", type=Path, help="text file that people see")
         open_parser.add_argument("--draft", action="store_true", help="make it, but ask nobody yet")
@@ -144,6 +150,14 @@ class Command(ContractCommand):
             "--per-topic", type=int, required=True, metavar="N", help="questions of each class"
         )
         pilot.add_argument("--seed", type=int, default=0, help="of the choice (0)")
+        verify = self.verb(
+            parser,
+            "verify",
+            self.verify,
+            self.show_verified,
+            help="look at the classes of candidates now: precision, cost, and what is stopped",
+        )
+        verify.add_argument("name", metavar="NAME", help="of the campaign")
         calibrate = self.verb(
             parser, "calibrate", self.calibrate, help="recompute reputations and vote tables now"
         )
@@ -153,7 +167,8 @@ class Command(ContractCommand):
         self, dataset: str, owner: str, draft: bool, title: str, name: str, **options: Any
     ) -> dict[str, object]:
         pool = _dataset(dataset)
-        files = {key: options[key] for key in ("selection", "policy", "images")}
+        files = {key: options[key] for key in ("selection", "policy", "images", "candidates")}
+        stop = {key: options.pop(key) for key in SETTINGS}
         policy, instructions = options.pop("policy"), options.pop("instructions")
         choice = Choice(
             name=name,
@@ -161,6 +176,7 @@ class Command(ContractCommand):
             dataset=pool,
             policy=read_yaml(policy) if policy else None,
             instructions="\n".join(text_lines(instructions)) if instructions else "",
+            stop={key: number for key, number in stop.items() if number is not None},
             **options,
         )
         actor = _owner(owner, pool)
@@ -176,6 +192,7 @@ class Command(ContractCommand):
             GRAPH: self._hierarchy,
             IMAGES: self._naming,
             OBJECTS: self._parts,
+            CANDIDATES: self._candidates,
         }
         if choice.kind not in KINDS:
             known = ", ".join(KINDS)
@@ -184,9 +201,14 @@ class Command(ContractCommand):
         for key in ("graph", "mode", "order"):
             if getattr(choice, key) and asks != GRAPH:
                 raise UsageError(f"--{key} is for campaigns of the kind hierarchy")
-        if choice.images and asks == PAIRS:
+        if asks != CANDIDATES and (choice.candidates or choice.pilot or choice.stop):
+            option = "candidates" if choice.candidates else "pilot"
+            option = next(iter(choice.stop), option)
+            raise UsageError(f"--{option} is for campaigns of the kind candidates")
+        if choice.images and asks in (PAIRS, CANDIDATES):
             raise UsageError(
-                f"the images of a campaign of the kind {choice.kind} are its selection's"
+                f"the images of a campaign of the kind {choice.kind} are its "
+                f"{'selection' if asks == PAIRS else 'list of candidates'}'s"
             )
         if asks == PAIRS and KINDS[choice.kind].release == JUDGED:
             return self._mistakes(owner, choice)
@@ -222,6 +244,22 @@ class Command(ContractCommand):
         common = choice.common()
         common["instructions"] = choice.instructions or HOW_TO_JUDGE
         return opening.draft(owner, kind=choice.kind, pairs=pairs, **common)
+
+    def _candidates(self, owner: User, choice: Choice) -> Campaign:
+        if choice.candidates is None:
+            raise UsageError(f"a campaign of the kind {choice.kind} needs --candidates")
+        if choice.vocabulary or choice.selection:
+            raise UsageError(
+                f"a campaign of the kind {choice.kind} takes no --selection or --vocabulary"
+            )
+        rows = candidate_options.read(choice.candidates)
+        with transaction.atomic():
+            made = candidate_lists.draft(
+                owner, rows, kind=choice.kind, settings=choice.stop, **choice.common()
+            )
+            if choice.pilot is not None:
+                piloting.ask_pilot(made, None, choice.pilot, 0)
+        return made
 
     def _parts(self, owner: User, choice: Choice) -> Campaign:
         common = choice.common() | {"kind": choice.kind}
@@ -330,6 +368,14 @@ class Command(ContractCommand):
             "tables": len(made.content.get("tables", {})),
         }
 
+    def verify(self, name: str, **_: Any) -> candidate_options.Verified:
+        campaign = _campaign(name)
+        with _refusals():
+            return candidate_options.verify(campaign)
+
+    def show_verified(self, result: candidate_options.Verified) -> str:
+        return candidate_options.show(result)
+
     def show_rebuilt(self, result: Rebuilt) -> str:
         if not result.differences:
             asked = count_of(result.questions, "question")
@@ -363,12 +409,12 @@ class Command(ContractCommand):
 @contextlib.contextmanager
 def _refusals(**files: Path | None) -> Iterator[None]:
     """A Refusal as the one line that commands print, with the file whose part it names: policy,
-    selection, images."""
+    selection, images, candidates."""
     try:
         yield
     except Refusal as refusal:
         part = "policy" if refusal.field in policies.DEFAULTS else refusal.field or ""
-        raise BadInput(refusal.message, file=files.get(part)) from refusal
+        raise candidate_options.from_refusal(refusal, files.get(part)) from refusal
 
 
 def _graph(name: str) -> Graph:

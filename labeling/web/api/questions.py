@@ -17,7 +17,9 @@ from labeling.campaigns.names import Names
 from labeling.consensus import reviewing, settling
 from labeling.errors import NotYours, Refusal
 from labeling.exchange import part_campaigns
-from labeling.follow_ups import asking, opening
+from labeling.follow_ups import asking, candidate_lists, opening
+from labeling.kinds import KINDS
+from labeling.kinds.base import CANDIDATES
 from labeling.models import Campaign, Example, Gold, Image, Question, Settlement, Topic
 from labeling.plurals import count_of
 from labeling.quality.gold import add_gold, gold_from_settled, retire_gold
@@ -204,9 +206,18 @@ class QuestionViewSet(CampaignViewSet):
 
     @extend_schema(request=NewQuestionsSerializer, responses={201: AddedQuestionsSerializer})
     def create(self, request: Request, campaign: str) -> Response:
-        """Asks about images, all or none. What is asked already is counted and left as it is."""
+        """Asks about images, all or none. What is asked already is counted and left as it is; of
+        candidates the query is kept."""
         row = self.campaign(RESEARCHER)
         asked = self.read(NewQuestionsSerializer)["questions"]
+        if KINDS[row.kind].asks == CANDIDATES:
+            found = [
+                candidate_lists.Row(**one, place=f"questions[{place}]")
+                for place, one in enumerate(asked)
+            ]
+            return self.answer(AddedQuestionsSerializer, candidate_lists.ask(row, found), 201)
+        if any(one["query"] for one in asked):
+            raise ValidationError({"questions": "This campaign keeps no queries; leave them out."})
         added = asking.add_questions(row, [(one["image"], one["topic"]) for one in asked])
         if added.missing_images:
             raise Refusal(
