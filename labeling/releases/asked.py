@@ -5,7 +5,8 @@ from typing import Any, NamedTuple
 
 class Asked(NamedTuple):
     """A settled or dropped question at the cut. settlement, first: ids of its last and its first
-    one; late: ids of the answers that came after it was settled; region: of its object."""
+    one; late: ids of the answers that came after it was settled; region: of its object; queries:
+    that found its image as a candidate."""
 
     pk: int
     item: int
@@ -18,6 +19,7 @@ class Asked(NamedTuple):
     first: int | None
     region: list[float] | None
     late: list[str]
+    queries: list[str]
 
 
 class Settled(NamedTuple):

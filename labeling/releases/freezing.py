@@ -25,9 +25,10 @@ from labeling.jobs import queue, shared_files
 from labeling.models import Campaign, Job, Question, Release, Settlement, User
 from labeling.release_files import frozen
 from labeling.release_files.frozen import Frozen, Line
-from labeling.releases import cut, graph, joining, parts, ranges
+from labeling.releases import cut, graph, joining, parts, queries, ranges
 from labeling.releases.graph import GraphFingerprint
 from labeling.releases.parts import PartFingerprint
+from labeling.releases.queries import QueryFingerprint
 
 KIND = "freeze"
 # Cuts of a campaign whose given objects change while pieces of it are made; the last one is made
@@ -145,7 +146,7 @@ def _stored_name(campaign: str, sha256: str) -> str:
     return f"releases/{campaign}/{sha256}{shared_files.FOLDER}"
 
 
-class Fingerprint(GraphFingerprint, PartFingerprint):
+class Fingerprint(GraphFingerprint, PartFingerprint, QueryFingerprint):
     """A cheap sign of what a release would hold: while it is unchanged, so is the release."""
 
     last_settlement: int
@@ -165,6 +166,7 @@ def fingerprint(campaign: Campaign) -> Fingerprint:
         "states": dict(sorted(states.items())),
         **graph.fingerprint(campaign),
         **parts.fingerprint(campaign),
+        **queries.fingerprint(campaign),
     }
 
 
