@@ -14,6 +14,8 @@ import environ
 import environ.fileaware_mapping
 from django.core.exceptions import ImproperlyConfigured
 
+from annotator.job_handlers import ASSAY_JOB_HANDLERS as ASSAY_JOB_HANDLERS
+
 BASE_DIR = Path(__file__).resolve().parent.parent
 
 
@@ -407,29 +409,7 @@ ASSAY_QUESTION_KINDS = {
     "labeling.kinds.naming.Naming": "annotator.kinds.base.Page",
     "labeling.kinds.mistake.Mistake": "annotator.kinds.choices.Choices",
     "labeling.kinds.parts.Parts": "annotator.kinds.parts.Parts",
-}
-# Which function does which kind of job; labeling.jobs looks here, so it need not know others.
-ASSAY_JOB_HANDLERS = {
-    "advance": "labeling.follow_ups.following.execute_advance",
-    "calibrate": "labeling.consensus.calibrating.execute",
-    "derivatives": "labeling.datasets.images.make_derivatives",
-    "export labels": "labeling.exchange.export_files.execute",
-    "frame campaign": "evaluation.benchmarks.kinds.cds.people_frames.execute",
-    "frames": "evaluation.benchmarks.kinds.cds.viewing.execute",
-    "freeze": "labeling.releases.freezing.execute",
-    "freeze range": "labeling.releases.ranges.execute",
-    "import images": "labeling.datasets.imports.execute",
-    "import labels": "labeling.exchange.label_files.execute",
-    "import parts": "labeling.exchange.part_imports.execute",
-    "look again": "labeling.follow_ups.following.execute_look_again",
-    "nightly": "evaluation.benchmarks.runs.execute_nightly",
-    "open images": "labeling.follow_ups.opening.execute_open_images",
-    "pilot": "labeling.quality.piloting.execute",
-    "predict": "evaluation.pools.making.execute",
-    "question dropped": "evaluation.benchmarks.kinds.mad.competitions.replace_dropped",
-    "score": "evaluation.benchmarks.runs.execute",
-    "verify": "labeling.quality.verifying.execute",
-    "watch": "labeling.quality.monitoring.execute",
+    "labeling.kinds.boxes.Boxes": "annotator.kinds.boxes.Boxes",
 }
 # The kinds of benchmark, in the order of the pages: a package each (docs/development.md).
 ASSAY_BENCHMARK_KINDS = [

@@ -2,6 +2,7 @@ from django.urls import path
 
 from labeling.web.views import (
     audit,
+    boxes,
     campaigns,
     datasets,
     drawn_gold,
@@ -44,6 +45,7 @@ urlpatterns = [
     path(C + "graph/nodes/<path:node>/", graph.graph_node, name="graph_node"),
     path(C + "graph/<int:version>/", graph.graph_version, name="graph_version"),
     path(C + "graph/<int:version>/download", graph.graph_download, name="graph_download"),
+    path(C + "boxes/", boxes.boxes, name="boxes"),
     path(C + "questions/", questions.questions, name="questions"),
     path(C + "questions/add/", questions.questions_add, name="questions_add"),
     path(C + "questions/<int:pk>/", questions.question, name="question"),

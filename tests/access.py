@@ -163,6 +163,7 @@ ROWS = (
         POST campaigns/<slug:name>/questions/<int:pk>/send-back/
         GET campaigns/<slug:name>/review/
         GET campaigns/<slug:name>/agreement/
+        GET campaigns/<slug:name>/boxes/
         GET campaigns/<slug:name>/quality/
         GET campaigns/<slug:name>/classes/
         GET campaigns/<slug:name>/classes/classes.csv

@@ -18,7 +18,8 @@ Context = dict[str, object]
 
 class SeatRow(TypedDict):
     """A seat as scripts and templates have it: its token and the signed address of its image; of a
-    drawing also its object, the latest answer, a reviewer's note and the draft."""
+    drawing also its object, the latest answer, a reviewer's note and the draft; of a step what it
+    shows (kinds/boxes.py)."""
 
     seat: str
     topic: str
@@ -27,6 +28,7 @@ class SeatRow(TypedDict):
     answer: NotRequired[Any]
     sent_back: NotRequired[dict[str, str] | None]
     draft: NotRequired[Context | None]
+    shows: NotRequired[Any]
 
 
 class TopicRow(TypedDict, total=False):

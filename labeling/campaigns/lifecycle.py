@@ -51,7 +51,7 @@ def create(
         raise Refusal("Give the campaign a title; people see it on their page.", field="title")
     cleaned_settings = KINDS[kind].clean_settings(settings or {})
     content = policies.clean_new({**KINDS[kind].policy_defaults, **(policy or {})})
-    policies.check_method(KINDS[kind], content)
+    policies.check_kind(KINDS[kind], content)
     try:
         with transaction.atomic():
             campaign = Campaign.objects.create(
@@ -118,7 +118,7 @@ def change_policy(campaign: Campaign, actor: User, content: Mapping[str, object]
     Keys that content does not name have their defaults (policies.clean_next).
     """
     cleaned = policies.clean_next(campaign, content)
-    policies.check_method(KINDS[campaign.kind], cleaned)
+    policies.check_kind(KINDS[campaign.kind], cleaned)
     with transaction.atomic():
         campaign = Campaign.objects.select_for_update().select_related(None).get(pk=campaign.pk)
         if campaign.policy is not None and policies.of(campaign) == cleaned:

@@ -10,8 +10,9 @@ from labeling.consensus import settling
 from labeling.db import question_counts, sql
 from labeling.db.sql import Locked, batches
 from labeling.errors import Conflict, Refusal
+from labeling.follow_ups import chaining
 from labeling.kinds import KINDS, policies
-from labeling.kinds.base import GRAPH, OBJECTS
+from labeling.kinds.base import CHAINS, GRAPH, OBJECTS
 from labeling.models import Assignment, Campaign, Decision, Image, Item, Policy, Question, User
 
 BATCH = 2_000
@@ -64,6 +65,8 @@ def add_item_questions(
         raise Conflict("The campaign is closed. Open a new one for more questions.")
     keys = list(dict.fromkeys(keys))
     check_topics(campaign, {topic for _, topic in keys})
+    if KINDS[campaign.kind].asks == CHAINS:
+        return _add_pairs(campaign, keys)
     existing = _existing_questions(campaign, sorted({item for item, _ in keys}))
     new = [key for key in keys if key not in existing]
     withdrawn = [
@@ -76,6 +79,16 @@ def add_item_questions(
     for part in batches(new, BATCH):
         _create_questions(campaign, part, lane)
     return AddedQuestions(created=len(new) + len(withdrawn), existing=len(keys) - len(new))
+
+
+def _add_pairs(campaign: Campaign, keys: Sequence[tuple[int, str]]) -> AddedQuestions:
+    """As add_questions, of pairs whose questions follow one another. One that was withdrawn on the
+    way goes on where it was."""
+    back = chaining.withdrawn(campaign, keys)
+    for ids in batches(back, BATCH):
+        bring_back(campaign, ids)
+    created = chaining.open_pairs(campaign, keys) + len(back)
+    return AddedQuestions(created=created, existing=len(keys) - created)
 
 
 def check_topics(campaign: Campaign, keys: set[str]) -> None:
@@ -186,7 +199,7 @@ def take_out(campaign: Campaign, question_ids: Iterable[int], states: Sequence[s
         Question.objects.select_for_update()
         .filter(campaign=campaign, pk__in=list(question_ids), state__in=states)
         .order_by("pk")
-        .values_list("pk", "campaign", "state", "seats_free", "policy", "graph", "subject")
+        .values_list("pk", *Locked._fields[1:], "subject")
     )
     before = [Locked(*row[:-1]) for row in rows]
     pks = [question.id for question in before]

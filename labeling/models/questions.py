@@ -43,6 +43,10 @@ class Question(models.Model):
     )
     topic = models.CharField(max_length=64)
     round = models.SmallIntegerField(default=0)
+    # Of questions that follow one another (Kind.steps): which step it is, and what it shows beside
+    # the image, which only its kind reads.
+    step = models.CharField(max_length=8, blank=True, default="", db_default="")
+    content = models.JSONField(null=True, blank=True)
     # What one person may see only once, where that is not the question itself (null).
     subject = models.BigIntegerField(null=True, blank=True)
     lane = models.SmallIntegerField(choices=Lane.choices, default=Lane.FRESH)
@@ -171,6 +175,8 @@ class Assignment(models.Model):
         RETURNED = "returned", "returned"
         # The question was settled or withdrawn while the seat was open.
         CLOSED = "closed", "closed"
+        # Never a seat: this person must not answer the question, such as check their own box.
+        BARRED = "barred", "barred"
 
     question = models.ForeignKey(Question, on_delete=models.CASCADE, related_name="assignments")
     annotator = models.ForeignKey(

@@ -5,11 +5,13 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Any, Generic, NotRequired, TypedDict, TypeVar
 
+from labeling.boxes.chain import ABSENT
 from labeling.estimators.intervals import share_interval
 from labeling.formats.label import Geometry
 from labeling.question_graph import planning
 from labeling.question_graph.planning import Asked
 from labeling.question_graph.replaying import EXPLICIT, NO, UNKNOWN, YES, Graph
+from labeling.release_files.frozen_boxes import LabelOfBoxes
 
 WORDS = {True: YES, False: NO, None: UNKNOWN}
 # What "judged" says of the class; another word says nothing.
@@ -47,7 +49,9 @@ class GivenLine(TypedDict):
 
 class LabelLine(TypedDict):
     """What a release says of a class of an image; see Frozen.labels. votes: people who could
-    answer; interval: of the share that the probability is; queries: that found the image."""
+    answer; interval: of the share that the probability is. flags: of each box, where people drew
+    boxes; coverage: whether every instance has one (frozen_boxes.STATES). queries: that found the
+    image."""
 
     image: str
     wnid: str
@@ -56,6 +60,8 @@ class LabelLine(TypedDict):
     decided: bool
     probability: float | None
     boxes: NotRequired[list[list[float]]]
+    flags: NotRequired[list[list[str]]]
+    coverage: NotRequired[str]
     votes: NotRequired[int]
     interval: NotRequired[list[float] | None]
     queries: NotRequired[list[str]]
@@ -96,6 +102,16 @@ def of_objects(answers: Iterable[AnswerLine]) -> Iterator[LabelLine]:
         for wnid in sorted(boxes):
             value = YES if boxes[wnid] else UNKNOWN
             yield {**_label(image, wnid, value, EXPLICIT), "boxes": boxes[wnid]}
+
+
+def of_boxes(said: Iterable[LabelOfBoxes]) -> Iterator[LabelLine]:
+    """The labels of a campaign that draws boxes: yes where an instance has one, no where none is
+    there, else unknown."""
+    for row in said:
+        value = YES if row["boxes"] else NO if row["state"] == ABSENT else UNKNOWN
+        label = _label(row["image"], row["wnid"], value, EXPLICIT if value != UNKNOWN else "")
+        more = {"boxes": row["boxes"], "flags": row["flags"], "coverage": row["state"]}
+        yield {**label, **more}  # type: ignore[typeddict-item]
 
 
 def by_graph(

@@ -21,11 +21,12 @@ from django.db.models.expressions import OuterRef
 from django.db.models.functions import Collate
 
 from labeling.kinds import KINDS
-from labeling.kinds.base import OBJECTS
+from labeling.kinds.base import BOXES, OBJECTS
 from labeling.models import Answer, Campaign, Image, Question, Settlement, Topic
 from labeling.release_files import frozen
 from labeling.release_files.frozen import Line, LineFile
-from labeling.releases import graph, parts, queries
+from labeling.release_files.frozen_boxes import COVERAGE_FILE
+from labeling.releases import boxes, graph, parts, queries
 from labeling.releases.asked import Asked
 
 FROZEN_STATES = (Question.State.SETTLED, Question.State.DROPPED)
@@ -52,6 +53,8 @@ class Cut:
     files: dict[str, LineFile]
     ranges: list[Path]
     digest: str
+    # Of boxes: the pairs of which nothing is settled.
+    waiting: Path | None = None
 
     @property
     def is_small(self) -> bool:
@@ -68,6 +71,8 @@ class Context(NamedTuple):
     categories: dict[str, Any]
     # Of what is given of objects, which pieces read: another one is another cut.
     given: dict[str, Any]
+    # What it says of people who draw boxes.
+    calibration: int | None
 
 
 def take(campaign: Campaign, building: Path, scratch: Path, opened: ExitStack) -> Cut:
@@ -81,6 +86,12 @@ def take(campaign: Campaign, building: Path, scratch: Path, opened: ExitStack) -
         files["topics.jsonl"].write(_topic_line(topic))
     if by_graph is not None:
         _write_graph(files, campaign, by_graph)
+    waiting = None
+    if COVERAGE_FILE in files:
+        waiting = scratch / "waiting.jsonl"
+        with LineFile(waiting) as file:
+            for line in boxes.unasked(campaign, _by("item__image__name", "topic")):
+                file.write(line)
     context = Context(
         LAYOUT,
         campaign.pk,
@@ -88,6 +99,7 @@ def take(campaign: Campaign, building: Path, scratch: Path, opened: ExitStack) -
         campaign.graph_id,
         campaign.settings["categories"] if KINDS[campaign.kind].release == OBJECTS else {},
         dict(given),
+        campaign.calibration_id if KINDS[campaign.kind].release == BOXES else None,
     )
     ranges = _Ranges(scratch, context, size_of_ranges(campaign))
     images = files["images.jsonl"] if by_graph is None else None
@@ -104,6 +116,7 @@ def take(campaign: Campaign, building: Path, scratch: Path, opened: ExitStack) -
         files=files,
         ranges=ranges.close(),
         digest=ranges.digest.hexdigest()[:32],
+        waiting=waiting,
     )
 
 
@@ -183,7 +196,7 @@ def _listed(campaign: Campaign) -> QuerySet[Question, Any]:
         .order_by(*_by("item__image__name", "item__name", "topic"), "round", "pk")
         .values_list(
             *("item__image_id", "pk", "item_id", "item__image__name", "item__name", "topic"),
-            *("state", "policy_id", "last", "first", "item__region"),
+            *("state", "policy_id", "last", "first", "item__region", "step", "content"),
             *(f"item__image__{name}" for name in IMAGE_FIELDS),
         )
     )

@@ -13,14 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labeling.boxes import chain as chains
-from labeling.boxes.acceptance import Acceptance
+from labeling.boxes.acceptance import Acceptance, is_unassisted, least_chance
 from labeling.boxes.chain import CHECK, COMPLETE, COVER, DRAW, GOOD, PROPOSED, Chain, Rules
 from labeling.errors import Refusal
 from labeling.geometry.boxes import Box
 from labeling.simulation.box_crowd import BoxCrowd, Pair, World, matched, without_box
 
-# This share of pairs, by their hash, is drawn without having been shown a proposal.
-UNASSISTED = 0.1
 # When proposals are shown: never, always, or where their learned chance says that it saves time.
 NEVER, ALWAYS, LEARNED = ("never", "always", "learned")
 
@@ -61,8 +59,8 @@ class Pairs:
         self.crowd, self.rules, self.checks, self.covers = crowd, rules, checks, covers
         self.world = World(crowd, images, seed)
         topics = [pair.topic for pair in self.world.pairs]
-        check = rules.checks * crowd.check_seconds
-        self.learned = Acceptance(topics, crowd.classes, check / (crowd.draw_seconds + check))
+        least = least_chance(crowd.draw_seconds, crowd.check_seconds, rules.checks)
+        self.learned = Acceptance(topics, crowd.classes, least)
         self.found = Run()
 
     def run(self, proposals: str = NEVER) -> Run:
@@ -131,11 +129,6 @@ class Pairs:
         self.found.planted += 1
         seen = (self.world.missing(pair, left) for _ in range(chains.looks(shown)))
         self.found.noticed += any(seen)
-
-
-def is_unassisted(pair: str) -> bool:
-    """Whether people draw in this pair without a proposal, so that the two can be compared."""
-    return chains.share_of(f"unassisted {pair}") < UNASSISTED
 
 
 def simulate(crowd: BoxCrowd, rules: Rules, images: int, seed: int = 0) -> dict[str, object]:

@@ -11,7 +11,7 @@ from labeling.consensus import reviewing
 from labeling.errors import Refusal
 from labeling.exchange import lists
 from labeling.kinds import KINDS
-from labeling.kinds.base import CANDIDATES, PAIRS
+from labeling.kinds.base import CANDIDATES, CHAINS, PAIRS
 from labeling.models import Campaign, Question
 from labeling.web.forms.common import ListsForm, WordedForm, list_file, list_text
 
@@ -21,6 +21,7 @@ class QuestionsForm(ListsForm):
 
     LINES: ClassVar[dict[str, str]] = {
         PAIRS: "image,wnid on every line, or JSON Lines",
+        CHAINS: "image,wnid on every line, or JSON Lines",
         CANDIDATES: "image,wnid,query on every line, or JSON Lines",
     }
 
@@ -44,7 +45,7 @@ class QuestionsForm(ListsForm):
         data = self.cleaned_data
         if self.asks == CANDIDATES:
             data["found"] = self.listed("candidates", lists.read_candidates)
-        elif self.asks == PAIRS:
+        elif self.asks in self.LINES:
             data["pairs"] = self.listed("questions", lists.read_questions)
         else:
             data["names"] = self.listed("questions", lists.read_names)
@@ -122,6 +123,12 @@ class GoldListForm(ListsForm):
         super().__init__(*args, **kwargs)
         self.kind = kind
         self.fields["gold_file"].required = True
+        if KINDS[kind].asks == CHAINS:
+            self.fields["gold_file"].help_text = (
+                "CSV: image,wnid,x0,y0,x1,y1, a line for every instance in an image, in "
+                "pixels of the upright image. Questions to draw, to check and to look for more are "
+                "made of them."
+            )
 
     def clean(self) -> None:
         super().clean()

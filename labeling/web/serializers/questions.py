@@ -107,17 +107,24 @@ class AskedSerializer(Body):
     topic = serializers.CharField(max_length=64)
 
 
-class AskedOrFoundSerializer(AskedSerializer):
+class AskedPairSerializer(AskedSerializer):
     query = serializers.CharField(
         allow_blank=True,
         default="",
         max_length=200,
         help_text="By which the image was found, where the campaign asks about candidates.",
     )
+    boxes = serializers.ListField(
+        child=serializers.ListField(child=serializers.FloatField(), min_length=4, max_length=4),
+        required=False,
+        max_length=10,
+        help_text="Proposed boxes, the surest first, where boxes are asked for: x0, y0, x1, y1 in "
+        "pixels of the upright image.",
+    )
 
 
 class NewQuestionsSerializer(Body):
-    questions = AskedOrFoundSerializer(many=True, allow_empty=False, max_length=50_000)  # type: ignore[call-arg]
+    questions = AskedPairSerializer(many=True, allow_empty=False, max_length=50_000)  # type: ignore[call-arg]
 
 
 class AddedQuestionsSerializer(Plain):

@@ -12,6 +12,7 @@ from labeling.errors import NotYours, Refusal
 from labeling.exchange import lists
 from labeling.follow_ups import opening
 from labeling.kinds import KINDS
+from labeling.kinds.base import CHAINS
 from labeling.models import Campaign, Image, Question, Topic
 from labeling.plurals import count_of
 from labeling.quality import qualifying
@@ -54,6 +55,9 @@ def gold_add(request: SignedIn, name: str) -> HttpResponse:
     campaign = own_campaign(request, name)
     if KINDS[campaign.kind].drawn:
         return redirect("labeling:gold_objects", campaign.name)
+    if KINDS[campaign.kind].asks == CHAINS:
+        # Its answers are boxes, which come as a list or from settled pairs.
+        return redirect("labeling:gold", campaign.name)
     form = GoldForm(campaign, request.POST or None)
 
     def add() -> HttpResponse:

@@ -297,7 +297,7 @@ def test_questions_of_a_graph_from_before_are_by_topic_and_others_are_not(zoo, a
     other = factories.make_campaign(alice, dataset, "other", images=1)
     other.questions.update(by_topic=False)
 
-    import_module("labeling.migrations.0016_questions_of_graphs_are_by_topic").mark(apps, None)
+    import_module("labeling.migrations.0017_questions_of_graphs_are_by_topic").mark(apps, None)
 
     assert not zoo.questions.filter(by_topic=False).exists()
     assert not other.questions.filter(by_topic=True).exists()

@@ -4,7 +4,7 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    dependencies = [("labeling", "0016_questions_of_graphs_are_by_topic")]
+    dependencies = [("labeling", "0017_questions_of_graphs_are_by_topic")]
 
     operations = [
         migrations.RemoveIndex(model_name="question", name="question_free_by_topic"),

@@ -18,6 +18,6 @@ class Migration(migrations.Migration):
     # A batch stands as soon as it is written: a failure loses one batch's work.
     atomic = False
 
-    dependencies = [("labeling", "0015_question_by_topic")]
+    dependencies = [("labeling", "0016_question_by_topic")]
 
     operations = [migrations.RunPython(mark, migrations.RunPython.noop)]

@@ -4,7 +4,7 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    dependencies = [("labeling", "0014_job_waits_since")]
+    dependencies = [("labeling", "0015_question_step_and_content")]
 
     operations = [
         migrations.AddField(

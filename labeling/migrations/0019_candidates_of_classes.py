@@ -5,7 +5,7 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    dependencies = [("labeling", "0017_index_free_questions_by_topic")]
+    dependencies = [("labeling", "0018_index_free_questions_by_topic")]
 
     operations = [
         migrations.AddField(
