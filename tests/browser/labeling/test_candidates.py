@@ -165,9 +165,7 @@ def test_the_page_of_classes_is_looked_at(page, verified, site, looked_at):
     looked_at(page, "classes")
 
 
-def test_a_class_is_stopped_resumed_and_the_rules_changed_by_pressing_their_buttons(
-    page, verified, site
-):
+def test_a_class_is_stopped_and_resumed_and_rules_are_changed(page, verified, site):
     page.goto(site("/campaigns/verify/classes/"))
     row = page.locator("tbody tr").filter(has_text="borzoi")
     row.locator("summary").click()
