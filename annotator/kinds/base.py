@@ -11,6 +11,7 @@ from annotator.pages import bodies
 from labeling.answers.sent import Sent, read_form
 from labeling.kinds import Kind
 from labeling.models import Assignment, Campaign, Question, User
+from labeling.reports.box_overview import Shown
 from labeling.reports.part_overview import ObjectRow
 
 Context = dict[str, object]
@@ -28,7 +29,7 @@ class SeatRow(TypedDict):
     answer: NotRequired[Any]
     sent_back: NotRequired[dict[str, str] | None]
     draft: NotRequired[Context | None]
-    shows: NotRequired[Any]
+    shows: NotRequired[Shown]
 
 
 class TopicRow(TypedDict, total=False):
@@ -75,6 +76,8 @@ class Page:
     template = "annotator/label.html"
     training_template = "annotator/training.html"
     preview_template = "annotator/preview.html"
+    # What shows an answer of training beside the known one: see compared.
+    compared_template = ""
     # Questions of training that are asked at once; None for as many as a page has.
     training_size: int | None = 1
     # The message for a form without an answer.
@@ -93,6 +96,7 @@ class Page:
             "kind": self.kind,
             "kind_template": self.pieces,
             "kind_script": self.script,
+            "compared_template": self.compared_template,
             "choices": self.kind.choices(campaign.settings),
         }
 

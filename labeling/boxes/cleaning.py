@@ -27,7 +27,8 @@ def clean_box(value: object, width: int, height: int, what: str = "The box") -> 
             f"{what} reaches out of the image, which is {width} × {height} pixels as people see it,"
             " upright."
         )
-    if x1 - x0 < 1 or y1 - y0 < 1:
+    # On tenths: 12.1 − 11.1 is less than 1 in binary.
+    if round(x1 - x0, 1) < 1 or round(y1 - y0, 1) < 1:
         raise refusal(
             f"{what} has no area of a pixel: its right side must lie right of the left one, and the"
             " bottom below the top."

@@ -90,7 +90,7 @@ class QuestionSerializer(serializers.ModelSerializer):
         model = Question
         fields = (
             *("id", "image", "topic", "state", "seats_free", "value", "probability"),
-            *("votes", "interval"),
+            *("votes", "interval", "step"),
         )
 
     def get_votes(self, row: Question) -> int | None:
