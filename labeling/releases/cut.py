@@ -11,7 +11,7 @@ import json
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import groupby, islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -26,7 +26,7 @@ from labeling.models import Answer, Campaign, Image, Question, Settlement, Topic
 from labeling.release_files import frozen
 from labeling.release_files.frozen import Line, LineFile
 from labeling.release_files.frozen_boxes import COVERAGE_FILE
-from labeling.releases import boxes, graph, parts
+from labeling.releases import boxes, graph, parts, queries
 from labeling.releases.asked import Asked
 
 FROZEN_STATES = (Question.State.SETTLED, Question.State.DROPPED)
@@ -200,9 +200,13 @@ def _rows(campaign: Campaign) -> Iterator[tuple[int, Asked, tuple[Any, ...]]]:
     late: dict[int, list[str]] = {}
     for pk, answer in _late(campaign).iterator(chunk_size=CHUNK):
         late.setdefault(pk, []).append(str(answer))
-    for image, pk, *rest in _listed(campaign).iterator(chunk_size=CHUNK):
-        asked, fields = rest[: -len(IMAGE_FIELDS)], rest[-len(IMAGE_FIELDS) :]
-        yield image, Asked._make([pk, *asked, sorted(late.get(pk, ()))]), fields
+    listed = _listed(campaign).iterator(chunk_size=CHUNK)
+    while chunk := list(islice(listed, CHUNK)):
+        found = queries.of(campaign, [pk for _, pk, *_ in chunk])
+        for image, pk, *rest in chunk:
+            asked, fields = rest[: -len(IMAGE_FIELDS)], rest[-len(IMAGE_FIELDS) :]
+            more = sorted(late.get(pk, ())), found.get(pk, [])
+            yield image, Asked._make([pk, *asked, *more]), fields
 
 
 def _listed(campaign: Campaign) -> QuerySet[Question, Any]:
@@ -253,4 +257,5 @@ def _image_line(image: Image) -> Line:
 
 def _topic_line(topic: Topic) -> Line:
     names = ("key", "name", "synonyms", "definition", "url", "guidance")
-    return {name: getattr(topic, name) for name in names}
+    siblings = {"siblings": topic.siblings} if topic.siblings else {}
+    return {**{name: getattr(topic, name) for name in names}, **siblings}
