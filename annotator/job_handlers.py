@@ -20,5 +20,6 @@ ASSAY_JOB_HANDLERS = {
     "predict": "evaluation.pools.making.execute",
     "question dropped": "evaluation.benchmarks.kinds.mad.competitions.replace_dropped",
     "score": "evaluation.benchmarks.runs.execute",
+    "verify": "labeling.quality.verifying.execute",
     "watch": "labeling.quality.monitoring.execute",
 }

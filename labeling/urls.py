@@ -21,6 +21,7 @@ from labeling.web.views import (
     reviewing,
     rights,
     tokens,
+    verification,
     vocabulary,
     work,
 )
@@ -94,6 +95,10 @@ urlpatterns = [
     path(C + "quality/", quality.quality, name="quality"),
     path(C + "quality/calibrate/", quality.calibrate, name="calibrate"),
     path(C + "pilot/", quality.pilot, name="pilot"),
+    path(C + "classes/", verification.verification, name="verification"),
+    path(C + "classes/look/", verification.verification_look, name="verification_look"),
+    path(C + "classes/state/", verification.verification_state, name="verification_state"),
+    path(C + "classes/classes.csv", verification.verification_csv, name="verification_csv"),
     path(C + "audit/", audit.audit, name="audit"),
     path(C + "audit/<int:pk>/answer/", audit.audit_answer, name="audit_answer"),
     path(C + "topics/", gold.topics, name="topics"),

@@ -41,6 +41,7 @@ class TopicRow(TypedDict, total=False):
     definition: str
     url: str
     guidance: str
+    siblings: list[dict[str, str]]
     examples: list[dict[str, str]]
     parts: list[Any]
 

@@ -271,7 +271,7 @@ def _windows_about(topics: Sequence[str]) -> list[str]:
     return [_window_of(source, f" AND q.topic IN ({marks(topics)})") for source in SOURCES]
 
 
-OF_TOPIC = " AND q.topic = %s AND q.graph_id IS NOT NULL"
+OF_TOPIC = " AND q.topic = %s AND q.by_topic"
 SOURCES = (NO_ANSWER, NO_ANSWER, GOLD_ANSWER)
 WINDOWS = [_window_of(source) for source in SOURCES]
 TOPIC_WINDOWS = [_window_of(source, OF_TOPIC) for source in SOURCES]

@@ -14,7 +14,7 @@ from labeling.consensus.calibrations import Content
 from labeling.db.sql import retried, writing
 from labeling.jobs import queue
 from labeling.kinds import KINDS, policies
-from labeling.kinds.base import CHAINS
+from labeling.kinds.base import CANDIDATES, CHAINS
 from labeling.models import Calibration, Campaign, Job, User
 
 
@@ -110,6 +110,9 @@ def execute(job: Job) -> None:
         calibrate(job.campaign, User.objects.filter(pk=job.payload["actor"]).first())
     elif due(job.campaign):
         calibrate(job.campaign, reason="after many answers")
+    if KINDS[job.campaign.kind].asks == CANDIDATES:
+        # What is stated of its classes follows from the tables (quality/verifying.py).
+        queue.enqueue("verify", str(job.campaign.pk), campaign=job.campaign)
 
 
 def calibrate_nightly(campaign: Campaign) -> bool:

@@ -64,7 +64,14 @@ def pairs_of(release: Frozen, classes: Collection[str] | None = None) -> list[tu
 
 def begin_with(campaign: Campaign, release: Release) -> None:
     """Notes from which release the campaign's labels are: classes that it says are not in an image
-    are absent from it, also where nobody asks for them here."""
+    are absent from it, also where nobody asks for them here. Raises Refusal for a release about
+    another dataset."""
+    theirs = release.campaign.dataset
+    if theirs != campaign.dataset:
+        raise Refusal(
+            f"The labels are of images of the dataset {theirs.name}. Choose that dataset.",
+            field="dataset",
+        )
     labels = {
         "campaign": release.campaign.name,
         "number": release.number,

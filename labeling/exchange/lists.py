@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple, TypedDict
 
 from labeling.errors import Refusal, TooLarge
+from labeling.follow_ups import candidate_lists
 from labeling.kinds import KINDS
 from labeling.kinds.base import CHAINS, Answer
 
@@ -18,7 +19,7 @@ MAX_LINES = 1_000_000
 SHOWN = 60
 # What the columns of the database take. A name is cut, and the database's own check is none: SQLite
 # has no lengths.
-LONGEST = {"image": 400, "wnid": 64, "url": 400, "source": 200}
+LONGEST = {"image": 400, "wnid": 64, "url": 400, "source": 200, "query": 200}
 # Columns that JSON may have as numbers.
 NUMBERS = ("confidence", "x0", "y0", "x1", "y1")
 SELECTION_CODE = "is_selection"
@@ -67,6 +68,15 @@ def read_questions(content: str | bytes) -> list[tuple[str, str]]:
         raise Refusal(IS_SELECTION, field="questions", code=SELECTION_CODE)
     rows = _rows(content, ["image", "wnid"], needed=2, field="questions")
     return list(dict.fromkeys((row["image"], row["wnid"]) for _, row in rows))
+
+
+def read_candidates(content: str | bytes) -> list[candidate_lists.Row]:
+    """A candidate for every line `image,wnid,query`, in order; the query may be left out."""
+    rows = _rows(content, ["image", "wnid", "query"], needed=2, field="candidates")
+    return [
+        candidate_lists.Row(row["image"], row["wnid"], row["query"].strip(), f"Line {number}")
+        for number, row in rows
+    ]
 
 
 def is_selection(content: str | bytes) -> bool:

@@ -178,9 +178,9 @@ def _open_slice(campaign: Campaign, node: str, items: Sequence[int]) -> int:
         [(new,)] = fetch(NEW_IMAGES.format(numbers(items)), [campaign.pk])
         opened = execute(
             "INSERT INTO labeling_question (campaign_id, item_id, topic, round, lane, ticket, "  # noqa: S608
-            "seats_free, state, policy_id, graph_id, follow_up) "
+            "seats_free, state, policy_id, graph_id, by_topic, follow_up) "
             "SELECT %s, id, %s, 0, 1, %s + ROW_NUMBER() OVER (ORDER BY id), %s, 'open', %s, %s, "
-            f"false FROM labeling_item WHERE id IN ({numbers(items)}) ON CONFLICT DO NOTHING",
+            f"true, false FROM labeling_item WHERE id IN ({numbers(items)}) ON CONFLICT DO NOTHING",
             [
                 campaign.pk,
                 node,
@@ -379,10 +379,10 @@ def _open_pairs(campaign: Campaign, pairs: Sequence[tuple[int, str]]) -> int:
     opened = execute(
         # Named after INSERT: Python counts no rows of a statement that begins with WITH.
         "INSERT INTO labeling_question (campaign_id, item_id, topic, round, lane, ticket, "  # noqa: S608
-        "seats_free, state, policy_id, graph_id, follow_up) "
+        "seats_free, state, policy_id, graph_id, by_topic, follow_up) "
         f"WITH topics (place, node) AS (VALUES {marks(named, 2)}), "
         f"wanted (item_id, place, ticket) AS (VALUES {rows}) "
-        "SELECT %s, item_id, node, 0, 0, ticket, %s, 'open', %s, %s, false "
+        "SELECT %s, item_id, node, 0, 0, ticket, %s, 'open', %s, %s, true, false "
         "FROM wanted JOIN topics ON topics.place = wanted.place WHERE true "
         "ON CONFLICT DO NOTHING",
         [*named, campaign.pk, seats, policy, campaign.graph_id],

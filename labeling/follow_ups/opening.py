@@ -125,9 +125,16 @@ def naming_pairs(dataset: Dataset, names: Sequence[str] = ()) -> list[tuple[str,
 
 def describe(keys: Sequence[str]) -> list[TopicRow]:
     """A topic for each key, from the glossary that the settings name (ASSAY_GLOSSARY), if any."""
-    found: dict[str, TopicRow] = {NAMING_TOPIC["key"]: NAMING_TOPIC}
-    path = getattr(settings, "ASSAY_GLOSSARY", "")
-    if path and keys:
-        glossary: Callable[[Sequence[str]], list[TopicRow]] = import_string(path)
-        found |= {topic["key"]: topic for topic in glossary(keys)}
+    found = {NAMING_TOPIC["key"]: NAMING_TOPIC} | glossary(keys)
     return [found.get(key) or {"key": key, "name": key} for key in keys]
+
+
+def glossary(keys: Sequence[str], *, siblings: bool = False) -> dict[str, TopicRow]:
+    """By key what the site's glossary says of those that it knows; with siblings, also what they
+    are easily taken for."""
+    path = getattr(settings, "ASSAY_GLOSSARY", "")
+    if not path or not keys:
+        return {}
+    look_up: Callable[..., list[TopicRow]] = import_string(path)
+    more = {"siblings": True} if siblings else {}
+    return {topic["key"]: topic for topic in look_up(keys, **more)}

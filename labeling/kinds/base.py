@@ -18,8 +18,12 @@ if TYPE_CHECKING:
     from labeling.kinds.policies import Policy
 
 # What questions are made of: listed pairs of image and class, every image, the first questions of a
-# question graph, the dataset's objects, or listed pairs whose questions follow one another.
-PAIRS, IMAGES, GRAPH, OBJECTS, CHAINS = ASKS = ("pairs", "images", "graph", "objects", "chains")
+# question graph, the dataset's objects, listed pairs whose questions follow one another, or images
+# that queries found for a class.
+PAIRS, IMAGES, GRAPH, OBJECTS, CHAINS, CANDIDATES = ASKS = (
+    *("pairs", "images", "graph", "objects", "chains"),
+    "candidates",
+)
 # What a settled question says in a release: whether the image contains the class that was asked
 # for, which class it shows, the first with the question graph beside it, where the parts of an
 # object are, how right the class is that was asked about, or where every instance of it is.

@@ -56,11 +56,12 @@ class Question(models.Model):
     policy = models.ForeignKey(
         "labeling.Policy", on_delete=models.PROTECT, related_name="+", db_index=False
     )
-    # The graph that the topic is a node of; null for kinds that ask by none. Such questions are
-    # handed out by topic, a page of images each.
+    # The graph that the topic is a node of; null for kinds that ask by none.
     graph = models.ForeignKey(
         "labeling.Graph", on_delete=models.PROTECT, related_name="+", null=True, db_index=False
     )
+    # Its kind hands out pages of one topic (topic_pages): it stands in the index for them.
+    by_topic = models.BooleanField(default=False, db_default=False)
     # Its consensus changed and following.py has not yet looked what it opens and closes.
     follow_up = models.BooleanField(default=False)
 
@@ -88,7 +89,7 @@ class Question(models.Model):
             models.Index(fields=["campaign", "state", "id"], name="question_by_state_and_id"),
             models.Index(
                 fields=["campaign", "lane", "topic", "ticket"],
-                condition=models.Q(seats_free__gt=0, graph__isnull=False),
+                condition=models.Q(seats_free__gt=0, by_topic=True),
                 name="question_free_by_topic",
             ),
             # What campaign_figures.py draws its sample from, however many questions there are. The

@@ -20,8 +20,9 @@ from labeling.db.sql import batches
 from labeling.errors import Conflict, NotAllowed, NotYours, Refusal
 from labeling.estimators.agreement import calibration_bins
 from labeling.estimators.intervals import clopper_pearson
+from labeling.jobs import queue
 from labeling.kinds import KINDS
-from labeling.kinds.base import CHAINS
+from labeling.kinds.base import CANDIDATES, CHAINS
 from labeling.models import (
     Assignment,
     Audit,
@@ -194,6 +195,9 @@ def answer(audit: Audit, user: User, value: object) -> Audit:
     )
     if not changed:
         raise again
+    left = campaign.audits.filter(sample=audit.sample, answered_at=None)
+    if KINDS[campaign.kind].asks == CANDIDATES and not left.exists():
+        queue.enqueue("verify", str(campaign.pk), campaign=campaign)
     audit.refresh_from_db()
     return audit
 

@@ -214,6 +214,7 @@ def _gold_question(campaign: Campaign, item_id: int, topic: str, number: int) ->
             state=Question.State.GOLD,
             policy=campaign.policies.latest("version"),
             graph_id=campaign.graph_id,
+            by_topic=KINDS[campaign.kind].topic_pages,
         )
         question_counts.add(campaign.pk, {"gold": 1})
         return question
@@ -273,13 +274,8 @@ def gold_from_settled(campaign: Campaign, actor: User, question_ids: Iterable[in
         return box_gold.promote(campaign, actor, list(question_ids))
     policy = campaign.policies.latest("version")
     with transaction.atomic():
-        settled = list(
-            Question.objects.filter(
-                campaign=campaign, pk__in=list(question_ids), state=Question.State.SETTLED
-            )
-            .select_related("item__image")
-            .order_by("pk")
-        )
+        rows = campaign.questions.filter(pk__in=list(question_ids), state=Question.State.SETTLED)
+        settled = list(rows.select_related("item__image").order_by("pk"))
         current = {
             row.question_id: row
             for row in Settlement.objects.filter(question__in=settled).order_by("pk")
@@ -310,6 +306,7 @@ def _promote(campaign: Campaign, question: Question, settlement: Settlement, pol
             "state": Question.State.GOLD,
             "policy": policy,
             "graph_id": question.graph_id,
+            "by_topic": question.by_topic,
         },
     )
     if created:

@@ -260,7 +260,7 @@ def _label(row: LabelLine, names: dict[str, str], given: GivenLine | None) -> La
         boxes=boxes_of(geometry),
         polygons=polygons_of(geometry),
         name=names.get(row["wnid"], ""),
-        source=given["source"] if given else "",
+        source=given["source"] if given else "; ".join(row.get("queries", ())),
         votes=row.get("votes"),
         interval=(interval[0], interval[1]) if interval else None,
         flags=tuple(tuple(said) for said in row.get("flags", ())),

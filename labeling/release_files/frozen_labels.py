@@ -22,7 +22,7 @@ class AnswerLine(TypedDict):
     """Of answers.jsonl. contains: None for what was dropped; absent where wnid is the answer.
     judged: in its place where people say how right the class is; None for what was dropped.
     votes: by what people answered. node, order, probability: where questions follow a graph; of
-    objects box."""
+    objects box; of candidates the queries that found the image."""
 
     image: str
     wnid: str | None
@@ -33,6 +33,7 @@ class AnswerLine(TypedDict):
     node: NotRequired[str]
     order: NotRequired[int]
     box: NotRequired[list[float]]
+    queries: NotRequired[list[str]]
 
 
 class GivenLine(TypedDict):
@@ -49,7 +50,8 @@ class GivenLine(TypedDict):
 class LabelLine(TypedDict):
     """What a release says of a class of an image; see Frozen.labels. votes: people who could
     answer; interval: of the share that the probability is. flags: of each box, where people drew
-    boxes; coverage: whether every instance has one (frozen_boxes.STATES)."""
+    boxes; coverage: whether every instance has one (frozen_boxes.STATES). queries: that found the
+    image."""
 
     image: str
     wnid: str
@@ -62,6 +64,7 @@ class LabelLine(TypedDict):
     coverage: NotRequired[str]
     votes: NotRequired[int]
     interval: NotRequired[list[float] | None]
+    queries: NotRequired[list[str]]
 
 
 L = TypeVar("L", AnswerLine, GivenLine, Any)
@@ -164,6 +167,8 @@ def _label(
         "decided": bool(origin),
         "probability": probability,
     }
+    if line is not None and "queries" in line:
+        found["queries"] = line["queries"]
     if line is not None and probability is not None and "votes" in line:
         able = {word: count for word, count in line["votes"].items() if word not in abstentions}
         found["votes"] = votes = sum(able.values())

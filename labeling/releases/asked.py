@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 class Asked(NamedTuple):
     """A settled or dropped question at the cut. settlement, first: ids of its last and its first
     one; late: ids of the answers that came after it was settled; region: of its object; step,
-    content: of one that is a step."""
+    content: of one that is a step; queries: that found its image as a candidate."""
 
     pk: int
     item: int
@@ -21,6 +21,7 @@ class Asked(NamedTuple):
     step: str
     content: Any
     late: list[str]
+    queries: list[str]
 
     @property
     def number(self) -> int:

@@ -159,20 +159,35 @@ def coverage(
     return merged_coverage(names, *sources), unlisted
 
 
+def images_beside(campaign: Campaign) -> Iterator[frozen.ImageLine]:
+    """The images, by name, of the release that the campaign's labels came from: also those that
+    have none of its classes."""
+    source = _source(campaign)
+    return source.images() if source else iter(())
+
+
+def _source(campaign: Campaign) -> frozen.Frozen | None:
+    """The release that the campaign's labels came from."""
+    said = campaign.settings.get("labels")
+    if not said:
+        return None
+    release = Campaign.objects.get(name=said["campaign"]).releases.get(number=said["number"])
+    return stored.read(release)
+
+
 def _labels(campaign: Campaign) -> tuple[Iterator[CoverageLine], str]:
     """What the release says that the campaign's labels came from, beside what is asked: classes
     that are not there, or, where it names every class, those of which nobody knows."""
-    said = campaign.settings.get("labels")
-    if not said:
+    source = _source(campaign)
+    if source is None:
         return iter(()), ABSENT if campaign.settings.get("complete") else UNKNOWN
-    release = Campaign.objects.get(name=said["campaign"]).releases.get(number=said["number"])
-    source = stored.read(release)
     whole = GRAPH_FILE in source.meta["files"]
-    wanted, state = ("unknown", UNKNOWN) if whole else ("no", ABSENT)
+    # A class that is there and not asked about here is unknown too.
+    wanted, state = (("unknown", "yes"), UNKNOWN) if whole else (("no",), ABSENT)
     topics = set(campaign.topics.values_list("key", flat=True))
     found: Iterator[CoverageLine] = (
         {"image": line["image"], "wnid": line["wnid"], "state": state}
         for line in source.labels()
-        if line["value"] == wanted and line["wnid"] in topics
+        if line["value"] in wanted and line["wnid"] in topics
     )
     return found, ABSENT if whole else UNKNOWN

@@ -11,7 +11,7 @@ import json
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import groupby, islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -26,7 +26,7 @@ from labeling.models import Answer, Campaign, Image, Question, Settlement, Topic
 from labeling.release_files import frozen
 from labeling.release_files.frozen import Line, LineFile
 from labeling.release_files.frozen_boxes import COVERAGE_FILE
-from labeling.releases import boxes, graph, parts
+from labeling.releases import boxes, graph, parts, queries
 from labeling.releases.asked import Asked
 
 FROZEN_STATES = (Question.State.SETTLED, Question.State.DROPPED)
@@ -102,13 +102,15 @@ def take(campaign: Campaign, building: Path, scratch: Path, opened: ExitStack) -
         campaign.calibration_id if KINDS[campaign.kind].release == BOXES else None,
     )
     ranges = _Ranges(scratch, context, size_of_ranges(campaign))
-    images = files["images.jsonl"] if by_graph is None else None
+    images = _Images(files["images.jsonl"], campaign) if by_graph is None else None
     for _, about in groupby(_rows(campaign), key=lambda row: row[0]):
         ranges.begin_image()
         for number, (_, asked, image) in enumerate(about):
             if images is not None and not number:
                 images.write(dict(zip(IMAGE_FIELDS, image, strict=True)))
             ranges.add(asked)
+    if images is not None:
+        images.close()
     return Cut(
         campaign=campaign,
         policies=list(campaign.policies.order_by("version").values("version", "content")),
@@ -136,6 +138,29 @@ def read_range(path: Path) -> tuple[Context, Iterator[Asked]]:
 
     with open(path, "rb") as rows:
         return Context(*json.loads(next(rows))), questions()
+
+
+class _Images:
+    """Lines of images by name; of boxes, between those that were asked about, those of the release
+    that the labels came from."""
+
+    def __init__(self, file: LineFile, campaign: Campaign) -> None:
+        self.file = file
+        self.beside: Iterator[Any] = boxes.images_beside(campaign)
+        self.next = next(self.beside, None)
+
+    def write(self, line: Line) -> None:
+        while self.next is not None and self.next["name"] <= line["name"]:
+            if self.next["name"] != line["name"]:
+                self.file.write(self.next)
+            self.next = next(self.beside, None)
+        self.file.write(line)
+
+    def close(self) -> None:
+        if self.next is not None:
+            self.file.write(self.next)
+        for line in self.beside:
+            self.file.write(line)
 
 
 class _Ranges:
@@ -175,9 +200,13 @@ def _rows(campaign: Campaign) -> Iterator[tuple[int, Asked, tuple[Any, ...]]]:
     late: dict[int, list[str]] = {}
     for pk, answer in _late(campaign).iterator(chunk_size=CHUNK):
         late.setdefault(pk, []).append(str(answer))
-    for image, pk, *rest in _listed(campaign).iterator(chunk_size=CHUNK):
-        asked, fields = rest[: -len(IMAGE_FIELDS)], rest[-len(IMAGE_FIELDS) :]
-        yield image, Asked._make([pk, *asked, sorted(late.get(pk, ()))]), fields
+    listed = _listed(campaign).iterator(chunk_size=CHUNK)
+    while chunk := list(islice(listed, CHUNK)):
+        found = queries.of(campaign, [pk for _, pk, *_ in chunk])
+        for image, pk, *rest in chunk:
+            asked, fields = rest[: -len(IMAGE_FIELDS)], rest[-len(IMAGE_FIELDS) :]
+            more = sorted(late.get(pk, ())), found.get(pk, [])
+            yield image, Asked._make([pk, *asked, *more]), fields
 
 
 def _listed(campaign: Campaign) -> QuerySet[Question, Any]:
@@ -228,4 +257,5 @@ def _image_line(image: Image) -> Line:
 
 def _topic_line(topic: Topic) -> Line:
     names = ("key", "name", "synonyms", "definition", "url", "guidance")
-    return {name: getattr(topic, name) for name in names}
+    siblings = {"siblings": topic.siblings} if topic.siblings else {}
+    return {**{name: getattr(topic, name) for name in names}, **siblings}

@@ -25,9 +25,10 @@ from labeling.jobs import queue, shared_files
 from labeling.models import Campaign, Job, Question, Release, Settlement, User
 from labeling.release_files import frozen
 from labeling.release_files.frozen import Line
-from labeling.releases import cut, graph, joining, parts, ranges
+from labeling.releases import cut, graph, joining, parts, queries, ranges
 from labeling.releases.graph import GraphFingerprint
 from labeling.releases.parts import PartFingerprint
+from labeling.releases.queries import QueryFingerprint
 from labeling.releases.stored import folder_of as folder_of
 from labeling.releases.stored import place_of, stored_name
 from labeling.releases.stored import read as read
@@ -122,7 +123,7 @@ def prune(campaign: Campaign, keep: Release) -> int:
     return len(old)
 
 
-class Fingerprint(GraphFingerprint, PartFingerprint):
+class Fingerprint(GraphFingerprint, PartFingerprint, QueryFingerprint):
     """A cheap sign of what a release would hold: while it is unchanged, so is the release."""
 
     last_settlement: int
@@ -142,6 +143,7 @@ def fingerprint(campaign: Campaign) -> Fingerprint:
         "states": dict(sorted(states.items())),
         **graph.fingerprint(campaign),
         **parts.fingerprint(campaign),
+        **queries.fingerprint(campaign),
     }
 
 

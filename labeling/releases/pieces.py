@@ -123,6 +123,8 @@ def _write_chunk(writer: _Writer, chunk: list[Asked]) -> None:
         settled = history.settled.get(question.pk)
         place: Line = {"image": question.image, "wnid": question.topic}
         line = _answer_line(kind, question, settled, writer.policies)
+        if question.queries:
+            line["queries"] = question.queries
         if by_graph is not None:
             place |= by_graph.place(question.topic)
             line |= by_graph.place(question.topic) | {

@@ -4,7 +4,7 @@ and what came of it."""
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypedDict
 
 from labeling.boxes.chain import CHECK, COMPLETE, COVER, DRAW, DROPPED, REVIEW
 from labeling.follow_ups import chaining
@@ -34,12 +34,20 @@ class StepRow:
     settled: str
 
 
+class BoxRow(TypedDict):
+    """A box as a review has it."""
+
+    box: list[float]
+    flags: list[str]
+    came: str
+
+
 @dataclass(frozen=True)
 class History:
     """A pair as it stands. boxes: those that stand, as a reviewer begins with them; words: what is
     known of it; steps: the questions that count, in order."""
 
-    boxes: list[dict[str, Any]]
+    boxes: list[BoxRow]
     coverage: str
     words: str
     steps: list[StepRow]
@@ -68,7 +76,7 @@ def of(campaign: Campaign, question: Question) -> History:
     known = COVERAGE_WORDS[chain.coverage]
     if chain.step not in (COMPLETE, DROPPED):
         known = f"{known}; next: {STEP_WORDS[chain.step].lower()}"
-    boxes = [
+    boxes: list[BoxRow] = [
         {"box": list(one.box), "flags": list(one.flags), "came": one.came} for one in chain.boxes
     ]
     return History(boxes, chain.coverage, known, steps)

@@ -115,6 +115,13 @@ def send(page: Any, *keys: str) -> None:
         press(page, *keys)
 
 
+def send_by(page: Any, selector: str) -> None:
+    """Clicks on the button that sends an answer."""
+    let_pass(page)
+    with page.expect_response(ANSWERS):
+        page.click(selector)
+
+
 def values() -> list[Any]:
     return [answer.value for answer in Answer.objects.order_by("created_at", "pk")]
 

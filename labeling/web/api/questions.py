@@ -19,10 +19,10 @@ from labeling.consensus import reviewing, settling
 from labeling.errors import NotYours, Refusal
 from labeling.exchange import box_campaigns, part_campaigns
 from labeling.exchange.lists import ProposalRow
-from labeling.follow_ups import asking, opening
+from labeling.follow_ups import asking, candidate_lists, opening
 from labeling.follow_ups.asking import AddedQuestions
 from labeling.kinds import KINDS
-from labeling.kinds.base import CHAINS
+from labeling.kinds.base import CANDIDATES, CHAINS
 from labeling.models import Campaign, Example, Gold, Image, Question, Settlement, Topic
 from labeling.plurals import count_of
 from labeling.quality.gold import add_gold, gold_from_settled, retire_gold
@@ -209,7 +209,8 @@ class QuestionViewSet(CampaignViewSet):
 
     @extend_schema(request=NewQuestionsSerializer, responses={201: AddedQuestionsSerializer})
     def create(self, request: Request, campaign: str) -> Response:
-        """Asks about images, all or none. What is asked already is counted and left as it is."""
+        """Asks about images, all or none. What is asked already is counted and left as it is; of
+        candidates the query is kept."""
         row = self.campaign(RESEARCHER)
         asked = self.read(NewQuestionsSerializer)["questions"]
         added = self._ask(row, asked)
@@ -224,6 +225,18 @@ class QuestionViewSet(CampaignViewSet):
         return self.answer(AddedQuestionsSerializer, added, 201)
 
     def _ask(self, row: Campaign, asked: Sequence[Any]) -> AddedQuestions:
+        if KINDS[row.kind].asks == CANDIDATES:
+            return candidate_lists.ask(
+                row,
+                [
+                    candidate_lists.Row(
+                        one["image"], one["topic"], one["query"], f"questions[{place}]"
+                    )
+                    for place, one in enumerate(asked)
+                ],
+            )
+        if any(one["query"] for one in asked):
+            raise ValidationError({"questions": "This campaign keeps no queries; leave them out."})
         pairs = [(one["image"], one["topic"]) for one in asked]
         proposals = [
             ProposalRow(line, one["image"], one["topic"], 1.0, tuple(box))

@@ -10,7 +10,8 @@ from labeling.exchange import box_campaigns, lists, part_campaigns
 from labeling.files import BadInput
 from labeling.graphs import store
 from labeling.kinds import KINDS
-from labeling.kinds.base import ASKS, CHAINS, GRAPH, IMAGES, OBJECTS, PAIRS
+from labeling.kinds.base import ASKS, CANDIDATES, CHAINS, GRAPH, IMAGES, OBJECTS, PAIRS
+from labeling.kinds.candidates import SETTINGS
 from labeling.models import Dataset, Release, User
 from labeling.question_graph.graph import Graph, build
 from labeling.releases import freezing
@@ -19,6 +20,7 @@ from labeling.reports.forecasts import Forecast, listed
 from labeling.web.forms.common import NAME_HELP, TALL, ListsForm, WordedForm, list_file, list_text
 from labeling.web.forms.graph import SOURCES, graph_file, read_graph, say_faults, words
 from labeling.web.forms.policy import PolicyForm
+from labeling.web.forms.verification import stop_fields
 
 
 def asks_of(kind: str) -> str:
@@ -53,6 +55,15 @@ class NewCampaignForm(CampaignForm, PolicyForm, ListsForm):
     questions = list_text(
         "… or as text",
         "image,wnid on every line. You may also add questions later.",
+    )
+    candidates_file = list_file(
+        "Candidates, as a file",
+        "CSV: image,wnid,query on every line; JSON Lines. The query that found the image may be "
+        "left out.",
+    )
+    candidates = list_text(
+        "… or as text",
+        "image,wnid,query on every line. You may also add candidates later.",
     )
     topics_file = list_file(
         "Classes, as a file",
@@ -113,6 +124,7 @@ class NewCampaignForm(CampaignForm, PolicyForm, ListsForm):
     def __init__(self, user: User, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, user=user, **kwargs)
         kinds = [(kind.name, kind.title) for kind in KINDS.values()]
+        self.fields |= stop_fields(required=False)
         self.fields["kind"].choices = kinds  # type: ignore[attr-defined]
         self.fields["kind"].initial = kinds[0][0]
         datasets = Dataset.objects.visible_to(user).order_by("name")
@@ -125,7 +137,10 @@ class NewCampaignForm(CampaignForm, PolicyForm, ListsForm):
         return [self[key] for key in ("title", "name", "dataset", "kind", "instructions")]
 
     def contains_fields(self) -> list[forms.BoundField]:
-        return [self[key] for key in ("questions_file", "questions", "topics_file")]
+        return [self[key] for key in ("questions_file", "questions")]
+
+    def candidates_fields(self) -> list[forms.BoundField]:
+        return [self[key] for key in ("candidates_file", "candidates", *SETTINGS)]
 
     def boxes_fields(self) -> list[forms.BoundField]:
         return [self[key] for key in ("complete", "release", "proposals_file")]
@@ -141,11 +156,12 @@ class NewCampaignForm(CampaignForm, PolicyForm, ListsForm):
         return {kind.name: dict(kind.policy_defaults) for kind in KINDS.values()}
 
     def kinds(self) -> dict[str, str]:
-        """Which kinds have which fields, by their names: by what they ask, with a vocabulary, and
-        those that ask about listed images."""
+        """Which kinds have which fields, by their names: by what they ask, with a vocabulary, those
+        that ask about listed images, and those that ask about listed classes."""
         asking = {asks: [k.name for k in KINDS.values() if k.asks == asks] for asks in ASKS}
         asking["listed"] = asking[IMAGES] + asking[GRAPH]
-        asking["classes"] = asking[PAIRS] + asking[CHAINS]
+        asking["listed_pairs"] = asking[PAIRS] + asking[CHAINS]
+        asking["classes"] = asking["listed_pairs"] + asking[CANDIDATES]
         asking["vocabulary"] = [kind.name for kind in KINDS.values() if kind.has_vocabulary]
         return {key: " ".join(names) for key, names in asking.items()}
 
@@ -168,10 +184,15 @@ class NewCampaignForm(CampaignForm, PolicyForm, ListsForm):
         super().clean()
         data = self.cleaned_data
         asks = asks_of(data.get("kind", ""))
-        pairs, vocabulary = asks in (PAIRS, CHAINS), asks and KINDS[data["kind"]].has_vocabulary
+        vocabulary = asks and KINDS[data["kind"]].has_vocabulary
+        pairs = asks in (PAIRS, CHAINS)
+        by_class = pairs or asks == CANDIDATES
         data["pairs"] = self.listed("questions", lists.read_questions) if pairs else []
-        data["topics_list"] = self.listed("topics", lists.read_topics) if pairs else []
-        data["names"] = [] if pairs else lists.read_names(data.get("images", ""))
+        data["found"] = (
+            self.listed("candidates", lists.read_candidates) if asks == CANDIDATES else []
+        )
+        data["topics_list"] = self.listed("topics", lists.read_topics) if by_class else []
+        data["names"] = [] if by_class else lists.read_names(data.get("images", ""))
         data["classes"] = self.listed("vocabulary", lists.read_vocabulary) if vocabulary else []
         if vocabulary and not data["classes"] and not self.has_error("vocabulary_file"):
             self.add_error("vocabulary", "List the classes that people choose from.")
@@ -237,6 +258,9 @@ class NewCampaignForm(CampaignForm, PolicyForm, ListsForm):
         asks = asks_of(data.get("kind", ""))
         if asks in (PAIRS, CHAINS):
             return listed(len(data.get("pairs", [])) or data.get("expected") or 0)
+        if asks == CANDIDATES:
+            questions = {row[:2] for row in data.get("found", [])}
+            return listed(len(questions) or data.get("expected") or 0)
         if asks == OBJECTS:
             return listed(len(data.get("items", [])) or data.get("expected") or 0)
         dataset = data.get("dataset")

@@ -183,8 +183,10 @@ def _bound(value: float) -> str:
     return f"{value:,.0f}" if value >= 1_000 else f"{value:g}"
 
 
-def rule_field(key: str, rule: policies.Rule | policies.Choice) -> forms.Field:
-    label = LABELS.get(key) or key.replace("_", " ").capitalize()
+def rule_field(
+    key: str, rule: policies.Rule | policies.Choice, *, label: str = "", required: bool = True
+) -> forms.Field:
+    label = label or LABELS.get(key) or key.replace("_", " ").capitalize()
     if isinstance(rule, policies.Choice):
         return forms.ChoiceField(
             label=label,
@@ -195,6 +197,7 @@ def rule_field(key: str, rule: policies.Rule | policies.Choice) -> forms.Field:
     field = forms.IntegerField if rule.whole else forms.FloatField
     return field(
         label=label,
+        required=required,
         initial=rule.default,
         min_value=int(rule.low) if rule.whole else rule.low,  # type: ignore[arg-type]
         max_value=int(rule.high) if rule.whole else rule.high,  # type: ignore[arg-type]

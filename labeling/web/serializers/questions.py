@@ -26,12 +26,20 @@ class NewExampleSerializer(Body):
     caption = serializers.CharField(allow_blank=True, default="", max_length=200)
 
 
+class SiblingSerializer(Body):
+    """A class that another one is easily taken for."""
+
+    name = serializers.CharField(max_length=200)
+    definition = serializers.CharField(allow_blank=True, default="", max_length=10_000)
+
+
 class TopicSerializer(serializers.ModelSerializer):
     synonyms = serializers.ListField(child=serializers.CharField())
+    siblings = SiblingSerializer(many=True)
 
     class Meta:
         model = Topic
-        fields = ("key", "name", "synonyms", "definition", "url", "guidance")
+        fields = ("key", "name", "synonyms", "definition", "url", "guidance", "siblings")
 
 
 class TopicBody(Body):
@@ -46,6 +54,7 @@ class TopicBody(Body):
     )
     definition = serializers.CharField(allow_blank=True, default="", max_length=10_000)
     url = serializers.URLField(allow_blank=True, default="", max_length=400)
+    siblings = SiblingSerializer(many=True, required=False, max_length=50)  # type: ignore[call-arg]
 
 
 class NewTopicsSerializer(Body):
@@ -60,6 +69,7 @@ class ChangedTopicSerializer(Body):
     definition = serializers.CharField(allow_blank=True, required=False, max_length=10_000)
     url = serializers.URLField(allow_blank=True, required=False, max_length=400)
     guidance = serializers.CharField(allow_blank=True, required=False, max_length=20_000)
+    siblings = SiblingSerializer(many=True, required=False, max_length=50)  # type: ignore[call-arg]
 
 
 # Questions and gold
@@ -98,6 +108,12 @@ class AskedSerializer(Body):
 
 
 class AskedPairSerializer(AskedSerializer):
+    query = serializers.CharField(
+        allow_blank=True,
+        default="",
+        max_length=200,
+        help_text="By which the image was found, where the campaign asks about candidates.",
+    )
     boxes = serializers.ListField(
         child=serializers.ListField(child=serializers.FloatField(), min_length=4, max_length=4),
         required=False,

@@ -14,9 +14,10 @@ from labeling.campaigns import lifecycle
 from labeling.campaigns.access import campaigns_for, check_may_open
 from labeling.datasets import vocabulary_store
 from labeling.exchange import box_campaigns, lists, part_campaigns
-from labeling.follow_ups import opening
+from labeling.follow_ups import candidate_lists, opening
 from labeling.kinds import KINDS
-from labeling.kinds.base import CHAINS, GRAPH, IMAGES, OBJECTS
+from labeling.kinds.base import CANDIDATES, CHAINS, GRAPH, IMAGES, OBJECTS
+from labeling.kinds.candidates import SETTINGS
 from labeling.models import Campaign
 from labeling.quality import auditing, qualifying
 from labeling.reports import campaign_figures, overview
@@ -137,6 +138,10 @@ def _draft(request: SignedIn, form: NewCampaignForm) -> Campaign:
             release=data["from_release"],
             **fields,
         )
+    if asks == CANDIDATES:
+        rules = {key: data[key] for key in SETTINGS if data[key] is not None}
+        fields |= {"dataset": dataset, "settings": rules}
+        return candidate_lists.draft(user, data["found"], data["topics_list"], **fields)
     return opening.draft(
         user,
         pairs=opening.naming_pairs(dataset, data["names"]) if asks == IMAGES else data["pairs"],

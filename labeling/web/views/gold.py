@@ -19,7 +19,13 @@ from labeling.quality import qualifying
 from labeling.quality.gold import add_gold, conflicts, gold_from_settled, retire_gold, without
 from labeling.reports import overview
 from labeling.web.forms.common import ListsForm, carried_out, list_file
-from labeling.web.forms.questions import ExampleForm, GoldForm, GoldListForm, TopicForm
+from labeling.web.forms.questions import (
+    ExampleForm,
+    GoldForm,
+    GoldListForm,
+    TopicForm,
+    sibling_lines,
+)
 from labeling.web.views.shared import (
     SignedIn,
     done,
@@ -245,6 +251,7 @@ def _words(topic: Topic) -> dict[str, object]:
         "definition": topic.definition,
         "url": topic.url,
         "guidance": topic.guidance,
+        "siblings": sibling_lines(topic.siblings),
     }
 
 

@@ -6,6 +6,7 @@ import pytest
 from labeling.campaigns import lifecycle
 from labeling.follow_ups import asking, following
 from labeling.models import Answer, Question
+from labeling.quality import gold
 from tests import factories
 from tests.browser import box_hands as hands
 from tests.browser.conftest import NARROW, WIDE, add_photographs, expect, let_pass
@@ -514,3 +515,38 @@ def test_five_people_come_from_the_first_box_to_a_complete_pair(
         (step, "settled") for step in ("draw", "check", "cover", "draw", "check", "cover")
     ]
     assert Answer.objects.values("assignment__annotator").distinct().count() >= 4
+
+
+def test_training_and_test_are_walked_by_mouse(browser_as, alice, bob, dataset, site, looked_at):
+    add_photographs(dataset, "chelsea.png", "coffee.png")
+    rules = {"training_questions": 1, "second_looks": 0, "gold_share": 0.1}
+    campaign = boxers.make(alice, dataset, images=0, policy=rules)
+    asking.add_questions(campaign, [("coffee.png", boxers.DOG)])
+    lifecycle.launch(campaign, alice)
+    rows = [{"image": "chelsea.png", "topic": boxers.DOG, "answer": [HEAD]}]
+    gold.add_gold(campaign, alice, [row | {"explanation": "To the chin."} for row in rows])
+    Question.objects.filter(campaign=campaign, state="gold").exclude(step="draw").delete()
+    factories.join(bob, campaign)
+    page = browser_as(bob, reduced_motion="reduce")
+    page.goto(site("/campaigns/boxes/label/"))
+    hands.wait(page)
+    looked_at(page, "boxes-training")
+    hands.draw(page, [HEAD[0] - 40, HEAD[1], HEAD[2], HEAD[3]])
+    page.click("[data-do=send-box]:visible")
+    page.wait_for_selector(".boxes-verdict")
+    assert "(IoU)" in page.inner_text(".boxes-verdict")
+    looked_at(page, "boxes-training-feedback")
+    page.click("[data-next]")
+    hands.wait(page)
+
+    assert page.inner_text(".label-bar [data-done]") == "1"
+
+
+def test_the_preview_shows_each_step(browser_as, alice, campaign, shown, site, looked_at):
+    shown("check", boxes=[CORNER], box=HEAD, came="drawn")
+    page = browser_as(alice, reduced_motion="reduce")
+
+    page.goto(site("/campaigns/boxes/preview/"))
+
+    assert "Is this box around" in page.inner_text(".boxes-ask")
+    looked_at(page, "boxes-preview")

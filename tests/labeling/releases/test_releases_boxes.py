@@ -4,9 +4,10 @@ import pytest
 
 from labeling.campaigns import lifecycle
 from labeling.consensus import reviewing
+from labeling.errors import Refusal
 from labeling.exchange import box_campaigns
 from labeling.follow_ups import asking, following
-from labeling.models import Calibration
+from labeling.models import Calibration, Campaign
 from labeling.releases import freezing
 from tests import factories
 from tests.labeling import boxers
@@ -148,24 +149,45 @@ def test_proposals_state_no_error(alice, dataset):
 @pytest.mark.parametrize("kind", ["contains", "hierarchy"])
 def test_what_the_first_labels_decided_is_kept(alice, dataset, kind):
     """Of a campaign whose labels come from another one's release: a class that was said not to be
-    in an image is absent from it, without a row for every pair."""
-    names = [factories.make_image(dataset, f"{number}.png").name for number in range(2)]
-    labels = {("0.png", DOG): "yes", ("0.png", CAT): "no", ("1.png", DOG): "yes"}
+    in an image is absent from it, without a row for every pair, and images that have none of the
+    classes are there, which detectors must find nothing in."""
+    names = [factories.make_image(dataset, f"{number}.png").name for number in range(3)]
+    labels = {("0.png", DOG): "yes", ("0.png", CAT): "no", ("2.png", DOG): "yes"}
+    labels[("1.png", DOG)] = "no"
     source = boxers.labeled(alice, dataset, kind, labels)
     release = freezing.freeze(source)
 
     campaign = boxers.make(alice, dataset, images=0)
     lifecycle.define_topics(campaign, [{"key": CAT, "name": "cat"}])
     box_campaigns.begin_with(campaign, release)
-    asking.add_questions(campaign, [(name, DOG) for name in names])
+    asking.add_questions(campaign, [("0.png", DOG), ("2.png", DOG)])
     lifecycle.launch(campaign, alice)
     campaign.crowd = boxers.people(campaign)
-    for name in names:
+    for name in ("0.png", "2.png"):
         settle(campaign, name, DOG, box(A), "good", "complete")
 
-    said = {(line["image"], line["wnid"]): line["value"] for line in read(campaign).labels()}
+    found = read(campaign)
+    said = {(line["image"], line["wnid"]): line["value"] for line in found.labels()}
 
-    assert said[("0.png", CAT)] == "no"
+    assert [line["name"] for line in found.images()] == names
+    assert said[("0.png", CAT)] == said[("1.png", DOG)] == "no"
     # The graph asked of this image too, and nobody has answered.
-    assert said.get(("1.png", CAT), "unknown") == "unknown"
+    assert said.get(("2.png", CAT), "unknown") == "unknown"
     assert not campaign.questions.filter(topic=CAT).exists()
+
+
+def test_labels_of_another_dataset_are_refused(alice, dataset):
+    factories.make_image(dataset, "0.png")
+    release = freezing.freeze(boxers.labeled(alice, dataset, "contains", {("0.png", DOG): "yes"}))
+
+    with pytest.raises(Refusal, match="images of the dataset pond"):
+        box_campaigns.draft(
+            alice,
+            factories.make_dataset(alice, "elsewhere"),
+            pairs=[("0.png", DOG)],
+            release=release,
+            name="boxes",
+            title="Boxes",
+            kind="boxes",
+        )
+    assert not Campaign.objects.filter(name="boxes").exists()
