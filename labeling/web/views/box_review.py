@@ -68,7 +68,7 @@ def context(
     return found
 
 
-def _stands(pair: pair_history.History, question: Question, value: Any) -> Any:
+def _stands(pair: pair_history.History, question: Question, value: object) -> object:
     return {"boxes": pair.boxes, "state": pair.coverage} if question.step == REVIEW else value
 
 
