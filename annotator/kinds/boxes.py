@@ -88,9 +88,10 @@ class Boxes(Page):
 
 @dataclass(frozen=True)
 class Comparison:
-    """An answer and the known one over the photograph, and what differs, in sentences:
+    """An answer to a step and the known one over the photograph, and what differs, in sentences:
     templates/annotator/_boxes_compared.html."""
 
+    step: str
     picture: Picture
     said: list[str]
 
@@ -101,9 +102,11 @@ def _drawn(shown: Shown, value: Any, gold: Any, policy: policies.Policy) -> Comp
     layers = [Layer("known", known, "known"), Layer("mine", mine, "yours")]
     picture = box_overview.picture(shown, layers, label="The known box and yours")
     if not known:
-        return Comparison(picture, ["Every one has a box here; nothing was left to draw."])
+        return Comparison(
+            shown["step"], picture, ["Every one has a box here; nothing was left to draw."]
+        )
     if not mine:
-        return Comparison(picture, ["The dashed box was still to be drawn."])
+        return Comparison(shown["step"], picture, ["The dashed box was still to be drawn."])
     found = [
         (iou(as_box(mine[0]), as_box(box)), "gold_iou_small" if small else "gold_iou")
         for box, small in zip(known, gold["small"], strict=True)
@@ -112,13 +115,13 @@ def _drawn(shown: Shown, value: Any, gold: Any, policy: policies.Policy) -> Comp
     needed = policy[key]  # type: ignore[literal-required]
     size = ", as it is small" if key == "gold_iou_small" else ""
     said = f"The two boxes share {best:.2f} of what they cover together (IoU); {needed:g} is needed"
-    return Comparison(picture, [f"{said}{size}."])
+    return Comparison(shown["step"], picture, [f"{said}{size}."])
 
 
 def _checked(shown: Shown, value: Any, gold: Any, policy: policies.Policy) -> Comparison:
     picture = box_overview.picture(shown, label="The box that was checked")
     said = "This box is good." if gold == GOOD else "This box is not good: see its edges."
-    return Comparison(picture, [said])
+    return Comparison(shown["step"], picture, [said])
 
 
 def _covered(shown: Shown, value: Any, gold: Any, policy: policies.Policy) -> Comparison:
@@ -132,8 +135,10 @@ def _covered(shown: Shown, value: Any, gold: Any, policy: policies.Policy) -> Co
     mine = [Points("pin", points, "your points")]
     picture = box_overview.picture(shown, layers, points=mine, label="What has no box")
     if not missing:
-        return Comparison(picture, ["Every one has a box here."])
-    return Comparison(picture, [f"{sum(seen)} of {len(missing)} without a box were seen."])
+        return Comparison(shown["step"], picture, ["Every one has a box here."])
+    return Comparison(
+        shown["step"], picture, [f"{sum(seen)} of {len(missing)} without a box were seen."]
+    )
 
 
 def _pictured(row: SeatRow) -> Context:

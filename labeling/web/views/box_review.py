@@ -41,6 +41,7 @@ def context(
     mode = question.step if question.step in (DRAW, COVER, REVIEW) else ""
     proposal = overview.proposal(campaign, question)
     value = proposal.settlement.value if proposal else None
+    labels = KINDS[campaign.kind].words(campaign.settings)
     answers = [row.answer.value for row in overview.question_history(campaign, question).answers]
     shows = box_overview.shows(question)
     found: dict[str, object] = {
@@ -49,6 +50,7 @@ def context(
         "mode": mode,
         "asked": ASKED[question.step].format(topic=topic),
         "proposal": proposal,
+        "accepts": "" if value is None else box_overview.words_of(value, labels),
         "seen": proposal.settlement.pk if proposal else "",
         "verdicts": _verdicts(question.step, pair),
         "flags": box_overview.FLAG_ROWS,
@@ -62,7 +64,7 @@ def context(
             "shows": {**shows, "boxes": [] if mode == REVIEW else shows["boxes"]},
             "value": begin,
             "fresh": refused is not None,
-            "reasons": KINDS[campaign.kind].words(campaign.settings),
+            "reasons": labels,
             "keep": f"boxes:{question.pk}:{proposal.settlement.pk if proposal else 0}",
         }
     return found

@@ -18,6 +18,7 @@ const STEP = 1.4;
 // From this scale on single pixels are seen.
 const PIXELS = 4;
 const TAG_PX = 30;
+const TAG_GAP_PX = 6;
 const BACK = ["standing-casing", "standing", "rejected-casing", "rejected", "rejected-sides"];
 const FRONT = ["growing-casing", "growing", "box-casing", "box", "wrong-casing", "wrong", "grips-casing",
   "grips", "active-casing", "active", "points-casing", "points", "at-casing", "at"];
@@ -35,6 +36,7 @@ export class Stage {
   #paths = new Map();
   #drawn = new Map(); // path → its d: what does not change costs nothing
   #tags = new Map();
+  #widths = new Map(); // tag with words → its width
   #seen = ""; // the zoom that was told of last
 
   /* tool(): {begin, drag, end, hover, cancel}, as pointers.js calls them. */
@@ -236,6 +238,7 @@ export class Stage {
     let tag = this.#tags.get(name);
     if (!said) {
       tag?.remove();
+      this.#widths.delete(tag);
       this.#tags.delete(name);
       return;
     }
@@ -243,7 +246,10 @@ export class Stage {
       tag = element("span", `boxes-tag boxes-tag-${name}`, this.tags);
       this.#tags.set(name, tag);
     }
-    if (tag.textContent !== said.words) tag.textContent = said.words;
+    if (tag.textContent !== said.words) {
+      tag.textContent = said.words;
+      this.#widths.set(tag, tag.offsetWidth);
+    }
     this.#put(tag, said.at);
   }
 
@@ -258,14 +264,17 @@ export class Stage {
       if (!this.#tags.has(number)) this.#tags.set(number, element("span", "boxes-pin", this.tags));
       const tag = this.#tags.get(number);
       tag.textContent = number + 1;
-      this.#put(tag, pin);
+      tag.style.transform = `translate(${digits(pin[0] * this.scale)}px, ${digits(pin[1] * this.scale)}px)`;
     });
   }
 
   #put(tag, [x, y]) {
     // What would stand out of sight above stands within.
     tag.classList.toggle("within", y * this.scale + this.view.y < TAG_PX);
-    tag.style.transform = `translate(${digits(x * this.scale)}px, ${digits(y * this.scale)}px)`;
+    // Words that would reach out of the stage begin further left.
+    const end = this.view.screen.width - this.view.x - (this.#widths.get(tag) ?? 0) - TAG_GAP_PX;
+    const left = Math.max(-this.view.x, Math.min(x * this.scale, end));
+    tag.style.transform = `translate(${digits(left)}px, ${digits(y * this.scale)}px)`;
   }
 }
 
