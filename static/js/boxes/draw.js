@@ -3,7 +3,8 @@
 import { announce } from "../screen.js";
 import { gripAt, hasArea, moveSides, sidesInWords } from "./geometry.js";
 import { faultOf, fromValue, growing, shorter, valueOf, withCorners, withFlag, withPoint, withSides } from "./sketch.js";
-import { ARROWS, Step } from "./step.js";
+import { ARROWS } from "./stage.js";
+import { Step } from "./step.js";
 
 const CURSORS = { 0: "ew", 2: "ew", 1: "ns", 3: "ns", "0,1": "nwse", "2,3": "nwse", "2,1": "nesw", "0,3": "nesw" };
 const LEFT = ["Four points left", "Three points left", "Two points left", "One point left"];

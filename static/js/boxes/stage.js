@@ -15,6 +15,8 @@ const SVG = "http://www.w3.org/2000/svg";
 // The photograph touches two sides of its place but for this, so that its border can be pointed at.
 const PAD_PX = 6;
 const STEP = 1.4;
+const PAN = 0.2;
+export const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
 // From this scale on single pixels are seen.
 const PIXELS = 4;
 const TAG_PX = 30;
@@ -122,6 +124,14 @@ export class Stage {
   pan(dx, dy) {
     this.view.pan(dx, dy);
     this.#move();
+  }
+
+  /* Whether that key moves the view, by a fifth of it. */
+  panByKey(key) {
+    if (!(key in ARROWS)) return false;
+    const [x, y] = ARROWS[key];
+    this.pan(-x * PAN * this.view.screen.width, -y * PAN * this.view.screen.height);
+    return true;
   }
 
   zoomTo(scale, at) {

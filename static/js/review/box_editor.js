@@ -7,13 +7,11 @@
 import { Cover } from "../boxes/cover.js";
 import { Draw } from "../boxes/draw.js";
 import { Many } from "../boxes/many.js";
-import { Stage } from "../boxes/stage.js";
-import { ARROWS } from "../boxes/step.js";
-import { TYPING, announce, one } from "../screen.js";
+import { ARROWS, Stage } from "../boxes/stage.js";
+import { FLAG_KEYS } from "../boxes/step.js";
+import { TYPING, announce, one, press } from "../screen.js";
 
 const STEPS = { review: Many, draw: Draw, cover: Cover };
-const FLAG_KEYS = { t: "truncated", o: "occluded", d: "difficult", m: "group" };
-const PAN = 0.2;
 const all = (selector) => document.querySelectorAll(selector);
 
 class BoxEditor {
@@ -186,17 +184,9 @@ class BoxEditor {
     const key = event.key.toLowerCase();
     if (key === "z") this.#act(event.shiftKey ? "redo" : "undo");
     else if (key === "y") this.#act("redo");
-    else if (event.key in ARROWS) {
-      const [x, y] = ARROWS[event.key];
-      const { width, height } = this.stage.view.screen;
-      this.stage.pan(-x * PAN * width, -y * PAN * height);
-    } else return false;
+    else return this.stage.panByKey(event.key);
     return true;
   }
-}
-
-function press(button, pressed) {
-  button?.setAttribute("aria-pressed", String(Boolean(pressed)));
 }
 
 async function begin() {

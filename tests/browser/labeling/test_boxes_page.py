@@ -363,6 +363,54 @@ def test_an_answer_is_gone_back_to_and_changed(opened, site):
     assert after["flags"] == ["difficult"]
 
 
+@pytest.mark.parametrize(
+    ("step", "first", "then", "values"),
+    [
+        (
+            "check",
+            ["ArrowLeft", "1"],
+            ["ArrowLeft", "g"],
+            [{"reason": "loose", "sides": ["left"]}, "good"],
+        ),
+        ("check", ["g"], ["2"], ["good", "cropping"]),
+        (
+            "cover",
+            ["y"],
+            ["ArrowLeft", "Space", "Enter"],
+            ["complete", {"missing": [[221.6, 150.0]]}],
+        ),
+    ],
+)
+def test_each_step_is_gone_back_to_and_changed(opened, shown, step, first, then, values):
+    shown(step, boxes=[CORNER], **({"box": HEAD, "came": "drawn"} if step == "check" else {}))
+    page = opened()
+    seat = hands.seat_of(page)
+    hands.send(page, *first)
+    expect(page.locator("[data-finished]")).to_be_visible()
+
+    hands.press(page, "u")
+    page.wait_for_selector(f"[data-drawing][data-seat='{seat}']")
+    hands.send(page, *then)
+
+    before, after = hands.values()
+    assert before == values[0]
+    if step == "cover":
+        assert after["missing"][0] == pytest.approx(values[1]["missing"][0], abs=1)
+    else:
+        assert after == values[1]
+
+
+def test_behind_the_instructions_of_a_phone_nothing_is_answered(opened, shown):
+    shown("check", boxes=[], box=HEAD, came="drawn")
+    page = opened(**PHONE)
+
+    hands.press(page, "g")
+    hands.press(page, "Escape")
+    hands.send(page, "2")
+
+    assert hands.values() == ["cropping"]
+
+
 def test_what_the_server_refuses_comes_back_with_its_reason(opened):
     page = opened()
     seat = hands.seat_of(page)
