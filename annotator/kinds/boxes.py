@@ -1,7 +1,7 @@
 """The page of a box: beside its seat it gets the step, and the boxes that the question shows."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypedDict
 
 from annotator.kinds.base import Context, Page, SeatPage, SeatRow
 from labeling.boxes.chain import CHECK, COMPLETE, COVER, DRAW, GOOD
@@ -15,6 +15,13 @@ from labeling.reports.box_overview import Layer, Picture, Points, Shown
 
 # What one looks at in turn, so that one kind of look follows another as seldom as can be.
 ORDER = (CHECK, COVER, DRAW)
+
+
+class ShownRow(TypedDict):
+    """What a seat has of its question, and which heading asks it."""
+
+    shows: Shown
+    heading: str
 
 
 class Boxes(Page):
@@ -42,15 +49,15 @@ class Boxes(Page):
 
     def preview_row(self, campaign: Campaign, question: Question) -> SeatRow:
         row = super().preview_row(campaign, question)
-        return {**row, "shows": box_overview.shows(question)}
+        return {**row, **_shown(question)}
 
     def setup(self, campaign: Campaign) -> Context:
         return {"steps": {step: STEPS[step].choices(campaign.settings) for step in ORDER}}
 
     def describe_seats(self, rows: list[SeatRow], user: User, campaign: Campaign) -> list[SeatRow]:
-        """The seats of a page, those of one step together, each with "shows": the step, the size of
-        the image and what its content shows; and "answer", the latest. Two queries, and the same
-        for gold."""
+        """The seats of a page, those of one step together, each with "shows": the step, the size
+        of the image and what its content shows; "heading"; and "answer", the latest. Two queries,
+        and the same for gold."""
         seats = {
             seat.token: seat
             for seat in Assignment.objects.filter(
@@ -64,7 +71,7 @@ class Boxes(Page):
         found: list[SeatRow] = [
             {
                 **row,
-                "shows": box_overview.shows(seats[row["seat"]].question),
+                **_shown(seats[row["seat"]].question),
                 "answer": latest.get(seats[row["seat"]].pk),
             }
             for row in rows
@@ -139,6 +146,11 @@ def _covered(shown: Shown, value: Any, gold: Any, policy: policies.Policy) -> Co
     return Comparison(
         shown["step"], picture, [f"{sum(seen)} of {len(missing)} without a box were seen."]
     )
+
+
+def _shown(question: Question) -> ShownRow:
+    shows = box_overview.shows(question)
+    return {"shows": shows, "heading": box_overview.heading(shows)}
 
 
 def _pictured(row: SeatRow) -> Context:

@@ -35,11 +35,10 @@ class Rejected(TypedDict):
 
 
 class Shown(TypedDict):
-    """What the page of a step shows: the step, the heading that it asks by, the size of the image
-    in upright pixels, and of the question's content the boxes and places."""
+    """What the page of a step shows: the step, the size of the image in upright pixels, and of the
+    question's content the boxes and places."""
 
     step: str
-    asks: str
     width: int
     height: int
     boxes: list[Sides]
@@ -107,7 +106,6 @@ def shows(question: Question) -> Shown:
     image = question.item.image
     found: Shown = {
         "step": question.step,
-        "asks": _asks(question.step, content),
         "width": image.width,
         "height": image.height,
         "boxes": [],
@@ -116,15 +114,15 @@ def shows(question: Question) -> Shown:
     return found
 
 
-def _asks(step: str, content: Mapping[str, object]) -> str:
+def heading(found: Shown) -> str:
     """Which heading of templates/annotator/kinds/boxes.html says what is to be done."""
-    if step != DRAW:
-        return step
-    if "rejected" in content:
+    if found["step"] != DRAW:
+        return found["step"]
+    if "rejected" in found:
         return "draw again"
-    if "at" in content:
+    if "at" in found:
         return "draw there"
-    return "draw more" if content.get("boxes") else "draw"
+    return "draw more" if found["boxes"] else "draw"
 
 
 def picture(

@@ -121,7 +121,7 @@ export class Page {
   }
 
   #showStep(changed) {
-    const { step, asks, boxes } = this.entry.shows;
+    const { shows: { step, boxes }, heading: asks } = this.entry;
     for (const each of Object.keys(this.steps)) document.body.classList.toggle(`step-${each}`, each === step);
     for (const place of all("[data-for-step]")) {
       place.hidden = !place.dataset.forStep.split(" ").includes(step);
