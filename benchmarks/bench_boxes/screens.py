@@ -81,20 +81,6 @@ PLAIN = """(frames) => new Promise((done) => {
   });
 })"""
 
-KEYS = """async (count) => {
-  const stage = document.querySelector("[data-stage]");
-  const times = [];
-  for (let index = 0; index < count; index += 1) {
-    await new Promise((resolve) => setTimeout(resolve, 400));
-    const painted = new Promise((resolve) => stage.addEventListener("painted", () =>
-      requestAnimationFrame(() => resolve(performance.now())), { once: true }));
-    const start = performance.now();
-    document.body.dispatchEvent(new KeyboardEvent("keydown", { key: "g", bubbles: true }));
-    times.push(await painted - start);
-  }
-  return times;
-}"""
-
 
 def main() -> list[dict[str, Any]]:
     """Rows {"name", "target", "measured", "ok"}; none without Chromium."""
@@ -209,7 +195,7 @@ def _look(port: int, session: str, chromium: str) -> dict[str, Any]:
         page.goto(f"{url}/campaigns/look/label/")
         page.wait_for_selector("[data-drawing][data-seat]")
         page.wait_for_timeout(2_000)
-        keys = page.evaluate(KEYS, CHECKS)
+        keys = page.evaluate(bench_labeling.MEASURE, [CHECKS, "g"])
         page.wait_for_timeout(1_000)
         page.keyboard.press("+")
         page.keyboard.press("+")
