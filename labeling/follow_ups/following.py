@@ -44,6 +44,8 @@ State, Lane = Question.State, Question.Lane
 # Images whose questions are planned in one transaction: it must stay short, since on SQLite
 # everybody waits for it.
 CHUNK = 200
+# The advisory locks of PostgreSQL by which those who follow up in one campaign take turns.
+TURNS = 1
 # Flagged questions read at once.
 READ = 20_000
 # From so many new rows on, PostgreSQL is told: by what it believes of a smaller table it would read
@@ -257,7 +259,7 @@ def _advance_chunk(campaign_id: int, flagged: set[int]) -> Followed | None:
 @retried
 def _advance(campaign_id: int, flagged: set[int], also: set[int]) -> Followed | None:
     with writing():
-        store.lock(campaign_id)
+        _take_turns(campaign_id)
         campaign = Campaign.objects.get(pk=campaign_id)
         way = WAYS.get(KINDS[campaign.kind].asks)
         if campaign.state == Campaign.State.CLOSED or way is None:
@@ -286,6 +288,13 @@ def _advance(campaign_id: int, flagged: set[int], also: set[int]) -> Followed | 
         # Last: what settles again while it comes back flags itself.
         done.returned = _bring_back([locked[pk] for _, plan in planned for pk in plan.reopen])
         return done
+
+
+def _take_turns(campaign_id: int) -> None:
+    """Waits until nobody else follows up in this campaign; held until the transaction ends. SQLite
+    has one writer in any case."""
+    if connection.vendor == "postgresql":
+        fetch("SELECT pg_advisory_xact_lock(%s, %s)", [TURNS, campaign_id])
 
 
 def _plans(campaign: Campaign, items: list[int]) -> list[tuple[int, Plan]]:

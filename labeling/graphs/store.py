@@ -7,7 +7,6 @@ from typing import Any
 from django.db import transaction
 from django.db.models import Max
 
-from labeling.db.sql import fetch, locking
 from labeling.errors import Conflict, Refusal
 from labeling.jobs import queue
 from labeling.kinds import KINDS
@@ -172,15 +171,3 @@ def _built(sha256: str, pk: int) -> Graph:
 def load_ilsvrc() -> Graph:
     """ILSVRC's graph of questions for detection: 245 nodes, 200 classes."""
     return replaying.shipped("ilsvrc")
-
-
-def lock(campaign_id: int) -> None:
-    """Waits until nobody else follows up in this campaign; held until the transaction ends.
-
-    The first version's row stands for it. SQLite has one writer in any case.
-    """
-    fetch(
-        "SELECT id FROM labeling_graph WHERE campaign_id = %s AND version = 1"  # noqa: S608
-        f"{locking()}",
-        [campaign_id],
-    )

@@ -1,6 +1,7 @@
 """Five people box at once while two workers follow and one of the people is blocked now and then:
 from threads, on both databases. Every instance ends with one good box."""
 
+import contextlib
 import threading
 import uuid
 from concurrent.futures import ThreadPoolExecutor
@@ -14,13 +15,15 @@ from labeling.assignment import claiming
 from labeling.consensus import settling
 from labeling.db import question_counts
 from labeling.follow_ups import chaining, following
+from labeling.kinds.base import CHAINS
 from labeling.models import Assignment, Campaign, Membership, Question, User
 from labeling.quality import blocking
 from tests import factories
 from tests.labeling import boxers
-from tests.labeling.boxers import DOG, A, B, box
+from tests.labeling.boxers import CAT, DOG, A, B, box
 
-IMAGES, PEOPLE = 8, 6
+# Two workers may come to two classes of one image at once.
+IMAGES, TOPICS, PEOPLE = 4, (DOG, CAT), 6
 
 
 def says(question: Question) -> object:
@@ -57,7 +60,7 @@ def label(person: int, over: threading.Event, idle_turns: int = 20) -> int:
 @pytest.mark.slow
 def test_every_instance_ends_with_one_box_whoever_is_blocked_meanwhile(throwaway):
     alice = factories.make_user("alice", is_researcher=True)
-    campaign = boxers.make(alice, factories.make_dataset(alice), images=IMAGES)
+    campaign = boxers.make(alice, factories.make_dataset(alice), images=IMAGES, topics=TOPICS)
     boxers.people(campaign, PEOPLE)
     over = threading.Event()
 
@@ -107,10 +110,44 @@ def test_every_instance_ends_with_one_box_whoever_is_blocked_meanwhile(throwaway
     check(campaign)
 
 
+def test_two_workers_who_come_to_one_image_take_turns(throwaway, monkeypatch):
+    """Each for another of its classes: what follows is opened once."""
+    alice = factories.make_user("alice", is_researcher=True)
+    campaign = boxers.make(alice, factories.make_dataset(alice), topics=TOPICS)
+    [person] = boxers.people(campaign, 1)
+    for seat in claiming.next_page(person, campaign, 2).seats:
+        boxers.answer(person, seat, box(A))
+    both = threading.Barrier(2)
+    way = following.WAYS[CHAINS]
+
+    def slowly(*arguments):
+        found = way.plans(*arguments)
+        # Nobody comes where the other one waits for us.
+        with contextlib.suppress(threading.BrokenBarrierError):
+            both.wait(1)
+        return found
+
+    monkeypatch.setitem(following.WAYS, CHAINS, way._replace(plans=slowly))
+
+    def follow(question: int):
+        try:
+            following._advance_chunk(campaign.pk, {question})
+        finally:
+            connections.close_all()
+
+    drawn = campaign.questions.values_list("pk", flat=True)
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(follow, list(drawn)))
+
+    following.advance(campaign)
+    steps = campaign.questions.order_by("topic", "pk").values_list("topic", "step")
+    assert list(steps) == [(topic, step) for topic in TOPICS for step in ("draw", "check")]
+
+
 def label_first(campaign: Campaign) -> None:
-    """The one who is blocked now and then has drawn in every image, and labels no more."""
+    """The one who is blocked now and then has drawn in half of the pairs, and labels no more."""
     user = User.objects.get(username="boxer-1")
-    for seat in claiming.next_page(user, campaign, IMAGES // 2).seats:
+    for seat in claiming.next_page(user, campaign, IMAGES * len(TOPICS) // 2).seats:
         submitting.submit(user, campaign, [Sent(uuid.uuid4(), seat.token, box(A), 1_000)])
 
 
@@ -119,8 +156,9 @@ def check(campaign: Campaign) -> None:
     assert not rows.filter(follow_up=True).exists()
     assert not rows.filter(state__in=["open", "review"]).exists()
     items = list(rows.values_list("item_id", flat=True).distinct())
-    for pairs in chaining.replayed(campaign, items).values():
-        pair = pairs[DOG]
+    replayed = chaining.replayed(campaign, items)
+    assert [set(pairs) for pairs in replayed.values()] == [set(TOPICS)] * IMAGES
+    for pair in (pair for pairs in replayed.values() for pair in pairs.values()):
         assert [list(one.box) for one in pair.chain.boxes] == [A, B]
         assert (pair.chain.coverage, pair.open, pair.withdraw) == ("complete", None, [])
         for before, after in zip(pair.path, pair.path[1:], strict=False):
