@@ -231,6 +231,8 @@ class Estimate(ErrorShare):
     stated_holds: bool | None
     calibration: dict[str, object] | None
     by_answer: dict[str, ErrorShare]
+    # Where boxes were drawn again: how far off they are.
+    boxes: list[box_audit.Measured]
 
 
 def estimate(campaign: Campaign, sample: int | None = None) -> Estimate | None:
@@ -271,6 +273,7 @@ def estimate(campaign: Campaign, sample: int | None = None) -> Estimate | None:
         if sure
         else None,
         by_answer={word: _share(found) for word, found in sorted(by_answer.items())},
+        boxes=box_audit.measure(campaign, sample) if kind.asks == CHAINS else [],
     )
 
 

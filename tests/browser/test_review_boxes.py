@@ -221,6 +221,9 @@ def test_an_auditor_draws_what_stands_again_without_seeing_it(page, site, campai
 
     audit = made.audits.get()
     assert hands.overlap(audit.value, HEAD) > 0.98
+    page.click("text=See what it says")
+    assert "all 1 0.0" in " ".join(page.inner_text("[aria-label='Error of boxes']").split())
+    looked_at(page, "boxes-audited")
 
 
 def test_a_reviewer_who_is_no_researcher_decides_too(browser_as, site, in_review):

@@ -107,6 +107,21 @@ class ReliabilitySerializer(Plain):
     n = serializers.IntegerField()
 
 
+class BoxErrorSerializer(Plain):
+    """Boxes of one class, of all under "", that were drawn again."""
+
+    words = serializers.CharField()
+    audited = serializers.IntegerField()
+    missed = serializers.IntegerField(help_text="Where nothing was drawn: an error of 1.")
+    error = serializers.FloatField(help_text="Mean 1 − IoU of the two drawings.")
+    interval = serializers.ListField(
+        child=serializers.FloatField(), allow_null=True, help_text="95 %."
+    )
+    stated = serializers.FloatField(help_text="What both drawings state of themselves.")
+    good_at_0_5 = serializers.FloatField()
+    good_at_0_7 = serializers.FloatField()
+
+
 class AuditEstimateSerializer(ErrorShareSerializer):
     """What the latest sample says; `audited` leaves out what was too hard to tell."""
 
@@ -122,6 +137,7 @@ class AuditEstimateSerializer(ErrorShareSerializer):
     )
     calibration = ReliabilitySerializer(allow_null=True)
     by_answer = serializers.DictField(child=ErrorShareSerializer())
+    boxes = BoxErrorSerializer(many=True, help_text="Of campaigns of boxes.")
 
 
 class HistogramSerializer(Plain):

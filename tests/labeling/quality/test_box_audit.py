@@ -81,7 +81,7 @@ def test_the_error_is_measured_class_by_class_with_an_interval(campaign, alice):
     assert whole.stated_holds
     assert (whole.good_at_0_5, whole.good_at_0_7) == (1.0, 1.0)
     found = auditing.estimate(campaign)
-    assert (found.audited, found.wrong) == (6, 0)
+    assert (found.audited, found.wrong, found.boxes) == (6, 0, [whole, dogs])
 
 
 def test_an_auditor_who_finds_nothing_there_counts_it_as_wrong(campaign, alice):
