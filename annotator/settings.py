@@ -406,7 +406,7 @@ ASSAY_QUESTION_KINDS = {
     "labeling.kinds.contains.Contains": "annotator.kinds.base.Page",
     "labeling.kinds.hierarchy.Hierarchy": "annotator.kinds.grid.Grid",
     "labeling.kinds.naming.Naming": "annotator.kinds.base.Page",
-    "labeling.kinds.mistake.Mistake": "annotator.kinds.choices.Choices",
+    "labeling.kinds.mistake.Mistake": "annotator.kinds.mistake.Mistakes",
     "labeling.kinds.parts.Parts": "annotator.kinds.parts.Parts",
 }
 # Which function does which kind of job; labeling.jobs looks here, so it need not know others.

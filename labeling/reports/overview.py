@@ -252,7 +252,7 @@ def question_history(campaign: Campaign, question: Question) -> History:
         answers=[
             AnswerRow(
                 value=kind.tally_name(answer.value),
-                words=words.get(kind.tally_name(answer.value), kind.tally_name(answer.value)),
+                words=kind.in_words(answer.value, campaign.settings),
                 answer=answer,
                 pseudonym=answer.assignment.annotator.pseudonym,
                 seconds=None if answer.duration_ms is None else answer.duration_ms / 1000,

@@ -207,6 +207,8 @@ class Command(ContractCommand):
             (name.replace("_", " "), *_cells(getattr(result.rates, name)))
             for name in ("label_not_valid", "several_valid", "none_valid", "cannot_be_labeled")
         ]
+        tags = result.rates.tags or {}
+        rates += [(f"tag {tag}", *_cells(found)) for tag, found in tags.items()]
         scores = [
             (own.name, words, *_cells(found))
             for own in result.submissions

@@ -31,12 +31,13 @@ class Share(Estimate):
 @dataclass(kw_only=True)
 class Rates(Record):
     """Shares of all images that could be reviewed, by the reviewed ones, each of the sample with
-    its weight."""
+    its weight. tags: of images with a tag on one of their classes, of each tag that was given."""
 
     label_not_valid: Share
     several_valid: Share
     none_valid: Share
     cannot_be_labeled: Share
+    tags: dict[str, Share] | None = None
 
 
 @dataclass(kw_only=True)
@@ -105,16 +106,27 @@ def rates(review: Reviewed, confidence: float, generator: np.random.Generator) -
     """How often labels are not valid, several are, none is, or nobody can say."""
     pool, after = review.pool, review.after
     cannot = {image for (image, _), own in review.judged.items() if own.answer == CANNOT}
+    tagged: dict[str, set[str]] = {}
+    for (image, _), own in review.judged.items():
+        for tag in own.tags:
+            tagged.setdefault(tag, set()).add(image)
 
-    def share(is_so: Callable[[int], bool]) -> Share:
+    # Of its own, so that no tag changes the other intervals.
+    (of_tags,) = generator.spawn(1)
+
+    def share(is_so: Callable[[int], bool], rng: np.random.Generator = generator) -> Share:
         found = np.array([is_so(place) for place in range(len(pool.images))], np.int8)
-        return _estimated(review.strata, found, confidence, generator)
+        return _estimated(review.strata, found, confidence, rng)
+
+    def share_in(images: set[str], rng: np.random.Generator = generator) -> Share:
+        return share(lambda place: pool.images[place] in images, rng)
 
     return Rates(
         label_not_valid=share(lambda place: not pool.sets[place] & after[place]),
         several_valid=share(lambda place: len(after[place]) > 1),
         none_valid=share(lambda place: not after[place]),
-        cannot_be_labeled=share(lambda place: pool.images[place] in cannot),
+        cannot_be_labeled=share_in(cannot),
+        tags={tag: share_in(tagged[tag], of_tags) for tag in TAGS if tag in tagged},
     )
 
 
