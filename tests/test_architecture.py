@@ -20,7 +20,8 @@ APPS = ("annotator", "evaluation", "labeling")
 ORDER = {
     "labeling": (
         *("", "models", "db", "jobs", "estimators", "geometry", "vocabulary", "parts", "formats"),
-        *("boxes", "question_graph", "kinds", "release_files", "simulation", "campaigns", "graphs"),
+        *("near_duplicates", "boxes", "question_graph", "kinds", "release_files", "simulation"),
+        *("campaigns", "graphs"),
         *("datasets", "assignment", "consensus", "answers", "follow_ups", "quality", "releases"),
         *("exchange", "reports", "web", "django"),
     ),
@@ -43,7 +44,7 @@ PURE = (
         "labeling/estimators",
     ),
     *("labeling/geometry", "labeling/vocabulary", "labeling/parts", "labeling/formats"),
-    "labeling/boxes",
+    *("labeling/near_duplicates", "labeling/boxes"),
     *("labeling/question_graph", "labeling/kinds", "labeling/release_files"),
     *("labeling/simulation", "evaluation/metrics", "evaluation/readers", "evaluation/engines"),
     *("evaluation/selection", "evaluation/sequences", "evaluation/scoring"),
