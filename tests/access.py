@@ -256,6 +256,7 @@ ROWS = (
         GET,POST datasets/<slug:name>/upload/
         POST datasets/<slug:name>/import/
         GET,POST datasets/<slug:name>/labels/
+        GET datasets/<slug:name>/candidates.csv
         GET datasets/<slug:name>/imports/
         GET datasets/<slug:name>/imports/<int:pk>/
         POST datasets/<slug:name>/imports/<int:pk>/retry/
