@@ -2,7 +2,7 @@
 them, from the shell."""
 
 import csv
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -277,7 +277,7 @@ def _write_kept(file: Any, compared: Compared, rows: list[choosing.Removed]) -> 
     writer.writerows([compared.found[place].file] for place in stay)
 
 
-def _listed(rows: list[dict[str, Any]], columns: tuple[str, ...]) -> list[str]:
+def _listed(rows: Sequence[Mapping[str, object]], columns: tuple[str, ...]) -> list[str]:
     """The first of these rows as a table, and how many more there are."""
     if not rows:
         return []

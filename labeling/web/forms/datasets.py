@@ -1,6 +1,6 @@
 """Forms of datasets and what comes into them."""
 
-from typing import Any
+from typing import Any, TypedDict
 
 from django import forms
 
@@ -31,6 +31,14 @@ class DatasetForm(WordedForm):
         widget=forms.Textarea(attrs={"rows": 3}),
         help_text="What the images are and where they come from.",
     )
+
+
+class Coming(TypedDict):
+    """What imports take of each file; against: None where nothing is compared."""
+
+    licence: str
+    source: str
+    against: list[Dataset] | None
 
 
 class ComingForm(WordedForm):
@@ -67,13 +75,13 @@ class ComingForm(WordedForm):
         if not others.exists():
             del self.fields["against"]
 
-    def said(self) -> dict[str, Any]:
+    def said(self) -> Coming:
         """What imports take of each: licence, source, and what is compared with."""
         data = self.cleaned_data
         chosen = list(data.get("against") or ())
         near = data["near"] or bool(chosen)
-        words = {key: data[key] for key in ("licence", "source")}
-        return words | {"against": chosen if near else None}
+        against = chosen if near else None
+        return {"licence": data["licence"], "source": data["source"], "against": against}
 
 
 class UploadForm(ComingForm, KeepsFiles):

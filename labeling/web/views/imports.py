@@ -142,8 +142,8 @@ def _take(request: SignedIn, dataset: Dataset, form: UploadForm) -> HttpResponse
     said = form.said()
     # What is compared with may be many images: that is a job's work.
     if said["against"] is None and imports.are_small(files):
-        words = {key: said[key] for key in ("licence", "source")}
-        report = imports.add_small(dataset, files, **words)
+        words = said["licence"], said["source"]
+        report = imports.add_small(dataset, files, licence=words[0], source=words[1])
         form.forget_files()
         context = {"dataset": dataset, "report": report, "ended": True, "may_add": True}
         return render(request, "labeling/dataset_report.html", context)

@@ -48,11 +48,6 @@ class OpenReviewForm(forms.Form):
         models: Any = self.fields["models"]
         models.choices, models.initial = [(name, name) for name in names], names
 
-    def chosen(self) -> dict[str, Any]:
-        """What reviews.open_review takes."""
-        chosen = dict(self.cleaned_data)
-        return chosen | {"policy": {"votes": chosen.pop("votes")}}
-
 
 class ApplyReviewForm(KeepsFiles):
     """Whose answers become label sets."""

@@ -63,7 +63,9 @@ def _tried(form: forms.Form, action: Callable[[], HttpResponse]) -> HttpResponse
 
 def _opened(request: SignedIn, row: Benchmark, form: OpenReviewForm) -> HttpResponse:
     check_may_open(request.user)
-    made = reviews.open_review(row, request.user, wordnet=load(), **form.chosen())
+    chosen = dict(form.cleaned_data)
+    policy = {"votes": chosen.pop("votes")}
+    made = reviews.open_review(row, request.user, wordnet=load(), policy=policy, **chosen)
     text = f"{made.campaign.title} is a draft that asks about {made.meta['counts']['pairs']:,} "
     messages.success(request, f"{text}pairs of image and class. Look at it, then open it.")
     return redirect("labeling:campaign", made.campaign.name)
