@@ -27,7 +27,7 @@ ORDER = {
     ),
     "evaluation": (
         *("", "models", "metrics", "readers", "engines", "selection", "sequences", "scoring"),
-        *("classifiers", "benchmarks", "benchmarks/kinds", "pools", "django"),
+        *("collecting", "classifiers", "benchmarks", "benchmarks/kinds", "pools", "django"),
     ),
 }
 # Django looks these up at the root of an app; nothing but Django and tests imports them.
@@ -48,7 +48,7 @@ PURE = (
     *("labeling/question_graph", "labeling/kinds", "labeling/release_files"),
     *("labeling/simulation", "evaluation/metrics", "evaluation/readers", "evaluation/engines"),
     *("evaluation/selection", "evaluation/sequences", "evaluation/scoring"),
-    *("evaluation/classifiers", "evaluation/devices.py"),
+    *("evaluation/collecting", "evaluation/classifiers", "evaluation/devices.py"),
 )
 # Modules that may know HTTP.
 WEB = re.compile(
