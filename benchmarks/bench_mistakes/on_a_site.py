@@ -57,8 +57,12 @@ def prepare(files: str) -> dict[str, Any]:
             "confidence": 0.999,
             "seed": 0,
             "truth": {
-                "images": IMAGES, "classes": 1000, "objects": 0, "masks": False,
-                "left_out": [], "notes": [],
+                "images": IMAGES,
+                "classes": 1000,
+                "objects": 0,
+                "masks": False,
+                "left_out": [],
+                "notes": [],
             },
         },
     )
