@@ -23,6 +23,7 @@ from labeling.web.api import (
     quality,
     questions,
     results,
+    verification,
     vocabulary,
 )
 from labeling.web.api.base import BaseViewSet
@@ -114,6 +115,7 @@ v1: Addresses = [
     *single(C + "quality", quality.QualityViewSet, "quality"),
     *single(C + "audits", quality.AuditViewSet, "audits"),
     *single(C + "pilots", quality.PilotViewSet, "pilots"),
+    *rows(C + "classes", verification.VerificationViewSet, "classes", "class"),
     *rows(C + "calibrations", quality.CalibrationViewSet, "calibrations"),
     *rows(C + "standings", quality.StandingViewSet, "standings"),
     *rows(C + "blocks", quality.BlockViewSet, "blocks"),

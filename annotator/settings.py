@@ -14,6 +14,8 @@ import environ
 import environ.fileaware_mapping
 from django.core.exceptions import ImproperlyConfigured
 
+from annotator.job_handlers import ASSAY_JOB_HANDLERS as ASSAY_JOB_HANDLERS
+
 BASE_DIR = Path(__file__).resolve().parent.parent
 
 
@@ -169,8 +171,7 @@ else:
         "DISABLE_SERVER_SIDE_CURSORS", default=False
     )
 # Connections stay open on SQLite too. Measured by HTTP in batches of eight: 117 answers a second
-# with a connection for each request, 223 with kept ones; which part of opening and closing costs
-# the difference was not looked at.
+# with a connection for each request, 223 with kept ones.
 #: For how many seconds a connection to the database is kept; 0 opens one for each request.
 DATABASES["default"]["CONN_MAX_AGE"] = env.int("CONN_MAX_AGE", default=60)
 DATABASE_ROUTERS = ["labeling.db.batch.Router"]
@@ -191,8 +192,7 @@ CACHES["default"]["OPTIONS"] = {
         "MAX_ENTRIES": 100_000
     },
     "django.core.cache.backends.redis.RedisCache": {
-        # Seconds.
-        "socket_connect_timeout": 1,
+        "socket_connect_timeout": 1,  # seconds
         "socket_timeout": 1,
     },
 }.get(CACHES["default"]["BACKEND"], {}) | CACHES["default"].get("OPTIONS", {})
@@ -405,31 +405,11 @@ ASSAY_CHILD_CPU_HOURS = env.float("ASSAY_CHILD_CPU_HOURS", default=24)
 ASSAY_QUESTION_KINDS = {
     "labeling.kinds.contains.Contains": "annotator.kinds.base.Page",
     "labeling.kinds.hierarchy.Hierarchy": "annotator.kinds.grid.Grid",
+    "labeling.kinds.candidates.Candidates": "annotator.kinds.grid.Grid",
     "labeling.kinds.naming.Naming": "annotator.kinds.base.Page",
     "labeling.kinds.mistake.Mistake": "annotator.kinds.mistake.Mistakes",
     "labeling.kinds.parts.Parts": "annotator.kinds.parts.Parts",
-}
-# Which function does which kind of job; labeling.jobs looks here, so it need not know others.
-ASSAY_JOB_HANDLERS = {
-    "advance": "labeling.follow_ups.following.execute_advance",
-    "calibrate": "labeling.consensus.calibrating.execute",
-    "derivatives": "labeling.datasets.images.make_derivatives",
-    "export labels": "labeling.exchange.export_files.execute",
-    "frame campaign": "evaluation.benchmarks.kinds.cds.people_frames.execute",
-    "frames": "evaluation.benchmarks.kinds.cds.viewing.execute",
-    "freeze": "labeling.releases.freezing.execute",
-    "freeze range": "labeling.releases.ranges.execute",
-    "import images": "labeling.datasets.imports.execute",
-    "import labels": "labeling.exchange.label_files.execute",
-    "import parts": "labeling.exchange.part_imports.execute",
-    "look again": "labeling.follow_ups.following.execute_look_again",
-    "nightly": "evaluation.benchmarks.runs.execute_nightly",
-    "open images": "labeling.follow_ups.opening.execute_open_images",
-    "pilot": "labeling.quality.piloting.execute",
-    "predict": "evaluation.pools.making.execute",
-    "question dropped": "evaluation.benchmarks.kinds.mad.competitions.replace_dropped",
-    "score": "evaluation.benchmarks.runs.execute",
-    "watch": "labeling.quality.monitoring.execute",
+    "labeling.kinds.boxes.Boxes": "annotator.kinds.boxes.Boxes",
 }
 # The kinds of benchmark, in the order of the pages: a package each (docs/development.md).
 ASSAY_BENCHMARK_KINDS = [

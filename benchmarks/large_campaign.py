@@ -154,12 +154,13 @@ def _grid_statements(postgres: bool, questions: int, campaign: Any, graph: int) 
         f"{MEMBERSHIP} SELECT n + 100000, n, {campaign.pk}, {NEWCOMER} "
         f"FROM {_series(postgres, FIRST_OTHER, 2)}",
         "INSERT INTO labeling_question (id, campaign_id, item_id, topic, round, lane, ticket, "
-        "seats_free, state, policy_id, follow_up, graph_id) "
+        "seats_free, state, policy_id, follow_up, graph_id, by_topic) "
         f"SELECT {questions} + n, {campaign.pk}, 1 + (n / {TOPICS}) % {IMAGES}, "
         f"CAST(n % {TOPICS} AS varchar(64)), n / ({TOPICS} * {IMAGES}), "
         f"CASE WHEN {returned} THEN 0 ELSE 1 END, "
         f"CASE WHEN {returned} THEN {count} + n - {middle} ELSE n END, 5, 'open', "
-        f"{campaign.policy_id}, {'false' if postgres else 0}, {graph} FROM {series}",
+        f"{campaign.policy_id}, {'false' if postgres else 0}, {graph}, "
+        f"{'true' if postgres else 1} FROM {series}",
         "INSERT INTO labeling_assignment (id, question_id, annotator_id, subject, token, "
         "state, leased_until, created_at, ordinal) "
         f"SELECT {6 * questions} + n, {questions} + n, {BUT_200}, {questions} + n, {token}, "

@@ -1,31 +1,53 @@
 """What labeling asks of this part without knowing it; the settings name these functions."""
 
-from collections.abc import Sequence
+import contextlib
+from collections.abc import Container, Sequence
 
 from django.db.models import Q
 from django.urls import reverse
 
 from evaluation.benchmarks.kinds.mad.competitions import topic_of
 from evaluation.metrics.wordnet import nouns as wordnet
+from evaluation.metrics.wordnet.nouns import WordNet
 from evaluation.models import Benchmark
-from labeling.campaigns.lifecycle import TopicRow
+from labeling.campaigns.lifecycle import Sibling, TopicRow
 from labeling.models import Campaign
 
+# Siblings of a class that are shown: those that are asked about too, then others by name.
+SIBLINGS = 8
 
-def glossary(keys: Sequence[str]) -> list[TopicRow]:
-    """Name, synonyms, gloss and link of every key that is a noun of WordNet 3.0; none where
-    WordNet is not installed."""
+
+def glossary(keys: Sequence[str], *, siblings: bool = False) -> list[TopicRow]:
+    """Name, synonyms, gloss and link of every key that is a noun of WordNet 3.0; with siblings,
+    also at most SIBLINGS of those under the same parents. None where WordNet is not installed."""
     try:
         nouns = wordnet.load()
     except wordnet.WordNetMissing:
         return []
-    found: list[TopicRow] = []
+    known: dict[str, int] = {}
     for key in keys:
-        try:
-            found.append({**topic_of(nouns.synset(nouns.index(key))), "key": key})
-        except wordnet.UnknownLabel:
-            continue
+        with contextlib.suppress(wordnet.UnknownLabel):
+            known[key] = nouns.index(key)
+    found: list[TopicRow] = []
+    asked = set(known.values())
+    for key, synset in known.items():
+        topic: TopicRow = {**topic_of(nouns.synset(synset)), "key": key}
+        if siblings:
+            topic["siblings"] = _siblings(nouns, synset, asked)
+        found.append(topic)
     return found
+
+
+def _siblings(nouns: WordNet, synset: int, asked: Container[int]) -> list[Sibling]:
+    others = {child for parent in nouns.parents(synset) for child in nouns.hyponyms(parent)}
+    # With several parents a sibling may also lie above the class or below it.
+    others -= nouns.ancestors(synset) | {synset}
+    others = {other for other in others if synset not in nouns.ancestors(other)}
+    named = sorted(
+        (other not in asked, nouns.first_lemma(other).lower(), other) for other in others
+    )
+    rows = [nouns.synset(other) for _, _, other in named[:SIBLINGS]]
+    return [{"name": row.lemmas[0], "definition": row.gloss} for row in rows]
 
 
 def links_of(campaign: Campaign) -> list[dict[str, str]]:

@@ -2,6 +2,7 @@ from django.urls import path
 
 from labeling.web.views import (
     audit,
+    boxes,
     campaigns,
     datasets,
     drawn_gold,
@@ -19,6 +20,7 @@ from labeling.web.views import (
     reviewing,
     rights,
     tokens,
+    verification,
     vocabulary,
     work,
 )
@@ -43,6 +45,7 @@ urlpatterns = [
     path(C + "graph/nodes/<path:node>/", graph.graph_node, name="graph_node"),
     path(C + "graph/<int:version>/", graph.graph_version, name="graph_version"),
     path(C + "graph/<int:version>/download", graph.graph_download, name="graph_download"),
+    path(C + "boxes/", boxes.boxes, name="boxes"),
     path(C + "questions/", questions.questions, name="questions"),
     path(C + "questions/add/", questions.questions_add, name="questions_add"),
     path(C + "questions/<int:pk>/", questions.question, name="question"),
@@ -89,6 +92,10 @@ urlpatterns = [
     path(C + "quality/", quality.quality, name="quality"),
     path(C + "quality/calibrate/", quality.calibrate, name="calibrate"),
     path(C + "pilot/", quality.pilot, name="pilot"),
+    path(C + "classes/", verification.verification, name="verification"),
+    path(C + "classes/look/", verification.verification_look, name="verification_look"),
+    path(C + "classes/state/", verification.verification_state, name="verification_state"),
+    path(C + "classes/classes.csv", verification.verification_csv, name="verification_csv"),
     path(C + "audit/", audit.audit, name="audit"),
     path(C + "audit/<int:pk>/answer/", audit.audit_answer, name="audit_answer"),
     path(C + "topics/", gold.topics, name="topics"),

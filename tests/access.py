@@ -18,6 +18,7 @@ ADMIN = "admin/"
 FILL = (
     (r"join/(<str:secret>)", "secret"),
     (r"campaigns/(<slug:(?:name|campaign)>)/graph/", "birds"),
+    (r"campaigns/(<slug:(?:name|campaign)>)/classes/", "finds"),
     (r"campaigns/(<slug:(?:name|campaign)>)", "campaign"),
     (r"datasets/(<slug:(?:name|dataset)>)", "dataset"),
     (r"benchmarks/(<slug:\w+>)/(?:predictions|people|orders\.json|sequences\.jsonl)", "reveal"),
@@ -56,7 +57,7 @@ FILL = (
     (r"vocabulary/categories/(<slug:key>)", "n02084071"),
     (r"gold/(<int:pk>)", "gold"),
     (r"topics/(<int:pk>)", "topic"),
-    (r"topics/(<str:key>)", "topic key"),
+    (r"(?:topics|classes)/(<str:key>)", "topic key"),
     (r"examples/(<int:pk>)", "example"),
     (r"jobs/(<int:pk>)", "job"),
     (r"pools/(<int:pk>)", "pool"),
@@ -164,7 +165,10 @@ ROWS = (
         POST campaigns/<slug:name>/questions/<int:pk>/send-back/
         GET campaigns/<slug:name>/review/
         GET campaigns/<slug:name>/agreement/
+        GET campaigns/<slug:name>/boxes/
         GET campaigns/<slug:name>/quality/
+        GET campaigns/<slug:name>/classes/
+        GET campaigns/<slug:name>/classes/classes.csv
         GET,POST campaigns/<slug:name>/audit/
         POST campaigns/<slug:name>/audit/<int:pk>/answer/
         GET campaigns/<slug:name>/graph/
@@ -207,6 +211,9 @@ ROWS = (
         POST campaigns/<slug:name>/graph/
         POST campaigns/<slug:name>/graph/load/
         POST campaigns/<slug:name>/quality/calibrate/
+        POST campaigns/<slug:name>/classes/
+        POST campaigns/<slug:name>/classes/look/
+        POST campaigns/<slug:name>/classes/state/
         GET,POST campaigns/<slug:name>/pilot/
         GET,POST campaigns/<slug:name>/graph/nodes/<path:node>/
         GET campaigns/<slug:name>/close/
@@ -430,6 +437,9 @@ ROWS = (
         GET,POST api/v1/campaigns/<slug:campaign>/calibrations/
         GET,POST api/v1/campaigns/<slug:campaign>/pilots/
         POST api/v1/campaigns/<slug:campaign>/pilots/preview/
+        POST api/v1/campaigns/<slug:campaign>/classes/
+        POST api/v1/campaigns/<slug:campaign>/classes/<str:key>/stop/
+        POST api/v1/campaigns/<slug:campaign>/classes/<str:key>/resume/
         GET api/v1/campaigns/<slug:campaign>/calibrations/<int:number>/
         GET api/v1/campaigns/<slug:campaign>/standings/
         POST api/v1/campaigns/<slug:campaign>/members/<int:pk>/pause/
@@ -451,6 +461,8 @@ ROWS = (
         GET api/v1/campaigns/<slug:campaign>/policies/
         GET api/v1/campaigns/<slug:campaign>/graph/
         GET api/v1/campaigns/<slug:campaign>/quality/
+        GET api/v1/campaigns/<slug:campaign>/classes/
+        GET api/v1/campaigns/<slug:campaign>/classes/<str:key>/
         GET,POST api/v1/campaigns/<slug:campaign>/audits/
         GET api/v1/campaigns/<slug:campaign>/topics/<str:key>/examples/
         GET api/v1/campaigns/<slug:campaign>/questions/

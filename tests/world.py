@@ -16,7 +16,7 @@ from evaluation.models import Benchmark, Pool, RegisteredModel, Run, Selection, 
 from labeling.assignment import claiming
 from labeling.campaigns import lifecycle
 from labeling.datasets import objects, vocabulary_store
-from labeling.follow_ups import asking, opening
+from labeling.follow_ups import asking, candidate_lists, opening
 from labeling.jobs import queue
 from labeling.models import Calibration, Campaign, Dataset, Import, Job, Question, User
 from labeling.parts import simplifying
@@ -215,8 +215,18 @@ def _furnish(world: World) -> None:
     maps = labeled_world.make(alice, cats, name="maps", thresholds=10)
     mapped = labeled_world.run_of(maps, alice)
     classes = label_sets_of(campaign, alice)
-    factories.join(world.bob, birds)
-    factories.join(world.vera, birds, "reviewer")
+    finds = candidate_lists.draft(
+        alice,
+        [candidate_lists.Row("coots/000.png", COOT, "mud hen")],
+        [{"key": COOT, "name": "coot"}],
+        name="finds",
+        title="Finds",
+        kind="candidates",
+        dataset=world.dataset,
+    )
+    for made in (birds, finds):
+        factories.join(world.bob, made)
+        factories.join(world.vera, made, "reviewer")
     world.signature = image_url(seat, world.bob).split("?")[1]
     world.parts = {
         "campaign": campaign.name,
@@ -244,6 +254,7 @@ def _furnish(world: World) -> None:
         "topic": campaign.topics.get(key=COOT).pk,
         "topic key": COOT,
         "birds": "birds",
+        "finds": "finds",
         "node": "bird",
         "audit": campaign.audits.earliest("pk").pk,
         "release": release.number,

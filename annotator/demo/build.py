@@ -1,7 +1,7 @@
 """The demonstration that `make demo` shows: photographs, made-up classifiers, five annotators, the
 same competition answered (competition.py), a second campaign that asks by a question
-graph (graph.py), a third that draws parts (parts.py) and benchmarks on
-drawn objects (cds.py, labeled.py).
+graph (graph.py), a third that draws parts (parts.py), benchmarks on
+drawn objects (cds.py, labeled.py), and boxes around every instance (instances.py).
 
 Everything is done through the actions that pages and commands use, and may be done again unharmed.
 What it is made of lies in annotator/demo/.
@@ -23,7 +23,7 @@ from django.core.management import call_command
 from django.db import transaction
 
 from annotator.checks import has_insecure_key
-from annotator.demo import cds, competition, graph, labeled, parts
+from annotator.demo import cds, competition, graph, instances, labeled, parts
 from annotator.demo.joining import join
 from evaluation.benchmarks.kinds.mad import competitions
 from evaluation.metrics.wordnet import nouns
@@ -78,6 +78,7 @@ def load() -> Benchmark:
         parts,
         cds,
         labeled,
+        instances,
     ):
         piece.load(members, users[RESEARCHER], benchmark.campaign.dataset)
     return benchmark

@@ -57,6 +57,12 @@ def _loaded(name: str, kind: str, campaign: Campaign, owner: User) -> Benchmark:
     return benchmark
 
 
+def submit_detections(benchmark: Benchmark, owner: User, folder: Path) -> None:
+    """What three made-up detectors find on the benchmark, sent in."""
+    for classifier, path in _detections(paths.truth_folder(benchmark), folder):
+        benchmarks.add_submission(benchmark, owner, classifier, path, path.name)
+
+
 def _detections(truth: Path, folder: Path) -> Iterator[tuple[str, Path]]:
     """A file of each detector, as `score detection --predictions` reads it."""
     folder.mkdir(parents=True, exist_ok=True)

@@ -11,6 +11,7 @@ from annotator.pages import bodies
 from labeling.answers.sent import Sent, read_form
 from labeling.kinds import Kind
 from labeling.models import Assignment, Campaign, Question, User
+from labeling.reports.box_overview import Shown
 from labeling.reports.part_overview import ObjectRow
 
 Context = dict[str, object]
@@ -18,7 +19,8 @@ Context = dict[str, object]
 
 class SeatRow(TypedDict):
     """A seat as scripts and templates have it: its token and the signed address of its image; of a
-    drawing also its object, the latest answer, a reviewer's note and the draft."""
+    drawing also its object, the latest answer, a reviewer's note and the draft; of a step what it
+    shows (kinds/boxes.py)."""
 
     seat: str
     topic: str
@@ -27,6 +29,7 @@ class SeatRow(TypedDict):
     answer: NotRequired[Any]
     sent_back: NotRequired[dict[str, str] | None]
     draft: NotRequired[Context | None]
+    shows: NotRequired[Shown]
 
 
 class TopicRow(TypedDict, total=False):
@@ -38,6 +41,7 @@ class TopicRow(TypedDict, total=False):
     definition: str
     url: str
     guidance: str
+    siblings: list[dict[str, str]]
     examples: list[dict[str, str]]
     parts: list[Any]
 
@@ -72,6 +76,8 @@ class Page:
     template = "annotator/label.html"
     training_template = "annotator/training.html"
     preview_template = "annotator/preview.html"
+    # What shows an answer of training beside the known one: see compared.
+    compared_template = ""
     # Questions of training that are asked at once; None for as many as a page has.
     training_size: int | None = 1
     # The message for a form without an answer.
@@ -90,6 +96,7 @@ class Page:
             "kind": self.kind,
             "kind_template": self.pieces,
             "kind_script": self.script,
+            "compared_template": self.compared_template,
             "choices": self.kind.choices(campaign.settings),
         }
 

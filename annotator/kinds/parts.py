@@ -26,6 +26,7 @@ class Parts(Page):
     template = "annotator/label_parts.html"
     training_template = "annotator/training_parts.html"
     preview_template = "annotator/preview_parts.html"
+    compared_template = "annotator/_parts_compared.html"
     missing = "Draw a part, or skip the image."
 
     def label_context(self, page: SeatPage) -> Context:

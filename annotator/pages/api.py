@@ -45,6 +45,11 @@ class SeatSerializer(serializers.Serializer):
     seat = serializers.CharField(help_text="A random token; answers name it.")
     topic = serializers.CharField()
     image = serializers.CharField(help_text="The image's address, signed for you, for 12 hours.")
+    shows = AnyField(
+        required=False,
+        help_text="Where boxes are asked for: the step (draw, check, cover), the image's size, and "
+        "boxes, in pixels of the upright image.",
+    )
 
 
 class SeatsSerializer(serializers.Serializer):

@@ -225,6 +225,7 @@ def describe_topic(topic: Topic) -> TopicRow:
         "definition": "; ".join(said),
         "url": topic.url,
         "guidance": topic.guidance,
+        "siblings": topic.siblings,
         "examples": [
             {
                 "image": reverse("example_image", args=[example.token]),

@@ -25,7 +25,7 @@ from labeling.db import question_counts
 from labeling.errors import Conflict, StoreAway
 from labeling.jobs import queue, rounds
 from labeling.models import Campaign, Job, Release, User
-from labeling.quality import monitoring
+from labeling.quality import monitoring, verifying
 from labeling.records import Record
 from labeling.releases import freezing
 
@@ -40,7 +40,7 @@ NIGHTLY = "nightly"
 # How long a night's done jobs are kept.
 KEPT = timedelta(days=7)
 # The jobs that settle or watch: the freeze waits for a campaign's own, at most so long.
-BEFORE_FREEZING = ("advance", "calibrate", "look again", "question dropped", "watch")
+BEFORE_FREEZING = ("advance", "calibrate", "look again", "question dropped", "verify", "watch")
 FREEZE_PATIENCE = timedelta(hours=1)
 # What changes nothing where nobody answers any more.
 AT_WORK_STEPS = ("watch", "calibrate")
@@ -282,7 +282,13 @@ def _watch(campaign: Campaign) -> int:
 
 
 def _calibrate(campaign: Campaign) -> bool:
-    return campaign.state in AT_WORK and calibrating.calibrate_nightly(campaign)
+    if campaign.state not in AT_WORK:
+        return False
+    calibrated = calibrating.calibrate_nightly(campaign)
+    if verifying.fits(campaign):
+        # By the vote tables of this night.
+        verifying.look(campaign)
+    return calibrated
 
 
 def _freeze(campaign: Campaign) -> bool:

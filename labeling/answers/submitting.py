@@ -20,7 +20,7 @@ from labeling.assignment.candidates import NOT_A_MEMBER
 from labeling.assignment.claiming import NOT_WORKING, NOT_YOUR_SEAT, return_seat
 from labeling.consensus import settling
 from labeling.db import question_counts
-from labeling.db.sql import Locked, execute, fetch, locking, marks, moment, retried, writing
+from labeling.db.sql import LOCKED, Locked, execute, fetch, locking, marks, moment, retried, writing
 from labeling.errors import NotYours, Refusal
 from labeling.jobs import queue
 from labeling.kinds import KINDS, About, Kind, policies
@@ -74,7 +74,7 @@ class _Seat:
     question_id: int
     # Whether its lease would still run, had it not gone back.
     in_lease: bool
-    # What it asks about, where answers are drawings.
+    # What it asks about, where the kind has_geometry.
     about: About | None = None
     revisions: int = 0
     first_at: datetime | None = None
@@ -135,7 +135,7 @@ def _submit(user: User, campaign: Campaign, answers: Sequence[Sent]) -> list[Res
             questions=_lock_asked(user, campaign, tokens),
             # Under the locks: votes on a question are told apart by their moments (deciding.py).
             now=timezone.now(),
-            seats=_seats(user, campaign, tokens, drawn=member.kind.drawn),
+            seats=_seats(user, campaign, tokens, has_geometry=member.kind.has_geometry),
             known=_known(user, answers),
         )
         results = [_decide(batch, sent) for sent in answers]
@@ -179,8 +179,7 @@ def _lock_asked(user: User, campaign: Campaign, tokens: Sequence[str]) -> dict[i
     if not tokens:
         return {}
     rows = fetch(
-        "SELECT id, campaign_id, state, seats_free, policy_id, graph_id "  # noqa: S608
-        "FROM labeling_question WHERE id IN "
+        f"SELECT {LOCKED} FROM labeling_question WHERE id IN "  # noqa: S608
         f"(SELECT question_id FROM labeling_assignment WHERE token IN ({marks(tokens)}) "
         "AND +annotator_id = %s) "
         f"AND +campaign_id = %s AND state <> 'gold' ORDER BY id{locking()}",
@@ -190,7 +189,7 @@ def _lock_asked(user: User, campaign: Campaign, tokens: Sequence[str]) -> dict[i
 
 
 def _seats(
-    user: User, campaign: Campaign, tokens: Sequence[str], *, drawn: bool
+    user: User, campaign: Campaign, tokens: Sequence[str], *, has_geometry: bool
 ) -> dict[str, _Seat]:
     """This person's seats by token, with how often and since when each was answered; what was sent
     back is answered again."""
@@ -212,7 +211,7 @@ def _seats(
             answered.first_at,
             answered.late,
         )
-    if drawn:
+    if has_geometry:
         for pk, about in _about(by_pk):
             by_pk[pk].about = about
     return seats
@@ -224,9 +223,11 @@ def _about(seats: Iterable[int]) -> Iterator[tuple[int, About]]:
         "question__topic",
         "question__item__image__width",
         "question__item__image__height",
+        "question__step",
+        "question__content",
     )
-    for pk, topic, width, height in rows:
-        yield pk, About(topic, width, height)
+    for pk, topic, width, height, step, content in rows:
+        yield pk, About(topic, width, height, step, content or {})
 
 
 def _known(user: User, answers: Sequence[Sent]) -> dict[UUID, tuple[str, Any, int | None, int]]:
@@ -299,7 +300,7 @@ def _check_again(batch: _Batch, sent: Sent, seat: _Seat | None) -> int:
     """The revision that this answer was when it first came. Raises a conflict for another body."""
     *body, revision = batch.known[sent.id]
     value = sent.value
-    if batch.member.kind.drawn and seat is not None:
+    if batch.member.kind.has_geometry and seat is not None:
         # A drawing is kept on tenths of a pixel, however it was sent.
         value = _clean_value(batch, sent, seat)
     if body != [sent.seat, value, sent.duration_ms]:
@@ -308,7 +309,7 @@ def _check_again(batch: _Batch, sent: Sent, seat: _Seat | None) -> int:
 
 
 def _clean_value(batch: _Batch, sent: Sent, seat: _Seat | None) -> object:
-    if seat is None and batch.member.kind.drawn:
+    if seat is None and batch.member.kind.has_geometry:
         raise _refusal("not_your_seat")
     about = seat.about if seat else None
     return batch.member.kind.clean(sent.value, batch.member.settings, about)
@@ -340,9 +341,9 @@ def _take_again(batch: _Batch, seat: _Seat, question: Locked) -> None:
     answer is late, as it is for a person who was stopped since. Gold always has one, and so nothing
     is refused here that gold is not.
 
-    But for a question that another answer closed in its graph: there is nothing to keep.
+    But for a question that another answer closed: there is nothing to keep.
     """
-    if question.state == Question.State.WITHDRAWN and question.graph_id is not None:
+    if question.state == Question.State.WITHDRAWN and question.is_followed:
         raise _refusal("question_closed")
     if seat.state == Assignment.State.LEASED or question.state != Question.State.OPEN:
         return

@@ -77,7 +77,8 @@ class Reader:
 class Candidate(NamedTuple):
     """A question with a free seat that this person could be given.
 
-    answer: of gold, as text; None for others. again: they held a seat on it and gave it back.
+    answer: of gold, as text; None for others. again: they held a seat on it and gave it back. look:
+    of questions that are steps, how it looks: which step, and of what.
     """
 
     id: int
@@ -86,6 +87,7 @@ class Candidate(NamedTuple):
     topic: str
     answer: str | None = None
     again: bool = False
+    look: str = ""
 
 
 @dataclass
@@ -131,9 +133,9 @@ class Scan:
     def absorb(self, rows: Sequence[tuple[Any, ...]]) -> None:
         """Rows of one window, as WINDOW selects them; a union promises no order."""
         rows = sorted(rows, key=itemgetter(3))
-        for _, pk, subject, ticket, topic, seat, answer in rows:
+        for _, pk, subject, ticket, topic, look, seat, answer in rows:
             if seat in UNSEEN:
-                self.candidates.append(Candidate(pk, subject, ticket, topic, answer))
+                self.candidates.append(Candidate(pk, subject, ticket, topic, answer, look=look))
             elif answer is not None:
                 self.dealt[answer] += 1
         if rows:
@@ -235,14 +237,19 @@ UNSEEN = (None, "closed")
 # SQLite uses a partial index only for what it can read in the statement. A seat given back on
 # another question about the same subject keeps nobody from this one; any seat on one does where the
 # subject is below 0, since both show a part of one thing (subjects.py).
-COLUMNS = """q.lane, q.id, COALESCE(q.subject, q.id) AS subject, q.ticket, q.topic,
+# A first box to draw shows nothing, a later one what is boxed; a proposed box may be mended.
+LOOK = """CASE WHEN q.content IS NULL OR q.content ->> 'unshown' IS NOT NULL THEN q.step
+        WHEN q.content ->> 'came' = 'proposed' THEN q.step || '*' ELSE q.step || '+' END"""
+COLUMNS = f"""q.lane, q.id, COALESCE(q.subject, q.id) AS subject, q.ticket, q.topic, {LOOK} AS look,
         (SELECT CASE WHEN a.question_id <> q.id AND a.subject < 0 THEN 'elsewhere'
                 WHEN a.question_id <> q.id AND a.state = 'returned' THEN 'closed'
                 ELSE a.state END FROM labeling_assignment a
-         WHERE a.annotator_id = %s AND a.subject = COALESCE(q.subject, q.id)) AS seat"""
+         WHERE a.annotator_id = %s AND a.subject = COALESCE(q.subject, q.id)) AS seat"""  # noqa: S608
 NO_ANSWER = "CAST(NULL AS text) AS answer FROM labeling_question q"
 # What gold is balanced by. No drawing is like another, so all of them are one word.
-WORD_OF_GOLD = "CASE WHEN g.answer -> 'parts' IS NULL THEN CAST(g.answer AS text) ELSE 'drawn' END"
+WORD_OF_GOLD = "CASE WHEN {} THEN CAST(g.answer AS text) ELSE 'drawn' END".format(
+    " AND ".join(f"g.answer -> '{key}' IS NULL" for key in ("parts", "boxes", "missing"))
+)
 GOLD_ANSWER = (
     f"{WORD_OF_GOLD} AS answer FROM labeling_question q "
     "JOIN labeling_gold g ON g.question_id = q.id"
@@ -264,19 +271,19 @@ def _windows_about(topics: Sequence[str]) -> list[str]:
     return [_window_of(source, f" AND q.topic IN ({marks(topics)})") for source in SOURCES]
 
 
-OF_TOPIC = " AND q.topic = %s AND q.graph_id IS NOT NULL"
+OF_TOPIC = " AND q.topic = %s AND q.by_topic"
 SOURCES = (NO_ANSWER, NO_ANSWER, GOLD_ANSWER)
 WINDOWS = [_window_of(source) for source in SOURCES]
 TOPIC_WINDOWS = [_window_of(source, OF_TOPIC) for source in SOURCES]
 HELD = """
-SELECT -1 AS lane, a.id, 0 AS subject, 0 AS ticket, q.topic, a.state AS seat,
+SELECT -1 AS lane, a.id, 0 AS subject, 0 AS ticket, q.topic, '' AS look, a.state AS seat,
     CAST(NULL AS text) AS answer
 FROM labeling_assignment a JOIN labeling_question q ON q.id = a.question_id
 WHERE a.annotator_id = %s AND a.state = 'leased' AND q.campaign_id = %s
 """
 EVERYTHING = " UNION ALL ".join([*WINDOWS, HELD])
 AGAIN = f"""
-SELECT q.lane, q.id, a.subject, q.ticket, q.topic,
+SELECT q.lane, q.id, a.subject, q.ticket, q.topic, {LOOK},
     (SELECT {WORD_OF_GOLD} FROM labeling_gold g WHERE g.question_id = q.id)
 FROM labeling_assignment a JOIN labeling_question q ON q.id = a.question_id
 WHERE a.annotator_id = %s AND a.state = 'returned' AND q.campaign_id = %s AND q.seats_free > 0
@@ -380,8 +387,8 @@ def _again(person: Reader) -> list[Candidate]:
     """What this person gave back or let lapse and what still has a seat, returned ones first."""
     rows = fetch(AGAIN, [person.user_id, person.campaign_id, MOST_AGAIN])
     return [
-        Candidate(pk, subject, ticket, topic, answer, again=True)
-        for _, pk, subject, ticket, topic, answer in rows
+        Candidate(pk, subject, ticket, topic, answer, again=True, look=look)
+        for _, pk, subject, ticket, topic, look, answer in rows
         if person.quota is None or topic in person.quota
     ]
 

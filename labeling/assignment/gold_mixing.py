@@ -36,6 +36,9 @@ def deal(
     """
     if not wanted or not ordinary:
         return []
+    # What looks like nothing that lies beside it would be seen to be gold.
+    looks = Counter(one.look for one in ordinary)
+    golden = [one for one in golden if one.look in looks]
     topics = Counter(one.topic for one in ordinary)
     pool = list(golden)
     if not (scan.exhausted or person.by_topic or any(one.topic in topics for one in pool)):
@@ -44,12 +47,12 @@ def deal(
         pool += [
             one
             for one in candidates.gold_about(person, scan, topics)
-            if one.id not in known and one.subject not in about
+            if one.id not in known and one.subject not in about and one.look in looks
         ]
     dealt = scan.dealt.copy()
     chosen = []
     for _ in range(wanted):
-        one = _next(pool, topics, dealt)
+        one = _next(pool, looks, topics, dealt)
         if one is not None:
             pool = [other for other in pool if other.subject != one.subject]
             dealt[str(one.answer)] += 1
@@ -57,9 +60,14 @@ def deal(
     return chosen
 
 
-def _next(pool: Sequence[Candidate], topics: Counter[str], dealt: Counter[str]) -> Candidate | None:
-    """Gold for one slot: first the answer this person was dealt least, then a topic as often as
-    ordinary questions have it, then any of them."""
+def _next(
+    pool: Sequence[Candidate], looks: Counter[str], topics: Counter[str], dealt: Counter[str]
+) -> Candidate | None:
+    """Gold for one slot: of a look as often as ordinary questions have it, of these the answer this
+    person was dealt least, then a topic as often as ordinary questions have it, then any."""
+    if len(looks) > 1:
+        [look] = chance.choices(list(looks), list(looks.values()))
+        pool = [one for one in pool if one.look == look]
     if chance.random() >= _newness(topics):
         pool = [one for one in pool if one.topic in topics]
     if not pool:

@@ -8,11 +8,33 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from labeling.boxes.chain import CHECK, DRAW, share_of
+
 # How the chances of classes may be distributed: their mean, and how alike they are.
 MEANS = (0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9, 0.98)
 STRENGTHS = (0.5, 1.0, 3.0, 10.0, 100.0)
 # So many proposals are shown whatever is expected, of classes that had none.
 TRIALS = 30
+# Medians of a drawing, by four clicks, and a check, before enough of them was measured.
+SECONDS = {DRAW: 7.0, CHECK: 1.8}
+# This share of pairs, by their hash, is drawn without having been shown a proposal.
+UNASSISTED = 0.1
+
+
+def is_unassisted(pair: str) -> bool:
+    """Whether people draw in this pair without a proposal, so that the two can be compared."""
+    return share_of(f"unassisted {pair}") < UNASSISTED
+
+
+def least_chance(draw_seconds: float, check_seconds: float, checks: int) -> float:
+    """The chance of acceptance from which looking at a proposal saves time: what is drawn is
+    checked as well, so an accepted proposal saves a drawing and a rejected one costs its checks.
+
+    >>> round(least_chance(7.0, 1.8, 2), 2)
+    0.34
+    """
+    check = checks * check_seconds
+    return check / (draw_seconds + check)
 
 
 class Acceptance:
@@ -33,8 +55,12 @@ class Acceptance:
         self.weights = np.full(len(self.a), 1 / len(self.a))
 
     def pays(self, topic: int) -> bool:
-        """Whether to show the proposals of the next pair of this class."""
+        """Whether to show the proposals of the next pair of this class, which is then gone."""
         self.to_come[topic] -= 1
+        return self.is_worth(topic)
+
+    def is_worth(self, topic: int) -> bool:
+        """Whether proposals of this class are expected to save time, with those still to come."""
         chance = self._chances(topic)
         now = self._mean(chance) - self.least
         after = self.weights @ (chance * (self.a + self.good[topic] + 1) / self._counts(topic, 1))
@@ -49,6 +75,11 @@ class Acceptance:
         self.weights /= self.weights.sum()
         self.shown[topic] += 1
         self.good[topic] += good
+
+    def learn_all(self, topic: int, good: int, shown: int) -> None:
+        """As learn, of so many proposals of this class at once, in any order."""
+        for place in range(shown):
+            self.learn(topic, place < good)
 
     def _counts(self, topic: int, more: int = 0) -> NDArray[np.float64]:
         return self.a + self.b + self.shown[topic] + more

@@ -3,7 +3,8 @@
 One person **draws** a box that is not there yet, others **check** it, then somebody says whether
 every instance is **covered**, and points at what is missing: the next is drawn, or the pair is
 complete (Su, Deng and Fei-Fei 2012; Russakovsky et al. 2015, §3.2.1). A box that checks reject is
-drawn again, with the reason. Boxes that were proposed are checked before anything is drawn.
+drawn again, with the reason. Boxes that were proposed are checked before anything is drawn. What
+goes round in circles ends at a reviewer.
 
 Pure: where a pair of image and class stands is replayed from what was settled, step by step:
 
@@ -19,10 +20,15 @@ from dataclasses import dataclass, replace
 from labeling.geometry.boxes import Box
 
 DRAW, CHECK, COVER = STEPS = ("draw", "check", "cover")
-# No question is open any more: every instance has its box, or a reviewer has to look.
-COMPLETE, REVIEW = ("complete", "review")
+# Every instance has its box; a reviewer has to look; nobody asks any more.
+COMPLETE, REVIEW, DROPPED = ("complete", "review", "dropped")
 GOOD = "good"
-DRAWN, PROPOSED = ("drawn", "proposed")
+# How a box came: by dragging, by clicking its four extreme points, or as a detection.
+DRAWN, CLICKED, PROPOSED = ("drawn", "clicked", "proposed")
+# What is said of a box, as PASCAL VOC and COCO have it.
+FLAGS = ("group", "truncated", "occluded", "difficult")
+# What boxes a pair has (LVIS): all, none since there is no instance, some, nothing known.
+ABSENT, PARTIAL, UNKNOWN = ("absent", "partial", "unknown")
 Point = tuple[float, float]
 
 
@@ -44,16 +50,22 @@ class Rules:
 
 @dataclass(frozen=True)
 class Drawn:
-    """What whoever drew said. box: None where nothing is left to draw."""
+    """What whoever drew said. box: None where nothing is left to draw. came: DRAWN or CLICKED."""
 
     box: Box | None
+    came: str = DRAWN
+    flags: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class Checked:
-    """What the checks came to: GOOD, or the reason why not."""
+    """What the checks came to: GOOD, or the reason why not and on which sides of the box. box,
+    flags: as the checks mended a proposed one; None and () where it stayed as it was."""
 
     verdict: str
+    sides: tuple[str, ...] = ()
+    box: Box | None = None
+    flags: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -65,34 +77,76 @@ class Covered:
 
 @dataclass(frozen=True)
 class Standing:
-    """A box that was found good. came: DRAWN or PROPOSED."""
+    """A box that was found good. came: DRAWN, CLICKED or PROPOSED. drawing: the number of the step
+    at which it was drawn, None for a proposal."""
 
     box: Box
     came: str
+    flags: tuple[str, ...] = ()
+    drawing: int | None = None
+
+
+@dataclass(frozen=True)
+class Reviewed:
+    """What a reviewer decided: all boxes of the pair, and COMPLETE, ABSENT or PARTIAL."""
+
+    boxes: tuple[Standing, ...]
+    state: str
+
+
+@dataclass(frozen=True)
+class Dropped:
+    """The image was given up."""
+
+
+Answer = Drawn | Checked | Covered | Reviewed | Dropped
+
+
+@dataclass(frozen=True)
+class Rejected:
+    """A box that checks found wrong, with the reason and the sides it is wrong on."""
+
+    box: Box
+    reason: str
+    sides: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class Chain:
-    """Where a pair stands. step: what is asked next, COMPLETE or REVIEW.
+    """Where a pair stands. step: what is asked next, COMPLETE, REVIEW or DROPPED.
 
-    boxes: those found good. box: the one to check. came: how it came. proposals: those not looked
-    at yet. missing: where somebody saw an instance without a box. attempt: at the present object,
-    from 1. rejected: why the last attempt was. second_look: whether a second person looks for more
-    where one box stands. found_complete: how many in turn found nothing missing. in_vain: how often
-    something was missing and nobody could draw it.
+    number: of the step, from 0. boxes: those found good. box: the one to check. came, flags: what
+    is known of it. proposals: those not looked at yet. missing: where somebody saw an instance
+    without a box. attempt: at the present object, from 1. rejected: the last attempt at it.
+    second_look: whether a second person looks for more where one box stands. found_complete: how
+    many in turn found nothing missing. in_vain: how often something was missing and nobody could
+    draw it. state: as a reviewer decided it.
     """
 
     step: str = DRAW
+    number: int = 0
     boxes: tuple[Standing, ...] = ()
     box: Box | None = None
     came: str = DRAWN
+    flags: tuple[str, ...] = ()
     proposals: tuple[Box, ...] = ()
     missing: tuple[Point, ...] = ()
     attempt: int = 1
-    rejected: str = ""
+    rejected: Rejected | None = None
     second_look: bool = False
     found_complete: int = 0
     in_vain: int = 0
+    state: str = ""
+
+    @property
+    def coverage(self) -> str:
+        """COMPLETE, ABSENT, PARTIAL or UNKNOWN: what is known of the pair's instances. Where
+        people are still asked nothing is taken for absent."""
+        if self.state:
+            return self.state
+        if self.step == COMPLETE:
+            return COMPLETE
+        return PARTIAL if self.boxes else UNKNOWN
 
 
 def begin(pair: str, rules: Rules, proposals: Sequence[Box] = ()) -> Chain:
@@ -107,16 +161,25 @@ def share_of(pair: str) -> float:
     return int.from_bytes(hashlib.sha256(pair.encode()).digest()[:4]) / 2**32
 
 
-def after(chain: Chain, answer: Drawn | Checked | Covered, rules: Rules) -> Chain:
+def after(chain: Chain, answer: Answer, rules: Rules) -> Chain:
     """The chain once its step was settled so."""
+    return replace(_after(chain, answer, rules), number=chain.number + 1)
+
+
+def _after(chain: Chain, answer: Answer, rules: Rules) -> Chain:
+    if isinstance(answer, Dropped):
+        return replace(chain, step=DROPPED, box=None)
     if isinstance(answer, Drawn):
         assert chain.step == DRAW
         return _after_drawing(chain, answer, rules)
     if isinstance(answer, Checked):
         assert chain.step == CHECK
         return _after_checks(chain, answer, rules)
-    assert chain.step == COVER
-    return _after_cover(chain, answer, rules)
+    if isinstance(answer, Covered):
+        assert chain.step == COVER
+        return _after_cover(chain, answer)
+    assert chain.step == REVIEW
+    return replace(chain, step=COMPLETE, boxes=answer.boxes, state=answer.state)
 
 
 def verdict(votes: Sequence[str], rules: Rules) -> str | None:
@@ -139,30 +202,37 @@ def _propose(chain: Chain) -> Chain:
 
 def _after_drawing(chain: Chain, answer: Drawn, rules: Rules) -> Chain:
     if answer.box is not None:
-        return replace(chain, step=CHECK, box=answer.box, came=DRAWN)
+        return replace(chain, step=CHECK, box=answer.box, came=answer.came, flags=answer.flags)
     # Two contradict each other: that something is there and that it is not.
     in_vain = chain.in_vain + 1
     step = REVIEW if in_vain >= rules.most_in_vain else COVER if chain.boxes else DRAW
-    return replace(chain, step=step, missing=(), attempt=1, rejected="", in_vain=in_vain)
+    return replace(chain, step=step, missing=(), attempt=1, rejected=None, in_vain=in_vain)
 
 
 def _after_checks(chain: Chain, answer: Checked, rules: Rules) -> Chain:
     assert chain.box is not None
+    proposed = chain.came == PROPOSED
     if answer.verdict == GOOD:
-        boxes = (*chain.boxes, Standing(chain.box, chain.came))
-        chain = replace(chain, boxes=boxes, box=None, attempt=1, rejected="", found_complete=0)
-        if chain.came == PROPOSED:
+        drawing = None if proposed else chain.number - 1
+        flags = answer.flags or chain.flags
+        found = Standing(answer.box or chain.box, chain.came, flags, drawing)
+        chain = replace(chain, boxes=(*chain.boxes, found), box=None, flags=())
+        chain = replace(chain, attempt=1, rejected=None, found_complete=0)
+        if proposed:
             return _propose(chain)
         missing = chain.missing[1:]
         return replace(chain, step=DRAW if missing else COVER, missing=missing, in_vain=0)
-    if chain.came == PROPOSED:
+    if proposed:
         return _propose(chain)
     if chain.attempt >= rules.most_draws:
-        return replace(chain, step=REVIEW, box=None)
-    return replace(chain, step=DRAW, box=None, attempt=chain.attempt + 1, rejected=answer.verdict)
+        return replace(chain, step=REVIEW, box=None, flags=())
+    assert chain.box is not None
+    rejected = Rejected(chain.box, answer.verdict, answer.sides)
+    again = replace(chain, step=DRAW, box=None, flags=(), rejected=rejected)
+    return replace(again, attempt=chain.attempt + 1)
 
 
-def _after_cover(chain: Chain, answer: Covered, rules: Rules) -> Chain:
+def _after_cover(chain: Chain, answer: Covered) -> Chain:
     if answer.missing:
         return replace(chain, step=DRAW, missing=answer.missing, found_complete=0)
     found = chain.found_complete + 1

@@ -51,7 +51,7 @@ def create(
         raise Refusal("Give the campaign a title; people see it on their page.", field="title")
     cleaned_settings = KINDS[kind].clean_settings(settings or {})
     content = policies.clean_new({**KINDS[kind].policy_defaults, **(policy or {})})
-    policies.check_method(KINDS[kind], content)
+    policies.check_kind(KINDS[kind], content)
     try:
         with transaction.atomic():
             campaign = Campaign.objects.create(
@@ -118,7 +118,7 @@ def change_policy(campaign: Campaign, actor: User, content: Mapping[str, object]
     Keys that content does not name have their defaults (policies.clean_next).
     """
     cleaned = policies.clean_next(campaign, content)
-    policies.check_method(KINDS[campaign.kind], cleaned)
+    policies.check_kind(KINDS[campaign.kind], cleaned)
     with transaction.atomic():
         campaign = Campaign.objects.select_for_update().select_related(None).get(pk=campaign.pk)
         if campaign.policy is not None and policies.of(campaign) == cleaned:
@@ -132,6 +132,13 @@ def change_policy(campaign: Campaign, actor: User, content: Mapping[str, object]
     return policy
 
 
+class Sibling(TypedDict):
+    """A class that another one is easily taken for."""
+
+    name: str
+    definition: str
+
+
 class TopicRow(TypedDict):
     """A topic as lists name it, with more where that is known."""
 
@@ -140,10 +147,12 @@ class TopicRow(TypedDict):
     synonyms: NotRequired[list[str]]
     definition: NotRequired[str]
     url: NotRequired[str]
+    siblings: NotRequired[list[Sibling]]
 
 
 def define_topics(campaign: Campaign, topics: Iterable[TopicRow]) -> int:
-    """How many topics were written. A topic that is there keeps its guidance and examples."""
+    """How many topics were written. A topic that is there keeps its guidance, siblings and
+    examples."""
     rows = [
         Topic(
             campaign=campaign,
@@ -152,6 +161,7 @@ def define_topics(campaign: Campaign, topics: Iterable[TopicRow]) -> int:
             synonyms=topic.get("synonyms", []),
             definition=topic.get("definition", ""),
             url=topic.get("url", ""),
+            siblings=topic.get("siblings", []),
         )
         for topic in topics
     ]
@@ -166,9 +176,9 @@ def define_topics(campaign: Campaign, topics: Iterable[TopicRow]) -> int:
 
 
 def change_topic(campaign: Campaign, key: str, actor: User, **fields: Any) -> Topic:
-    """The topic with another name, synonyms, definition, url or guidance."""
+    """The topic with another name, synonyms, definition, url, guidance or siblings."""
     topic = topic_of(campaign, key)
-    allowed = {"name", "synonyms", "definition", "url", "guidance"}
+    allowed = {"name", "synonyms", "definition", "url", "guidance", "siblings"}
     if unknown := set(fields) - allowed:
         raise Refusal(f"A topic has no {sorted(unknown)[0]}.", field=sorted(unknown)[0])
     with transaction.atomic():

@@ -13,7 +13,8 @@ from labeling.consensus import calibrations
 from labeling.consensus.calibrations import Content
 from labeling.db.sql import retried, writing
 from labeling.jobs import queue
-from labeling.kinds import policies
+from labeling.kinds import KINDS, policies
+from labeling.kinds.base import CANDIDATES, CHAINS
 from labeling.models import Calibration, Campaign, Job, User
 
 
@@ -24,18 +25,24 @@ def calibrate(campaign: Campaign, actor: User | None = None, reason: str = "") -
     its reason. Answers are read in chunks, outside of any transaction.
     """
     # Learning needs numpy and the compiled loops, which no page should load.
-    from labeling.consensus import learned_skills
+    from labeling.consensus import learned_boxes, learned_skills
     from labeling.graphs import learned_order
 
     campaign = Campaign.objects.select_related("policy").get(pk=campaign.pk)
     answered = _answered(campaign)
-    content = learned_skills.learn(campaign, calibrations.in_force(campaign).voided)
+    voided = calibrations.in_force(campaign).voided
+    chained = KINDS[campaign.kind].asks == CHAINS
+    learn = learned_boxes.learn if chained else learned_skills.learn
+    content = learn(campaign, voided)
     if campaign.settings.get("order") == "learned":
         content.statistics = learned_order.statistics(campaign)
     if actor is not None:
         reason = f"{reason or 'asked for'} ({actor.username})"
     content.answered = answered
-    return _put_in_force(campaign.pk, content, reason)
+    made = _put_in_force(campaign.pk, content, reason)
+    if content.acceptance:
+        queue.enqueue("choose proposals", str(campaign.pk), campaign=campaign)
+    return made
 
 
 @retried
@@ -63,7 +70,9 @@ def _answered(campaign: Campaign) -> int:
 def wanted(campaign: Campaign) -> bool:
     """Whether anything in the campaign goes by what calibrations say."""
     return (
-        policies.of(campaign)["method"] != "majority" or campaign.settings.get("order") == "learned"
+        policies.of(campaign)["method"] != "majority"
+        or campaign.settings.get("order") == "learned"
+        or KINDS[campaign.kind].asks == CHAINS
     )
 
 
@@ -71,8 +80,13 @@ def due(campaign: Campaign) -> bool:
     """Whether enough answers came since the last calibration to recompute reputations."""
     if not wanted(campaign):
         return False
-    [last] = Campaign.objects.filter(pk=campaign.pk).values_list("calibration__content__answered")
-    return _answered(campaign) - (last[0] or 0) >= policies.of(campaign)["calibrate_answers"]
+    row = Campaign.objects.filter(pk=campaign.pk)
+    [(last,)] = row.values_list("calibration__content__answered")
+    wanted_answers = policies.of(campaign)["calibrate_answers"]
+    if KINDS[campaign.kind].asks == CHAINS:
+        # They learn early which proposals pay, and rarely later: all answers are read each time.
+        wanted_answers = max(wanted_answers, (last or 0) // 10)
+    return _answered(campaign) - (last or 0) >= wanted_answers
 
 
 def ask(campaign: Campaign) -> bool:
@@ -96,6 +110,9 @@ def execute(job: Job) -> None:
         calibrate(job.campaign, User.objects.filter(pk=job.payload["actor"]).first())
     elif due(job.campaign):
         calibrate(job.campaign, reason="after many answers")
+    if KINDS[job.campaign.kind].asks == CANDIDATES:
+        # What is stated of its classes follows from the tables (quality/verifying.py).
+        queue.enqueue("verify", str(job.campaign.pk), campaign=job.campaign)
 
 
 def calibrate_nightly(campaign: Campaign) -> bool:

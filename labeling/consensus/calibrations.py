@@ -19,25 +19,72 @@ from labeling.records import Record
 
 @dataclass(kw_only=True)
 class Skill(Record):
-    """A person's skill. confusion: of no and yes, where these are all answers; else accuracy."""
+    """A person's skill. confusion: of no and yes, where these are all answers; else accuracy; of
+    whoever draws boxes sigma, the deviation of a side as a share of the longer one, and from how
+    many sides it was learned."""
 
     confusion: list[list[float]] | None = None
     accuracy: float | None = None
+    sigma: float | None = None
+    sides: int | None = None
     answers: int | None = None
     gold: int | None = None
+
+
+@dataclass(kw_only=True)
+class StepFigures(Record):
+    """Of a step of boxes: answers to questions that are no gold, the median time of any answer, and
+    how many answers to gold there are and are right."""
+
+    answers: int
+    seconds: float | None
+    right: int
+    gold: int
+
+
+@dataclass(kw_only=True)
+class Assisted(Record):
+    """Of pairs that began with proposals, or without: boxes that stand, and time spent."""
+
+    pairs: int
+    boxes: int
+    seconds: float
+
+
+@dataclass(kw_only=True)
+class BoxFigures(Record):
+    """How far a campaign of boxes is, when it was last calibrated. pairs: by what is known of their
+    instances (boxes/chain.py), or in review. boxes: by how they came. draws: the median time of a
+    drawing by how it was made. seconds_per_box: over the steps, answers a box times the median
+    time. planted: of objects that gold withholds, how many were pointed at, and how many there
+    were. classes: [pairs, those that are complete or absent, boxes] by topic."""
+
+    pairs: dict[str, int]
+    boxes: dict[str, int]
+    steps: dict[str, StepFigures]
+    draws: dict[str, float]
+    seconds_per_box: float | None
+    planted: list[int]
+    assisted: Assisted
+    unassisted: Assisted
+    classes: dict[str, list[int]]
 
 
 @dataclass(kw_only=True)
 class Content(Record):
     """What a calibration says. annotators: by the user's id. prior: P(no), P(yes) by topic, "*" for
     all others. tables, statistics: what VoteTable and Statistics keep. answered: answers until
-    then. voided: ids of the people whose votes do not count."""
+    then. voided: ids of the people whose votes do not count. Of boxes also acceptance: [good,
+    shown] of proposals by topic, seconds: the median of an answer by step, and figures."""
 
     classes: list[str] | None = None
     annotators: dict[str, Skill] | None = None
     prior: dict[str, list[float]] | None = None
     tables: dict[str, Any] | None = None
     statistics: dict[str, object] | None = None
+    acceptance: dict[str, list[int]] | None = None
+    seconds: dict[str, float] | None = None
+    boxes: BoxFigures | None = None
     answered: int | None = None
     voided: list[int] | None = None
     learned_at: str | None = None

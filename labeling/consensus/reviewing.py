@@ -168,20 +168,19 @@ def _settle(
 
 
 def _change(question: Locked, state: str) -> None:
-    follows = question.graph_id is not None
-    Question.objects.filter(pk=question.id).update(state=state, follow_up=follows)
+    Question.objects.filter(pk=question.id).update(state=state, follow_up=question.is_followed)
     question_counts.changed([question], [question._replace(state=state)])
 
 
 def _follow(campaign: Campaign, question: Locked) -> None:
-    if question.graph_id is not None:
+    if question.is_followed:
         queue.enqueue("advance", str(campaign.pk), campaign=campaign)
 
 
 def _word(campaign: Campaign, value: object) -> object:
     """What a decision keeps of a verdict: a drawing stands in its settlement."""
     kind = KINDS[campaign.kind]
-    return kind.tally_name(value) if kind.drawn else value
+    return kind.tally_name(value) if kind.has_geometry else value
 
 
 def _record(
@@ -232,24 +231,25 @@ def _lease_again(question: Locked, seats: Sequence[int]) -> None:
 
 
 def about(campaign: Campaign, question_id: int) -> About | None:
-    """What the question is about, where answers are drawings. Raises NotYours."""
-    if not KINDS[campaign.kind].drawn:
+    """What the question is about, where the kind has_geometry. Raises NotYours."""
+    if not KINDS[campaign.kind].has_geometry:
         return None
     row = (
         campaign.questions.filter(pk=question_id)
-        .values_list("topic", "item__image__width", "item__image__height")
+        .values_list("topic", "item__image__width", "item__image__height", "step", "content")
         .first()
     )
     if row is None:
         raise NotYours("There is no such question in this campaign.")
-    return About(*row)
+    topic, width, height, step, content = row
+    return About(topic, width, height, step, content or {})
 
 
 def clean_verdict(campaign: Campaign, value: object, about: About | None = None) -> object:
-    """The verdict, if it decides something. about: where answers are drawings. Raises Refusal."""
+    """The verdict, if it decides something. about: where the kind has_geometry. Raises Refusal."""
     if value == DROP:
         return DROP
-    kind = KINDS[campaign.kind]
+    kind = KINDS[campaign.kind].at(about.step if about else "")
     cleaned = kind.clean(value, campaign.settings, about)
     if kind.vote(cleaned) is None:
         raise Refusal("A verdict decides: give an answer, or drop the image.", field="value")

@@ -27,7 +27,16 @@ from labeling.consensus.votes import (
 )
 from labeling.db import question_counts
 from labeling.db.freeing import free
-from labeling.db.sql import Locked, execute, lock_questions, marks, numbers, retried, writing
+from labeling.db.sql import (
+    FOLLOWED,
+    Locked,
+    execute,
+    lock_questions,
+    marks,
+    numbers,
+    retried,
+    writing,
+)
 from labeling.estimators.intervals import share_interval
 from labeling.jobs import queue
 from labeling.kinds import KINDS
@@ -112,7 +121,7 @@ def _record(decided: Sequence[Judged]) -> None:
     execute(
         f"WITH decided (id, state) AS (VALUES {marks(rows, 2)}) "  # noqa: S608
         "UPDATE labeling_question SET state = decided.state, seats_free = 0, "
-        "follow_up = follow_up OR graph_id IS NOT NULL "
+        f"follow_up = follow_up OR {FOLLOWED} "
         "FROM decided WHERE labeling_question.id = decided.id",
         rows,
     )
@@ -133,7 +142,7 @@ def _record(decided: Sequence[Judged]) -> None:
 
 def _follow_up(changed: Sequence[Locked]) -> None:
     """Has following.py look at the images of questions that were flagged. Last of all locks."""
-    asked = {question.campaign_id for question in changed if question.graph_id is not None}
+    asked = {question.campaign_id for question in changed if question.is_followed}
     for campaign in Campaign.objects.filter(pk__in=asked).order_by("pk") if asked else ():
         queue.enqueue("advance", str(campaign.pk), campaign=campaign)
 
@@ -257,7 +266,7 @@ def _open_again(before: Sequence[Locked], after: Sequence[Locked]) -> None:
     execute(
         f"WITH again (id, seats) AS (VALUES {marks(rows, 2)}) "  # noqa: S608
         "UPDATE labeling_question SET state = 'open', seats_free = again.seats, "
-        "follow_up = follow_up OR (graph_id IS NOT NULL AND state <> 'open') "
+        f"follow_up = follow_up OR ({FOLLOWED} AND state <> 'open') "
         "FROM again WHERE labeling_question.id = again.id",
         rows,
     )
@@ -298,9 +307,7 @@ def _chunks(campaign: Campaign, states: Iterable[str], **more: Any) -> Iterator[
         rows = (
             Question.objects.filter(campaign=campaign, state__in=list(states), pk__gt=last, **more)
             .order_by("pk")
-            .values_list("pk", "campaign_id", "state", "seats_free", "policy_id", "graph_id")[
-                :CHUNK
-            ]
+            .values_list("pk", *Locked._fields[1:])[:CHUNK]
         )
         chunk = [Locked(*row) for row in rows]
         if not chunk:

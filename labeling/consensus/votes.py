@@ -105,7 +105,7 @@ def verdict_on(
     """The verdict that these votes give by these rules."""
     topic, inner = places.get(question.id, ("", False))
     verdict, counted = deciding.judge(
-        rules.kind, votes, rules.policy, rules.skills, topic=topic, inner=inner
+        rules.kind.at(question.step), votes, rules.policy, rules.skills, topic=topic, inner=inner
     )
     # Sorted, so that a settlement is the same bytes however the rows were read.
     answers = sorted(pk for pk, _ in counted)

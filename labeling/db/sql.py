@@ -43,6 +43,18 @@ class Locked(NamedTuple):
     seats_free: int
     policy_id: int
     graph_id: int | None = None
+    step: str = ""
+
+    @property
+    def is_followed(self) -> bool:
+        """Whether what it says opens and closes other questions (follow_ups/)."""
+        return self.graph_id is not None or bool(self.step)
+
+
+# What Locked is made of, of a question.
+LOCKED = "id, campaign_id, state, seats_free, policy_id, graph_id, step"
+# The condition of Locked.is_followed.
+FOLLOWED = "(graph_id IS NOT NULL OR step <> '')"
 
 
 def retried(action: Callable[P, R]) -> Callable[P, R]:
@@ -171,8 +183,8 @@ def lock_questions(ids: Iterable[int], *, skip: bool = False) -> list[Locked]:
     if not pks:
         return []
     rows = fetch(
-        "SELECT id, campaign_id, state, seats_free, policy_id, graph_id "  # noqa: S608
-        f"FROM labeling_question WHERE id IN ({numbers(pks)}) ORDER BY id{locking(skip=skip)}",
+        f"SELECT {LOCKED} FROM labeling_question "  # noqa: S608
+        f"WHERE id IN ({numbers(pks)}) ORDER BY id{locking(skip=skip)}",
         [],
     )
     return [Locked(*row) for row in rows]

@@ -1,6 +1,8 @@
-"""Intervals of a proportion: pure, no Django."""
+"""Intervals of proportions and means: pure, no Django."""
 
 import math
+from collections.abc import Sequence
+from statistics import fmean, stdev
 
 # Two-sided 95 % quantile of the normal distribution.
 Z95 = 1.959963984540054
@@ -38,6 +40,21 @@ def clopper_pearson(right: float, total: int, level: float = 0.95) -> tuple[floa
     low = float(betaincinv(right, total - right + 1, tail)) if right else 0.0
     high = float(betaincinv(right + 1, total - right, 1 - tail)) if right < total else 1.0
     return low, high
+
+
+def mean_interval(values: Sequence[float]) -> tuple[float, float] | None:
+    """95 % interval of a mean by Student's t; None of fewer than two values.
+
+    >>> [round(bound, 3) for bound in mean_interval([1.0, 2.0, 3.0])]
+    [-0.484, 4.484]
+    """
+    count = len(values)
+    if count < 2:
+        return None
+    from scipy.special import stdtrit
+
+    half = float(stdtrit(count - 1, 0.975)) * stdev(values) / math.sqrt(count)
+    return fmean(values) - half, fmean(values) + half
 
 
 def share_interval(

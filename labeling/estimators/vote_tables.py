@@ -5,6 +5,7 @@ a random sample of a class's images give a table; other images are voted on unti
 sure enough. The papers leave the estimate open; ours is in `learn_vote_tables`. Pure: numpy.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -43,6 +44,16 @@ class VoteTable:
                 "learn it with a larger size"
             )
         return self.cells[yes][no]
+
+    def expected(self, yes: int, no: int) -> float:
+        """P(good), also of more votes than the table's size: the mean over all sub-votes that are
+        as many as it knows, which is what the table was learned from."""
+        if yes + no <= self.size:
+            return self.probability(yes, no)
+        shares = _subsets(yes, no, self.size)
+        return math.fsum(
+            shares[y, self.size - y] * self.cells[y][self.size - y] for y in range(self.size + 1)
+        )
 
     def as_dict(self) -> "TableContent":
         """What JSON can hold; `from_dict` gives the same table back, to the bit."""

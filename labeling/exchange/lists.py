@@ -6,18 +6,22 @@ Read whole and checked line by line; the first fault refuses the list, naming th
 import csv
 import io
 import json
+import math
 from collections.abc import Iterator, Sequence
-from typing import Any, TypedDict
+from typing import Any, NamedTuple, TypedDict
 
 from labeling.errors import Refusal, TooLarge
+from labeling.follow_ups import candidate_lists
 from labeling.kinds import KINDS
-from labeling.kinds.base import Answer
+from labeling.kinds.base import CHAINS, Answer
 
 MAX_LINES = 1_000_000
 SHOWN = 60
 # What the columns of the database take. A name is cut, and the database's own check is none: SQLite
 # has no lengths.
-LONGEST = {"image": 400, "wnid": 64, "url": 400, "source": 200}
+LONGEST = {"image": 400, "wnid": 64, "url": 400, "source": 200, "query": 200}
+# Columns that JSON may have as numbers.
+NUMBERS = ("confidence", "x0", "y0", "x1", "y1")
 SELECTION_CODE = "is_selection"
 IS_SELECTION = (
     "This is a selection by mad select, not a list of questions. Make a MAD competition of it: "
@@ -38,12 +42,22 @@ class ClassRow(TypedDict):
     name: str
 
 
+class ProposalRow(NamedTuple):
+    """A box that a detector found, and the line it stands on. box: as it came, in pixels."""
+
+    line: int
+    image: str
+    topic: str
+    confidence: float
+    box: tuple[float, float, float, float]
+
+
 class GoldRow(TypedDict):
     """As gold.add_gold takes it."""
 
     image: str
     topic: str
-    answer: Answer
+    answer: Answer | list[list[float]]
     explanation: str
     source: str
 
@@ -54,6 +68,15 @@ def read_questions(content: str | bytes) -> list[tuple[str, str]]:
         raise Refusal(IS_SELECTION, field="questions", code=SELECTION_CODE)
     rows = _rows(content, ["image", "wnid"], needed=2, field="questions")
     return list(dict.fromkeys((row["image"], row["wnid"]) for _, row in rows))
+
+
+def read_candidates(content: str | bytes) -> list[candidate_lists.Row]:
+    """A candidate for every line `image,wnid,query`, in order; the query may be left out."""
+    rows = _rows(content, ["image", "wnid", "query"], needed=2, field="candidates")
+    return [
+        candidate_lists.Row(row["image"], row["wnid"], row["query"].strip(), f"Line {number}")
+        for number, row in rows
+    ]
 
 
 def is_selection(content: str | bytes) -> bool:
@@ -94,7 +117,10 @@ def read_vocabulary(content: str | bytes) -> list[ClassRow]:
 
 
 def read_gold(content: str | bytes, kind: str) -> list[GoldRow]:
-    """The gold of lines `image,wnid,answer,explanation`."""
+    """The gold of lines `image,wnid,answer,explanation`; of boxes `image,wnid,x0,y0,x1,y1`, a line
+    for every instance."""
+    if KINDS[kind].asks == CHAINS:
+        return _read_boxes(content)
     columns = ["image", "wnid", "answer", "explanation", "source"]
     return [
         {
@@ -106,6 +132,49 @@ def read_gold(content: str | bytes, kind: str) -> list[GoldRow]:
         }
         for _, row in _rows(content, columns, needed=3, field="gold")
     ]
+
+
+def _read_boxes(content: str | bytes) -> list[GoldRow]:
+    sides = ("x0", "y0", "x1", "y1")
+    found: dict[tuple[str, str], GoldRow] = {}
+    for number, row in _rows(content, ["image", "wnid", *sides], needed=2, field="gold"):
+        box = [_decimal(row[name], name, number, "gold") for name in sides]
+        key = row["image"], row["wnid"]
+        one: GoldRow = {
+            "image": key[0],
+            "topic": key[1],
+            "answer": [],
+            "explanation": "",
+            "source": "",
+        }
+        found.setdefault(key, one)["answer"].append(box)  # type: ignore[union-attr]
+    return list(found.values())
+
+
+def read_proposals(content: str | bytes) -> list[ProposalRow]:
+    """The detections of lines `image,wnid,confidence,x0,y0,x1,y1`, in their order."""
+    columns = ["image", "wnid", "confidence", "x0", "y0", "x1", "y1"]
+    found = []
+    for number, row in _rows(content, columns, needed=2, field="proposals"):
+        confidence, *sides = (
+            _decimal(row[name], name, number, "proposals") for name in columns[2:]
+        )
+        if not 0 <= confidence <= 1:
+            raise _fault(number, f"confidence is {confidence:g}, not in 0 to 1", "proposals")
+        x0, y0, x1, y1 = sides
+        box = x0, y0, x1, y1
+        found.append(ProposalRow(number, row["image"], row["wnid"], confidence, box))
+    return found
+
+
+def _decimal(value: object, name: str, number: int, field: str) -> float:
+    try:
+        found = float(str(value))
+    except ValueError:
+        found = math.nan
+    if not math.isfinite(found):
+        raise _fault(number, f"{name} is {str(value)[:SHOWN]!r}, which is no number", field)
+    return found
 
 
 def read_names(content: str | bytes) -> list[str]:
@@ -146,6 +215,8 @@ def _rows(
 
 def _cell(value: object, name: str, number: int, field: str) -> object:
     """The cell, a list of words for synonyms; JSON can say what no column takes."""
+    if name in NUMBERS and isinstance(value, int | float) and not isinstance(value, bool):
+        return value
     words = value if name == "synonyms" and isinstance(value, list) else [value or ""]
     for word in words:
         if not isinstance(word, str):

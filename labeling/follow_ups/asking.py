@@ -10,8 +10,9 @@ from labeling.consensus import settling
 from labeling.db import question_counts, sql
 from labeling.db.sql import Locked, batches
 from labeling.errors import Conflict, Refusal
+from labeling.follow_ups import chaining
 from labeling.kinds import KINDS, policies
-from labeling.kinds.base import GRAPH, OBJECTS
+from labeling.kinds.base import CHAINS, GRAPH, OBJECTS
 from labeling.models import Assignment, Campaign, Decision, Image, Item, Policy, Question, User
 
 BATCH = 2_000
@@ -64,6 +65,8 @@ def add_item_questions(
         raise Conflict("The campaign is closed. Open a new one for more questions.")
     keys = list(dict.fromkeys(keys))
     check_topics(campaign, {topic for _, topic in keys})
+    if KINDS[campaign.kind].asks == CHAINS:
+        return _add_pairs(campaign, keys)
     existing = _existing_questions(campaign, sorted({item for item, _ in keys}))
     new = [key for key in keys if key not in existing]
     withdrawn = [
@@ -72,10 +75,20 @@ def add_item_questions(
         if key in existing and existing[key][1] == Question.State.WITHDRAWN
     ]
     for ids in batches(withdrawn, BATCH):
-        _reopen(campaign, ids)
+        bring_back(campaign, ids)
     for part in batches(new, BATCH):
         _create_questions(campaign, part, lane)
     return AddedQuestions(created=len(new) + len(withdrawn), existing=len(keys) - len(new))
+
+
+def _add_pairs(campaign: Campaign, keys: Sequence[tuple[int, str]]) -> AddedQuestions:
+    """As add_questions, of pairs whose questions follow one another. One that was withdrawn on the
+    way goes on where it was."""
+    back = chaining.withdrawn(campaign, keys)
+    for ids in batches(back, BATCH):
+        bring_back(campaign, ids)
+    created = chaining.open_pairs(campaign, keys) + len(back)
+    return AddedQuestions(created=created, existing=len(keys) - created)
 
 
 def check_topics(campaign: Campaign, keys: set[str]) -> None:
@@ -142,6 +155,7 @@ def _create_questions(campaign: Campaign, keys: Sequence[tuple[int, str]], lane:
                     ticket=first + index,
                     seats_free=seats,
                     policy=policy,
+                    by_topic=KINDS[campaign.kind].topic_pages,
                 )
                 for index, (item, topic) in enumerate(keys)
             ],
@@ -159,8 +173,9 @@ def take_tickets(campaign: Campaign, count: int) -> int:
 
 
 @transaction.atomic
-def _reopen(campaign: Campaign, question_ids: Sequence[int]) -> None:
-    """Withdrawn questions come back with their answers; only the votes still missing are asked."""
+def bring_back(campaign: Campaign, question_ids: Sequence[int]) -> int:
+    """How many withdrawn questions came back with their answers; only the votes still missing are
+    asked."""
     # Somebody else may have brought some back since they were looked for, and people may have seats
     # on those.
     locked = sql.lock_questions(question_ids)
@@ -173,6 +188,31 @@ def _reopen(campaign: Campaign, question_ids: Sequence[int]) -> None:
     question_counts.changed(back, again)
     found = settling.replay_locked(again)
     found.give()
+    return len(back)
+
+
+@transaction.atomic
+def take_out(campaign: Campaign, question_ids: Iterable[int], states: Sequence[str]) -> list[int]:
+    """Which of these questions were in one of the states and have left the queue. Their answers
+    stay; seats under lease are closed."""
+    rows = list(
+        Question.objects.select_for_update()
+        .filter(campaign=campaign, pk__in=list(question_ids), state__in=states)
+        .order_by("pk")
+        .values_list("pk", *Locked._fields[1:], "subject")
+    )
+    before = [Locked(*row[:-1]) for row in rows]
+    pks = [question.id for question in before]
+    after = [
+        question._replace(state=Question.State.WITHDRAWN.value, seats_free=0) for question in before
+    ]
+    with question_counts.repeats(campaign.pk, [row[-1] for row in rows if row[-1]]):
+        Question.objects.filter(pk__in=pks).update(state=Question.State.WITHDRAWN, seats_free=0)
+    question_counts.changed(before, after)
+    Assignment.objects.filter(question_id__in=pks, state=Assignment.State.LEASED).update(
+        state=Assignment.State.CLOSED
+    )
+    return pks
 
 
 def withdraw_questions(
@@ -186,28 +226,7 @@ def withdraw_questions(
             field="questions",
         )
     with transaction.atomic():
-        rows = list(
-            Question.objects.select_for_update()
-            .filter(
-                campaign=campaign,
-                pk__in=list(question_ids),
-                state__in=[Question.State.OPEN, Question.State.REVIEW],
-            )
-            .order_by("pk")
-            .values_list("pk", "campaign", "state", "seats_free", "policy", "graph", "subject")
-        )
-        before = [Locked(*row[:-1]) for row in rows]
-        pks = [question.id for question in before]
-        after = [
-            question._replace(state=Question.State.WITHDRAWN.value, seats_free=0)
-            for question in before
-        ]
-        with question_counts.repeats(campaign.pk, [row[-1] for row in rows if row[-1]]):
-            Question.objects.filter(pk__in=pks).update(state=Question.State.WITHDRAWN, seats_free=0)
-        question_counts.changed(before, after)
-        Assignment.objects.filter(question_id__in=pks, state=Assignment.State.LEASED).update(
-            state=Assignment.State.CLOSED
-        )
+        pks = take_out(campaign, question_ids, (Question.State.OPEN, Question.State.REVIEW))
         if pks:
             Decision.objects.create(
                 campaign=campaign,

@@ -1,4 +1,5 @@
-"""What a settled question opens and closes: an image's questions follow the campaign's graph.
+"""What a settled question opens and closes: an image's questions follow the campaign's graph, or a
+pair's one another (chaining.py).
 
 `open_images` asks the first questions. From then on settling.py flags every question whose
 consensus changed (`follow_up`), and the job "advance" plans the images of flagged questions again
@@ -10,7 +11,7 @@ with images. docs/hierarchy.md tells it with pictures.
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.db import connection
 
@@ -29,9 +30,11 @@ from labeling.db.sql import (
     writing,
 )
 from labeling.errors import Conflict, Refusal
+from labeling.follow_ups import chaining
 from labeling.graphs import image_state, learned_order, store
 from labeling.jobs import queue
-from labeling.kinds import policies
+from labeling.kinds import KINDS, policies
+from labeling.kinds.base import CHAINS, GRAPH
 from labeling.models import Assignment, Campaign, Image, Job, Policy, Question, Settlement
 from labeling.question_graph import planning
 from labeling.question_graph.planning import Asked, Choice, Plan
@@ -50,6 +53,8 @@ MANY = 20_000
 SLICE = 4_000
 LISTED = 5
 Tick = Callable[[int, int], object]
+# Of each item what to do: a plan of the graph, or of chains (chaining.py).
+Planned = list[tuple[int, Any]]
 
 
 @dataclass
@@ -173,9 +178,9 @@ def _open_slice(campaign: Campaign, node: str, items: Sequence[int]) -> int:
         [(new,)] = fetch(NEW_IMAGES.format(numbers(items)), [campaign.pk])
         opened = execute(
             "INSERT INTO labeling_question (campaign_id, item_id, topic, round, lane, ticket, "  # noqa: S608
-            "seats_free, state, policy_id, graph_id, follow_up) "
+            "seats_free, state, policy_id, graph_id, by_topic, follow_up) "
             "SELECT %s, id, %s, 0, 1, %s + ROW_NUMBER() OVER (ORDER BY id), %s, 'open', %s, %s, "
-            f"false FROM labeling_item WHERE id IN ({numbers(items)}) ON CONFLICT DO NOTHING",
+            f"true, false FROM labeling_item WHERE id IN ({numbers(items)}) ON CONFLICT DO NOTHING",
             [
                 campaign.pk,
                 node,
@@ -254,7 +259,8 @@ def _advance(campaign_id: int, flagged: set[int], also: set[int]) -> Followed | 
     with writing():
         store.lock(campaign_id)
         campaign = Campaign.objects.get(pk=campaign_id)
-        if campaign.state == Campaign.State.CLOSED or campaign.graph_id is None:
+        way = WAYS.get(KINDS[campaign.kind].asks)
+        if campaign.state == Campaign.State.CLOSED or way is None:
             return None
         # What changes from here on is flagged again by whoever changes it.
         locked = {row.id: row for row in lock_questions(flagged | also)}
@@ -266,11 +272,12 @@ def _advance(campaign_id: int, flagged: set[int], also: set[int]) -> Followed | 
         if not rows:
             return Followed()
         items = sorted({item for _, item in rows})
-        planned = _plans(campaign, items)
+        planned = way.plans(campaign, items)
         changing = {pk for _, plan in planned for pk in (*plan.reopen, *plan.withdraw)}
         if changing - locked.keys():
             raise _NeedsLocks(changing)
-        done = _carry_out(campaign, planned, locked)
+        done = Followed(images=len(planned), withdrawn=_withdraw(planned, locked))
+        done.opened = way.open(campaign, planned)
         execute(
             "UPDATE labeling_question SET follow_up = false "  # noqa: S608
             f"WHERE id IN ({numbers(pk for pk, _ in rows)})",
@@ -333,9 +340,7 @@ def _choice(campaign: Campaign, order: str | None) -> Choice:
     return planning.breadth
 
 
-def _carry_out(
-    campaign: Campaign, planned: list[tuple[int, Plan]], locked: dict[int, Locked]
-) -> Followed:
+def _withdraw(planned: Planned, locked: dict[int, Locked]) -> int:
     leaving = [pk for _, plan in planned for pk in plan.withdraw]
     if leaving:
         execute(
@@ -349,13 +354,13 @@ def _carry_out(
         Assignment.objects.filter(question_id__in=leaving, state=Assignment.State.LEASED).update(
             state=Assignment.State.CLOSED
         )
+    return len(leaving)
+
+
+def _open_nodes(campaign: Campaign, planned: Planned) -> int:
     place = store.of(campaign).index
     wanted = [(place[node], node, item) for item, plan in planned for node in plan.open]
-    return Followed(
-        images=len(planned),
-        opened=_open_pairs(campaign, [(item, node) for _, node, item in sorted(wanted)]),
-        withdrawn=len(leaving),
-    )
+    return _open_pairs(campaign, [(item, node) for _, node, item in sorted(wanted)])
 
 
 def _open_pairs(campaign: Campaign, pairs: Sequence[tuple[int, str]]) -> int:
@@ -374,10 +379,10 @@ def _open_pairs(campaign: Campaign, pairs: Sequence[tuple[int, str]]) -> int:
     opened = execute(
         # Named after INSERT: Python counts no rows of a statement that begins with WITH.
         "INSERT INTO labeling_question (campaign_id, item_id, topic, round, lane, ticket, "  # noqa: S608
-        "seats_free, state, policy_id, graph_id, follow_up) "
+        "seats_free, state, policy_id, graph_id, by_topic, follow_up) "
         f"WITH topics (place, node) AS (VALUES {marks(named, 2)}), "
         f"wanted (item_id, place, ticket) AS (VALUES {rows}) "
-        "SELECT %s, item_id, node, 0, 0, ticket, %s, 'open', %s, %s, false "
+        "SELECT %s, item_id, node, 0, 0, ticket, %s, 'open', %s, %s, true, false "
         "FROM wanted JOIN topics ON topics.place = wanted.place WHERE true "
         "ON CONFLICT DO NOTHING",
         [*named, campaign.pk, seats, policy, campaign.graph_id],
@@ -412,6 +417,20 @@ def _bring_back(questions: list[Locked]) -> int:
     question_counts.changed(questions, after)
     settling.replay(open_again)
     return len(question_ids)
+
+
+class _Way(NamedTuple):
+    """How the items of a campaign are planned, and questions opened as planned."""
+
+    plans: Callable[[Campaign, list[int]], Planned]
+    open: Callable[[Campaign, Planned], int]
+
+
+# By what a kind asks.
+WAYS = {
+    GRAPH: _Way(_plans, _open_nodes),
+    CHAINS: _Way(chaining.plans, chaining.open_steps),
+}
 
 
 def execute_look_again(job: Job) -> None:

@@ -52,21 +52,33 @@ def ask(campaign: Campaign, pairs: Pairs, topics: Iterable[TopicRow] = ()) -> Ad
 
     A class that no list names is described by the site's glossary, or called by its identifier.
     """
+    define_asked(campaign, pairs, topics)
+    added = asking.add_questions(campaign, pairs)
+    refuse_missing(campaign, added.missing_images)
+    return added
+
+
+def define_asked(campaign: Campaign, pairs: Pairs, topics: Iterable[TopicRow] = ()) -> None:
+    """Defines the classes of these pairs: as the list has them, and else, where they are new, as
+    the site's glossary describes them."""
     known = set(campaign.topics.values_list("key", flat=True))
     given = {topic["key"]: topic for topic in topics}
     asked = dict.fromkeys(topic for _, topic in pairs)
     new = [key for key in asked if key not in known and key not in given]
     lifecycle.define_topics(campaign, [*given.values(), *describe(new)])
-    added = asking.add_questions(campaign, pairs)
-    if added.missing_images:
-        names = ", ".join(added.missing_images[:LISTED])
-        more = " …" if len(added.missing_images) > LISTED else ""
+
+
+def refuse_missing(campaign: Campaign, names: Sequence[str]) -> None:
+    """Raises Refusal that names these images, which the dataset lacks; passes where there are
+    none."""
+    if names:
+        more = " …" if len(names) > LISTED else ""
         raise Refusal(
-            f"{len(added.missing_images)} of the images are not in {campaign.dataset.name}: "
-            f"{names}{more}. Add them to the dataset, or take them off the list.",
+            f"{len(names)} of the images are not in {campaign.dataset.name}: "
+            f"{', '.join(names[:LISTED])}{more}. Add them to the dataset, or take them off the "
+            "list.",
             field="questions",
         )
-    return added
 
 
 @transaction.atomic
@@ -113,9 +125,16 @@ def naming_pairs(dataset: Dataset, names: Sequence[str] = ()) -> list[tuple[str,
 
 def describe(keys: Sequence[str]) -> list[TopicRow]:
     """A topic for each key, from the glossary that the settings name (ASSAY_GLOSSARY), if any."""
-    found: dict[str, TopicRow] = {NAMING_TOPIC["key"]: NAMING_TOPIC}
-    path = getattr(settings, "ASSAY_GLOSSARY", "")
-    if path and keys:
-        glossary: Callable[[Sequence[str]], list[TopicRow]] = import_string(path)
-        found |= {topic["key"]: topic for topic in glossary(keys)}
+    found = {NAMING_TOPIC["key"]: NAMING_TOPIC} | glossary(keys)
     return [found.get(key) or {"key": key, "name": key} for key in keys]
+
+
+def glossary(keys: Sequence[str], *, siblings: bool = False) -> dict[str, TopicRow]:
+    """By key what the site's glossary says of those that it knows; with siblings, also what they
+    are easily taken for."""
+    path = getattr(settings, "ASSAY_GLOSSARY", "")
+    if not path or not keys:
+        return {}
+    look_up: Callable[..., list[TopicRow]] = import_string(path)
+    more = {"siblings": True} if siblings else {}
+    return {topic["key"]: topic for topic in look_up(keys, **more)}

@@ -56,18 +56,27 @@ def write(pages: Pages, folder: Path, about: About) -> None:
 
 def _annotations(labels: list[Label], ids: dict[str, int]) -> Iterator[dict[str, object]]:
     for label in labels:
-        shapes: list[tuple[Box, float, list[list[float]]]] = [
-            (box, (box[2] - box[0]) * (box[3] - box[1]), []) for box in label.boxes
+        flags = label.flags or [None] * len(label.boxes)
+        shapes: list[tuple[Box, float, list[list[float]], tuple[str, ...] | None]] = [
+            (box, (box[2] - box[0]) * (box[3] - box[1]), [], said)
+            for box, said in zip(label.boxes, flags, strict=True)
         ]
-        shapes += [(_bounds(ring), _area(ring), [list(ring)]) for ring in label.polygons]
-        for (x0, y0, x1, y1), area, segmentation in shapes:
+        shapes += [(_bounds(ring), _area(ring), [list(ring)], None) for ring in label.polygons]
+        for (x0, y0, x1, y1), area, segmentation, said in shapes:
             yield {
                 "category_id": ids[label.key],
                 "bbox": [x0, y0, x1 - x0, y1 - y0],
                 "area": area,
                 "segmentation": segmentation,
                 "source": label.source,
+                **({} if said is None else _flagged(said)),
             }
+
+
+def _flagged(said: tuple[str, ...]) -> dict[str, object]:
+    """What is said of a box: a group as COCO has it, the rest as PASCAL VOC calls it."""
+    others = {flag: flag in said for flag in ("truncated", "occluded", "difficult")}
+    return {"iscrowd": int("group" in said), **others}
 
 
 def _bounds(ring: Ring) -> Box:

@@ -30,7 +30,8 @@ class Label:
     y1 exclusive. polygons: rings of [x, y, x, y, …], as COCO has them. source: where a given label
     came from. place: where a reader found it, for people; no part of the label. votes, interval:
     the people whom the probability stands on and the 95 % interval of the share that it is, for
-    people.
+    people. flags: of each box, as boxes/chain.py has them; () where nothing is said of any.
+    is_covered: whether every instance has a box, where people were asked for that.
     """
 
     image: str
@@ -45,6 +46,8 @@ class Label:
     place: str = field(default="", compare=False)
     votes: int | None = field(default=None, compare=False)
     interval: tuple[float, float] | None = field(default=None, compare=False)
+    flags: tuple[tuple[str, ...], ...] = ()
+    is_covered: bool | None = None
 
     @property
     def geometry(self) -> "Geometry | None":
@@ -66,6 +69,7 @@ class Label:
             "origin": self.origin,
             "probability": self.probability,
             **support,
+            **({} if self.is_covered is None else {"is_covered": self.is_covered}),
         }
 
 

@@ -9,8 +9,7 @@ from labeling.files import BadInput, StrPath, atomic_write
 from labeling.formats.label import About, Label, Pages, boxes_of, check, polygons_of
 
 KEYS = {"image", "class", "name", "value", "origin", "probability", "geometry", "source"} | {
-    "votes",
-    "interval",
+    *("votes", "interval", "is_covered", "flags"),
 }
 
 
@@ -26,6 +25,7 @@ def write(pages: Pages, folder: Path, about: About) -> None:
                     **label.statement,
                     "geometry": label.geometry,
                     "source": label.source,
+                    **({"flags": label.flags} if any(label.flags) else {}),
                 }
                 file.write(json.dumps(row, ensure_ascii=False) + "\n")
 

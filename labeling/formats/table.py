@@ -30,13 +30,13 @@ def write(pages: Pages, folder: Path, about: About) -> None:
                 for box in label.boxes or (("",) * 4,):
                     writer.writerow(
                         [
-                            _safe(photo.name),
-                            _safe(label.key),
+                            safe_cell(photo.name),
+                            safe_cell(label.key),
                             label.value,
                             label.origin,
                             "" if label.probability is None else repr(label.probability),
                             *(_number(edge) for edge in box),
-                            _safe(label.source),
+                            safe_cell(label.source),
                             "" if label.votes is None else label.votes,
                             *(map(repr, label.interval) if label.interval else ("", "")),
                         ]
@@ -119,7 +119,8 @@ def _number(edge: float | str) -> str:
     return edge if isinstance(edge, str) else f"{edge:g}"
 
 
-def _safe(text: str) -> str:
+def safe_cell(text: str) -> str:
+    """The text with a quote before what a spreadsheet would run."""
     return f"'{text}" if text.startswith((*RUN, "'")) else text
 
 

@@ -21,6 +21,9 @@ from labeling.formats.label import About, Box, Label, Pages, check
 from labeling.formats.sidecar import file_name, file_path
 from labeling.parts.model import Photograph
 
+# What VOC says of every object, and what is said where people were asked for boxes.
+FLAGS = ("difficult",)
+SAID_FLAGS = ("truncated", "occluded", "difficult", "group")
 SIGNS = {"yes": "1", "no": "-1", "unknown": "0"}
 EDGES = ("xmin", "ymin", "xmax", "ymax")
 
@@ -104,26 +107,30 @@ def _write_image(goal: Path, photo: Photograph, labels: list[Label], about: Abou
     for name, value in (("width", photo.width), ("height", photo.height), ("depth", 3)):
         _add(size, name, str(value))
     for label in labels:
-        for box in label.boxes:
+        for place, box in enumerate(label.boxes):
             found = _add(root, "object")
             _add(found, "name", about.unique_classes.get(label.key) or label.key)
             _add(found, "wnid", label.key)
-            _add(found, "difficult", "0")
+            said = label.flags[place] if label.flags else None
+            for flag in FLAGS if said is None else SAID_FLAGS:
+                _add(found, flag, "1" if said and flag in said else "0")
             bounds = _add(found, "bndbox")
             for name, edge in zip(EDGES, _inclusive(box), strict=True):
                 _add(bounds, name, f"{edge:g}")
             _add(found, "source", label.source)
-        said = _add(root, "label")
-        _add(said, "class", label.key)
-        _add(said, "name", about.classes.get(label.key, label.name))
-        _add(said, "value", label.value)
-        _add(said, "origin", label.origin)
-        _add(said, "probability", "" if label.probability is None else repr(label.probability))
+        stated = _add(root, "label")
+        _add(stated, "class", label.key)
+        _add(stated, "name", about.classes.get(label.key, label.name))
+        _add(stated, "value", label.value)
+        _add(stated, "origin", label.origin)
+        _add(stated, "probability", "" if label.probability is None else repr(label.probability))
         if label.votes is not None and label.interval is not None:
-            _add(said, "votes", str(label.votes))
+            _add(stated, "votes", str(label.votes))
             for name, bound in zip(("low", "high"), label.interval, strict=True):
-                _add(said, name, repr(bound))
-        _add(said, "source", label.source)
+                _add(stated, name, repr(bound))
+        if label.is_covered is not None:
+            _add(stated, "covered", str(int(label.is_covered)))
+        _add(stated, "source", label.source)
     ET.indent(root)
     goal.parent.mkdir(parents=True, exist_ok=True)
     # Written plainly: the folder appears when it is whole, and syncing each file of ten thousand

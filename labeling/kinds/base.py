@@ -7,7 +7,7 @@ looks up by a value that the kind names (ASKS, RELEASES); it never asks for a ki
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -18,13 +18,17 @@ if TYPE_CHECKING:
     from labeling.kinds.policies import Policy
 
 # What questions are made of: listed pairs of image and class, every image, the first questions of a
-# question graph, or the dataset's objects.
-PAIRS, IMAGES, GRAPH, OBJECTS = ASKS = ("pairs", "images", "graph", "objects")
+# question graph, the dataset's objects, listed pairs whose questions follow one another, or images
+# that queries found for a class.
+PAIRS, IMAGES, GRAPH, OBJECTS, CHAINS, CANDIDATES = ASKS = (
+    *("pairs", "images", "graph", "objects", "chains"),
+    "candidates",
+)
 # What a settled question says in a release: whether the image contains the class that was asked
 # for, which class it shows, the first with the question graph beside it, where the parts of an
-# object are, or how right the class is that was asked about.
-JUDGED = "judged"
-CONTAINS, CLASS, *_ = RELEASES = ("contains", "class", GRAPH, OBJECTS, JUDGED)
+# object are, how right the class is that was asked about, or where every instance of it is.
+JUDGED, BOXES = "judged", "boxes"
+CONTAINS, CLASS, *_ = RELEASES = ("contains", "class", GRAPH, OBJECTS, JUDGED, BOXES)
 REQUIRED = ("name", "title", "asks", "release")
 BINARY = ("no", "yes")
 # What people answer: a word, or an object of JSON.
@@ -33,11 +37,14 @@ Answer = str | Mapping[str, object]
 
 @dataclass(frozen=True)
 class About:
-    """What a drawing is about: the object's category, and its image's size in pixels."""
+    """What a drawing is about: the object's category, and its image's size in upright pixels; of a
+    question that is a step, which one, and what it shows beside the image."""
 
     topic: str
     width: int
     height: int
+    step: str = ""
+    content: Mapping[str, Any] = field(default_factory=dict)
 
 
 class Kind(ABC):
@@ -54,6 +61,10 @@ class Kind(ABC):
     topic_pages: ClassVar[bool] = False
     # Answers are drawings: see DrawnKind.
     drawn: ClassVar[bool] = False
+    # Answers are checked against what they are about (About).
+    has_geometry: ClassVar[bool] = False
+    # Questions that follow one another are steps, by name, each answered in a way of its own.
+    steps: ClassVar[Mapping[str, "Kind"]] = {}
     # Settings hold the vocabulary that people choose a class from.
     has_vocabulary: ClassVar[bool] = False
     # Words that say nothing of the truth.
@@ -68,6 +79,10 @@ class Kind(ABC):
     tag_labels: ClassVar[Mapping[str, str]] = {}
     # Keys of a policy that start from another value than in other kinds.
     policy_defaults: ClassVar[Mapping[str, object]] = {}
+
+    def at(self, step: str) -> "Kind":
+        """How questions at that step are answered and settled; itself where there are no steps."""
+        return self.steps.get(step, self)
 
     def clean_settings(self, settings: Mapping[str, object]) -> Mapping[str, object]:
         """The checked settings; by default a kind has none. Raises Refusal."""
@@ -113,7 +128,7 @@ class Kind(ABC):
     def clean(
         self, value: object, settings: Mapping[str, Any], about: About | None = None
     ) -> Answer:
-        """The checked answer. about: given where answers are drawings. Raises Refusal."""
+        """The checked answer. about: given where the kind has_geometry. Raises Refusal."""
 
     def answer_of(self, word: str) -> Answer:
         """The answer that a word in a list stands for."""
@@ -145,6 +160,10 @@ class Kind(ABC):
     @abstractmethod
     def settle(self, values: Sequence[Any], policy: "Policy") -> Verdict:
         """What these answers, one a person, say together."""
+
+    def agrees(self, value: Any, other: Any) -> bool:
+        """Whether two answers say the same, for whoever compares them."""
+        return self.tally_name(value) == self.tally_name(other)
 
     def grade(self, value: Any, gold: Any) -> float:
         """How right the answer is, in [0, 1]: by default 1 for the known answer, 0 for any other.
@@ -198,6 +217,7 @@ class DrawnKind(Kind):
     back to be mended. Gold is balanced by topic, and no audit asks for them again."""
 
     drawn = True
+    has_geometry = True
 
     @abstractmethod
     def settle_weighted(

@@ -3,10 +3,11 @@
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
 
 from labeling.errors import Refusal
-from labeling.kinds.base import Kind
+from labeling.kinds import KINDS
+from labeling.kinds.base import CHAINS, Kind
 from labeling.kinds.votes import votes_wanted
 
 if TYPE_CHECKING:
@@ -60,6 +61,13 @@ class Policy(TypedDict):
     seconds_per_answer: float
     cost_per_hour: float
     currency: str
+    # Of kinds that ask by chains alone.
+    draws: NotRequired[int]
+    checks: NotRequired[int]
+    second_looks: NotRequired[float]
+    most_draws: NotRequired[int]
+    most_in_vain: NotRequired[int]
+    gold_iou_small: NotRequired[float]
 
 
 @dataclass(frozen=True)
@@ -201,6 +209,26 @@ RULES: dict[str, Rule | Choice] = {
     ),
     "cost_per_hour": Rule(0.0, 0, 10_000, "Pay for an hour of answering."),
 }
+# By what kinds ask: rules that policies of others do not have.
+RULES_OF: dict[str, dict[str, Rule]] = {
+    CHAINS: {
+        "draws": Rule(1, 1, 9, "People who draw each box."),
+        "checks": Rule(2, 1, 9, "As many checks must agree, for a box or against it."),
+        "second_looks": Rule(
+            0.7, 0, 1, "Share of images with one box where a second person looks for more."
+        ),
+        "most_draws": Rule(5, 1, 50, "Attempts at one object; then a reviewer draws it."),
+        "most_in_vain": Rule(
+            3, 1, 50, "Times that one person sees something missing and another cannot draw it."
+        ),
+        "gold_iou_small": Rule(
+            0.6,
+            0.05,
+            1,
+            "As much overlap makes a box of gold right that is under 1 % of its image.",
+        ),
+    }
+}
 _ABSENT: Any = {
     key: (rule.when_absent if isinstance(rule, Choice) and rule.when_absent else rule.default)
     for key, rule in RULES.items()
@@ -209,6 +237,11 @@ _ABSENT: Any = {
 DEFAULTS: Policy = _ABSENT
 # What a new policy says of those that older ones do not name and take otherwise.
 NEW_DEFAULTS = {key: rule.default for key, rule in RULES.items() if rule.default != _ABSENT[key]}
+
+
+def own_defaults(kind: Kind) -> dict[str, float]:
+    """The rules that only policies of kinds like this one have, by default."""
+    return {key: rule.default for key, rule in RULES_OF.get(kind.asks, {}).items()}
 
 
 def of(campaign: "Campaign") -> Policy:
@@ -273,11 +306,18 @@ def clean_next(campaign: "Campaign", content: Mapping[str, object]) -> Policy:
     """The whole policy that comes after the campaign's own; as clean. What only new policies say
     stays as it is unless content names it."""
     current: Mapping[str, object] = of(campaign)
-    return clean({**{key: current[key] for key in NEW_DEFAULTS}, **content})
+    kept = {key: current[key] for key in NEW_DEFAULTS}
+    return clean({**kept, **own_defaults(KINDS[campaign.kind]), **content})
 
 
-def check_method(kind: Kind, policy: Policy) -> None:
-    """Raises Refusal unless votes of this kind can be judged by the policy's method."""
+def check_kind(kind: Kind, policy: Policy) -> None:
+    """Raises Refusal unless votes of this kind can be judged by the policy's method, and the policy
+    has no rules of other kinds."""
+    own = {*RULES, "currency", *own_defaults(kind)}
+    if foreign := sorted(set(policy) - own):
+        raise Refusal(
+            f"A policy of the kind {kind.name} has no key {foreign[0]!r}.", field=foreign[0]
+        )
     known = kind.methods
     if known is not None and policy["method"] not in known:
         raise Refusal(
@@ -292,7 +332,7 @@ def _clean_value(key: str, value: object) -> float | str:
         if not isinstance(value, str) or not (len(value) == 3 and value.isalpha()):
             raise Refusal(f"currency is {value!r}; give three letters, like EUR.", field=key)
         return value.upper()
-    rule = RULES.get(key)
+    rule = RULES.get(key) or next((own[key] for own in RULES_OF.values() if key in own), None)
     if rule is None:
         known = ", ".join(sorted(DEFAULTS))
         raise Refusal(f"A policy has no key {key!r}. It has: {known}.", field=str(key))

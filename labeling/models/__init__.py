@@ -7,6 +7,7 @@
 | campaigns.py | Campaign, Policy, Graph, Calibration, Topic, Example, Decision |
 | questions.py | Question and its counters, Gold, Assignment, Answer, Draft, SentBack, |
 | | Settlement, Audit |
+| candidates.py | Candidate, Verification |
 | work.py | Job, Release |
 """
 
@@ -19,6 +20,7 @@ from labeling.models.campaigns import (
     Policy,
     Topic,
 )
+from labeling.models.candidates import Candidate, Verification
 from labeling.models.images import Dataset, GivenLabel, Image, Import, Item, Vocabulary
 from labeling.models.people import ApiToken, Invitation, Membership, Quota, User
 from labeling.models.questions import (
@@ -41,6 +43,7 @@ __all__ = [
     "Audit",
     "Calibration",
     "Campaign",
+    "Candidate",
     "Dataset",
     "Decision",
     "Draft",
@@ -63,5 +66,6 @@ __all__ = [
     "Settlement",
     "Topic",
     "User",
+    "Verification",
     "Vocabulary",
 ]

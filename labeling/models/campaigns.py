@@ -147,6 +147,8 @@ class Topic(models.Model):
     definition = models.TextField(blank=True)
     url = models.URLField(blank=True, max_length=400)
     guidance = models.TextField(blank=True)
+    # Classes that it is easily taken for: {"name", "definition"}.
+    siblings = models.JSONField(default=list, blank=True)
 
     class Meta:
         constraints = [
@@ -196,6 +198,7 @@ class Decision(models.Model):
         AUDIT = "audit", "audit sample drawn"
         QUOTA = "quota", "quota changed"
         VOCABULARY = "vocabulary", "vocabulary changed"
+        CLASS = "class", "class stopped or resumed"
 
     campaign = models.ForeignKey(Campaign, on_delete=models.CASCADE, related_name="decisions")
     kind = models.CharField(max_length=10, choices=Kind.choices)

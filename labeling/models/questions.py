@@ -43,6 +43,10 @@ class Question(models.Model):
     )
     topic = models.CharField(max_length=64)
     round = models.SmallIntegerField(default=0)
+    # Of questions that follow one another (Kind.steps): which step it is, and what it shows beside
+    # the image, which only its kind reads.
+    step = models.CharField(max_length=8, blank=True, default="", db_default="")
+    content = models.JSONField(null=True, blank=True)
     # What one person may see only once, where that is not the question itself (null).
     subject = models.BigIntegerField(null=True, blank=True)
     lane = models.SmallIntegerField(choices=Lane.choices, default=Lane.FRESH)
@@ -52,11 +56,12 @@ class Question(models.Model):
     policy = models.ForeignKey(
         "labeling.Policy", on_delete=models.PROTECT, related_name="+", db_index=False
     )
-    # The graph that the topic is a node of; null for kinds that ask by none. Such questions are
-    # handed out by topic, a page of images each.
+    # The graph that the topic is a node of; null for kinds that ask by none.
     graph = models.ForeignKey(
         "labeling.Graph", on_delete=models.PROTECT, related_name="+", null=True, db_index=False
     )
+    # Its kind hands out pages of one topic (topic_pages): it stands in the index for them.
+    by_topic = models.BooleanField(default=False, db_default=False)
     # Its consensus changed and following.py has not yet looked what it opens and closes.
     follow_up = models.BooleanField(default=False)
 
@@ -84,7 +89,7 @@ class Question(models.Model):
             models.Index(fields=["campaign", "state", "id"], name="question_by_state_and_id"),
             models.Index(
                 fields=["campaign", "lane", "topic", "ticket"],
-                condition=models.Q(seats_free__gt=0, graph__isnull=False),
+                condition=models.Q(seats_free__gt=0, by_topic=True),
                 name="question_free_by_topic",
             ),
             # What campaign_figures.py draws its sample from, however many questions there are. The
@@ -170,6 +175,8 @@ class Assignment(models.Model):
         RETURNED = "returned", "returned"
         # The question was settled or withdrawn while the seat was open.
         CLOSED = "closed", "closed"
+        # Never a seat: this person must not answer the question, such as check their own box.
+        BARRED = "barred", "barred"
 
     question = models.ForeignKey(Question, on_delete=models.CASCADE, related_name="assignments")
     annotator = models.ForeignKey(

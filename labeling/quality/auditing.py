@@ -20,7 +20,9 @@ from labeling.db.sql import batches
 from labeling.errors import Conflict, NotAllowed, NotYours, Refusal
 from labeling.estimators.agreement import calibration_bins
 from labeling.estimators.intervals import clopper_pearson
+from labeling.jobs import queue
 from labeling.kinds import KINDS
+from labeling.kinds.base import CANDIDATES, CHAINS
 from labeling.models import (
     Assignment,
     Audit,
@@ -32,6 +34,7 @@ from labeling.models import (
     User,
 )
 from labeling.plurals import count_of
+from labeling.quality import box_audit
 
 BATCH = 500
 SHOWN = 24
@@ -59,14 +62,13 @@ def draw(campaign: Campaign, actor: User | None, n: int, seed: int | None = None
         raise Refusal(f"Draw 1 to {LARGEST_SAMPLE:,} questions; {n!r} came.", field="n")
     if seed is not None and seed < 0:
         raise Refusal(f"The seed is {seed}; give a whole number from 0.", field="seed")
-    settled = np.fromiter(_settled(campaign).order_by("pk").values_list("pk", flat=True), np.int64)
-    if len(settled) < n:
+    drawn, of = _drawn(campaign, n, seed)
+    if len(drawn) < n:
         raise Conflict(
-            f"Only {count_of(len(settled), 'question is', 'questions are')} settled; "
+            f"Only {count_of(len(drawn), 'question is', 'questions are')} settled; "
             "draw at most as many, or wait.",
             field="n",
         )
-    drawn = np.random.default_rng(seed).choice(settled, n, replace=False).tolist()
     current = _current_settlements(drawn)
     with transaction.atomic():
         # The campaign's row, so that two draws at once get two numbers.
@@ -83,9 +85,20 @@ def draw(campaign: Campaign, actor: User | None, n: int, seed: int | None = None
             campaign=campaign,
             kind=Decision.Kind.AUDIT,
             actor=actor,
-            content={"sample": sample, "drawn": n, "of": len(settled), "seed": seed},
+            content={"sample": sample, "drawn": n, "of": of, "seed": seed},
         )
     return sample
+
+
+def _drawn(campaign: Campaign, n: int, seed: int | None) -> tuple[list[int], int]:
+    """Ids of n settled questions, or of all where there are fewer, and how many there are. Where
+    boxes are drawn, of drawings whose box stands (box_audit.py)."""
+    if KINDS[campaign.kind].asks == CHAINS:
+        return box_audit.draw(campaign, n, seed)
+    settled = np.fromiter(_settled(campaign).order_by("pk").values_list("pk", flat=True), np.int64)
+    size = min(n, len(settled))
+    drawn = np.random.default_rng(seed).choice(settled, size, replace=False)
+    return drawn.tolist(), len(settled)
 
 
 def _settled(campaign: Campaign) -> QuerySet[Question]:
@@ -169,7 +182,8 @@ def answer(audit: Audit, user: User, value: object) -> Audit:
     """
     campaign = audit.campaign
     check_auditor(user, campaign)
-    cleaned = KINDS[campaign.kind].clean(value, campaign.settings)
+    about = box_audit.about(audit) if KINDS[campaign.kind].asks == CHAINS else None
+    cleaned = KINDS[campaign.kind].clean(value, campaign.settings, about)
     current = Audit.objects.filter(pk=audit.pk).values_list("answered_at", "auditor").get()
     again = Conflict("Somebody has answered this one meanwhile. Take the next.")
     if current[0] is not None:
@@ -181,6 +195,9 @@ def answer(audit: Audit, user: User, value: object) -> Audit:
     )
     if not changed:
         raise again
+    left = campaign.audits.filter(sample=audit.sample, answered_at=None)
+    if KINDS[campaign.kind].asks == CANDIDATES and not left.exists():
+        queue.enqueue("verify", str(campaign.pk), campaign=campaign)
     audit.refresh_from_db()
     return audit
 
@@ -233,8 +250,7 @@ def estimate(campaign: Campaign, sample: int | None = None) -> Estimate | None:
             continue
         answered += 1
         if kind.vote(value) is not None:
-            word = kind.tally_name(settled)
-            judged.append((word, kind.tally_name(value) == word, probability))
+            judged.append((kind.tally_name(settled), kind.agrees(value, settled), probability))
     sure = [(probability, right) for _, right, probability in judged if probability is not None]
     stated = stated_error(campaign)
     whole = _share(judged)
@@ -292,7 +308,6 @@ def disagreements(campaign: Campaign, shown: int = SHOWN) -> list[Audit]:
     found = (
         row
         for row in rows
-        if kind.vote(row.value) is not None
-        and kind.tally_name(row.value) != kind.tally_name(row.settlement.value)
+        if kind.vote(row.value) is not None and not kind.agrees(row.value, row.settlement.value)
     )
     return list(islice(found, shown))

@@ -22,6 +22,7 @@ from labeling.estimators.intervals import wilson_interval
 from labeling.follow_ups import asking, following
 from labeling.graphs import store
 from labeling.kinds import KINDS, About, policies
+from labeling.kinds.base import CHAINS
 from labeling.models import (
     Answer,
     Assignment,
@@ -34,12 +35,13 @@ from labeling.models import (
     User,
 )
 from labeling.plurals import count_of
+from labeling.quality import box_gold
 from labeling.question_graph import replaying
 
 BATCH = 500
 # Contradictions that a refusal names.
 NAMED = 5
-# A page of failing gold looks through so many of the latest answers to gold, and then at so many
+# A page of failing gold looks through so many of the latest answers to gold, then at so many
 # questions that were failed most often in them.
 LATEST, SUSPECTS = 5_000, 50
 
@@ -52,8 +54,11 @@ def add_gold(campaign: Campaign, actor: User, rows: Sequence[Mapping[str, object
     "object" names the object in its image, and the topic is its category. A question that people
     are asked already cannot become gold this way, nor an answer that contradicts the question graph
     beside the gold that its image has.
-    Raises Refusal that names the row (1-based); then nothing is added.
+    Where boxes are drawn, the answer is the boxes of every instance, and box_gold.py makes several
+    questions of it. Raises Refusal that names the row (1-based); then nothing is added.
     """
+    if KINDS[campaign.kind].asks == CHAINS:
+        return box_gold.add(campaign, actor, rows)
     cleaned = (_drawn if KINDS[campaign.kind].drawn else _plain)(campaign, rows)
     with transaction.atomic():
         asking.check_topics(campaign, {row.topic for row in cleaned})
@@ -209,6 +214,7 @@ def _gold_question(campaign: Campaign, item_id: int, topic: str, number: int) ->
             state=Question.State.GOLD,
             policy=campaign.policies.latest("version"),
             graph_id=campaign.graph_id,
+            by_topic=KINDS[campaign.kind].topic_pages,
         )
         question_counts.add(campaign.pk, {"gold": 1})
         return question
@@ -264,15 +270,12 @@ def gold_from_settled(campaign: Campaign, actor: User, question_ids: Iterable[in
     the same subject, so that nobody who answered the original ever sees it again. Raises Refusal
     where one contradicts the question graph beside the gold that its image has.
     """
+    if KINDS[campaign.kind].asks == CHAINS:
+        return box_gold.promote(campaign, actor, list(question_ids))
     policy = campaign.policies.latest("version")
     with transaction.atomic():
-        settled = list(
-            Question.objects.filter(
-                campaign=campaign, pk__in=list(question_ids), state=Question.State.SETTLED
-            )
-            .select_related("item__image")
-            .order_by("pk")
-        )
+        rows = campaign.questions.filter(pk__in=list(question_ids), state=Question.State.SETTLED)
+        settled = list(rows.select_related("item__image").order_by("pk"))
         current = {
             row.question_id: row
             for row in Settlement.objects.filter(question__in=settled).order_by("pk")
@@ -303,6 +306,7 @@ def _promote(campaign: Campaign, question: Question, settlement: Settlement, pol
             "state": Question.State.GOLD,
             "policy": policy,
             "graph_id": question.graph_id,
+            "by_topic": question.by_topic,
         },
     )
     if created:
@@ -328,7 +332,7 @@ def without(campaign: Campaign) -> list[str]:
 
 @dataclass(frozen=True)
 class Balance:
-    """How much gold is in force, of each answer; one_sided: topics whose gold has a single one."""
+    """Gold in force, by answer; one_sided: topics whose gold has a single one."""
 
     total: int
     by_answer: dict[str, int]
@@ -337,12 +341,11 @@ class Balance:
 
 def balance(campaign: Campaign) -> Balance:
     """How the gold in force is spread over answers and topics. One query."""
-    kind = KINDS[campaign.kind]
     by_answer: Counter[str] = Counter()
     by_topic: dict[str, set[str]] = defaultdict(set)
     rows = Gold.objects.filter(question__campaign=campaign, retired_at=None)
     for topic, answer in rows.values_list("question__topic", "answer"):
-        word = kind.tally_name(answer)
+        word = KINDS[campaign.kind].tally_name(answer)
         by_answer[word] += 1
         by_topic[topic].add(word)
     return Balance(

@@ -195,8 +195,8 @@ def _open(membership: Membership) -> QuerySet[Assignment]:
 
 
 def unseen(membership: Membership) -> "QuerySet[Question, Unseen]":
-    """(question, subject, topic, answer, when they were last given it) of the gold in force that
-    this person never answered and does not hold; of questions that a graph still asks."""
+    """(question, subject, topic, answer, when they were last given it, step) of the gold in force
+    that this person never answered and does not hold; of questions that a graph still asks."""
     seats = Assignment.objects.filter(
         annotator_id=membership.user_id, subject=OuterRef("its_subject")
     )
@@ -218,11 +218,11 @@ def unseen(membership: Membership) -> "QuerySet[Question, Unseen]":
         # Of one thing a person sees one part, ever (subjects.py).
         .exclude(Q(its_subject__lt=0) & ~Q(seat_on=F("pk")) & Q(seat__isnull=False))
         .order_by("pk")
-        .values_list("pk", "its_subject", "topic", "gold__answer", "given_at")
+        .values_list("pk", "its_subject", "topic", "gold__answer", "given_at", "step")
     )
 
 
-Unseen = tuple[int, int, str, Any, datetime | None]
+Unseen = tuple[int, int, str, Any, datetime | None, str]
 
 
 def _of_one_topic(pool: Sequence[Unseen], held: Sequence[str]) -> list[Unseen]:
@@ -234,22 +234,24 @@ def _of_one_topic(pool: Sequence[Unseen], held: Sequence[str]) -> list[Unseen]:
 
 
 def _spread(membership: Membership, candidates: Sequence[Unseen], wanted: int) -> list[Unseen]:
-    """So many of these, by chance, the answer and then the topic that this stage dealt least first:
-    also where it deals them one by one."""
+    """So many of these, by chance: the step, then the answer, then the topic that this stage dealt
+    least first, also where it deals them one by one."""
     dealt = Assignment.objects.filter(
         annotator_id=membership.user_id,
         question__campaign_id=membership.campaign_id,
         question__state=Question.State.GOLD,
         created_at__gte=membership.working_since,
-    ).values_list("question__gold__answer", "question__topic")
-    answers = Counter(str(answer) for answer, _ in dealt)
-    topics = Counter(topic for _, topic in dealt)
+    ).values_list("question__gold__answer", "question__topic", "question__step")
+    answers = Counter(str(answer) for answer, *_ in dealt)
+    topics = Counter(topic for _, topic, _ in dealt)
+    steps = Counter(step for *_, step in dealt)
     pool = list(candidates)
     gold_mixing.chance.shuffle(pool)
     chosen: list[Unseen] = []
     while pool and len(chosen) < wanted:
-        one = min(pool, key=lambda row: (answers[str(row[3])], topics[row[2]]))
+        one = min(pool, key=lambda row: (steps[row[5]], answers[str(row[3])], topics[row[2]]))
         pool = [row for row in pool if row[1] != one[1]]
+        steps[one[5]] += 1
         answers[str(one[3])] += 1
         topics[one[2]] += 1
         chosen.append(one)

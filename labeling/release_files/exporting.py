@@ -16,6 +16,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import IO
 
+from labeling.boxes.chain import COMPLETE
 from labeling.files import BadInput, StrPath
 from labeling.formats import FORMATS, Label, pictures
 from labeling.formats.label import NAMES, About, Pages, boxes_of, polygons_of
@@ -259,9 +260,11 @@ def _label(row: LabelLine, names: dict[str, str], given: GivenLine | None) -> La
         boxes=boxes_of(geometry),
         polygons=polygons_of(geometry),
         name=names.get(row["wnid"], ""),
-        source=given["source"] if given else "",
+        source=given["source"] if given else "; ".join(row.get("queries", ())),
         votes=row.get("votes"),
         interval=(interval[0], interval[1]) if interval else None,
+        flags=tuple(tuple(said) for said in row.get("flags", ())),
+        is_covered=row["coverage"] == COMPLETE if row.get("boxes") and "coverage" in row else None,
     )
 
 

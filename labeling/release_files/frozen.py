@@ -16,13 +16,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NotRequired, TypedDict, TypeVar
 
+from labeling.boxes.chain import ABSENT
 from labeling.files import BadInput, StrPath
 from labeling.kinds import KINDS, Kind
-from labeling.kinds.base import GRAPH, OBJECTS
+from labeling.kinds.base import BOXES, GRAPH, OBJECTS
 from labeling.parts.background import with_rest
 from labeling.parts.model import PartedObject, Photograph
 from labeling.question_graph.graph import Graph, build
-from labeling.release_files import frozen_labels, frozen_objects
+from labeling.release_files import frozen_boxes, frozen_labels, frozen_objects
+from labeling.release_files.frozen_boxes import BOXES_FILE, COVERAGE_FILE, StatedError
 from labeling.release_files.frozen_labels import AnswerLine, GivenLine, Groups, LabelLine
 from labeling.release_files.frozen_objects import CategoryTally
 
@@ -33,8 +35,10 @@ GRAPH_FILES = ("given.jsonl", "graph.json")
 # Where people draw the parts of objects.
 OBJECTS_FILE = "objects.jsonl"
 PART_FILES = (OBJECTS_FILE,)
-ALL_FILES = (*FILES, *GRAPH_FILES, *PART_FILES)
-BESIDE = {GRAPH: GRAPH_FILES, OBJECTS: PART_FILES}
+# Where people draw boxes.
+BOX_FILES = (BOXES_FILE, COVERAGE_FILE)
+ALL_FILES = (*FILES, *GRAPH_FILES, *PART_FILES, *BOX_FILES)
+BESIDE = {GRAPH: GRAPH_FILES, OBJECTS: PART_FILES, BOXES: BOX_FILES}
 AGAIN = "freeze the campaign again, or fetch the release again"
 # What tells one freezing from another but is no part of the content.
 _OUTSIDE = ("number", "created_at", "sha256")
@@ -83,6 +87,8 @@ class Head(TypedDict):
     number: NotRequired[int]
     created_at: NotRequired[str]
     parts: NotRequired[dict[str, CategoryTally]]
+    stated: NotRequired[dict[str, StatedError]]
+    unlisted: NotRequired[str]
     export: NotRequired[dict[str, Any]]
 
 
@@ -107,9 +113,7 @@ class Frozen:
 
     def lines(self, name: str) -> Iterator[Any]:
         """The lines of one file, in order; memory stays flat."""
-        with open(self.folder / name, encoding="utf-8") as file:
-            for line in file:
-                yield json.loads(line)
+        return lines_of(self.folder / name)
 
     def answers(self) -> Iterator[AnswerLine]:
         return self.lines("answers.jsonl")
@@ -140,10 +144,12 @@ class Frozen:
         by an answer above it) or "given". decided: False where nobody has answered yet; such a
         label is "unknown", never silently "no". By a graph: every class of every image, in the
         order of images.jsonl; else what was settled, of parts the objects' categories with their
-        "boxes". Computed image by image; memory stays flat.
+        "boxes", of boxes what is known of each class. Computed image by image; memory stays flat.
         """
         if "objects.jsonl" in self.meta["files"]:
             return frozen_labels.of_objects(self.answers())
+        if COVERAGE_FILE in self.meta["files"]:
+            return frozen_labels.of_boxes(self._boxed())
         graph = self.graph()
         if graph is None:
             return frozen_labels.explicit(self.answers(), self.kind.abstentions)
@@ -151,6 +157,15 @@ class Frozen:
         images = (line["name"] for line in self.images())
         return frozen_labels.by_graph(
             graph, mode, images, self.answers(), self.given(), self.kind.abstentions
+        )
+
+    def _boxed(self) -> Iterator[frozen_boxes.LabelOfBoxes]:
+        absent = self.meta.get("unlisted") == ABSENT
+        return frozen_boxes.labels(
+            (line["name"] for line in self.images()),
+            self.lines(COVERAGE_FILE),
+            self.lines(BOXES_FILE),
+            [line["key"] for line in self.topics()] if absent else (),
         )
 
     def parts(self) -> dict[str, dict[str, str]]:
@@ -183,6 +198,13 @@ class Frozen:
                     for row in drawn.of(line["name"])
                 ],
             )
+
+
+def lines_of(path: Path) -> Iterator[Any]:
+    """The lines of a file, in order; memory stays flat."""
+    with open(path, encoding="utf-8") as file:
+        for line in file:
+            yield json.loads(line)
 
 
 def photograph(line: ImageLine) -> Photograph:

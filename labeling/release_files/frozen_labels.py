@@ -5,11 +5,13 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Any, Generic, NotRequired, TypedDict, TypeVar
 
+from labeling.boxes.chain import ABSENT
 from labeling.estimators.intervals import share_interval
 from labeling.formats.label import Geometry
 from labeling.question_graph import planning
 from labeling.question_graph.planning import Asked
 from labeling.question_graph.replaying import EXPLICIT, NO, UNKNOWN, YES, Graph
+from labeling.release_files.frozen_boxes import LabelOfBoxes
 
 WORDS = {True: YES, False: NO, None: UNKNOWN}
 # What "judged" says of the class; another word says nothing.
@@ -20,7 +22,8 @@ class AnswerLine(TypedDict):
     """Of answers.jsonl. contains: None for what was dropped; absent where wnid is the answer.
     judged: in its place where people say how right the class is; None for what was dropped.
     votes: by what people answered; tags: how many of the votes for the settled answer have each.
-    node, order, probability: where questions follow a graph; of objects box."""
+    node, order, probability: where questions follow a graph; of objects box; of candidates the
+    queries that found the image."""
 
     image: str
     wnid: str | None
@@ -32,6 +35,7 @@ class AnswerLine(TypedDict):
     node: NotRequired[str]
     order: NotRequired[int]
     box: NotRequired[list[float]]
+    queries: NotRequired[list[str]]
 
 
 class GivenLine(TypedDict):
@@ -47,7 +51,9 @@ class GivenLine(TypedDict):
 
 class LabelLine(TypedDict):
     """What a release says of a class of an image; see Frozen.labels. votes: people who could
-    answer; interval: of the share that the probability is."""
+    answer; interval: of the share that the probability is. flags: of each box, where people drew
+    boxes; coverage: whether every instance has one (frozen_boxes.STATES). queries: that found the
+    image."""
 
     image: str
     wnid: str
@@ -56,8 +62,11 @@ class LabelLine(TypedDict):
     decided: bool
     probability: float | None
     boxes: NotRequired[list[list[float]]]
+    flags: NotRequired[list[list[str]]]
+    coverage: NotRequired[str]
     votes: NotRequired[int]
     interval: NotRequired[list[float] | None]
+    queries: NotRequired[list[str]]
 
 
 L = TypeVar("L", AnswerLine, GivenLine, Any)
@@ -95,6 +104,16 @@ def of_objects(answers: Iterable[AnswerLine]) -> Iterator[LabelLine]:
         for wnid in sorted(boxes):
             value = YES if boxes[wnid] else UNKNOWN
             yield {**_label(image, wnid, value, EXPLICIT), "boxes": boxes[wnid]}
+
+
+def of_boxes(said: Iterable[LabelOfBoxes]) -> Iterator[LabelLine]:
+    """The labels of a campaign that draws boxes: yes where an instance has one, no where none is
+    there, else unknown."""
+    for row in said:
+        value = YES if row["boxes"] else NO if row["state"] == ABSENT else UNKNOWN
+        label = _label(row["image"], row["wnid"], value, EXPLICIT if value != UNKNOWN else "")
+        more = {"boxes": row["boxes"], "flags": row["flags"], "coverage": row["state"]}
+        yield {**label, **more}  # type: ignore[typeddict-item]
 
 
 def by_graph(
@@ -150,6 +169,8 @@ def _label(
         "decided": bool(origin),
         "probability": probability,
     }
+    if line is not None and "queries" in line:
+        found["queries"] = line["queries"]
     if line is not None and probability is not None and "votes" in line:
         able = {word: count for word, count in line["votes"].items() if word not in abstentions}
         found["votes"] = votes = sum(able.values())

@@ -5,7 +5,8 @@ from typing import Any, NamedTuple
 
 class Asked(NamedTuple):
     """A settled or dropped question at the cut. settlement, first: ids of its last and its first
-    one; late: ids of the answers that came after it was settled; region: of its object."""
+    one; late: ids of the answers that came after it was settled; region: of its object; step,
+    content: of one that is a step; queries: that found its image as a candidate."""
 
     pk: int
     item: int
@@ -17,7 +18,15 @@ class Asked(NamedTuple):
     settlement: int | None
     first: int | None
     region: list[float] | None
+    step: str
+    content: Any
     late: list[str]
+    queries: list[str]
+
+    @property
+    def number(self) -> int:
+        """Of the step, among those of its image and class."""
+        return int((self.content or {}).get("number", 0))
 
 
 class Settled(NamedTuple):

@@ -11,7 +11,7 @@ import json
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import groupby, islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,11 +21,12 @@ from django.db.models.expressions import OuterRef
 from django.db.models.functions import Collate
 
 from labeling.kinds import KINDS
-from labeling.kinds.base import OBJECTS
+from labeling.kinds.base import BOXES, OBJECTS
 from labeling.models import Answer, Campaign, Question, Settlement, Topic
 from labeling.release_files import frozen
 from labeling.release_files.frozen import Line, LineFile
-from labeling.releases import graph, parts
+from labeling.release_files.frozen_boxes import COVERAGE_FILE
+from labeling.releases import boxes, graph, parts, queries
 from labeling.releases.asked import Asked
 
 FROZEN_STATES = (Question.State.SETTLED, Question.State.DROPPED)
@@ -37,7 +38,7 @@ RANGE_OF_DRAWINGS = 200
 # So many are made within a few seconds.
 FEW_RANGES = 2
 # Of how pieces are written: those of an earlier layout are not used.
-LAYOUT = 1
+LAYOUT = 2
 IMAGE_FIELDS = ("name", "sha256", "width", "height", "licence", "source", "queries")
 
 
@@ -52,6 +53,8 @@ class Cut:
     files: dict[str, LineFile]
     ranges: list[Path]
     digest: str
+    # Of boxes: the pairs of which nothing is settled.
+    waiting: Path | None = None
 
     @property
     def is_small(self) -> bool:
@@ -68,6 +71,8 @@ class Context(NamedTuple):
     categories: dict[str, Any]
     # Of what is given of objects, which pieces read: another one is another cut.
     given: dict[str, Any]
+    # What it says of people who draw boxes.
+    calibration: int | None
 
 
 def take(campaign: Campaign, building: Path, scratch: Path, opened: ExitStack) -> Cut:
@@ -81,6 +86,12 @@ def take(campaign: Campaign, building: Path, scratch: Path, opened: ExitStack) -
         files["topics.jsonl"].write(_topic_line(topic))
     if by_graph is not None:
         _write_graph(files, campaign, by_graph)
+    waiting = None
+    if COVERAGE_FILE in files:
+        waiting = scratch / "waiting.jsonl"
+        with LineFile(waiting) as file:
+            for line in boxes.unasked(campaign, _by("item__image__name", "topic")):
+                file.write(line)
     context = Context(
         LAYOUT,
         campaign.pk,
@@ -88,15 +99,18 @@ def take(campaign: Campaign, building: Path, scratch: Path, opened: ExitStack) -
         campaign.graph_id,
         campaign.settings["categories"] if KINDS[campaign.kind].release == OBJECTS else {},
         dict(given),
+        campaign.calibration_id if KINDS[campaign.kind].release == BOXES else None,
     )
     ranges = _Ranges(scratch, context, size_of_ranges(campaign))
-    images = files["images.jsonl"] if by_graph is None else None
+    images = _Images(files["images.jsonl"], campaign) if by_graph is None else None
     for _, about in groupby(_rows(campaign), key=lambda row: row[0]):
         ranges.begin_image()
         for number, (_, asked, image) in enumerate(about):
             if images is not None and not number:
                 images.write(_image_line(image))
             ranges.add(asked)
+    if images is not None:
+        images.close()
     return Cut(
         campaign=campaign,
         policies=list(campaign.policies.order_by("version").values("version", "content")),
@@ -104,6 +118,7 @@ def take(campaign: Campaign, building: Path, scratch: Path, opened: ExitStack) -
         files=files,
         ranges=ranges.close(),
         digest=ranges.digest.hexdigest()[:32],
+        waiting=waiting,
     )
 
 
@@ -123,6 +138,29 @@ def read_range(path: Path) -> tuple[Context, Iterator[Asked]]:
 
     with open(path, "rb") as rows:
         return Context(*json.loads(next(rows))), questions()
+
+
+class _Images:
+    """Lines of images by name; of boxes, between those that were asked about, those of the release
+    that the labels came from."""
+
+    def __init__(self, file: LineFile, campaign: Campaign) -> None:
+        self.file = file
+        self.beside: Iterator[Any] = boxes.images_beside(campaign)
+        self.next = next(self.beside, None)
+
+    def write(self, line: Line) -> None:
+        while self.next is not None and self.next["name"] <= line["name"]:
+            if self.next["name"] != line["name"]:
+                self.file.write(self.next)
+            self.next = next(self.beside, None)
+        self.file.write(line)
+
+    def close(self) -> None:
+        if self.next is not None:
+            self.file.write(self.next)
+        for line in self.beside:
+            self.file.write(line)
 
 
 class _Ranges:
@@ -162,9 +200,13 @@ def _rows(campaign: Campaign) -> Iterator[tuple[int, Asked, tuple[Any, ...]]]:
     late: dict[int, list[str]] = {}
     for pk, answer in _late(campaign).iterator(chunk_size=CHUNK):
         late.setdefault(pk, []).append(str(answer))
-    for image, pk, *rest in _listed(campaign).iterator(chunk_size=CHUNK):
-        asked, fields = rest[: -len(IMAGE_FIELDS)], rest[-len(IMAGE_FIELDS) :]
-        yield image, Asked._make([pk, *asked, sorted(late.get(pk, ()))]), fields
+    listed = _listed(campaign).iterator(chunk_size=CHUNK)
+    while chunk := list(islice(listed, CHUNK)):
+        found = queries.of(campaign, [pk for _, pk, *_ in chunk])
+        for image, pk, *rest in chunk:
+            asked, fields = rest[: -len(IMAGE_FIELDS)], rest[-len(IMAGE_FIELDS) :]
+            more = sorted(late.get(pk, ())), found.get(pk, [])
+            yield image, Asked._make([pk, *asked, *more]), fields
 
 
 def _listed(campaign: Campaign) -> QuerySet[Question, Any]:
@@ -179,7 +221,7 @@ def _listed(campaign: Campaign) -> QuerySet[Question, Any]:
         .order_by(*_by("item__image__name", "item__name", "topic"), "round", "pk")
         .values_list(
             *("item__image_id", "pk", "item_id", "item__image__name", "item__name", "topic"),
-            *("state", "policy_id", "last", "first", "item__region"),
+            *("state", "policy_id", "last", "first", "item__region", "step", "content"),
             *(f"item__image__{name}" for name in IMAGE_FIELDS),
         )
     )
@@ -213,11 +255,12 @@ def _by(*names: str) -> list[Any]:
 def _image_line(fields: Sequence[Any]) -> Line:
     """Of images.jsonl; without queries where none found the image, as in releases of before."""
     line = dict(zip(IMAGE_FIELDS, fields, strict=True))
-    if queries := line.pop("queries"):
-        line["queries"] = [{"wnid": wnid, "query": query} for wnid, query in queries]
+    if found_by := line.pop("queries"):
+        line["queries"] = [{"wnid": wnid, "query": query} for wnid, query in found_by]
     return line
 
 
 def _topic_line(topic: Topic) -> Line:
     names = ("key", "name", "synonyms", "definition", "url", "guidance")
-    return {name: getattr(topic, name) for name in names}
+    siblings = {"siblings": topic.siblings} if topic.siblings else {}
+    return {**{name: getattr(topic, name) for name in names}, **siblings}

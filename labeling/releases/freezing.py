@@ -24,10 +24,14 @@ from labeling.files import StrPath
 from labeling.jobs import queue, shared_files
 from labeling.models import Campaign, Job, Question, Release, Settlement, User
 from labeling.release_files import frozen
-from labeling.release_files.frozen import Frozen, Line
-from labeling.releases import cut, graph, joining, parts, ranges
+from labeling.release_files.frozen import Line
+from labeling.releases import cut, graph, joining, parts, queries, ranges
 from labeling.releases.graph import GraphFingerprint
 from labeling.releases.parts import PartFingerprint
+from labeling.releases.queries import QueryFingerprint
+from labeling.releases.stored import folder_of as folder_of
+from labeling.releases.stored import place_of, stored_name
+from labeling.releases.stored import read as read
 
 KIND = "freeze"
 # Cuts of a campaign whose given objects change while pieces of it are made; the last one is made
@@ -91,22 +95,6 @@ def execute(job: Job) -> None:
     freeze(job.campaign, actor, watch=partial(queue.renew, job))
 
 
-def folder_of(release: Release) -> Path:
-    """Where the release's files lie on this machine, fetched if another one froze it."""
-    parent, _, _ = release.folder.rpartition("/")
-    return shared_files.find(_place(release), _stored_name(parent, release.sha256))
-
-
-def read(source: Release | StrPath) -> Frozen:
-    """A release, once its files were found to have the hashes they were frozen with.
-
-    Raises BadInput naming the file and the cure.
-    """
-    if isinstance(source, Release):
-        return frozen.read(folder_of(source), source.sha256)
-    return frozen.read(source)
-
-
 def latest_kept(campaign: Campaign) -> Release | None:
     """The campaign's newest release that the clock may not prune."""
     rows = campaign.releases.order_by("-number")
@@ -131,21 +119,11 @@ def prune(campaign: Campaign, keep: Release) -> int:
     ]
     for release in old:
         release.delete()
-        shared_files.remove(_place(release), _stored_name(campaign.name, release.sha256))
+        shared_files.remove(place_of(release), stored_name(campaign.name, release.sha256))
     return len(old)
 
 
-def _place(release: Release) -> Path:
-    """Where the release lies on the machine that froze it."""
-    return Path(settings.RELEASES_DIR) / release.folder
-
-
-def _stored_name(campaign: str, sha256: str) -> str:
-    # By its content, not its number: it is put there before it has one for certain.
-    return f"releases/{campaign}/{sha256}{shared_files.FOLDER}"
-
-
-class Fingerprint(GraphFingerprint, PartFingerprint):
+class Fingerprint(GraphFingerprint, PartFingerprint, QueryFingerprint):
     """A cheap sign of what a release would hold: while it is unchanged, so is the release."""
 
     last_settlement: int
@@ -165,6 +143,7 @@ def fingerprint(campaign: Campaign) -> Fingerprint:
         "states": dict(sorted(states.items())),
         **graph.fingerprint(campaign),
         **parts.fingerprint(campaign),
+        **queries.fingerprint(campaign),
     }
 
 
@@ -224,7 +203,7 @@ def _publish(
     """The release row, its folder renamed into place under the campaign's lock."""
     sha256 = frozen.digest(meta)
     now = timezone.now()
-    stored = _stored_name(campaign.name, sha256)
+    stored = stored_name(campaign.name, sha256)
     number = 0
     if shared_files.is_shared():
         # Before the lock: it may take long, and everybody's work waits for the lock.

@@ -9,7 +9,8 @@ from pathlib import Path
 from labeling.models import Calibration
 from labeling.release_files import frozen_objects
 from labeling.release_files.frozen import FORMAT, Line, LineFile
-from labeling.releases import parts, pieces, votes
+from labeling.release_files.frozen_boxes import BOXES_FILE, COVERAGE_FILE, ErrorTally
+from labeling.releases import boxes, parts, pieces, votes
 from labeling.releases.cut import Cut
 from labeling.releases.votes import Votes
 
@@ -25,10 +26,14 @@ def join(
     for. states: how many questions are in which state.
     """
     joined = _Joined(cut)
+    made_coverage = scratch / COVERAGE_FILE
     with LineFile(scratch / Votes.RAW) as raw, LineFile(scratch / Votes.INDEX) as index:
         files = {Votes.RAW: raw, Votes.INDEX: index, **cut.files}
+        if cut.waiting is not None:
+            files[COVERAGE_FILE] = LineFile(made_coverage)
         for folder in made:
             joined.add(folder, files)
+        stated = _cover(cut, joined, files[COVERAGE_FILE]) if cut.waiting is not None else {}
     # With row ids in place of people: pseudonyms are made of a digest of all of them.
     digest = raw.hash.digest()
     votes.name_people(scratch, digest, joined.people, cut.files["votes.jsonl"])
@@ -47,6 +52,7 @@ def join(
         "policies": cut.policies,
         **_calibrations(joined.calibrations),
         **(parts.head(campaign, joined.tally) if joined.tally else {}),
+        **stated,
         "counts": _counts(joined, states),
         "code_version": code_version,
         "files": {name: file.close() for name, file in cut.files.items()},
@@ -62,6 +68,7 @@ class _Joined:
     people: set[int] = field(default_factory=set)
     calibrations: set[int] = field(default_factory=set)
     tally: frozen_objects.Tally | None = None
+    stated: ErrorTally = field(default_factory=ErrorTally)
 
     def __post_init__(self) -> None:
         if "objects.jsonl" in self.cut.files:
@@ -78,6 +85,21 @@ class _Joined:
         self.calibrations.update(counted["calibrations"])
         if self.tally is not None:
             self.tally.join(counted["tally"])
+        if counted["stated"] is not None:
+            self.stated.join(counted["stated"])
+
+
+def _cover(cut: Cut, joined: _Joined, made: LineFile) -> Line:
+    """Writes the coverage. Keys of release.json: how far off the boxes of each class are, and what
+    the classes of an image are that its coverage does not name."""
+    assert cut.waiting is not None
+    made.close()
+    images = cut.files["images.jsonl"]
+    images.file.flush()
+    lines, unlisted = boxes.coverage(cut.campaign, images.path, made.path, cut.waiting)
+    for line in lines:
+        cut.files[COVERAGE_FILE].write(line)
+    return {"stated": joined.stated.content(), "unlisted": unlisted}
 
 
 def _append(path: Path, goal: LineFile) -> None:
@@ -117,4 +139,5 @@ def _counts(joined: _Joined, states: Mapping[str, int]) -> dict[str, int]:
         "images": files["images.jsonl"].count,
         "topics": files["topics.jsonl"].count,
         **({"objects": objects.count} if (objects := files.get("objects.jsonl")) else {}),
+        **({"boxes": found.count} if (found := files.get(BOXES_FILE)) else {}),
     }

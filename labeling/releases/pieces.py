@@ -16,10 +16,11 @@ from typing import Any
 
 from labeling.db import batch
 from labeling.kinds import KINDS, Kind
-from labeling.kinds.base import CLASS, CONTAINS, GRAPH, JUDGED, OBJECTS
+from labeling.kinds.base import BOXES, CLASS, CONTAINS, GRAPH, JUDGED, OBJECTS
 from labeling.models import Answer, Policy, Question, Settlement
 from labeling.release_files.frozen import Line, LineFile
-from labeling.releases import graph, parts
+from labeling.release_files.frozen_boxes import BOXES_FILE, COVERAGE_FILE
+from labeling.releases import boxes, graph, parts
 from labeling.releases.asked import Asked, Settled
 from labeling.releases.cut import Context, read_range
 from labeling.releases.votes import Vote, Votes
@@ -29,7 +30,7 @@ CHUNK = 500
 # Drawings are long: fewer of them.
 FEW = 100
 COUNTED = "piece.json"
-LINES = ("answers.jsonl", "objects.jsonl")
+LINES = ("answers.jsonl", "objects.jsonl", BOXES_FILE, COVERAGE_FILE)
 
 
 def write(source: Path, folder: Path, watch: Callable[[int], object] | None = None) -> None:
@@ -74,17 +75,26 @@ class _Writer:
         if self.kind.release == OBJECTS:
             self.by_parts = parts.Objects(context.categories)
             self.objects = opened.enter_context(LineFile(folder / "objects.jsonl"))
+        self.by_boxes: boxes.Boxes | None = None
+        if self.kind.release == BOXES:
+            self.by_boxes = boxes.Boxes(context.calibration, self.policies)
+            self.boxes = opened.enter_context(LineFile(folder / BOXES_FILE))
+            self.coverage = opened.enter_context(LineFile(folder / COVERAGE_FILE))
 
     def close(self) -> None:
         for file in (self.answers, self.votes, self.objects):
             if file is not None:
                 file.close()
+        if self.by_boxes is not None:
+            self.boxes.close()
+            self.coverage.close()
         counted = {
             "states": self.counts,
             "votes": self.votes.counts,
             "people": sorted(self.votes.people),
             "calibrations": sorted(self.calibrations),
             "tally": self.by_parts.tally.counted() if self.by_parts else None,
+            "stated": self.by_boxes.tally.counted() if self.by_boxes else None,
         }
         (self.folder / COUNTED).write_text(json.dumps(counted))
 
@@ -113,12 +123,17 @@ def _write_chunk(writer: _Writer, chunk: list[Asked]) -> None:
         settled = history.settled.get(question.pk)
         place: Line = {"image": question.image, "wnid": question.topic}
         line = _answer_line(kind, question, settled, writer.policies)
+        if question.queries:
+            line["queries"] = question.queries
         if by_graph is not None:
             place |= by_graph.place(question.topic)
             line |= by_graph.place(question.topic) | {
                 "order": orders[question.pk],
                 "probability": settled.probability if settled else None,
             }
+        if question.step:
+            place["step"], place["number"] = question.step, question.number
+            line = place | line
         if by_parts is not None and writer.objects is not None:
             place["object"] = line["object"] = question.object
             line["box"] = question.region
@@ -134,6 +149,12 @@ def _write_chunk(writer: _Writer, chunk: list[Asked]) -> None:
             line["tags"] = tags
         writer.counts[question.state] += 1
         writer.answers.write(line | {"votes": votes})
+    if writer.by_boxes is not None:
+        lines = writer.by_boxes.lines(chunk, history.settled, history.votes)
+        for box in lines.boxes:
+            writer.boxes.write(box)
+        for pair in lines.coverage:
+            writer.coverage.write(pair)
 
 
 @dataclass
@@ -207,6 +228,10 @@ def _judged(kind: Kind, topic: str, value: Any) -> Line:
     return {"wnid": topic, "judged": None if value is None else kind.tally_name(value)}
 
 
+def _stepped(kind: Kind, topic: str, value: Any) -> Line:
+    return {"wnid": topic, "value": value}
+
+
 def _drawn(kind: Kind, topic: str, value: Any) -> Line:
     # An object that is drawn is there.
     return {"wnid": topic, "contains": None if value is None else True}
@@ -219,4 +244,5 @@ LABEL_OF_RELEASE: dict[str, Callable[[Kind, str, Any], Line]] = {
     JUDGED: _judged,
     GRAPH: _contains,
     OBJECTS: _drawn,
+    BOXES: _stepped,
 }

@@ -400,6 +400,10 @@ WORDS: dict[str, Callable[[Decision], str]] = {
     ),
     Decision.Kind.AUDIT: lambda decision: f"drew audit sample {decision.content.get('sample')}",
     Decision.Kind.QUOTA: _quota_words,
+    Decision.Kind.CLASS: lambda decision: (
+        f"{'stopped' if 'stopped' in decision.content else 'resumed'} the class "
+        f"{decision.content.get('name')}"
+    ),
     Decision.Kind.VOCABULARY: lambda decision: (
         f"took version {decision.content.get('version')} of the vocabulary"
     ),

@@ -17,6 +17,8 @@ from labeling.errors import Refusal
 from labeling.geometry.boxes import Box, area, iou
 from labeling.kinds.policies import checked_number
 
+# What some do while they check a proposal.
+MEND = "mend"
 WIDTH, HEIGHT = 500.0, 375.0
 LARGE, SMALL = (0.1, 0.8), (0.02, 0.1)
 SHAPE = 0.4
@@ -35,7 +37,8 @@ class BoxCrowd:
     how steeply, and at which IoU, it falls. careless_wrong: chance for wrong things and
     duplicates. notices, notices_small, false_alarm: of a look for more. planted: in this share of
     the pairs with two boxes or more, one is taken away to see whether it is missed. proposal_a,
-    proposal_b: the Beta distribution of the chance, by class, that a proposal is good.
+    proposal_b: the Beta distribution of the chance, by class, that a proposal is good. mends: share
+    of those who find a proposal good who mend its edges, as exactly as they draw.
     """
 
     classes: int = 20
@@ -64,6 +67,9 @@ class BoxCrowd:
     planted: float = 0.1
     proposal_a: float = 0.2
     proposal_b: float = 0.5
+    mends: float = 0.0
+    mend_seconds: float = 3.0
+    mend_spread: float = 1.17
 
     def time_of(self, step: str, slow: bool = False) -> tuple[float, float]:
         """The median of the seconds that one person spends on a step, and the deviation of their
@@ -72,6 +78,8 @@ class BoxCrowd:
             return self.draw_seconds, self.draw_spread
         if step == COVER:
             return self.cover_seconds, self.cover_spread
+        if step == MEND:
+            return self.mend_seconds, self.mend_spread
         return self.check_seconds_slow if slow else self.check_seconds, self.check_spread
 
 
@@ -84,9 +92,9 @@ CROWD_LIMITS: dict[str, tuple[float, float]] = {
     "strictness": (0, 10_000),
     "proposal_a": (0.001, 1_000),
     "proposal_b": (0.001, 1_000),
-    **{f"{step}_seconds": (0.01, 3600) for step in ("draw", "check", "cover")},
+    **{f"{step}_seconds": (0.01, 3600) for step in ("draw", "check", "cover", "mend")},
     "check_seconds_slow": (0.01, 3600),
-    **{f"{step}_spread": (0, 5) for step in ("draw", "check", "cover")},
+    **{f"{step}_spread": (0, 5) for step in ("draw", "check", "cover", "mend")},
 }
 RULES_LIMITS: dict[str, tuple[float, float]] = {
     "checks": (1, 9),
@@ -198,6 +206,16 @@ class World:
         steep = crowd.strictness * (best - crowd.tight)
         chance = crowd.accepts / (1 + np.exp(-steep)) + crowd.careless
         return GOOD if self.chance.random() < chance else "shifted"
+
+    def mended(self, pair: Pair, boxes: list[Box], box: Box) -> Box | None:
+        """The box as one of those who found it good has mended it; None where they left it."""
+        if self.chance.random() >= self.crowd.mends:
+            return None
+        left = without_box(pair, boxes) or list(pair.instances)
+        meant = max(left, key=lambda one: iou(one, box))
+        if not iou(meant, box):
+            return None
+        return self._around(meant, int(self.chance.integers(self.crowd.people)))
 
     def missing(self, pair: Pair, boxes: list[Box]) -> tuple[Point, ...]:
         """Where somebody sees instances that have no box."""

@@ -13,14 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labeling.boxes import chain as chains
-from labeling.boxes.acceptance import Acceptance
+from labeling.boxes.acceptance import Acceptance, is_unassisted, least_chance
 from labeling.boxes.chain import CHECK, COMPLETE, COVER, DRAW, GOOD, PROPOSED, Chain, Rules
 from labeling.errors import Refusal
 from labeling.geometry.boxes import Box
-from labeling.simulation.box_crowd import BoxCrowd, Pair, World, matched, without_box
+from labeling.simulation.box_crowd import MEND, BoxCrowd, Pair, World, matched, without_box
 
-# This share of pairs, by their hash, is drawn without having been shown a proposal.
-UNASSISTED = 0.1
 # When proposals are shown: never, always, or where their learned chance says that it saves time.
 NEVER, ALWAYS, LEARNED = ("never", "always", "learned")
 
@@ -61,8 +59,8 @@ class Pairs:
         self.crowd, self.rules, self.checks, self.covers = crowd, rules, checks, covers
         self.world = World(crowd, images, seed)
         topics = [pair.topic for pair in self.world.pairs]
-        check = rules.checks * crowd.check_seconds
-        self.learned = Acceptance(topics, crowd.classes, check / (crowd.draw_seconds + check))
+        least = least_chance(crowd.draw_seconds, crowd.check_seconds, rules.checks)
+        self.learned = Acceptance(topics, crowd.classes, least)
         self.found = Run()
 
     def run(self, proposals: str = NEVER) -> Run:
@@ -112,9 +110,27 @@ class Pairs:
         votes: list[str] = []
         while (verdict := chains.verdict(votes, self.rules)) is None:
             votes.append(world.checked(pair, boxes, chain.box))
-        if chain.came == PROPOSED:
-            self.learned.learn(pair.topic, verdict == GOOD)
-        return chains.Checked(verdict), len(votes)
+        if chain.came != PROPOSED:
+            return chains.Checked(verdict), len(votes)
+        self.learned.learn(pair.topic, verdict == GOOD)
+        return chains.Checked(verdict, box=self._mend(pair, chain, boxes, votes, verdict)), len(
+            votes
+        )
+
+    def _mend(
+        self, pair: Pair, chain: Chain, boxes: list[Box], votes: Sequence[str], verdict: str
+    ) -> Box | None:
+        """The mean of what those who found a proposal good have mended, as in a campaign."""
+        assert chain.box is not None
+        if verdict != GOOD:
+            return None
+        tried = [self.world.mended(pair, boxes, chain.box) for _ in range(votes.count(GOOD))]
+        mended = [box for box in tried if box is not None]
+        self.found.steps[MEND] += len(mended)
+        if not mended:
+            return None
+        x0, y0, x1, y1 = np.mean(mended, axis=0).tolist()
+        return x0, y0, x1, y1
 
     def _spent(self, step: str, times: int) -> float:
         median, spread = self.crowd.time_of(step)
@@ -131,11 +147,6 @@ class Pairs:
         self.found.planted += 1
         seen = (self.world.missing(pair, left) for _ in range(chains.looks(shown)))
         self.found.noticed += any(seen)
-
-
-def is_unassisted(pair: str) -> bool:
-    """Whether people draw in this pair without a proposal, so that the two can be compared."""
-    return chains.share_of(f"unassisted {pair}") < UNASSISTED
 
 
 def simulate(crowd: BoxCrowd, rules: Rules, images: int, seed: int = 0) -> dict[str, object]:
@@ -193,7 +204,7 @@ def accepted(run: Run) -> dict[str, object]:
 
 
 def per_box(
-    run: Run, crowd: BoxCrowd, slow: bool = False, steps: Sequence[str] = chains.STEPS
+    run: Run, crowd: BoxCrowd, slow: bool = False, steps: Sequence[str] = (*chains.STEPS, MEND)
 ) -> float:
     """Seconds of a finished box: of each step, how many it takes times the median time of one."""
     spent = sum(run.steps[step] * crowd.time_of(step, slow)[0] for step in steps)
@@ -202,4 +213,4 @@ def per_box(
 
 def boxing(run: Run, crowd: BoxCrowd) -> float:
     """Seconds of a finished box without the looks for more, which cost the same either way."""
-    return per_box(run, crowd, steps=(DRAW, CHECK))
+    return per_box(run, crowd, steps=(DRAW, CHECK, MEND))

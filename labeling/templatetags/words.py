@@ -40,6 +40,18 @@ def permille(share: float | None) -> str:
 
 
 @register.filter
+def precisely(share: float | None) -> str:
+    """A share near one as a percentage with two decimals; a dash where nothing was counted.
+
+    >>> precisely(0.99734), precisely(1), precisely(0.99999), precisely(None)
+    ('99.73 %', '100 %', '99.99 %', '–')
+    """
+    if share is None:
+        return "–"
+    return "100 %" if share >= 1 else f"{min(99.99, share * 100):.2f} %"
+
+
+@register.filter
 def money(amount: float, currency: str = "EUR") -> str:
     """An amount in its currency.
 

@@ -76,7 +76,7 @@ export const words = {
 
 /* Fills the instructions panel with what is known of a class. */
 export function showAbout(topic) {
-  const known = topic.definition || topic.synonyms?.length || topic.url || topic.guidance || topic.examples?.length;
+  const known = topic.definition || topic.synonyms?.length || topic.url || topic.guidance || topic.siblings?.length || topic.examples?.length;
   const panel = one("[data-topic]");
   panel.hidden = !known;
   if (!known) return;
@@ -92,7 +92,16 @@ export function showAbout(topic) {
   const guidance = one("[data-topic-guidance]");
   guidance.textContent = topic.guidance || "";
   guidance.hidden = !topic.guidance;
+  const siblings = one("[data-topic-siblings]");
+  siblings.hidden = !topic.siblings?.length;
+  siblings.querySelector("dl").replaceChildren(...(topic.siblings || []).flatMap(terms));
   one("[data-topic-examples]").replaceChildren(...(topic.examples || []).map(figure));
+}
+
+function terms({ name, definition }) {
+  const [term, meaning] = [document.createElement("dt"), document.createElement("dd")];
+  [term.textContent, meaning.textContent] = [name, definition];
+  return [term, meaning];
 }
 
 function figure({ image: url, answer, caption, word = answer === "yes" ? "Yes" : "No" }) {

@@ -10,8 +10,11 @@ that may use the ORM.
         page.goto(site("/"))
 """
 
+import json
 import os
 import queue
+import shutil
+import subprocess
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -393,3 +396,54 @@ def cats(alice: User, bob: User, dataset):
     lifecycle.launch(campaign, alice)
     factories.join(bob, campaign)
     return campaign
+
+
+STATIC = Path(django_settings.BASE_DIR) / "static"
+RUN = """import { readFileSync } from "node:fs";
+const { folder, given } = JSON.parse(readFileSync(0, "utf8"));
+const path = (module) => (module[0] === "/" ? module.slice(1) : `drawing/${module}`);
+const load = (module) => import(`${folder}/js/${path(module)}.js`);
+process.stdout.write(JSON.stringify((await (%s)(given)) ?? null));"""
+
+
+@pytest.fixture(scope="session")
+def js(tmp_path_factory):
+    """What a function of JavaScript gives for an argument; `load` imports modules of static/js:
+    /boxes/geometry, and those of the drawing engine by their name alone."""
+    if shutil.which("node") is None:
+        skip_or_fail("no node: install it (Debian: nodejs)")
+    # node takes files for modules where a package says that they are.
+    folder = tmp_path_factory.mktemp("static")
+    for name in ("js", "vendor/polygon-clipping"):
+        shutil.copytree(STATIC / name, folder / name)
+    (folder / "package.json").write_text('{"type": "module"}')
+
+    def run(function, given=None):
+        done = subprocess.run(
+            ["node", "--input-type=module", "--eval", RUN % function],
+            input=json.dumps({"folder": str(folder), "given": given}),
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout)
+
+    return run
+
+
+MANY = """async ([module, name, all]) => {
+  const found = await load(module);
+  return all.map((given) => found[name](...given));
+}"""
+
+
+@pytest.fixture
+def calls(js):
+    """The function's answers to many calls, in one go."""
+    return lambda module, name, given: js(MANY, [module, name, given])
+
+
+@pytest.fixture
+def call(calls):
+    return lambda module, name, *given: calls(module, name, [given])[0]

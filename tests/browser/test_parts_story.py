@@ -14,12 +14,11 @@ import pytest
 from PIL import Image as Pillow
 from PIL import ImageDraw
 
-from annotator.demo.build import photograph
 from labeling.datasets import objects
 from labeling.models import Campaign, Draft, Item, Question, SentBack
 from tests import factories
 from tests.browser import drawing_hands as hands
-from tests.browser.labeling.test_hierarchy_story import download
+from tests.browser.researcher_hands import download, freeze, make_dataset
 from tests.labeling import pascal_mats
 
 pytestmark = [
@@ -68,18 +67,6 @@ def archive(tmp_path) -> bytes:
     with zipfile.ZipFile(packed, "w") as file:
         file.write(path, "Annotations_Part/astronaut.mat")
     return packed.getvalue()
-
-
-def make_dataset(page, site) -> None:
-    page.goto(site("/datasets/new/"))
-    page.fill("#id_name", "photographs")
-    page.click("text=Make it")
-    page.wait_for_url("**/datasets/photographs/**")
-    page.goto(site("/datasets/photographs/upload/"))
-    names = ("chelsea.png", "astronaut.png")
-    page.set_input_files("#id_files", [str(photograph("skimage", name)) for name in names])
-    page.click("button:has-text('Upload')")
-    page.wait_for_selector("text=2 images added")
 
 
 def bring_in(page, site, run_jobs, name: str, content: bytes) -> None:
@@ -170,7 +157,7 @@ def test_parts_come_in_are_drawn_mended_and_come_out(
     browser_as, new_context, alice, bob, site, run_jobs, looked_at, tmp_path
 ):
     page = browser_as(alice, accept_downloads=True)
-    make_dataset(page, site)
+    make_dataset(page, site, ["chelsea.png", "astronaut.png"])
 
     # The import is told what its names mean; the pieces of an arm are merged.
     page.goto(site("/datasets/photographs/objects/import/"))
@@ -225,9 +212,7 @@ def test_parts_come_in_are_drawn_mended_and_come_out(
     assert set(Question.objects.values_list("state", flat=True)) == {"settled"}
 
     # Alice freezes, and another tool reads what comes out.
-    page.goto(site("/campaigns/parts-of-photographs/releases/"))
-    page.click("text=Freeze a release now")
-    page.wait_for_selector("text=Release 1 holds")
+    freeze(page, site, "parts-of-photographs")
     check(download(page, "a:has-text('COCO')"), tmp_path)
 
 

@@ -10,31 +10,45 @@ from django.db import transaction
 
 from evaluation.benchmarks.kinds.labeled.label_sets.reviews import HOW_TO_JUDGE
 from evaluation.benchmarks.kinds.mad import competitions
+from evaluation.management import campaign_options, candidate_options
+from evaluation.management.campaign_options import Choice
 from evaluation.management.commands.wordnet import load
 from evaluation.metrics.wordnet.nouns import WordNet
 from evaluation.readers import selections
 from evaluation.readers.answers import text_lines
+from evaluation.readers.class_files import Labels
 from evaluation.readers.mistakes import read_queue
 from labeling.campaigns import lifecycle
 from labeling.consensus import calibrating, settling
 from labeling.datasets import vocabulary_store
 from labeling.errors import Refusal
-from labeling.exchange import lists, part_campaigns
+from labeling.exchange import box_campaigns, lists, part_campaigns
 from labeling.files import BadInput, read_yaml
-from labeling.follow_ups import following, opening
+from labeling.follow_ups import candidate_lists, following, opening
 from labeling.graphs import store
 from labeling.kinds import KINDS, policies
-from labeling.kinds.base import CONTAINS, GRAPH, IMAGES, JUDGED, OBJECTS, PAIRS
+from labeling.kinds.base import (
+    CANDIDATES,
+    CHAINS,
+    CONTAINS,
+    GRAPH,
+    IMAGES,
+    JUDGED,
+    OBJECTS,
+    PAIRS,
+)
+from labeling.kinds.candidates import SETTINGS
 from labeling.management.contract import ContractCommand, UsageError, table
-from labeling.models import Campaign, Dataset, User
+from labeling.management.release_options import find_release
+from labeling.models import Campaign, Dataset, Release, User
 from labeling.plurals import count_of
 from labeling.quality import piloting
 from labeling.question_graph import replaying
 from labeling.question_graph.graph import Graph
-from labeling.question_graph.ordering import ORDERS
 from labeling.records import Record
 from labeling.releases import freezing
 from labeling.reports import progress
+from labeling.simulation.vote_files import rows
 from labeling.vocabulary import reading
 
 CHANGES = {
@@ -53,63 +67,12 @@ class Rebuilt(Record):
     differences: list[settling.Difference]
 
 
-@dataclass(frozen=True)
-class Choice:
-    """The options of `campaign open`."""
-
-    kind: str
-    name: str
-    title: str
-    dataset: Dataset
-    policy: dict[str, object] | None
-    instructions: str
-    selection: Path | None
-    vocabulary: str | None
-    graph: str | None
-    mode: str | None
-    order: str | None
-    images: Path | None
-
-    def common(self) -> dict[str, Any]:
-        """What is made of every kind of campaign."""
-        names = ("name", "title", "dataset", "policy", "instructions")
-        return {name: getattr(self, name) for name in names}
-
-
 class Command(ContractCommand):
     help = "Open, pause, close and freeze campaigns; say how far they are."
 
     def add_arguments(self, parser: CommandParser) -> None:
         open_parser = self.verb(parser, "open", self.open, help="make a campaign and open it")
-        open_parser.add_argument("kind", metavar="KIND", help=f"one of: {', '.join(KINDS)}")
-        open_parser.add_argument("--name", required=True, help="as in its address")
-        open_parser.add_argument("--title", default="", help="as people read it; else the name")
-        open_parser.add_argument("--dataset", required=True, help="whose images are asked about")
-        open_parser.add_argument(
-            "--owner", default="", help="a username; by default the dataset's owner"
-        )
-        open_parser.add_argument(
-            "--selection",
-            type=Path,
-            help="selection.jsonl of mad select; for a review of mistakes its queue",
-        )
-        open_parser.add_argument(
-            "--vocabulary",
-            metavar="FILE|shipped",
-            help="wnids, one a line: classes to choose from; for parts a vocabulary of parts in "
-            "YAML, or shipped",
-        )
-        open_parser.add_argument(
-            "--graph", metavar="FILE|ilsvrc", help="question graph, JSON or YAML; or ILSVRC's"
-        )
-        open_parser.add_argument("--mode", choices=replaying.MODES, help="what a no closes")
-        open_parser.add_argument("--order", choices=ORDERS, help="which question comes next")
-        open_parser.add_argument(
-            "--images", type=Path, help="file of image names, one a line; by default all"
-        )
-        open_parser.add_argument("--policy", type=Path, help="policy.yaml")
-        open_parser.add_argument("--instructions", type=Path, help="text file that people see")
-        open_parser.add_argument("--draft", action="store_true", help="make it, but ask nobody yet")
+        campaign_options.add(open_parser)
         for name, (change, what) in CHANGES.items():
             verb = self.verb(parser, name, partial(self._change, change), help=what)
             verb.add_argument("name", metavar="NAME", help="of the campaign")
@@ -136,6 +99,14 @@ class Command(ContractCommand):
             "--per-topic", type=int, required=True, metavar="N", help="questions of each class"
         )
         pilot.add_argument("--seed", type=int, default=0, help="of the choice (0)")
+        verify = self.verb(
+            parser,
+            "verify",
+            self.verify,
+            self.show_verified,
+            help="look at the classes of candidates now: precision, cost, and what is stopped",
+        )
+        verify.add_argument("name", metavar="NAME", help="of the campaign")
         calibrate = self.verb(
             parser, "calibrate", self.calibrate, help="recompute reputations and vote tables now"
         )
@@ -145,7 +116,9 @@ class Command(ContractCommand):
         self, dataset: str, owner: str, draft: bool, title: str, name: str, **options: Any
     ) -> dict[str, object]:
         pool = _dataset(dataset)
-        files = {key: options[key] for key in ("selection", "policy", "images")}
+        named = ("selection", "policy", "images", "proposals", "candidates")
+        files = {key: options[key] for key in named}
+        stop = {key: options.pop(key) for key in SETTINGS}
         policy, instructions = options.pop("policy"), options.pop("instructions")
         choice = Choice(
             name=name,
@@ -153,6 +126,7 @@ class Command(ContractCommand):
             dataset=pool,
             policy=read_yaml(policy) if policy else None,
             instructions="\n".join(text_lines(instructions)) if instructions else "",
+            stop={key: number for key, number in stop.items() if number is not None},
             **options,
         )
         actor = _owner(owner, pool)
@@ -168,6 +142,8 @@ class Command(ContractCommand):
             GRAPH: self._hierarchy,
             IMAGES: self._naming,
             OBJECTS: self._parts,
+            CANDIDATES: self._candidates,
+            CHAINS: self._boxes,
         }
         if choice.kind not in KINDS:
             known = ", ".join(KINDS)
@@ -176,9 +152,16 @@ class Command(ContractCommand):
         for key in ("graph", "mode", "order"):
             if getattr(choice, key) and asks != GRAPH:
                 raise UsageError(f"--{key} is for campaigns of the kind hierarchy")
-        if choice.images and asks == PAIRS:
+        for key in ("labels", "proposals", "classes", "complete"):
+            if getattr(choice, key) and asks != CHAINS:
+                raise UsageError(f"--{key} is for campaigns of the kind boxes")
+        if asks != CANDIDATES and (choice.candidates or choice.pilot or choice.stop):
+            option = "candidates" if choice.candidates else "pilot"
+            option = next(iter(choice.stop), option)
+            raise UsageError(f"--{option} is for campaigns of the kind candidates")
+        if choice.images and asks in (PAIRS, CHAINS, CANDIDATES):
             raise UsageError(
-                f"the images of a campaign of the kind {choice.kind} are its selection's"
+                f"the images of a campaign of the kind {choice.kind} are those of its list"
             )
         if asks == PAIRS and KINDS[choice.kind].release == JUDGED:
             return self._mistakes(owner, choice)
@@ -214,6 +197,47 @@ class Command(ContractCommand):
         common = choice.common()
         common["instructions"] = choice.instructions or HOW_TO_JUDGE
         return opening.draft(owner, kind=choice.kind, pairs=pairs, **common)
+
+    def _candidates(self, owner: User, choice: Choice) -> Campaign:
+        if choice.candidates is None:
+            raise UsageError(f"a campaign of the kind {choice.kind} needs --candidates")
+        if choice.vocabulary or choice.selection:
+            raise UsageError(
+                f"a campaign of the kind {choice.kind} takes no --selection or --vocabulary"
+            )
+        rows = candidate_options.read(choice.candidates)
+        with transaction.atomic():
+            made = candidate_lists.draft(
+                owner, rows, kind=choice.kind, settings=choice.stop, **choice.common()
+            )
+            if choice.pilot is not None:
+                piloting.ask_pilot(made, None, choice.pilot, 0)
+        return made
+
+    def _boxes(self, owner: User, choice: Choice) -> Campaign:
+        if choice.labels is None:
+            raise UsageError(f"a campaign of the kind {choice.kind} needs --labels")
+        net = load()
+        classes = _wnids(str(choice.classes), net) if choice.classes else None
+        pairs, release = _labels(choice.labels, classes, net)
+        proposed = None
+        if choice.proposals is not None:
+            found = lists.read_proposals("\n".join(text_lines(choice.proposals)))
+            wanted = set(classes or ())
+            found = [row for row in found if not wanted or row.topic in wanted]
+            proposed = box_campaigns.propose(choice.dataset, pairs, found)
+            if proposed.unasked or proposed.repeated:
+                self.warn(box_campaigns.words_of(proposed))
+        with transaction.atomic():
+            settings = {"complete": choice.complete}
+            made = lifecycle.create(owner, kind=choice.kind, settings=settings, **choice.common())
+            box_campaigns.check(made, pairs)
+            if release is not None:
+                box_campaigns.begin_with(made, release)
+        # Slice by slice, as in _hierarchy.
+        with self.progress(len(pairs), "pair", "opening") as bar:
+            box_campaigns.ask(made, pairs, proposed, tick=lambda done, _: bar.update(done - bar.n))
+        return made
 
     def _parts(self, owner: User, choice: Choice) -> Campaign:
         common = choice.common() | {"kind": choice.kind}
@@ -322,15 +346,23 @@ class Command(ContractCommand):
             "tables": len(made.content.get("tables", {})),
         }
 
+    def verify(self, name: str, **_: Any) -> candidate_options.Verified:
+        campaign = _campaign(name)
+        with _refusals():
+            return candidate_options.verify(campaign)
+
+    def show_verified(self, result: candidate_options.Verified) -> str:
+        return candidate_options.show(result)
+
     def show_rebuilt(self, result: Rebuilt) -> str:
         if not result.differences:
             asked = count_of(result.questions, "question")
             return f"{asked}: settlements follow from their answers"
-        rows = [
+        changed = [
             (row.question, *(value and value.state for value in (row.stands, row.rebuilt)))
             for row in result.differences
         ]
-        return table(rows, head=("question", "stands", "rebuilt"))
+        return table(changed, head=("question", "stands", "rebuilt"))
 
     def _status(self, campaign: Campaign) -> dict[str, object]:
         campaign = Campaign.objects.select_related("policy").get(pk=campaign.pk)
@@ -342,25 +374,25 @@ class Command(ContractCommand):
         }
 
     def show(self, result: dict[str, object]) -> str:
-        rows: list[tuple[str, object]] = []
+        flat: list[tuple[str, object]] = []
         nested: list[tuple[str, object]] = []
         for key, value in result.items():
             if isinstance(value, dict):
                 nested += value.items()
             else:
-                rows.append((key, value))
-        return table(rows + nested)
+                flat.append((key, value))
+        return table(flat + nested)
 
 
 @contextlib.contextmanager
 def _refusals(**files: Path | None) -> Iterator[None]:
     """A Refusal as the one line that commands print, with the file whose part it names: policy,
-    selection, images."""
+    selection, images, candidates."""
     try:
         yield
     except Refusal as refusal:
         part = "policy" if refusal.field in policies.DEFAULTS else refusal.field or ""
-        raise BadInput(refusal.message, file=files.get(part)) from refusal
+        raise candidate_options.from_refusal(refusal, files.get(part)) from refusal
 
 
 def _graph(name: str) -> Graph:
@@ -371,6 +403,30 @@ def _graph(name: str) -> Graph:
         return replaying.build(replaying.read(name))
     except replaying.GraphError as error:
         raise BadInput(error.message, file=name, line=error.line) from error
+
+
+def _labels(
+    source: str, classes: list[str] | None, net: WordNet
+) -> tuple[list[tuple[str, str]], Release | None]:
+    """(image, wnid) of a release's labels, or of the rows of a file, and the release where it is
+    one of this site."""
+    path = Path(source)
+    if path.is_file():
+        labels = Labels(net)
+        named = dict.fromkeys(
+            (image, net.wnid(labels.synsets[labels(label, path, line)]))
+            for line, (image, label) in rows(path, ("image", "wnid"))
+        )
+        found = [row for row in named if classes is None or row[1] in classes]
+        if not found:
+            raise BadInput(
+                "has no image,wnid row" + (" of these classes" if classes else ""),
+                file=source,
+                cure="give one line for each class that is in an image",
+            )
+        return found, None
+    release, row = find_release(source, None)
+    return box_campaigns.pairs_of(release, classes), row
 
 
 def _names(path: Path | None) -> list[str]:

@@ -1,6 +1,7 @@
 """What a campaign asks: topics with examples, questions with verdicts, gold."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import django_filters
 from django.db.models import OuterRef, QuerySet, Subquery
@@ -16,8 +17,12 @@ from labeling.campaigns.access import RESEARCHER, REVIEWER
 from labeling.campaigns.names import Names
 from labeling.consensus import reviewing, settling
 from labeling.errors import NotYours, Refusal
-from labeling.exchange import part_campaigns
-from labeling.follow_ups import asking, opening
+from labeling.exchange import box_campaigns, part_campaigns
+from labeling.exchange.lists import ProposalRow
+from labeling.follow_ups import asking, candidate_lists, opening
+from labeling.follow_ups.asking import AddedQuestions
+from labeling.kinds import KINDS
+from labeling.kinds.base import CANDIDATES, CHAINS
 from labeling.models import Campaign, Example, Gold, Image, Question, Settlement, Topic
 from labeling.plurals import count_of
 from labeling.quality.gold import add_gold, gold_from_settled, retire_gold
@@ -204,10 +209,11 @@ class QuestionViewSet(CampaignViewSet):
 
     @extend_schema(request=NewQuestionsSerializer, responses={201: AddedQuestionsSerializer})
     def create(self, request: Request, campaign: str) -> Response:
-        """Asks about images, all or none. What is asked already is counted and left as it is."""
+        """Asks about images, all or none. What is asked already is counted and left as it is; of
+        candidates the query is kept."""
         row = self.campaign(RESEARCHER)
         asked = self.read(NewQuestionsSerializer)["questions"]
-        added = asking.add_questions(row, [(one["image"], one["topic"]) for one in asked])
+        added = self._ask(row, asked)
         if added.missing_images:
             raise Refusal(
                 count_of(len(added.missing_images), "image is", "images are")
@@ -217,6 +223,35 @@ class QuestionViewSet(CampaignViewSet):
                 code="missing_images",
             )
         return self.answer(AddedQuestionsSerializer, added, 201)
+
+    def _ask(self, row: Campaign, asked: Sequence[Any]) -> AddedQuestions:
+        if KINDS[row.kind].asks == CANDIDATES:
+            return candidate_lists.ask(
+                row,
+                [
+                    candidate_lists.Row(
+                        one["image"], one["topic"], one["query"], f"questions[{place}]"
+                    )
+                    for place, one in enumerate(asked)
+                ],
+            )
+        if any(one["query"] for one in asked):
+            raise ValidationError({"questions": "This campaign keeps no queries; leave them out."})
+        pairs = [(one["image"], one["topic"]) for one in asked]
+        proposals = [
+            ProposalRow(line, one["image"], one["topic"], 1.0, tuple(box))
+            for line, one in enumerate(asked, 1)
+            for box in one.get("boxes", ())
+        ]
+        if not proposals:
+            return asking.add_questions(row, pairs)
+        if KINDS[row.kind].asks != CHAINS:
+            raise Refusal(
+                f"Boxes are proposed to campaigns of boxes; this one is of the kind {row.kind}.",
+                field="questions",
+            )
+        proposed = box_campaigns.propose(row.dataset, pairs, proposals)
+        return box_campaigns.ask(row, pairs, proposed)
 
     @extend_schema(request=ObjectsSerializer, responses={201: AddedQuestionsSerializer})
     def objects(self, request: Request, campaign: str) -> Response:

@@ -4,18 +4,23 @@ from typing import Any
 
 from django import forms
 
+from labeling.campaigns.access import RESEARCHER, campaigns_for
 from labeling.errors import Refusal
-from labeling.exchange import lists, part_campaigns
+from labeling.exchange import box_campaigns, lists, part_campaigns
+from labeling.files import BadInput
 from labeling.graphs import store
 from labeling.kinds import KINDS
-from labeling.kinds.base import ASKS, GRAPH, IMAGES, OBJECTS, PAIRS
-from labeling.models import Dataset, User
+from labeling.kinds.base import ASKS, CANDIDATES, CHAINS, GRAPH, IMAGES, OBJECTS, PAIRS
+from labeling.kinds.candidates import SETTINGS
+from labeling.models import Dataset, Release, User
 from labeling.question_graph.graph import Graph, build
+from labeling.releases import freezing
 from labeling.reports import forecasts
 from labeling.reports.forecasts import Forecast, listed
 from labeling.web.forms.common import NAME_HELP, TALL, ListsForm, WordedForm, list_file, list_text
 from labeling.web.forms.graph import SOURCES, graph_file, read_graph, say_faults, words
 from labeling.web.forms.policy import PolicyForm
+from labeling.web.forms.verification import stop_fields
 
 
 def asks_of(kind: str) -> str:
@@ -51,10 +56,35 @@ class NewCampaignForm(CampaignForm, PolicyForm, ListsForm):
         "… or as text",
         "image,wnid on every line. You may also add questions later.",
     )
+    candidates_file = list_file(
+        "Candidates, as a file",
+        "CSV: image,wnid,query on every line; JSON Lines. The query that found the image may be "
+        "left out.",
+    )
+    candidates = list_text(
+        "… or as text",
+        "image,wnid,query on every line. You may also add candidates later.",
+    )
     topics_file = list_file(
         "Classes, as a file",
         "wnid,name,definition,synonyms,url. Classes that are not listed are described by WordNet "
         "where the site knows it.",
+    )
+    release = forms.ModelChoiceField(
+        label="… or what a release says is in its images",
+        queryset=Release.objects.none(),
+        required=False,
+        empty_label="No release",
+    )
+    complete = forms.BooleanField(
+        required=False,
+        label="The list names every one of these classes that is in an image",
+        help_text="So a class that it does not name is absent. Else nothing is known of it.",
+    )
+    proposals_file = list_file(
+        "Proposed boxes, as a file",
+        "CSV: image,wnid,confidence,x0,y0,x1,y1 on every line, in pixels of the upright image. "
+        "They are checked before anything is drawn, where that saves time.",
     )
     vocabulary_file = list_file("Vocabulary, as a file", "CSV: key,name on every line.")
     vocabulary = list_text("… or as text", "key,name on every line: what people choose from.")
@@ -94,16 +124,26 @@ class NewCampaignForm(CampaignForm, PolicyForm, ListsForm):
     def __init__(self, user: User, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, user=user, **kwargs)
         kinds = [(kind.name, kind.title) for kind in KINDS.values()]
+        self.fields |= stop_fields(required=False)
         self.fields["kind"].choices = kinds  # type: ignore[attr-defined]
         self.fields["kind"].initial = kinds[0][0]
         datasets = Dataset.objects.visible_to(user).order_by("name")
         self.fields["dataset"].queryset = datasets  # type: ignore[attr-defined]
+        releases = Release.objects.filter(campaign__in=campaigns_for(user, RESEARCHER))
+        releases = releases.select_related("campaign").order_by("campaign__name", "-number")
+        self.fields["release"].queryset = releases  # type: ignore[attr-defined]
 
     def word_fields(self) -> list[forms.BoundField]:
         return [self[key] for key in ("title", "name", "dataset", "kind", "instructions")]
 
     def contains_fields(self) -> list[forms.BoundField]:
-        return [self[key] for key in ("questions_file", "questions", "topics_file")]
+        return [self[key] for key in ("questions_file", "questions")]
+
+    def candidates_fields(self) -> list[forms.BoundField]:
+        return [self[key] for key in ("candidates_file", "candidates", *SETTINGS)]
+
+    def boxes_fields(self) -> list[forms.BoundField]:
+        return [self[key] for key in ("complete", "release", "proposals_file")]
 
     def naming_fields(self) -> list[forms.BoundField]:
         return [self[key] for key in ("vocabulary_file", "vocabulary")]
@@ -116,19 +156,24 @@ class NewCampaignForm(CampaignForm, PolicyForm, ListsForm):
         return {kind.name: dict(kind.policy_defaults) for kind in KINDS.values()}
 
     def kinds(self) -> dict[str, str]:
-        """Which kinds have which fields, by their names: by what they ask, with a vocabulary, and
-        those that ask about listed images."""
+        """Which kinds have which fields, by their names: by what they ask, with a vocabulary, those
+        that ask about listed images, and those that ask about listed classes."""
         asking = {asks: [k.name for k in KINDS.values() if k.asks == asks] for asks in ASKS}
         asking["listed"] = asking[IMAGES] + asking[GRAPH]
+        asking["listed_pairs"] = asking[PAIRS] + asking[CHAINS]
+        asking["classes"] = asking["listed_pairs"] + asking[CANDIDATES]
         asking["vocabulary"] = [kind.name for kind in KINDS.values() if kind.has_vocabulary]
         return {key: " ".join(names) for key, names in asking.items()}
 
     def parts_fields(self) -> list[forms.BoundField]:
         return [self[key] for key in ("categories", "ask_half", "ask_outline")]
 
+    def asked(self) -> str:
+        return asks_of(self.data.get("kind", ""))
+
     def full_clean(self) -> None:
         # What belongs to another kind may be left out, by programs and by old pages alike.
-        needed = not self.is_bound or asks_of(self.data.get("kind", "")) == GRAPH
+        needed = not self.is_bound or self.asked() == GRAPH
         for key in ("graph", "mode", "order"):
             self.fields[key].required = needed
         super().full_clean()
@@ -139,17 +184,43 @@ class NewCampaignForm(CampaignForm, PolicyForm, ListsForm):
         super().clean()
         data = self.cleaned_data
         asks = asks_of(data.get("kind", ""))
-        pairs, vocabulary = asks == PAIRS, asks and KINDS[data["kind"]].has_vocabulary
+        vocabulary = asks and KINDS[data["kind"]].has_vocabulary
+        pairs = asks in (PAIRS, CHAINS)
+        by_class = pairs or asks == CANDIDATES
         data["pairs"] = self.listed("questions", lists.read_questions) if pairs else []
-        data["topics_list"] = self.listed("topics", lists.read_topics) if pairs else []
-        data["names"] = [] if pairs else lists.read_names(data.get("images", ""))
+        data["found"] = (
+            self.listed("candidates", lists.read_candidates) if asks == CANDIDATES else []
+        )
+        data["topics_list"] = self.listed("topics", lists.read_topics) if by_class else []
+        data["names"] = [] if by_class else lists.read_names(data.get("images", ""))
         data["classes"] = self.listed("vocabulary", lists.read_vocabulary) if vocabulary else []
         if vocabulary and not data["classes"] and not self.has_error("vocabulary_file"):
             self.add_error("vocabulary", "List the classes that people choose from.")
+        if asks == CHAINS:
+            self._boxes()
         if asks == GRAPH:
             data["question_graph"] = self._graph()
         if asks == OBJECTS:
             data["items"] = self._objects()
+
+    def _boxes(self) -> None:
+        """The classes of images whose boxes are asked for, and what is proposed of them."""
+        data = self.cleaned_data
+        release, dataset = data.get("release"), data.get("dataset")
+        release = None if data["pairs"] else release
+        data["from_release"] = release
+        try:
+            if release is not None:
+                data["pairs"] = box_campaigns.pairs_of(freezing.read(release))
+        except BadInput as error:
+            self.add_error("release", f"The release {error}")
+        rows = self.listed("proposals", lists.read_proposals)
+        data["proposed"] = None
+        try:
+            if rows and dataset is not None:
+                data["proposed"] = box_campaigns.propose(dataset, data["pairs"], rows)
+        except Refusal as refusal:
+            self.add_error("proposals_file", refusal.message)
 
     def _objects(self) -> list[int]:
         """The objects of the chosen categories; what is wrong with them is said at the field."""
@@ -185,8 +256,11 @@ class NewCampaignForm(CampaignForm, PolicyForm, ListsForm):
     def _forecast(self) -> Forecast:
         data = self.cleaned_data
         asks = asks_of(data.get("kind", ""))
-        if asks == PAIRS:
+        if asks in (PAIRS, CHAINS):
             return listed(len(data.get("pairs", [])) or data.get("expected") or 0)
+        if asks == CANDIDATES:
+            questions = {row[:2] for row in data.get("found", [])}
+            return listed(len(questions) or data.get("expected") or 0)
         if asks == OBJECTS:
             return listed(len(data.get("items", [])) or data.get("expected") or 0)
         dataset = data.get("dataset")

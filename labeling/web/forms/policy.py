@@ -5,7 +5,8 @@ from typing import Any, NamedTuple
 from django import forms
 
 from labeling.errors import Refusal
-from labeling.kinds import policies
+from labeling.kinds import KINDS, policies
+from labeling.kinds.base import CHAINS
 from labeling.web.forms.common import WordedForm, add_refusal
 
 LABELS = {
@@ -46,6 +47,12 @@ LABELS = {
     "return_hours": "Hours to mend what was sent back",
     "agree_iou": "Drawings agree from this overlap",
     "gold_iou": "A drawing of gold is right from this overlap",
+    "gold_iou_small": "… and a small one from this overlap",
+    "draws": "People who draw each box",
+    "checks": "Checks that must agree",
+    "second_looks": "Share looked at twice for more",
+    "most_draws": "Attempts at one object",
+    "most_in_vain": "Times that nobody finds what is missing",
     "lease_minutes": "Minutes to answer",
     "revise_minutes": "Minutes to change one’s mind",
     "revise_answers": "… or further answers",
@@ -62,15 +69,19 @@ class Group(NamedTuple):
     title: str
     words: str
     keys: tuple[str, ...]
+    # What the kinds ask whose policies alone have these rules; "" for all.
+    asks: str = ""
 
 
 class ShownGroup(NamedTuple):
-    """A group with its fields, and whether one of them has errors."""
+    """A group with its fields, whether one of them has errors, and names of the kinds that alone
+    have these rules."""
 
     title: str
     words: str
     fields: list[forms.BoundField]
     faulty: bool
+    kinds: str
 
 
 GROUPS = (
@@ -98,6 +109,13 @@ GROUPS = (
         "What a reviewer decides, and when drawings of the same part agree: by IoU, the share of "
         "their union that both cover.",
         ("review", "undecided", "return_hours", "agree_iou", "gold_iou"),
+    ),
+    Group(
+        "Boxes: draw, check, look for more",
+        "Somebody draws a box, others check it, and somebody looks for what has none yet; what "
+        "goes round in circles ends at a reviewer.",
+        tuple(policies.RULES_OF[CHAINS]),
+        CHAINS,
     ),
     Group(
         "Gold",
@@ -165,8 +183,10 @@ def _bound(value: float) -> str:
     return f"{value:,.0f}" if value >= 1_000 else f"{value:g}"
 
 
-def rule_field(key: str, rule: policies.Rule | policies.Choice) -> forms.Field:
-    label = LABELS.get(key) or key.replace("_", " ").capitalize()
+def rule_field(
+    key: str, rule: policies.Rule | policies.Choice, *, label: str = "", required: bool = True
+) -> forms.Field:
+    label = label or LABELS.get(key) or key.replace("_", " ").capitalize()
     if isinstance(rule, policies.Choice):
         return forms.ChoiceField(
             label=label,
@@ -177,6 +197,7 @@ def rule_field(key: str, rule: policies.Rule | policies.Choice) -> forms.Field:
     field = forms.IntegerField if rule.whole else forms.FloatField
     return field(
         label=label,
+        required=required,
         initial=rule.default,
         min_value=int(rule.low) if rule.whole else rule.low,  # type: ignore[arg-type]
         max_value=int(rule.high) if rule.whole else rule.high,  # type: ignore[arg-type]
@@ -186,12 +207,20 @@ def rule_field(key: str, rule: policies.Rule | policies.Choice) -> forms.Field:
 
 
 class PolicyForm(WordedForm):
-    """The quality policy, a field for every rule."""
+    """The quality policy, a field for every rule. asks: what the campaign's kind asks, by which it
+    may have rules of its own; None where the kind is still chosen, and every rule is there."""
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, asks: str | None = None, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        self.asks = asks
         for key, rule in policies.RULES.items():
             self.fields[key] = rule_field(key, rule)
+        for own, rules in policies.RULES_OF.items():
+            if asks in (None, own):
+                for key, rule in rules.items():
+                    self.fields[key] = rule_field(key, rule)
+                    # What belongs to another kind may be left out.
+                    self.fields[key].required = False
         self.fields["currency"] = forms.CharField(
             label=LABELS["currency"],
             initial=policies.DEFAULTS["currency"],
@@ -203,9 +232,11 @@ class PolicyForm(WordedForm):
         """Every rule under its group, but for some."""
         found = []
         for group in GROUPS:
-            fields = [self[key] for key in group.keys if key not in without]
+            fields = [self[key] for key in group.keys if key in self.fields and key not in without]
             faulty = self.is_bound and any(field.errors for field in fields)
-            found.append(ShownGroup(group.title, group.words, fields, faulty))
+            own = [kind.name for kind in KINDS.values() if group.asks == kind.asks]
+            if fields:
+                found.append(ShownGroup(group.title, group.words, fields, faulty, " ".join(own)))
         return found
 
     def cost_fields(self) -> list[forms.BoundField]:
@@ -234,9 +265,13 @@ class PolicyForm(WordedForm):
         except Refusal as refusal:
             add_refusal(self, refusal)
 
+    def asked(self) -> str:
+        """What the campaign's kind asks."""
+        return self.asks or ""
+
     def _understood(self) -> dict[str, object]:
         return {
             key: self.cleaned_data[key]
-            for key in policies.DEFAULTS
+            for key in (*policies.DEFAULTS, *policies.RULES_OF.get(self.asked(), ()))
             if self.cleaned_data.get(key) not in (None, "")
         }

@@ -1,8 +1,9 @@
 """Forms of questions, gold, classes and verdicts."""
 
 import json
+from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 from django import forms
 
@@ -10,20 +11,29 @@ from labeling.consensus import reviewing
 from labeling.errors import Refusal
 from labeling.exchange import lists
 from labeling.kinds import KINDS
+from labeling.kinds.base import CANDIDATES, CHAINS, PAIRS
 from labeling.models import Campaign, Question
 from labeling.web.forms.common import ListsForm, WordedForm, list_file, list_text
 
 
 class QuestionsForm(ListsForm):
-    """Questions to add to a campaign; most kinds list images only."""
+    """Questions to add to a campaign; most kinds list images only. asks: what its kind asks."""
 
-    def __init__(self, *args: Any, by_image: bool = False, **kwargs: Any) -> None:
+    LINES: ClassVar[dict[str, str]] = {
+        PAIRS: "image,wnid on every line, or JSON Lines",
+        CHAINS: "image,wnid on every line, or JSON Lines",
+        CANDIDATES: "image,wnid,query on every line, or JSON Lines",
+    }
+
+    def __init__(self, *args: Any, asks: str, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.by_image = by_image
-        line = "one image name a line" if by_image else "image,wnid on every line, or JSON Lines"
-        self.fields["questions_file"] = list_file("Questions, as a file", f"CSV: {line}.")
-        self.fields["questions"] = list_text("… or as text", f"{line.capitalize()}.")
-        if not by_image:
+        self.asks = asks
+        self.name = "candidates" if asks == CANDIDATES else "questions"
+        line = self.LINES.get(asks, "one image name a line")
+        words = f"{self.name.capitalize()}, as a file"
+        self.fields[f"{self.name}_file"] = list_file(words, f"CSV: {line}.")
+        self.fields[self.name] = list_text("… or as text", f"{line.capitalize()}.")
+        if asks in self.LINES:
             self.fields["topics_file"] = list_file(
                 "Classes, as a file",
                 "wnid,name,definition,synonyms,url; synonyms apart by semicolons. Classes that "
@@ -33,10 +43,13 @@ class QuestionsForm(ListsForm):
     def clean(self) -> None:
         super().clean()
         data = self.cleaned_data
-        if self.by_image:
-            data["names"] = self.listed("questions", lists.read_names)
-        else:
+        if self.asks == CANDIDATES:
+            data["found"] = self.listed("candidates", lists.read_candidates)
+        elif self.asks in self.LINES:
             data["pairs"] = self.listed("questions", lists.read_questions)
+        else:
+            data["names"] = self.listed("questions", lists.read_names)
+        if self.asks in self.LINES:
             data["topics"] = self.listed("topics", lists.read_topics)
 
 
@@ -110,6 +123,12 @@ class GoldListForm(ListsForm):
         super().__init__(*args, **kwargs)
         self.kind = kind
         self.fields["gold_file"].required = True
+        if KINDS[kind].asks == CHAINS:
+            self.fields["gold_file"].help_text = (
+                "CSV: image,wnid,x0,y0,x1,y1, a line for every instance in an image, in "
+                "pixels of the upright image. Questions to draw, to check and to look for more are "
+                "made of them."
+            )
 
     def clean(self) -> None:
         super().clean()
@@ -137,10 +156,30 @@ class TopicForm(WordedForm):
         widget=forms.Textarea(attrs={"rows": 4}),
         help_text="What counts as this class here, and what does not.",
     )
+    siblings = forms.CharField(
+        label="Do not confuse with",
+        required=False,
+        max_length=20_000,
+        widget=forms.Textarea(attrs={"rows": 4}),
+        help_text="One class a line, “name: what it is”.",
+    )
 
     def clean_synonyms(self) -> list[str]:
         words = self.cleaned_data["synonyms"].split(";")
         return [word.strip() for word in words if word.strip()]
+
+    def clean_siblings(self) -> list[dict[str, str]]:
+        lines = [line.partition(":") for line in self.cleaned_data["siblings"].splitlines()]
+        return [
+            {"name": name.strip()[:200], "definition": meaning.strip()}
+            for name, _, meaning in lines
+            if name.strip()
+        ]
+
+
+def sibling_lines(siblings: Sequence[Mapping[str, str]]) -> str:
+    """As TopicForm has them."""
+    return "\n".join(": ".join(filter(None, [row["name"], row["definition"]])) for row in siblings)
 
 
 class ExampleForm(WordedForm):

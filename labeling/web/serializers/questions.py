@@ -26,12 +26,20 @@ class NewExampleSerializer(Body):
     caption = serializers.CharField(allow_blank=True, default="", max_length=200)
 
 
+class SiblingSerializer(Body):
+    """A class that another one is easily taken for."""
+
+    name = serializers.CharField(max_length=200)
+    definition = serializers.CharField(allow_blank=True, default="", max_length=10_000)
+
+
 class TopicSerializer(serializers.ModelSerializer):
     synonyms = serializers.ListField(child=serializers.CharField())
+    siblings = SiblingSerializer(many=True)
 
     class Meta:
         model = Topic
-        fields = ("key", "name", "synonyms", "definition", "url", "guidance")
+        fields = ("key", "name", "synonyms", "definition", "url", "guidance", "siblings")
 
 
 class TopicBody(Body):
@@ -46,6 +54,7 @@ class TopicBody(Body):
     )
     definition = serializers.CharField(allow_blank=True, default="", max_length=10_000)
     url = serializers.URLField(allow_blank=True, default="", max_length=400)
+    siblings = SiblingSerializer(many=True, required=False, max_length=50)  # type: ignore[call-arg]
 
 
 class NewTopicsSerializer(Body):
@@ -60,6 +69,7 @@ class ChangedTopicSerializer(Body):
     definition = serializers.CharField(allow_blank=True, required=False, max_length=10_000)
     url = serializers.URLField(allow_blank=True, required=False, max_length=400)
     guidance = serializers.CharField(allow_blank=True, required=False, max_length=20_000)
+    siblings = SiblingSerializer(many=True, required=False, max_length=50)  # type: ignore[call-arg]
 
 
 # Questions and gold
@@ -80,7 +90,7 @@ class QuestionSerializer(serializers.ModelSerializer):
         model = Question
         fields = (
             *("id", "image", "topic", "state", "seats_free", "value", "probability"),
-            *("votes", "interval"),
+            *("votes", "interval", "step"),
         )
 
     def get_votes(self, row: Question) -> int | None:
@@ -97,8 +107,24 @@ class AskedSerializer(Body):
     topic = serializers.CharField(max_length=64)
 
 
+class AskedPairSerializer(AskedSerializer):
+    query = serializers.CharField(
+        allow_blank=True,
+        default="",
+        max_length=200,
+        help_text="By which the image was found, where the campaign asks about candidates.",
+    )
+    boxes = serializers.ListField(
+        child=serializers.ListField(child=serializers.FloatField(), min_length=4, max_length=4),
+        required=False,
+        max_length=10,
+        help_text="Proposed boxes, the surest first, where boxes are asked for: x0, y0, x1, y1 in "
+        "pixels of the upright image.",
+    )
+
+
 class NewQuestionsSerializer(Body):
-    questions = AskedSerializer(many=True, allow_empty=False, max_length=50_000)  # type: ignore[call-arg]
+    questions = AskedPairSerializer(many=True, allow_empty=False, max_length=50_000)  # type: ignore[call-arg]
 
 
 class AddedQuestionsSerializer(Plain):

@@ -13,10 +13,11 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from labeling.campaigns import lifecycle
 from labeling.campaigns.access import campaigns_for, check_may_open
 from labeling.datasets import vocabulary_store
-from labeling.exchange import lists, part_campaigns
-from labeling.follow_ups import opening
+from labeling.exchange import box_campaigns, lists, part_campaigns
+from labeling.follow_ups import candidate_lists, opening
 from labeling.kinds import KINDS
-from labeling.kinds.base import GRAPH, IMAGES, OBJECTS
+from labeling.kinds.base import CANDIDATES, CHAINS, GRAPH, IMAGES, OBJECTS
+from labeling.kinds.candidates import SETTINGS
 from labeling.models import Campaign
 from labeling.quality import auditing, qualifying
 from labeling.reports import campaign_figures, overview
@@ -124,6 +125,23 @@ def _draft(request: SignedIn, form: NewCampaignForm) -> Campaign:
         if asked is None:
             messages.info(request, "The first questions of all images are being made; see Jobs.")
         return campaign
+    if asks == CHAINS:
+        if (proposed := data["proposed"]) is not None:
+            messages.info(request, box_campaigns.words_of(proposed))
+        fields["settings"] = {"complete": data["complete"]}
+        return box_campaigns.draft(
+            user,
+            dataset,
+            pairs=data["pairs"],
+            proposed=proposed,
+            topics=data["topics_list"],
+            release=data["from_release"],
+            **fields,
+        )
+    if asks == CANDIDATES:
+        rules = {key: data[key] for key in SETTINGS if data[key] is not None}
+        fields |= {"dataset": dataset, "settings": rules}
+        return candidate_lists.draft(user, data["found"], data["topics_list"], **fields)
     return opening.draft(
         user,
         pairs=opening.naming_pairs(dataset, data["names"]) if asks == IMAGES else data["pairs"],

@@ -12,13 +12,20 @@ from labeling.errors import NotYours, Refusal
 from labeling.exchange import lists
 from labeling.follow_ups import opening
 from labeling.kinds import KINDS
+from labeling.kinds.base import CHAINS
 from labeling.models import Campaign, Image, Question, Topic
 from labeling.plurals import count_of
 from labeling.quality import qualifying
 from labeling.quality.gold import add_gold, conflicts, gold_from_settled, retire_gold, without
 from labeling.reports import overview
 from labeling.web.forms.common import ListsForm, carried_out, list_file
-from labeling.web.forms.questions import ExampleForm, GoldForm, GoldListForm, TopicForm
+from labeling.web.forms.questions import (
+    ExampleForm,
+    GoldForm,
+    GoldListForm,
+    TopicForm,
+    sibling_lines,
+)
 from labeling.web.views.shared import (
     SignedIn,
     done,
@@ -48,6 +55,9 @@ def gold_add(request: SignedIn, name: str) -> HttpResponse:
     campaign = own_campaign(request, name)
     if KINDS[campaign.kind].drawn:
         return redirect("labeling:gold_objects", campaign.name)
+    if KINDS[campaign.kind].asks == CHAINS:
+        # Its answers are boxes, which come as a list or from settled pairs.
+        return redirect("labeling:gold", campaign.name)
     form = GoldForm(campaign, request.POST or None)
 
     def add() -> HttpResponse:
@@ -241,6 +251,7 @@ def _words(topic: Topic) -> dict[str, object]:
         "definition": topic.definition,
         "url": topic.url,
         "guidance": topic.guidance,
+        "siblings": sibling_lines(topic.siblings),
     }
 
 

@@ -6,7 +6,7 @@ from django.views.decorators.http import require_http_methods
 
 from labeling.campaigns import lifecycle
 from labeling.estimators import annotator_checks
-from labeling.kinds import policies
+from labeling.kinds import KINDS, policies
 from labeling.models import Campaign
 from labeling.quality import monitoring
 from labeling.web.forms.common import carried_out
@@ -23,9 +23,10 @@ def policy(request: SignedIn, name: str) -> HttpResponse:
     where it stops all who are at work.
     """
     campaign = own_campaign(request, name)
+    asks = KINDS[campaign.kind].asks
     if request.method == "GET":
-        return _page(request, campaign, PolicyForm(initial=policies.of(campaign)))
-    form = PolicyForm(request.POST)
+        return _page(request, campaign, PolicyForm(initial=policies.of(campaign), asks=asks))
+    form = PolicyForm(request.POST, asks=asks)
     if not form.is_valid():
         return _page(request, campaign, form)
     content = form.policy()

@@ -7,9 +7,9 @@ from django.shortcuts import redirect
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from labeling.exchange import part_campaigns
-from labeling.follow_ups import asking, opening
+from labeling.follow_ups import asking, candidate_lists, opening
 from labeling.kinds import KINDS
-from labeling.kinds.base import GRAPH, IMAGES, OBJECTS, PAIRS
+from labeling.kinds.base import CANDIDATES, GRAPH, IMAGES, OBJECTS
 from labeling.models import Campaign
 from labeling.plurals import count_of
 from labeling.reports import overview, part_overview, question_list
@@ -98,7 +98,7 @@ def questions_add(request: SignedIn, name: str) -> HttpResponse:
     """More questions, as a list."""
     campaign = own_campaign(request, name)
     data = (request.POST, request.FILES) if request.method == "POST" else ()
-    form = QuestionsForm(*data, by_image=KINDS[campaign.kind].asks != PAIRS, user=request.user)
+    form = QuestionsForm(*data, asks=KINDS[campaign.kind].asks, user=request.user)
     asked = carried_out(
         form, lambda: done(request, _ask(campaign, form), "questions", campaign.name)
     )
@@ -119,6 +119,9 @@ def _ask(campaign: Campaign, form: QuestionsForm) -> str:
         objects = part_campaigns.objects_of(campaign.dataset, images=content["names"])
         added = part_campaigns.ask(campaign, objects)
         return _added("object", added.created, added.existing)
+    if asks == CANDIDATES:
+        added = candidate_lists.ask(campaign, content["found"], content["topics"])
+        return _added("candidate", added.created, added.existing)
     pairs = content.get("pairs", [])
     if asks == IMAGES:
         pairs = opening.naming_pairs(campaign.dataset, content["names"])

@@ -10,6 +10,18 @@ export class History {
     this.#moments = [moment];
   }
 
+  /* What `kept` was of another history, as JSON can be written and read of it. */
+  static of({ moments, now }) {
+    const history = new History(moments[0]);
+    history.#moments = [...moments];
+    history.#now = now;
+    return history;
+  }
+
+  get kept() {
+    return { moments: this.#moments, now: this.#now };
+  }
+
   get now() {
     return this.#moments[this.#now];
   }
@@ -20,6 +32,13 @@ export class History {
 
   get canRedo() {
     return this.#now + 1 < this.#moments.length;
+  }
+
+  /* The present moment becomes another one. */
+  replace(moment) {
+    this.#moments.length = this.#now;
+    this.#now -= 1;
+    this.add(moment);
   }
 
   /* What was undone before is gone now. */

@@ -53,7 +53,8 @@ export class Pointers {
     const radiusPx = REACH_PX[event.pointerType] ?? REACH_PX.mouse;
     const { altKey: alt, timeStamp: time } = event;
     const free = event.ctrlKey || event.metaKey;
-    return { radius: radiusPx / this.does.scale(), radiusPx, free, alt, time };
+    const touch = event.pointerType === "touch";
+    return { radius: radiusPx / this.does.scale(), radiusPx, free, alt, time, touch };
   }
 
   #press(event) {

@@ -13,9 +13,11 @@ export class View {
   x = 0;
   y = 0;
 
-  /* size: {width, height} of the image. */
-  constructor(size) {
+  /* size: {width, height} of the image. pad: pixels of the screen around a box that is fitted; by
+     default a share of the drawing. */
+  constructor(size, pad = null) {
     this.size = size;
+    this.pad = pad;
     this.screen = { width: 0, height: 0 };
     this.least = 0.02;
     this.fitted = null; // the box that is shown, until somebody pans or zooms
@@ -39,13 +41,13 @@ export class View {
     return [x * this.scale + this.x, y * this.scale + this.y];
   }
 
-  /* Shows a box of the image, x0, y0, x1, y1, with a small margin. */
+  /* Shows a box of the image, x0, y0, x1, y1, with a small margin, in the middle. */
   fit(box) {
     const [x0, y0, x1, y1] = box;
     this.fitted = box;
     const { width, height } = this.screen;
-    const room = 1 - 2 * MARGIN;
-    const scale = Math.min((width * room) / (x1 - x0), (height * room) / (y1 - y0));
+    const room = (extent) => (this.pad === null ? extent * (1 - 2 * MARGIN) : extent - 2 * this.pad);
+    const scale = Math.min(room(width) / (x1 - x0), room(height) / (y1 - y0));
     this.scale = Math.min(MOST, Math.max(this.least, scale));
     this.x = width / 2 - ((x0 + x1) / 2) * this.scale;
     this.y = height / 2 - ((y0 + y1) / 2) * this.scale;

@@ -1,62 +1,13 @@
 """The engine's pure modules, run by node; shapely is the reference."""
 
-import json
 import math
 import random
-import shutil
-import subprocess
 
 import pytest
 from shapely.geometry import LineString, Point, Polygon
 
 from labeling.geometry.polygons import clean
-from tests.browser.drawing.conftest import STATIC, area
-from tests.conftest import skip_or_fail
-
-RUN = """import { readFileSync } from "node:fs";
-const { folder, given } = JSON.parse(readFileSync(0, "utf8"));
-const load = (module) => import(`${folder}/js/drawing/${module}.js`);
-process.stdout.write(JSON.stringify((await (%s)(given)) ?? null));"""
-MANY = """async ([module, name, all]) => {
-  const found = await load(module);
-  return all.map((given) => found[name](...given));
-}"""
-
-
-@pytest.fixture(scope="session")
-def js(tmp_path_factory):
-    """What a function of JavaScript gives for an argument; `load` imports modules of the engine."""
-    if shutil.which("node") is None:
-        skip_or_fail("no node: install it (Debian: nodejs)")
-    # node takes files for modules where a package says that they are.
-    folder = tmp_path_factory.mktemp("static")
-    for name in ("js", "vendor/polygon-clipping"):
-        shutil.copytree(STATIC / name, folder / name)
-    (folder / "package.json").write_text('{"type": "module"}')
-
-    def run(function, given=None):
-        done = subprocess.run(
-            ["node", "--input-type=module", "--eval", RUN % function],
-            input=json.dumps({"folder": str(folder), "given": given}),
-            capture_output=True,
-            text=True,
-            timeout=60,
-        )
-        assert done.returncode == 0, done.stderr
-        return json.loads(done.stdout)
-
-    return run
-
-
-@pytest.fixture
-def calls(js):
-    """The function's answers to many calls, in one go."""
-    return lambda module, name, given: js(MANY, [module, name, given])
-
-
-@pytest.fixture
-def call(calls):
-    return lambda module, name, *given: calls(module, name, [given])[0]
+from tests.browser.drawing.conftest import area
 
 
 def star(rng, x, y, radius, corners=40):

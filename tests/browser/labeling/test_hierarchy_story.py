@@ -9,18 +9,17 @@ import io
 import json
 import uuid
 import zipfile
-from pathlib import Path
 
 import pytest
 from django.core.management import call_command
 
-from annotator.demo.build import photograph
 from labeling.answers import submitting
 from labeling.assignment import claiming
 from labeling.models import Answer, Assignment, Campaign, Question, User
 from labeling.quality import monitoring
 from tests import factories
 from tests.browser.labeling.test_grid import FINISHED, another, finish, wait_for_chip, wait_for_page
+from tests.browser.researcher_hands import download, freeze, invite, join, make_dataset
 
 pytestmark = [
     pytest.mark.browser,
@@ -114,19 +113,8 @@ def label_to_the_end(campaign: Campaign, run_jobs) -> None:
         pass
 
 
-def make_dataset(page, site) -> None:
-    """A dataset of real photographs, and a label of one of them that is known already."""
-    page.goto(site("/datasets/new/"))
-    page.fill("#id_name", "photographs")
-    page.click("text=Make it")
-    page.wait_for_url("**/datasets/photographs/**")
-    page.goto(site("/datasets/photographs/upload/"))
-    page.set_input_files(
-        "#id_files", [str(photograph("skimage", name)) for name in [*ASKED, *FOR_GOLD]]
-    )
-    page.fill("#id_source", "scikit-image")
-    page.click("button:has-text('Upload')")
-    page.wait_for_selector("text=8 images added")
+def bring_in_known_label(page, site) -> None:
+    """A label of one of the photographs that is known already."""
     page.goto(site("/datasets/photographs/labels/"))
     known = f"image,class,value\ncoffee.png,{CUP},yes\n".encode()
     page.set_input_files("#id_file", {"name": "pilot.csv", "mimeType": "text/csv", "buffer": known})
@@ -163,21 +151,6 @@ def make_gold(page, site, image: str) -> None:
     page.wait_for_selector(f"text={image} is gold now.")
 
 
-def invite(page, site) -> str:
-    """The link by which three people join."""
-    page.goto(site("/campaigns/everything-in-it/people/"))
-    page.fill("#id_max_uses", "3")
-    page.fill("#id_note", "the three who label")
-    page.click("text=Make an invitation")
-    return page.input_value("[data-copy] input")
-
-
-def join(page, link: str) -> None:
-    page.goto(link)
-    page.click("button:has-text('Join')")
-    page.wait_for_selector("text=You joined")
-
-
 def sign_up_and_join(page, link: str, name: str) -> None:
     """What somebody does who has no account yet."""
     page.goto(link)
@@ -205,21 +178,16 @@ def rows_of(archive: bytes) -> list[dict[str, str]]:
         return list(csv.DictReader(io.StringIO(files.read(name).decode())))
 
 
-def download(page, selector: str) -> bytes:
-    with page.expect_download() as waiting:
-        page.click(selector)
-    return Path(waiting.value.path()).read_bytes()
-
-
 def test_a_bad_annotators_votes_come_back_and_the_labels_come_out(
     browser_as, alice, site, run_jobs, looked_at, tmp_path
 ):
     page = browser_as(alice, accept_downloads=True)
-    make_dataset(page, site)
+    make_dataset(page, site, [*ASKED, *FOR_GOLD])
+    bring_in_known_label(page, site)
     campaign = open_campaign(page, site)
     for image in FOR_GOLD:
         make_gold(page, site, image)
-    link = invite(page, site)
+    link = invite(page, site, campaign.name, 3)
 
     people = {"dave": browser_as(None)}
     for name in ("mallory", "erin"):
@@ -294,9 +262,7 @@ def test_a_bad_annotators_votes_come_back_and_the_labels_come_out(
     assert stands == {key: truth(*key) for key in stands}
 
     # Frozen and taken out, from the page and from the shell alike.
-    page.goto(site("/campaigns/everything-in-it/releases/"))
-    page.click("text=Freeze a release now")
-    page.wait_for_selector("text=Release 1 holds")
+    freeze(page, site, campaign.name)
     looked_at(page, "story-releases")
     with zipfile.ZipFile(io.BytesIO(download(page, "a:has-text('Download')"))) as archive:
         release = json.loads(archive.read("everything-in-it-1/release.json"))

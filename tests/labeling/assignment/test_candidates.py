@@ -1,6 +1,8 @@
 import random
+from importlib import import_module
 
 import pytest
+from django.apps import apps
 
 from labeling.assignment import candidates, claiming, gold_mixing
 from labeling.campaigns import lifecycle
@@ -45,15 +47,13 @@ def make_zoo(alice, bob, dataset, images=10, name="zoo", **policy):
     for image in names:
         factories.make_image(dataset, image)
     asking.add_questions(campaign, [(image, topic) for image in names for topic in TOPICS])
-    graph = Graph.objects.create(campaign=campaign, version=1, sha256="0" * 64)
-    campaign.questions.update(graph=graph)
     lifecycle.launch(campaign, alice)
     factories.join(bob, campaign)
     return campaign
 
 
 def make_gold(campaign, dataset, topic, count, value="yes", tag=""):
-    policy, graph = campaign.policy, Graph.objects.filter(campaign=campaign).first()
+    policy = campaign.policy
     for index in range(count):
         image = factories.make_image(dataset, f"gold/{tag}{topic}/{value}{index}.png")
         [item] = asking.whole_items(campaign, [image.name])[0].values()
@@ -66,7 +66,7 @@ def make_gold(campaign, dataset, topic, count, value="yes", tag=""):
             seats_free=1,
             state="gold",
             policy=policy,
-            graph=graph,
+            by_topic=True,
         )
         Gold.objects.create(question=question, answer=value)
 
@@ -289,3 +289,15 @@ def test_a_newcomer_begins_with_training_where_there_is_one(by_topic, alice, bob
 
     assert Membership.objects.get(user=bob, campaign=zoo).stage == "training"
     assert qualifying.next_page(alice, zoo).seats
+
+
+def test_questions_of_a_graph_from_before_are_by_topic_and_others_are_not(zoo, alice, dataset):
+    graph = Graph.objects.create(campaign=zoo, version=1, sha256="0" * 64)
+    zoo.questions.update(graph=graph, by_topic=False)
+    other = factories.make_campaign(alice, dataset, "other", images=1)
+    other.questions.update(by_topic=False)
+
+    import_module("labeling.migrations.0017_questions_of_graphs_are_by_topic").mark(apps, None)
+
+    assert not zoo.questions.filter(by_topic=False).exists()
+    assert not other.questions.filter(by_topic=True).exists()

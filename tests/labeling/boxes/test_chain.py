@@ -13,6 +13,7 @@ from labeling.boxes.chain import (
     Checked,
     Covered,
     Drawn,
+    Rejected,
     Rules,
     after,
     begin,
@@ -56,7 +57,7 @@ def test_what_is_asked_next(answers, step, boxes):
 def test_who_draws_again_reads_why_and_looks_at_the_same_place():
     chain = walk(Drawn(A), YES, Covered(((25, 5),)), Drawn(B), NO)
 
-    assert (chain.step, chain.rejected, chain.attempt) == (DRAW, "loose", 2)
+    assert (chain.step, chain.rejected, chain.attempt) == (DRAW, Rejected(B, "loose"), 2)
     assert chain.missing == ((25, 5),)
 
 
@@ -91,7 +92,7 @@ def test_proposals_are_checked_before_anything_is_drawn():
     assert [(one.box, one.came) for one in chain.boxes] == [(A, PROPOSED)]
 
     chain = walk(NO, proposals=(A,))
-    assert (chain.step, chain.attempt, chain.rejected) == (DRAW, 1, "")
+    assert (chain.step, chain.attempt, chain.rejected) == (DRAW, 1, None)
 
 
 @pytest.mark.parametrize(

@@ -247,6 +247,18 @@ def test_votes_beyond_the_table_are_refused():
         table_of().probability(-1, 0)
 
 
+def test_more_votes_than_the_table_knows_are_the_mean_of_their_sub_votes():
+    table = learn_vote_tables(*pilot(40, 0.9, 0.2, 0.4, seed=5), size=4)[""]
+
+    votes = [True] * 5 + [False] * 2
+    drawn = [sum(some) for some in itertools.combinations(votes, 4)]
+
+    assert table.expected(5, 2) == pytest.approx(
+        np.mean([table.probability(yes, 4 - yes) for yes in drawn])
+    )
+    assert table.expected(3, 1) == table.probability(3, 1)
+
+
 def test_a_table_comes_back_from_json_to_the_bit():
     yes, no, good = pilot(30, 0.9, 0.2, 0.4, seed=6)
     table = learn_vote_tables(yes, no, good)[""]

@@ -275,9 +275,9 @@ def test_standing_is_learned_from_gold_and_from_what_others_drew():
 
 def test_a_table_of_votes_says_nothing_of_drawings():
     with pytest.raises(Refusal, match="vote-table"):
-        policies.check_method(parts, POLICY | {"method": "vote-table"})
-    policies.check_method(parts, POLICY | {"method": "posterior"})
-    policies.check_method(contains, POLICY | {"method": "vote-table"})
+        policies.check_kind(parts, POLICY | {"method": "vote-table"})
+    policies.check_kind(parts, POLICY | {"method": "posterior"})
+    policies.check_kind(contains, POLICY | {"method": "vote-table"})
 
 
 def test_what_is_to_be_reviewed_waits_with_its_value():

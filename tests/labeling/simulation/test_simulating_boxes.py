@@ -73,6 +73,15 @@ def test_people_without_faults_draw_every_box_once():
     assert (found["covered"], found["mean_iou"]) == (1, 1)
 
 
+def test_mended_proposals_fit_like_drawn_boxes(found):
+    aided = found["with_proposals"]
+    mended = simulate(BoxCrowd(mends=0.5), Rules(), IMAGES)["with_proposals"]
+
+    assert aided["accepted"]["mean_iou"] < 0.85
+    assert mended["accepted"]["mean_iou"] >= 0.87
+    assert mended["seconds_per_box"]["fast"] > aided["seconds_per_box"]["fast"]
+
+
 def test_the_seed_decides_everything():
     assert simulate(BoxCrowd(), Rules(), 50, 3) == simulate(BoxCrowd(), Rules(), 50, 3)
     assert simulate(BoxCrowd(), Rules(), 50, 3) != simulate(BoxCrowd(), Rules(), 50, 4)

@@ -9,9 +9,10 @@ from labeling.campaigns import lifecycle
 from labeling.follow_ups import asking
 from labeling.models import Campaign, Decision, Job, Membership, Question
 from labeling.quality.gold import add_gold
-from labeling.releases import cut
+from labeling.releases import cut, freezing
 from tests import factories
 from tests.clients import logged_in, text_of, upload
+from tests.labeling import boxers
 from tests.labeling.crowd import answer_pages, crowd
 
 COOT = "n02018207"
@@ -505,3 +506,60 @@ def test_a_wrong_form_of_gold_or_a_class_says_what_is_wrong(desk, coots, address
     address = f"/campaigns/coots/{address.format(coots.topics.get().pk)}"
 
     assert said in text_of(desk.post(address, form))
+
+
+DETECTED = "image,wnid,confidence,x0,y0,x1,y1\na.png,n1,.9,1,1,20,20\n"
+
+
+def test_boxes_are_asked_of_listed_classes_with_proposals(desk, dataset):
+    factories.make_image(dataset, "a.png")
+    factories.make_image(dataset, "b.png")
+    form = filled(dataset, kind="boxes", questions="a.png,n1\nb.png,n1", checks=3, complete="on")
+
+    desk.post("/campaigns/new/", {**form, "proposals_file": upload("p.csv", DETECTED.encode())})
+
+    campaign = Campaign.objects.get()
+    steps = campaign.questions.order_by("pk").values_list("step", "seats_free")
+    assert list(steps) == [("check", 3), ("draw", 1)]
+    assert campaign.policy.content["checks"] == 3
+    assert campaign.settings == {"complete": True, "labels": None}
+
+
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        ("a.png,n2,.9,1,1,20,20\n", "Line 1: the campaign does not ask for &#x27;n2&#x27;"),
+        ("a.png,n1,.9,1,1,200,20\n", "out of its image, which is 64 × 48 pixels"),
+    ],
+)
+def test_proposals_that_do_not_fit_are_said_at_their_file(desk, dataset, rows, said):
+    factories.make_image(dataset, "a.png")
+    form = filled(dataset, kind="boxes", questions="a.png,n1")
+
+    response = desk.post(
+        "/campaigns/new/", {**form, "proposals_file": upload("p.csv", rows.encode())}
+    )
+
+    assert said in text_of(response)
+    assert not Campaign.objects.exists()
+
+
+def test_boxes_are_asked_of_what_a_release_says(desk, alice, dataset):
+    factories.make_image(dataset, "a.png")
+    source = boxers.labeled(alice, dataset, "contains", {("a.png", boxers.DOG): "yes"})
+    release = freezing.freeze(source)
+
+    desk.post("/campaigns/new/", filled(dataset, kind="boxes", release=release.pk))
+
+    campaign = Campaign.objects.get(name="autumn-coots")
+    assert campaign.questions.get().topic == boxers.DOG
+    assert campaign.settings["labels"]["sha256"] == release.sha256
+
+
+def test_rules_of_boxes_are_for_boxes(desk, dataset):
+    factories.make_image(dataset, "a.png")
+
+    desk.post("/campaigns/new/", filled(dataset, questions="a.png,n1", checks=5))
+
+    assert "checks" not in Campaign.objects.get().policy.content
+    assert "Checks that must agree" not in text_of(desk.get("/campaigns/autumn-coots/policy/"))

@@ -13,8 +13,8 @@ from labeling.quality.gold import add_gold
 from labeling.reports import campaign_figures, progress
 from labeling.web.forms.policy import GROUPS, LABELS, PolicyForm
 from tests import factories
-from tests.clients import logged_in, text_of
-from tests.labeling import hierarchies
+from tests.clients import logged_in, text_of, upload
+from tests.labeling import boxers, hierarchies
 from tests.labeling.crowd import answer_pages, crowd, give, make_gold
 
 COOT = "n02018207"
@@ -248,8 +248,9 @@ def test_the_cost_to_come_counts_what_voting_will_still_ask_for(alice, dataset):
 def test_every_rule_has_a_group_and_words():
     grouped = [key for group in GROUPS for key in group.keys]
 
-    assert sorted(grouped) == sorted(policies.DEFAULTS)
-    assert set(LABELS) == set(policies.DEFAULTS)
+    own = [key for rules in policies.RULES_OF.values() for key in rules]
+    assert sorted(grouped) == sorted([*policies.DEFAULTS, *own])
+    assert set(LABELS) == {*policies.DEFAULTS, *own}
     assert not PolicyForm(policies.DEFAULTS).errors
 
 
@@ -537,3 +538,18 @@ def test_being_at_work_is_green_for_those_alone_whom_gold_accepted(desk, coots, 
         page = text_of(desk.get(address))
         assert shown.format("suspect") in page
         assert words in page
+
+
+def test_gold_of_boxes_comes_as_a_list_of_every_instance(desk, alice, dataset):
+    campaign = boxers.make(alice, dataset)
+    factories.make_image(dataset, "gold.png")
+    lines = f"image,wnid,x0,y0,x1,y1\ngold.png,{boxers.DOG},2,2,22,22\n"
+
+    desk.post(
+        f"/campaigns/{campaign.name}/gold/upload/", {"gold_file": upload("g.csv", lines.encode())}
+    )
+
+    assert campaign.questions.filter(state="gold").count() == 3
+    page = text_of(desk.get(f"/campaigns/{campaign.name}/gold/"))
+    assert "a line for every instance" in page
+    assert "Add gold" not in page

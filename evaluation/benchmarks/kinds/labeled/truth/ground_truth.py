@@ -31,6 +31,7 @@ SEVERAL = "several classes are in it"
 NONE = "no class is in it"
 UNKNOWN = "no class is known to be in it"
 NO_BOX = "its class has no box"
+NOT_ALL = "not every instance of its class is known to have a box of its own"
 
 
 @dataclass(kw_only=True)
@@ -109,8 +110,8 @@ class Tally:
             self.left_out[SEVERAL if scene.boxes else unknown] += 1
             return None
         [key] = scene.boxes
-        if boxed and not scene.boxes[key]:
-            self.left_out[NO_BOX] += 1
+        if boxed and (not scene.boxes[key] or key in scene.partial):
+            self.left_out[NOT_ALL if scene.boxes[key] else NO_BOX] += 1
             return None
         self.images += 1
         self.classes.add(key)
@@ -128,7 +129,7 @@ class Tally:
             masks=bool(self.masks),
             left_out=[
                 LeftOut(why=why, images=self.left_out[why])
-                for why in (SEVERAL, NONE, UNKNOWN, NO_BOX)
+                for why in (SEVERAL, NONE, UNKNOWN, NO_BOX, NOT_ALL)
                 if self.left_out[why]
             ],
             notes=self._notes(frozen),
@@ -154,7 +155,7 @@ class Tally:
                 ("pair of image and class is", "pairs of image and class are"),
                 f"left out, on {self.lacking:,} of {count_of(self.images, 'image')}, which stay "
                 "for their other classes: nobody decided whether the class is there, or not all "
-                "of its objects have a box",
+                "of its objects are known to have a box of their own",
             ),
             (
                 self.unsettled,
@@ -229,7 +230,7 @@ class _Detection(_Boxed):
         self.tally.unsettled += sum(map(len, scene.unsettled.values()))
         # A class whose boxes are not all known punishes whoever finds the others.
         lacking = scene.unsettled.keys() | {key for key, boxes in scene.boxes.items() if not boxes}
-        excluded = scene.undecided | lacking
+        excluded = scene.undecided | lacking | scene.partial
         for key in sorted(excluded):
             self.sheets.row(EXCLUDED, scene.photo.name, key)
         self.tally.excluded += len(excluded)

@@ -24,7 +24,8 @@ class Scene:
     pixels, x1 and y1 exclusive, cut at the image's border; none where nobody drew any. undecided:
     classes of the release of which nobody decided whether they are there. objects: those whose
     parts are settled, where they were asked for. unsettled: class → boxes of the objects that were
-    asked about in vain.
+    asked about in vain. partial: classes of which not every instance is known to have a box of its
+    own, where people were asked for boxes.
     """
 
     photo: Photograph
@@ -32,6 +33,7 @@ class Scene:
     undecided: frozenset[str]
     objects: list[PartedObject] = field(default_factory=list)
     unsettled: dict[str, list[Box]] = field(default_factory=dict)
+    partial: frozenset[str] = frozenset()
 
 
 def has_parts(frozen: Frozen) -> bool:
@@ -56,7 +58,7 @@ def scenes(frozen: Frozen, with_objects: bool = False) -> Iterator[Scene]:
             if line["contains"] is None and line["box"] is not None:
                 unsettled.setdefault(line["wnid"], []).extend(inside([line["box"]], photo))
         boxes, undecided = _boxes_by_class(labels, known, photo)
-        yield Scene(photo, boxes, undecided, things, unsettled)
+        yield Scene(photo, boxes, undecided, things, unsettled, _partial(labels))
 
 
 def _boxes_by_class(
@@ -71,6 +73,15 @@ def _boxes_by_class(
         elif label.value == "no":
             absent.add(label.key)
     return boxes, known - boxes.keys() - absent
+
+
+def _partial(labels: Sequence[Label]) -> frozenset[str]:
+    """Classes in the image of which some instance may have no box, or shares one with others."""
+    return frozenset(
+        label.key
+        for label in labels
+        if label.is_covered is False or any("group" in said for said in label.flags)
+    )
 
 
 def inside(boxes: Sequence[Sequence[float]], photo: Photograph) -> list[Box]:

@@ -4,7 +4,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('labeling', '0014_job_waits_since'),
+        ('labeling', '0019_candidates_of_classes'),
     ]
 
     operations = [

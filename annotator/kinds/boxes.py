@@ -1,0 +1,161 @@
+"""The page of a box: beside its seat it gets the step, and the boxes that the question shows."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from annotator.kinds.base import Context, Page, SeatPage, SeatRow
+from labeling.boxes.chain import CHECK, COMPLETE, COVER, DRAW, FLAGS, GOOD
+from labeling.boxes.cleaning import as_box, holds
+from labeling.geometry.boxes import iou
+from labeling.kinds import policies
+from labeling.kinds.boxes import BAD, CLICKS, NONE, STEPS
+from labeling.models import Answer, Assignment, Campaign, Question, User
+from labeling.reports import box_overview
+from labeling.reports.box_overview import Layer, Picture, Points, Shown
+
+# What one looks at in turn, so that one kind of look follows another as seldom as can be.
+ORDER = (CHECK, COVER, DRAW)
+# What is said of a box: (word, label, key, what it means).
+FLAG_WORDS = {
+    "truncated": ("Truncated", "t", "it goes on outside of the image"),
+    "occluded": ("Occluded", "o", "something in front hides a part of it"),
+    "difficult": ("Difficult", "d", "hard to make out, even from near"),
+    "group": ("Group", "m", "many that nobody could tell apart; one box around them all"),
+}
+FLAG_ROWS = [
+    {"value": flag, "label": label, "key": key, "means": means}
+    for flag, (label, key, means) in FLAG_WORDS.items()
+]
+assert {row["value"] for row in FLAG_ROWS} == set(FLAGS)
+
+
+class Boxes(Page):
+    template = "annotator/label_boxes.html"
+    training_template = "annotator/training_boxes.html"
+    preview_template = "annotator/preview_boxes.html"
+    compared_template = "annotator/_boxes_compared.html"
+    missing = "Draw a box, or choose one of the answers."
+
+    def context(self, campaign: Campaign) -> Context:
+        steps = {step: STEPS[step].choices(campaign.settings) for step in ORDER}
+        return {**super().context(campaign), "steps": steps, "flags": FLAG_ROWS}
+
+    def label_context(self, page: SeatPage) -> Context:
+        return {"first": _pictured(page.seats[0]) if page.seats else None}
+
+    def training_context(self, page: SeatPage) -> Context:
+        about = {"user": page.request.user.pk, "campaign": page.campaign.name}
+        first = page.seats[0]
+        setup = about | {"seats": [first], "topics": page.payload["topics"]}
+        return {"setup": setup | self.setup(page.campaign), "first": _pictured(first)}
+
+    def preview_context(self, campaign: Campaign, question: Question) -> Context:
+        return {"first": _pictured(self.preview_row(campaign, question))}
+
+    def preview_row(self, campaign: Campaign, question: Question) -> SeatRow:
+        row = super().preview_row(campaign, question)
+        return {**row, "shows": box_overview.shows(question)}
+
+    def setup(self, campaign: Campaign) -> Context:
+        return {"steps": {step: STEPS[step].choices(campaign.settings) for step in ORDER}}
+
+    def describe_seats(self, rows: list[SeatRow], user: User, campaign: Campaign) -> list[SeatRow]:
+        """The seats of a page, those of one step together, each with "shows": the step, the size of
+        the image and what its content shows; and "answer", the latest. Two queries, and the same
+        for gold."""
+        seats = {
+            seat.token: seat
+            for seat in Assignment.objects.filter(
+                token__in=[row["seat"] for row in rows],
+                annotator=user,
+                question__campaign=campaign,
+            ).select_related("question__item__image")
+        }
+        answers = Answer.objects.filter(assignment__in=seats.values()).order_by("revision")
+        latest = dict(answers.values_list("assignment_id", "value"))
+        found: list[SeatRow] = [
+            {
+                **row,
+                "shows": box_overview.shows(seats[row["seat"]].question),
+                "answer": latest.get(seats[row["seat"]].pk),
+            }
+            for row in rows
+        ]
+        return sorted(found, key=lambda row: ORDER.index(row["shows"]["step"]))
+
+    def words_of(self, value: Any, campaign: Campaign) -> str:
+        word = self.kind.tally_name(value)
+        if isinstance(value, dict) and "boxes" in value and "small" in value:
+            count = len(value["boxes"])
+            return "A box around it" if count == 1 else f"A box around one of {count}"
+        if word == "box":
+            how = "clicked" if value.get("how") == CLICKS else "dragged"
+            return ", ".join([f"A box, {how}", *value.get("flags", ())])
+        if word == "missing":
+            return f"{len(value['missing'])} missing"
+        if word == BAD:
+            return "Not good"
+        label = self.kind.words(campaign.settings).get(word, word)
+        sides = value.get("sides", ()) if isinstance(value, dict) else ()
+        return f"{label}: {', '.join(sides)}" if sides else label
+
+    def compared(self, value: Any, gold: Any, seat: Assignment, campaign: Campaign) -> "Comparison":
+        """An answer beside the known one, over the photograph."""
+        shown = box_overview.shows(seat.question)
+        compare = {DRAW: _drawn, CHECK: _checked, COVER: _covered}[seat.question.step]
+        return compare(shown, value, gold, policies.of(campaign))
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """An answer and the known one over the photograph, and what differs, in sentences:
+    templates/annotator/_boxes_compared.html."""
+
+    picture: Picture
+    said: list[str]
+
+
+def _drawn(shown: Shown, value: Any, gold: Any, policy: policies.Policy) -> Comparison:
+    known = [] if gold == NONE else gold["boxes"]
+    mine = [] if value == NONE else [value["box"]]
+    layers = [Layer("known", known, "known"), Layer("mine", mine, "yours")]
+    picture = box_overview.picture(shown, layers, label="The known box and yours")
+    if not known:
+        return Comparison(picture, ["Every one has a box here; nothing was left to draw."])
+    if not mine:
+        return Comparison(picture, ["The dashed box was still to be drawn."])
+    found = [
+        (iou(as_box(mine[0]), as_box(box)), "gold_iou_small" if small else "gold_iou")
+        for box, small in zip(known, gold["small"], strict=True)
+    ]
+    best, key = max(found)
+    needed = policy[key]  # type: ignore[literal-required]
+    size = ", as it is small" if key == "gold_iou_small" else ""
+    said = f"The two boxes share {best:.2f} of what they cover together (IoU); {needed:g} is needed"
+    return Comparison(picture, [f"{said}{size}."])
+
+
+def _checked(shown: Shown, value: Any, gold: Any, policy: policies.Policy) -> Comparison:
+    picture = box_overview.picture(shown, label="The box that was checked")
+    said = "This box is good." if gold == GOOD else "This box is not good: see its edges."
+    return Comparison(picture, [said])
+
+
+def _covered(shown: Shown, value: Any, gold: Any, policy: policies.Policy) -> Comparison:
+    missing = [] if gold == COMPLETE else gold["missing"]
+    points = [] if value == COMPLETE else value["missing"]
+    seen = [any(holds(box, point) for point in points) for box in missing]
+    layers = [
+        Layer("found", [box for box, hit in zip(missing, seen, strict=True) if hit], "you saw it"),
+        Layer("missed", [box for box, hit in zip(missing, seen, strict=True) if not hit], "missed"),
+    ]
+    mine = [Points("pin", points, "your points")]
+    picture = box_overview.picture(shown, layers, points=mine, label="What has no box")
+    if not missing:
+        return Comparison(picture, ["Every one has a box here."])
+    return Comparison(picture, [f"{sum(seen)} of {len(missing)} without a box were seen."])
+
+
+def _pictured(row: SeatRow) -> Context:
+    """The row of a seat with its picture, for pages that run no scripts."""
+    return {**row, "picture": box_overview.picture(row["shows"])}

@@ -1,0 +1,82 @@
+"""Boxes, points and flags as people send them, checked as they enter: upright pixels on tenths."""
+
+from collections.abc import Sequence
+
+from labeling.boxes.chain import FLAGS
+from labeling.errors import Refusal
+from labeling.geometry.boxes import Box, area
+
+# Boxes that differ by less on every side are one box said twice (Russakovsky et al., App. E).
+APART_PX = 5
+# Under this share of the image an object is small.
+SMALL = 0.01
+
+
+def refusal(message: str) -> Refusal:
+    return Refusal(message, field="value", code="bad_value")
+
+
+def clean_box(value: object, width: int, height: int, what: str = "The box") -> Box:
+    """The box on tenths. width, height: of the image, upright. Raises Refusal unless it lies in
+    the image and has an area."""
+    if not isinstance(value, list) or len(value) != 4:
+        raise refusal(f"{what} is a list of four numbers: left, top, right, bottom.")
+    x0, y0, x1, y1 = (_number(side, what) for side in value)
+    if min(x0, y0) < 0 or x1 > width or y1 > height:
+        raise refusal(
+            f"{what} reaches out of the image, which is {width} × {height} pixels as people see it,"
+            " upright."
+        )
+    # On tenths: 12.1 − 11.1 is less than 1 in binary.
+    if round(x1 - x0, 1) < 1 or round(y1 - y0, 1) < 1:
+        raise refusal(
+            f"{what} has no area of a pixel: its right side must lie right of the left one, and the"
+            " bottom below the top."
+        )
+    return x0, y0, x1, y1
+
+
+def clean_point(value: object, width: int, height: int) -> tuple[float, float]:
+    """The point on tenths. Raises Refusal unless it lies in the image."""
+    if not isinstance(value, list) or len(value) != 2:
+        raise refusal("A point is a list of two numbers.")
+    x, y = _number(value[0], "A point"), _number(value[1], "A point")
+    if not (0 <= x <= width and 0 <= y <= height):
+        raise refusal("A point lies outside of the image.")
+    return x, y
+
+
+def clean_flags(value: object) -> list[str]:
+    """The flags in their order. Raises Refusal."""
+    if not isinstance(value, list) or any(flag not in FLAGS for flag in value):
+        raise refusal(f"flags are a list of: {', '.join(FLAGS)}.")
+    return [flag for flag in FLAGS if flag in value]
+
+
+def _number(value: object, what: str) -> float:
+    if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 1e9:
+        return round(float(value), 1)
+    # NaN and infinity are none either.
+    raise refusal(f"{what} has {str(value)[:60]!r} where a number of pixels is wanted.")
+
+
+def as_box(sides: Sequence[float]) -> Box:
+    """The box of a list that was checked."""
+    x0, y0, x1, y1 = sides
+    return x0, y0, x1, y1
+
+
+def is_same(box: Sequence[float], other: Sequence[float]) -> bool:
+    """Whether two boxes differ by less than APART_PX on every side."""
+    return all(abs(a - b) < APART_PX for a, b in zip(box, other, strict=True))
+
+
+def holds(box: Sequence[float], point: Sequence[float]) -> bool:
+    """Whether the point lies in the box."""
+    x, y = point
+    return box[0] <= x <= box[2] and box[1] <= y <= box[3]
+
+
+def is_small(box: Sequence[float], width: int, height: int) -> bool:
+    """Whether a box covers under SMALL of its image."""
+    return area(as_box(box)) < SMALL * width * height

@@ -1,0 +1,77 @@
+"""Boxes for gold: good ones as people draw them, and bad ones that are off by a wanted overlap."""
+
+import math
+import random
+
+from labeling.geometry.boxes import Box, area, iou
+
+# Of good ones: a side is off by so much of the longer side, in the mean of people (METHODS), and
+# never by more than this overlap allows, which lies inside human noise.
+SIGMA = 0.02
+LEAST_GOOD = 0.85
+# Half of the bad ones overlap by the first, half by the second.
+BAD = ((0.3, 0.6), (0.6, 0.7))
+STEPS = 40
+
+
+def good(box: Box, width: int, height: int, chance: random.Random) -> Box:
+    """The box as somebody careful would draw it: on tenths, inside the image."""
+    longer = max(box[2] - box[0], box[3] - box[1])
+    for _ in range(STEPS):
+        moved = [side + chance.gauss(0, SIGMA * longer) for side in box]
+        found = _inside(moved, width, height)
+        if iou(found, box) >= LEAST_GOOD:
+            return found
+    return _inside(list(box), width, height)
+
+
+def bad(box: Box, width: int, height: int, chance: random.Random) -> Box | None:
+    """The box, shaken in any direction until it overlaps itself by as much as is wanted; None where
+    the image leaves no room for that."""
+    for _ in range(STEPS):
+        wanted = chance.uniform(*BAD[chance.random() < 0.5])
+        away = [chance.gauss(0, 1) for _ in range(4)]
+        found = _shaken(box, away, wanted, width, height)
+        if found is not None:
+            return found
+    return None
+
+
+def _shaken(box: Box, away: list[float], wanted: float, width: int, height: int) -> Box | None:
+    """The box with its sides moved that way as far as leaves the wanted overlap."""
+    near, far = 0.0, float(max(width, height))
+    for _ in range(STEPS):
+        middle = (near + far) / 2
+        found = _moved(box, away, middle, width, height)
+        if area(found) and iou(found, box) > wanted:
+            near = middle
+        else:
+            far = middle
+    found = _moved(box, away, near, width, height)
+    fits = area(found) and math.isclose(iou(found, box), wanted, abs_tol=0.02)
+    # A pixel at least, as what people draw.
+    return found if fits and min(found[2] - found[0], found[3] - found[1]) >= 1 else None
+
+
+def reason(off: Box, box: Box) -> str:
+    """What somebody would say is wrong with a box that is off: too loose, or cutting off a part,
+    where it is so on every side, else shifted."""
+    outward = (box[0] - off[0], box[1] - off[1], off[2] - box[2], off[3] - box[3])
+    if all(side >= 0 for side in outward):
+        return "loose"
+    return "cropping" if all(side <= 0 for side in outward) else "shifted"
+
+
+def _moved(box: Box, away: list[float], far: float, width: int, height: int) -> Box:
+    sides = [side + far * one for side, one in zip(box, away, strict=True)]
+    return _inside(sides, width, height)
+
+
+def _inside(sides: list[float], width: int, height: int) -> Box:
+    x0, y0, x1, y1 = sides
+    return (
+        round(min(max(min(x0, x1), 0), width), 1),
+        round(min(max(min(y0, y1), 0), height), 1),
+        round(max(min(max(x0, x1), width), 0), 1),
+        round(max(min(max(y0, y1), height), 0), 1),
+    )

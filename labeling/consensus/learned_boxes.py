@@ -1,0 +1,266 @@
+"""What a calibration says of a campaign of boxes, learned from all its answers: how far off each
+person's sides are, how often proposals of each class are accepted, how long each step takes, and
+the figures that pages show of it.
+
+Questions are read image by image, and nothing is kept of them but counts, durations, and drawings
+of objects that several people drew or that are known.
+"""
+
+from array import array
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from statistics import median
+from typing import Any, NamedTuple
+
+from django.db.models import F
+
+from labeling.boxes.chain import ABSENT, CHECK, COMPLETE, COVER, DRAW, GOOD, PROPOSED, REVIEW
+from labeling.boxes.cleaning import as_box
+from labeling.boxes.consensus import SAME_IOU, learn_sigmas, same_object
+from labeling.consensus.calibrations import Assisted, BoxFigures, Content, Skill, StepFigures
+from labeling.consensus.votes import sent_back_since
+from labeling.geometry.boxes import Box, iou
+from labeling.kinds import KINDS, box_pairs, policies
+from labeling.kinds.boxes import NONE, STEPS, rules_of
+from labeling.models import Answer, Campaign, Policy, Question, Settlement
+
+# Images read at once.
+CHUNK = 300
+DIGITS = 6
+State = Question.State
+
+
+class _Row(NamedTuple):
+    """A question, gold or not."""
+
+    pk: int
+    item: int
+    image: str
+    topic: str
+    step: str
+    state: str
+    content: Any
+    policy: int
+    gold: Any
+    retired: Any
+
+
+# Everybody's latest answer that counts, by question: {person: (value, milliseconds or None)}.
+Answers = dict[int, dict[int, tuple[Any, int | None]]]
+
+
+@dataclass
+class _Learned:
+    """What was read so far. drawings, known: see learn_sigmas. durations: by step, and of drawings
+    by how they were made."""
+
+    drawings: list[list[tuple[int, Box]]] = field(default_factory=list)
+    known: list[Box | None] = field(default_factory=list)
+    answers: Counter[int] = field(default_factory=Counter)
+    gold: Counter[int] = field(default_factory=Counter)
+    durations: "dict[str, array[int]]" = field(default_factory=lambda: defaultdict(_whole))
+    by_step: Counter[str] = field(default_factory=Counter)
+    met: Counter[str] = field(default_factory=Counter)
+    right: Counter[str] = field(default_factory=Counter)
+    planted: Counter[bool] = field(default_factory=Counter)
+    shown: Counter[str] = field(default_factory=Counter)
+    good: Counter[str] = field(default_factory=Counter)
+    pairs: Counter[str] = field(default_factory=Counter)
+    boxes: Counter[str] = field(default_factory=Counter)
+    classes: dict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
+    assisted: dict[bool, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
+
+
+def _whole() -> "array[int]":
+    return array("q")
+
+
+def learn(campaign: Campaign, voided: frozenset[int] = frozenset()) -> Content:
+    """The content of a calibration but for `voided` and when it was made. Equal answers give equal
+    content, on either database."""
+    reader = _Reader(campaign, voided)
+    for rows in _chunks(campaign):
+        reader.read(rows)
+    found = reader.found
+    sigmas = learn_sigmas(found.drawings, found.known)
+    sides: Counter[int] = Counter()
+    for drawn in found.drawings:
+        sides.update({person: 4 for person, _ in drawn})
+    return Content(
+        annotators={
+            str(person): Skill(
+                sigma=round(sigmas[person], DIGITS) if person in sigmas else None,
+                sides=sides[person] if person in sigmas else None,
+                answers=count,
+                gold=found.gold[person],
+            )
+            for person, count in sorted(found.answers.items())
+        },
+        acceptance={
+            topic: [found.good[topic], found.shown[topic]] for topic in sorted(found.shown)
+        },
+        seconds=_medians(found, (DRAW, CHECK, COVER)),
+        boxes=_figures(found),
+    )
+
+
+def _medians(found: _Learned, keys: Sequence[str]) -> dict[str, float]:
+    return {key: median(found.durations[key]) / 1000 for key in keys if found.durations[key]}
+
+
+def _figures(found: _Learned) -> BoxFigures:
+    seconds, boxes = _medians(found, (DRAW, CHECK, COVER)), found.boxes.total()
+    each = [found.by_step[step] / boxes * seconds.get(step, 0.0) for step in seconds if boxes]
+    return BoxFigures(
+        pairs=dict(sorted(found.pairs.items())),
+        boxes=dict(sorted(found.boxes.items())),
+        steps={
+            step: StepFigures(
+                answers=found.by_step[step],
+                seconds=seconds.get(step),
+                right=found.right[step],
+                gold=found.met[step],
+            )
+            for step in (DRAW, CHECK, COVER)
+        },
+        draws=_medians(found, ("drag", "clicks")),
+        seconds_per_box=sum(each) if each else None,
+        planted=[found.planted[True], found.planted.total()],
+        assisted=_assisted(found.assisted[True]),
+        unassisted=_assisted(found.assisted[False]),
+        classes={
+            topic: [counts["pairs"], counts["complete"], counts["boxes"]]
+            for topic, counts in sorted(found.classes.items())
+        },
+    )
+
+
+def _assisted(counts: Counter[str]) -> Assisted:
+    return Assisted(
+        pairs=counts["pairs"], boxes=counts["boxes"], seconds=counts["milliseconds"] / 1000
+    )
+
+
+def _chunks(campaign: Campaign) -> Iterator[list[_Row]]:
+    """By image, many at a time, but for withdrawn questions."""
+    last = 0
+    questions = Question.objects.filter(campaign=campaign).exclude(state=State.WITHDRAWN)
+    while True:
+        items = list(
+            questions.filter(item__gt=last)
+            .order_by("item_id")
+            .values_list("item_id", flat=True)
+            .distinct()[:CHUNK]
+        )
+        if not items:
+            return
+        rows = questions.filter(item__in=items).annotate(image=F("item__image__name"))
+        yield [
+            _Row(*row)
+            for row in rows.order_by("item_id", "topic", "pk").values_list(
+                *("pk", "item_id", "image", "topic", "step", "state", "content", "policy_id"),
+                *("gold__answer", "gold__retired_at"),
+            )
+        ]
+        last = items[-1]
+
+
+class _Reader:
+    def __init__(self, campaign: Campaign, voided: frozenset[int]) -> None:
+        self.voided, self.found = voided, _Learned()
+        self.kind, self.policy = KINDS[campaign.kind], policies.of(campaign)
+        self.rules = {
+            pk: rules_of(policies.whole(content))
+            for pk, content in Policy.objects.filter(campaign=campaign).values_list("pk", "content")
+        }
+
+    def read(self, rows: Sequence[_Row]) -> None:
+        answers = self._answers([row.pk for row in rows])
+        settled = self._settled([row.pk for row in rows if row.state == State.SETTLED])
+        by_pair: dict[tuple[int, str], list[_Row]] = defaultdict(list)
+        for row in rows:
+            given = answers[row.pk]
+            if row.state == State.GOLD:
+                if row.retired is None:
+                    self._keep(row, given)
+                    self._grade(row, given)
+                continue
+            self._keep(row, given)
+            by_pair[row.item, row.topic].append(row)
+            if (row.content or {}).get("came") == PROPOSED and row.pk in settled:
+                self.found.shown[row.topic] += 1
+                self.found.good[row.topic] += STEPS[CHECK].tally_name(settled[row.pk]) == GOOD
+        for pair in by_pair.values():
+            self._count(pair, settled, answers)
+
+    def _answers(self, pks: Sequence[int]) -> Answers:
+        found: Answers = defaultdict(dict)
+        for question, person, value, duration in (
+            Answer.objects.filter(assignment__question__in=pks, late=False)
+            .exclude(sent_back_since())
+            .exclude(assignment__annotator__in=self.voided)
+            .order_by("assignment__question_id", "assignment__annotator_id", "revision")
+            .values_list(
+                *("assignment__question_id", "assignment__annotator_id", "value", "duration_ms")
+            )
+        ):
+            found[question][person] = value, duration
+        return found
+
+    def _settled(self, pks: Sequence[int]) -> dict[int, Any]:
+        rows = Settlement.objects.filter(question__in=pks).order_by("pk")
+        return dict(rows.values_list("question_id", "value"))
+
+    def _keep(self, row: _Row, given: dict[int, tuple[Any, int | None]]) -> None:
+        found = self.found
+        for person, (value, duration) in given.items():
+            found.answers[person] += 1
+            found.gold[person] += row.state == State.GOLD
+            found.by_step[row.step] += row.state != State.GOLD
+            if duration:
+                found.durations[row.step].append(duration)
+                if isinstance(value, dict) and "how" in value:
+                    found.durations[value["how"]].append(duration)
+        if row.step != DRAW:
+            return
+        drawn = [(who, as_box(value["box"])) for who, (value, _) in given.items() if value != NONE]
+        if row.state == State.GOLD:
+            boxes = [as_box(box) for box in row.gold["boxes"]] if row.gold != NONE else []
+            for person, box in drawn:
+                best = max(boxes, key=lambda known: iou(known, box), default=None)
+                if best is not None and iou(best, box) >= SAME_IOU:
+                    found.drawings.append([(person, box)])
+                    found.known.append(best)
+        elif len(drawn) > 1:
+            for group in same_object([box for _, box in drawn]):
+                found.drawings.append([drawn[place] for place in group])
+                found.known.append(None)
+
+    def _grade(self, row: _Row, given: dict[int, tuple[Any, int | None]]) -> None:
+        for value, _ in given.values():
+            is_right = self.kind.is_right(value, row.gold, self.policy)
+            self.found.met[row.step] += 1
+            self.found.right[row.step] += is_right
+            if row.step == COVER and isinstance(row.gold, dict):
+                self.found.planted[is_right] += 1
+
+    def _count(self, rows: Sequence[_Row], settled: dict[int, Any], answers: Answers) -> None:
+        found, first = self.found, rows[0]
+        asked = []
+        for row in rows:
+            content: box_pairs.Content = row.content or {}  # type: ignore[assignment]
+            rules, said = self.rules[row.policy], settled.get(row.pk)
+            asked.append(box_pairs.Asked(row.pk, row.step, row.state, content, rules, said))
+        if all(one.number for one in asked):
+            return
+        chain = box_pairs.replay(f"{first.image} {first.topic}", asked).chain
+        found.pairs[REVIEW if chain.step == REVIEW else chain.coverage] += 1
+        found.boxes.update(standing.came for standing in chain.boxes)
+        counts = Counter(
+            pairs=1, boxes=len(chain.boxes), complete=int(chain.coverage in (COMPLETE, ABSENT))
+        )
+        found.classes[first.topic].update(counts)
+        spent = sum(ms or 0 for row in rows for _, ms in answers[row.pk].values())
+        proposals = any("proposals" in (row.content or {}) for row in rows)
+        found.assisted[proposals].update(counts | Counter(milliseconds=spent))

@@ -1,0 +1,212 @@
+"""How many of a class's verified images truly show it: by its vote table, and by an audit of all.
+
+A table states a precision of each class; what it cannot know, such as a lookalike that most people
+take for the class, an audit finds. No audit has enough images of one class, so all classes share
+theirs: how far the tables were off on the whole, and how unlike classes are beyond that, is learned
+from every audited image, and moves each class. docs/verification.md has the model and its trials.
+Source: the tables and the audit are those of Russakovsky et al. 2015, section 3.1.3, who state no
+interval; the model is ours. Pure: numpy.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from labeling.estimators.aggregation import Floats
+from labeling.estimators.intervals import clopper_pearson
+
+# How many times as many images are wrong as the tables say: each alike beforehand.
+FACTORS = np.exp(np.linspace(-1.5, 6.5, 33))
+# How far what the tables say of one class against another is believed: not, half, wholly.
+SLOPES = (0.0, 0.5, 1.0)
+# How alike classes are of which the same was expected: their shares of wrong images have a standard
+# deviation of 1 / sqrt(this) times what was expected.
+LIKENESSES = (0.1, 0.2, 0.5, 1.2, 3.0, 8.0)
+# No table is surer of a class than this, and nowhere is more than half expected to be wrong.
+SUREST, WORST = 1e-5, 0.5
+# Cells of the grid that are less likely than this, against the likeliest, are left out.
+NEGLIGIBLE = 1e-6
+# More images than these are reckoned as so many: among them chance moves the share of wrong ones
+# far less than what is not known of it.
+MOST_IMAGES = 2_000
+CHUNK = 250
+
+
+@dataclass(frozen=True)
+class Verified:
+    """A class. yes: images settled as it. doubt: how many of these are expected not to be by its
+    table: the sum of 1 − P(good) over their votes. audited: how many of them somebody trusted
+    answered again, and wrong: how many of those as a no."""
+
+    yes: int
+    doubt: float
+    audited: int = 0
+    wrong: int = 0
+
+
+@dataclass(frozen=True)
+class Precision:
+    """by_table: what the table expects. stated: the same, corrected by the audit; its interval is
+    that of the share among these very images. None where there is nothing to say: of a class
+    without images, and before anything was audited."""
+
+    by_table: float | None
+    stated: float | None
+    interval: tuple[float, float] | None
+
+
+def precisions(classes: Sequence[Verified], level: float = 0.95) -> list[Precision]:
+    """The precision of each class. Raises ValueError for counts that cannot be.
+
+    The share of wrong images of class s is Beta-distributed with the mean f · d^b · D^(1 − b) and
+    the shape k: d is the class's doubt a yes, D that of all, f, b and k of FACTORS, SLOPES and
+    LIKENESSES. Every combination weighs what it says of the audited images of all classes, the
+    likelihood; then the class's own audited images move its share. `stated` is the median of what
+    the combinations expect; the interval is of the number wrong among all its images, those not
+    audited included.
+    """
+    for one in classes:
+        _check(one)
+    everything = sum(one.yes for one in classes)
+    audited = sum(one.audited for one in classes)
+    if not everything or not audited:
+        return [Precision(_by_table(one), None, None) for one in classes]
+    pooled = max(sum(one.doubt for one in classes) / everything, SUREST)
+    weights = _weights([one for one in classes if one.audited], pooled)
+    kept = np.flatnonzero(weights > NEGLIGIBLE * weights.max())
+    weights = weights[kept] / weights[kept].sum()
+    found: list[Precision] = []
+    for part in _chunks(classes):
+        shapes = _shapes(part, pooled)
+        found += _stated(part, [shape[:, kept] for shape in shapes], weights, level)
+    return found
+
+
+def pooled(classes: Sequence[Verified], level: float = 0.95) -> Precision:
+    """The precision of all images together. Their audited ones are a random sample of them, so the
+    audit alone gives `stated` and its interval (Clopper and Pearson's)."""
+    whole = Verified(
+        sum(one.yes for one in classes),
+        sum(one.doubt for one in classes),
+        sum(one.audited for one in classes),
+        sum(one.wrong for one in classes),
+    )
+    _check(whole)
+    if not whole.audited:
+        return Precision(_by_table(whole), None, None)
+    right = whole.audited - whole.wrong
+    interval = clopper_pearson(right, whole.audited, level)
+    return Precision(_by_table(whole), right / whole.audited, interval)
+
+
+def _check(one: Verified) -> None:
+    if not 0 <= one.wrong <= one.audited <= one.yes or not 0 <= one.doubt <= one.yes:
+        raise ValueError(f"{one}: wrong, audited and yes must not fall, nor doubt exceed yes")
+
+
+def _by_table(one: Verified) -> float | None:
+    return 1 - one.doubt / one.yes if one.yes else None
+
+
+def _chunks(classes: Sequence[Verified]) -> Iterator[Sequence[Verified]]:
+    for start in range(0, len(classes), CHUNK):
+        yield classes[start : start + CHUNK]
+
+
+@lru_cache(maxsize=1)
+def _grid() -> tuple[Floats, Floats, Floats]:
+    """(G,) logs of the factor, slope, likeness of every combination."""
+    axes = np.meshgrid(np.log(FACTORS), SLOPES, LIKENESSES, indexing="ij")
+    factor, slope, likeness = (axis.ravel() for axis in axes)
+    return factor, slope, likeness
+
+
+def _shapes(classes: Sequence[Verified], pooled: float) -> list[Floats]:
+    """(S, G) both parameters of each class's Beta distribution, before the audit."""
+    factor, slope, likeness = _grid()
+    doubt = np.array([one.doubt / one.yes if one.yes else pooled for one in classes])
+    against = np.log(np.maximum(doubt, SUREST) / pooled)
+    mean = np.exp(np.minimum(np.log(pooled) + factor + slope * against[:, None], np.log(WORST)))
+    shape = np.broadcast_to(likeness, mean.shape)
+    return [shape, shape * (1 - mean) / mean]
+
+
+def _weights(classes: Sequence[Verified], pooled: float) -> Floats:
+    """(G,) likelihood of what was audited, against that of the likeliest combination."""
+    from scipy.special import betaln
+
+    total = np.zeros(len(_grid()[0]))
+    for part in _chunks(classes):
+        wrong, right = _audited(part)
+        bad, good = _shapes(part, pooled)
+        total += (betaln(bad + wrong, good + right) - betaln(bad, good)).sum(axis=0)
+    return np.asarray(np.exp(total - total.max()))
+
+
+def _audited(classes: Sequence[Verified]) -> tuple[Floats, Floats]:
+    """(S, 1) how many audited images were wrong, and right."""
+    wrong = np.array([float(one.wrong) for one in classes])[:, None]
+    right = np.array([float(one.audited - one.wrong) for one in classes])[:, None]
+    return wrong, right
+
+
+def _stated(
+    classes: Sequence[Verified], shapes: Sequence[Floats], weights: Floats, level: float
+) -> list[Precision]:
+    wrong, right = _audited(classes)
+    bad, good = shapes[0] + wrong, shapes[1] + right
+    left = np.array([one.yes - one.audited for one in classes])
+    share = _median(bad / (bad + good), weights)
+    low, high = _bounds(np.minimum(left, MOST_IMAGES), bad, good, weights, level)
+    found = []
+    for place, one in enumerate(classes):
+        if not one.yes:
+            found.append(Precision(None, None, None))
+            continue
+        scale = left[place] / max(min(left[place], MOST_IMAGES), 1)
+        fewest, most = (one.wrong + count[place] * scale for count in (low, high))
+        stated = one.wrong + left[place] * share[place]
+        interval = (1 - float(most) / one.yes, 1 - float(fewest) / one.yes)
+        found.append(Precision(_by_table(one), 1 - float(stated) / one.yes, interval))
+    return found
+
+
+def _median(values: Floats, weights: Floats) -> Floats:
+    """(S,) the weighted median of each row: the least value that half of the weight reaches."""
+    order = np.argsort(values, axis=1)
+    reached = np.cumsum(weights[order], axis=1) >= weights.sum() / 2
+    middle = np.take_along_axis(order, reached.argmax(axis=1)[:, None], axis=1)
+    return np.asarray(np.take_along_axis(values, middle, axis=1)[:, 0])
+
+
+def _bounds(
+    left: NDArray[np.int64], bad: Floats, good: Floats, weights: Floats, level: float
+) -> tuple[Floats, Floats]:
+    """(S,) the fewest and the most wrong images among those left, of which `level` lies between: of
+    beta-binomial distributions mixed by the weights. left: (S,); bad, good: (S, G)."""
+    from scipy.special import betaln
+
+    tail = (1 - level) / 2
+    low, high = np.zeros(len(left)), left.astype(float)
+    # Classes whose upper bound is still to come: their rows, P(count wrong) in logs, P(fewer).
+    rows = np.flatnonzero(left > 0)
+    bad, good, size = bad[rows], good[rows], left[rows][:, None].astype(float)
+    log_p = betaln(bad, good + size) - betaln(bad, good)
+    fewer = np.zeros(len(rows))
+    count = 0
+    while len(rows):
+        reached = fewer + np.exp(log_p) @ weights
+        low[rows[(fewer <= tail) & (reached > tail)]] = count
+        # The sum of the last one is 1 but for rounding.
+        done = (reached >= 1 - tail) | (size[:, 0] <= count)
+        high[rows[done]] = count
+        rows, bad, good, size = rows[~done], bad[~done], good[~done], size[~done]
+        log_p, fewer = log_p[~done], reached[~done]
+        log_p = log_p + np.log(
+            (size - count) * (bad + count) / ((count + 1) * (good + size - count - 1))
+        )
+        count += 1
+    return low, high

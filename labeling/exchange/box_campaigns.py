@@ -1,0 +1,225 @@
+"""Campaigns of boxes: which classes of which images are asked for, and the boxes that a detector
+proposes. All of it is checked before anything is written.
+"""
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.db import transaction
+
+from labeling.boxes.acceptance import is_unassisted
+from labeling.campaigns import lifecycle
+from labeling.campaigns.lifecycle import TopicRow
+from labeling.db.sql import batches
+from labeling.errors import Refusal
+from labeling.exchange.lists import ProposalRow
+from labeling.files import BadInput
+from labeling.follow_ups import asking, chaining, opening
+from labeling.follow_ups.asking import AddedQuestions
+from labeling.follow_ups.chaining import Tick
+from labeling.geometry.boxes import Box, iou
+from labeling.models import Campaign, Dataset, Image, Release, User
+from labeling.plurals import count_of
+from labeling.release_files.frozen import Frozen
+
+Pairs = Sequence[tuple[str, str]]
+BATCH = 2_000
+# Detectors say one thing twice, and much of which they are not sure: of boxes that overlap by half
+# the surest is shown, and so many a pair at most.
+SAME_IOU = 0.5
+MOST_A_PAIR = 10
+# Files count pixels from 0 or 1 and round: a box may leave its image by so much, and is cut.
+EDGE_PX = 1.0
+
+
+@dataclass
+class Proposed:
+    """What became of proposals: by (image, class) the boxes that are checked, surest first.
+    unasked: boxes of pairs that nobody asks about; repeated: those left out beside surer ones."""
+
+    boxes: dict[tuple[str, str], list[Box]] = field(default_factory=dict)
+    unasked: int = 0
+    repeated: int = 0
+
+
+def pairs_of(release: Frozen, classes: Collection[str] | None = None) -> list[tuple[str, str]]:
+    """(image, class) of every class that the release says is in an image. classes: of these alone.
+    Raises BadInput where there are none."""
+    wanted = set(classes) if classes is not None else None
+    found = [
+        (line["image"], line["wnid"])
+        for line in release.labels()
+        if line["value"] == "yes" and (wanted is None or line["wnid"] in wanted)
+    ]
+    if not found:
+        raise BadInput(
+            "says of no image that a class is in it",
+            file=release.folder,
+            cure="freeze the campaign once its questions are settled, or name other classes",
+        )
+    return found
+
+
+def begin_with(campaign: Campaign, release: Release) -> None:
+    """Notes from which release the campaign's labels are: classes that it says are not in an image
+    are absent from it, also where nobody asks for them here. Raises Refusal for a release about
+    another dataset."""
+    theirs = release.campaign.dataset
+    if theirs != campaign.dataset:
+        raise Refusal(
+            f"The labels are of images of the dataset {theirs.name}. Choose that dataset.",
+            field="dataset",
+        )
+    labels = {
+        "campaign": release.campaign.name,
+        "number": release.number,
+        "sha256": release.sha256,
+    }
+    campaign.settings = {**campaign.settings, "labels": labels}
+    campaign.save(update_fields=["settings"])
+
+
+def propose(dataset: Dataset, pairs: Pairs, rows: Sequence[ProposalRow]) -> Proposed:
+    """What is shown of these proposals. Raises Refusal, naming the line, for a box outside its
+    image, of no area, or inside out; for images of another dataset; and for classes that none of
+    the pairs has."""
+    found = Proposed()
+    if not rows:
+        return found
+    sizes = _sizes(dataset, {row.image for row in rows})
+    _check_images(dataset, rows, sizes)
+    _check_classes(pairs, rows)
+    asked = set(pairs)
+    by_pair: dict[tuple[str, str], list[ProposalRow]] = defaultdict(list)
+    for row in rows:
+        box = _clean(row, *sizes[row.image])
+        if (row.image, row.topic) in asked:
+            by_pair[row.image, row.topic].append(row._replace(box=box))
+        else:
+            found.unasked += 1
+    for pair, boxes in by_pair.items():
+        kept: list[Box] = []
+        for row in sorted(boxes, key=lambda one: (-one.confidence, one.line)):
+            same = any(iou(row.box, other) >= SAME_IOU for other in kept)
+            if same or len(kept) >= MOST_A_PAIR:
+                found.repeated += 1
+            else:
+                kept.append(row.box)
+        found.boxes[pair] = kept
+    return found
+
+
+def _sizes(dataset: Dataset, names: Iterable[str]) -> dict[str, tuple[int, int]]:
+    found: dict[str, tuple[int, int]] = {}
+    for part in batches(sorted(names), BATCH):
+        rows = Image.objects.filter(dataset=dataset, name__in=part)
+        found |= {name: (w, h) for name, w, h in rows.values_list("name", "width", "height")}
+    return found
+
+
+def _check_images(
+    dataset: Dataset, rows: Sequence[ProposalRow], sizes: Mapping[str, object]
+) -> None:
+    strange = next((row for row in rows if row.image not in sizes), None)
+    if strange is not None:
+        raise Refusal(
+            f"Line {strange.line}: {dataset.name} has no image {strange.image!r}. Are the "
+            "proposals of another dataset? Leave out images that are not in this one.",
+            field="proposals",
+        )
+
+
+def _check_classes(pairs: Pairs, rows: Sequence[ProposalRow]) -> None:
+    classes = {topic for _, topic in pairs}
+    strange = sorted({row.topic for row in rows} - classes)
+    if strange:
+        line = next(row.line for row in rows if row.topic == strange[0])
+        more = f" and {len(strange) - 1} more" if len(strange) > 1 else ""
+        raise Refusal(
+            f"Line {line}: the campaign does not ask for {strange[0]!r}{more}. Leave out such "
+            "lines, or name the classes that are asked for.",
+            field="proposals",
+        )
+
+
+def _clean(row: ProposalRow, width: int, height: int) -> Box:
+    x0, y0, x1, y1 = row.box
+    if min(x0, y0) < -EDGE_PX or x1 > width + EDGE_PX or y1 > height + EDGE_PX:
+        raise Refusal(
+            f"Line {row.line}: the box reaches out of its image, which is {width} × {height} "
+            "pixels as people see it. Give boxes in pixels of the upright image, and cut them at "
+            "its edges.",
+            field="proposals",
+        )
+    x0, y0, x1, y1 = max(0.0, x0), max(0.0, y0), min(x1, width), min(y1, height)
+    if x1 - x0 < 1 or y1 - y0 < 1:
+        raise Refusal(
+            f"Line {row.line}: the box has no area of a pixel. Its columns are x0,y0,x1,y1: left, "
+            "top, right, bottom.",
+            field="proposals",
+        )
+    left, top, right, bottom = (round(side, 1) for side in (x0, y0, x1, y1))
+    return left, top, right, bottom
+
+
+@transaction.atomic
+def draft(
+    owner: User,
+    dataset: Dataset,
+    *,
+    pairs: Pairs,
+    proposed: Proposed | None = None,
+    topics: Iterable[TopicRow] = (),
+    release: Release | None = None,
+    **fields: Any,
+) -> Campaign:
+    """A draft campaign of boxes with a first question for each pair; fields as lifecycle.create
+    takes them. release: where the pairs came from. All or nothing. Raises Refusal."""
+    campaign = lifecycle.create(owner, dataset=dataset, **fields)
+    if release is not None:
+        begin_with(campaign, release)
+    ask(campaign, pairs, proposed, topics)
+    return campaign
+
+
+def check(campaign: Campaign, pairs: Pairs) -> None:
+    """Raises Refusal for images that the campaign's dataset lacks, before anything is asked."""
+    sizes = _sizes(campaign.dataset, {image for image, _ in pairs})
+    missing = [image for image in dict.fromkeys(image for image, _ in pairs) if image not in sizes]
+    opening.refuse_missing(campaign, missing)
+
+
+def ask(
+    campaign: Campaign,
+    pairs: Pairs,
+    proposed: Proposed | None = None,
+    topics: Iterable[TopicRow] = (),
+    tick: Tick | None = None,
+) -> AddedQuestions:
+    """What became of these pairs: a first question each, of which that checks the first proposal
+    where there are any. One pair in ten, by its hash, shows none, for comparison."""
+    opening.define_asked(campaign, pairs, topics)
+    items, missing = asking.whole_items(campaign, sorted({image for image, _ in pairs}))
+    opening.refuse_missing(campaign, missing)
+    boxes = {
+        (items[image], topic): found
+        for (image, topic), found in (proposed.boxes if proposed else {}).items()
+        if not is_unassisted(f"{image} {topic}")
+    }
+    keys = [(items[image], topic) for image, topic in dict.fromkeys(pairs)]
+    opened = chaining.open_pairs(campaign, keys, boxes, tick)
+    return AddedQuestions(created=opened, existing=len(keys) - opened)
+
+
+def words_of(proposed: Proposed) -> str:
+    """What became of the proposals, for people."""
+    shown = sum(len(boxes) for boxes in proposed.boxes.values())
+    left = []
+    if proposed.unasked:
+        left.append(f"{proposed.unasked:,} of classes that were not asked for in their image")
+    if proposed.repeated:
+        left.append(f"{proposed.repeated:,} beside surer ones")
+    said = count_of(shown, "proposed box", "proposed boxes")
+    return f"{said} kept" + (f"; left out: {', '.join(left)}." if left else ".")

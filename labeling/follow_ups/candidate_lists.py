@@ -1,0 +1,139 @@
+"""Candidates of classes: images that queries found, asked about with where they come from.
+
+The only writer of Candidate. What becomes of a class is quality/verifying.py's.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from django.db import transaction
+
+from labeling.campaigns import lifecycle
+from labeling.campaigns.lifecycle import TopicRow
+from labeling.db.sql import batches
+from labeling.errors import Refusal
+from labeling.follow_ups import asking, opening
+from labeling.follow_ups.asking import AddedQuestions
+from labeling.jobs import queue
+from labeling.models import Campaign, Candidate, Question, User, Verification
+
+BATCH = 2_000
+
+
+class Row(NamedTuple):
+    """An image that a query found for a class. place: where the list says so, in words."""
+
+    image: str
+    topic: str
+    query: str = ""
+    place: str = ""
+
+
+@transaction.atomic
+def draft(
+    owner: User, rows: Sequence[Row] = (), topics: Iterable[TopicRow] = (), **fields: Any
+) -> Campaign:
+    """A draft campaign that asks about these candidates; fields as lifecycle.create takes them.
+    All or nothing. Raises what `ask` does, and Refusal for a bad field."""
+    campaign = lifecycle.create(owner, **fields)
+    if rows:
+        ask(campaign, rows, topics)
+    return campaign
+
+
+@transaction.atomic
+def ask(campaign: Campaign, rows: Sequence[Row], topics: Iterable[TopicRow] = ()) -> AddedQuestions:
+    """One question for each image and class, however many queries found it; each query is kept.
+
+    Classes are described by `topics` or by the site's glossary, which also says what they are
+    easily taken for. All or nothing: raises Refusal naming the place of an image that the dataset
+    lacks, and of a class that neither of them describes.
+    """
+    items = _items(campaign, rows)
+    _define(campaign, rows, topics)
+    pairs = [(items[row.image], row.topic) for row in rows]
+    added = asking.add_item_questions(campaign, pairs)
+    _keep_queries(campaign, rows, items)
+    keys = {row.topic for row in rows}
+    classes = campaign.topics.filter(key__in=keys)
+    Verification.objects.bulk_create(
+        [Verification(topic=topic) for topic in classes], batch_size=BATCH, ignore_conflicts=True
+    )
+    # Its page has figures as soon as somebody has looked.
+    queue.enqueue("verify", str(campaign.pk), campaign=campaign)
+    return added
+
+
+def queries_of(question_ids: Sequence[int]) -> dict[int, list[str]]:
+    """The queries that found the image of each question, in the order of their words."""
+    found: dict[int, list[str]] = {}
+    for part in batches(question_ids, BATCH):
+        rows = Candidate.objects.filter(question__in=part)
+        for pk, query in rows.values_list("question_id", "query"):
+            found.setdefault(pk, []).append(query)
+    return {pk: sorted(queries) for pk, queries in found.items()}
+
+
+def _items(campaign: Campaign, rows: Sequence[Row]) -> dict[str, int]:
+    """The item of each image by its name. Raises Refusal."""
+    items, missing = asking.whole_items(campaign, sorted({row.image for row in rows}))
+    if missing:
+        gone = set(missing)
+        row = next(row for row in rows if row.image in gone)
+        more = f" ({len(missing):,} such images)" if len(missing) > 1 else ""
+        raise Refusal(
+            f"{_place(row)}{row.image!r} is not in {campaign.dataset.name}{more}. Add it to the "
+            "dataset, or take it off the list.",
+            field="candidates",
+            code="missing_images",
+        )
+    return items
+
+
+def _place(row: Row) -> str:
+    return f"{row.place}: " if row.place else ""
+
+
+def _define(campaign: Campaign, rows: Sequence[Row], topics: Iterable[TopicRow]) -> None:
+    """Describes the classes that the campaign does not have yet. Raises Refusal."""
+    known = set(campaign.topics.values_list("key", flat=True))
+    listed = {topic["key"]: topic for topic in topics}
+    wanted = dict.fromkeys([*listed, *(row.topic for row in rows)])
+    found = opening.glossary([key for key in wanted if key not in known], siblings=True)
+    described = known | listed.keys() | found.keys()
+    if nameless := next((row for row in rows if row.topic not in described), None):
+        raise Refusal(
+            f"{_place(nameless)}nothing describes the class {nameless.topic!r}: it is no noun of "
+            "WordNet 3.0 that this site knows. Correct it, or describe it in the list of classes.",
+            field="candidates",
+            code="unknown_class",
+        )
+    lifecycle.define_topics(
+        campaign,
+        [
+            *(_with_siblings(topic, found) for topic in listed.values()),
+            *(topic for key, topic in found.items() if key not in listed),
+        ],
+    )
+
+
+def _with_siblings(topic: TopicRow, found: Mapping[str, TopicRow]) -> TopicRow:
+    other = found.get(topic["key"])
+    if "siblings" in topic or other is None:
+        return topic
+    return {**topic, "siblings": other.get("siblings", [])}
+
+
+def _keep_queries(campaign: Campaign, rows: Sequence[Row], items: Mapping[str, int]) -> None:
+    for part in batches([row for row in rows if row.query], BATCH):
+        asked = Question.objects.filter(
+            campaign=campaign, round=0, item__in={items[row.image] for row in part}
+        ).values_list("item_id", "topic", "pk")
+        questions = {(item, topic): pk for item, topic, pk in asked}
+        Candidate.objects.bulk_create(
+            [
+                Candidate(question_id=questions[items[row.image], row.topic], query=row.query)
+                for row in part
+            ],
+            ignore_conflicts=True,
+        )

@@ -1,0 +1,264 @@
+"""Pairs of image and class whose questions follow one another: opened, and followed step by step.
+
+What a pair asks next is replayed from its settlements (kinds/box_pairs.py); following.py calls
+`plans` and `open_steps` for pairs whose consensus changed. Who must not answer a question holds a
+seat on it that is barred from the start.
+"""
+
+import json
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.db import connection
+from django.db.models import Max
+from django.utils import timezone
+
+from labeling.db import question_counts
+from labeling.db.sql import batches, execute, marks, numbers, retried, take_tickets, writing
+from labeling.errors import Conflict
+from labeling.geometry.boxes import Box
+from labeling.kinds import box_pairs, policies
+from labeling.kinds.box_pairs import ASIDE, Asked, Content, Replayed, Wanted
+from labeling.kinds.boxes import STEPS, rules_of
+from labeling.models import Answer, Assignment, Campaign, Item, Policy, Question, Settlement
+
+State, Lane = Question.State, Question.Lane
+# First questions that are opened in one transaction.
+SLICE = 4_000
+# From so many new rows on PostgreSQL is told.
+MANY = 20_000
+Tick = Callable[[int, int], object]
+Proposals = Mapping[tuple[int, str], Sequence[Box]]
+
+
+@dataclass
+class Plan:
+    """What to do about the pairs of one item: open these (topic, question), bring back and put
+    aside these questions, by id."""
+
+    open: list[tuple[str, Wanted]] = field(default_factory=list)
+    reopen: list[int] = field(default_factory=list)
+    withdraw: list[int] = field(default_factory=list)
+
+
+def open_pairs(
+    campaign: Campaign,
+    pairs: Sequence[tuple[int, str]],
+    proposals: Proposals | None = None,
+    tick: Tick | None = None,
+) -> int:
+    """How many first questions were opened: of these pairs (id of the whole image's item, topic),
+    each once. Pairs that stand stay as they are, so a run that was cut short is finished by asking
+    again. proposals: by (item, topic) the boxes that are checked before anything is drawn."""
+    if campaign.state == Campaign.State.CLOSED:
+        raise Conflict("The campaign is closed. Open a new one for more images.")
+    opened = 0
+    for done, part in enumerate(batches(pairs, SLICE), 1):
+        opened += _open_slice(campaign, part, proposals or {})
+        if tick:
+            tick(min(done * SLICE, len(pairs)), len(pairs))
+    if opened >= MANY and connection.vendor == "postgresql":
+        execute("ANALYZE labeling_question", [])
+    return opened
+
+
+@retried
+def _open_slice(campaign: Campaign, pairs: Sequence[tuple[int, str]], proposals: Proposals) -> int:
+    items = Item.objects.filter(pk__in={item for item, _ in pairs})
+    names = dict(items.values_list("pk", "image__name"))
+    with writing():
+        policy, content = _policy(campaign.pk)
+        rules = rules_of(content)
+        wanted = []
+        for item, topic in pairs:
+            boxes = proposals.get((item, topic), ())
+            one = box_pairs.first(f"{names[item]} {topic}", rules, boxes)
+            wanted.append((item, topic, one))
+        first = take_tickets(campaign.pk, len(wanted))
+        topics = list(dict.fromkeys(topic for _, topic, _ in wanted))
+        place = {topic: number for number, topic in enumerate(topics)}
+        opened = 0
+        # A statement for each step: most questions show nothing, and are numbers alone.
+        for step in dict.fromkeys(one.step for *_, one in wanted):
+            seats = STEPS[step].seats(content)
+            rows = [
+                (item, place[topic], first + number, one.content)
+                for number, (item, topic, one) in enumerate(wanted)
+                if one.step == step
+            ]
+            named = [part for topic, at in place.items() for part in (at, topic)]
+            contents = [json.dumps(one) for *_, one in rows if one]
+            cast = "::jsonb" if connection.vendor == "postgresql" else ""
+            values = ",".join(
+                f"({numbers(row)},{f'%s{cast}' if one else f'NULL{cast}'})" for *row, one in rows
+            )
+            count = execute(
+                # Named after INSERT: Python counts no rows of a statement that begins with WITH.
+                "INSERT INTO labeling_question (campaign_id, item_id, topic, round, lane, ticket, "  # noqa: S608
+                "seats_free, state, policy_id, follow_up, step, content) "
+                f"WITH topics (place, topic) AS (VALUES {marks(named, 2)}), "
+                f"wanted (item_id, place, ticket, content) AS (VALUES {values}) "
+                "SELECT %s, item_id, topic, 0, 1, ticket, %s, 'open', %s, false, %s, content "
+                "FROM wanted JOIN topics ON topics.place = wanted.place WHERE true "
+                "ON CONFLICT DO NOTHING",
+                [*named, *contents, campaign.pk, seats, policy, step],
+            )
+            question_counts.opened(campaign.pk, count, seats)
+            opened += count
+        return opened
+
+
+def withdrawn(campaign: Campaign, pairs: Iterable[tuple[int, str]]) -> list[int]:
+    """Questions of these pairs that a researcher withdrew, by id."""
+    wanted = set(pairs)
+    rows = Question.objects.filter(
+        campaign=campaign, item__in={item for item, _ in wanted}, state=State.WITHDRAWN
+    ).values_list("pk", "item_id", "topic", "content")
+    return [
+        pk
+        for pk, item, topic, content in rows
+        if (item, topic) in wanted and not (content or {}).get(ASIDE)
+    ]
+
+
+def _policy(campaign_id: int) -> tuple[int, policies.Policy]:
+    """The policy in force now: its id and content with every key."""
+    pk, content = Campaign.objects.values_list("policy", "policy__content").get(pk=campaign_id)
+    return pk, policies.whole(content)
+
+
+def plans(campaign: Campaign, items: Sequence[int]) -> list[tuple[int, Plan]]:
+    """What is to be done about the pairs of each of these items. A fixed number of queries."""
+    found = []
+    standing = replayed(campaign, items)
+    for item in items:
+        plan = Plan()
+        for topic, pair in standing.get(item, {}).items():
+            if pair.open is not None:
+                plan.open.append((topic, pair.open))
+            plan.reopen += pair.reopen
+            plan.withdraw += pair.withdraw
+        found.append((item, plan))
+    return found
+
+
+def replayed(campaign: Campaign, items: Collection[int]) -> dict[int, dict[str, Replayed]]:
+    """Where the pairs of these items stand, by item and topic. A fixed number of queries."""
+    rows = list(
+        Question.objects.filter(campaign=campaign, item__in=list(items), round__gte=0)
+        .exclude(state=State.GOLD)
+        .order_by("item_id", "topic", "round")
+        .values_list("pk", "item_id", "topic", "item__image__name", "step", "state", "content")
+        .annotate(at=Max("policy_id"))
+    )
+    pks = [row[0] for row in rows]
+    values, people = _settled(pks), _people(pks)
+    rules = {
+        pk: rules_of(policies.whole(content))
+        for pk, content in Policy.objects.filter(pk__in={row[-1] for row in rows}).values_list(
+            "pk", "content"
+        )
+    }
+    asked: dict[tuple[int, str, str], list[Asked]] = defaultdict(list)
+    for pk, item, topic, image, step, state, content, policy in rows:
+        said, by = values.get(pk), people.get(pk, frozenset())
+        shown: Content = content or {}  # type: ignore[assignment]
+        one = Asked(pk, step, state, shown, rules[policy], said, by)
+        asked[item, topic, image].append(one)
+    found: dict[int, dict[str, Replayed]] = defaultdict(dict)
+    for (item, topic, image), steps in asked.items():
+        found[item][topic] = box_pairs.replay(f"{image} {topic}", steps)
+    return found
+
+
+def _settled(pks: Sequence[int]) -> dict[int, Any]:
+    """What the latest settlement of each question says."""
+    rows = Settlement.objects.filter(question__in=pks).order_by("pk")
+    return dict(rows.values_list("question_id", "value"))
+
+
+def _people(pks: Sequence[int]) -> dict[int, frozenset[int]]:
+    """Whose answers there are to each question."""
+    found: dict[int, set[int]] = defaultdict(set)
+    rows = Answer.objects.filter(assignment__question__in=pks, late=False)
+    for pk, person in rows.values_list("assignment__question_id", "assignment__annotator_id"):
+        found[pk].add(person)
+    return {pk: frozenset(people) for pk, people in found.items()}
+
+
+def open_steps(campaign: Campaign, planned: Iterable[tuple[int, Plan]]) -> int:
+    """How many questions were opened, in the order of the items; and questions that were put aside,
+    or came back, say so."""
+    planned = list(planned)
+    _say_aside([pk for _, plan in planned for pk in plan.withdraw], True)
+    _say_aside([pk for _, plan in planned for pk in plan.reopen], False)
+    wanted = [(item, topic, one) for item, plan in planned for topic, one in plan.open]
+    if not wanted:
+        return 0
+    policy, content = _policy(campaign.pk)
+    rounds = _next_rounds(campaign, {item for item, *_ in wanted})
+    first = take_tickets(campaign.pk, len(wanted))
+    made = Question.objects.bulk_create(
+        Question(
+            campaign=campaign,
+            item_id=item,
+            topic=topic,
+            round=rounds[item, topic],
+            lane=Lane.RETURNED,
+            ticket=first + place,
+            seats_free=STEPS[one.step].seats(content),
+            state=State.REVIEW if one.step == box_pairs.REVIEW else State.OPEN,
+            policy_id=policy,
+            step=one.step,
+            content=one.content,
+        )
+        for place, (item, topic, one) in enumerate(wanted)
+    )
+    seats = [question.seats_free for question in made if question.state == State.OPEN]
+    question_counts.add(
+        campaign.pk,
+        {
+            "open": len(seats),
+            "free": len(seats),
+            "seats_free": sum(seats),
+            "review": len(made) - len(seats),
+        },
+    )
+    _bar([(question, one.barred) for question, (*_, one) in zip(made, wanted, strict=True)])
+    return len(made)
+
+
+def _next_rounds(campaign: Campaign, items: Collection[int]) -> dict[tuple[int, str], int]:
+    rows = (
+        Question.objects.filter(campaign=campaign, item__in=list(items), round__gte=0)
+        .order_by()
+        .values_list("item_id", "topic")
+        .annotate(last=Max("round"))
+    )
+    return {(item, topic): last + 1 for item, topic, last in rows}
+
+
+def _bar(rows: Iterable[tuple[Question, frozenset[int]]]) -> None:
+    now = timezone.now()
+    Assignment.objects.bulk_create(
+        Assignment(
+            question=question,
+            annotator_id=person,
+            subject=question.pk,
+            state=Assignment.State.BARRED,
+            leased_until=now,
+        )
+        for question, people in rows
+        for person in sorted(people)
+    )
+
+
+def _say_aside(pks: Sequence[int], aside: bool) -> None:
+    rows = list(Question.objects.filter(pk__in=pks).only("pk", "content"))
+    for row in rows:
+        row.content = {key: value for key, value in (row.content or {}).items() if key != ASIDE}
+        if aside:
+            row.content[ASIDE] = True
+    Question.objects.bulk_update(rows, ["content"])

@@ -1,0 +1,116 @@
+"""Which proposed boxes are shown: chosen again whenever a calibration has learned how often those
+of each class are accepted (boxes/acceptance.py), for pairs that nobody has looked at yet.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from labeling.boxes.acceptance import SECONDS, Acceptance, least_chance
+from labeling.boxes.chain import CHECK, DRAW
+from labeling.boxes.cleaning import as_box
+from labeling.db import question_counts
+from labeling.db.sql import lock_questions, retried, writing
+from labeling.jobs import queue
+from labeling.kinds import box_pairs, policies
+from labeling.kinds.boxes import STEPS, rules_of
+from labeling.models import Assignment, Campaign, Job, Question
+
+CHUNK = 500
+
+
+def execute(job: Job) -> None:
+    """The job "choose proposals"."""
+    assert job.campaign is not None, "a job that chooses proposals names its campaign"
+    for changed in choose(job.campaign):
+        queue.renew(job, changed)
+
+
+def choose(campaign: Campaign) -> Iterator[int]:
+    """Has untouched pairs begin with their proposals where these are expected to save time, and
+    with drawing where not. Yields how many pairs were changed, a few hundred at a time."""
+    campaign = Campaign.objects.select_related("calibration").get(pk=campaign.pk)
+    content = campaign.calibration.content if campaign.calibration else {}
+    waiting = _waiting(campaign)
+    worth = worth_showing(
+        waiting,
+        content.get("acceptance") or {},
+        SECONDS | (content.get("seconds") or {}),
+        policies.of(campaign)["checks"],
+    )
+    changed, last = 0, 0
+    while True:
+        rows = list(_untouched(campaign).filter(pk__gt=last).order_by("pk")[:CHUNK])
+        if not rows:
+            return
+        last = rows[-1].pk
+        turning = [row.pk for row in rows if (row.step == CHECK) != worth[row.topic]]
+        if turning:
+            changed += _turn(turning)
+            yield changed
+
+
+def worth_showing(
+    waiting: Mapping[str, int],
+    accepted: Mapping[str, Sequence[int]],
+    seconds: Mapping[str, float],
+    checks: int,
+) -> dict[str, bool]:
+    """Of each class with pairs waiting whether to show its proposals. waiting: how many pairs each
+    has; accepted: [good, shown] of each class that was tried; seconds: of a drawing and a check."""
+    topics = sorted({*waiting, *accepted})
+    place = {topic: number for number, topic in enumerate(topics)}
+    to_come = [place[topic] for topic, count in waiting.items() for _ in range(count)]
+    found = Acceptance(to_come, len(topics), least_chance(seconds[DRAW], seconds[CHECK], checks))
+    for topic, (good, shown) in accepted.items():
+        found.learn_all(place[topic], good, shown)
+    return {topic: found.is_worth(place[topic]) for topic in waiting}
+
+
+def _untouched(campaign: Campaign):
+    """First questions of pairs that have proposals, shown or not."""
+    first = Question.objects.filter(campaign=campaign, state=Question.State.OPEN, round=0)
+    return first.filter(content__isnull=False, step__in=[CHECK, DRAW])
+
+
+def _waiting(campaign: Campaign) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for topic in _untouched(campaign).values_list("topic", flat=True).iterator():
+        found[topic] = found.get(topic, 0) + 1
+    return found
+
+
+@retried
+def _turn(pks: Sequence[int]) -> int:
+    """How many of these pairs now begin the other way; those that somebody has begun stay."""
+    with writing():
+        locked = {row.id: row for row in lock_questions(pks)}
+        begun = set(
+            Assignment.objects.filter(question__in=pks).values_list("question_id", flat=True)
+        )
+        rows = Question.objects.select_related("policy", "item__image").filter(
+            pk__in=[pk for pk in pks if pk not in begun], state=Question.State.OPEN
+        )
+        before, after, turned = [], [], []
+        for row in rows:
+            policy = policies.whole(row.policy.content)
+            if row.seats_free != STEPS[row.step].seats(policy):
+                continue
+            wanted = _turned(row, policy)
+            before.append(locked[row.pk])
+            row.step, row.content = wanted.step, wanted.content
+            row.seats_free = STEPS[row.step].seats(policy)
+            after.append(locked[row.pk]._replace(step=row.step, seats_free=row.seats_free))
+            turned.append(row)
+        Question.objects.bulk_update(turned, ["step", "content", "seats_free"])
+        question_counts.changed(before, after)
+    return len(turned)
+
+
+def _turned(row: Question, policy: policies.Policy) -> box_pairs.Wanted:
+    content: box_pairs.Content = row.content  # type: ignore[assignment]
+    name = f"{row.item.image.name} {row.topic}"
+    if row.step == CHECK:
+        wanted = box_pairs.first(name, rules_of(policy))
+        wanted.content["unshown"] = content["proposals"]
+        return wanted
+    boxes = [as_box(box) for box in content["unshown"]]
+    return box_pairs.first(name, rules_of(policy), boxes)

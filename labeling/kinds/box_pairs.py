@@ -1,0 +1,188 @@
+"""A pair of image and class as its questions have it: replayed from what was settled, so what is
+asked next, what stays and what goes follows from the settlements alone. Pure.
+
+The first question of a pair has number 0, and its content holds the boxes that were proposed. Each
+other one holds its number and what it shows; where a settlement changes (somebody is blocked, a
+block is lifted), questions that show what is no longer so are put aside with their answers, and
+come back if it is so again.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypedDict
+
+from labeling.boxes import chain as chains
+from labeling.boxes.chain import CHECK, COVER, DRAW, PROPOSED, REVIEW, Chain, Rules
+from labeling.boxes.cleaning import as_box
+from labeling.geometry.boxes import Box
+from labeling.kinds.boxes import STEPS
+
+__all__ = ["ASIDE", "REVIEW", "Asked", "Replayed", "Wanted", "content_of", "first", "replay"]
+
+# In the content of a question that was put aside: it comes back. One that a researcher withdrew
+# does not.
+ASIDE = "aside"
+# Beside what is shown, which a question is known by.
+UNSHOWN = (ASIDE, "proposals", "unshown")
+SETTLED, DROPPED, WITHDRAWN = ("settled", "dropped", "withdrawn")
+
+
+class Content(TypedDict, total=False):
+    """What a question shows, and its place in the pair; kinds/boxes.py says what is what."""
+
+    number: int
+    boxes: list[list[float]]
+    box: list[float]
+    came: str
+    flags: list[str]
+    at: list[float]
+    rejected: "RejectedBox"
+    # Of the first question: the boxes that were proposed, and those that it does not show.
+    proposals: list[list[float]]
+    unshown: list[list[float]]
+    aside: bool
+
+
+class RejectedBox(TypedDict):
+    box: list[float]
+    reason: str
+    sides: list[str]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A question of the pair as it stands. state: that of its row. value: what its latest
+    settlement says. people: ids of those who answered it. rules: of its policy."""
+
+    id: int
+    step: str
+    state: str
+    content: Content
+    rules: Rules
+    value: Any = None
+    people: frozenset[int] = frozenset()
+
+    @property
+    def number(self) -> int:
+        return self.content.get("number", 0)
+
+    @property
+    def is_aside(self) -> bool:
+        return self.content.get("aside", False)
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """A question to open. barred: ids of people who must not answer it."""
+
+    step: str
+    content: Content
+    barred: frozenset[int] = frozenset()
+
+
+@dataclass
+class Replayed:
+    """Where a pair stands. path: its questions that count, in order. open: what to ask; reopen,
+    withdraw: questions to bring back and to put aside, by id."""
+
+    chain: Chain
+    path: list[Asked] = field(default_factory=list)
+    open: Wanted | None = None
+    reopen: list[int] = field(default_factory=list)
+    withdraw: list[int] = field(default_factory=list)
+
+
+def replay(pair: str, asked: Sequence[Asked]) -> Replayed:
+    """Where the pair of that name stands, by its questions, in any order; at least the first."""
+    by_number: dict[int, list[Asked]] = {}
+    for one in sorted(asked, key=lambda row: row.id):
+        by_number.setdefault(one.number, []).append(one)
+    first = by_number[0][0]
+    proposals = [as_box(box) for box in first.content.get("proposals", ())]
+    found = Replayed(chains.begin(pair, first.rules, proposals))
+    current: Asked | None = first
+    while current is not None:
+        found.path.append(current)
+        if current.state not in (SETTLED, DROPPED):
+            if current.state == WITHDRAWN and current.is_aside:
+                found.reopen.append(current.id)
+            break
+        found.chain = chains.after(found.chain, _said(current), current.rules)
+        if found.chain.step in (chains.COMPLETE, chains.DROPPED):
+            break
+        shown = content_of(found.chain)
+        after = by_number.get(found.chain.number, ())
+        current = next((row for row in after if _shown(row.content) == shown), None)
+        if current is None:
+            found.open = Wanted(found.chain.step, shown, _barred(found.chain, found.path))
+    kept = {one.id for one in found.path}
+    found.withdraw = [one.id for one in asked if one.id not in kept and one.state != WITHDRAWN]
+    return found
+
+
+def first(pair: str, rules: Rules, proposals: Sequence[Box] = ()) -> Wanted:
+    """The first question of a pair. Its content is {} where nothing is shown, as of most."""
+    chain = chains.begin(pair, rules, proposals)
+    if not proposals:
+        return Wanted(chain.step, {})
+    shown = content_of(chain)
+    shown["proposals"] = [list(box) for box in proposals]
+    return Wanted(chain.step, shown)
+
+
+def content_of(chain: Chain) -> Content:
+    """What the chain's next question shows beside the image, and by which it is known again."""
+    found: Content = {
+        "number": chain.number,
+        "boxes": [list(standing.box) for standing in chain.boxes],
+    }
+    if chain.step == CHECK and chain.box is not None:
+        found["box"], found["came"] = list(chain.box), chain.came
+        if chain.flags:
+            found["flags"] = list(chain.flags)
+    if chain.step == DRAW and chain.missing:
+        found["at"] = list(chain.missing[0])
+    if chain.step == DRAW and chain.rejected is not None:
+        rejected = chain.rejected
+        found["rejected"] = {
+            "box": list(rejected.box),
+            "reason": rejected.reason,
+            "sides": list(rejected.sides),
+        }
+    return found
+
+
+def _shown(content: Content) -> object:
+    return {key: value for key, value in content.items() if key not in UNSHOWN}
+
+
+def _said(question: Asked) -> chains.Answer:
+    if question.state == DROPPED:
+        return chains.Dropped()
+    return STEPS[question.step].answer(question.value)
+
+
+def _barred(chain: Chain, path: Sequence[Asked]) -> frozenset[int]:
+    """Who must not answer the next question: a box is checked and its coverage judged by others
+    than drew it, drawn again by somebody else, and a second look is a second person's."""
+    last = path[-1]
+    if chain.step == CHECK:
+        return last.people if chain.came != PROPOSED else frozenset()
+    if chain.step == DRAW and chain.rejected is not None:
+        return _people(row for row in path[-2:] if row.step == DRAW)
+    if chain.step == DRAW:
+        return last.people if last.step == DRAW else frozenset()
+    if chain.step == COVER:
+        since: list[Asked] = []
+        for row in reversed(path):
+            if row.step != COVER:
+                break
+            since.append(row)
+        before = path[: len(path) - len(since)]
+        drawn = [row for row in before[-2:] if row.step == DRAW]
+        return _people([*since, *drawn])
+    return frozenset()
+
+
+def _people(rows: Iterable[Asked]) -> frozenset[int]:
+    return frozenset().union(*(row.people for row in rows))

@@ -1,0 +1,496 @@
+"""Where is every instance of a class? Boxes, in three steps, until each instance has one.
+
+A question is one step of a pair of image and class (boxes/chain.py says which comes next), and
+`content` what it shows: {"boxes": those found good, "box": the one to check or None, "came",
+"rejected": the last attempt with its reason or None, "at": where an instance was seen or None}.
+What people answer, by step; boxes are upright pixels [x0, y0, x1, y1] on tenths:
+
+    draw    {"box": […], "how": "drag" or "clicks", "points": four of them, "flags": […]} or "none"
+    check   "good", a reason, {"reason", "sides": […]}, or of a proposal {"box", "flags"} as mended
+    cover   "complete", or {"missing": [[x, y], …]}: a point in each instance without a box
+    review  {"boxes": [{"box", "flags"}, …], "state": "complete", "absent" or "partial"}
+"""
+
+import math
+from abc import abstractmethod
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from labeling.boxes import chain
+from labeling.boxes.chain import (
+    ABSENT,
+    CHECK,
+    CLICKED,
+    COMPLETE,
+    COVER,
+    DRAW,
+    DRAWN,
+    FLAGS,
+    GOOD,
+    PARTIAL,
+    PROPOSED,
+    REVIEW,
+)
+from labeling.boxes.cleaning import (
+    as_box,
+    clean_box,
+    clean_flags,
+    clean_point,
+    holds,
+    is_same,
+    refusal,
+)
+from labeling.boxes.consensus import SAME_IOU, same_object
+from labeling.errors import Refusal
+from labeling.geometry.boxes import Box, iou
+from labeling.kinds.base import BOXES, CHAINS, About, Answer, Kind
+from labeling.kinds.policies import RULES_OF, Policy
+from labeling.kinds.votes import Verdict, offered
+
+NONE = "none"
+DRAG, CLICKS = HOWS = ("drag", "clicks")
+CAME = {DRAG: DRAWN, CLICKS: CLICKED}
+SIDES = ("left", "top", "right", "bottom")
+# (reason why a box is not good, words, key), in the order of the page.
+REASONS = (
+    ("loose", "Too loose", "1"),
+    ("cropping", "Cuts off a part", "2"),
+    ("shifted", "Shifted", "3"),
+    ("part", "Only a part of it", "4"),
+    ("several", "Around several", "5"),
+    ("wrong", "Around something else", "6"),
+    ("duplicate", "It has a box already", "7"),
+)
+REASON_WORDS = tuple(word for word, _, _ in REASONS)
+# Of these, which sides are wrong may be said.
+SIDED = ("loose", "cropping", "shifted")
+# Of gold checks: only whether the box is good is known.
+BAD = "bad"
+# A side of a proposal that is worse than this is drawn again, not mended.
+MENDED_IOU = 0.5
+MOST_POINTS, MOST_BOXES = 100, 1_000
+
+
+class Step(Kind):
+    """One step of a pair; its name in `step`. Votes count for the words of tally_name."""
+
+    name = "boxes"
+    asks = CHAINS
+    release = BOXES
+    has_geometry = True
+    methods = ("majority",)
+    longest_work_ms = 10 * 60 * 1000
+    step: str
+    # (word that an answer counts for, what people read, key).
+    options: tuple[tuple[str, str, str], ...]
+
+    def choices(self, settings: Mapping[str, Any]) -> list[dict[str, str]]:
+        return offered(self.options)
+
+    def classes(self, settings: Mapping[str, Any]) -> tuple[str, ...]:
+        return tuple(word for word, _, _ in self.options)
+
+    @abstractmethod
+    def seats(self, policy: Policy) -> int:
+        """Free seats of a new question of this step."""
+
+    @abstractmethod
+    def answer(self, value: Any) -> chain.Answer:
+        """What a settled value says to the chain."""
+
+
+class Draw(Step):
+    step = DRAW
+    title = "Draw a box around one"
+    options = (("box", "Box", ""), (NONE, "Nothing is left to draw", "n"))
+
+    def clean(
+        self, value: object, settings: Mapping[str, Any], about: About | None = None
+    ) -> Answer:
+        """Raises Refusal for a box outside the image, of no area, inside out, or that is there."""
+        assert about is not None
+        if value == NONE:
+            return NONE
+        if not isinstance(value, dict) or not {"box"} <= set(value) <= {
+            *("box", "how", "points", "flags")
+        }:
+            raise refusal('A drawing is {"box", "how", "points", "flags"}, or "none".')
+        how = value.get("how", DRAG)
+        if how not in HOWS:
+            raise refusal(f"how is {str(how)[:60]!r}; give one of: {', '.join(HOWS)}.")
+        box = clean_box(value["box"], about.width, about.height)
+        cleaned: dict[str, object] = {"box": list(box), "how": how}
+        if how == CLICKS:
+            cleaned["points"] = _clean_extremes(value.get("points"), box, about)
+        elif value.get("points") is not None:
+            raise refusal("points are of a box that was clicked; leave them out.")
+        cleaned["flags"] = clean_flags(value.get("flags", []))
+        if any(is_same(box, other) for other in about.content.get("boxes", ())):
+            raise refusal(
+                "There is a box here already. Draw one around another instance, or say that nothing"
+                " is left to draw."
+            )
+        return cleaned
+
+    def tally_name(self, value: Any) -> str:
+        return "box" if isinstance(value, dict) else str(value)
+
+    def seats(self, policy: Policy) -> int:
+        return policy["draws"]
+
+    def settle(self, values: Sequence[Any], policy: Policy) -> Verdict:
+        """The box of as many people as the policy's draws: the mean of the largest group that drew
+        the same object, the first of equals; "none" where more than half drew nothing."""
+        if len(values) < policy["draws"]:
+            return Verdict("open", more=policy["draws"] - len(values))
+        drawn = [value for value in values if value != NONE]
+        if 2 * len(drawn) < len(values):
+            return Verdict("settled", NONE)
+        groups = same_object([as_box(value["box"]) for value in drawn])
+        chosen = [drawn[place] for place in max(groups, key=len)]
+        first = chosen[0]
+        if len(chosen) == 1:
+            return Verdict("settled", first)
+        sides = zip(*(value["box"] for value in chosen), strict=True)
+        merged = {
+            "box": [round(math.fsum(side) / len(chosen), 1) for side in sides],
+            "how": first["how"],
+            "flags": _most(value["flags"] for value in chosen),
+        }
+        return Verdict("settled", merged)
+
+    def answer(self, value: Any) -> chain.Drawn:
+        if value == NONE:
+            return chain.Drawn(None)
+        return chain.Drawn(as_box(value["box"]), CAME[value["how"]], tuple(value["flags"]))
+
+    def agrees(self, value: Any, other: Any) -> bool:
+        """Whether both drew the same object, or neither any."""
+        if value == NONE or other == NONE:
+            return bool(value == other)
+        return iou(as_box(value["box"]), as_box(other["box"])) >= SAME_IOU
+
+    def grade(self, value: Any, gold: Any) -> float:
+        """IoU with the object drawn, of those that have no box; nothing drawn is right where none
+        is left. gold: "none", or {"boxes": […], "small": whether each is}."""
+        if gold == NONE or value == NONE:
+            return float(gold == value)
+        return max(iou(as_box(value["box"]), as_box(box)) for box in gold["boxes"])
+
+    def is_right(self, value: Any, gold: Any, policy: Policy) -> bool:
+        """Whether its IoU with one of the objects is as much as the policy wants, which is less for
+        small ones: people differ from each other by that much."""
+        if gold == NONE or value == NONE:
+            return bool(gold == value)
+        return any(
+            iou(as_box(value["box"]), as_box(box))
+            >= policy["gold_iou_small" if small else "gold_iou"] - 1e-9
+            for box, small in zip(gold["boxes"], gold["small"], strict=True)
+        )
+
+
+class Check(Step):
+    step = CHECK
+    title = "Is this box good?"
+    options = ((GOOD, "Good", "g"), *REASONS)
+
+    def clean(
+        self, value: object, settings: Mapping[str, Any], about: About | None = None
+    ) -> Answer:
+        assert about is not None
+        if isinstance(value, str):
+            value = {GOOD: {}} if value == GOOD else {"reason": value}
+        if not isinstance(value, dict):
+            raise refusal(f"A check is {GOOD}, or one of: {', '.join(REASON_WORDS)}.")
+        if "reason" in value:
+            return _clean_reason(value)
+        return _clean_mended(value, about)
+
+    def tally_name(self, value: Any) -> str:
+        if not isinstance(value, dict):
+            return str(value)
+        return str(value.get("reason", GOOD))
+
+    def seats(self, policy: Policy) -> int:
+        return policy["checks"]
+
+    def settle(self, values: Sequence[Any], policy: Policy) -> Verdict:
+        """What the policy's checks agree on: good, with the mean of what mended it, or the reason
+        given most often, with the sides that most who gave it name."""
+        words = [self.tally_name(value) for value in values]
+        checks = policy["checks"]
+        found = chain.verdict(words, rules_of(policy))
+        if found is None:
+            good = words.count(GOOD)
+            return Verdict("open", more=checks - max(good, len(words) - good))
+        said = [value for value, word in zip(values, words, strict=True) if word == found]
+        agreed = sum((word == GOOD) == (found == GOOD) for word in words) / len(words)
+        if found != GOOD:
+            sides = _most(value["sides"] if isinstance(value, dict) else () for value in said)
+            stated: object = {"reason": found, "sides": sides} if sides else found
+            return Verdict("settled", stated, agreed)
+        mended = [value for value in said if isinstance(value, dict)]
+        return Verdict("settled", _together(mended, len(said)), agreed)
+
+    def answer(self, value: Any) -> chain.Checked:
+        if not isinstance(value, dict):
+            return chain.Checked(value)
+        if "reason" in value:
+            return chain.Checked(value["reason"], tuple(value["sides"]))
+        return chain.Checked(GOOD, box=as_box(value["box"]), flags=tuple(value["flags"]))
+
+    def grade(self, value: Any, gold: Any) -> float:
+        """Whether it was found good and is. gold: "good" or "bad"."""
+        return float((self.tally_name(value) == GOOD) == (gold == GOOD))
+
+
+class Cover(Step):
+    step = COVER
+    title = "Does every one have a box?"
+    options = ((COMPLETE, "Every one has a box", "y"), ("missing", "Something is missing", ""))
+
+    def clean(
+        self, value: object, settings: Mapping[str, Any], about: About | None = None
+    ) -> Answer:
+        assert about is not None
+        if value == COMPLETE:
+            return COMPLETE
+        points = value.get("missing") if isinstance(value, dict) and len(value) == 1 else None
+        if not isinstance(points, list) or not 1 <= len(points) <= MOST_POINTS:
+            raise refusal(
+                f'Say "{COMPLETE}", or point at what is missing: 1 to {MOST_POINTS} points.'
+            )
+        return {
+            "missing": [list(clean_point(point, about.width, about.height)) for point in points]
+        }
+
+    def tally_name(self, value: Any) -> str:
+        return "missing" if isinstance(value, dict) else str(value)
+
+    def seats(self, policy: Policy) -> int:
+        return 1
+
+    def settle(self, values: Sequence[Any], policy: Policy) -> Verdict:
+        return Verdict("settled", values[0]) if values else Verdict("open", more=1)
+
+    def answer(self, value: Any) -> chain.Covered:
+        if value == COMPLETE:
+            return chain.Covered()
+        return chain.Covered(tuple((x, y) for x, y in value["missing"]))
+
+    def grade(self, value: Any, gold: Any) -> float:
+        """Share of the objects without a box that were pointed at; 1 where none is missing and
+        none was. gold: "complete", or {"missing": boxes of the objects}."""
+        if gold == COMPLETE or value == COMPLETE:
+            return float(gold == value)
+        points = value["missing"]
+        hit = [any(holds(box, point) for point in points) for box in gold["missing"]]
+        return sum(hit) / len(hit)
+
+
+class Review(Step):
+    """What a reviewer says of a pair on which people went round in circles; no step of theirs."""
+
+    step = REVIEW
+    title = "Draw every box"
+    options = (
+        (COMPLETE, "Every one has a box", ""),
+        (ABSENT, "There is none", ""),
+        (PARTIAL, "There are more, which I do not draw", ""),
+    )
+
+    def clean(
+        self, value: object, settings: Mapping[str, Any], about: About | None = None
+    ) -> Answer:
+        assert about is not None
+        if not isinstance(value, dict) or set(value) != {"boxes", "state"}:
+            raise refusal('A review is {"boxes", "state"}.')
+        states = [word for word, _, _ in self.options]
+        if value["state"] not in states:
+            raise refusal(f"state is {str(value['state'])[:60]!r}; give one of: {states}.")
+        rows = value["boxes"]
+        if not isinstance(rows, list) or len(rows) > MOST_BOXES:
+            raise refusal(f"boxes are a list of at most {MOST_BOXES:,}.")
+        if bool(rows) == (value["state"] == ABSENT):
+            raise refusal("Where there is none there are no boxes, and else at least one.")
+        return {"boxes": [_clean_row(row, about) for row in rows], "state": value["state"]}
+
+    def tally_name(self, value: Any) -> str:
+        return str(value["state"] if isinstance(value, dict) else value)
+
+    def seats(self, policy: Policy) -> int:
+        return 0
+
+    def settle(self, values: Sequence[Any], policy: Policy) -> Verdict:
+        return Verdict("review")
+
+    def answer(self, value: Any) -> chain.Reviewed:
+        boxes = tuple(
+            chain.Standing(as_box(row["box"]), row["came"], tuple(row["flags"]))
+            for row in value["boxes"]
+        )
+        return chain.Reviewed(boxes, value["state"])
+
+
+STEPS: dict[str, Step] = {step.step: step for step in (Draw(), Check(), Cover(), Review())}
+
+
+class Boxes(Kind):
+    """The kind: a pair's questions one after another. An answer is of the step that `about` says;
+    what is known of it otherwise, its words tell."""
+
+    name = "boxes"
+    title = "Where is every instance?"
+    label = "Boxes"
+    asks = CHAINS
+    release = BOXES
+    has_geometry = True
+    steps = STEPS
+    methods = Step.methods
+    longest_work_ms = Step.longest_work_ms
+    # Of the release that the labels came from: box_campaigns.begin_with writes it.
+    kept_settings = ("labels",)
+    # The mean of the steps' medians, as often as each is taken (simulate boxes).
+    policy_defaults = {
+        "votes": 1,
+        "max_votes": 3,
+        "page_size": 5,
+        "seconds_per_answer": 4.7,
+        # Proposals that do not pay cost time until that is known.
+        "calibrate_answers": 200,
+        **{key: rule.default for key, rule in RULES_OF[CHAINS].items()},
+    }
+
+    def clean_settings(self, settings: Mapping[str, object]) -> dict[str, object]:
+        """{"complete", "labels"}: whether the list of classes names every one that is in an image,
+        so that others are absent; and the release that it came from, or None. Raises Refusal."""
+        self.refuse_unknown(set(settings) - set(self.kept_settings), ("complete",))
+        complete = settings.get("complete", False)
+        if not isinstance(complete, bool):
+            raise Refusal(f"complete is {complete!r}; give true or false.", field="complete")
+        return {"complete": complete, "labels": settings.get("labels")}
+
+    def choices(self, settings: Mapping[str, Any]) -> list[dict[str, str]]:
+        return [row for step in STEPS.values() for row in step.choices(settings)]
+
+    def question(self, topic: str, settings: Mapping[str, Any]) -> str:
+        return topic
+
+    def clean(
+        self, value: object, settings: Mapping[str, Any], about: About | None = None
+    ) -> Answer:
+        assert about is not None
+        return STEPS[about.step].clean(value, settings, about)
+
+    def classes(self, settings: Mapping[str, Any]) -> tuple[str, ...]:
+        return tuple(word for step in STEPS.values() for word in step.classes(settings))
+
+    def tally_name(self, value: Any) -> str:
+        return _step_of(value).tally_name(value)
+
+    def settle(self, values: Sequence[Any], policy: Policy) -> Verdict:
+        return _step_of(values[0]).settle(values, policy)
+
+    def agrees(self, value: Any, other: Any) -> bool:
+        return _step_of(value).agrees(value, other)
+
+    def grade(self, value: Any, gold: Any) -> float:
+        return _step_of(value).grade(value, gold)
+
+    def is_right(self, value: Any, gold: Any, policy: Policy) -> bool:
+        return _step_of(value).is_right(value, gold, policy)
+
+
+def rules_of(policy: Policy) -> chain.Rules:
+    """What of the policy the chain follows."""
+    return chain.Rules(
+        checks=policy["checks"],
+        second_looks=policy["second_looks"],
+        most_draws=policy["most_draws"],
+        most_in_vain=policy["most_in_vain"],
+    )
+
+
+def _step_of(value: Any) -> Step:
+    """The step that an answer, or a known one, is of."""
+    if isinstance(value, dict):
+        if "state" in value:
+            return STEPS[REVIEW]
+        if "missing" in value:
+            return STEPS[COVER]
+        if "reason" in value or ("box" in value and "how" not in value):
+            return STEPS[CHECK]
+        return STEPS[DRAW]
+    return STEPS[COVER if value == COMPLETE else DRAW if value == NONE else CHECK]
+
+
+def _clean_row(row: object, about: About) -> dict[str, object]:
+    if not isinstance(row, dict) or not {"box"} <= set(row) <= {"box", "flags", "came"}:
+        raise refusal('A box of a review is {"box", "flags"}.')
+    came = row.get("came", DRAWN)
+    if came not in (DRAWN, CLICKED, PROPOSED):
+        raise refusal(f"came is {str(came)[:60]!r}; give {DRAWN}, {CLICKED} or {PROPOSED}.")
+    box = clean_box(row["box"], about.width, about.height)
+    return {"box": list(box), "flags": clean_flags(row.get("flags", [])), "came": came}
+
+
+def _clean_reason(value: Mapping[str, Any]) -> Answer:
+    reason, sides = value["reason"], value.get("sides", [])
+    if reason not in REASON_WORDS or set(value) - {"reason", "sides"}:
+        raise refusal(f"A check is {GOOD}, or one of: {', '.join(REASON_WORDS)}.")
+    if not isinstance(sides, list) or any(side not in SIDES for side in sides):
+        raise refusal(f"sides are a list of: {', '.join(SIDES)}.")
+    if sides and reason not in SIDED:
+        raise refusal(f"Sides go with: {', '.join(SIDED)}.")
+    named = [side for side in SIDES if side in sides]
+    return {"reason": reason, "sides": named} if named else str(reason)
+
+
+def _clean_mended(value: Mapping[str, Any], about: About) -> Answer:
+    """A good box; of a proposal with edges that were nudged and what is said of it."""
+    said = value.get(GOOD, value)
+    if not isinstance(said, dict) or set(said) - {"box", "flags"}:
+        raise refusal(f'A check that mends a box is {{"box", "flags"}}, or just "{GOOD}".')
+    shown = about.content["box"]
+    box = clean_box(said.get("box", shown), about.width, about.height)
+    flags = clean_flags(said.get("flags", []))
+    if list(box) == list(shown) and not flags:
+        return GOOD
+    if about.content.get("came") != PROPOSED:
+        raise refusal("Only a proposed box is mended. Say what is wrong with it.")
+    if iou(box, as_box(shown)) < MENDED_IOU:
+        raise refusal(
+            "This is another box than the one that is checked. Say what is wrong with it."
+        )
+    return {"box": list(box), "flags": flags}
+
+
+def _together(mended: Sequence[Mapping[str, Any]], checks: int) -> object:
+    """What those who mended a box make of it together; GOOD where nobody did. flags: those that
+    more than half of the checks set."""
+    if not mended:
+        return GOOD
+    sides = zip(*(value["box"] for value in mended), strict=True)
+    counts = Counter(flag for value in mended for flag in value["flags"])
+    return {
+        "box": [round(math.fsum(side) / len(mended), 1) for side in sides],
+        "flags": [flag for flag in FLAGS if 2 * counts[flag] > checks],
+    }
+
+
+def _clean_extremes(value: object, box: Box, about: About) -> list[list[float]]:
+    if not isinstance(value, list) or len(value) != 4:
+        raise refusal("A clicked box has four points: leftmost, topmost, rightmost, lowest.")
+    points = [clean_point(point, about.width, about.height) for point in value]
+    columns, rows = zip(*points, strict=True)
+    if (min(columns), min(rows), max(columns), max(rows)) != box:
+        raise refusal("The box is not the one around its four points.")
+    return [list(point) for point in points]
+
+
+def _most(said: Iterable[Sequence[str]]) -> list[str]:
+    """The words that at least half of these lists have, in their usual order."""
+    lists = list(said)
+    counts = Counter(word for words in lists for word in set(words))
+    return [word for word in (*FLAGS, *SIDES) if counts[word] and 2 * counts[word] >= len(lists)]

@@ -1,0 +1,77 @@
+"""Which candidates show the class? Yes, no or too hard, to a page of images that queries found.
+
+After ImageNet (Russakovsky et al. 2015, section 3.1.3): votes count by the table of their class,
+learned on a pilot, and each class has a stated precision (quality/verifying.py).
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+from labeling.kinds.base import CANDIDATES, CONTAINS, ChoiceKind
+from labeling.kinds.policies import Rule, checked_number
+
+SETTINGS = {
+    "precision": Rule(
+        0.997, 0.5, 0.9999, "A class is stopped once its stated precision reaches this."
+    ),
+    "wanted": Rule(500, 1, 10_000_000, "… but not before so many of its images are yes."),
+    "audited": Rule(
+        100,
+        0,
+        1_000_000,
+        "… nor before so many yes of all classes were audited. 0 believes vote tables unaudited.",
+    ),
+    "budget": Rule(0.0, 0, 1e9, "A class that has cost this is stopped; 0 for no limit."),
+}
+
+
+@dataclass(frozen=True)
+class StopRules:
+    """When nobody is asked about a class any more; see SETTINGS."""
+
+    precision: float
+    wanted: int
+    audited: int
+    budget: float
+
+
+class Candidates(ChoiceKind):
+    name = "candidates"
+    title = "Which candidates show the class?"
+    label = "Candidates"
+    asks = CANDIDATES
+    release = CONTAINS
+    topic_pages = True
+    options = (
+        ("yes", "Yes", "y"),
+        ("no", "No", "n"),
+        ("hard", "Too hard to tell", "h"),
+    )
+    abstentions = frozenset({"hard"})
+    # A table of ten votes knows the votes of its pilot.
+    policy_defaults: ClassVar[Mapping[str, object]] = {
+        "method": "vote-table",
+        "target_error": 0.003,
+        "max_votes": 10,
+        "page_size": 30,
+    }
+
+    def clean_settings(self, settings: Mapping[str, object]) -> dict[str, object]:
+        """A number for each key of SETTINGS. Raises Refusal.
+
+        >>> Candidates().clean_settings({"wanted": 50})
+        {'precision': 0.997, 'wanted': 50, 'audited': 100, 'budget': 0.0}
+        """
+        self.refuse_unknown(settings, tuple(SETTINGS))
+        return {
+            key: checked_number(
+                key, settings.get(key, rule.default), rule.low, rule.high, whole=rule.whole
+            )
+            for key, rule in SETTINGS.items()
+        }
+
+
+def stop_rules(settings: Mapping[str, object]) -> StopRules:
+    """The rules that checked settings make."""
+    return StopRules(**Candidates().clean_settings(settings))  # type: ignore[arg-type]

@@ -1,0 +1,71 @@
+from django.db import models
+
+from labeling.models.campaigns import Topic
+from labeling.models.questions import Question
+
+
+class Candidate(models.Model):
+    """Where a question comes from: a query that found its image for its class. Several may have."""
+
+    # Looked up by the unique constraint.
+    question = models.ForeignKey(
+        Question, on_delete=models.CASCADE, related_name="candidates", db_index=False
+    )
+    query = models.CharField(max_length=200)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["question", "query"], name="one_candidate_per_question_and_query"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.question}: {self.query}"
+
+
+class Verification(models.Model):
+    """How far the candidates of one class are, as last looked at, and whether people are asked.
+
+    Written by quality/verifying.py alone. Figures are None where there is nothing to say.
+    """
+
+    class State(models.TextChoices):
+        ASKING = "asking", "being asked"
+        STOPPED = "stopped", "stopped"
+
+    class Reason(models.TextChoices):
+        PRECISION = "precision", "precision reached"
+        MONEY = "money", "money spent"
+        HAND = "hand", "by hand"
+
+    topic = models.OneToOneField(Topic, on_delete=models.CASCADE, related_name="verification")
+    state = models.CharField(max_length=8, choices=State.choices, default=State.ASKING)
+    # Why it is stopped.
+    reason = models.CharField(max_length=10, choices=Reason.choices, blank=True, default="")
+    # The rule that had stopped it when it was resumed, and stops it no more.
+    waived = models.CharField(max_length=10, choices=Reason.choices, blank=True, default="")
+    # Ids of the questions that the stop withdrew, to bring them back.
+    withdrawn = models.JSONField(default=list, blank=True)
+    # Questions: all, those with a vote, those that people are asked, settled ones by their answer.
+    candidates = models.PositiveIntegerField(default=0)
+    asked = models.PositiveIntegerField(default=0)
+    open = models.PositiveIntegerField(default=0)
+    yes = models.PositiveIntegerField(default=0)
+    no = models.PositiveIntegerField(default=0)
+    # Answers to them, gold of the class included, and what they cost in the policy's currency.
+    answers = models.PositiveIntegerField(default=0)
+    cost = models.FloatField(default=0)
+    # See estimators/precision.py.
+    by_table = models.FloatField(null=True)
+    precision = models.FloatField(null=True)
+    low = models.FloatField(null=True)
+    high = models.FloatField(null=True)
+    audited = models.PositiveIntegerField(default=0)
+    wrong = models.PositiveIntegerField(default=0)
+    # Whether a vote table of its own was in force.
+    has_table = models.BooleanField(default=False)
+    looked_at = models.DateTimeField(null=True)
+
+    def __str__(self) -> str:
+        return f"{self.topic}: {self.state}"

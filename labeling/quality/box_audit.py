@@ -1,0 +1,162 @@
+"""How far off the boxes of a campaign are, by independent measurement: objects drawn at random from
+those that have a finished box are drawn again by trusted people who do not see it.
+
+What two drawings differ by is the error of both. Beside it stands what the boxes, and the auditors
+by their own drawings of gold, state of themselves.
+"""
+
+import math
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import fmean
+from typing import Any
+
+import numpy as np
+
+from labeling.boxes.chain import DRAW
+from labeling.boxes.cleaning import as_box
+from labeling.boxes.consensus import PRIOR_SIGMA, expected_error
+from labeling.consensus.calibrations import Content
+from labeling.db.sql import batches
+from labeling.estimators.intervals import mean_interval
+from labeling.follow_ups import chaining
+from labeling.geometry.boxes import Box, iou
+from labeling.kinds import About
+from labeling.kinds.boxes import NONE
+from labeling.models import Answer, Audit, Calibration, Campaign, Question
+
+BATCH = 200
+
+
+def draw(campaign: Campaign, n: int, seed: int | None) -> tuple[list[int], int]:
+    """Ids of `n` drawings whose box stands, each as likely as any other, or as many as there are;
+    and how many there are to choose from, at most. The same seed draws the same."""
+    drawn = np.fromiter(
+        campaign.questions.filter(step=DRAW, state=Question.State.SETTLED)
+        .order_by("pk")
+        .values_list("pk", flat=True),
+        np.int64,
+    )
+    order = np.random.default_rng(seed).permutation(drawn).tolist()
+    chosen: list[int] = []
+    for part in batches(order, BATCH):
+        standing = _standing(campaign, part)
+        chosen += [pk for pk in part if pk in standing]
+        if len(chosen) >= n:
+            break
+    return chosen[:n], len(drawn)
+
+
+def _standing(campaign: Campaign, pks: Sequence[int]) -> dict[int, tuple[Box, list[Box]]]:
+    """Of these drawings those whose box stands: the box, and the others of its pair."""
+    items = Question.objects.filter(pk__in=pks).values_list("item_id", flat=True)
+    wanted, found = set(pks), {}
+    for pairs in chaining.replayed(campaign, set(items)).values():
+        for pair in pairs.values():
+            boxes = [one.box for one in pair.chain.boxes]
+            for place, one in enumerate(pair.chain.boxes):
+                if one.drawing is not None and pair.path[one.drawing].id in wanted:
+                    others = boxes[:place] + boxes[place + 1 :]
+                    found[pair.path[one.drawing].id] = one.box, others
+    return found
+
+
+def about(audit: Audit) -> About:
+    """What the auditor draws: the object in the middle of the box that stands, which is not shown;
+    the other boxes of its pair are."""
+    question = audit.question
+    image = question.item.image
+    found = _standing(audit.campaign, [question.pk]).get(question.pk)
+    content: dict[str, Any] = {"boxes": []}
+    if found is not None:
+        box, others = found
+        middle = [round((box[0] + box[2]) / 2, 1), round((box[1] + box[3]) / 2, 1)]
+        content = {"boxes": [list(one) for one in others], "at": middle}
+    return About(question.topic, image.width, image.height, DRAW, content)
+
+
+@dataclass(frozen=True)
+class Measured:
+    """Objects of one class, or of all, that were drawn again. error: the mean of 1 − IoU of the two
+    drawings; interval: 95 %, by Student's t, None of fewer than two. stated: the mean of what both
+    drawings state. missed: auditors who found nothing to draw there, counted as an error of 1."""
+
+    words: str
+    audited: int
+    missed: int
+    error: float
+    interval: tuple[float, float] | None
+    stated: float
+    good_at_0_5: float
+    good_at_0_7: float
+
+    @property
+    def stated_holds(self) -> bool | None:
+        """Whether the interval has what is stated, or more is stated than was found."""
+        return None if self.interval is None else self.interval[0] <= self.stated
+
+
+def measure(campaign: Campaign, sample: int) -> list[Measured]:
+    """What the sample says: of all classes together under "", then class by class; [] before
+    anybody has answered."""
+    audits = list(
+        campaign.audits.filter(sample=sample, answered_at__isnull=False)
+        .select_related("settlement", "question")
+        .order_by("pk")
+    )
+    sigmas = _sigmas(campaign)
+    people = _drawers([audit.settlement.answers for audit in audits])
+    by_class: dict[str, list[tuple[float, float, bool]]] = defaultdict(list)
+    for audit in audits:
+        drawn: Any = audit.settlement.value
+        again: Any = audit.value
+        settled = as_box(drawn["box"])
+        drawer = sigmas.get(people.get(str(audit.settlement.answers[0]), 0), PRIOR_SIGMA)
+        auditor = sigmas.get(audit.auditor_id or 0, PRIOR_SIGMA)
+        longer = max(settled[2] - settled[0], settled[3] - settled[1])
+        stated = expected_error(settled, math.hypot(drawer, auditor) * longer).mean
+        missed = again == NONE
+        error = 1.0 if missed else 1 - iou(as_box(again["box"]), settled)
+        by_class[audit.question.topic].append((error, stated, missed))
+    if not by_class:
+        return []
+    every = [row for rows in by_class.values() for row in rows]
+    names = dict(campaign.topics.filter(key__in=by_class).values_list("key", "name"))
+    classes = sorted(by_class, key=lambda topic: (-len(by_class[topic]), topic))
+    return [
+        _measured("", every),
+        *(_measured(names.get(topic, topic), by_class[topic]) for topic in classes),
+    ]
+
+
+def _measured(words: str, rows: Sequence[tuple[float, float, bool]]) -> Measured:
+    errors = [error for error, *_ in rows]
+    interval = mean_interval(errors)
+    return Measured(
+        words=words,
+        audited=len(rows),
+        missed=sum(missed for *_, missed in rows),
+        error=fmean(errors),
+        interval=interval and (max(0.0, interval[0]), min(1.0, interval[1])),
+        stated=fmean(stated for _, stated, _ in rows),
+        good_at_0_5=fmean(error <= 0.5 for error in errors),
+        good_at_0_7=fmean(error <= 0.3 + 1e-9 for error in errors),
+    )
+
+
+def _sigmas(campaign: Campaign) -> dict[int, float]:
+    row = Calibration.objects.filter(pk=campaign.calibration_id or 0).first()
+    known = Content.from_json(row.content).annotators if row else None
+    return {
+        int(person): skill.sigma
+        for person, skill in (known or {}).items()
+        if skill.sigma is not None
+    }
+
+
+def _drawers(answers: Sequence[Sequence[str]]) -> dict[str, int]:
+    """Who gave the first of each of these lists of answers."""
+    firsts = [pks[0] for pks in answers if pks]
+    rows = Answer.objects.filter(pk__in=firsts)
+    return {str(pk): person for pk, person in rows.values_list("pk", "assignment__annotator")}

@@ -1,0 +1,294 @@
+"""Gold of boxes: questions of every step, made of pairs of image and class whose instances are all
+known.
+
+Of each pair there is one to draw, one to check, and where the pair has enough instances one to look
+for more; a person gets one of them at most. What they show looks as what they lie among
+(assignment/gold_mixing.py): good boxes are as inexact as people's, bad ones off in all directions.
+"""
+
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.db import transaction
+from django.db.models import Min
+from django.utils import timezone
+
+from labeling.boxes import shaking
+from labeling.boxes.chain import CHECK, CLICKED, COMPLETE, COVER, DRAW, DRAWN, GOOD, PROPOSED
+from labeling.boxes.cleaning import clean_box, is_small
+from labeling.db import question_counts
+from labeling.db.sql import batches
+from labeling.errors import Conflict, Refusal
+from labeling.follow_ups import asking, chaining
+from labeling.geometry.boxes import Box
+from labeling.kinds.box_pairs import Content
+from labeling.kinds.boxes import BAD, NONE
+from labeling.models import Assignment, Campaign, Decision, Gold, Image, Question, User
+
+BATCH = 500
+# Shares of the gold to draw where nothing is left to draw, and where an attempt was rejected.
+NOTHING_LEFT, REJECTED = 0.1, 0.15
+# The known answers are said so.
+GIVEN, SETTLED = "given as boxes", "settled by the campaign"
+
+
+@dataclass(frozen=True)
+class Known:
+    """A pair, and the boxes of all its instances."""
+
+    item: int
+    image: str
+    topic: str
+    width: int
+    height: int
+    boxes: tuple[Box, ...]
+
+    @property
+    def name(self) -> str:
+        return f"{self.image} {self.topic}"
+
+
+@dataclass(frozen=True)
+class Made:
+    """A gold question: its step, what it shows, and the known answer."""
+
+    step: str
+    content: Content
+    answer: Any
+    explanation: str = ""
+
+
+def add(campaign: Campaign, actor: User | None, rows: Sequence[Mapping[str, object]]) -> int:
+    """How many gold questions were made of these pairs.
+
+    rows: {"image": name, "topic": key, "answer": boxes of every instance, [[x0, y0, x1, y1], …] in
+    upright pixels}. Raises Refusal that names the row (1-based) for an image or a class that is not
+    there and for a box that does not fit, Conflict for a pair that is asked or gold already; then
+    nothing is made.
+    """
+    known = _read(campaign, rows)
+    asking.check_topics(campaign, {pair.topic for pair in known})
+    with transaction.atomic():
+        _check_new(campaign, known)
+        count = sum(_make(campaign, pair, GIVEN) for pair in known)
+        _record(campaign, actor, {"added": count})
+    return count
+
+
+def promote(campaign: Campaign, actor: User | None, question_ids: Sequence[int]) -> int:
+    """How many gold questions were made of the pairs that these questions are of, whose instances
+    all have a box. Nobody who worked on such a pair gets its gold."""
+    rows = campaign.questions.filter(pk__in=question_ids, round__gte=0)
+    pairs = sorted(set(rows.values_list("item_id", "topic")))
+    standing = chaining.replayed(campaign, {item for item, _ in pairs})
+    made = 0
+    with transaction.atomic():
+        for item, topic in pairs:
+            pair = standing[item][topic]
+            has = campaign.questions.filter(item=item, topic=topic, round__lt=0).exists()
+            if pair.chain.coverage != COMPLETE or has:
+                continue
+            image = Image.objects.get(items=item)
+            boxes = tuple(one.box for one in pair.chain.boxes)
+            known = Known(item, image.name, topic, image.width, image.height, boxes)
+            made += _make(campaign, known, SETTLED)
+        if made:
+            _record(campaign, actor, {"promoted": made})
+    return made
+
+
+def _read(campaign: Campaign, rows: Sequence[Mapping[str, object]]) -> list[Known]:
+    names = sorted({str(row.get("image", "")) for row in rows})
+    items, missing = asking.whole_items(campaign, names)
+    if missing:
+        number = next(n for n, row in enumerate(rows, 1) if row.get("image") == missing[0])
+        raise Refusal(
+            f"Row {number}: {campaign.dataset.name} has no image {missing[0]!r}. Add it first.",
+            field="image",
+        )
+    sizes: dict[str, tuple[int, int]] = {}
+    for part in batches(names, BATCH):
+        found = Image.objects.filter(dataset=campaign.dataset_id, name__in=part)
+        sizes |= {name: (w, h) for name, w, h in found.values_list("name", "width", "height")}
+    pairs: dict[tuple[str, str], Known] = {}
+    for number, row in enumerate(rows, 1):
+        image, topic = str(row.get("image", "")), str(row.get("topic", ""))
+        if (image, topic) in pairs:
+            raise Refusal(
+                f"Row {number}: {topic!r} of {image!r} comes again. Give all its boxes in one row.",
+                field="image",
+            )
+        width, height = sizes[image]
+        boxes = _boxes(row.get("answer"), width, height, number)
+        pairs[image, topic] = Known(items[image], image, topic, width, height, boxes)
+    return list(pairs.values())
+
+
+def _boxes(value: object, width: int, height: int, number: int) -> tuple[Box, ...]:
+    if not isinstance(value, list) or not value:
+        raise Refusal(
+            f"Row {number}: give the boxes of all instances, [[x0, y0, x1, y1], …].", field="answer"
+        )
+    try:
+        return tuple(clean_box(box, width, height) for box in value)
+    except Refusal as refusal:
+        raise Refusal(f"Row {number}: {refusal.message}", field="answer") from refusal
+
+
+def _check_new(campaign: Campaign, known: Sequence[Known]) -> None:
+    for part in batches(known, BATCH):
+        rows = campaign.questions.filter(item__in=[pair.item for pair in part])
+        there = {row[:2]: row[2] for row in rows.values_list("item_id", "topic", "state")}
+        for pair in part:
+            state = there.get((pair.item, pair.topic))
+            if state is not None:
+                what = "gold already" if state == Question.State.GOLD else "being asked"
+                raise Conflict(
+                    f"{pair.topic!r} of {pair.image!r} is {what}. Gold needs pairs of its own; of"
+                    " one whose instances all have a box it can be made on its page.",
+                    field="image",
+                )
+
+
+def _make(campaign: Campaign, known: Known, source: str) -> int:
+    """How many gold questions were made of the pair, each in a round of its own."""
+    made = make(known, proposals=_has_proposals(campaign))
+    rounds = campaign.questions.filter(item=known.item, topic=known.topic)
+    lowest = min(rounds.aggregate(low=Min("round"))["low"] or 0, 0)
+    first = asking.take_tickets(campaign, len(made))
+    policy = campaign.policies.latest("version")
+    subject = 0
+    for place, one in enumerate(made):
+        question = Question.objects.create(
+            campaign=campaign,
+            item_id=known.item,
+            topic=known.topic,
+            round=lowest - 1 - place,
+            subject=subject or None,
+            lane=Question.Lane.GOLD,
+            ticket=first + place,
+            seats_free=1,
+            state=Question.State.GOLD,
+            policy=policy,
+            step=one.step,
+            content=one.content or None,
+        )
+        # A person sees one of them: the same image twice would tell that something is known of it.
+        subject = subject or question.pk
+        Gold.objects.create(
+            question=question, answer=one.answer, explanation=one.explanation, source=source
+        )
+    _bar(campaign, known, subject)
+    question_counts.add(campaign.pk, {"gold": len(made)})
+    return len(made)
+
+
+def _bar(campaign: Campaign, known: Known, subject: int) -> None:
+    """Keeps those who worked on the pair from its gold."""
+    people = (
+        Assignment.objects.filter(
+            question__campaign=campaign,
+            question__item=known.item,
+            question__topic=known.topic,
+            question__round__gte=0,
+        )
+        .order_by("annotator")
+        .values_list("annotator", flat=True)
+        .distinct()
+    )
+    now = timezone.now()
+    Assignment.objects.bulk_create(
+        Assignment(
+            question_id=subject,
+            annotator_id=person,
+            subject=subject,
+            state=Assignment.State.BARRED,
+            leased_until=now,
+        )
+        for person in people
+    )
+
+
+def _has_proposals(campaign: Campaign) -> bool:
+    return campaign.questions.filter(round=0, content__proposals__isnull=False).exists()
+
+
+def make(known: Known, proposals: bool = False) -> list[Made]:
+    """The gold questions of a pair; by its name, so that the same pair gives the same ones."""
+    chance = random.Random(f"gold of {known.name}")
+    made = [_draw(known, chance), _check(known, chance, proposals)]
+    return [*made, *_cover(known, chance)]
+
+
+def _draw(known: Known, chance: random.Random) -> Made:
+    """Some instances have a box. As among the questions of people, where some do somebody has
+    pointed at another, and now and then there is none, or a first attempt was rejected."""
+    order = chance.sample(known.boxes, len(known.boxes))
+    if chance.random() < NOTHING_LEFT:
+        at = _elsewhere(known, chance)
+        content: Content = {"boxes": _drawn(known, order, chance), "at": at}
+        return Made(DRAW, content, NONE, "Every one has a box.")
+    boxed = chance.randrange(len(order))
+    left = order[boxed:]
+    content = {}
+    if boxed:
+        content = {"boxes": _drawn(known, order[:boxed], chance), "at": _middle(left[0])}
+    if chance.random() < REJECTED and (off := _bad(known, left[0], chance)):
+        content.setdefault("boxes", [])
+        said = shaking.reason(off, left[0])
+        content["rejected"] = {"box": list(off), "reason": said, "sides": []}
+    small = [is_small(box, known.width, known.height) for box in left]
+    return Made(DRAW, content, {"boxes": [list(box) for box in left], "small": small})
+
+
+def _check(known: Known, chance: random.Random, proposals: bool) -> Made:
+    order = chance.sample(known.boxes, len(known.boxes))
+    boxed = chance.randrange(len(order))
+    box, is_good = order[boxed], chance.random() < 0.5
+    off = None if is_good else _bad(known, box, chance)
+    shown = off or shaking.good(box, known.width, known.height, chance)
+    ways = (DRAWN, CLICKED, PROPOSED) if proposals else (DRAWN, CLICKED)
+    content: Content = {
+        "boxes": _drawn(known, order[:boxed], chance),
+        "box": list(shown),
+        "came": chance.choice(ways),
+    }
+    return Made(CHECK, content, BAD if off else GOOD)
+
+
+def _cover(known: Known, chance: random.Random) -> list[Made]:
+    """All have a box, or one of them is withheld; nobody looks for more where no box stands."""
+    order = chance.sample(known.boxes, len(known.boxes))
+    whole = len(order) == 1 or chance.random() < 0.5
+    shown = order if whole else order[:-1]
+    content: Content = {"boxes": _drawn(known, shown, chance)}
+    if whole:
+        return [Made(COVER, content, COMPLETE)]
+    return [Made(COVER, content, {"missing": [list(order[-1])]})]
+
+
+def _drawn(known: Known, boxes: Sequence[Box], chance: random.Random) -> list[list[float]]:
+    return [list(shaking.good(box, known.width, known.height, chance)) for box in boxes]
+
+
+def _bad(known: Known, box: Box, chance: random.Random) -> Box | None:
+    return shaking.bad(box, known.width, known.height, chance)
+
+
+def _middle(box: Box) -> list[float]:
+    return [round((box[0] + box[2]) / 2, 1), round((box[1] + box[3]) / 2, 1)]
+
+
+def _elsewhere(known: Known, chance: random.Random) -> list[float]:
+    return [
+        round(chance.uniform(0, known.width), 1),
+        round(chance.uniform(0, known.height), 1),
+    ]
+
+
+def _record(campaign: Campaign, actor: User | None, content: dict[str, object]) -> None:
+    Decision.objects.create(
+        campaign=campaign, kind=Decision.Kind.GOLD, actor=actor, content=content
+    )

@@ -1,0 +1,152 @@
+"""What the answers of a campaign of candidates say of each class. Reads only.
+
+A thousand questions at a time, three queries each: memory does not grow with the campaign.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from labeling.consensus import calibrations
+from labeling.estimators.precision import Verified
+from labeling.estimators.vote_tables import VoteTable
+from labeling.kinds import KINDS, Kind, policies
+from labeling.models import Answer, Audit, Campaign, Question, Settlement
+
+CHUNK = 1_000
+State = Question.State
+YES, NO = "yes", "no"
+# The word of each answer by its id; None for an abstention.
+Words = dict[str, str | None]
+
+
+class Standing(NamedTuple):
+    """A settlement that stands. answers: ids of those that it counts; policy: its id."""
+
+    value: object
+    probability: float | None
+    answers: list[str]
+    reviewed: bool
+    policy: int
+
+
+@dataclass
+class Figures:
+    """Of one class: see models.Verification. worked_ms: time that people took for its answers;
+    doubt: how many of its yes are expected to be wrong."""
+
+    candidates: int = 0
+    asked: int = 0
+    open: int = 0
+    yes: int = 0
+    no: int = 0
+    answers: int = 0
+    worked_ms: int = 0
+    doubt: float = 0.0
+    audited: int = 0
+    wrong: int = 0
+    has_table: bool = False
+
+    @property
+    def verified(self) -> Verified:
+        return Verified(self.yes, min(self.doubt, self.yes), self.audited, self.wrong)
+
+
+def read(campaign: Campaign) -> dict[str, Figures]:
+    """The figures of each class by its key, of those that anything is asked about."""
+    reader = _Reader(campaign)
+    for chunk in _chunks(campaign):
+        reader.add(chunk)
+    for key, figures in reader.found.items():
+        figures.has_table = key in reader.tables
+    return dict(sorted(reader.found.items()))
+
+
+def _chunks(campaign: Campaign) -> Iterator[list[tuple[int, str, str]]]:
+    """(id, topic, state) of all questions by id, gold among them."""
+    last = 0
+    rows = Question.objects.filter(campaign=campaign).order_by("pk")
+    while chunk := list(rows.filter(pk__gt=last).values_list("pk", "topic", "state")[:CHUNK]):
+        yield chunk
+        last = chunk[-1][0]
+
+
+class _Reader:
+    def __init__(self, campaign: Campaign) -> None:
+        self.kind: Kind = KINDS[campaign.kind]
+        self.tables: Mapping[str, VoteTable] = calibrations.in_force(campaign).tables
+        # By the id of a policy whether settlements by it state a share of votes alone.
+        self.by_majority = {
+            row.pk: policies.whole(row.content)["method"] == "majority"
+            for row in campaign.policies.all()
+        }
+        self.audits = _audits(campaign, self.kind)
+        self.found: dict[str, Figures] = defaultdict(Figures)
+        self.known: dict[tuple[str, int, int], float] = {}
+
+    def add(self, chunk: list[tuple[int, str, str]]) -> None:
+        ids = [pk for pk, _, _ in chunk]
+        settled = _settled([pk for pk, _, state in chunk if state == State.SETTLED])
+        words = self._answers(ids, {pk: self.found[topic] for pk, topic, _ in chunk})
+        for pk, topic, state in chunk:
+            if state == State.GOLD:
+                continue
+            figures = self.found[topic]
+            figures.candidates += 1
+            figures.asked += bool(words[pk])
+            figures.open += state == State.OPEN
+            if (settlement := settled.get(pk)) is None:
+                continue
+            if settlement.value != YES:
+                figures.no += settlement.value == NO
+                continue
+            figures.yes += 1
+            counted = Counter(words[pk].get(str(answer)) for answer in settlement.answers)
+            figures.doubt += 1 - self._probability(topic, settlement, counted)
+            if (audited := self.audits.get(pk)) is not None:
+                figures.audited += 1
+                figures.wrong += audited == NO
+
+    def _answers(self, ids: list[int], about: Mapping[int, Figures]) -> dict[int, Words]:
+        """The word of each answer by its id, by question; their number and time are counted."""
+        words: dict[int, Words] = defaultdict(dict)
+        rows = Answer.objects.filter(assignment__question__in=ids)
+        for question, pk, value, revision, ms in rows.values_list(
+            "assignment__question_id", "pk", "value", "revision", "duration_ms"
+        ):
+            words[question][str(pk)] = self.kind.vote(value)
+            figures = about[question]
+            figures.answers += not revision
+            figures.worked_ms += min(ms or 0, self.kind.longest_work_ms)
+        return words
+
+    def _probability(self, topic: str, settlement: Standing, counted: Counter[str | None]) -> float:
+        """How sure it is that a settled yes is one: by the class's table where there is one. What a
+        reviewer decided is taken as it is. Without a table what the settlement states, which by
+        majority is a share of votes and no probability."""
+        if settlement.reviewed:
+            return 1.0
+        yes, no = counted[YES], counted[NO]
+        if (table := self.tables.get(topic)) is not None:
+            key = topic, yes, no
+            if key not in self.known:
+                self.known[key] = table.expected(yes, no)
+            return self.known[key]
+        if self.by_majority[settlement.policy] or settlement.probability is None:
+            return yes / (yes + no) if yes else 0.0
+        return settlement.probability
+
+
+def _settled(ids: list[int]) -> dict[int, Standing]:
+    """The settlement that stands, by question."""
+    names = ("value", "probability", "answers", "reviewed", "policy_id")
+    rows = Settlement.objects.filter(question__in=ids).order_by("pk")
+    return {pk: Standing(*row) for pk, *row in rows.values_list("question_id", *names)}
+
+
+def _audits(campaign: Campaign, kind: Kind) -> dict[int, str]:
+    """What an auditor said last of each question, of all samples, "too hard" left out."""
+    rows = Audit.objects.filter(campaign=campaign, answered_at__isnull=False).order_by("pk")
+    said = {pk: kind.vote(value) for pk, value in rows.values_list("question_id", "value")}
+    return {pk: word for pk, word in said.items() if word is not None}

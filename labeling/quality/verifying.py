@@ -1,0 +1,254 @@
+"""Classes of candidates: how precise each is, and when nobody is asked about it any more.
+
+A class is looked at every night, after every calibration, and when somebody asks. It is stopped
+once its stated precision or its money is reached (kinds/candidates.py): its open questions are
+withdrawn, by a Decision that says why, and come back with their answers when it is resumed. The
+only writer of Verification but for new rows (follow_ups/candidate_lists.py). docs/verification.md.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from django.db import transaction
+from django.utils import timezone
+
+from labeling.errors import Conflict, NotYours, Refusal
+from labeling.estimators import precision
+from labeling.estimators.precision import Precision
+from labeling.follow_ups import asking
+from labeling.jobs import queue
+from labeling.kinds import KINDS, policies
+from labeling.kinds.base import CANDIDATES
+from labeling.kinds.candidates import StopRules, stop_rules
+from labeling.models import Campaign, Decision, Job, Question, Topic, User, Verification
+from labeling.quality import class_figures
+from labeling.quality.class_figures import Figures
+
+State, Reason = Verification.State, Verification.Reason
+BATCH = 1_000
+FIGURES = (
+    *("candidates", "asked", "open", "yes", "no", "answers", "cost", "by_table", "precision"),
+    *("low", "high", "audited", "wrong", "has_table", "looked_at"),
+)
+NO_CLASSES = "This campaign asks about no candidates; open one of the kind candidates."
+CLOSED = "The campaign is closed: nobody is asked any more."
+
+
+def fits(campaign: Campaign) -> bool:
+    """Whether the campaign asks about candidates of classes."""
+    return KINDS[campaign.kind].asks == CANDIDATES
+
+
+@dataclass(frozen=True)
+class Looked:
+    """What came of looking at the classes: how many there are, and the keys of those stopped."""
+
+    classes: int
+    stopped: list[str]
+
+
+def look(campaign: Campaign) -> Looked:
+    """Works out every class's figures and stops those that the rules stop.
+
+    Harmless to run twice, and beside people at work. Raises Refusal for another kind of campaign.
+    """
+    if not fits(campaign):
+        raise Refusal(NO_CLASSES)
+    campaign = Campaign.objects.select_related("policy").get(pk=campaign.pk)
+    found = class_figures.read(campaign)
+    stated = precision.precisions([figures.verified for figures in found.values()])
+    audited = sum(figures.audited for figures in found.values())
+    rows = _written(campaign, found, dict(zip(found, stated, strict=True)))
+    if campaign.state == Campaign.State.CLOSED:
+        return Looked(len(rows), [])
+    rules = stop_rules(campaign.settings)
+    stopped: list[str] = []
+    unfinished = Verification.objects.filter(topic__campaign=campaign, state=State.ASKING)
+    for row in unfinished.exclude(withdrawn=[]).select_related("topic"):
+        _bring_back(campaign, row)
+    for row in rows:
+        if row.state == State.STOPPED:
+            # Candidates that came since, and what a stop that was cut short left.
+            if row.open:
+                _withdraw(campaign, row)
+        elif row.open and (reason := _reason(row, rules, audited)):
+            stopped += [row.topic.key] * _stop(campaign, row, None, reason, _words(row, rules))
+    return Looked(len(rows), stopped)
+
+
+def _written(
+    campaign: Campaign, found: Mapping[str, Figures], stated: Mapping[str, Precision]
+) -> list[Verification]:
+    """The row of each class with these figures, written."""
+    pay = policies.of(campaign)["cost_per_hour"] / 3_600_000
+    topics = Topic.objects.filter(campaign=campaign, key__in=list(found))
+    Verification.objects.bulk_create(
+        [Verification(topic=topic) for topic in topics.filter(verification=None)],
+        batch_size=BATCH,
+        ignore_conflicts=True,
+    )
+    rows = Verification.objects.filter(topic__campaign=campaign).select_related("topic")
+    now, kept = timezone.now(), []
+    for row in rows.defer("withdrawn").order_by("pk"):
+        figures = found.get(row.topic.key, Figures())
+        said = stated.get(row.topic.key, Precision(None, None, None))
+        for name in ("candidates", "asked", "open", "yes", "no", "answers", "audited", "wrong"):
+            setattr(row, name, getattr(figures, name))
+        row.cost = figures.worked_ms * pay
+        row.by_table, row.precision = said.by_table, said.stated
+        row.low, row.high = said.interval or (None, None)
+        row.has_table, row.looked_at = figures.has_table, now
+        kept.append(row)
+    Verification.objects.bulk_update(kept, FIGURES, batch_size=BATCH)
+    return kept
+
+
+def stated_precision(row: Verification) -> float | None:
+    """What is stated of a class: by its vote table until anything was audited."""
+    return row.by_table if row.precision is None else row.precision
+
+
+def _reason(row: Verification, rules: StopRules, audited: int) -> Verification.Reason | None:
+    """Why the rules stop the class; None where they do not. Money first: it is gone."""
+    if rules.budget and row.cost >= rules.budget and row.waived != Reason.MONEY:
+        return Reason.MONEY
+    stated = stated_precision(row)
+    reached = (
+        stated is not None
+        and stated >= rules.precision
+        and row.yes >= rules.wanted
+        and audited >= rules.audited
+    )
+    return Reason.PRECISION if reached and row.waived != Reason.PRECISION else None
+
+
+def _words(row: Verification, rules: StopRules) -> str:
+    stated = stated_precision(row) or 0.0
+    said = f"{row.yes:,} images at a stated precision of {stated:.2%}"
+    return f"{said} (wanted: {rules.wanted:,} at {rules.precision:.2%}); cost {row.cost:,.2f}"
+
+
+def stop(campaign: Campaign, key: str, actor: User, reason: str = "") -> Verification:
+    """The class, about which nobody is asked until it is resumed. Stopping twice is no error."""
+    row = _row(campaign, key)
+    if _stop(campaign, row, actor, Reason.HAND, reason):
+        row.refresh_from_db()
+    return row
+
+
+def resume(campaign: Campaign, key: str, actor: User, reason: str = "") -> Verification:
+    """The class, asked about again: what its stop withdrew is back with the answers it had. The
+    rule that had stopped it stops it no more. Resuming twice is no error."""
+    row = _row(campaign, key)
+    with transaction.atomic():
+        row = _locked(row)
+        if row.state == State.STOPPED:
+            row.waived = row.reason if row.reason != Reason.HAND else ""
+            row.state, row.reason = State.ASKING, ""
+            row.save(update_fields=["state", "waived", "reason"])
+            _record(campaign, row, actor, {"resumed": len(row.withdrawn)}, reason)
+    _bring_back(campaign, row)
+    row.refresh_from_db()
+    return row
+
+
+def _row(campaign: Campaign, key: str) -> Verification:
+    if not fits(campaign):
+        raise Refusal(NO_CLASSES)
+    if campaign.state == Campaign.State.CLOSED:
+        raise Conflict(CLOSED)
+    rows = Verification.objects.filter(topic__campaign=campaign, topic__key=key)
+    row = rows.select_related("topic").first()
+    if row is None:
+        raise NotYours("The campaign has no candidates of such a class.")
+    return row
+
+
+def _locked(row: Verification) -> Verification:
+    """The row as it is now, under our lock."""
+    return Verification.objects.select_for_update().get(pk=row.pk)
+
+
+def _stop(
+    campaign: Campaign,
+    row: Verification,
+    actor: User | None,
+    why: Verification.Reason,
+    reason: str,
+) -> bool:
+    """Whether the class was still asked about, and is stopped now."""
+    with transaction.atomic():
+        asked = Verification.objects.filter(pk=row.pk, state=State.ASKING)
+        if not asked.update(state=State.STOPPED, reason=why):
+            return False
+        content = {"stopped": str(why), "open": row.open}
+        _record(campaign, row, actor, content, reason)
+    _withdraw(campaign, row)
+    return True
+
+
+def _withdraw(campaign: Campaign, row: Verification) -> None:
+    """Takes the class's open questions out of the queue, a batch at a time; each batch is kept on
+    the row as it goes, so that one cut short is finished by the next look."""
+    while True:
+        with transaction.atomic():
+            kept = _locked(row)
+            if kept.state != State.STOPPED:
+                return
+            ids = _open(campaign, row)
+            gone = asking.take_out(campaign, ids, (Question.State.OPEN,))
+            kept.withdrawn += gone
+            kept.open = max(0, kept.open - len(gone))
+            kept.save(update_fields=["withdrawn", "open"])
+        if len(ids) < BATCH:
+            return
+
+
+def _bring_back(campaign: Campaign, row: Verification) -> None:
+    """Gives back what the class's stop withdrew, as _withdraw takes it."""
+    while True:
+        with transaction.atomic():
+            kept = _locked(row)
+            if kept.state != State.ASKING or not kept.withdrawn:
+                return
+            ids, kept.withdrawn = kept.withdrawn[:BATCH], kept.withdrawn[BATCH:]
+            kept.open += asking.bring_back(campaign, ids)
+            kept.save(update_fields=["withdrawn", "open"])
+
+
+def _open(campaign: Campaign, row: Verification) -> list[int]:
+    """Ids of the class's open questions, as many as are withdrawn at once."""
+    rows = Question.objects.filter(
+        campaign=campaign, topic=row.topic.key, state=Question.State.OPEN
+    )
+    return list(rows.order_by("pk").values_list("pk", flat=True)[:BATCH])
+
+
+def _record(
+    campaign: Campaign,
+    row: Verification,
+    actor: User | None,
+    content: Mapping[str, object],
+    reason: str,
+) -> None:
+    Decision.objects.create(
+        campaign=campaign,
+        kind=Decision.Kind.CLASS,
+        actor=actor,
+        content={"class": row.topic.key, "name": row.topic.name, **content},
+        reason=reason[:500],
+    )
+
+
+def ask(campaign: Campaign) -> Job:
+    """The job that looks at the classes: a new one, or the one that waits already."""
+    if not fits(campaign):
+        raise Refusal(NO_CLASSES)
+    return queue.enqueue("verify", str(campaign.pk), campaign=campaign)
+
+
+def execute(job: Job) -> None:
+    """The job "verify". Harmless to run twice."""
+    assert job.campaign is not None, "a verify job names its campaign"
+    if fits(job.campaign):
+        look(job.campaign)

@@ -1,0 +1,195 @@
+"""Boxes in a release: a line for each, and for each class of an image what is known of its
+instances. Pure.
+
+What people were not asked, or did not finish, is unknown; a class is absent from an image only
+where somebody said so, or where the labels that the campaign began with decide every class.
+"""
+
+import heapq
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
+from operator import itemgetter
+from typing import NamedTuple, NotRequired, TypedDict
+
+from labeling.boxes.chain import ABSENT, COMPLETE, FLAGS, PARTIAL, UNKNOWN
+from labeling.estimators.intervals import Z95
+
+BOXES_FILE, COVERAGE_FILE = "boxes.jsonl", "coverage.jsonl"
+STATES = (COMPLETE, ABSENT, PARTIAL, UNKNOWN)
+# A person's deviation is as unsure as one learned from so few sides, where it was not learned.
+FEWEST_SIDES = 2
+DIGITS = 6
+
+
+class BoxLine(TypedDict):
+    """Of boxes.jsonl. box: x0, y0, x1, y1 in upright pixels. came: drawn, clicked or proposed.
+    drawings: people who drew it; iou_error: 1 − IoU with the true box, as expected by what is known
+    of them, None of a proposal."""
+
+    image: str
+    wnid: str
+    box: list[float]
+    group: bool
+    truncated: bool
+    occluded: bool
+    difficult: bool
+    came: str
+    drawings: int
+    iou_error: float | None
+
+
+class CoverageLine(TypedDict):
+    """Of coverage.jsonl. state: one of STATES."""
+
+    image: str
+    wnid: str
+    state: str
+
+
+class StatedError(TypedDict):
+    """Of release.json, by class: the mean of its boxes' iou_error, with the 95 % interval of what
+    the mean error of these boxes really is. boxes: how many it is of; proposed: boxes beside them
+    of which nobody knows how well they fit."""
+
+    iou_error: float | None
+    interval: NotRequired[list[float]]
+    boxes: int
+    proposed: int
+
+
+class Drawer(NamedTuple):
+    """What is known of somebody's drawings. sigma: deviation of a side as a share of the longer
+    one; sides: from how many it was learned."""
+
+    sigma: float
+    sides: int
+
+
+def merged_coverage(
+    images: Iterable[str], *sources: Iterable[CoverageLine]
+) -> Iterator[CoverageLine]:
+    """The lines of all sources about these images, each pair once: as the first source that has it
+    says. images and sources ascend by image, sources by class too."""
+    keyed = [
+        ((line["image"], line["wnid"], place, line) for line in source)
+        for place, source in enumerate(sources)
+    ]
+    names = iter(images)
+    name = next(names, None)
+    last = None
+    for image, wnid, _, line in heapq.merge(*keyed, key=itemgetter(0, 1, 2)):
+        while name is not None and name < image:
+            name = next(names, None)
+        if name == image and last != (image, wnid):
+            last = image, wnid
+            yield line
+
+
+class LabelOfBoxes(TypedDict):
+    """What is said of a class of an image. flags: of each box."""
+
+    image: str
+    wnid: str
+    state: str
+    boxes: list[list[float]]
+    flags: list[list[str]]
+
+
+def labels(
+    images: Iterable[str],
+    coverage: Iterable[CoverageLine],
+    boxes: Iterable[BoxLine],
+    unlisted: Sequence[str] = (),
+) -> Iterator[LabelOfBoxes]:
+    """Every class of every image of which something is known, by image and class. unlisted: classes
+    that are absent from every image whose coverage does not name them."""
+    said = _by_image(coverage)
+    drawn = _by_image(boxes)
+    for image in images:
+        states = {line["wnid"]: line["state"] for line in said.of(image)}
+        found: dict[str, list[BoxLine]] = defaultdict(list)
+        for line in drawn.of(image):
+            found[line["wnid"]].append(line)
+        for wnid in sorted({*states, *found, *unlisted}):
+            rows = found[wnid]
+            yield {
+                "image": image,
+                "wnid": wnid,
+                "state": states.get(wnid, ABSENT),
+                "boxes": [row["box"] for row in rows],
+                "flags": [[flag for flag in FLAGS if row[flag]] for row in rows],  # type: ignore[literal-required]
+            }
+
+
+class _by_image:
+    """Lines in step with the images that they are about; both ascend."""
+
+    def __init__(self, lines: Iterable) -> None:
+        self.groups = groupby(lines, itemgetter("image"))
+        self.name: str | None = None
+        self.lines: list = []
+
+    def of(self, name: str) -> list:
+        while self.name is None or self.name < name:
+            group = next(self.groups, None)
+            if group is None:
+                return []
+            self.name, self.lines = group[0], list(group[1])
+        return self.lines if self.name == name else []
+
+
+class ErrorTally:
+    """What the boxes that pass by state of their error, by class. Kept as JSON, and joined."""
+
+    def __init__(self) -> None:
+        self.boxes: dict[str, list[float]] = defaultdict(lambda: [0, 0.0, 0.0, 0])
+        # By class and drawer (id, sides), the sum of their boxes' errors.
+        self.drawers: dict[tuple[str, int, int], float] = defaultdict(float)
+
+    def add(self, line: BoxLine, deviation: float, drawers: Mapping[int, int]) -> None:
+        """deviation: of the error, as expected. drawers: those who drew it, by id, with how many
+        sides their skill was learned from."""
+        row = self.boxes[line["wnid"]]
+        error = line["iou_error"]
+        if error is None:
+            row[3] += 1
+            return
+        row[0] += 1
+        row[1] += error
+        row[2] += deviation**2
+        for person, sides in drawers.items():
+            self.drawers[line["wnid"], person, sides] += error / len(drawers)
+
+    def counted(self) -> list:
+        drawers = [[*key, total] for key, total in sorted(self.drawers.items())]
+        return [dict(sorted(self.boxes.items())), drawers]
+
+    def join(self, counted: Sequence) -> None:
+        boxes, drawers = counted
+        for wnid, row in boxes.items():
+            self.boxes[wnid] = [a + b for a, b in zip(self.boxes[wnid], row, strict=True)]
+        for wnid, person, sides, total in drawers:
+            self.drawers[wnid, person, sides] += total
+
+    def content(self) -> dict[str, StatedError]:
+        found: dict[str, StatedError] = {}
+        for wnid, (count, total, square, proposed) in sorted(self.boxes.items()):
+            row: StatedError = {"iou_error": None, "boxes": int(count), "proposed": int(proposed)}
+            if count:
+                mean = total / count
+                # A deviation that was learned from n sides is off by a share of 1 / √(2n).
+                unsure = math.fsum(
+                    own**2 / (2 * max(sides, FEWEST_SIDES))
+                    for (key, _, sides), own in self.drawers.items()
+                    if key == wnid
+                )
+                half = Z95 * math.sqrt(square + unsure) / count
+                row["iou_error"] = round(mean, DIGITS)
+                row["interval"] = [
+                    round(max(0.0, mean - half), DIGITS),
+                    round(min(1.0, mean + half), DIGITS),
+                ]
+            found[wnid] = row
+        return found

@@ -1,0 +1,193 @@
+"""What a release of a campaign holds beside answers, where people draw boxes: where every instance
+of a class is, what is known of each image and class, and how far off the boxes are."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from labeling.boxes.chain import ABSENT, FLAGS, UNKNOWN, Standing
+from labeling.boxes.cleaning import as_box
+from labeling.boxes.consensus import PRIOR_SIGMA, merge, same_object
+from labeling.consensus.calibrations import Content
+from labeling.kinds import box_pairs, policies
+from labeling.kinds.boxes import NONE, rules_of
+from labeling.models import Calibration, Campaign, Policy, Question
+from labeling.release_files import frozen
+from labeling.release_files.frozen_boxes import (
+    DIGITS,
+    BoxLine,
+    CoverageLine,
+    Drawer,
+    ErrorTally,
+    merged_coverage,
+)
+from labeling.releases import stored
+from labeling.releases.asked import Asked, Settled
+from labeling.releases.votes import Vote
+
+# Where the labels that the campaign began with decide every class of every image.
+GRAPH_FILE = "graph.json"
+
+
+class Lines(NamedTuple):
+    boxes: list[BoxLine]
+    coverage: list[CoverageLine]
+
+
+class Boxes:
+    """The pairs of a campaign as lines of its release, and what is counted of them. calibration:
+    the id of that which says how far off people are."""
+
+    def __init__(self, calibration: int | None, by_policy: Mapping[int, Policy]) -> None:
+        self.tally = ErrorTally()
+        self.rules = {
+            pk: rules_of(policies.whole(policy.content)) for pk, policy in by_policy.items()
+        }
+        self.people: dict[int, Drawer] = {}
+        row = Calibration.objects.filter(pk=calibration or 0).first()
+        known = Content.from_json(row.content).annotators if row else None
+        for person, skill in (known or {}).items():
+            if skill.sigma is not None:
+                self.people[int(person)] = Drawer(skill.sigma, skill.sides or 0)
+        self.sigmas = {person: drawer.sigma for person, drawer in self.people.items()}
+
+    def lines(
+        self,
+        asked: Iterable[Asked],
+        settled: Mapping[int, Settled],
+        votes: Mapping[int, Sequence[Vote]],
+    ) -> Lines:
+        """The lines of the pairs of these questions, which are all of their images'."""
+        by_pair: dict[tuple[str, str], list[Asked]] = defaultdict(list)
+        for question in asked:
+            by_pair[question.image, question.topic].append(question)
+        found = Lines([], [])
+        for (image, topic), questions in sorted(by_pair.items()):
+            if all(one.number for one in questions):
+                # Its first question is open again, so that nothing stands.
+                found.coverage.append({"image": image, "wnid": topic, "state": UNKNOWN})
+                continue
+            pair = box_pairs.replay(
+                f"{image} {topic}", [self._asked(one, settled) for one in questions]
+            )
+            state = pair.chain.coverage
+            found.coverage.append({"image": image, "wnid": topic, "state": state})
+            for standing in pair.chain.boxes:
+                drawn = self._drawn(standing, pair, settled, votes)
+                found.boxes.append(self._line(image, topic, standing, drawn))
+        return found
+
+    def _asked(self, question: Asked, settled: Mapping[int, Settled]) -> box_pairs.Asked:
+        said = settled.get(question.pk)
+        content: box_pairs.Content = question.content or {}  # type: ignore[assignment]
+        return box_pairs.Asked(
+            question.pk,
+            question.step,
+            question.state,
+            content,
+            self.rules[question.policy],
+            said.value if said else None,
+        )
+
+    def _drawn(
+        self,
+        standing: Standing,
+        pair: box_pairs.Replayed,
+        settled: Mapping[int, Settled],
+        votes: Mapping[int, Sequence[Vote]],
+    ) -> list[tuple[int, Any]]:
+        """Who drew the object, and how; nobody where it was proposed, or drawn by a reviewer."""
+        if standing.drawing is None:
+            return []
+        question = pair.path[standing.drawing].id
+        counted = set(settled[question].answers)
+        drawn = {
+            vote.annotator: as_box(vote.value["box"])
+            for vote in sorted(votes.get(question, ()), key=lambda vote: vote.revision)
+            if vote.pk in counted and vote.value != NONE
+        }
+        groups = same_object([*drawn.values(), standing.box])
+        own = next(group for group in groups if len(drawn) in group)
+        people = list(drawn)
+        return [(people[place], drawn[people[place]]) for place in own if place < len(drawn)]
+
+    def _line(
+        self, image: str, wnid: str, standing: Standing, drawn: Sequence[tuple[int, Any]]
+    ) -> BoxLine:
+        merged = merge(drawn, self.sigmas) if drawn else None
+        box = standing.box if merged is None else merged.box
+        error = None if merged is None else merged.error()
+        line: BoxLine = {
+            "image": image,
+            "wnid": wnid,
+            "box": [round(side, 1) for side in box],
+            **{flag: flag in standing.flags for flag in FLAGS},  # type: ignore[typeddict-item]
+            "came": standing.came,
+            "drawings": len(drawn),
+            "iou_error": None if error is None else round(error.mean, DIGITS),
+        }
+        unknown = Drawer(PRIOR_SIGMA, 0)
+        drawers = {person: self.people.get(person, unknown).sides for person, _ in drawn}
+        self.tally.add(line, 0.0 if error is None else error.deviation, drawers)
+        return line
+
+
+def unasked(campaign: Campaign, order: Sequence[Any]) -> Iterator[CoverageLine]:
+    """Pairs of which nothing is settled, by image and class."""
+    rows = (
+        Question.objects.filter(campaign=campaign, round=0)
+        .exclude(state__in=[Question.State.SETTLED, Question.State.DROPPED, Question.State.GOLD])
+        .order_by(*order)
+        .values_list("item__image__name", "topic")
+    )
+    for image, topic in rows.iterator(chunk_size=2_000):
+        yield {"image": image, "wnid": topic, "state": UNKNOWN}
+
+
+def coverage(
+    campaign: Campaign, images: Path, made: Path, waiting: Path
+) -> tuple[Iterator[CoverageLine], str]:
+    """The coverage of a release, and what classes are that it does not list: UNKNOWN, or ABSENT
+    where the labels that the campaign began with name every class of every image.
+
+    images: images.jsonl. made: lines of what was settled; waiting: of what was not.
+    """
+    labels, unlisted = _labels(campaign)
+    sources = [frozen.lines_of(made), frozen.lines_of(waiting), labels]
+    names = (line["name"] for line in frozen.lines_of(images))
+    return merged_coverage(names, *sources), unlisted
+
+
+def images_beside(campaign: Campaign) -> Iterator[frozen.ImageLine]:
+    """The images, by name, of the release that the campaign's labels came from: also those that
+    have none of its classes."""
+    source = _source(campaign)
+    return source.images() if source else iter(())
+
+
+def _source(campaign: Campaign) -> frozen.Frozen | None:
+    """The release that the campaign's labels came from."""
+    said = campaign.settings.get("labels")
+    if not said:
+        return None
+    release = Campaign.objects.get(name=said["campaign"]).releases.get(number=said["number"])
+    return stored.read(release)
+
+
+def _labels(campaign: Campaign) -> tuple[Iterator[CoverageLine], str]:
+    """What the release says that the campaign's labels came from, beside what is asked: classes
+    that are not there, or, where it names every class, those of which nobody knows."""
+    source = _source(campaign)
+    if source is None:
+        return iter(()), ABSENT if campaign.settings.get("complete") else UNKNOWN
+    whole = GRAPH_FILE in source.meta["files"]
+    # A class that is there and not asked about here is unknown too.
+    wanted, state = (("unknown", "yes"), UNKNOWN) if whole else (("no",), ABSENT)
+    topics = set(campaign.topics.values_list("key", flat=True))
+    found: Iterator[CoverageLine] = (
+        {"image": line["image"], "wnid": line["wnid"], "state": state}
+        for line in source.labels()
+        if line["value"] in wanted and line["wnid"] in topics
+    )
+    return found, ABSENT if whole else UNKNOWN

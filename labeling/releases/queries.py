@@ -1,0 +1,29 @@
+"""What a release of a campaign of candidates holds beside answers: which queries found an image."""
+
+from typing import TypedDict
+
+from django.db.models import Max
+
+from labeling.follow_ups import candidate_lists
+from labeling.kinds import KINDS
+from labeling.kinds.base import CANDIDATES
+from labeling.models import Campaign, Candidate
+
+
+class QueryFingerprint(TypedDict, total=False):
+    queries: int
+
+
+def of(campaign: Campaign, question_ids: list[int]) -> dict[int, list[str]]:
+    """The queries of each of these questions; nothing where the campaign keeps none."""
+    if KINDS[campaign.kind].asks != CANDIDATES:
+        return {}
+    return candidate_lists.queries_of(question_ids)
+
+
+def fingerprint(campaign: Campaign) -> QueryFingerprint:
+    """A cheap sign of what they would be; nothing where the campaign keeps none."""
+    if KINDS[campaign.kind].asks != CANDIDATES:
+        return {}
+    found = Candidate.objects.filter(question__campaign=campaign).aggregate(at=Max("pk"))
+    return {"queries": found["at"] or 0}

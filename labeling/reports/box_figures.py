@@ -1,0 +1,186 @@
+"""The figures of a campaign of boxes, as its page shows them: those of the latest calibration."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from labeling.boxes.acceptance import SECONDS, least_chance
+from labeling.boxes.chain import (
+    ABSENT,
+    CHECK,
+    CLICKED,
+    COMPLETE,
+    COVER,
+    DRAW,
+    DRAWN,
+    PARTIAL,
+    PROPOSED,
+    REVIEW,
+    UNKNOWN,
+)
+from labeling.consensus.calibrations import Assisted, BoxFigures, Content
+from labeling.estimators.intervals import wilson_interval
+from labeling.kinds import policies
+from labeling.models import Calibration, Campaign
+
+STEPS = ((DRAW, "Draw"), (CHECK, "Check"), (COVER, "Look for more"))
+STATES = (
+    (COMPLETE, "Every instance has a box"),
+    (ABSENT, "There is none"),
+    (PARTIAL, "Some have a box"),
+    (UNKNOWN, "None has one yet"),
+    (REVIEW, "A reviewer has to look"),
+)
+CAME = ((CLICKED, "By four clicks"), (DRAWN, "By dragging"), (PROPOSED, "Proposed"))
+
+
+@dataclass(frozen=True)
+class Share:
+    """So many of so many; share in [0, 1] and its 95 % interval (Wilson), None of none."""
+
+    words: str
+    count: int
+    total: int
+
+    @property
+    def share(self) -> float | None:
+        return self.count / self.total if self.total else None
+
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        return wilson_interval(self.count, self.total) if self.total else None
+
+
+@dataclass(frozen=True)
+class StepRow:
+    """A step: answers, how many a finished box takes, the median seconds of one, and gold."""
+
+    words: str
+    answers: int
+    each: float | None
+    seconds: float | None
+    gold: Share
+
+
+@dataclass(frozen=True)
+class ClassRow:
+    """A class: its pairs, how many of them are done, its boxes, and its proposals that were
+    accepted. shown: whether its proposals are expected to save time; None where it has none."""
+
+    name: str
+    pairs: int
+    done: int
+    boxes: int
+    accepted: Share
+    shown: bool | None
+
+
+@dataclass(frozen=True)
+class AssistedRow:
+    """Pairs that began with proposals, or without."""
+
+    words: str
+    pairs: int
+    boxes: int
+    seconds_per_box: float | None
+
+
+@dataclass(frozen=True)
+class Figures:
+    """seconds_per_box: see BoxFigures. least: the chance of acceptance from which a proposal saves
+    time."""
+
+    at: datetime
+    pairs: list[Share]
+    boxes: int
+    came: list[Share]
+    steps: list[StepRow]
+    draws: list[tuple[str, float]]
+    seconds_per_box: float | None
+    planted: Share
+    assisted: list[AssistedRow]
+    least: float
+    classes: list[ClassRow]
+
+
+def figures(campaign: Campaign, shown: int = 200) -> Figures | None:
+    """The figures, with as many of the classes as are shown, the largest first; None before the
+    first calibration. Three queries."""
+    row = Calibration.objects.filter(pk=campaign.calibration_id or 0).first()
+    content = Content.from_json(row.content) if row else Content()
+    found = content.boxes
+    if row is None or found is None:
+        return None
+    seconds = SECONDS | (content.seconds or {})
+    least = least_chance(seconds[DRAW], seconds[CHECK], policies.of(campaign)["checks"])
+    pairs, boxes = sum(found.pairs.values()), sum(found.boxes.values())
+    return Figures(
+        at=row.created_at,
+        pairs=[Share(words, found.pairs.get(state, 0), pairs) for state, words in STATES],
+        boxes=boxes,
+        came=[Share(words, found.boxes.get(came, 0), boxes) for came, words in CAME],
+        steps=[_step(found, step, words, boxes) for step, words in STEPS],
+        draws=[
+            (words, found.draws[how])
+            for how, words in (("clicks", "four clicks"), ("drag", "dragging"))
+            if how in found.draws
+        ],
+        seconds_per_box=found.seconds_per_box,
+        planted=Share("found", *found.planted),
+        assisted=[
+            _assisted("With proposals", found.assisted),
+            _assisted("Without", found.unassisted),
+        ]
+        if found.assisted.pairs
+        else [],
+        least=least,
+        classes=_classes(campaign, found, content.acceptance or {}, least, shown),
+    )
+
+
+def _step(found: BoxFigures, step: str, words: str, boxes: int) -> StepRow:
+    row = found.steps[step]
+    return StepRow(
+        words,
+        row.answers,
+        row.answers / boxes if boxes else None,
+        row.seconds,
+        Share("right", row.right, row.gold),
+    )
+
+
+def _assisted(words: str, row: Assisted) -> AssistedRow:
+    return AssistedRow(words, row.pairs, row.boxes, row.seconds / row.boxes if row.boxes else None)
+
+
+def _classes(
+    campaign: Campaign,
+    found: BoxFigures,
+    acceptance: dict[str, list[int]],
+    least: float,
+    shown: int,
+) -> list[ClassRow]:
+    largest = sorted(found.classes, key=lambda topic: (-found.classes[topic][0], topic))[:shown]
+    names = dict(campaign.topics.filter(key__in=largest).values_list("key", "name"))
+    rows = []
+    for topic in largest:
+        pairs, done, boxes = found.classes[topic]
+        good, tried = acceptance.get(topic, (0, 0))
+        accepted = Share("accepted", good, tried)
+        pays = accepted.share is not None and accepted.share > least
+        name = names.get(topic, topic)
+        rows.append(ClassRow(name, pairs, done, boxes, accepted, pays if tried else None))
+    return rows
+
+
+def csv_rows(found: Figures) -> Sequence[Sequence[object]]:
+    """The table of classes, its head first."""
+    head = ("class", "pairs", "done", "boxes", "proposals", "accepted", "low", "high")
+    rows: list[Sequence[object]] = [head]
+    for row in found.classes:
+        low, high = row.accepted.interval or ("", "")
+        accepted = row.accepted
+        rows.append(
+            (row.name, row.pairs, row.done, row.boxes, accepted.total, accepted.count, low, high)
+        )
+    return rows

@@ -1,0 +1,132 @@
+"""Boxes over a photograph, for pages that run no script or show what people said."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NotRequired, TypedDict
+
+from labeling.boxes.chain import CHECK, DRAW
+from labeling.geometry.boxes import Box
+from labeling.models import Question
+
+# Of a question's content, what its page shows.
+SHOWN = ("boxes", "box", "came", "flags", "rejected", "at")
+Sides = list[float]
+
+
+class Rejected(TypedDict):
+    """The last attempt at an instance, and what was wrong with it."""
+
+    box: Sides
+    reason: str
+    sides: list[str]
+
+
+class Shown(TypedDict):
+    """What the page of a step shows: the step, the heading that it asks by, the size of the image
+    in upright pixels, and of the question's content the boxes and places."""
+
+    step: str
+    asks: str
+    width: int
+    height: int
+    boxes: list[Sides]
+    box: NotRequired[Sides]
+    came: NotRequired[str]
+    flags: NotRequired[list[str]]
+    rejected: NotRequired[Rejected]
+    at: NotRequired[Sides]
+
+
+@dataclass(frozen=True)
+class Layer:
+    """Boxes that look alike. look: a class of static/css/boxes.css; words: what they are."""
+
+    look: str
+    boxes: Sequence[Sequence[float]]
+    words: str = ""
+
+    @property
+    def d(self) -> str:
+        """The path of all of them, in image pixels."""
+        return "".join(f"M{x0:g} {y0:g}H{x1:g}V{y1:g}H{x0:g}Z" for x0, y0, x1, y1 in self.boxes)
+
+
+@dataclass(frozen=True)
+class Points:
+    """Places that look alike, each drawn as a dot."""
+
+    look: str
+    points: Sequence[Sequence[float]]
+    words: str = ""
+
+    @property
+    def d(self) -> str:
+        return "".join(f"M{x:g} {y:g}h0" for x, y in self.points)
+
+
+@dataclass(frozen=True)
+class Picture:
+    """An image with boxes and points over it: templates/labeling/_boxes_picture.html. view: the box
+    of the image that is seen, all of it by default."""
+
+    width: int
+    height: int
+    layers: Sequence[Layer] = ()
+    points: Sequence[Points] = ()
+    label: str = "The image in question"
+    view: Box | None = None
+
+    @property
+    def legend(self) -> list[Layer | Points]:
+        """What is in it and has words."""
+        rows: list[Layer | Points] = [*self.layers, *self.points]
+        return [row for row in rows if row.words and row.d]
+
+    @property
+    def view_box(self) -> str:
+        x0, y0, x1, y1 = self.view or (0, 0, self.width, self.height)
+        return f"{x0:g} {y0:g} {x1 - x0:g} {y1 - y0:g}"
+
+
+def shows(question: Question) -> Shown:
+    """What the page of a question shows."""
+    content = question.content or {}
+    image = question.item.image
+    found: Shown = {
+        "step": question.step,
+        "asks": _asks(question.step, content),
+        "width": image.width,
+        "height": image.height,
+        "boxes": [],
+    }
+    found.update({key: content[key] for key in SHOWN if key in content})  # type: ignore[typeddict-item]
+    return found
+
+
+def _asks(step: str, content: Mapping[str, object]) -> str:
+    """Which heading of templates/annotator/kinds/boxes.html says what is to be done."""
+    if step != DRAW:
+        return step
+    if "rejected" in content:
+        return "draw again"
+    if "at" in content:
+        return "draw there"
+    return "draw more" if content.get("boxes") else "draw"
+
+
+def picture(
+    found: Shown,
+    more: Iterable[Layer] = (),
+    points: Iterable[Points] = (),
+    label: str = "The image in question",
+) -> Picture:
+    """The image with what its page shows, and more over that."""
+    layers = [Layer("standing", found["boxes"], "boxes that stand")]
+    if found["step"] == DRAW and "rejected" in found:
+        layers.append(Layer("rejected", [found["rejected"]["box"]], "sent back"))
+    if found["step"] == CHECK and "box" in found:
+        layers.append(Layer("checked", [found["box"]], "the box to check"))
+    places = list(points)
+    if "at" in found:
+        places.append(Points("at", [found["at"]], "one was seen here"))
+    return Picture(found["width"], found["height"], [*layers, *more], places, label)

@@ -1,0 +1,184 @@
+"""Classes of candidates as pages, files and programs have them, as they were last looked at."""
+
+import csv
+import io
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from django.db.models import Count, F, Max, Q, QuerySet, Sum
+from django.db.models.functions import Coalesce
+
+from labeling.estimators.intervals import clopper_pearson
+from labeling.formats.table import safe_cell
+from labeling.kinds import policies
+from labeling.kinds.candidates import StopRules, stop_rules
+from labeling.models import Campaign, Verification
+from labeling.quality import verifying
+
+State, Reason = Verification.State, Verification.Reason
+STATED = Coalesce("precision", "by_table")
+# By the word in the address: what people read, and the order.
+SORTS = {
+    "name": ("by name", (F("topic__name").asc(), F("topic__key").asc())),
+    "precision": ("least precise first", (STATED.asc(nulls_last=True), F("topic__name").asc())),
+    "yes": ("fewest images first", (F("yes").asc(), F("topic__name").asc())),
+    "cost": ("dearest first", (F("cost").desc(), F("topic__name").asc())),
+}
+# Where the pictures of a page may begin; the last of them is the whole.
+FLOORS = (0.99, 0.98, 0.95, 0.9, 0.8, 0.5, 0.0)
+COLUMNS = (
+    *("class", "name", "state", "reason", "candidates", "asked", "open", "yes", "no"),
+    *("by_table", "precision", "low", "high", "audited", "wrong", "answers", "cost", "currency"),
+)
+
+
+@dataclass(frozen=True)
+class Summary:
+    """All classes together. audited, wrong: of their yes; share: of the audited that were right,
+    with its interval (Clopper and Pearson); by_table: what the vote tables expect; looked_at: None
+    before the first time. without_table: classes that have none of their own."""
+
+    classes: int
+    stopped: int
+    reached: int
+    yes: int
+    cost: float
+    currency: str
+    by_table: float | None
+    audited: int
+    wrong: int
+    share: float | None
+    interval: tuple[float, float]
+    without_table: int
+    looked_at: object
+
+
+def summary(campaign: Campaign) -> Summary:
+    """One query, of the classes' rows alone."""
+    found = Verification.objects.filter(topic__campaign=campaign).aggregate(
+        classes=Count("pk"),
+        stopped=Count("pk", filter=Q(state=State.STOPPED)),
+        reached=Count("pk", filter=Q(reason=Reason.PRECISION)),
+        images=Sum("yes"),
+        spent=Sum("cost"),
+        expected=Sum(F("yes") * F("by_table")),
+        checked=Sum("audited"),
+        faults=Sum("wrong"),
+        without_table=Count("pk", filter=Q(has_table=False)),
+        looked_at=Max("looked_at"),
+    )
+    yes, audited, wrong = (found[key] or 0 for key in ("images", "checked", "faults"))
+    return Summary(
+        classes=found["classes"],
+        stopped=found["stopped"],
+        reached=found["reached"],
+        yes=yes,
+        cost=found["spent"] or 0.0,
+        currency=policies.of(campaign)["currency"],
+        by_table=(found["expected"] or 0.0) / yes if yes else None,
+        audited=audited,
+        wrong=wrong,
+        share=(audited - wrong) / audited if audited else None,
+        interval=clopper_pearson(audited - wrong, audited),
+        without_table=found["without_table"],
+        looked_at=found["looked_at"],
+    )
+
+
+def listed(campaign: Campaign, sort: str = "name", search: str = "") -> QuerySet[Verification]:
+    """The classes whose name or key has the search in it, in one of SORTS."""
+    rows = Verification.objects.filter(topic__campaign=campaign).select_related("topic")
+    if search:
+        rows = rows.filter(Q(topic__name__icontains=search) | Q(topic__key__icontains=search))
+    _, order = SORTS.get(sort, SORTS["name"])
+    return rows.defer("withdrawn").order_by(*order)
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A class's precision on a line from the page's floor (0) to all right (1): its interval, what
+    is stated, what its table says, and what is wanted."""
+
+    low: float | None
+    high: float | None
+    stated: float | None
+    by_table: float | None
+    wanted: float
+
+
+@dataclass(frozen=True)
+class ClassRow:
+    """state: in words; tone: how they look. picture: None where nothing is stated."""
+
+    row: Verification
+    state: str
+    tone: str
+    stated: float | None
+    below: bool
+    picture: Picture | None
+
+
+def class_rows(campaign: Campaign, rows: Sequence[Verification]) -> tuple[list[ClassRow], float]:
+    """A row for each of these classes, and where their pictures begin."""
+    rules = stop_rules(campaign.settings)
+    floor = _floor(rows, rules)
+    return [_row(row, rules, floor) for row in rows], floor
+
+
+def _floor(rows: Iterable[Verification], rules: StopRules) -> float:
+    """What is stated and wanted lies in the upper half of the line; intervals may begin below."""
+    stated = [verifying.stated_precision(row) for row in rows]
+    least = min([rules.precision, *(share for share in stated if share is not None)])
+    return next((floor for floor in FLOORS if floor <= 1 - 2 * (1 - least)), 0.0)
+
+
+def _row(row: Verification, rules: StopRules, floor: float) -> ClassRow:
+    stated = verifying.stated_precision(row)
+    below = stated is not None and stated < rules.precision
+    state, tone = _state(row, rules, below)
+    picture = None
+    if stated is not None:
+        places = [row.low, row.high, stated, row.by_table, rules.precision]
+        low, high, *rest = (None if at is None else _place(at, floor) for at in places)
+        picture = Picture(low, high, rest[0], rest[1], rest[2] or 0.0)
+    return ClassRow(row, state, tone, stated, below, picture)
+
+
+def _place(share: float, floor: float) -> float:
+    return max(0.0, (share - floor) / (1 - floor))
+
+
+def _state(row: Verification, rules: StopRules, below: bool) -> tuple[str, str]:
+    """In words, and the badge that they stand in."""
+    if row.state == State.STOPPED:
+        tone = "paused" if row.reason == Reason.HAND else "settled"
+        return f"stopped: {row.get_reason_display()}", tone
+    if not row.open:
+        if row.candidates and below:
+            return "all decided, below the target", "review"
+        return ("all decided", "settled") if row.candidates else ("no candidate", "closed")
+    if row.waived:
+        return f"asked on, though {Reason(row.waived).label}", "open"
+    return "being asked", "open"
+
+
+def write_csv(campaign: Campaign) -> str:
+    """Every class by name, a line each under COLUMNS. A name that a spreadsheet would run begins
+    with a quote."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    currency = policies.of(campaign)["currency"]
+    for row in listed(campaign):
+        figures = [getattr(row, name) for name in COLUMNS[4:-1]]
+        writer.writerow(
+            [
+                safe_cell(row.topic.key),
+                safe_cell(row.topic.name),
+                row.state,
+                row.reason,
+                *("" if figure is None else figure for figure in figures),
+                currency,
+            ]
+        )
+    return out.getvalue()

@@ -1,0 +1,96 @@
+"""Classes of candidates: figures, and whether people are asked about them."""
+
+import django_filters
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.decorators import action
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from labeling.campaigns.access import RESEARCHER, REVIEWER
+from labeling.errors import NotYours
+from labeling.models import Campaign, Verification
+from labeling.quality import verifying
+from labeling.reports import class_overview
+from labeling.web.api.base import CampaignViewSet
+from labeling.web.api.results import JobSerializer
+from labeling.web.serializers.questions import ReasonSerializer
+
+
+class VerificationSerializer(serializers.ModelSerializer):
+    key = serializers.CharField(source="topic.key")
+    name = serializers.CharField(source="topic.name")
+    by_table = serializers.FloatField(
+        allow_null=True, help_text="Share of its images that its vote table takes for right."
+    )
+    precision = serializers.FloatField(
+        allow_null=True, help_text="The same, corrected by the audit of all classes."
+    )
+    low = serializers.FloatField(allow_null=True, help_text="Of its 95 % interval.")
+    high = serializers.FloatField(allow_null=True)
+    reason = serializers.CharField(help_text="Why it is stopped: precision, money or hand.")
+    waived = serializers.CharField(
+        help_text="The rule that stops it no more, since somebody resumed it."
+    )
+
+    class Meta:
+        model = Verification
+        fields = (
+            *("key", "name", "state", "reason", "waived", "candidates", "asked", "open", "yes"),
+            *("no", "by_table", "precision", "low", "high", "audited", "wrong", "has_table"),
+            *("answers", "cost", "looked_at"),
+        )
+
+
+class VerificationFilters(django_filters.FilterSet):
+    class Meta:
+        model = Verification
+        fields = ("state", "reason")
+
+
+class VerificationViewSet(CampaignViewSet):
+    queryset = Verification.objects.none()
+    serializer_class = VerificationSerializer
+    filterset_class = VerificationFilters
+    lookup_field = "key"
+    lookup_value_converter = "str"
+
+    def _campaign(self, *roles: str) -> Campaign:
+        campaign = self.campaign(*roles)
+        if not verifying.fits(campaign):
+            raise NotYours(verifying.NO_CLASSES)
+        return campaign
+
+    def list(self, request: Request, campaign: str) -> Response:
+        """The classes of candidates, as they were last looked at."""
+        rows = class_overview.listed(self._campaign(RESEARCHER, REVIEWER))
+        return self.paged(rows, VerificationSerializer)
+
+    @extend_schema(request=None, responses={202: JobSerializer})
+    def create(self, request: Request, campaign: str) -> Response:
+        """Looks at the classes, in the background, and stops those that the rules stop."""
+        return self.answer(JobSerializer, verifying.ask(self._campaign(RESEARCHER)), 202)
+
+    @extend_schema(responses=VerificationSerializer)
+    def retrieve(self, request: Request, campaign: str, key: str) -> Response:
+        """One class."""
+        rows = class_overview.listed(self._campaign(RESEARCHER, REVIEWER))
+        row = rows.filter(topic__key=key).first()
+        if row is None:
+            raise NotYours("The campaign has no candidates of such a class.")
+        return self.answer(VerificationSerializer, row)
+
+    @extend_schema(request=ReasonSerializer, responses=VerificationSerializer)
+    @action(["post"], detail=True, url_name="class-stop")
+    def stop(self, request: Request, campaign: str, key: str) -> Response:
+        """Withdraws what is open of the class. Twice is no error."""
+        row, reason = self._campaign(RESEARCHER), self.read(ReasonSerializer)["reason"]
+        return self.answer(VerificationSerializer, verifying.stop(row, key, self.user, reason))
+
+    @extend_schema(request=ReasonSerializer, responses=VerificationSerializer)
+    @action(["post"], detail=True, url_name="class-resume")
+    def resume(self, request: Request, campaign: str, key: str) -> Response:
+        """Brings back what the stop withdrew; the rule that stopped it stops it no more. Twice is
+        no error."""
+        row, reason = self._campaign(RESEARCHER), self.read(ReasonSerializer)["reason"]
+        return self.answer(VerificationSerializer, verifying.resume(row, key, self.user, reason))

@@ -1,0 +1,30 @@
+"""The form of the rules by which classes of candidates are stopped."""
+
+from typing import Any
+
+from django import forms
+
+from labeling.kinds.candidates import SETTINGS
+from labeling.web.forms.common import WordedForm
+from labeling.web.forms.policy import rule_field
+
+LABELS = {
+    "precision": "Precision wanted",
+    "wanted": "Images wanted of a class",
+    "audited": "Audited before a class is stopped",
+    "budget": "Money for a class",
+}
+
+
+def stop_fields(*, required: bool = True) -> dict[str, forms.Field]:
+    """A field for each rule."""
+    return {
+        key: rule_field(key, rule, required=required, label=LABELS[key])
+        for key, rule in SETTINGS.items()
+    }
+
+
+class StopRulesForm(WordedForm):
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields |= stop_fields()

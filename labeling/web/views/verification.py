@@ -1,0 +1,114 @@
+"""Classes of candidates: how precise each is, what it cost, and whether it is asked about."""
+
+from django.contrib.auth.decorators import login_required
+from django.http import HttpResponse
+from django.shortcuts import redirect
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from labeling.campaigns import lifecycle
+from labeling.errors import NotYours
+from labeling.kinds.candidates import SETTINGS
+from labeling.models import Campaign, Job
+from labeling.quality import verifying
+from labeling.reports import class_overview
+from labeling.web.forms.common import carried_out, refusals_shown
+from labeling.web.forms.verification import StopRulesForm
+from labeling.web.views.shared import (
+    SignedIn,
+    done,
+    own_campaign,
+    page_of,
+    query_of,
+    render_campaign,
+    sent,
+    watched_campaign,
+)
+
+PAGE = 50
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def verification(request: SignedIn, name: str) -> HttpResponse:
+    """Every class with its figures; a post changes the rules by which classes are stopped."""
+    campaign = _fitting(watched_campaign(request, name))
+    if request.method == "POST":
+        campaign = own_campaign(request, name)
+        form = StopRulesForm(request.POST)
+    else:
+        form = StopRulesForm(initial={key: campaign.settings[key] for key in SETTINGS})
+
+    def change() -> HttpResponse:
+        lifecycle.change(campaign, request.user, settings=form.cleaned_data)
+        verifying.ask(campaign)
+        said = "Saved. The classes are being looked at by these rules."
+        return done(request, said, "verification", campaign.name)
+
+    return carried_out(form, change) or _page(request, campaign, form)
+
+
+def _fitting(campaign: Campaign) -> Campaign:
+    if not verifying.fits(campaign):
+        raise NotYours(verifying.NO_CLASSES)
+    return campaign
+
+
+def _page(request: SignedIn, campaign: Campaign, form: StopRulesForm) -> HttpResponse:
+    sort, search = request.GET.get("sort", "name"), request.GET.get("q", "").strip()[:200]
+    search = search.replace("\0", "")
+    page = page_of(request, class_overview.listed(campaign, sort, search), PAGE)
+    rows, floor = class_overview.class_rows(campaign, list(page.object_list))
+    waiting = campaign.jobs.filter(
+        kind="verify", state__in=[Job.State.QUEUED, Job.State.RUNNING]
+    ).exists()
+    return render_campaign(
+        request,
+        "labeling/verification.html",
+        campaign,
+        "verification",
+        form=form,
+        rows=rows,
+        floor=floor,
+        page_obj=page,
+        query=query_of(request),
+        search=search,
+        sort=sort,
+        sorts=[(key, words) for key, (words, _) in class_overview.SORTS.items()],
+        summary=class_overview.summary(campaign),
+        waiting=waiting,
+    )
+
+
+@login_required
+@require_POST
+def verification_look(request: SignedIn, name: str) -> HttpResponse:
+    """Has the classes looked at now, in the background."""
+    campaign = _fitting(own_campaign(request, name))
+    verifying.ask(campaign)
+    said = "The classes are being looked at; Jobs says when that is done."
+    return done(request, said, "verification", campaign.name)
+
+
+@login_required
+@require_POST
+def verification_state(request: SignedIn, name: str) -> HttpResponse:
+    """Stops a class, or has people asked about it again."""
+    campaign = _fitting(own_campaign(request, name))
+    action = verifying.stop if "stop" in request.POST else verifying.resume
+    key = sent(request, "stop" if "stop" in request.POST else "resume")
+    with refusals_shown(request):
+        row = action(campaign, key, request.user, sent(request, "reason")[:500])
+        state = "stopped" if row.state == row.State.STOPPED else "asked about again"
+        return done(request, f"{row.topic.name} is {state}.", "verification", campaign.name)
+    return redirect("labeling:verification", campaign.name)
+
+
+@login_required
+@require_GET
+def verification_csv(request: SignedIn, name: str) -> HttpResponse:
+    """Every class as CSV."""
+    campaign = _fitting(watched_campaign(request, name))
+    response = HttpResponse(class_overview.write_csv(campaign), content_type="text/csv")
+    response["Content-Disposition"] = f'attachment; filename="{campaign.name}-classes.csv"'
+    response["Cache-Control"] = "private, no-store"
+    return response

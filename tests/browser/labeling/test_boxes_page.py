@@ -1,0 +1,516 @@
+"""Boxes in a real browser: drawn by drag, by four clicks, by keys alone and by a thumb; checked,
+and looked for."""
+
+import pytest
+
+from labeling.campaigns import lifecycle
+from labeling.follow_ups import asking, following
+from labeling.models import Answer, Question
+from tests import factories
+from tests.browser import box_hands as hands
+from tests.browser.conftest import NARROW, WIDE, add_photographs, expect, let_pass
+from tests.labeling import boxers
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+
+CAT, CUP = "n02123045", "n07920052"
+# Of chelsea.png, 451 × 300: the cat's head, and another place.
+HEAD, CORNER = [110.0, 40.0, 330.0, 260.0], [10.0, 200.0, 90.0, 290.0]
+PHONE = {"viewport": NARROW, "has_touch": True, "is_mobile": True, "reduced_motion": "reduce"}
+SIDEWAYS = {"width": 844, "height": 390}
+STAGE = "[data-stage]"
+
+
+@pytest.fixture
+def campaign(alice, bob, dataset):
+    """Two photographs in which everybody may box a cat."""
+    add_photographs(dataset, "chelsea.png", "coffee.png")
+    rules = {"second_looks": 0, "gold_share": 0}
+    campaign = lifecycle.create(
+        alice, name="boxes", title="Cats, boxed", kind="boxes", dataset=dataset, policy=rules
+    )
+    lifecycle.define_topics(
+        campaign,
+        [
+            {"key": CAT, "name": "tabby", "definition": "a cat with a grey or tawny coat"},
+            {"key": CUP, "name": "espresso"},
+        ],
+    )
+    asking.add_questions(campaign, [("chelsea.png", CAT), ("coffee.png", CUP)])
+    lifecycle.launch(campaign, alice)
+    factories.join(bob, campaign)
+    return campaign
+
+
+@pytest.fixture
+def shown(campaign):
+    """Makes the first question another step that shows this, and takes the other one away."""
+
+    def make(step, **content):
+        first, other = campaign.questions.order_by("pk")
+        Question.objects.filter(pk=other.pk).update(state="withdrawn", seats_free=0)
+        Question.objects.filter(pk=first.pk).update(
+            step=step, content={"number": 1, "boxes": [], **content}
+        )
+        return first
+
+    return make
+
+
+@pytest.fixture
+def opened(browser_as, bob, campaign, site):
+    """Opens Bob's page; options go to the browser context."""
+
+    def make(**options):
+        page = browser_as(bob, **{"reduced_motion": "reduce", **options})
+        hands.open_page(page, site)
+        return page
+
+    return make
+
+
+def test_a_box_is_drawn_by_four_clicks_in_any_order(opened):
+    page = opened()
+    left, top, right, bottom = hands.extremes(HEAD)
+    hands.click(page, right, bottom, left)
+    assert page.locator("[data-hint]").inner_text() == "One point left."
+    hands.click(page, top)
+    with page.expect_response(hands.ANSWERS):
+        page.click("[data-do=send-box]:visible")
+
+    [value] = hands.values()
+    assert value["how"] == "clicks"
+    assert len(value["points"]) == 4
+    assert hands.overlap(value, HEAD) > 0.98
+
+
+def test_a_box_is_dragged_adjusted_and_flagged_and_the_way_is_remembered(opened):
+    page = opened()
+    page.click("[data-do=way-drag]")
+    hands.drag(page, HEAD[:2], (300, 230))
+    hands.drag(page, (300, 150), (HEAD[2], 150))
+    hands.drag(page, (200, 230), (200, HEAD[3]))
+    page.click("[data-flag=truncated]:visible")
+    hands.press(page, "o")
+    page.reload()
+    hands.wait(page)
+
+    assert page.get_attribute("[data-do=way-drag]", "aria-pressed") == "true"
+    hands.send(page, "Enter")
+    [value] = hands.values()
+    assert value["how"] == "drag"
+    assert value["flags"] == ["truncated", "occluded"]
+    assert hands.overlap(value, HEAD) > 0.98
+
+
+def test_a_box_drawn_by_keys_alone_is_the_mouses(opened, shown):
+    shown("draw")
+    page = opened()
+    cursor = (225.5, 150)
+    for point in hands.extremes(HEAD):
+        hands.move_cursor(page, (point[0] - cursor[0], point[1] - cursor[1]))
+        page.keyboard.press("Space")
+        cursor = point
+    before = page.locator("[data-hint]").inner_text()
+    hands.press(page, "ArrowRight", "ArrowRight", "ArrowLeft", "ArrowUp", "Shift+ArrowDown")
+    hands.press(page, "Shift+ArrowUp")
+    hands.send(page, "Enter")
+
+    assert "Move an edge" in before
+    assert hands.overlap(hands.values()[0], HEAD) >= 0.85
+
+
+def test_edges_move_by_a_pixel_by_arrows_and_all_of_it_is_undone(opened):
+    page = opened()
+    hands.draw(page, HEAD)
+    hands.press(page, "ArrowLeft", "ArrowLeft", "ArrowLeft", "ArrowDown", "Shift+ArrowDown")
+    hands.send(page, "Enter")
+    [moved] = hands.values()
+
+    first = Answer.objects.get()
+    points = [tuple(point) for point in moved["points"]]
+    assert moved["box"][0] == min(x for x, _ in points)
+    assert moved["box"][3] == max(y for _, y in points)
+    assert first.value["box"][0] == pytest.approx(HEAD[0] - 2, abs=0.7)
+    assert first.value["box"][3] == pytest.approx(HEAD[3] + 10, abs=0.7)
+
+    hands.wait(page)
+    hands.draw(page, HEAD)
+    hands.press(page, "ArrowLeft", "ArrowLeft")
+    hands.press(page, *["Control+z"] * 5)
+    assert "outermost points" in page.locator("[data-hint]").inner_text()
+    hands.press(page, *["Control+y"] * 4)
+    hands.send(page, "Enter")
+    assert hands.overlap(hands.values()[1], HEAD) > 0.98
+
+
+def test_undo_survives_a_reload(opened):
+    page = opened()
+    hands.click(page, *hands.extremes(HEAD)[:3])
+
+    page.reload()
+    hands.wait(page)
+    assert page.locator("[data-hint]").inner_text() == "One point left."
+    hands.press(page, "Control+z")
+    assert page.locator("[data-hint]").inner_text() == "Two points left."
+    hands.click(page, *hands.extremes(HEAD)[2:])
+    hands.send(page, "Enter")
+
+    assert hands.overlap(hands.values()[0], HEAD) > 0.98
+
+
+@pytest.mark.parametrize("way", ["clicks", "drag"])
+def test_a_box_drawn_by_one_thumb_on_a_phone_is_the_mouses(opened, screenshots, way):
+    page = opened(**PHONE)
+    hands.start(page)
+    page.tap(f"[data-do=way-{way}]")
+    if way == "clicks":
+        for x, y in hands.extremes(HEAD):
+            hands.touch(page, "pointerdown", (x + 15, y + 12))
+            hands.touch(page, "pointermove", (x, y))
+            expect(page.locator(".boxes-loupe")).to_be_visible()
+            screenshots(page, "boxes-loupe")
+            hands.touch(page, "pointerup", (x, y))
+    else:
+        hands.swipe(page, HEAD[:2], (200, 150), (HEAD[2] - 12, HEAD[3] - 12))
+        # Beside the corner, as thumbs are: the corner moves by as much as the thumb.
+        hands.swipe(page, (HEAD[2] - 4, HEAD[3] - 4), (HEAD[2] + 8, HEAD[3] + 8))
+    expect(page.locator(".boxes-loupe")).to_be_hidden()
+    let_pass(page)
+    with page.expect_response(hands.ANSWERS):
+        page.tap("[data-do=send-box]:visible")
+
+    assert hands.overlap(hands.values()[0], HEAD) >= 0.85
+
+
+def test_two_fingers_zoom_and_draw_nothing(opened):
+    page = opened(**PHONE)
+    hands.start(page)
+    before = page.evaluate("document.querySelector('.boxes-photo').style.transform")
+    hands.touch(page, "pointerdown", (150, 150), 1)
+    hands.touch(page, "pointerdown", (250, 150), 2)
+    hands.touch(page, "pointermove", (350, 150), 2)
+    hands.touch(page, "pointermove", (350, 150), 2)
+    hands.touch(page, "pointerup", (300, 150), 2)
+    hands.touch(page, "pointerup", (150, 150), 1)
+
+    assert page.evaluate("document.querySelector('.boxes-photo').style.transform") != before
+    assert "outermost points" in page.locator("[data-hint]").inner_text()
+
+
+def test_a_box_that_is_there_is_refused_while_drawing(opened, shown):
+    shown("draw", boxes=[HEAD])
+    page = opened()
+
+    hands.draw(page, [HEAD[0] + 3, HEAD[1] - 3, HEAD[2], HEAD[3] + 2])
+    assert "There is a box here already" in page.locator("[data-hint]").inner_text()
+    hands.press(page, "Enter")
+    assert not Answer.objects.exists()
+    hands.press(page, "Backspace")
+    hands.draw(page, CORNER)
+    hands.send(page, "Enter")
+
+    assert hands.overlap(hands.values()[0], CORNER) > 0.95
+
+
+def test_a_box_sent_back_is_shown_with_its_reason_at_its_place(opened, shown, looked_at):
+    shown(
+        "draw",
+        boxes=[CORNER],
+        rejected={"box": [60, 20, 330, 260], "reason": "loose", "sides": ["left", "top"]},
+        at=[200, 150],
+    )
+    page = opened()
+
+    assert page.inner_text(".boxes-tag-rejected") == "Sent back: too loose on the left and the top"
+    assert page.inner_text("[data-asks]:visible") == "Draw the box around this tabby again"
+    looked_at(page, "boxes-draw-again")
+
+
+def test_nothing_is_left_to_draw_is_one_key_unless_a_box_was_begun(opened, shown):
+    shown("draw", boxes=[HEAD], at=[50, 250])
+    page = opened()
+    assert page.inner_text(".boxes-tag-at") == "One was seen here"
+    hands.click(page, (20, 250))
+    hands.press(page, "n")
+    assert not Answer.objects.exists()
+
+    hands.press(page, "Backspace")
+    with page.expect_response(hands.ANSWERS):
+        page.click("[data-do=none]:visible")
+
+    assert hands.values() == ["none"]
+
+
+@pytest.mark.parametrize(
+    ("keys", "value"),
+    [
+        (["g"], "good"),
+        (["1"], "loose"),
+        (["7"], "duplicate"),
+        (["ArrowLeft", "ArrowUp", "1"], {"reason": "loose", "sides": ["left", "top"]}),
+        (["ArrowLeft", "ArrowRight", "ArrowLeft", "3"], {"reason": "shifted", "sides": ["right"]}),
+        (["ArrowLeft", "6"], "wrong"),
+    ],
+    ids=lambda value: "-".join(value) if isinstance(value, list) else "",
+)
+def test_a_box_is_checked_by_a_key_and_its_sides_by_arrows_before(opened, shown, keys, value):
+    shown("check", box=HEAD, came="drawn")
+    page = opened()
+
+    hands.send(page, *keys)
+
+    assert hands.values() == [value]
+
+
+def test_a_box_is_checked_by_mouse_at_the_edge_that_is_wrong(opened, shown):
+    shown("check", box=HEAD, came="drawn", boxes=[CORNER])
+    page = opened()
+    hands.click(page, (HEAD[0], 150))
+    assert page.get_attribute("[data-side='0']", "aria-pressed") == "true"
+    hands.press(page, "g")
+    assert not Answer.objects.exists()
+
+    let_pass(page)
+    with page.expect_response(hands.ANSWERS):
+        page.click("[data-reason=cropping]:visible")
+
+    assert hands.values() == [{"reason": "cropping", "sides": ["left"]}]
+
+
+def test_the_edges_of_a_proposed_box_are_mended_by_arrows_and_by_mouse(opened, shown, looked_at):
+    shown("check", box=[120.0, 40.0, 330.0, 260.0], came="proposed")
+    page = opened()
+    hands.press(page, "ArrowLeft", "Shift+ArrowLeft")
+    hands.drag(page, (200, 260), (200, 270))
+    hands.press(page, "t")
+    looked_at(page, "boxes-check-proposed")
+    hands.send(page, "g")
+
+    [value] = hands.values()
+    assert value["flags"] == ["truncated"]
+    assert value["box"] == pytest.approx([110, 40, 330, 270], abs=0.8)
+
+
+def test_z_looks_at_the_box_from_near_and_the_next_one_too(opened, campaign, shown):
+    shown("check", box=[150.0, 100.0, 190.0, 130.0], came="drawn")
+    page = opened()
+    far = page.inner_text("[data-zoom-level]")
+
+    hands.press(page, "z")
+    near = page.inner_text("[data-zoom-level]")
+    hands.press(page, "z")
+
+    assert float(near.split()[0]) > 3 * float(far.split()[0])
+    assert page.inner_text("[data-zoom-level]") == far
+
+
+@pytest.mark.parametrize("by", ["mouse", "keys"])
+def test_what_has_no_box_is_pointed_at(opened, shown, looked_at, by):
+    shown("cover", boxes=[HEAD])
+    page = opened()
+    if by == "mouse":
+        hands.click(page, (30, 250), (400, 50), (60, 200))
+        hands.click(page, (400, 50))
+        looked_at(page, "boxes-cover")
+        let_pass(page)
+        with page.expect_response(hands.ANSWERS):
+            page.click("[data-do=send-box]:visible")
+    else:
+        hands.press(page, "ArrowLeft", "Space", *["Shift+ArrowLeft"] * 3, "Space", "Backspace")
+        hands.press(page, "Shift+ArrowLeft", "Space")
+        hands.send(page, "Enter")
+
+    [value] = hands.values()
+    if by == "mouse":
+        assert value["missing"] == [
+            pytest.approx([30, 250], abs=1),
+            pytest.approx([60, 200], abs=1),
+        ]
+    else:
+        assert len(value["missing"]) == 2
+    assert all(0 <= x <= 451 and 0 <= y <= 300 for x, y in value["missing"])
+
+
+def test_every_one_has_a_box_is_one_key(opened, shown):
+    shown("cover", boxes=[HEAD])
+    page = opened()
+
+    hands.send(page, "y")
+
+    assert hands.values() == ["complete"]
+
+
+def test_an_answer_is_gone_back_to_and_changed(opened, site):
+    page = opened()
+    first = hands.seat_of(page)
+    hands.draw(page, HEAD)
+    hands.send(page, "d", "Enter")
+    page.wait_for_selector(f"[data-drawing][data-seat]:not([data-seat='{first}'])")
+
+    page.reload()
+    hands.wait(page)
+    hands.press(page, "u")
+    page.wait_for_selector(f"[data-drawing][data-seat='{first}']")
+    assert page.is_visible("[data-notice]")
+    assert page.get_attribute("[data-flag=difficult] >> nth=0", "aria-pressed") == "true"
+    hands.press(page, "ArrowLeft", "Shift+ArrowLeft")
+    hands.send(page, "Enter")
+
+    before, after = hands.values()
+    assert after["box"][0] == pytest.approx(before["box"][0] - 10, abs=0.2)
+    assert after["flags"] == ["difficult"]
+
+
+def test_what_the_server_refuses_comes_back_with_its_reason(opened):
+    page = opened()
+    seat = hands.seat_of(page)
+    hands.draw(page, HEAD)
+    said = "There is a box here already."
+
+    def refuse(route):
+        [answer] = route.request.post_data_json["answers"]
+        result = {"id": answer["id"], "status": "refused", "code": "bad_value", "message": said}
+        route.fulfill(json={"results": [result]})
+
+    page.route(hands.ANSWERS, refuse)
+    let_pass(page)
+    hands.press(page, "Enter")
+
+    expect(page.locator("[data-hint]")).to_have_text(said)
+    assert hands.seat_of(page) == seat
+    page.unroute(hands.ANSWERS)
+    hands.send(page, "Enter")
+    assert hands.overlap(hands.values()[0], HEAD) > 0.98
+
+
+def test_an_image_is_skipped_and_comes_to_somebody_else(opened):
+    page = opened()
+    seat = hands.seat_of(page)
+    with page.expect_response("**/label/skip/"):
+        page.click("[data-do=skip]")
+
+    page.wait_for_selector(f"[data-drawing][data-seat]:not([data-seat='{seat}'])")
+    assert not Answer.objects.exists()
+
+
+def test_where_nothing_is_left_nothing_is_asked_or_explained(opened, shown, looked_at):
+    shown("cover", boxes=[HEAD])
+    page = opened()
+
+    hands.send(page, "y")
+
+    expect(page.locator("[data-finished]")).to_be_visible()
+    assert not page.is_visible(".boxes-badge")
+    looked_at(page, "boxes-finished")
+
+
+def test_the_photograph_has_the_room_and_never_moves(opened, shown):
+    """Stage of the window, with the instructions open; the photograph touches two sides."""
+    shown("draw", boxes=[CORNER])
+    page = opened()
+    page.evaluate(
+        "window.shifts = 0; new PerformanceObserver((list) => list.getEntries().forEach(({ value })"
+        " => (window.shifts += value))).observe({ type: 'layout-shift', buffered: true })"
+    )
+    for size in (WIDE, {"width": 1920, "height": 1080}):
+        page.set_viewport_size(size)
+        box = page.locator(STAGE).bounding_box()
+        assert page.is_visible("[data-about]")
+        assert box["width"] * box["height"] >= 0.7 * size["width"] * size["height"]
+        left, top = hands.at(page, (0, 0))
+        right, bottom = hands.at(page, (451, 300))
+        ends = (left - box["x"], box["x"] + box["width"] - right)
+        sides = (top - box["y"], box["y"] + box["height"] - bottom)
+        assert all(0 <= gap <= 8 for gap in ends) or all(0 <= gap <= 8 for gap in sides)
+    page.set_viewport_size(WIDE)
+    where = hands.at(page, (0, 0))
+    page.evaluate("window.shifts = 0")
+    hands.draw(page, HEAD)
+    hands.press(page, "t", "ArrowLeft", "ArrowLeft", "n", "Backspace", "Enter")
+
+    assert hands.at(page, (0, 0)) == where
+    assert page.evaluate("window.shifts") == 0
+
+
+@pytest.mark.parametrize("step", ["draw", "check", "cover"])
+def test_each_step_looks_right(opened, shown, looked_at, step):
+    shown(step, boxes=[CORNER], **({"box": HEAD, "came": "drawn"} if step == "check" else {}))
+    page = opened()
+    if step == "draw":
+        hands.draw(page, HEAD)
+    looked_at(page, f"boxes-{step}")
+    page.keyboard.press("?")
+    if step == "draw":
+        looked_at(page, "boxes-keys")
+
+
+@pytest.mark.parametrize("size", [NARROW, SIDEWAYS], ids=["upright", "sideways"])
+@pytest.mark.parametrize("step", ["draw", "check", "cover"])
+def test_a_phone_shows_each_step_either_way_up(opened, shown, screenshots, axe, step, size):
+    shown(step, boxes=[CORNER], **({"box": HEAD, "came": "proposed"} if step == "check" else {}))
+    page = opened(**PHONE | {"viewport": size})
+    screenshots(page, f"boxes-{step}-intro-{size['width']}")
+    axe(page)
+    hands.start(page)
+    if step == "draw":
+        hands.draw(page, HEAD)
+    screenshots(page, f"boxes-{step}-{size['width']}")
+
+    axe(page)
+    stage = page.locator(STAGE).bounding_box()
+    assert stage["width"] * stage["height"] > 0.5 * size["width"] * size["height"]
+    assert page.evaluate("document.documentElement.scrollWidth") <= size["width"]
+    hidden = page.evaluate(HIDDEN)
+    assert hidden == []
+
+
+# Controls whose middle a finger does not meet, or that are too small for one.
+HIDDEN = """[...document.querySelectorAll(".boxes-work button")]
+  .filter((control) => control.checkVisibility() && control.getBoundingClientRect().width)
+  .filter((control) => {
+    control.scrollIntoView({ block: "nearest", inline: "nearest" });
+    const { left, top, width, height } = control.getBoundingClientRect();
+    const met = document.elementFromPoint(left + width / 2, top + height / 2);
+    return (!control.contains(met) && !met?.contains(control)) || Math.min(width, height) < 30;
+  })
+  .map((control) => control.outerHTML.slice(0, 120))"""
+
+
+def test_five_people_come_from_the_first_box_to_a_complete_pair(
+    new_context, alice, dataset, site, campaign, shown
+):
+    """Each in a browser of their own; the worker between them opens what follows."""
+    shown("draw", number=0)
+    Question.objects.filter(step="draw", state="open").update(content={"number": 0, "boxes": []})
+    crowd = boxers.people(campaign)
+    pages = [new_context(person, reduced_motion="reduce").new_page() for person in crowd]
+    for _ in range(12):
+        for page in pages:
+            page.goto(site("/campaigns/boxes/label/"))
+            page.wait_for_selector(f"{hands.READY}, [data-finished]:visible")
+            if not page.query_selector(hands.READY):
+                continue
+            let_pass(page)
+            step = campaign.questions.get(state="open").step
+            with page.expect_response(hands.ANSWERS):
+                if step == "draw":
+                    boxed = len(campaign.questions.filter(step="draw", state="settled"))
+                    hands.draw(page, CORNER if boxed else HEAD)
+                    page.click("[data-do=send-box]:visible")
+                elif step == "check":
+                    page.click("[data-do=good]:visible")
+                elif campaign.questions.filter(step="cover", state="settled").exists():
+                    page.click("[data-do=complete]:visible")
+                else:
+                    hands.click(page, (50, 250))
+                    page.click("[data-do=send-box]:visible")
+            following.advance(campaign)
+        if not campaign.questions.filter(state="open").exists():
+            break
+
+    steps = campaign.questions.exclude(state="withdrawn").order_by("pk")
+    assert list(steps.values_list("step", "state")) == [
+        (step, "settled") for step in ("draw", "check", "cover", "draw", "check", "cover")
+    ]
+    assert Answer.objects.values("assignment__annotator").distinct().count() >= 4

@@ -1,0 +1,133 @@
+"""Five people box at once while two workers follow and one of the people is blocked now and then:
+from threads, on both databases. Every instance ends with one good box."""
+
+import threading
+import uuid
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from django.db import connections
+
+from labeling.answers import submitting
+from labeling.answers.sent import Sent
+from labeling.assignment import claiming
+from labeling.consensus import settling
+from labeling.db import question_counts
+from labeling.follow_ups import chaining, following
+from labeling.models import Assignment, Campaign, Membership, Question, User
+from labeling.quality import blocking
+from tests import factories
+from tests.labeling import boxers
+from tests.labeling.boxers import DOG, A, B, box
+
+IMAGES, PEOPLE = 8, 6
+
+
+def says(question: Question) -> object:
+    boxed = (question.content or {}).get("boxes", [])
+    if question.step == "check":
+        return "good"
+    if question.step == "draw":
+        return box(B if boxed else A)
+    return "complete" if len(boxed) == 2 else {"missing": [[40.0, 20.0]]}
+
+
+def label(person: int, over: threading.Event, idle_turns: int = 20) -> int:
+    user = User.objects.get(username=f"boxer-{person}")
+    campaign = Campaign.objects.get()
+    given = idle = 0
+    while idle < idle_turns:
+        seats = claiming.next_page(user, campaign, 2).seats
+        if not seats:
+            idle += 1
+            over.wait(0.05)
+            continue
+        idle = 0
+        for seat in seats:
+            value = says(Question.objects.get(pk=seat.question_id))
+            [result] = submitting.submit(
+                user, campaign, [Sent(uuid.uuid4(), seat.token, value, 1_000)]
+            )
+            # A question whose box somebody's block has taken back is closed, and said so.
+            assert result.status == "accepted" or result.code == "question_closed", result
+            given += result.status == "accepted"
+    return given
+
+
+@pytest.mark.slow
+def test_every_instance_ends_with_one_box_whoever_is_blocked_meanwhile(throwaway):
+    alice = factories.make_user("alice", is_researcher=True)
+    campaign = boxers.make(alice, factories.make_dataset(alice), images=IMAGES)
+    boxers.people(campaign, PEOPLE)
+    over = threading.Event()
+
+    def closing(action, *arguments):
+        try:
+            return action(*arguments)
+        finally:
+            connections.close_all()
+
+    def follow():
+        while not over.is_set():
+            following.advance(Campaign.objects.get())
+            over.wait(0.02)
+
+    def disturb():
+        member = Membership.objects.get(user__username="boxer-1")
+        for _ in range(3):
+            over.wait(0.3)
+            blocking.block(campaign, member, alice, "a test")
+            member.refresh_from_db()
+            over.wait(0.2)
+            blocking.unblock(campaign, member, alice, "a test")
+            member.refresh_from_db()
+
+    label_first(campaign)
+    with ThreadPoolExecutor(PEOPLE + 2) as pool:
+        workers = [pool.submit(closing, follow) for _ in range(2)]
+        disturber = pool.submit(closing, disturb)
+        people = [
+            pool.submit(closing, label, person, over) for person in range(PEOPLE) if person != 1
+        ]
+        try:
+            counts = [person.result(timeout=120) for person in people]
+            disturber.result(timeout=120)
+        finally:
+            over.set()
+        for worker in workers:
+            worker.result(timeout=60)
+    over.clear()
+    for _ in range(12):
+        following.advance(campaign)
+        for person in range(PEOPLE):
+            if person != 1:
+                label(person, over, 1)
+
+    assert sum(counts) > 0
+    check(campaign)
+
+
+def label_first(campaign: Campaign) -> None:
+    """The one who is blocked now and then has drawn in every image, and labels no more."""
+    user = User.objects.get(username="boxer-1")
+    for seat in claiming.next_page(user, campaign, IMAGES // 2).seats:
+        submitting.submit(user, campaign, [Sent(uuid.uuid4(), seat.token, box(A), 1_000)])
+
+
+def check(campaign: Campaign) -> None:
+    rows = Question.objects.filter(campaign=campaign)
+    assert not rows.filter(follow_up=True).exists()
+    assert not rows.filter(state__in=["open", "review"]).exists()
+    items = list(rows.values_list("item_id", flat=True).distinct())
+    for pairs in chaining.replayed(campaign, items).values():
+        pair = pairs[DOG]
+        assert [list(one.box) for one in pair.chain.boxes] == [A, B]
+        assert (pair.chain.coverage, pair.open, pair.withdraw) == ("complete", None, [])
+        for before, after in zip(pair.path, pair.path[1:], strict=False):
+            if before.step == "draw":
+                # Whoever drew a box does not check it.
+                assert not before.people & after.people
+    # Nobody holds a seat that they are barred from, and no counter is off.
+    assert not Assignment.objects.filter(state="barred", answers__isnull=False).exists()
+    assert question_counts.differences(campaign.pk) == {}
+    assert list(settling.rebuild(campaign)) == []
