@@ -11,13 +11,12 @@ COLUMNS = ("wnid", "image", "query")
 CHUNK = 1000
 
 
-def rows(dataset: Dataset) -> Iterator[tuple[str, str, str]]:
-    """Every query of every image, by image in the order of their names; the wnid is "" where a
-    query was for no class."""
+def rows(dataset: Dataset, scenes: bool = False) -> Iterator[tuple[str, str, str]]:
+    """Every query of every image, by image in the order of their names. scenes: also those that
+    were for no class, with "" for the wnid."""
     found = dataset.images.exclude(queries=[]).order_by("name")
     for name, queries in found.values_list("name", "queries").iterator(chunk_size=CHUNK):
-        for wnid, query in queries:
-            yield wnid, name, query
+        yield from ((wnid, name, query) for wnid, query in queries if wnid or scenes)
 
 
 def has_any(dataset: Dataset) -> bool:

@@ -43,8 +43,9 @@ def near(
     """How many pairs were found: entries within the distance of a view of another entry; those that
     fit are written. A pair may come several times.
 
-    hashes: (N,), views: (M, V) of the entries from `first` on, orders: (B, N) the entries in the
-    order of each band's buckets, starts: (B, 2 ** width + 1) where each begins.
+    views: (M, V) of the entries from `first` on. orders: (B, N) the entries in the order of each
+    band's buckets, hashes: (B, N) theirs, so that a bucket is read in one stretch; starts: (B, 2 **
+    width + 1) where each begins.
     """
     found = 0
     mask = np.uint64((1 << width) - 1)
@@ -57,9 +58,9 @@ def near(
                 for probe in range(width + 1):
                     bucket = key if probe == 0 else key ^ (1 << (probe - 1))
                     for at in range(starts[band, bucket], starts[band, bucket + 1]):
-                        entry = orders[band, at]
-                        bits = np.int64(count_bits(hashes[entry] ^ query))
-                        if bits <= distance and entry != own:
+                        bits = np.int64(count_bits(hashes[band, at] ^ query))
+                        if bits <= distance and orders[band, at] != own:
+                            entry = np.int64(orders[band, at])
                             if found < low.shape[0]:
                                 low[found] = min(own, entry)
                                 high[found] = max(own, entry)

@@ -147,11 +147,12 @@ def pairs(
     hashes = np.ascontiguousarray(fingerprints[:, 0])
     bands = [_sorted(_band(hashes, band)) for band in range(BANDS)]
     orders, starts = (np.stack(part) for part in zip(*bands, strict=True))
+    sorted_hashes = hashes[orders]
     room = [np.empty(ROOM, np.int64) for _ in range(3)]
     keys, apart = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
     for first in range(0, count, BATCH):
         views = np.ascontiguousarray(fingerprints[first : first + BATCH])
-        asked = hashes, views, first, orders, starts, WIDTH, distance
+        asked = sorted_hashes, views, first, orders, starts, WIDTH, distance
         while (found := near(*asked, *room)) > len(room[0]):
             room = [np.empty(found, np.int64) for _ in range(3)]
         low, high, bits = (part[:found] for part in room)

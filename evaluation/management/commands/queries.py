@@ -61,7 +61,6 @@ class Command(ContractCommand):
         build.add_argument(
             "--engines",
             type=Path,
-            default=search_engines.SHIPPED,
             metavar="FILE",
             help="engine,quotes,words,characters rows; without it bing, commons, flickr, google "
             "and openverse",
@@ -77,14 +76,14 @@ class Command(ContractCommand):
         scenes: str | None,
         pairs: str | None,
         seed: int,
-        engines: Path,
+        engines: Path | None,
         out: Path,
         **_: Any,
     ) -> Built:
         frozen.check_goal(out)
         wordnet = load()
         listed = class_lists.read(classes, wordnet)
-        known = search_engines.read(engines)
+        known = search_engines.read(engines or search_engines.SHIPPED)
         words = [read_words(path, wordnet) for path in translations]
         _check_languages(words)
         found = [query for own in listed.synsets for query in queries.of_class(own, wordnet, words)]

@@ -113,6 +113,9 @@ class Command(ContractCommand):
         listing.add_argument(
             "--out", type=Path, required=True, metavar="FILE.csv", help="wnid,image,query rows"
         )
+        listing.add_argument(
+            "--scenes", action="store_true", help="also what queries for no class found"
+        )
 
     def add(
         self,
@@ -206,9 +209,9 @@ class Command(ContractCommand):
         removed = _listed(result["removed"], ("image", "kept", "of", "distance", "why"))
         return "\n\n".join([table(facts), *removed, *_listed(result["refused"], ("file", "why"))])
 
-    def candidates(self, dataset: str, out: Path, **_: Any) -> Result:
+    def candidates(self, dataset: str, out: Path, scenes: bool, **_: Any) -> Result:
         goal = _dataset(dataset, None)
-        rows = list(candidates.rows(goal))
+        rows = list(candidates.rows(goal, scenes))
         with atomic_write(out) as file:
             file.writelines(candidates.lines(rows))
         return {

@@ -12,6 +12,7 @@ from PIL import Image as Pillow
 
 from labeling.datasets import images, imports
 from labeling.datasets.image_sources import BadSource
+from labeling.exchange import lists
 from labeling.follow_ups import asking
 from labeling.jobs import queue
 from labeling.models import Image, Question
@@ -161,17 +162,33 @@ def test_a_row_of_a_list_that_cannot_be_read_is_refused_alone(dataset, found):
 
 def test_the_list_comes_out_as_it_went_in(dataset, found, shell, tmp_path, as_alice):
     images.add_path(dataset, found)
+    named = ("images", "candidates", "pond", "--out")
 
-    result = shell.result("images", "candidates", "pond", "--out", tmp_path / "out.csv")
+    every = shell.result(*named, tmp_path / "all.csv", "--scenes")
+    result = shell.result(*named, tmp_path / "out.csv")
 
-    assert result == {"dataset": "pond", "rows": 5, "images": 4, "classes": 2}
-    lines = (tmp_path / "out.csv").read_text().splitlines()
+    assert every == {"dataset": "pond", "rows": 5, "images": 4, "classes": 2}
+    assert result == {"dataset": "pond", "rows": 4, "images": 3, "classes": 2}
+    lines = (tmp_path / "all.csv").read_text().splitlines()
     assert sorted(lines[1:]) == sorted(found.read_text().splitlines()[1:])
+    lines = (tmp_path / "out.csv").read_text().splitlines()
     page = as_alice.get("/datasets/pond/")
     assert "/datasets/pond/candidates.csv" in page.content.decode()
     file = as_alice.get("/datasets/pond/candidates.csv")
     assert file.getvalue().decode().splitlines() == lines
     assert file.headers["Content-Disposition"] == 'attachment; filename="pond-candidates.csv"'
+
+
+def test_the_list_is_what_a_campaign_on_candidates_takes(dataset, found, shell, tmp_path):
+    images.add_path(dataset, found)
+    shell.result("images", "candidates", "pond", "--out", tmp_path / "out.csv")
+
+    read = lists.read_candidates((tmp_path / "out.csv").read_bytes())
+
+    assert {(row.topic, row.image, row.query) for row in read} == {
+        *((CAT, "chelsea.png", "chat"), (CAT, "chelsea.png", "tabby cat")),
+        *((CAT, "small.jpg", "moggy"), (DOG, "coffee.png", "hound")),
+    }
 
 
 def test_queries_are_in_the_release_and_only_of_images_that_have_any(dataset, alice, found):
