@@ -1,4 +1,4 @@
-# mypy: disable-error-code="assignment,return-value"
+# mypy: disable-error-code="assignment,call-overload,return-value"
 # numba infers the types of these loops; a hint cannot say them all.
 """The comparison of many hashes with many, compiled by numba. Import this inside functions only.
 
