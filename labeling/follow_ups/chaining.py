@@ -154,7 +154,9 @@ def replayed(campaign: Campaign, items: Collection[int]) -> dict[int, dict[str, 
         .annotate(at=Max("policy_id"))
     )
     pks = [row[0] for row in rows]
-    values, people = _settled(pks), _people(pks)
+    settled, barred = _settled(pks), _barred(pks)
+    standing = {row[0] for row in rows if row[5] == State.SETTLED}
+    people = _people(pks, {pk: settled[pk][1] for pk in standing if pk in settled})
     rules = {
         pk: rules_of(policies.whole(content))
         for pk, content in Policy.objects.filter(pk__in={row[-1] for row in rows}).values_list(
@@ -163,9 +165,10 @@ def replayed(campaign: Campaign, items: Collection[int]) -> dict[int, dict[str, 
     }
     asked: dict[tuple[int, str, str], list[Asked]] = defaultdict(list)
     for pk, item, topic, image, step, state, content, policy in rows:
-        said, by = values.get(pk), people.get(pk, frozenset())
         shown: Content = content or {}  # type: ignore[assignment]
-        one = Asked(pk, step, state, shown, rules[policy], said, by)
+        by, without = people.get(pk, frozenset()), barred.get(pk, frozenset())
+        value, _ = settled.get(pk, (None, []))
+        one = Asked(pk, step, state, shown, rules[policy], value, by, without)
         asked[item, topic, image].append(one)
     found: dict[int, dict[str, Replayed]] = defaultdict(dict)
     for (item, topic, image), steps in asked.items():
@@ -173,17 +176,37 @@ def replayed(campaign: Campaign, items: Collection[int]) -> dict[int, dict[str, 
     return found
 
 
-def _settled(pks: Sequence[int]) -> dict[int, Any]:
-    """What the latest settlement of each question says."""
+def _settled(pks: Sequence[int]) -> dict[int, tuple[Any, list[str]]]:
+    """What the latest settlement of each question says, and which answers it counted."""
     rows = Settlement.objects.filter(question__in=pks).order_by("pk")
-    return dict(rows.values_list("question_id", "value"))
+    return {
+        pk: (value, by) for pk, value, by in rows.values_list("question_id", "value", "answers")
+    }
 
 
-def _people(pks: Sequence[int]) -> dict[int, frozenset[int]]:
-    """Whose answers there are to each question."""
+def _people(pks: Sequence[int], counting: Mapping[int, Sequence[str]]) -> dict[int, frozenset[int]]:
+    """Whose answers there are to each question. counting: of those that are settled, by id, the
+    answers that count."""
+    counted = {answer for answers in counting.values() for answer in answers}
+    rows = Answer.objects.filter(assignment__question__in=pks, late=False).values_list(
+        "pk", "assignment__question_id", "assignment__annotator_id"
+    )
+    return _by_question(
+        (question, person)
+        for answer, question, person in rows
+        if question not in counting or str(answer) in counted
+    )
+
+
+def _barred(pks: Sequence[int]) -> dict[int, frozenset[int]]:
+    """Who must not answer each question."""
+    rows = Assignment.objects.filter(question__in=pks, state=Assignment.State.BARRED)
+    return _by_question(rows.values_list("question_id", "annotator_id"))
+
+
+def _by_question(rows: Iterable[tuple[int, int]]) -> dict[int, frozenset[int]]:
     found: dict[int, set[int]] = defaultdict(set)
-    rows = Answer.objects.filter(assignment__question__in=pks, late=False)
-    for pk, person in rows.values_list("assignment__question_id", "assignment__annotator_id"):
+    for pk, person in rows:
         found[pk].add(person)
     return {pk: frozenset(people) for pk, people in found.items()}
 

@@ -52,7 +52,8 @@ class RejectedBox(TypedDict):
 @dataclass(frozen=True)
 class Asked:
     """A question of the pair as it stands. state: that of its row. value: what its latest
-    settlement says. people: ids of those who answered it. rules: of its policy."""
+    settlement says. people: ids of those who answered it, once it is settled of those who count.
+    barred: of those who must not answer it. rules: of its policy."""
 
     id: int
     step: str
@@ -61,6 +62,7 @@ class Asked:
     rules: Rules
     value: Any = None
     people: frozenset[int] = frozenset()
+    barred: frozenset[int] = frozenset()
 
     @property
     def number(self) -> int:
@@ -111,10 +113,11 @@ def replay(pair: str, asked: Sequence[Asked]) -> Replayed:
         if found.chain.step in (chains.COMPLETE, chains.DROPPED):
             break
         shown = content_of(found.chain)
+        barred = _barred(found.chain, found.path)
         after = by_number.get(found.chain.number, ())
-        current = next((row for row in after if _shown(row.content) == shown), None)
+        current = next((row for row in after if _serves(row, shown, barred)), None)
         if current is None:
-            found.open = Wanted(found.chain.step, shown, _barred(found.chain, found.path))
+            found.open = Wanted(found.chain.step, shown, barred)
     kept = {one.id for one in found.path}
     found.withdraw = [one.id for one in asked if one.id not in kept and one.state != WITHDRAWN]
     return found
@@ -150,6 +153,15 @@ def content_of(chain: Chain) -> Content:
             "sides": list(rejected.sides),
         }
     return found
+
+
+def _serves(question: Asked, shown: Content, barred: frozenset[int]) -> bool:
+    """Whether this question is the one that shows this and is kept from these people. Others may
+    have come to be kept from it since it was opened: whoever checked a box that was taken back, and
+    then drew the same one."""
+    if _shown(question.content) != shown or question.people & barred:
+        return False
+    return question.state in (SETTLED, DROPPED) or barred <= question.barred
 
 
 def _shown(content: Content) -> object:

@@ -40,7 +40,8 @@ class Story:
             for row in self.rows
         ]
         if found.open:
-            row = Asked(len(self.rows) + 1, found.open.step, "open", found.open.content, self.rules)
+            step, content, barred = found.open.step, found.open.content, found.open.barred
+            row = Asked(len(self.rows) + 1, step, "open", content, self.rules, barred=barred)
             self.rows.append(row)
         return found
 
@@ -140,6 +141,33 @@ def test_what_a_changed_settlement_opened_is_put_aside_and_comes_back():
     found = story.follow()
     assert (found.reopen, found.withdraw) == ([kept[2].id], [story.rows[3].id])
     assert story.rows[3].state == "withdrawn"
+
+
+def test_a_check_does_not_come_back_for_a_box_that_one_of_the_checkers_drew():
+    story = Story().answered(box(A), 1).answered("good", 2, 3)
+    drawn, checked = story.rows[:2]
+
+    # The drawer is blocked, and a checker draws the very same box.
+    story.rows[0] = replace(drawn, state="open", value=None, people=frozenset())
+    story.follow()
+    story.rows[0] = replace(drawn, people=frozenset([2]))
+    found = story.follow()
+    assert (found.open.step, found.open.barred) == ("check", {2})
+
+    # The block is lifted: the first check counts again.
+    story.rows[0] = drawn
+    found = story.follow()
+    assert (found.open, found.reopen, found.withdraw) == (None, [checked.id], [4])
+
+
+def test_an_open_check_is_asked_anew_if_its_box_is_somebody_elses_now():
+    """Whoever it is now might be asked to check it."""
+    story = Story().answered(box(A), 1)
+
+    story.rows[0] = replace(story.rows[0], people=frozenset([2]))
+    found = story.follow()
+
+    assert (found.open.step, found.open.barred, found.withdraw) == ("check", {2}, [2])
 
 
 def test_what_a_researcher_withdrew_stays_so():
