@@ -284,7 +284,8 @@ def _take_seats(user: Any, campaign: Any, count: int, assignments: Any, question
     return [row.token for row in rows]
 
 
-MEASURE = """async (count) => {
+# From a key to the next image, so many times.
+MEASURE = """async ([count, key]) => {
   const stage = document.querySelector("[data-stage]");
   const times = [];
   for (let index = 0; index < count; index += 1) {
@@ -292,7 +293,7 @@ MEASURE = """async (count) => {
     const painted = new Promise((resolve) => stage.addEventListener("painted", () =>
       requestAnimationFrame(() => resolve(performance.now())), { once: true }));
     const start = performance.now();
-    document.body.dispatchEvent(new KeyboardEvent("keydown", { key: "y", bubbles: true }));
+    document.body.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));
     times.push(await painted - start);
   }
   return times;
@@ -315,7 +316,7 @@ def _paint(port: int, session: str) -> dict[str, Any]:
         page = context.new_page()
         page.goto(f"{url}/campaigns/look/label/")
         page.wait_for_selector("[data-stage] img:not([data-first])")
-        times = page.evaluate(MEASURE, ANSWERS)
+        times = page.evaluate(MEASURE, [ANSWERS, "y"])
         browser.close()
     return {"ms": times}
 

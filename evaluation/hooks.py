@@ -38,6 +38,24 @@ def glossary(keys: Sequence[str], *, siblings: bool = False) -> list[TopicRow]:
     return found
 
 
+def ancestors(keys: Sequence[str]) -> dict[str, frozenset[str]]:
+    """Of each key that is a noun of WordNet 3.0 those of the others that are above it; none where
+    WordNet is not installed."""
+    try:
+        nouns = wordnet.load()
+    except wordnet.WordNetMissing:
+        return {}
+    places: dict[str, int] = {}
+    for key in keys:
+        with contextlib.suppress(wordnet.UnknownLabel):
+            places[key] = nouns.index(key)
+    by_place = {place: key for key, place in places.items()}
+    return {
+        key: frozenset(by_place[up] for up in nouns.ancestors(place) if up in by_place) - {key}
+        for key, place in places.items()
+    }
+
+
 def _siblings(nouns: WordNet, synset: int, asked: Container[int]) -> list[Sibling]:
     others = {child for parent in nouns.parents(synset) for child in nouns.hyponyms(parent)}
     # With several parents a sibling may also lie above the class or below it.

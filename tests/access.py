@@ -166,6 +166,8 @@ ROWS = (
         GET campaigns/<slug:name>/review/
         GET campaigns/<slug:name>/agreement/
         GET campaigns/<slug:name>/boxes/
+        GET campaigns/<slug:name>/overlaps/
+        POST campaigns/<slug:name>/overlaps/decide/
         GET campaigns/<slug:name>/quality/
         GET campaigns/<slug:name>/classes/
         GET campaigns/<slug:name>/classes/classes.csv

@@ -30,6 +30,7 @@ class SeatRow(TypedDict):
     sent_back: NotRequired[dict[str, str] | None]
     draft: NotRequired[Context | None]
     shows: NotRequired[Shown]
+    heading: NotRequired[str]
 
 
 class TopicRow(TypedDict, total=False):

@@ -1,32 +1,27 @@
 """The page of a box: beside its seat it gets the step, and the boxes that the question shows."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypedDict
 
 from annotator.kinds.base import Context, Page, SeatPage, SeatRow
-from labeling.boxes.chain import CHECK, COMPLETE, COVER, DRAW, FLAGS, GOOD
+from labeling.boxes.chain import CHECK, COMPLETE, COVER, DRAW, GOOD
 from labeling.boxes.cleaning import as_box, holds
 from labeling.geometry.boxes import iou
 from labeling.kinds import policies
-from labeling.kinds.boxes import BAD, CLICKS, NONE, STEPS
+from labeling.kinds.boxes import BAD, NONE, STEPS
 from labeling.models import Answer, Assignment, Campaign, Question, User
 from labeling.reports import box_overview
 from labeling.reports.box_overview import Layer, Picture, Points, Shown
 
 # What one looks at in turn, so that one kind of look follows another as seldom as can be.
 ORDER = (CHECK, COVER, DRAW)
-# What is said of a box: (word, label, key, what it means).
-FLAG_WORDS = {
-    "truncated": ("Truncated", "t", "it goes on outside of the image"),
-    "occluded": ("Occluded", "o", "something in front hides a part of it"),
-    "difficult": ("Difficult", "d", "hard to make out, even from near"),
-    "group": ("Group", "m", "many that nobody could tell apart; one box around them all"),
-}
-FLAG_ROWS = [
-    {"value": flag, "label": label, "key": key, "means": means}
-    for flag, (label, key, means) in FLAG_WORDS.items()
-]
-assert {row["value"] for row in FLAG_ROWS} == set(FLAGS)
+
+
+class ShownRow(TypedDict):
+    """What a seat has of its question, and which heading asks it."""
+
+    shows: Shown
+    heading: str
 
 
 class Boxes(Page):
@@ -38,7 +33,7 @@ class Boxes(Page):
 
     def context(self, campaign: Campaign) -> Context:
         steps = {step: STEPS[step].choices(campaign.settings) for step in ORDER}
-        return {**super().context(campaign), "steps": steps, "flags": FLAG_ROWS}
+        return {**super().context(campaign), "steps": steps, "flags": box_overview.FLAG_ROWS}
 
     def label_context(self, page: SeatPage) -> Context:
         return {"first": _pictured(page.seats[0]) if page.seats else None}
@@ -54,15 +49,15 @@ class Boxes(Page):
 
     def preview_row(self, campaign: Campaign, question: Question) -> SeatRow:
         row = super().preview_row(campaign, question)
-        return {**row, "shows": box_overview.shows(question)}
+        return {**row, **_shown(question)}
 
     def setup(self, campaign: Campaign) -> Context:
         return {"steps": {step: STEPS[step].choices(campaign.settings) for step in ORDER}}
 
     def describe_seats(self, rows: list[SeatRow], user: User, campaign: Campaign) -> list[SeatRow]:
-        """The seats of a page, those of one step together, each with "shows": the step, the size of
-        the image and what its content shows; and "answer", the latest. Two queries, and the same
-        for gold."""
+        """The seats of a page, those of one step together, each with "shows": the step, the size
+        of the image and what its content shows; "heading"; and "answer", the latest. Two queries,
+        and the same for gold."""
         seats = {
             seat.token: seat
             for seat in Assignment.objects.filter(
@@ -76,7 +71,7 @@ class Boxes(Page):
         found: list[SeatRow] = [
             {
                 **row,
-                "shows": box_overview.shows(seats[row["seat"]].question),
+                **_shown(seats[row["seat"]].question),
                 "answer": latest.get(seats[row["seat"]].pk),
             }
             for row in rows
@@ -84,20 +79,12 @@ class Boxes(Page):
         return sorted(found, key=lambda row: ORDER.index(row["shows"]["step"]))
 
     def words_of(self, value: Any, campaign: Campaign) -> str:
-        word = self.kind.tally_name(value)
-        if isinstance(value, dict) and "boxes" in value and "small" in value:
+        if isinstance(value, dict) and "small" in value:
             count = len(value["boxes"])
             return "A box around it" if count == 1 else f"A box around one of {count}"
-        if word == "box":
-            how = "clicked" if value.get("how") == CLICKS else "dragged"
-            return ", ".join([f"A box, {how}", *value.get("flags", ())])
-        if word == "missing":
-            return f"{len(value['missing'])} missing"
-        if word == BAD:
+        if value == BAD:
             return "Not good"
-        label = self.kind.words(campaign.settings).get(word, word)
-        sides = value.get("sides", ()) if isinstance(value, dict) else ()
-        return f"{label}: {', '.join(sides)}" if sides else label
+        return box_overview.words_of(value, self.kind.words(campaign.settings))
 
     def compared(self, value: Any, gold: Any, seat: Assignment, campaign: Campaign) -> "Comparison":
         """An answer beside the known one, over the photograph."""
@@ -108,9 +95,10 @@ class Boxes(Page):
 
 @dataclass(frozen=True)
 class Comparison:
-    """An answer and the known one over the photograph, and what differs, in sentences:
+    """An answer to a step and the known one over the photograph, and what differs, in sentences:
     templates/annotator/_boxes_compared.html."""
 
+    step: str
     picture: Picture
     said: list[str]
 
@@ -121,9 +109,11 @@ def _drawn(shown: Shown, value: Any, gold: Any, policy: policies.Policy) -> Comp
     layers = [Layer("known", known, "known"), Layer("mine", mine, "yours")]
     picture = box_overview.picture(shown, layers, label="The known box and yours")
     if not known:
-        return Comparison(picture, ["Every one has a box here; nothing was left to draw."])
+        return Comparison(
+            shown["step"], picture, ["Every one has a box here; nothing was left to draw."]
+        )
     if not mine:
-        return Comparison(picture, ["The dashed box was still to be drawn."])
+        return Comparison(shown["step"], picture, ["The dashed box was still to be drawn."])
     found = [
         (iou(as_box(mine[0]), as_box(box)), "gold_iou_small" if small else "gold_iou")
         for box, small in zip(known, gold["small"], strict=True)
@@ -132,13 +122,13 @@ def _drawn(shown: Shown, value: Any, gold: Any, policy: policies.Policy) -> Comp
     needed = policy[key]  # type: ignore[literal-required]
     size = ", as it is small" if key == "gold_iou_small" else ""
     said = f"The two boxes share {best:.2f} of what they cover together (IoU); {needed:g} is needed"
-    return Comparison(picture, [f"{said}{size}."])
+    return Comparison(shown["step"], picture, [f"{said}{size}."])
 
 
 def _checked(shown: Shown, value: Any, gold: Any, policy: policies.Policy) -> Comparison:
     picture = box_overview.picture(shown, label="The box that was checked")
     said = "This box is good." if gold == GOOD else "This box is not good: see its edges."
-    return Comparison(picture, [said])
+    return Comparison(shown["step"], picture, [said])
 
 
 def _covered(shown: Shown, value: Any, gold: Any, policy: policies.Policy) -> Comparison:
@@ -152,8 +142,15 @@ def _covered(shown: Shown, value: Any, gold: Any, policy: policies.Policy) -> Co
     mine = [Points("pin", points, "your points")]
     picture = box_overview.picture(shown, layers, points=mine, label="What has no box")
     if not missing:
-        return Comparison(picture, ["Every one has a box here."])
-    return Comparison(picture, [f"{sum(seen)} of {len(missing)} without a box were seen."])
+        return Comparison(shown["step"], picture, ["Every one has a box here."])
+    return Comparison(
+        shown["step"], picture, [f"{sum(seen)} of {len(missing)} without a box were seen."]
+    )
+
+
+def _shown(question: Question) -> ShownRow:
+    shows = box_overview.shows(question)
+    return {"shows": shows, "heading": box_overview.heading(shows)}
 
 
 def _pictured(row: SeatRow) -> Context:

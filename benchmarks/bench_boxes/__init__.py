@@ -1,9 +1,9 @@
-"""Campaigns of boxes: opening a large one."""
+"""Campaigns of boxes: opening a large one, and the page on which people label."""
 
 from typing import Any
 
 
 def main() -> list[dict[str, Any]]:
-    from benchmarks.bench_boxes import opening
+    from benchmarks.bench_boxes import opening, screens
 
-    return opening.main()
+    return [*screens.main(), *opening.main()]

@@ -27,6 +27,8 @@ GOOD = "good"
 DRAWN, CLICKED, PROPOSED = ("drawn", "clicked", "proposed")
 # What is said of a box, as PASCAL VOC and COCO have it.
 FLAGS = ("group", "truncated", "occluded", "difficult")
+# What a reviewer says of boxes to which people are to look for more.
+LOOK = "look"
 # What boxes a pair has (LVIS): all, none since there is no instance, some, nothing known.
 ABSENT, PARTIAL, UNKNOWN = ("absent", "partial", "unknown")
 Point = tuple[float, float]
@@ -88,7 +90,8 @@ class Standing:
 
 @dataclass(frozen=True)
 class Reviewed:
-    """What a reviewer decided: all boxes of the pair, and COMPLETE, ABSENT or PARTIAL."""
+    """What a reviewer decided: all boxes of the pair, and COMPLETE, ABSENT or PARTIAL; or LOOK:
+    these boxes stand, and people look for more."""
 
     boxes: tuple[Standing, ...]
     state: str
@@ -178,8 +181,7 @@ def _after(chain: Chain, answer: Answer, rules: Rules) -> Chain:
     if isinstance(answer, Covered):
         assert chain.step == COVER
         return _after_cover(chain, answer)
-    assert chain.step == REVIEW
-    return replace(chain, step=COMPLETE, boxes=answer.boxes, state=answer.state)
+    return _after_review(chain, answer)
 
 
 def verdict(votes: Sequence[str], rules: Rules) -> str | None:
@@ -230,6 +232,19 @@ def _after_checks(chain: Chain, answer: Checked, rules: Rules) -> Chain:
     rejected = Rejected(chain.box, answer.verdict, answer.sides)
     again = replace(chain, step=DRAW, box=None, flags=(), rejected=rejected)
     return replace(again, attempt=chain.attempt + 1)
+
+
+def _after_review(chain: Chain, answer: Reviewed) -> Chain:
+    """At any step: a reviewer may decide before anybody asks for it, and again. A box that stood
+    before is still the one that was drawn then."""
+    stood = {standing.box: standing.drawing for standing in chain.boxes}
+    boxes = tuple(replace(one, drawing=stood.get(one.box)) for one in answer.boxes)
+    chain = replace(
+        chain, boxes=boxes, box=None, flags=(), proposals=(), missing=(), rejected=None, attempt=1
+    )
+    if answer.state == LOOK:
+        return replace(chain, step=COVER, state="", found_complete=0, in_vain=0)
+    return replace(chain, step=COMPLETE, state=answer.state)
 
 
 def _after_cover(chain: Chain, answer: Covered) -> Chain:

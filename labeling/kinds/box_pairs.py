@@ -7,7 +7,7 @@ block is lifted), questions that show what is no longer so are put aside with th
 come back if it is so again.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypedDict
 
@@ -40,6 +40,8 @@ class Content(TypedDict, total=False):
     # Of the first question: the boxes that were proposed, and those that it does not show.
     proposals: list[list[float]]
     unshown: list[list[float]]
+    # Of what a reviewer decided unasked: boxes that overlap.
+    again: bool
     aside: bool
 
 
@@ -102,7 +104,7 @@ def replay(pair: str, asked: Sequence[Asked]) -> Replayed:
     first = by_number[0][0]
     proposals = [as_box(box) for box in first.content.get("proposals", ())]
     found = Replayed(chains.begin(pair, first.rules, proposals))
-    current: Asked | None = first
+    current: Asked | None = _decided(found.chain, by_number) or first
     while current is not None:
         found.path.append(current)
         if current.state not in (SETTLED, DROPPED):
@@ -110,6 +112,9 @@ def replay(pair: str, asked: Sequence[Asked]) -> Replayed:
                 found.reopen.append(current.id)
             break
         found.chain = chains.after(found.chain, _said(current), current.rules)
+        current = _decided(found.chain, by_number)
+        if current is not None:
+            continue
         if found.chain.step in (chains.COMPLETE, chains.DROPPED):
             break
         shown = content_of(found.chain)
@@ -121,6 +126,22 @@ def replay(pair: str, asked: Sequence[Asked]) -> Replayed:
     kept = {one.id for one in found.path}
     found.withdraw = [one.id for one in asked if one.id not in kept and one.state != WITHDRAWN]
     return found
+
+
+def again(chain: Chain) -> Content:
+    """What a question shows by which a reviewer decides where nobody asked for it."""
+    return {
+        "number": chain.number,
+        "boxes": [list(standing.box) for standing in chain.boxes],
+        "again": True,
+    }
+
+
+def _decided(chain: Chain, by_number: Mapping[int, Sequence[Asked]]) -> Asked | None:
+    """What a reviewer decided of the chain as it stands, before its next step: the first time."""
+    shown = again(chain)
+    rows = by_number.get(chain.number, ())
+    return next((row for row in rows if row.step == REVIEW and _shown(row.content) == shown), None)
 
 
 def first(pair: str, rules: Rules, proposals: Sequence[Box] = ()) -> Wanted:

@@ -8,7 +8,7 @@ What people answer, by step; boxes are upright pixels [x0, y0, x1, y1] on tenths
     draw    {"box": […], "how": "drag" or "clicks", "points": four of them, "flags": […]} or "none"
     check   "good", a reason, {"reason", "sides": […]}, or of a proposal {"box", "flags"} as mended
     cover   "complete", or {"missing": [[x, y], …]}: a point in each instance without a box
-    review  {"boxes": [{"box", "flags"}, …], "state": "complete", "absent" or "partial"}
+    review  {"boxes": [{"box", "flags"}, …], "state": "complete", "absent", "partial" or "look"}
 """
 
 import math
@@ -28,6 +28,7 @@ from labeling.boxes.chain import (
     DRAWN,
     FLAGS,
     GOOD,
+    LOOK,
     PARTIAL,
     PROPOSED,
     REVIEW,
@@ -290,7 +291,8 @@ class Cover(Step):
 
 
 class Review(Step):
-    """What a reviewer says of a pair on which people went round in circles; no step of theirs."""
+    """What a reviewer says of a pair: where people went round in circles, or of boxes that
+    overlap. No step of theirs."""
 
     step = REVIEW
     title = "Draw every box"
@@ -298,6 +300,7 @@ class Review(Step):
         (COMPLETE, "Every one has a box", ""),
         (ABSENT, "There is none", ""),
         (PARTIAL, "There are more, which I do not draw", ""),
+        (LOOK, "These stand; let people look for more", ""),
     )
 
     def clean(

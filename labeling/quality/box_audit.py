@@ -105,15 +105,15 @@ def measure(campaign: Campaign, sample: int) -> list[Measured]:
         .select_related("settlement", "question")
         .order_by("pk")
     )
-    sigmas = _sigmas(campaign)
+    known = sigmas(campaign)
     people = _drawers([audit.settlement.answers for audit in audits])
     by_class: dict[str, list[tuple[float, float, bool]]] = defaultdict(list)
     for audit in audits:
         drawn: Any = audit.settlement.value
         again: Any = audit.value
         settled = as_box(drawn["box"])
-        drawer = sigmas.get(people.get(str(audit.settlement.answers[0]), 0), PRIOR_SIGMA)
-        auditor = sigmas.get(audit.auditor_id or 0, PRIOR_SIGMA)
+        drawer = known.get(people.get(str(audit.settlement.answers[0]), 0), PRIOR_SIGMA)
+        auditor = known.get(audit.auditor_id or 0, PRIOR_SIGMA)
         longer = max(settled[2] - settled[0], settled[3] - settled[1])
         stated = expected_error(settled, math.hypot(drawer, auditor) * longer).mean
         missed = again == NONE
@@ -145,7 +145,8 @@ def _measured(words: str, rows: Sequence[tuple[float, float, bool]]) -> Measured
     )
 
 
-def _sigmas(campaign: Campaign) -> dict[int, float]:
+def sigmas(campaign: Campaign) -> dict[int, float]:
+    """How far off each person is (consensus.py), by id, as the campaign's calibration knows."""
     row = Calibration.objects.filter(pk=campaign.calibration_id or 0).first()
     known = Content.from_json(row.content).annotators if row else None
     return {

@@ -2,14 +2,27 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NotRequired, TypedDict
+from typing import Any, NotRequired, TypedDict
 
 from labeling.boxes.chain import CHECK, DRAW
 from labeling.geometry.boxes import Box
+from labeling.kinds import KINDS
+from labeling.kinds.boxes import CLICKS
 from labeling.models import Question
+from labeling.plurals import count_of
 
 # Of a question's content, what its page shows.
 SHOWN = ("boxes", "box", "came", "flags", "rejected", "at")
+# What may be said of a box, with its key, and what it means.
+FLAG_ROWS = [
+    {"value": value, "label": label, "key": key, "means": means}
+    for value, label, key, means in (
+        ("truncated", "Truncated", "t", "it goes on outside of the image"),
+        ("occluded", "Occluded", "o", "something in front hides a part of it"),
+        ("difficult", "Difficult", "d", "hard to make out, even from near"),
+        ("group", "Group", "m", "many that nobody could tell apart; one box around them all"),
+    )
+]
 Sides = list[float]
 
 
@@ -22,11 +35,10 @@ class Rejected(TypedDict):
 
 
 class Shown(TypedDict):
-    """What the page of a step shows: the step, the heading that it asks by, the size of the image
-    in upright pixels, and of the question's content the boxes and places."""
+    """What the page of a step shows: the step, the size of the image in upright pixels, and of the
+    question's content the boxes and places."""
 
     step: str
-    asks: str
     width: int
     height: int
     boxes: list[Sides]
@@ -94,7 +106,6 @@ def shows(question: Question) -> Shown:
     image = question.item.image
     found: Shown = {
         "step": question.step,
-        "asks": _asks(question.step, content),
         "width": image.width,
         "height": image.height,
         "boxes": [],
@@ -103,15 +114,15 @@ def shows(question: Question) -> Shown:
     return found
 
 
-def _asks(step: str, content: Mapping[str, object]) -> str:
+def heading(found: Shown) -> str:
     """Which heading of templates/annotator/kinds/boxes.html says what is to be done."""
-    if step != DRAW:
-        return step
-    if "rejected" in content:
+    if found["step"] != DRAW:
+        return found["step"]
+    if "rejected" in found:
         return "draw again"
-    if "at" in content:
+    if "at" in found:
         return "draw there"
-    return "draw more" if content.get("boxes") else "draw"
+    return "draw more" if found["boxes"] else "draw"
 
 
 def picture(
@@ -130,3 +141,22 @@ def picture(
     if "at" in found:
         places.append(Points("at", [found["at"]], "one was seen here"))
     return Picture(found["width"], found["height"], [*layers, *more], places, label)
+
+
+def words_of(value: Any, labels: Mapping[str, str]) -> str:
+    """An answer of any step in words. labels: those of the kind, by tally name."""
+    word = KINDS["boxes"].tally_name(value)
+    if isinstance(value, dict) and "state" in value:
+        return f"{labels.get(word, word)}, {count_of(len(value['boxes']), 'box', 'boxes')}"
+    if word == "box":
+        how = "clicked" if value.get("how") == CLICKS else "dragged"
+        return ", ".join([f"A box, {how}", *value.get("flags", ())])
+    if word == "missing":
+        return f"{len(value['missing'])} missing"
+    label = labels.get(word, word)
+    if not isinstance(value, dict):
+        return label
+    if "box" in value:
+        return ", ".join([f"{label}, mended", *value.get("flags", ())])
+    sides = value.get("sides", ())
+    return f"{label}: {', '.join(sides)}" if sides else label

@@ -1,7 +1,7 @@
 """What researchers' lists show, each in a few queries however long the list."""
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,6 +26,7 @@ from labeling.models import (
     User,
 )
 from labeling.plurals import count_of
+from labeling.quality import box_overlaps
 from labeling.reports import forecasts, progress
 from labeling.reports.progress import Annotator, Progress
 
@@ -233,40 +234,52 @@ class History:
 
 
 def question_history(campaign: Campaign, question: Question) -> History:
-    kind = KINDS[campaign.kind]
     words = value_words(campaign)
-    answers = list(
-        Answer.objects.filter(assignment__question=question)
-        .select_related("assignment__annotator")
-        .order_by("created_at", "revision", "pk")
-    )
-    latest = {answer.assignment_id: answer.pk for answer in answers if not answer.late}
+    answers = answers_to([question.pk])
     settlements = list(question.settlements.select_related("policy").order_by("pk"))
     counted = set(settlements[-1].answers) if settlements else set()
-    blocked = campaign.memberships.filter(stage=Membership.Stage.BLOCKED)
-    void = set(blocked.values_list("user", flat=True))
     decisions = campaign.decisions.filter(
         kind=Decision.Kind.REVIEW, content__question=question.pk
     ).select_related("actor")
     return History(
-        answers=[
-            AnswerRow(
-                value=kind.tally_name(answer.value),
-                words=kind.in_words(answer.value, campaign.settings),
-                answer=answer,
-                pseudonym=answer.assignment.annotator.pseudonym,
-                seconds=None if answer.duration_ms is None else answer.duration_ms / 1000,
-                counted=str(answer.pk) in counted,
-                void=answer.assignment.annotator_id in void,
-                replaced=not answer.late and latest[answer.assignment_id] != answer.pk,
-            )
-            for answer in answers
-        ],
+        answers=answer_rows(campaign, answers, counted),
         settlements=[
             SettlementRow(row, _settled_words(row, campaign, words)) for row in settlements
         ],
         decisions=in_words(decisions),
     )
+
+
+def answers_to(question_ids: Sequence[int]) -> list[Answer]:
+    """Every answer to these questions, in the order in which they came."""
+    return list(
+        Answer.objects.filter(assignment__question__in=question_ids)
+        .select_related("assignment__annotator")
+        .order_by("created_at", "revision", "pk")
+    )
+
+
+def answer_rows(
+    campaign: Campaign, answers: Sequence[Answer], counted: Collection[str]
+) -> list[AnswerRow]:
+    """A row for each of these answers. counted: ids of those that settled their question."""
+    kind = KINDS[campaign.kind]
+    latest = {answer.assignment_id: answer.pk for answer in answers if not answer.late}
+    blocked = campaign.memberships.filter(stage=Membership.Stage.BLOCKED)
+    void = set(blocked.values_list("user", flat=True))
+    return [
+        AnswerRow(
+            value=kind.tally_name(answer.value),
+            words=kind.in_words(answer.value, campaign.settings),
+            answer=answer,
+            pseudonym=answer.assignment.annotator.pseudonym,
+            seconds=None if answer.duration_ms is None else answer.duration_ms / 1000,
+            counted=str(answer.pk) in counted,
+            void=answer.assignment.annotator_id in void,
+            replaced=not answer.late and latest[answer.assignment_id] != answer.pk,
+        )
+        for answer in answers
+    ]
 
 
 def _settled_words(settlement: Settlement, campaign: Campaign, words: dict[str, str]) -> str:
@@ -376,6 +389,8 @@ def _stage_words(decision: Decision) -> str:
 
 
 def _review_words(decision: Decision) -> str:
+    if "overlap" in decision.content:
+        return box_overlaps.DONE[decision.content["overlap"]]
     if "sent_back" in decision.content:
         count = len(decision.content["sent_back"])
         drawings = "a drawing" if count == 1 else f"{count} drawings"

@@ -167,6 +167,11 @@ export function showClass({ article, name }, again) {
   if (again) requestAnimationFrame(() => place.classList.add("changed"));
 }
 
+/* Shows a button that is on or off as that. */
+export function press(button, pressed) {
+  button?.setAttribute("aria-pressed", String(Boolean(pressed)));
+}
+
 /* A link to the login, for where an image cannot be had without one. */
 export function loginLink() {
   const link = document.createElement("a");

@@ -222,7 +222,7 @@ class VerdictForm(SeenForm):
         self.refused: Any = None
 
     def clean_value(self) -> object:
-        drawn = self.question is not None and KINDS[self.campaign.kind].drawn
+        drawn = self.question is not None and KINDS[self.campaign.kind].has_geometry
         value: object = None
         try:
             value = answer_of(self.cleaned_data["value"])

@@ -8,10 +8,13 @@ from django.http import HttpResponse
 from django.shortcuts import redirect
 from django.views.decorators.http import require_http_methods, require_POST
 
+from labeling.boxes.chain import DRAW
 from labeling.errors import NotAllowed, NotYours
+from labeling.kinds import KINDS
+from labeling.kinds.base import CHAINS
 from labeling.models import Audit, Campaign
-from labeling.quality import auditing
-from labeling.reports import overview
+from labeling.quality import auditing, box_audit
+from labeling.reports import box_overview, overview
 from labeling.web.forms.common import carried_out, refusals_shown
 from labeling.web.forms.questions import AuditAnswerForm, AuditForm, answer_choices
 from labeling.web.views.shared import (
@@ -69,11 +72,13 @@ def _page(request: SignedIn, campaign: Campaign, form: AuditForm) -> HttpRespons
             answer_choices(campaign), overview.answer_keys(campaign), strict=True
         )
     ]
+    drawn = upcoming is not None and KINDS[campaign.kind].asks == CHAINS
     return render_campaign(
         request,
         "labeling/audit.html",
         campaign,
         "quality",
+        **(_drawing(upcoming) if upcoming is not None and drawn else {}),
         form=form,
         upcoming=upcoming,
         topic=topic,
@@ -82,6 +87,20 @@ def _page(request: SignedIn, campaign: Campaign, form: AuditForm) -> HttpRespons
         audit=estimate,
         left=estimate.drawn - estimate.answered if estimate else 0,
     )
+
+
+def _drawing(audit: Audit) -> dict[str, object]:
+    """What the page gets where an auditor draws a box."""
+    about = box_audit.about(audit)
+    shows = {"width": about.width, "height": about.height, **about.content}
+    setup = {
+        "mode": DRAW,
+        "shows": shows,
+        "value": None,
+        "reasons": {},
+        "keep": f"audit:{audit.pk}",
+    }
+    return {"setup": setup, "mode": DRAW, "flags": box_overview.FLAG_ROWS}
 
 
 def _upcoming(request: SignedIn, campaign: Campaign) -> Audit | None:

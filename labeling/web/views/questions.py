@@ -9,10 +9,10 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from labeling.exchange import part_campaigns
 from labeling.follow_ups import asking, candidate_lists, opening
 from labeling.kinds import KINDS
-from labeling.kinds.base import CANDIDATES, GRAPH, IMAGES, OBJECTS
+from labeling.kinds.base import CANDIDATES, CHAINS, GRAPH, IMAGES, OBJECTS
 from labeling.models import Campaign
 from labeling.plurals import count_of
-from labeling.reports import overview, part_overview, question_list
+from labeling.reports import overview, pair_history, part_overview, question_list
 from labeling.web.forms.common import carried_out
 from labeling.web.forms.questions import QuestionFilterForm, QuestionsForm
 from labeling.web.views.shared import (
@@ -66,6 +66,13 @@ def question(request: SignedIn, name: str, pk: int) -> HttpResponse:
     history = overview.question_history(campaign, question)
     drawn = KINDS[campaign.kind].drawn
     picture = part_overview.question_picture(campaign, question) if drawn else None
+    pair = {}
+    if KINDS[campaign.kind].asks == CHAINS:
+        said = [row.answer.value for row in history.answers if not row.replaced]
+        pair = {
+            "pair": pair_history.of(campaign, question),
+            "boxes": pair_history.picture(question, said),
+        }
     return render_campaign(
         request,
         "labeling/question.html",
@@ -73,6 +80,7 @@ def question(request: SignedIn, name: str, pk: int) -> HttpResponse:
         "questions",
         row=row,
         picture=picture,
+        **pair,
         **vars(history),
     )
 

@@ -11,9 +11,11 @@ from django.views.decorators.http import require_GET, require_POST
 from labeling.consensus import reviewing
 from labeling.errors import NotYours, Refusal
 from labeling.kinds import KINDS
+from labeling.kinds.base import CHAINS
 from labeling.models import Campaign, Question
 from labeling.reports import overview, part_figures, part_overview
 from labeling.web.forms.questions import SendBackForm, VerdictForm, answer_choices
+from labeling.web.views import box_review
 from labeling.web.views.shared import (
     SignedIn,
     key_of,
@@ -154,6 +156,10 @@ def _review(
         context["note"] = note or SendBackForm()
         if question:
             context |= _drawn(campaign, question, form)
+    elif KINDS[campaign.kind].asks == CHAINS:
+        template = "labeling/review_boxes.html"
+        if question:
+            context |= box_review.context(campaign, question, rows[0].topic, form.refused)
     else:
         template = "labeling/review.html"
         kind_choices = answer_choices(campaign, abstentions=False)

@@ -3,7 +3,8 @@
 import { announce } from "../screen.js";
 import { SIDES, equal, gripAt } from "./geometry.js";
 import { withFlag, withSides } from "./sketch.js";
-import { ARROWS, SIDE_OF, Step } from "./step.js";
+import { ARROWS } from "./stage.js";
+import { SIDE_OF, Step } from "./step.js";
 import { cursorOf } from "./draw.js";
 
 // Reasons of which one may say on which sides.

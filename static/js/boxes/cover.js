@@ -1,6 +1,7 @@
 /* Does every instance have its box? Yes, or a point in each that has none. */
 import { announce } from "../screen.js";
-import { ARROWS, Step } from "./step.js";
+import { ARROWS } from "./stage.js";
+import { Step } from "./step.js";
 
 const STILL_PX = 6;
 const MOST = 100;

@@ -2,8 +2,9 @@
    (extreme clicking, Papadopoulos et al. 2017). Its edges can then be moved. */
 import { announce } from "../screen.js";
 import { gripAt, hasArea, moveSides, sidesInWords } from "./geometry.js";
-import { EMPTY, faultOf, fromValue, growing, shorter, valueOf, withCorners, withFlag, withPoint, withSides } from "./sketch.js";
-import { ARROWS, Step } from "./step.js";
+import { faultOf, fromValue, growing, shorter, valueOf, withCorners, withFlag, withPoint, withSides } from "./sketch.js";
+import { ARROWS } from "./stage.js";
+import { Step } from "./step.js";
 
 const CURSORS = { 0: "ew", 2: "ew", 1: "ns", 3: "ns", "0,1": "nwse", "2,3": "nwse", "2,1": "nesw", "0,3": "nesw" };
 const LEFT = ["Four points left", "Three points left", "Two points left", "One point left"];
@@ -35,17 +36,22 @@ export class Draw extends Step {
     super.leave();
   }
 
+  /* Boxes that are there already. */
+  get standing() {
+    return this.shows.boxes;
+  }
+
   get fault() {
-    return faultOf(this.moment, this.shows.boxes);
+    return faultOf(this.moment, this.standing);
   }
 
   scene() {
-    const { boxes, rejected, at } = this.shows;
+    const { rejected, at } = this.shows;
     const { box, points } = this.moment;
     const look = this.fault ? "faulty" : "mine";
     const aim = this.#aim ?? this.cursor;
     return {
-      standing: boxes,
+      standing: this.standing,
       rejected: rejected && { ...rejected, words: this.#rejection(rejected) },
       at: box ? null : at,
       box: box && { box, look, grips: !this.#from, active: this.active },
@@ -93,7 +99,8 @@ export class Draw extends Step {
   /* Another way to draw: points of an unfinished box go. */
   changeWay() {
     this.#from = this.#aim = null;
-    if (this.history.now.points.length && !this.history.now.box) this.commit({ ...EMPTY, flags: this.history.now.flags });
+    const { now } = this.history;
+    if (now.points.length && !now.box) this.commit({ ...now, points: [] });
   }
 
   /* By pointer */

@@ -5,21 +5,19 @@
    lesson in the label's place. HTML: templates/annotator/label_boxes.html. What belongs to one step
    alone is [data-for-step="draw"]; headings are [data-asks="draw more"]. */
 import { attachRouting } from "../parts/keys.js";
-import { announce, murmur, one } from "../screen.js";
+import { announce, murmur, one, press } from "../screen.js";
 import { forget, keep, keysOf, read, recall } from "../storage.js";
 import { Check } from "./check.js";
 import { Cover } from "./cover.js";
 import { Draw } from "./draw.js";
-import { ARROWS } from "./step.js";
-import { Stage } from "./stage.js";
+import { ARROWS, Stage } from "./stage.js";
+import { FLAG_KEYS } from "./step.js";
 
 const WAY_SETTING = "assay:boxes:way";
 const MET_SETTING = "assay:boxes:met";
 const KEPT_MS = 3 * 24 * 3_600_000;
 // What the server says of the answer itself, and not of the seat or the campaign.
 const FAULTS = ["bad_value", "refused", "malformed"];
-const FLAG_KEYS = { t: "truncated", o: "occluded", d: "difficult", m: "group" };
-const PAN = 0.2;
 const narrow = matchMedia("(max-width: 63.99rem)");
 const all = (selector) => document.querySelectorAll(selector);
 const IDLE = { begin() {}, drag() {}, end() {}, hover() {}, cancel() {} };
@@ -123,7 +121,7 @@ export class Page {
   }
 
   #showStep(changed) {
-    const { step, asks, boxes } = this.entry.shows;
+    const { shows: { step, boxes }, heading: asks } = this.entry;
     for (const each of Object.keys(this.steps)) document.body.classList.toggle(`step-${each}`, each === step);
     for (const place of all("[data-for-step]")) {
       place.hidden = !place.dataset.forStep.split(" ").includes(step);
@@ -282,7 +280,8 @@ export class Page {
       if (!event.repeat) key === "u" ? this.label.back() : this.label.forward();
       return true;
     }
-    if (!this.entry) return false;
+    // Behind the sheet of instructions nothing is answered.
+    if (!this.entry || (narrow.matches && document.body.classList.contains("about-open"))) return false;
     if (event.ctrlKey || event.metaKey) return this.#withControl(event);
     if (event.altKey && !(key in ARROWS)) return false;
     const onButton = Boolean(event.target.closest?.("button, a, summary"));
@@ -305,11 +304,7 @@ export class Page {
     if (key === "z") event.shiftKey ? this.redo() : this.undo();
     else if (key === "y") this.redo();
     else if (key === "enter") event.repeat || this.send();
-    else if (event.key in ARROWS) {
-      const [x, y] = ARROWS[event.key];
-      const { width, height } = this.stage.view.screen;
-      this.stage.pan(-x * PAN * width, -y * PAN * height);
-    } else return false;
+    else return this.stage.panByKey(event.key);
     return true;
   }
 
@@ -342,10 +337,6 @@ export class Page {
     this.stage.spaceHeld = held;
     this.root.classList.toggle("may-pan", held);
   }
-}
-
-function press(button, pressed) {
-  button?.setAttribute("aria-pressed", String(Boolean(pressed)));
 }
 
 function able(selector, possible) {

@@ -52,7 +52,7 @@ export function withFlag(moment, flag) {
 
 /* Without the last point, or without the box. */
 export function shorter(moment) {
-  if (moment.box) return { ...EMPTY, flags: moment.flags };
+  if (moment.box) return { ...moment, points: [], box: null, how: null };
   return { ...moment, points: moment.points.slice(0, -1) };
 }
 

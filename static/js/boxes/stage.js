@@ -15,9 +15,12 @@ const SVG = "http://www.w3.org/2000/svg";
 // The photograph touches two sides of its place but for this, so that its border can be pointed at.
 const PAD_PX = 6;
 const STEP = 1.4;
+const PAN = 0.2;
+export const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
 // From this scale on single pixels are seen.
 const PIXELS = 4;
 const TAG_PX = 30;
+const TAG_GAP_PX = 6;
 const BACK = ["standing-casing", "standing", "rejected-casing", "rejected", "rejected-sides"];
 const FRONT = ["growing-casing", "growing", "box-casing", "box", "wrong-casing", "wrong", "grips-casing",
   "grips", "active-casing", "active", "points-casing", "points", "at-casing", "at"];
@@ -35,6 +38,8 @@ export class Stage {
   #paths = new Map();
   #drawn = new Map(); // path → its d: what does not change costs nothing
   #tags = new Map();
+  #widths = new Map(); // tag with words → its width
+  #seen = ""; // the zoom that was told of last
 
   /* tool(): {begin, drag, end, hover, cancel}, as pointers.js calls them. */
   constructor(root, tool, { moved = () => {}, left = () => {} } = {}) {
@@ -121,6 +126,14 @@ export class Stage {
     this.#move();
   }
 
+  /* Whether that key moves the view, by a fifth of it. */
+  panByKey(key) {
+    if (!(key in ARROWS)) return false;
+    const [x, y] = ARROWS[key];
+    this.pan(-x * PAN * this.view.screen.width, -y * PAN * this.view.screen.height);
+    return true;
+  }
+
   zoomTo(scale, at) {
     const { width, height } = this.view.screen;
     const least = Math.min((width - 2 * PAD_PX) / this.size.width, (height - 2 * PAD_PX) / this.size.height);
@@ -152,7 +165,12 @@ export class Stage {
       this.#paint();
     }
     this.#guide();
-    this.moved();
+    // Of a pan nobody needs to be told but once.
+    const seen = `${scale} ${this.isWhole}`;
+    if (seen !== this.#seen) {
+      this.#seen = seen;
+      this.moved();
+    }
   }
 
   /* The lines through a point of the image, in both directions; null for none. */
@@ -163,6 +181,7 @@ export class Stage {
 
   #guide() {
     const at = this.scene.cursor ?? this.pointed;
+    if (!at && this.guides[0].hidden) return;
     for (const guide of this.guides) guide.hidden = !at;
     if (!at) return;
     const [x, y] = this.view.toScreen(at);
@@ -229,6 +248,7 @@ export class Stage {
     let tag = this.#tags.get(name);
     if (!said) {
       tag?.remove();
+      this.#widths.delete(tag);
       this.#tags.delete(name);
       return;
     }
@@ -236,7 +256,10 @@ export class Stage {
       tag = element("span", `boxes-tag boxes-tag-${name}`, this.tags);
       this.#tags.set(name, tag);
     }
-    if (tag.textContent !== said.words) tag.textContent = said.words;
+    if (tag.textContent !== said.words) {
+      tag.textContent = said.words;
+      this.#widths.set(tag, tag.offsetWidth);
+    }
     this.#put(tag, said.at);
   }
 
@@ -251,14 +274,17 @@ export class Stage {
       if (!this.#tags.has(number)) this.#tags.set(number, element("span", "boxes-pin", this.tags));
       const tag = this.#tags.get(number);
       tag.textContent = number + 1;
-      this.#put(tag, pin);
+      tag.style.transform = `translate(${digits(pin[0] * this.scale)}px, ${digits(pin[1] * this.scale)}px)`;
     });
   }
 
   #put(tag, [x, y]) {
     // What would stand out of sight above stands within.
     tag.classList.toggle("within", y * this.scale + this.view.y < TAG_PX);
-    tag.style.transform = `translate(${digits(x * this.scale)}px, ${digits(y * this.scale)}px)`;
+    // Words that would reach out of the stage begin further left.
+    const end = this.view.screen.width - this.view.x - (this.#widths.get(tag) ?? 0) - TAG_GAP_PX;
+    const left = Math.max(-this.view.x, Math.min(x * this.scale, end));
+    tag.style.transform = `translate(${digits(left)}px, ${digits(y * this.scale)}px)`;
   }
 }
 

@@ -7,6 +7,7 @@ import { History } from "../drawing/history.js";
 import { murmur } from "../screen.js";
 import { SIDES, inside } from "./geometry.js";
 import { withSides } from "./sketch.js";
+import { ARROWS } from "./stage.js";
 
 const REACH_PX = 12;
 const BORDER_PX = 6;
@@ -15,7 +16,8 @@ const FAST = 5;
 const IDLE_MS = 500;
 // Presses that follow one another so soon are one step to undo.
 const SAME_MS = 900;
-export const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
+// What is said of a box, by its key.
+export const FLAG_KEYS = { t: "truncated", o: "occluded", d: "difficult", m: "group" };
 export const SIDE_OF = { ArrowLeft: 0, ArrowUp: 1, ArrowRight: 2, ArrowDown: 3 };
 
 export class Step {

@@ -76,7 +76,7 @@ def test_a_drawing_is_shown_beside_the_known_box_with_their_iou(golden, as_bob):
 
     page, answer = send(as_bob, drawn(NEAR))
 
-    assert page.context["first"]["shows"]["asks"] == "draw"
+    assert page.context["first"]["heading"] == "draw"
     text = text_of(answer)
     assert "✓ Right" in text
     assert "0.95 of what they cover together (IoU); 0.7 is needed" in text

@@ -6,6 +6,7 @@ import pytest
 from labeling.campaigns import lifecycle
 from labeling.follow_ups import asking, following
 from labeling.models import Answer, Question
+from labeling.quality import gold
 from tests import factories
 from tests.browser import box_hands as hands
 from tests.browser.conftest import NARROW, WIDE, add_photographs, expect, let_pass
@@ -362,6 +363,54 @@ def test_an_answer_is_gone_back_to_and_changed(opened, site):
     assert after["flags"] == ["difficult"]
 
 
+@pytest.mark.parametrize(
+    ("step", "first", "then", "values"),
+    [
+        (
+            "check",
+            ["ArrowLeft", "1"],
+            ["ArrowLeft", "g"],
+            [{"reason": "loose", "sides": ["left"]}, "good"],
+        ),
+        ("check", ["g"], ["2"], ["good", "cropping"]),
+        (
+            "cover",
+            ["y"],
+            ["ArrowLeft", "Space", "Enter"],
+            ["complete", {"missing": [[221.6, 150.0]]}],
+        ),
+    ],
+)
+def test_each_step_is_gone_back_to_and_changed(opened, shown, step, first, then, values):
+    shown(step, boxes=[CORNER], **({"box": HEAD, "came": "drawn"} if step == "check" else {}))
+    page = opened()
+    seat = hands.seat_of(page)
+    hands.send(page, *first)
+    expect(page.locator("[data-finished]")).to_be_visible()
+
+    hands.press(page, "u")
+    page.wait_for_selector(f"[data-drawing][data-seat='{seat}']")
+    hands.send(page, *then)
+
+    before, after = hands.values()
+    assert before == values[0]
+    if step == "cover":
+        assert after["missing"][0] == pytest.approx(values[1]["missing"][0], abs=1)
+    else:
+        assert after == values[1]
+
+
+def test_behind_the_instructions_of_a_phone_nothing_is_answered(opened, shown):
+    shown("check", boxes=[], box=HEAD, came="drawn")
+    page = opened(**PHONE)
+
+    hands.press(page, "g")
+    hands.press(page, "Escape")
+    hands.send(page, "2")
+
+    assert hands.values() == ["cropping"]
+
+
 def test_what_the_server_refuses_comes_back_with_its_reason(opened):
     page = opened()
     seat = hands.seat_of(page)
@@ -514,3 +563,38 @@ def test_five_people_come_from_the_first_box_to_a_complete_pair(
         (step, "settled") for step in ("draw", "check", "cover", "draw", "check", "cover")
     ]
     assert Answer.objects.values("assignment__annotator").distinct().count() >= 4
+
+
+def test_training_and_test_are_walked_by_mouse(browser_as, alice, bob, dataset, site, looked_at):
+    add_photographs(dataset, "chelsea.png", "coffee.png")
+    rules = {"training_questions": 1, "second_looks": 0, "gold_share": 0.1}
+    campaign = boxers.make(alice, dataset, images=0, policy=rules)
+    asking.add_questions(campaign, [("coffee.png", boxers.DOG)])
+    lifecycle.launch(campaign, alice)
+    rows = [{"image": "chelsea.png", "topic": boxers.DOG, "answer": [HEAD]}]
+    gold.add_gold(campaign, alice, [row | {"explanation": "To the chin."} for row in rows])
+    Question.objects.filter(campaign=campaign, state="gold").exclude(step="draw").delete()
+    factories.join(bob, campaign)
+    page = browser_as(bob, reduced_motion="reduce")
+    page.goto(site("/campaigns/boxes/label/"))
+    hands.wait(page)
+    looked_at(page, "boxes-training")
+    hands.draw(page, [HEAD[0] - 40, HEAD[1], HEAD[2], HEAD[3]])
+    page.click("[data-do=send-box]:visible")
+    page.wait_for_selector(".boxes-verdict")
+    assert "(IoU)" in page.inner_text(".boxes-verdict")
+    looked_at(page, "boxes-training-feedback")
+    page.click("[data-next]")
+    hands.wait(page)
+
+    assert page.inner_text(".label-bar [data-done]") == "1"
+
+
+def test_the_preview_shows_each_step(browser_as, alice, campaign, shown, site, looked_at):
+    shown("check", boxes=[CORNER], box=HEAD, came="drawn")
+    page = browser_as(alice, reduced_motion="reduce")
+
+    page.goto(site("/campaigns/boxes/preview/"))
+
+    assert "Is this box around" in page.inner_text(".boxes-ask")
+    looked_at(page, "boxes-preview")

@@ -1,0 +1,287 @@
+"""Boxes that overlap, for a reviewer's eye (Russakovsky et al. 2015, App. E): two of one class, two
+classes on one object, and a class still open where a finer one was boxed.
+
+About 1 % of boxes overlap another of their class by more than half, 60 % of them around the same
+object; 3 % one of another class, a quarter of them around the wrong thing. What a reviewer decides
+is a settlement and a decision, from which the pair's chain goes on (box_pairs.again). What was left
+as it is does not come again.
+"""
+
+import hashlib
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations, product
+from typing import NamedTuple
+
+from django.conf import settings
+from django.db.models import Max
+from django.utils.module_loading import import_string
+
+from labeling.boxes.chain import ABSENT, COMPLETE, DROPPED, FLAGS, LOOK, REVIEW, Standing
+from labeling.boxes.consensus import PRIOR_SIGMA, merge
+from labeling.db import question_counts
+from labeling.db.sql import lock_questions, retried, writing
+from labeling.errors import Conflict, Refusal
+from labeling.follow_ups import chaining
+from labeling.geometry.boxes import Box, iou
+from labeling.jobs import queue
+from labeling.kinds import KINDS, box_pairs
+from labeling.kinds.base import CHAINS
+from labeling.kinds.box_pairs import Replayed
+from labeling.models import Campaign, Decision, Question, Settlement, User
+from labeling.quality.box_audit import sigmas
+
+# What overlaps by more is looked at.
+OVERLAP = 0.5
+# Images that are read for one page of findings, and findings of a page.
+SCAN, PAGE = 300, 20
+SAME, CLASSES, FINER = ("same", "classes", "finer")
+# What may be done about each.
+MERGE, MEAN, FIRST, SECOND, LEAVE, TAKE = ("merge", "mean", "first", "second", "leave", "take")
+ACTIONS = {
+    SAME: (MERGE, MEAN, FIRST, SECOND, LEAVE),
+    CLASSES: (FIRST, SECOND, LEAVE),
+    FINER: (TAKE, LEAVE),
+}
+DONE = {
+    MERGE: "merged two boxes, weighted",
+    MEAN: "merged two boxes",
+    FIRST: "removed a box",
+    SECOND: "removed a box",
+    LEAVE: "left two boxes as they are",
+    TAKE: "took the boxes of a finer class",
+}
+CHANGED = (
+    "Something changed here meanwhile: somebody else decided, or an answer came. Look at it again."
+)
+Ancestors = Callable[[Sequence[str]], Mapping[str, frozenset[str]]]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Boxes to look at. kind: SAME, CLASSES or FINER. item, image: where; question: one of its
+    pair, by which its image is shown. topics: of the first box and of the second; of FINER the
+    class that is open and the finer one, whose boxes `boxes` are. iou: of the two boxes."""
+
+    kind: str
+    item: int
+    image: str
+    width: int
+    height: int
+    question: int
+    topics: tuple[str, str]
+    boxes: tuple[Box, ...]
+    iou: float | None = None
+
+    @property
+    def key(self) -> str:
+        """By which it is known again, as long as it stands as it does."""
+        said = json.dumps([self.kind, self.item, self.topics, self.boxes])
+        return hashlib.sha256(said.encode()).hexdigest()[:32]
+
+    @property
+    def actions(self) -> tuple[str, ...]:
+        return ACTIONS[self.kind]
+
+
+class Page(NamedTuple):
+    """Findings in the order of their images, and the item after which the next page begins; None
+    where all images were looked at."""
+
+    findings: list[Finding]
+    after: int | None
+
+
+def find(campaign: Campaign, after: int = 0) -> Page:
+    """The findings in the images after that item (id): those of SCAN images, and of no more images
+    than fill a page. Pairs that are still being worked on are left alone, but where they are open
+    beside a finer class. A fixed number of queries."""
+    items = list(
+        campaign.questions.filter(item__gt=after, round=0)
+        .exclude(state=Question.State.GOLD)
+        .order_by("item_id")
+        .values_list("item_id", flat=True)
+        .distinct()[:SCAN]
+    )
+    above = _ancestors(list(campaign.topics.values_list("key", flat=True)))
+    images = {
+        row[0]: row[1:]
+        for row in campaign.questions.filter(item__in=items).values_list(
+            "item_id", "item__image__name", "item__image__width", "item__image__height"
+        )
+    }
+    standing = chaining.replayed(campaign, items)
+    by_item = {
+        item: [
+            Finding(kind, item, *images[item], pair.path[0].id, topics, boxes, overlap)
+            for kind, topics, boxes, overlap, pair in _found(standing[item], above)
+        ]
+        for item in items
+        if item in standing
+    }
+    every = [one.key for found in by_item.values() for one in found]
+    left = set(
+        campaign.decisions.filter(
+            kind=Decision.Kind.REVIEW, content__finding__in=every
+        ).values_list("content__finding", flat=True)
+        if every
+        else ()
+    )
+    page: list[Finding] = []
+    for item in items:
+        page += [one for one in by_item.get(item, ()) if one.key not in left]
+        if len(page) >= PAGE:
+            return Page(page, item)
+    return Page(page, items[-1] if len(items) == SCAN else None)
+
+
+Row = tuple[str, tuple[str, str], tuple[Box, ...], float | None, Replayed]
+
+
+def _found(pairs: Mapping[str, Replayed], above: Mapping[str, frozenset[str]]) -> Iterator[Row]:
+    """What is to be looked at in one image."""
+    done = {topic: pair for topic, pair in pairs.items() if pair.chain.step == COMPLETE}
+    for topic, pair in done.items():
+        for a, b in combinations([one.box for one in pair.chain.boxes], 2):
+            if (overlap := iou(a, b)) > OVERLAP:
+                yield SAME, (topic, topic), (a, b), overlap, pair
+    for one, other in combinations(done, 2):
+        if one in above.get(other, ()) or other in above.get(one, ()):
+            continue
+        firsts, seconds = (
+            [standing.box for standing in done[topic].chain.boxes] for topic in (one, other)
+        )
+        for a, b in product(firsts, seconds):
+            if (overlap := iou(a, b)) > OVERLAP:
+                yield CLASSES, (one, other), (a, b), overlap, done[one]
+    for coarse, pair in pairs.items():
+        if pair.chain.step in (COMPLETE, DROPPED):
+            continue
+        own = [standing.box for standing in pair.chain.boxes]
+        for finer in done:
+            if coarse not in above.get(finer, ()):
+                continue
+            boxes = [standing.box for standing in done[finer].chain.boxes]
+            new = [box for box in boxes if all(iou(box, had) <= OVERLAP for had in own)]
+            if new:
+                yield FINER, (coarse, finer), tuple(new), None, pair
+
+
+def _ancestors(keys: Sequence[str]) -> Mapping[str, frozenset[str]]:
+    """Of each class those of the others that are above it, by what the settings name
+    (ASSAY_ANCESTORS); nothing where they name nothing."""
+    path = getattr(settings, "ASSAY_ANCESTORS", "")
+    if not path:
+        return {}
+    ancestors: Ancestors = import_string(path)
+    return ancestors(keys)
+
+
+@retried
+def decide(
+    campaign: Campaign, actor: User, item: int, key: str, action: str, reason: str = ""
+) -> Decision:
+    """The decision about a finding of an image (item, key), after which the pair says so.
+
+    action: one of the finding's. MERGE makes one box of two by the mean of each side, weighted by
+    how exact the people who drew them are, MEAN by the plain one; FIRST and SECOND remove that box;
+    TAKE gives the class that is open the boxes of the finer one, and people look for more; LEAVE
+    changes nothing. Raises Conflict where the finding is no more.
+    """
+    if KINDS[campaign.kind].asks != CHAINS:
+        raise Refusal("Only boxes of a campaign of boxes overlap.")
+    with writing():
+        # Whoever answers or decides here at the same time comes before or after.
+        lock_questions(campaign.questions.filter(item=item).values_list("pk", flat=True))
+        finding = _again(campaign, item, key)
+        if action not in finding.actions:
+            raise Refusal(f"Choose one of: {', '.join(finding.actions)}.", field="action")
+        if action == TAKE and campaign.state == Campaign.State.CLOSED:
+            raise Conflict("The campaign is closed, so nobody could look for more.")
+        content: dict[str, object] = {"finding": finding.key, "overlap": action, "item": item}
+        content |= {"topics": list(finding.topics), "boxes": [list(box) for box in finding.boxes]}
+        if action != LEAVE:
+            content["question"] = _change(campaign, finding, action)
+        return Decision.objects.create(
+            campaign=campaign,
+            kind=Decision.Kind.REVIEW,
+            actor=actor,
+            content=content,
+            reason=reason[:500],
+        )
+
+
+def _again(campaign: Campaign, item: int, key: str) -> Finding:
+    """The finding as it stands now. Raises Conflict."""
+    found = next((one for one in find(campaign, item - 1).findings if one.key == key), None)
+    if found is None or found.item != item:
+        raise Conflict(CHANGED)
+    return found
+
+
+def _change(campaign: Campaign, finding: Finding, action: str) -> int:
+    """The question by which a pair says something else from now on."""
+    pairs = chaining.replayed(campaign, [finding.item])[finding.item]
+    topic = finding.topics[1 if action == SECOND and finding.kind == CLASSES else 0]
+    pair = pairs[topic]
+    stands, state = list(pair.chain.boxes), pair.chain.coverage
+    if action == TAKE:
+        finer = pairs[finding.topics[1]].chain.boxes
+        stands += [one for one in finer if one.box in finding.boxes]
+        state = LOOK
+    elif action in (MERGE, MEAN):
+        stands = _merged(campaign, pair, finding, weighted=action == MERGE)
+    else:
+        gone = finding.boxes[0 if action == FIRST else 1]
+        stands = [one for one in stands if one.box != gone]
+        state = state if stands else ABSENT
+    return _settle(campaign, finding.item, topic, pair, stands, state)
+
+
+def _merged(
+    campaign: Campaign, pair: Replayed, finding: Finding, *, weighted: bool
+) -> list[Standing]:
+    """The boxes of the pair with one in place of the two, where the first was."""
+    known = sigmas(campaign) if weighted else {}
+    two = [one for one in pair.chain.boxes if one.box in finding.boxes]
+    drawn: list[tuple[int, Box]] = []
+    for one in two:
+        people = pair.path[one.drawing].people if one.drawing is not None and weighted else ()
+        drawn += [(person, one.box) for person in people] or [(0, one.box)]
+    box = merge(drawn, known if weighted else {0: PRIOR_SIGMA}).box
+    x0, y0, x1, y1 = (round(side, 1) for side in box)
+    flags = tuple(flag for flag in FLAGS if any(flag in one.flags for one in two))
+    whole = replace(two[0], box=(x0, y0, x1, y1), flags=flags, drawing=None)
+    return [whole if one == two[0] else one for one in pair.chain.boxes if one != two[1]]
+
+
+def _settle(
+    campaign: Campaign, item: int, topic: str, pair: Replayed, boxes: Sequence[Standing], state: str
+) -> int:
+    """A question that a reviewer has decided, at the end of what counts of the pair."""
+    policy = Campaign.objects.values_list("policy", flat=True).get(pk=campaign.pk)
+    rounds = campaign.questions.filter(item=item, topic=topic).aggregate(last=Max("round"))
+    question = Question.objects.create(
+        campaign=campaign,
+        item_id=item,
+        topic=topic,
+        round=rounds["last"] + 1,
+        ticket=0,
+        state=Question.State.SETTLED,
+        policy_id=policy,
+        step=REVIEW,
+        content=box_pairs.again(pair.chain),
+        follow_up=True,
+    )
+    rows = [{"box": list(one.box), "flags": list(one.flags), "came": one.came} for one in boxes]
+    Settlement.objects.create(
+        question=question,
+        policy_id=policy,
+        value={"boxes": rows, "state": state},
+        answers=[],
+        reviewed=True,
+    )
+    question_counts.add(campaign.pk, {"settled": 1})
+    queue.enqueue("advance", str(campaign.pk), campaign=campaign)
+    return question.pk

@@ -1,0 +1,89 @@
+"""Boxes that overlap as their page shows them: a close look at each, and what may be done."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from labeling.geometry.boxes import Box
+from labeling.models import Campaign
+from labeling.quality.box_overlaps import CLASSES, FINER, SAME, Finding
+from labeling.reports.box_overview import Layer, Picture
+
+# Around the boxes so much of their longer side is seen.
+AROUND = 0.6
+# (action, words, key) of each kind of finding; {first} and {second} are names of classes.
+WORDS = {
+    SAME: (
+        ("merge", "Merge, weighted by exactness", "m"),
+        ("mean", "Merge, plain mean", "p"),
+        ("first", "Remove the yellow one", "1"),
+        ("second", "Remove the blue one", "2"),
+        ("leave", "Two objects: leave both", "l"),
+    ),
+    CLASSES: (
+        ("first", "The yellow one is no {first}", "1"),
+        ("second", "The blue one is no {second}", "2"),
+        ("leave", "Both are right: leave them", "l"),
+    ),
+    FINER: (
+        ("take", "Take them for {first}; people look for more", "t"),
+        ("leave", "Leave it to those who draw", "l"),
+    ),
+}
+TITLES = {
+    SAME: "Twice {first}",
+    CLASSES: "{first} and {second}",
+    FINER: "{first} is open, {second} is boxed",
+}
+
+
+@dataclass(frozen=True)
+class Action:
+    value: str
+    words: str
+    key: str
+
+
+@dataclass(frozen=True)
+class OverlapRow:
+    finding: Finding
+    title: str
+    picture: Picture
+    actions: list[Action]
+
+
+def rows(campaign: Campaign, findings: Sequence[Finding]) -> list[OverlapRow]:
+    """A row for each finding. One query."""
+    names = dict(campaign.topics.values_list("key", "name"))
+    return [_row(one, names) for one in findings]
+
+
+def _row(finding: Finding, names: dict[str, str]) -> OverlapRow:
+    first, second = (names.get(topic, topic) for topic in finding.topics)
+    said = {"first": first, "second": second}
+    if finding.kind == FINER:
+        layers = [Layer("second", finding.boxes, f"boxes of {second}")]
+    else:
+        words = ("yellow", "blue") if finding.kind == SAME else (first, second)
+        layers = [
+            Layer("first", finding.boxes[:1], words[0]),
+            Layer("second", finding.boxes[1:], words[1]),
+        ]
+    title = TITLES[finding.kind].format(**said)
+    picture = Picture(finding.width, finding.height, layers, label=title, view=_near(finding))
+    actions = [
+        Action(value, words.format(**said), key) for value, words, key in WORDS[finding.kind]
+    ]
+    return OverlapRow(finding, title, picture, actions)
+
+
+def _near(finding: Finding) -> Box:
+    """The boxes with what is around them."""
+    x0, y0 = (min(box[side] for box in finding.boxes) for side in (0, 1))
+    x1, y1 = (max(box[side] for box in finding.boxes) for side in (2, 3))
+    room = AROUND * max(x1 - x0, y1 - y0)
+    return (
+        max(0.0, round(x0 - room, 1)),
+        max(0.0, round(y0 - room, 1)),
+        min(float(finding.width), round(x1 + room, 1)),
+        min(float(finding.height), round(y1 + room, 1)),
+    )

@@ -1,0 +1,119 @@
+"""The questions of a pair of image and class, one after another: what each showed, who said what,
+and what came of it."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypedDict
+
+from labeling.boxes.chain import CHECK, COMPLETE, COVER, DRAW, DROPPED, REVIEW
+from labeling.follow_ups import chaining
+from labeling.kinds import KINDS
+from labeling.models import Answer, Campaign, Question, Settlement
+from labeling.reports import box_overview, overview
+from labeling.reports.box_overview import Layer, Picture, Points
+
+STEP_WORDS = {DRAW: "Draw", CHECK: "Check", COVER: "Look for more", REVIEW: "Review"}
+COVERAGE_WORDS = {
+    "complete": "every one has a box",
+    "absent": "there is none",
+    "partial": "some have a box",
+    "unknown": "nothing is known yet",
+}
+
+
+@dataclass(frozen=True)
+class StepRow:
+    """One question of the pair. number: from 1. settled: what it says, "" while it is open."""
+
+    question: Question
+    number: int
+    words: str
+    picture: Picture
+    answers: list[overview.AnswerRow]
+    settled: str
+
+
+class BoxRow(TypedDict):
+    """A box as a review has it."""
+
+    box: list[float]
+    flags: list[str]
+    came: str
+
+
+@dataclass(frozen=True)
+class History:
+    """A pair as it stands. boxes: those that stand, as a reviewer begins with them; words: what is
+    known of it; steps: the questions that count, in order."""
+
+    boxes: list[BoxRow]
+    coverage: str
+    words: str
+    steps: list[StepRow]
+
+
+def of(campaign: Campaign, question: Question) -> History:
+    """The pair of a question. A fixed number of queries."""
+    pair = chaining.replayed(campaign, [question.item_id])[question.item_id][question.topic]
+    pks = [one.id for one in pair.path]
+    questions = Question.objects.select_related("item__image").in_bulk(pks)
+    answers: dict[int, list[Answer]] = defaultdict(list)
+    for answer in overview.answers_to(pks):
+        answers[answer.assignment.question_id].append(answer)
+    latest: dict[int, Settlement] = {}
+    for settlement in Settlement.objects.filter(question__in=pks).order_by("pk"):
+        latest[settlement.question_id] = settlement
+    counted = {pk for row in latest.values() for pk in row.answers}
+    every = [answer for rows in answers.values() for answer in rows]
+    rows = {row.answer.pk: row for row in overview.answer_rows(campaign, every, counted)}
+    labels = KINDS[campaign.kind].words(campaign.settings)
+    steps = [
+        _step(questions[pk], number, [rows[one.pk] for one in answers[pk]], latest.get(pk), labels)
+        for number, pk in enumerate(pks, 1)
+    ]
+    chain = pair.chain
+    known = COVERAGE_WORDS[chain.coverage]
+    if chain.step not in (COMPLETE, DROPPED):
+        known = f"{known}; next: {STEP_WORDS[chain.step].lower()}"
+    boxes: list[BoxRow] = [
+        {"box": list(one.box), "flags": list(one.flags), "came": one.came} for one in chain.boxes
+    ]
+    return History(boxes, chain.coverage, known, steps)
+
+
+def _step(
+    question: Question,
+    number: int,
+    rows: Sequence[overview.AnswerRow],
+    settlement: Settlement | None,
+    labels: dict[str, str],
+) -> StepRow:
+    said = [row.answer.value for row in rows if not row.replaced and not row.void]
+    value: Any = settlement.value if settlement else None
+    settled = ""
+    if value == "dropped":
+        settled = "dropped"
+    elif value is not None:
+        settled = box_overview.words_of(value, labels)
+    return StepRow(
+        question,
+        number,
+        STEP_WORDS[question.step],
+        picture(question, said, value),
+        [replace(row, words=box_overview.words_of(row.answer.value, labels)) for row in rows],
+        settled,
+    )
+
+
+def picture(question: Question, said: Sequence[Any], value: Any = None) -> Picture:
+    """What a question shows, with what people said of it, and a reviewer's boxes."""
+    objects = [one for one in said if isinstance(one, dict)]
+    drawn = Layer("mine", [one["box"] for one in objects if "box" in one], "drawn")
+    points = [point for one in objects for point in one.get("missing", ())]
+    layers = [drawn]
+    if isinstance(value, dict) and "state" in value:
+        layers.append(Layer("known", [row["box"] for row in value["boxes"]], "as reviewed"))
+    seen = Points("pin", points, "has no box")
+    label = f"{STEP_WORDS[question.step]}: what was shown and said"
+    return box_overview.picture(box_overview.shows(question), layers, [seen], label)

@@ -1,0 +1,105 @@
+"""What the review of a step of boxes shows: the pair as it stands, and what decides it."""
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from labeling.boxes.chain import COVER, DRAW, REVIEW
+from labeling.kinds import KINDS
+from labeling.kinds.boxes import NONE, REASON_WORDS, STEPS
+from labeling.models import Campaign, Question
+from labeling.reports import box_overview, overview, pair_history
+
+# Keys of what a reviewer says of all boxes, in the order of their words.
+STATE_KEYS = {"complete": "y", "look": "l", "partial": "p", "absent": "n"}
+ASKED = {
+    DRAW: "Draw a box around one {topic}",
+    "check": "Is this box around {topic} good?",
+    COVER: "Does every {topic} have a box?",
+    REVIEW: "Draw every {topic}",
+}
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """A button that decides. value: what it sends where no script draws; drawn: it sends what was
+    drawn, in this state."""
+
+    value: str
+    words: str
+    key: str
+    drawn: bool = False
+    state: str = ""
+
+
+def context(
+    campaign: Campaign, question: Question, topic: str, refused: Any = None
+) -> dict[str, object]:
+    """What templates/labeling/review_boxes.html gets. refused: a verdict that was not taken, to go
+    on with."""
+    pair = pair_history.of(campaign, question)
+    mode = question.step if question.step in (DRAW, COVER, REVIEW) else ""
+    proposal = overview.proposal(campaign, question)
+    value = proposal.settlement.value if proposal else None
+    labels = KINDS[campaign.kind].words(campaign.settings)
+    answers = [row.answer.value for row in overview.question_history(campaign, question).answers]
+    shows = box_overview.shows(question)
+    found: dict[str, object] = {
+        "pair": pair,
+        "boxes": pair_history.picture(question, answers, _stands(pair, question, value)),
+        "mode": mode,
+        "asked": ASKED[question.step].format(topic=topic),
+        "proposal": proposal,
+        "accepts": "" if value is None else box_overview.words_of(value, labels),
+        "seen": proposal.settlement.pk if proposal else "",
+        "verdicts": _verdicts(question.step, pair),
+        "flags": box_overview.FLAG_ROWS,
+    }
+    if mode:
+        begin: Any = pair.boxes if mode == REVIEW else value
+        if isinstance(refused, dict):
+            begin = refused.get("boxes", refused) if mode == REVIEW else refused
+        found["setup"] = {
+            "mode": mode,
+            "shows": {**shows, "boxes": [] if mode == REVIEW else shows["boxes"]},
+            "value": begin,
+            "fresh": refused is not None,
+            "reasons": labels,
+            "keep": f"boxes:{question.pk}:{proposal.settlement.pk if proposal else 0}",
+        }
+    return found
+
+
+def _stands(pair: pair_history.History, question: Question, value: object) -> object:
+    return {"boxes": pair.boxes, "state": pair.coverage} if question.step == REVIEW else value
+
+
+def _verdicts(step: str, pair: pair_history.History) -> list[Verdict]:
+    kind = STEPS[step]
+    if step == REVIEW:
+        words = {word: label for word, label, _ in kind.options}
+        return [
+            Verdict(
+                json.dumps({"boxes": [] if state == "absent" else pair.boxes, "state": state}),
+                words[state],
+                key,
+                drawn=True,
+                state=state,
+            )
+            for state, key in STATE_KEYS.items()
+        ]
+    if step == DRAW:
+        return [
+            Verdict("", "Take this box", "y", drawn=True),
+            Verdict(NONE, "Nothing is left", "n"),
+        ]
+    if step == COVER:
+        return [
+            Verdict("complete", "Every one has a box", "y"),
+            Verdict("", "These have none", "n", drawn=True),
+        ]
+    return [
+        Verdict(word, label, key)
+        for word, label, key in kind.options
+        if word == "good" or word in REASON_WORDS
+    ]
