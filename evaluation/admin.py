@@ -3,7 +3,7 @@ from typing import Any
 from django.contrib import admin
 from django.http import HttpRequest
 
-from evaluation.models import Benchmark, Run, Selection, Submission
+from evaluation.models import Benchmark, MistakeReview, Run, Selection, Submission
 
 
 class ReadOnly(admin.ModelAdmin):
@@ -31,6 +31,12 @@ class BenchmarkAdmin(ReadOnly):
 class SubmissionAdmin(ReadOnly):
     list_display = ("name", "benchmark", "position", "accuracy", "sha256", "is_people")
     list_filter = ("benchmark",)
+
+
+@admin.register(MistakeReview)
+class MistakeReviewAdmin(ReadOnly):
+    list_display = ("benchmark", "campaign", "version", "created_by", "created_at", "applied_at")
+    list_select_related = ("benchmark", "campaign", "created_by")
 
 
 @admin.register(Selection)

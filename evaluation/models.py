@@ -166,6 +166,50 @@ class Run(models.Model):
         return f"run {self.pk} of {self.benchmark}"
 
 
+class MistakeReview(models.Model):
+    """What classifiers of a labeled benchmark got wrong is looked at again, in a campaign of the
+    kind mistake. Once it is applied, its answers are a version of the label sets.
+
+    Its files: evaluation/benchmarks/kinds/labeled/label_sets/reviews.py.
+    """
+
+    benchmark = models.ForeignKey(
+        Benchmark, on_delete=models.CASCADE, related_name="reviews", db_index=False
+    )
+    campaign = models.ForeignKey("labeling.Campaign", on_delete=models.PROTECT, related_name="+")
+    # The meta line of the queue: models, settings, counts.
+    meta = models.JSONField()
+    # Of the label sets; null until its answers are applied. 1 is the truth's one class.
+    version = models.PositiveIntegerField(null=True, blank=True)
+    # Whose answers they are, and the hash of sets.csv.
+    release = models.ForeignKey(
+        "labeling.Release", null=True, blank=True, on_delete=models.PROTECT, related_name="+"
+    )
+    sha256 = models.CharField(max_length=64, blank=True)
+    # What version.json says, once it is applied.
+    result = models.JSONField(default=dict, blank=True)
+    created_by = models.ForeignKey("labeling.User", on_delete=models.PROTECT, related_name="+")
+    created_at = models.DateTimeField(default=timezone.now)
+    applied_by = models.ForeignKey(
+        "labeling.User", null=True, blank=True, on_delete=models.PROTECT, related_name="+"
+    )
+    applied_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering = ["pk"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["benchmark", "campaign"], name="one_review_per_benchmark_and_campaign"
+            ),
+            models.UniqueConstraint(
+                fields=["benchmark", "version"], name="one_review_per_benchmark_and_version"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"review of {self.benchmark} by {self.campaign}"
+
+
 class RegisteredModel(models.Model):
     """A network that may be named on the site; `manage.py models register` alone writes these.
 

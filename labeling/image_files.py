@@ -130,6 +130,18 @@ def upright(file: IO[bytes], *, max_pixels: int) -> Image.Image:
         return _shown(image).convert("RGB")
 
 
+def coarse(file: IO[bytes], *, max_pixels: int, side: int) -> tuple[Image.Image, int]:
+    """The image upright and in grey on white, of at least `side` pixels a side where it has them,
+    and how many pixels it has in full. A JPEG is decoded no finer than that. Raises BadImage."""
+    with _opened(file, max_pixels) as image:
+        pixels = math.prod(image.size)
+        image.draft("L", (2 * side, 2 * side))
+        image.load()
+        turn = UPRIGHT.get(_orientation(image))
+        grey = _flat(image).convert("L")
+        return (grey if turn is None else grey.transpose(turn)), pixels
+
+
 def _shown(image: Image.Image) -> Image.Image:
     image.load()
     turn = UPRIGHT.get(_orientation(image))

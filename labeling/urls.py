@@ -127,6 +127,7 @@ urlpatterns = [
     path(D + "upload/", imports.dataset_upload, name="dataset_upload"),
     path(D + "labels/", labels.dataset_labels, name="dataset_labels"),
     path(D + "import/", imports.dataset_import, name="dataset_import"),
+    path(D + "candidates.csv", datasets.candidates_csv, name="candidates"),
     path(D + "imports/", imports.dataset_imports, name="dataset_imports"),
     path(D + "imports/<int:pk>/", imports.import_report, name="import_report"),
     path(D + "imports/<int:pk>/retry/", imports.import_retry, name="import_retry"),

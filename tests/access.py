@@ -25,6 +25,8 @@ FILL = (
     (r"benchmarks/(<slug:\w+>)/classifiers/<int:position>", "reveal"),
     (r"benchmarks/(<slug:\w+>)/runs/<int:pk>/(?:sequences|galleries)", "reveal"),
     (r"api/v1/benchmarks/(<slug:\w+>)/runs/<int:pk>/answers", "reveal"),
+    (r"benchmarks/(<slug:\w+>)/(?:label-sets|reviews)", "classes"),
+    (r"label-sets/(<int:version>)", "2"),
     (r"benchmarks/(<slug:\w+>)/(?:submissions|truth\.zip)", "maps"),
     (r"benchmarks/(<slug:\w+>)/runs/<int:pk>/images", "maps"),
     (r"submissions/(<str:classifier>)", "alpha"),
@@ -263,6 +265,7 @@ ROWS = (
         GET,POST datasets/<slug:name>/upload/
         POST datasets/<slug:name>/import/
         GET,POST datasets/<slug:name>/labels/
+        GET datasets/<slug:name>/candidates.csv
         GET datasets/<slug:name>/imports/
         GET datasets/<slug:name>/imports/<int:pk>/
         POST datasets/<slug:name>/imports/<int:pk>/retry/
@@ -308,6 +311,8 @@ ROWS = (
         GET benchmarks/<slug:name>/runs/<int:pk>/galleries/
         GET benchmarks/<slug:name>/runs/<int:pk>/sequences.jsonl
         GET,POST benchmarks/<slug:name>/submissions/
+        GET,POST benchmarks/<slug:name>/label-sets/
+        GET benchmarks/<slug:name>/label-sets/<int:version>.zip
         POST benchmarks/<slug:name>/submissions/<int:position>/remove/
         GET benchmarks/<slug:name>/truth.zip
         GET benchmarks/<slug:name>/<file:file>
@@ -370,6 +375,9 @@ ROWS = (
         GET api/v1/benchmarks/<slug:benchmark>/runs/<int:pk>/sequences.jsonl
         GET api/v1/benchmarks/<slug:benchmark>/runs/<int:pk>/answers.jsonl
         GET,POST api/v1/benchmarks/<slug:benchmark>/submissions/
+        GET,POST api/v1/benchmarks/<slug:benchmark>/reviews/
+        GET,POST api/v1/benchmarks/<slug:benchmark>/label-sets/
+        GET api/v1/benchmarks/<slug:benchmark>/label-sets/<int:version>.zip
         PUT,DELETE api/v1/benchmarks/<slug:benchmark>/submissions/<str:classifier>/
         GET api/v1/benchmarks/<slug:benchmark>/truth.zip
         GET api/v1/benchmarks/<slug:benchmark>/runs/<int:pk>/images.jsonl

@@ -51,7 +51,17 @@ NOT_NOW = {
     f"POST {CAMPAIGN}questions/<int:pk>/send-back/": 400,
 }
 # Fields that are not in these bodies: of files, of other kinds, or told and not sent.
-LEFT_OUT = {"orders", "mapping", "object", "confidence", "seed", "inclusive", "strict", "done"}
+LEFT_OUT = {
+    "orders",
+    "mapping",
+    "object",
+    "confidence",
+    "seed",
+    "inclusive",
+    "strict",
+    "done",
+    "queue",
+}
 # Asked by an annotator.
 OF_BOB = {f"POST {CAMPAIGN}seats/", f"POST {CAMPAIGN}answers/"}
 
@@ -89,6 +99,9 @@ def bodies(world: World) -> dict[str, dict[str, Any]]:
         | {"split": "test", "protocol": "reference", "normalize": "min-max"}
         | {"size": 64, "thresholds": 10},
         f"POST {KINDS}labeled/plans/": labeled,
+        "POST api/v1/benchmarks/<slug:benchmark>/reviews/": named
+        | {"models": ["alpha"], "agreements": 0.5, "seed": 1, "policy": {"votes": 3}},
+        "POST api/v1/benchmarks/<slug:benchmark>/label-sets/": {"campaign": "looks", "release": 1},
         "PUT api/v1/benchmarks/<slug:benchmark>/accuracies/": {"accuracies": {"alpha": 0.5}},
         "POST api/v1/benchmarks/<slug:benchmark>/true-labels/": {"selections": [1]},
         "POST api/v1/campaigns/": named

@@ -20,13 +20,14 @@ APPS = ("annotator", "evaluation", "labeling")
 ORDER = {
     "labeling": (
         *("", "models", "db", "jobs", "estimators", "geometry", "vocabulary", "parts", "formats"),
-        *("boxes", "question_graph", "kinds", "release_files", "simulation", "campaigns", "graphs"),
+        *("near_duplicates", "boxes", "question_graph", "kinds", "release_files", "simulation"),
+        *("campaigns", "graphs"),
         *("datasets", "assignment", "consensus", "answers", "follow_ups", "quality", "releases"),
         *("exchange", "reports", "web", "django"),
     ),
     "evaluation": (
         *("", "models", "metrics", "readers", "engines", "selection", "sequences", "scoring"),
-        *("classifiers", "benchmarks", "benchmarks/kinds", "pools", "django"),
+        *("collecting", "classifiers", "benchmarks", "benchmarks/kinds", "pools", "django"),
     ),
 }
 # Django looks these up at the root of an app; nothing but Django and tests imports them.
@@ -43,11 +44,11 @@ PURE = (
         "labeling/estimators",
     ),
     *("labeling/geometry", "labeling/vocabulary", "labeling/parts", "labeling/formats"),
-    "labeling/boxes",
+    *("labeling/near_duplicates", "labeling/boxes"),
     *("labeling/question_graph", "labeling/kinds", "labeling/release_files"),
     *("labeling/simulation", "evaluation/metrics", "evaluation/readers", "evaluation/engines"),
     *("evaluation/selection", "evaluation/sequences", "evaluation/scoring"),
-    *("evaluation/classifiers", "evaluation/devices.py"),
+    *("evaluation/collecting", "evaluation/classifiers", "evaluation/devices.py"),
 )
 # Modules that may know HTTP.
 WEB = re.compile(

@@ -37,8 +37,8 @@ ALLOWED = {
     "url": "TopicForm TopicBody TopicSerializer ChangedTopicSerializer",
     # Written into an export and never fetched.
     "image_base": "ExportOptionsForm LabelFormatSerializer",
-    # Names of registered models.
-    "models": "PoolForm NewPoolSerializer PoolSerializer",
+    # Names of registered models, and of submissions.
+    "models": "PoolForm NewPoolSerializer PoolSerializer OpenReviewForm NewMistakeReviewSerializer",
 }
 # Of which nothing else speaks.
 HOSTILE = "s3://bucket/../etc/passwd --on ray:auto"

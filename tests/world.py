@@ -1,6 +1,8 @@
 """A small world with one of everything, for tests that try every address on everybody."""
 
+import tempfile
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from django.core.files.base import ContentFile
@@ -8,6 +10,8 @@ from django.core.files.storage import storages
 
 from annotator.pages.seats import image_url
 from evaluation.benchmarks import runs
+from evaluation.benchmarks.kinds.labeled.label_sets import reviews
+from evaluation.metrics.wordnet.nouns import load
 from evaluation.models import Benchmark, Pool, RegisteredModel, Run, Selection, Submission
 from labeling.assignment import claiming
 from labeling.campaigns import lifecycle
@@ -99,6 +103,20 @@ def split_coot(image: str) -> PartedObject:
     pieces = tuple(((((10.0, y), (14.0, y), (14.0, y + 6), (10.0, y + 6)),),) for y in (10.0, 18.0))
     part = simplifying.remerged(Part("leg"), [Merge(pieces, instance="left")])
     return PartedObject(image, COOT, (8, 8, 30, 30), (part,))
+
+
+def label_sets_of(campaign: Campaign, owner: User) -> Benchmark:
+    """A classification of coots, whose label sets have a second version."""
+    made = labeled_world.make(owner, campaign, "classification", name="species")
+    rows = [("coots/000.png", 1, DRAKE), ("coots/001.png", 1, COOT)]
+    with tempfile.TemporaryDirectory() as folder:
+        labeled_world.submit(made, owner, Path(folder), content=rows)
+    fields = {"name": "looks", "title": "Looks", "agreements": 0}
+    review = reviews.open_review(made, owner, wordnet=load(), **fields)
+    asked = review.campaign.questions.values_list("pk", flat=True)
+    factories.put(review.campaign, asked, state=Question.State.DROPPED, seats_free=0)
+    reviews.apply(review, owner, load())
+    return made
 
 
 def make_benchmark(owner: User, campaign: Campaign) -> Benchmark:
@@ -196,6 +214,7 @@ def _furnish(world: World) -> None:
     revealed = cds.run_by_hand(reveal, alice)
     maps = labeled_world.make(alice, cats, name="maps", thresholds=10)
     mapped = labeled_world.run_of(maps, alice)
+    classes = label_sets_of(campaign, alice)
     finds = candidate_lists.draft(
         alice,
         [candidate_lists.Row("coots/000.png", COOT, "mud hen")],
@@ -217,6 +236,7 @@ def _furnish(world: World) -> None:
         "revealed": revealed.pk,
         "maps": maps.name,
         "mapped": mapped.pk,
+        "classes": classes.name,
         "secret": world.secret,
         "seat": seat,
         "example token": example.token,

@@ -153,8 +153,7 @@ class Page:
 
     def words_of(self, value: Any, campaign: Campaign) -> str:
         """An answer in the words of the page."""
-        word = value.get("key") if isinstance(value, dict) else value
-        return self.kind.words(campaign.settings).get(str(word), str(word))
+        return self.kind.in_words(value, campaign.settings)
 
     def compared(self, value: Any, gold: Any, seat: Assignment, campaign: Campaign) -> object:
         """An answer beside the known one, for the template; None where words suffice."""

@@ -7,11 +7,13 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from benchmarks import own_process
 from benchmarks.bench_wordnet import thousand_classes
 from evaluation.metrics.wordnet import nouns as wn
 
@@ -32,12 +34,27 @@ def main() -> list[dict[str, Any]]:
         version = folder / "v2"
         applied = command("mistakes", "apply", *named, *queue, *answers, "--out", version)
         scored = command("score", "classification", *named[:4], "--valid-sets", version)
+        site = folder / "site"
+        site.mkdir()
+        on_site = partial(own_process.run, "bench_mistakes.on_a_site", str(site))
+        prepared = on_site("prepare", str(folder))
+        frozen = on_site("freeze", None)
+        again = on_site("apply", None)
         pairs = json.loads(queue[1].read_text().splitlines()[0])["meta"]["counts"]["pairs"]
     words = f"{IMAGES:,} images, {pairs:,} pairs"
     return [
         row(f"queue of a review of mistakes, {words}", None, queued),
         row("… answers applied, three submissions scored by both label sets", SECONDS, applied),
         row("… score classification by the new label sets, a submission", SECONDS, scored),
+        row("on a site: three submissions scored for the first time", None, prepared["first"]),
+        row("… the review opened as a campaign", None, prepared["opened"]),
+        row("… its answers frozen as a release", None, frozen),
+        row("… the release applied as a version", None, again["applied"]),
+        row(
+            "… applied, and three submissions scored by both versions",
+            SECONDS,
+            again["applied"] + again["scored"],
+        ),
     ]
 
 

@@ -4,20 +4,30 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     dependencies = [
-        ('evaluation', '0002_cds_benchmarks'),
+        ("evaluation", "0002_cds_benchmarks"),
     ]
 
     operations = [
         migrations.AddField(
-            model_name='submission',
-            name='attempts',
+            model_name="submission",
+            name="attempts",
             field=models.PositiveIntegerField(default=1),
         ),
         migrations.AlterField(
-            model_name='benchmark',
-            name='kind',
-            field=models.CharField(choices=[('mad', 'MAD competition'), ('cds', 'CDS: how much of an object is needed'), ('classification', 'Classification'), ('localization', 'Localization'), ('detection', 'Detection'), ('wsol', 'WSOL: localization by score maps')], default='mad', max_length=20),
+            model_name="benchmark",
+            name="kind",
+            field=models.CharField(
+                choices=[
+                    ("mad", "MAD competition"),
+                    ("cds", "CDS: how much of an object is needed"),
+                    ("classification", "Classification"),
+                    ("localization", "Localization"),
+                    ("detection", "Detection"),
+                    ("wsol", "WSOL: localization by score maps"),
+                ],
+                default="mad",
+                max_length=20,
+            ),
         ),
     ]

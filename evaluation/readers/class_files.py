@@ -114,7 +114,7 @@ def read_classified(truth: Path, predictions: Path, wordnet: WordNet) -> Classif
     1 or comes again for an image, and a confidence that is no number. Confidences order nothing.
     """
     labels = Labels(wordnet)
-    images, classes, places = _read_truth(truth, labels)
+    images, classes, places = read_truth(truth, labels)
     cells = array("q")
     line = 0
     for line, (image, rank_text, wnid, confidence) in rows(predictions, COLUMNS, COLUMNS[3:]):
@@ -166,7 +166,7 @@ def read_named(truth: Path, release: Frozen, wordnet: WordNet) -> Classified:
             "give a release of a naming campaign, or rows of predictions",
         )
     labels = Labels(wordnet)
-    images, classes, places = _read_truth(truth, labels)
+    images, classes, places = read_truth(truth, labels)
     vocabulary = release.kind.class_names(release.meta["campaign"]["settings"])
     settled = np.zeros(len(images), bool)
     predicted = np.full((len(images), RANKS), ABSENT, np.int32)
@@ -313,7 +313,9 @@ def read_ids(path: Path) -> dict[int, tuple[str, int]]:
     return found
 
 
-def _read_truth(path: Path, labels: Labels) -> tuple[dict[str, int], list[int], dict[int, int]]:
+def read_truth(path: Path, labels: Labels) -> tuple[dict[str, int], list[int], dict[int, int]]:
+    """`image,wnid` rows: the place of each image, the numbers of their classes, and the line on
+    which each class first came. Raises BadInput with the line."""
     images: dict[str, int] = {}
     classes: list[int] = []
     places: dict[int, int] = {}

@@ -11,20 +11,16 @@ from evaluation.readers.class_files import Labels
 from evaluation.readers.valid_sets import Model
 from labeling.files import BadInput
 from labeling.kinds.base import JUDGED
+from labeling.kinds.mistake import TAG_WORDS as TAGS
 from labeling.plurals import count_of
 from labeling.records import Record
 from labeling.release_files.frozen import Frozen
+from labeling.release_files.frozen_labels import AnswerLine
 from labeling.simulation.vote_files import rows
 
 # Is the class right on the image? It is valid, as the truth's is; a minor mistake; a major one; or
 # nobody can say.
 VALID, MINOR, MAJOR, CANNOT = ANSWERS = ("valid", "minor", "major", "cannot")
-# Types of errors in Russakovsky et al. (2015), §6.4.2, the miscellaneous ones apart.
-TAGS = (
-    *("multiple_objects", "incorrect_annotation", "small_or_thin", "filter", "abstract"),
-    *("closeup", "viewpoint", "text", "occlusion", "collage"),
-    *("fine_grained", "class_unawareness", "few_examples"),
-)
 # An image, and a synset that stands for a class.
 Pair = tuple[str, int]
 
@@ -114,7 +110,8 @@ def read_judgements(path: Path, queue: Queue, wordnet: WordNet) -> dict[Pair, Ju
 def judgements_of(release: Frozen, queue: Queue, wordnet: WordNet) -> dict[Pair, Judgement]:
     """What people settled on in a campaign of the kind mistake, for every pair of the queue.
 
-    What was dropped, as undecided, is CANNOT. Raises BadInput for a release that judges no
+    What was dropped, as undecided, is CANNOT. A tag is on the answer where at least half of those
+    who gave it have the tag. Raises BadInput for a release that judges no
     mistakes, for a pair that is not in the queue, and for pairs that are missing.
     """
     if release.kind.release != JUDGED:
@@ -135,9 +132,17 @@ def judgements_of(release: Frozen, queue: Queue, wordnet: WordNet) -> dict[Pair,
             cure = "give the queue that the campaign was opened with"
             fault = f"{wnid} on image {answer['image']!r} is not in the queue"
             raise BadInput(fault, path, line, cure)
-        found[pair] = Judgement(answer.get("judged") or CANNOT)
+        found[pair] = _judgement(answer)
     _check_complete(found, queue, release.folder, wordnet)
     return found
+
+
+def _judgement(line: AnswerLine) -> Judgement:
+    answer, tags = line.get("judged"), line.get("tags", {})
+    if answer is None:
+        return Judgement(CANNOT)
+    voters = line.get("votes", {}).get(answer, 0)
+    return Judgement(answer, tuple(tag for tag in TAGS if 0 < voters <= 2 * tags.get(tag, 0)))
 
 
 def _check_complete(found: Collection[Pair], queue: Queue, path: Path, wordnet: WordNet) -> None:

@@ -96,10 +96,13 @@ def read_form(fields: Mapping[str, Any], missing: str = "Choose one of the answe
     return read(said | {"value": _value_of(said["value"] or "", missing)})
 
 
-def _value_of(text: str, missing: str) -> object:
+def _value_of(text: object, missing: str) -> object:
     """A word, or the object that an option of a list or a drawing is."""
+    if isinstance(text, dict):
+        # What a kind's page has put together of several fields.
+        return text
     try:
-        if text and len(text) <= MAX_VALUE:
+        if isinstance(text, str) and text and len(text) <= MAX_VALUE:
             return json.loads(text) if text.startswith("{") else text
     except (ValueError, RecursionError):
         pass

@@ -9,8 +9,10 @@ MAX_SHOWN = 400
 class Report:
     """Counts of what became of the files, and lists of those that were not added.
 
-    duplicates are {"file", "same_as"}, refused {"file", "why"}. With `listed`, each list ends after
-    so many and its names are cut, so that what anybody packs fits a row; the counts stay exact.
+    duplicates are {"file", "same_as"}, refused {"file", "why"}; near are {"file", "looks_like",
+    "of", "distance"}: left out because they look like an image of a dataset. With `listed`, each
+    list ends after so many and its names are cut, so that what anybody packs fits a row; the counts
+    stay exact.
     """
 
     added: int = 0
@@ -19,6 +21,8 @@ class Report:
     listed: int | None = None
     duplicate_count: int = 0
     refused_count: int = 0
+    near: list[dict[str, str]] = field(default_factory=list)
+    near_count: int = 0
 
     def duplicate(self, file: str, same_as: str) -> None:
         self.duplicate_count += 1
@@ -28,6 +32,11 @@ class Report:
         self.refused_count += 1
         self._list(self.refused, {"file": file, "why": why})
 
+    def looks_like(self, file: str, image: str, dataset: str, distance: int) -> None:
+        self.near_count += 1
+        row = {"file": file, "looks_like": image, "of": dataset, "distance": str(distance)}
+        self._list(self.near, row)
+
     def _list(self, rows: list[dict[str, str]], row: dict[str, str]) -> None:
         if self.listed is None:
             rows.append(row)
@@ -35,7 +44,12 @@ class Report:
             rows.append({key: _cut(value) for key, value in row.items()})
 
     def as_dict(self) -> dict[str, object]:
-        return {"added": self.added, "duplicates": self.duplicates, "refused": self.refused}
+        return {
+            "added": self.added,
+            "duplicates": self.duplicates,
+            "refused": self.refused,
+            "near_duplicates": [row | {"distance": int(row["distance"])} for row in self.near],
+        }
 
 
 def _cut(text: str) -> str:

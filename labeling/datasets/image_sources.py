@@ -5,14 +5,15 @@ nothing is ever unpacked to a path that an archive names.
 """
 
 import csv
+import io
 import os
 import re
 import stat
 import unicodedata
 import zipfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import IO
@@ -22,6 +23,9 @@ from labeling.errors import Refusal
 MAX_NAME = 400
 MAX_LICENCE = 200
 MAX_SOURCE = 500
+MAX_QUERY = 200
+# An image that so many queries found is cut off there.
+MAX_QUERIES = 100
 # Photographs hardly shrink in a zip; what unpacks to a hundredfold was made to.
 MAX_ZIP_RATIO = 100
 # Below this an archive may have any ratio: a few blank bitmaps are no bomb.
@@ -34,7 +38,13 @@ ZIP64_RECORDS_BYTES = 56 + 20
 SYSTEM_FILES = {"thumbs.db", "desktop.ini", "__macosx"}
 ENCRYPTED = 0x1
 UTF8_NAME = 0x800
-COLUMNS = {"file", "name", "licence", "license", "source"}
+COLUMNS = {"file", "name", "licence", "license", "source", "wnid", "image", "query"}
+WNID = re.compile(r"n\d{8}")
+# What found an image: a wnid, "" for none, and a query.
+Query = tuple[str, str]
+# In a folder or zip: `wnid,image,query` rows about the images beside it.
+CANDIDATES = "candidates.csv"
+MAX_CANDIDATES_BYTES = 256 * 1024 * 1024
 
 
 @dataclass(frozen=True)
@@ -47,6 +57,7 @@ class Found:
     bytes: int
     licence: str = ""
     source: str = ""
+    queries: tuple[Query, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -104,7 +115,49 @@ def in_folder(folder: Path, in_order: bool = True) -> Iterator[Found | Refused]:
     system lists them, of which no list is held."""
     if not folder.is_dir():
         raise BadSource(f"{printable(str(folder))} is not a folder.")
-    yield from _walk(folder, folder, folder.resolve(), in_order)
+    found = _walk(folder, folder, folder.resolve(), in_order)
+    if (folder / CANDIDATES).is_file():
+        with (folder / CANDIDATES).open("rb") as file:
+            found = _with_queries(found, file)
+    yield from found
+
+
+def _with_queries(files: Iterator[Found | Refused], listed: IO[bytes]) -> Iterator[Found | Refused]:
+    """The files but the list of candidates, each with the queries that it names. Raises BadSource
+    with the line."""
+    queries: dict[str, list[Query]] = {}
+    if len(content := listed.read(MAX_CANDIDATES_BYTES + 1)) > MAX_CANDIDATES_BYTES:
+        raise BadSource(
+            f"{CANDIDATES} is larger than {MAX_CANDIDATES_BYTES // 2**20} MiB. Split it."
+        )
+    try:
+        rows = csv.DictReader(io.StringIO(content.decode("utf-8-sig"), newline=""), strict=True)
+        if {"wnid", "image", "query"} - set(rows.fieldnames or ()):
+            raise BadSource(f"{CANDIDATES} needs the columns wnid, image and query.", line=1)
+        for row in rows:
+            try:
+                own = _queries({key: (row[key] or "").strip() for key in ("wnid", "query")})
+                queries.setdefault(clean_name(row["image"] or ""), []).extend(own)
+            except Refusal as refusal:
+                raise BadSource(
+                    f"{CANDIDATES}, line {rows.line_num}: {refusal.message}", line=rows.line_num
+                ) from None
+    except UnicodeDecodeError:
+        raise BadSource(f"{CANDIDATES} is not UTF-8. Save it as CSV in UTF-8.") from None
+    except csv.Error as error:
+        raise BadSource(f"{CANDIDATES} is no CSV: {error}.", line=rows.line_num) from None
+
+    def own_of(name: str) -> tuple[Query, ...]:
+        try:
+            return merged(queries.get(clean_name(name), ()))
+        except Refusal:
+            return ()
+
+    return (
+        replace(found, queries=own_of(found.name)) if isinstance(found, Found) else found
+        for found in files
+        if found.file != CANDIDATES
+    )
 
 
 def _walk(folder: Path, top: Path, root: Path, in_order: bool) -> Iterator[Found | Refused]:
@@ -128,7 +181,7 @@ def _walk(folder: Path, top: Path, root: Path, in_order: bool) -> Iterator[Found
             yield on_disk(path, root, file, path.relative_to(top).as_posix())
 
 
-def on_disk(path: Path, root: Path, file: str, name: str, **more: str) -> Found | Refused:
+def on_disk(path: Path, root: Path, file: str, name: str) -> Found | Refused:
     """A file below root as found there; links count by where they lead."""
     try:
         goal = path.resolve(strict=True)
@@ -141,7 +194,7 @@ def on_disk(path: Path, root: Path, file: str, name: str, **more: str) -> Found 
         return Refused(file, _unreadable(error))
     if not stat.S_ISREG(status.st_mode):
         return Refused(file, "It is not a file.")
-    return Found(file, name, partial(_open_file, goal), status.st_size, **more)
+    return Found(file, name, partial(_open_file, goal), status.st_size)
 
 
 def _open_file(path: Path) -> IO[bytes]:
@@ -157,13 +210,19 @@ def in_zip(archive: zipfile.ZipFile, size: int) -> Iterator[Found | Refused]:
             f"The zip unpacks to {unpacked:,} bytes from {size:,} (a zip bomb?). "
             "Pack the images as they are."
         )
-    for entry in entries:
-        name = _zip_name(entry)
-        file = printable(name)
-        if why := _refuse_entry(entry, name):
-            yield Refused(file, why)
-        else:
-            yield Found(file, name, partial(archive.open, entry), entry.file_size)
+    files: Iterator[Found | Refused] = (_entry(archive, entry) for entry in entries)
+    listed = next((entry for entry in entries if entry.filename == CANDIDATES), None)
+    if listed is not None and not _refuse_entry(listed, CANDIDATES):
+        with _reading_zip(), archive.open(listed) as file:
+            files = _with_queries(files, file)
+    yield from files
+
+
+def _entry(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> Found | Refused:
+    name = _zip_name(entry)
+    if why := _refuse_entry(entry, name):
+        return Refused(printable(name), why)
+    return Found(printable(name), name, partial(archive.open, entry), entry.file_size)
 
 
 def open_zip(file: IO[bytes], most: int | None = None) -> zipfile.ZipFile:
@@ -234,15 +293,16 @@ def _refuse_entry(entry: zipfile.ZipInfo, name: str) -> str:
 
 
 def in_manifest(path: Path) -> Iterator[Found | Refused]:
-    """Every row's file. Columns file, and where wanted name, licence, source; paths are relative
-    to the manifest and stay below its folder. Raises BadSource with the line."""
+    """Every row's file. Columns file (or image), and where wanted name, licence, source, wnid and
+    query; paths are relative to the manifest and stay below its folder. With queries an image comes
+    once, with all that found it. Raises BadSource with the line."""
     root = path.parent.resolve()
     try:
         with path.open(encoding="utf-8-sig", newline="") as lines:
             rows = csv.DictReader(lines, strict=True)
-            _check_columns(rows.fieldnames)
-            for row in rows:
-                yield _from_row(row, rows.line_num, path.parent, root)
+            names = _check_columns(rows.fieldnames)
+            found = (_from_row(row, rows.line_num, path.parent, root) for row in rows)
+            yield from _joined(found) if {"wnid", "query"} & names else found
     except FileNotFoundError:
         raise BadSource(f"There is no manifest {path.name}.") from None
     except UnicodeDecodeError:
@@ -251,19 +311,42 @@ def in_manifest(path: Path) -> Iterator[Found | Refused]:
         raise BadSource(f"The manifest is no CSV: {error}.", line=rows.line_num) from None
 
 
-def _check_columns(names: object) -> None:
+def _joined(rows: Iterable[Found | Refused]) -> Iterator[Found | Refused]:
+    """Each file once, where it first came, with the queries of all its rows; what was refused
+    first."""
+    found: dict[tuple[str, str], Found] = {}
+    queries: dict[tuple[str, str], list[Query]] = {}
+    for row in rows:
+        if isinstance(row, Refused):
+            yield row
+            continue
+        key = row.file, row.name
+        found.setdefault(key, row)
+        queries.setdefault(key, []).extend(row.queries)
+    for key, row in found.items():
+        yield replace(row, queries=merged(queries[key]))
+
+
+def merged(queries: Iterable[Query]) -> tuple[Query, ...]:
+    """Each once, sorted, at most MAX_QUERIES."""
+    return tuple(sorted(set(queries))[:MAX_QUERIES])
+
+
+def _check_columns(names: object) -> set[str]:
+    """The columns of the manifest."""
     names = [str(name).strip() for name in names] if isinstance(names, list) else []
-    if "file" not in names:
+    if not {"file", "image"} & set(names):
         raise BadSource("The manifest has no column file. Name the columns in its first line.")
     unknown = sorted(set(names) - COLUMNS)
     if unknown:
         raise BadSource(
-            f"The manifest has an unknown column {unknown[0]!r}; known are file, name, licence "
-            "and source.",
+            f"The manifest has an unknown column {unknown[0]!r}; known are file (or image), name, "
+            "licence, source, wnid and query.",
             line=1,
         )
-    if len(set(names)) < len(names):
+    if len(set(names)) < len(names) or {"file", "image"} <= set(names):
         raise BadSource("The manifest names a column twice.", line=1)
+    return set(names)
 
 
 def _from_row(
@@ -272,20 +355,30 @@ def _from_row(
     cells = {
         str(key).strip(): value.strip() for key, value in row.items() if isinstance(value, str)
     }
-    file = cells.get("file", "")
+    file = cells.get("file") or cells.get("image") or ""
     label = f"{printable(file) or 'no file'} (line {line})"
     if None in row:
         return Refused(label, "The line has more cells than there are columns.")
-    licence = cells.get("licence") or cells.get("license") or ""
-    source = cells.get("source", "")
     try:
         path = clean_name(file)
+        queries = _queries(cells)
     except Refusal as refusal:
         return Refused(label, refusal.message)
     found = on_disk(folder / path, root, file, cells.get("name") or path)
     if isinstance(found, Refused):
         return Refused(label, found.why)
-    return Found(found.file, found.name, found.open, found.bytes, licence, source)
+    licence = cells.get("licence") or cells.get("license") or ""
+    return replace(found, licence=licence, source=cells.get("source", ""), queries=queries)
+
+
+def _queries(cells: Mapping[str, str]) -> tuple[Query, ...]:
+    """The query of a row, if it names one. Raises Refusal."""
+    wnid, query = cells.get("wnid", ""), cells.get("query", "")
+    if wnid and not WNID.fullmatch(wnid):
+        raise Refusal(f"{wnid[:40]!r} is no wnid such as n02084071. Mend it, or leave it empty.")
+    if len(query) > MAX_QUERY or any(unicodedata.category(one) == "Cc" for one in query):
+        raise Refusal(f"The query has control characters, or more than {MAX_QUERY}. Shorten it.")
+    return ((wnid, query),) if wnid or query else ()
 
 
 def _hidden(name: str) -> str:

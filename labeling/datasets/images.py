@@ -10,7 +10,7 @@ import io
 import logging
 import zipfile
 import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from functools import partial
@@ -27,19 +27,23 @@ from labeling.datasets.image_sources import (
     MAX_LICENCE,
     MAX_SOURCE,
     Found,
+    Query,
     Refused,
     clean_name,
     in_folder,
     in_manifest,
     in_zip,
+    merged,
     open_zip,
     printable,
 )
+from labeling.datasets.near_images import Lookalikes, fingerprint_of
 from labeling.errors import Conflict, Refusal, StoreFault, TooLarge
 from labeling.image_files import BadImage, Encoded, check, derive
 from labeling.jobs import queue
 from labeling.jobs.image_store import StorageFull, media_type_of, remove, write
 from labeling.models import Dataset, Image, Import, Job
+from labeling.near_duplicates.fingerprints import to_bytes
 from labeling.plurals import count_of
 
 logger = logging.getLogger(__name__)
@@ -70,12 +74,14 @@ class Added:
 
 @dataclass(frozen=True)
 class Goal:
-    """Where files go and what is said of those that say nothing themselves."""
+    """Where files go and what is said of those that say nothing themselves. lookalikes: of what is
+    there; what looks like one of them is left out."""
 
     dataset: Dataset
     licence: str = ""
     source: str = ""
     came_with: Import | None = None
+    lookalikes: Lookalikes | None = None
 
     def brought(self, image: Image, name: str) -> bool:
         """Whether this very import added the file already: it was cut off and runs again."""
@@ -151,14 +157,18 @@ def add_path(
     licence: str = "",
     source: str = "",
     watch: Watch | None = None,
+    against: Sequence[Dataset] | None = None,
 ) -> Report:
     """What became of the files at the path (stream_at). licence, source: of rows of a manifest that
-    name none."""
+    name none. against: what looks like an image of these datasets or of this one is left out; None
+    where that is not looked for."""
     path, report = Path(path), Report()
     if not path.exists():
         raise Refusal(f"There is no {printable(str(path))}. Check the path.", field="path")
+    lookalikes = None if against is None else Lookalikes(dataset, against)
     with ExitStack() as opened:
-        add_all(Goal(dataset, licence, source), stream_at(path, opened)(), report, watch)
+        goal = Goal(dataset, licence, source, lookalikes=lookalikes)
+        add_all(goal, stream_at(path, opened)(), report, watch)
     return report
 
 
@@ -202,25 +212,55 @@ def _add_batch(
                     if name in taken:
                         raise _name_taken(name)
                     same = _add_found(goal, found, name, report)
-                    known.setdefault(hashes[place], same)
-                    taken.add(name)
+                    if same is not None:
+                        known.setdefault(hashes[place], same)
+                        taken.add(name)
                 elif not goal.brought(same, name):
                     report.duplicate(found.file, same.name)
+                    add_queries(goal.dataset, same.name, found.queries)
         if watch:
             watch(1)
 
 
-def _add_found(goal: Goal, found: Found, name: str, report: Report) -> Image:
-    """Adds the file and counts it; or the image of that content that came meanwhile."""
+def _add_found(goal: Goal, found: Found, name: str, report: Report) -> Image | None:
+    """Adds the file and counts it; or the image of that content that came meanwhile; None for what
+    looks like another and is left out."""
+    content, own = _read(found), None
+    if goal.lookalikes is not None:
+        own = fingerprint_of(content)
+        if near := goal.lookalikes.find(own):
+            report.looks_like(found.file, near.image, near.dataset, near.distance)
+            if near.dataset == goal.dataset.name:
+                add_queries(goal.dataset, near.image, found.queries)
+            return None
     licence, source = found.licence or goal.licence, found.source or goal.source
-    added = _store(goal.dataset, name, _read(found), licence, source, goal.came_with)
+    more: dict[str, object] = {"queries": [list(query) for query in found.queries]}
+    if goal.lookalikes is not None:
+        more["fingerprint"] = to_bytes(own)
+    added = _store(goal.dataset, name, content, licence, source, goal.came_with, **more)
     if added.image is not None:
         report.added += 1
+        if goal.lookalikes is not None:
+            goal.lookalikes.add(name, own)
         return added.image
     assert added.duplicate_of is not None
     if not goal.brought(added.duplicate_of, name):
         report.duplicate(found.file, added.duplicate_of.name)
+        add_queries(goal.dataset, added.duplicate_of.name, found.queries)
     return added.duplicate_of
+
+
+def add_queries(dataset: Dataset, name: str, queries: Iterable[Query]) -> None:
+    """Adds queries that found the image, or one that looks like it, to those it has."""
+    if not (queries := list(queries)):
+        return
+    with transaction.atomic():
+        image = dataset.images.select_for_update(no_key=True, of=("self",)).get(name=name)
+        together = merged([*((wnid, query) for wnid, query in image.queries), *queries])
+        rows = [list(query) for query in together]
+        if rows != image.queries:
+            image.queries = rows
+            image.save(update_fields=["queries"])
 
 
 @contextmanager
@@ -242,6 +282,7 @@ def _store(
     licence: str,
     source: str,
     came_with: Import | None = None,
+    **more: object,
 ) -> Added:
     """The image, its file stored first and its row after it; raises Refusal for a bad file."""
     if len(licence) > MAX_LICENCE:
@@ -265,6 +306,7 @@ def _store(
         licence=licence,
         source=source,
         came_with=came_with,
+        **more,
     )
     stored = write("file", content, checked.media_type)
     image.file = stored

@@ -30,6 +30,7 @@ from labeling.datasets.image_sources import (
     in_zip,
     open_zip,
 )
+from labeling.datasets.near_images import Lookalikes
 from labeling.errors import NotYours, Refusal, StoreFault
 from labeling.image_files import stated_pixels
 from labeling.jobs import queue, uploads
@@ -102,11 +103,19 @@ def add_small(dataset: Dataset, files: Sequence[Sent], *, licence: str, source: 
 
 
 def of_uploads(
-    dataset: Dataset, actor: User, files: Sequence[Sent], *, licence: str = "", source: str = ""
+    dataset: Dataset,
+    actor: User,
+    files: Sequence[Sent],
+    *,
+    licence: str = "",
+    source: str = "",
+    against: Sequence[Dataset] | None = None,
 ) -> Import:
     """The import of these files, which are kept until it is done.
 
-    Raises Refusal for a zip that is none, too large or a bomb; then nothing is kept.
+    against: what looks like an image of these datasets or of this one is left out; None where that
+    is not looked for. Raises Refusal for a zip that is none, too large or a bomb; then nothing is
+    kept.
     """
     check_may_add(actor, dataset)
     for sent in files:
@@ -119,19 +128,34 @@ def of_uploads(
             kept.append(_keep(sent))
         first = files[0].name
         name = first if len(files) == 1 else f"{first} and {len(files) - 1} more"
-        return _enqueue(dataset, actor, name, uploads=kept, licence=licence, source=source)
+        said = {"licence": licence, "source": source, "options": _options(against)}
+        return _enqueue(dataset, actor, name, uploads=kept, **said)
     except BaseException:
         _remove(kept)
         raise
 
 
 def of_path(
-    dataset: Dataset, actor: User, path: str, *, licence: str = "", source: str = ""
+    dataset: Dataset,
+    actor: User,
+    path: str,
+    *,
+    licence: str = "",
+    source: str = "",
+    against: Sequence[Dataset] | None = None,
 ) -> Import:
-    """The import of what lies below the import folder. Raises Refusal for a path that is not."""
+    """The import of what lies below the import folder; against as in of_uploads. Raises Refusal for
+    a path that is not."""
     check_may_add(actor, dataset)
     import_root_path(path)
-    return _enqueue(dataset, actor, path, path=path, licence=licence, source=source)
+    said = {"licence": licence, "source": source, "options": _options(against)}
+    return _enqueue(dataset, actor, path, path=path, **said)
+
+
+def _options(against: Sequence[Dataset] | None) -> dict[str, object]:
+    if against is None:
+        return {}
+    return {"near": True, "against": [dataset.pk for dataset in against]}
 
 
 def import_for(dataset: Dataset, pk: int) -> Import:
@@ -155,6 +179,8 @@ def report_of(row: Import) -> Report:
         added=row.added,
         duplicates=row.report.get("duplicates", []),
         refused=row.report.get("refused", []),
+        near=row.report.get("near", []),
+        near_count=row.near,
         duplicate_count=row.duplicates,
         refused_count=row.refused,
     )
@@ -221,7 +247,14 @@ def _add(job: Job, row: Import, report: Report) -> None:
             done += count
             queue.renew(job, done=done, total=total)
 
-        goal = images.Goal(row.dataset, row.licence, row.source, row)
+        lookalikes = None
+        if row.options.get("near"):
+            others = Dataset.objects.filter(pk__in=row.options["against"]).order_by("pk")
+            # What it brought before it was cut off is there already, by its name.
+            lookalikes = Lookalikes(
+                row.dataset, list(others), lambda _: queue.renew(job, done=0, total=total)
+            )
+        goal = images.Goal(row.dataset, row.licence, row.source, row, lookalikes)
         images.add_all(goal, stream(), report, watch)
 
 
@@ -233,7 +266,12 @@ def _write(job: Job, row: Import, report: Report, finished_at: datetime | None) 
         added=row.images.count(),
         duplicates=report.duplicate_count,
         refused=report.refused_count,
-        report={"duplicates": report.duplicates, "refused": report.refused},
+        near=report.near_count,
+        report={
+            "duplicates": report.duplicates,
+            "refused": report.refused,
+            "near": report.near,
+        },
         finished_at=finished_at,
     )
     if not changed:

@@ -75,6 +75,8 @@ class Kind(ABC):
     longest_work_ms: ClassVar[int] = 120_000
     # Settings that an action of its own writes.
     kept_settings: ClassVar[tuple[str, ...]] = ()
+    # What people read for each of an answer's `tags`.
+    tag_labels: ClassVar[Mapping[str, str]] = {}
     # Keys of a policy that start from another value than in other kinds.
     policy_defaults: ClassVar[Mapping[str, object]] = {}
 
@@ -107,6 +109,12 @@ class Kind(ABC):
     def words(self, settings: Mapping[str, Any]) -> dict[str, str]:
         """What people read for each tally name."""
         return {self.tally_name(value): label for value, label, _ in self.answers(settings)}
+
+    def in_words(self, value: Any, settings: Mapping[str, Any]) -> str:
+        """An answer as people read it, with its tags."""
+        name = self.tally_name(value)
+        labels = [self.tag_labels[tag] for tag in self.tags(value)]
+        return " · ".join([self.words(settings).get(name, name), *labels])
 
     def class_names(self, settings: Mapping[str, Any]) -> dict[str, str]:
         """The names of the classes that an answer can name; none where it is about its topic."""
@@ -143,6 +151,11 @@ class Kind(ABC):
     @abstractmethod
     def tally_name(self, value: Any) -> str:
         """The word under which exports count this answer, abstentions too."""
+
+    def tags(self, value: Any) -> list[str]:
+        """What the answer says beside its word, which decides nothing: words that a release
+        counts."""
+        return []
 
     @abstractmethod
     def settle(self, values: Sequence[Any], policy: "Policy") -> Verdict:

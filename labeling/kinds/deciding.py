@@ -154,8 +154,7 @@ def _weigh(
         if inner and word == "no":
             error = policy["inner_no_error"]
         if 1 - probability <= error:
-            value = next((value for value in values if kind.vote(value) == word), word)
-            return Verdict("settled", value, probability)
+            return Verdict("settled", kind.answer_of(word), probability)
     if len(values) >= policy["max_votes"]:
         return Verdict("review")
     return Verdict("open", more=max(1, policy["min_votes"] - len(values)))

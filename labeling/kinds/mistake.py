@@ -1,17 +1,58 @@
-"""Is this class right for the image? It is, it is a minor or a major mistake, or nobody can say."""
+"""Is this class right for the image? It is, it is a minor or a major mistake, or nobody can say.
 
-from labeling.kinds.base import JUDGED, PAIRS, ChoiceKind
+An answer may carry tags: what makes the image hard, or the class wrong. Source: Russakovsky et al.
+(2015), §6.4.2.
+"""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from labeling.errors import Refusal
+from labeling.kinds.base import JUDGED, PAIRS, About, Answer, ChoiceKind
+
+# The keys of an answer with tags.
+ANSWER, TAGS_KEY = "answer", "tags"
+
+
+class Tag(NamedTuple):
+    """value: as answers and releases have it. label, key, words: on the page."""
+
+    value: str
+    label: str
+    key: str
+    words: str
+
+
+# Types of errors in the order of §6.4.2, the miscellaneous ones apart; in words that do not say who
+# named the class.
+TAGS = (
+    Tag("multiple_objects", "Many objects", "o", "Several things, and nothing says which is meant"),
+    Tag("incorrect_annotation", "Wrong name", "a", "The class does not fit at all, as by a slip"),
+    Tag("small_or_thin", "Small or thin", "t", "The thing is very small or thin in the image"),
+    Tag("filter", "Filter", "f", "A filter distorts contrast or colors"),
+    Tag("abstract", "Abstract", "b", "A painting, rendering, toy, statue or shadow of the thing"),
+    Tag("closeup", "Close-up", "l", "An extreme close-up of a part"),
+    Tag("viewpoint", "Odd view", "v", "Seen from an unusual side, or turned"),
+    Tag("text", "Needs text", "x", "Only text in the image says what it is"),
+    Tag("occlusion", "Hidden", "d", "Much of the thing is hidden"),
+    Tag("collage", "Collage", "g", "Several images in one"),
+    Tag("fine_grained", "Fine-grained", "n", "Classes so alike that few tell them apart"),
+    Tag("class_unawareness", "Little-known", "w", "Only who knows that this class exists names it"),
+    Tag("few_examples", "Rare look", "e", "The thing looks unlike most of its class"),
+)
+TAG_WORDS = tuple(tag.value for tag in TAGS)
 
 
 class Mistake(ChoiceKind):
     """For reviews of mistakes: nothing on the page says whether a class is the label or a
-    classifier's."""
+    classifier's. An answer is a word, or with tags {"answer": word, "tags": [tag, …]}."""
 
     name = "mistake"
     title = "Is this class right for the image?"
     label = "Mistake"
     asks = PAIRS
     release = JUDGED
+    tag_labels = {tag.value: tag.label for tag in TAGS}
     options = (
         ("valid", "Right", "r"),
         ("minor", "Minor mistake", "m"),
@@ -21,3 +62,33 @@ class Mistake(ChoiceKind):
 
     def question(self, topic: str, settings: object) -> str:
         return f"Is “{topic}” right for the image?"
+
+    def clean(
+        self, value: object, settings: Mapping[str, Any], about: About | None = None
+    ) -> Answer:
+        """The word; with its tags, each once in their order, where there are any. Raises
+        Refusal."""
+        if not isinstance(value, dict):
+            return super().clean(value, settings, about)
+        word = super().clean(value.get(ANSWER), settings, about)
+        given = value.get(TAGS_KEY, [])
+        if set(value) - {ANSWER, TAGS_KEY} or not isinstance(given, list):
+            raise _bad("An answer with tags has answer and tags, a list, and nothing else.")
+        for tag in given:
+            if tag not in TAG_WORDS:
+                raise _bad(f"{str(tag)[:40]!r} is no tag; give of {', '.join(TAG_WORDS)}.")
+        tags = [tag for tag in TAG_WORDS if tag in given]
+        return {ANSWER: word, TAGS_KEY: tags} if tags else word
+
+    def tally_name(self, value: Any) -> str:
+        return str(value[ANSWER]) if isinstance(value, dict) else str(value)
+
+    def tags(self, value: Any) -> list[str]:
+        return value[TAGS_KEY] if isinstance(value, dict) else []
+
+    def grade(self, value: Any, gold: Any) -> float:
+        return float(self.tally_name(value) == self.tally_name(gold))
+
+
+def _bad(message: str) -> Refusal:
+    return Refusal(message, field="value", code="bad_value")

@@ -48,6 +48,11 @@ class Image(models.Model):
     height = models.PositiveIntegerField()
     licence = models.CharField(max_length=200, blank=True)
     source = models.CharField(max_length=500, blank=True)
+    # [wnid, query] of each query that found it, sorted; the wnid is "" where it was for no class.
+    queries = models.JSONField(default=list, blank=True)
+    # What it looks like (near_duplicates/fingerprints.py); empty where it is too plain, null until
+    # somebody asks what looks like it.
+    fingerprint = models.BinaryField(null=True)
     # Tells an import that was cut off what it has done already.
     came_with = models.ForeignKey(
         "labeling.Import", null=True, blank=True, on_delete=models.SET_NULL, related_name="images"
@@ -83,11 +88,15 @@ class Import(models.Model):
     uploads = models.JSONField(default=list, blank=True)
     licence = models.CharField(max_length=200, blank=True)
     source = models.CharField(max_length=500, blank=True)
+    # Whether what looks like another image is left out: {"near": True, "against": [ids of other
+    # datasets]}; {} where it is not looked for.
+    options = models.JSONField(default=dict, blank=True)
     job = models.OneToOneField("labeling.Job", on_delete=models.PROTECT, related_name="+")
     added = models.PositiveBigIntegerField(default=0)
     duplicates = models.PositiveBigIntegerField(default=0)
     refused = models.PositiveBigIntegerField(default=0)
-    # {"duplicates", "refused"}: the first of them, each file with its reason.
+    near = models.PositiveBigIntegerField(default=0)
+    # {"duplicates", "refused", "near"}: the first of them, each file with its reason.
     report = models.JSONField(default=dict, blank=True)
     created_by = models.ForeignKey(
         "labeling.User", on_delete=models.PROTECT, related_name="imports"

@@ -50,7 +50,7 @@ U = TypeVar("U")
 
 
 class ImageLine(TypedDict):
-    """Of images.jsonl."""
+    """Of images.jsonl. queries: {"wnid", "query"} of each query that found it, where any did."""
 
     name: str
     width: int
@@ -58,6 +58,7 @@ class ImageLine(TypedDict):
     sha256: str
     licence: str
     source: str
+    queries: NotRequired[list[dict[str, str]]]
 
 
 class FileHead(TypedDict):

@@ -21,14 +21,16 @@ JUDGEMENTS = {"valid": YES, "minor": NO, "major": NO}
 class AnswerLine(TypedDict):
     """Of answers.jsonl. contains: None for what was dropped; absent where wnid is the answer.
     judged: in its place where people say how right the class is; None for what was dropped.
-    votes: by what people answered. node, order, probability: where questions follow a graph; of
-    objects box; of candidates the queries that found the image."""
+    votes: by what people answered; tags: how many of the votes for the settled answer have each.
+    node, order, probability: where questions follow a graph; of objects box; of candidates the
+    queries that found the image."""
 
     image: str
     wnid: str | None
     contains: NotRequired[bool | None]
     judged: NotRequired[str | None]
     votes: NotRequired[dict[str, int]]
+    tags: NotRequired[dict[str, int]]
     probability: NotRequired[float | None]
     node: NotRequired[str]
     order: NotRequired[int]

@@ -8,7 +8,7 @@ their own (clients make their ids), so nothing is cut by them.
 
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from itertools import groupby, islice
@@ -22,7 +22,7 @@ from django.db.models.functions import Collate
 
 from labeling.kinds import KINDS
 from labeling.kinds.base import BOXES, OBJECTS
-from labeling.models import Answer, Campaign, Image, Question, Settlement, Topic
+from labeling.models import Answer, Campaign, Question, Settlement, Topic
 from labeling.release_files import frozen
 from labeling.release_files.frozen import Line, LineFile
 from labeling.release_files.frozen_boxes import COVERAGE_FILE
@@ -39,7 +39,7 @@ RANGE_OF_DRAWINGS = 200
 FEW_RANGES = 2
 # Of how pieces are written: those of an earlier layout are not used.
 LAYOUT = 2
-IMAGE_FIELDS = ("name", "sha256", "width", "height", "licence", "source")
+IMAGE_FIELDS = ("name", "sha256", "width", "height", "licence", "source", "queries")
 
 
 @dataclass(frozen=True)
@@ -107,7 +107,7 @@ def take(campaign: Campaign, building: Path, scratch: Path, opened: ExitStack) -
         ranges.begin_image()
         for number, (_, asked, image) in enumerate(about):
             if images is not None and not number:
-                images.write(dict(zip(IMAGE_FIELDS, image, strict=True)))
+                images.write(_image_line(image))
             ranges.add(asked)
     if images is not None:
         images.close()
@@ -239,7 +239,8 @@ def _write_graph(files: dict[str, LineFile], campaign: Campaign, by_graph: graph
     """The graph, every image that is asked about, and what was known of it beforehand."""
     files["graph.json"].write(by_graph.graph.content())
     for image in graph.images_of(campaign).order_by(*_by("name")).iterator(chunk_size=CHUNK):
-        files["images.jsonl"].write(_image_line(image))
+        fields = [getattr(image, name) for name in IMAGE_FIELDS]
+        files["images.jsonl"].write(_image_line(fields))
     for line in by_graph.given(campaign, _by("item__image__name", "key", "source")):
         files["given.jsonl"].write(line)
 
@@ -251,8 +252,12 @@ def _by(*names: str) -> list[Any]:
     return list(names)
 
 
-def _image_line(image: Image) -> Line:
-    return {name: getattr(image, name) for name in IMAGE_FIELDS}
+def _image_line(fields: Sequence[Any]) -> Line:
+    """Of images.jsonl; without queries where none found the image, as in releases of before."""
+    line = dict(zip(IMAGE_FIELDS, fields, strict=True))
+    if found_by := line.pop("queries"):
+        line["queries"] = [{"wnid": wnid, "query": query} for wnid, query in found_by]
+    return line
 
 
 def _topic_line(topic: Topic) -> Line:

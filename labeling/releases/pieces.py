@@ -7,7 +7,7 @@ graphs. So a piece is the same bytes whenever and by whomever it is made, in no 
 import json
 import zipfile
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from itertools import groupby
@@ -145,6 +145,8 @@ def _write_chunk(writer: _Writer, chunk: list[Asked]) -> None:
         kept = counted.union(question.late)
         given = [vote for vote in history.votes.get(question.pk, ()) if vote.pk in kept]
         votes = writer.votes.write(kind, place, counted, given)
+        if settled and kind.tag_labels and (tags := _tags(kind, settled, counted, given)):
+            line["tags"] = tags
         writer.counts[question.state] += 1
         writer.answers.write(line | {"votes": votes})
     if writer.by_boxes is not None:
@@ -200,6 +202,18 @@ def _answer_line(
     if settled and policy.content.get("method", "majority") != "majority":
         line["probability"] = settled.probability
     return line
+
+
+def _tags(
+    kind: Kind, settled: Settled, counted: Collection[str], given: Sequence[Vote]
+) -> dict[str, int]:
+    """How many of those who gave the settled answer put each tag on it."""
+    name = kind.tally_name(settled.value)
+    tags: Counter[str] = Counter()
+    for vote in given:
+        if vote.pk in counted and kind.tally_name(vote.value) == name:
+            tags.update(kind.tags(vote.value))
+    return dict(tags)
 
 
 def _contains(kind: Kind, topic: str, value: Any) -> Line:

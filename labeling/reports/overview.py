@@ -263,14 +263,14 @@ def answer_rows(
     campaign: Campaign, answers: Sequence[Answer], counted: Collection[str]
 ) -> list[AnswerRow]:
     """A row for each of these answers. counted: ids of those that settled their question."""
-    kind, words = KINDS[campaign.kind], value_words(campaign)
+    kind = KINDS[campaign.kind]
     latest = {answer.assignment_id: answer.pk for answer in answers if not answer.late}
     blocked = campaign.memberships.filter(stage=Membership.Stage.BLOCKED)
     void = set(blocked.values_list("user", flat=True))
     return [
         AnswerRow(
             value=kind.tally_name(answer.value),
-            words=words.get(kind.tally_name(answer.value), kind.tally_name(answer.value)),
+            words=kind.in_words(answer.value, campaign.settings),
             answer=answer,
             pseudonym=answer.assignment.annotator.pseudonym,
             seconds=None if answer.duration_ms is None else answer.duration_ms / 1000,

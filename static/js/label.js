@@ -208,12 +208,11 @@ class Label extends Session {
 }
 
 /* The buttons of fixed answers, <button data-answer data-key>: marks the given one, and takes keys, by
-   `numbered` those of their numbers too. */
-export function answerButtons(label, numbered = false) {
+   `numbered` those of their numbers too. valueOf(word): the answer that a button's word is sent as. */
+export function answerButtons(label, numbered = false, valueOf = (word) => word) {
   const buttons = [...document.querySelectorAll("[data-answer]")];
-  for (const button of buttons) {
-    button.addEventListener("click", () => label.answer(button.dataset.answer));
-  }
+  const answer = (button) => label.answer(valueOf(button.dataset.answer));
+  for (const button of buttons) button.addEventListener("click", () => answer(button));
   return {
     mark(value) {
       for (const button of buttons) {
@@ -225,7 +224,7 @@ export function answerButtons(label, numbered = false) {
         buttons.find((candidate) => candidate.dataset.key === key.toLowerCase()) ||
         (numbered && /^[1-9]$/.test(key) && buttons[Number(key) - 1]);
       if (!button) return false;
-      label.answer(button.dataset.answer);
+      answer(button);
       return true;
     },
   };

@@ -57,6 +57,9 @@ PRESSED = {
     "evaluation/cds/viewer.html": "test_cds_pages::test_a_sequence_is_read_without_a_script",
     "evaluation/mad/gallery.html": HERE,
     "evaluation/labeled/images.html": HERE,
+    "evaluation/labeled/label_sets.html": (
+        "test_label_sets::test_mistakes_are_reviewed_and_every_number_says_its_version"
+    ),
     "evaluation/labeled/new.html": HERE,
     "labeling/_imports.html": HERE,
     "labeling/_jobs.html": HERE,

@@ -10,14 +10,18 @@ from django.core.management.base import CommandParser
 
 from evaluation.benchmarks import runs
 from evaluation.benchmarks.kinds.labeled import benchmarks, rows
+from evaluation.benchmarks.kinds.labeled.label_sets import reviews
+from evaluation.benchmarks.kinds.labeled.label_sets import rows as version_rows
+from evaluation.benchmarks.kinds.labeled.label_sets.applying import apply_answers
 from evaluation.benchmarks.kinds.labeled.results import LabeledResult
 from evaluation.benchmarks.kinds.labeled.settings import DEFAULTS, SPLITS
 from evaluation.benchmarks.kinds.labeled.truth.ground_truth import KINDS
-from evaluation.management.numbers import level, whole
+from evaluation.management.commands.wordnet import load
+from evaluation.management.numbers import level, share, whole
 from evaluation.metrics.wsol import box_scores
 from evaluation.models import Benchmark, Run
 from labeling.errors import Refusal
-from labeling.files import BadInput
+from labeling.files import BadInput, read_yaml
 from labeling.jobs import queue
 from labeling.management.contract import ContractCommand, Result, UsageError, table
 from labeling.management.release_options import find_campaign
@@ -48,6 +52,7 @@ class Command(ContractCommand):
             "path", type=Path, metavar="PATH", help="CSV or COCO JSON; of wsol a zip or folder"
         )
         submitting.add_argument("--by", default="", help="by default the benchmark's owner")
+        _add_reviewing(self, parser)
         scoring = self.verb(parser, "score", self.score, self.show_scored, help="score it now")
         scoring.add_argument("name", metavar="NAME", help="of the benchmark")
 
@@ -106,6 +111,61 @@ class Command(ContractCommand):
             "changed": (made.name, made.sha256) not in before,
         }
 
+    def review(
+        self,
+        name: str,
+        campaign: str,
+        title: str,
+        models: str,
+        agreements: float,
+        seed: int,
+        policy: Path | None,
+        by: str,
+        **options: Any,
+    ) -> Result:
+        row = _benchmark(name)
+        rules = read_yaml(policy) if policy else None
+        with _refused():
+            made = reviews.open_review(
+                row,
+                _user(by) if by else row.created_by,
+                name=campaign,
+                title=title or campaign,
+                wordnet=load(),
+                models=list(dict.fromkeys(models.split(","))) if models else (),
+                agreements=agreements,
+                seed=seed,
+                policy=rules,
+            )
+        return {"benchmark": name, "campaign": campaign, **made.meta}
+
+    def show_review(self, result: Result) -> str:
+        facts = [("campaign", result["campaign"]), ("of version", result["version"])]
+        facts += [(key.replace("_", " "), value) for key, value in result["counts"].items()]
+        return table(facts)
+
+    def apply(
+        self,
+        name: str,
+        campaign: str,
+        release: int | None,
+        queue: Path | None,
+        by: str,
+        **options: Any,
+    ) -> Result:
+        row, answers = _benchmark(name), find_campaign(campaign)
+        actor = _user(by) if by else row.created_by
+        with _refused(queue):
+            number = release or freezing.freeze(answers, actor).number
+            made = apply_answers(row, actor, answers, number, queue, str(queue))
+        return {"benchmark": name, "campaign": campaign, "release": number, **made.result}
+
+    def show_applied(self, result: Result) -> str:
+        facts = [("label sets, version", result["version"]), ("release", result["release"])]
+        facts.append(("reviewed", ", ".join(model["name"] for model in result["models"])))
+        facts += [(key.replace("_", " "), value) for key, value in result["counts"].items()]
+        return f"{table(facts)}\n\nevery submission is scored by it: benchmark score"
+
     def score(self, name: str, **options: Any) -> Result:
         try:
             run = runs.score_now(_benchmark(name))
@@ -138,12 +198,60 @@ class Command(ContractCommand):
         ]
         head = ("classifier", "attempts", "images", "figure", "value", "low", "high")
         answer = rows.answer(result)
+        versions = [
+            (row.name, own.version, share.images, share.cell.value, share.cell.low, share.cell.high)
+            for row in version_rows.submissions(result)
+            for own, share in zip(version_rows.versions(result), row.by_version, strict=True)
+        ]
+        by_version = ("multi-label accuracy", "version", "images", "value", "low", "high")
         notes = [
             f"note on {', '.join(who)}: {note}" if who else f"note: {note}"
             for who, note in rows.notes(result)
         ]
-        parts = [table(figures, head=head), answer.sure.words if answer else "", *notes]
+        parts = [
+            table(figures, head=head),
+            versions and table(versions, head=by_version),
+            answer.sure.words if answer else "",
+            *notes,
+        ]
         return "\n\n".join(part for part in parts if part)
+
+
+def _add_reviewing(command: Command, parser: CommandParser) -> None:
+    """The verbs about label sets of a classification."""
+    reviewing = command.verb(
+        parser,
+        "review",
+        command.review,
+        command.show_review,
+        help="open a draft campaign on what submissions to a classification got wrong",
+    )
+    reviewing.add_argument("name", metavar="NAME", help="of the benchmark")
+    reviewing.add_argument("--campaign", required=True, help="the name of the new campaign")
+    reviewing.add_argument("--title", default="", help="as people read it; else the name")
+    reviewing.add_argument("--models", default="", metavar="A,B,…", help="without it all")
+    reviewing.add_argument(
+        "--agreements", type=share, default=reviews.SHARE, metavar="SHARE", help="of others (0.1)"
+    )
+    reviewing.add_argument("--seed", type=whole(), default=0, help="of what is chosen (0)")
+    reviewing.add_argument("--policy", type=Path, help="policy.yaml of the campaign")
+    applying = command.verb(
+        parser,
+        "apply",
+        command.apply,
+        command.show_applied,
+        help="make the answers of a campaign of the kind mistake a version of the label sets",
+    )
+    applying.add_argument("name", metavar="NAME", help="of the benchmark")
+    applying.add_argument("--campaign", required=True, help="whose answers they are")
+    applying.add_argument(
+        "--release", type=int, metavar="N", help="without it, what is settled now is frozen"
+    )
+    applying.add_argument(
+        "--queue", type=Path, metavar="QUEUE.jsonl", help="where mistakes queue made it"
+    )
+    for verb in (reviewing, applying):
+        verb.add_argument("--by", default="", help="by default the benchmark's owner")
 
 
 def _add_settings(verb: CommandParser) -> None:

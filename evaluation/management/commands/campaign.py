@@ -8,6 +8,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 from django.db import transaction
 
+from evaluation.benchmarks.kinds.labeled.label_sets.reviews import HOW_TO_JUDGE
 from evaluation.benchmarks.kinds.mad import competitions
 from evaluation.management import campaign_options, candidate_options
 from evaluation.management.campaign_options import Choice
@@ -55,15 +56,6 @@ CHANGES = {
     "resume": (lifecycle.resume, "ask again"),
     "close": (lifecycle.close, "ask nobody any more"),
 }
-
-
-HOW_TO_JUDGE = (
-    "You see an image and one class. Is the class right for the image? It need not be the main "
-    "thing in it, and other classes may be right as well.\n\n"
-    "“Right”: a label of this image may say so. “Minor mistake”: not right, but somebody careful "
-    "could take it for right. “Major mistake”: plainly not right. “Cannot be labeled”: the image "
-    "does not show enough for anybody to say."
-)
 
 
 @dataclass(kw_only=True)

@@ -1,12 +1,9 @@
 """`manage.py mistakes`: what classifiers got wrong is looked at again, from files."""
 
-import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from django.core.management.base import CommandParser
 
 from evaluation.management import analysis_options, release_predictions
@@ -16,7 +13,6 @@ from evaluation.management.named_files import named_files
 from evaluation.management.numbers import level, share, whole
 from evaluation.metrics.wordnet.nouns import WordNet
 from evaluation.readers.answers import file_sha256
-from evaluation.readers.class_files import Classified
 from evaluation.readers.mistakes import (
     Judgement,
     Pair,
@@ -26,40 +22,15 @@ from evaluation.readers.mistakes import (
     read_judgements,
     read_queue,
 )
-from evaluation.readers.valid_sets import (
-    SETS,
-    VERSION,
-    LabelSets,
-    Model,
-    read_label_sets,
-)
-from evaluation.scoring.mistakes import applying, queueing
+from evaluation.readers.valid_sets import read_label_sets
+from evaluation.scoring.mistakes import queueing, reviewing
 from evaluation.scoring.mistakes.applying import Review, Share
+from evaluation.scoring.mistakes.reviewing import Inputs
 from labeling.files import BadInput, atomic_write, refuse_input
 from labeling.management.contract import ContractCommand, UsageError, table
 from labeling.release_files import frozen
 
 AGREEMENTS = 0.1
-
-
-@dataclass(frozen=True)
-class Inputs:
-    """The labels and submissions of a verb. sha256: of each submission, by name."""
-
-    found: dict[str, Classified]
-    sha256: dict[str, str]
-    sets: LabelSets | None
-    truth_sha256: str
-    sets_sha256: str | None
-
-    @property
-    def version(self) -> int:
-        """Of the label sets; 1 for the truth's one class, and for sets that no review wrote."""
-        return self.sets.version.version if self.sets and self.sets.version else 1
-
-    @property
-    def pool(self) -> queueing.Pool:
-        return queueing.pool_of(self.found, self.sets)
 
 
 class Command(ContractCommand):
@@ -130,23 +101,13 @@ class Command(ContractCommand):
         chosen = _chosen(models, [*paths])
         wordnet = load()
         inputs = _read(truth, {name: paths[name] for name in chosen}, valid_sets, wordnet)
-        pool = inputs.pool
-        strata = queueing.split(pool, chosen, agreements, seed)
-        if not len(strata.reviewed):
-            raise BadInput("no image with a label set was given to every model", truth)
-        pairs = queueing.queue(pool, chosen, strata, seed, wordnet.wnid)
-        meta = QueueMeta(
-            models=[Model(name=name, sha256=inputs.sha256[name]) for name in chosen],
-            truth_sha256=inputs.truth_sha256,
-            sets_sha256=inputs.sets_sha256,
-            version=inputs.version,
-            agreements=agreements,
-            seed=seed,
-            counts=queueing.counts(pool, strata) | {"pairs": len(pairs)},
-        )
+        try:
+            asked = reviewing.choose(inputs, chosen, agreements, seed, wordnet)
+        except BadInput as error:
+            raise BadInput(error.message, truth, None, error.cure) from error
         with atomic_write(out) as file:
-            file.writelines(queueing.lines(meta, pairs, wordnet.wnid))
-        return meta
+            file.writelines(queueing.lines(asked.meta, asked.pairs, wordnet.wnid))
+        return asked.meta
 
     def show_queue(self, result: QueueMeta) -> str:
         rows = [(name.replace("_", " "), count) for name, count in result.counts.items()]
@@ -170,35 +131,11 @@ class Command(ContractCommand):
         asked = read_queue(queue, wordnet)
         judged, answers_sha256 = _judged(answers, asked, wordnet)
         inputs = _read(truth, named_files(predictions), valid_sets, wordnet)
-        models = _models_of(asked.meta, inputs, queue)
-        pool = inputs.pool
-        strata = queueing.split(pool, models, asked.meta.agreements, asked.meta.seed)
-        if queueing.queue(pool, models, strata, asked.meta.seed, wordnet.wnid) != asked.pairs:
-            raise BadInput("has other pairs than were chosen", queue, None, "make the queue again")
-        review = applying.reviewed(pool, strata, judged)
-        generator = np.random.default_rng(seed)
+        strata = reviewing.strata_of(asked, inputs, wordnet)
         with frozen.appearing(out) as part:
-            with atomic_write(part / SETS) as file:
-                file.writelines(applying.lines(review, wordnet.wnid))
-            result = Review(
-                version=inputs.version + 1,
-                models=asked.meta.models,
-                sha256=file_sha256(part / SETS),
-                parent_sha256=inputs.sets_sha256,
-                queue_sha256=asked.sha256,
-                answers_sha256=answers_sha256,
-                counts=asked.meta.counts | {"changed": applying.changed(review)},
-                rates=applying.rates(review, confidence, generator),
-                submissions=[
-                    applying.rescored(review, name, sha256, name in models, confidence, generator)
-                    for name, sha256 in inputs.sha256.items()
-                ],
-                confidence=confidence,
-                seed=seed,
+            return reviewing.write_version(
+                part, inputs, asked, strata, judged, answers_sha256, wordnet, confidence, seed
             )
-            text = json.dumps(result.to_json(), indent=1, ensure_ascii=False)
-            frozen.write_synced(part / VERSION, text)
-        return result
 
     def show_review(self, result: Review) -> str:
         bounds = analysis_options.bounds(result.confidence)
@@ -207,6 +144,8 @@ class Command(ContractCommand):
             (name.replace("_", " "), *_cells(getattr(result.rates, name)))
             for name in ("label_not_valid", "several_valid", "none_valid", "cannot_be_labeled")
         ]
+        tags = result.rates.tags or {}
+        rates += [(f"tag {tag}", *_cells(found)) for tag, found in tags.items()]
         scores = [
             (own.name, words, *_cells(found))
             for own in result.submissions
@@ -278,25 +217,6 @@ def _chosen(models: str | None, names: Sequence[str]) -> list[str]:
         if name not in names:
             raise UsageError(f"--models: {name!r} is none of the submissions {', '.join(names)}")
     return chosen
-
-
-def _models_of(meta: QueueMeta, inputs: Inputs, queue: Path) -> list[str]:
-    """The submissions that the queue's models are now. Raises BadInput where labels or predictions
-    are other files than those that the queue was made of."""
-    cure = "give the files that the queue was made of"
-    for name, was, now in (
-        ("truth", meta.truth_sha256, inputs.truth_sha256),
-        ("label sets", meta.sets_sha256, inputs.sets_sha256),
-    ):
-        if was != now:
-            raise BadInput(f"was made of another file of {name}", queue, None, cure)
-    found = []
-    for model in meta.models:
-        own = [name for name, sha256 in inputs.sha256.items() if sha256 == model.sha256]
-        if not own:
-            raise BadInput(f"was made of other predictions of {model.name}", queue, None, cure)
-        found.append(own[0])
-    return found
 
 
 def _cells(found: Share) -> tuple[object, ...]:

@@ -31,12 +31,13 @@ class Share(Estimate):
 @dataclass(kw_only=True)
 class Rates(Record):
     """Shares of all images that could be reviewed, by the reviewed ones, each of the sample with
-    its weight."""
+    its weight. tags: of images with a tag on one of their classes, of each tag that was given."""
 
     label_not_valid: Share
     several_valid: Share
     none_valid: Share
     cannot_be_labeled: Share
+    tags: dict[str, Share] | None = None
 
 
 @dataclass(kw_only=True)
@@ -63,8 +64,8 @@ class Rescored(Record):
 
 
 @dataclass(kw_only=True)
-class Review(SetVersion):
-    """version.json: the version with what it came from and what it says.
+class Applied(SetVersion):
+    """A version with what it came from: version.json of a benchmark's.
 
     counts: images by stratum, pairs, and images whose set changed.
     """
@@ -72,6 +73,12 @@ class Review(SetVersion):
     queue_sha256: str
     answers_sha256: str
     counts: dict[str, int]
+
+
+@dataclass(kw_only=True)
+class Review(Applied):
+    """version.json: the version with what it came from and what it says."""
+
     rates: Rates
     submissions: list[Rescored]
     confidence: float
@@ -105,17 +112,51 @@ def rates(review: Reviewed, confidence: float, generator: np.random.Generator) -
     """How often labels are not valid, several are, none is, or nobody can say."""
     pool, after = review.pool, review.after
     cannot = {image for (image, _), own in review.judged.items() if own.answer == CANNOT}
+    tagged: dict[str, set[str]] = {}
+    for (image, _), own in review.judged.items():
+        for tag in own.tags:
+            tagged.setdefault(tag, set()).add(image)
 
-    def share(is_so: Callable[[int], bool]) -> Share:
+    # Of its own, so that no tag changes the other intervals.
+    (of_tags,) = generator.spawn(1)
+
+    def share(is_so: Callable[[int], bool], rng: np.random.Generator = generator) -> Share:
         found = np.array([is_so(place) for place in range(len(pool.images))], np.int8)
-        return _estimated(review.strata, found, confidence, generator)
+        return _estimated(review.strata, found, confidence, rng)
+
+    def share_in(images: set[str], rng: np.random.Generator = generator) -> Share:
+        return share(lambda place: pool.images[place] in images, rng)
 
     return Rates(
         label_not_valid=share(lambda place: not pool.sets[place] & after[place]),
         several_valid=share(lambda place: len(after[place]) > 1),
         none_valid=share(lambda place: not after[place]),
-        cannot_be_labeled=share(lambda place: pool.images[place] in cannot),
+        cannot_be_labeled=share_in(cannot),
+        tags={tag: share_in(tagged[tag], of_tags) for tag in TAGS if tag in tagged},
     )
+
+
+def accuracy(
+    pool: Pool,
+    name: str,
+    sets: Sequence[frozenset[int]],
+    confidence: float,
+    generator: np.random.Generator,
+) -> Share:
+    """Multi-label accuracy of a submission: whether its first class is in the set, over the images
+    that it was asked about and whose set is not empty."""
+    counted = pool.asked[name] & np.array([bool(own) for own in sets], bool)
+    return _mean(pool.right(name, sets)[counted], confidence, generator)
+
+
+def estimated(
+    review: Reviewed, name: str, confidence: float, generator: np.random.Generator
+) -> Share:
+    """The same by the reviewed images alone, each of the sample with its weight."""
+    outcome = np.where(review.pool.right(name, review.after), FOR, AGAINST)
+    empty = np.array([not own for own in review.after], bool)
+    outcome[~review.pool.asked[name] | empty] = LEFT_OUT
+    return _estimated(review.strata, outcome, confidence, generator)
 
 
 def rescored(
@@ -127,22 +168,17 @@ def rescored(
     generator: np.random.Generator,
 ) -> Rescored:
     """A submission by both label sets. is_model: its disagreements were reviewed."""
-    pool, strata = review.pool, review.strata
-    asked = pool.asked[name]
-
-    def share(sets: Sequence[frozenset[int]]) -> Share:
-        counted = asked & np.array([bool(own) for own in sets], bool)
-        return _mean(pool.right(name, sets)[counted], confidence, generator)
-
-    outcome = np.where(pool.right(name, review.after), FOR, AGAINST)
-    outcome[~asked | np.array([not own for own in review.after], bool)] = LEFT_OUT
+    before, after = (
+        accuracy(review.pool, name, sets, confidence, generator)
+        for sets in (review.pool.sets, review.after)
+    )
     return Rescored(
         name=name,
         sha256=sha256,
-        before=share(pool.sets),
-        after=share(review.after),
-        estimated=_estimated(strata, outcome, confidence, generator),
-        mistakes=_mistakes(review, name, confidence, generator) if is_model else None,
+        before=before,
+        after=after,
+        estimated=estimated(review, name, confidence, generator),
+        mistakes=mistakes(review, name, confidence, generator) if is_model else None,
     )
 
 
@@ -163,9 +199,10 @@ def changed(review: Reviewed) -> int:
     return sum(a != b for a, b in zip(review.pool.sets, review.after, strict=True))
 
 
-def _mistakes(
+def mistakes(
     review: Reviewed, name: str, confidence: float, generator: np.random.Generator
 ) -> Mistakes:
+    """What reviewers said of each disagreement of a model that was reviewed."""
     pool = review.pool
     places = review.strata.disagreements
     wrong = places[~pool.right(name, pool.sets)[places]].tolist()

@@ -100,14 +100,17 @@ class ImageViewSet(InDataset):
         datasets.check_may_add(self.user, goal)
         body = self.read(NewImagesSerializer)
         said = {"licence": body["licence"], "source": body["source"]}
+        against = None
+        if body["near"] or "against" in body:
+            against = [dataset_for(self.user, name) for name in body.get("against", ())]
         if "path" in body:
-            row = imports.of_path(goal, self.user, body["path"], **said)
+            row = imports.of_path(goal, self.user, body["path"], **said, against=against)
             return self.answer(ImportSerializer, row, 202)
         files = _sent(body)
-        if imports.are_small(files):
+        if against is None and imports.are_small(files):
             report = imports.add_small(goal, files, **said)
             return self.answer(ReportSerializer, report.as_dict(), 201)
-        row = imports.of_uploads(goal, self.user, files, **said)
+        row = imports.of_uploads(goal, self.user, files, **said, against=against)
         return self.answer(ImportSerializer, row, 202)
 
     @extend_schema(responses=ImageSerializer)

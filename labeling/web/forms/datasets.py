@@ -1,10 +1,11 @@
 """Forms of datasets and what comes into them."""
 
-from typing import Any
+from typing import Any, TypedDict
 
 from django import forms
 
 from labeling.datasets.imports import SMALL_BYTES, SMALL_FILES
+from labeling.models import Dataset, User
 from labeling.web.forms.common import NAME_HELP, WordedForm
 from labeling.web.forms.kept import KeepsFiles, KeptFileInput
 
@@ -32,8 +33,17 @@ class DatasetForm(WordedForm):
     )
 
 
-class RightsForm(WordedForm):
-    """Where images come from; for those that do not say so themselves."""
+class Coming(TypedDict):
+    """What imports take of each file; against: None where nothing is compared."""
+
+    licence: str
+    source: str
+    against: list[Dataset] | None
+
+
+class ComingForm(WordedForm):
+    """Where images come from, for those that do not say so themselves; what of them is left out.
+    user: whose datasets may be compared with."""
 
     licence = forms.CharField(
         required=False, max_length=200, help_text="Under which the images may be used: CC BY 4.0, …"
@@ -41,26 +51,58 @@ class RightsForm(WordedForm):
     source = forms.CharField(
         required=False, max_length=500, help_text="Who made them, or where they were found."
     )
+    near = forms.BooleanField(
+        required=False,
+        label="Leave out what looks like an image that is there",
+        help_text="Resized, compressed, slightly cropped or recolored copies. They come in by an "
+        "import, whose report names each with the image that it looks like.",
+    )
+    against = forms.ModelMultipleChoiceField(
+        Dataset.objects.none(),
+        required=False,
+        to_field_name="name",
+        label="Or like one of these datasets",
+        help_text="Other splits: an image must not be in two of them.",
+        widget=forms.CheckboxSelectMultiple,
+    )
+
+    def __init__(self, *args: Any, user: User, dataset: Dataset, **kwargs: Any) -> None:
+        if isinstance(self, KeepsFiles):
+            kwargs["user"] = user
+        super().__init__(*args, **kwargs)
+        others = Dataset.objects.visible_to(user).exclude(pk=dataset.pk).order_by("name")
+        self.fields["against"].queryset = others  # type: ignore[attr-defined]
+        if not others.exists():
+            del self.fields["against"]
+
+    def said(self) -> Coming:
+        """What imports take of each: licence, source, and what is compared with."""
+        data = self.cleaned_data
+        chosen = list(data.get("against") or ())
+        near = data["near"] or bool(chosen)
+        against = chosen if near else None
+        return {"licence": data["licence"], "source": data["source"], "against": against}
 
 
-class UploadForm(KeepsFiles, RightsForm):
+class UploadForm(ComingForm, KeepsFiles):
     # The stubs take `files` for the uploaded ones, which a bound field's name does not hide.
     files = ManyFilesField(  # type: ignore[assignment]
         label="Images, or a zip of them",
         help_text="Up to 100 files at once; put more into a zip. In a zip, folders become part of "
-        "the names. What is there already is reported, never added twice. A zip, more than "
+        "the names, and candidates.csv (wnid, image, query) says which query found an image. What "
+        "is there already is reported, never added twice. A zip, more than "
         f"{SMALL_FILES} files or more than {SMALL_BYTES // 2**20} MiB come in by an import, which "
         "goes on when you leave the page.",
         error_messages={"required": "Choose at least one image or zip."},
     )
-    field_order = ["files", "licence", "source"]
+    field_order = ["files", "licence", "source", "near", "against"]
 
 
-class ImportForm(RightsForm):
+class ImportForm(ComingForm):
     path = forms.CharField(
         label="Path in the import folder",
         max_length=1000,
         help_text="A folder, a zip, or a manifest (.csv with the columns file, name, licence, "
-        "source) that lies on the server already.",
+        "source, wnid, query, or wnid, image, query) that lies on the server already.",
     )
-    field_order = ["path", "licence", "source"]
+    field_order = ["path", "licence", "source", "near", "against"]

@@ -26,11 +26,16 @@ class NewDatasetSerializer(Body):
 
 
 class ImageSerializer(serializers.ModelSerializer):
+    queries = serializers.ListField(
+        child=serializers.ListField(child=serializers.CharField()),
+        help_text="[wnid, query] of each query that found it.",
+    )
+
     class Meta:
         model = Image
         fields = (
             *("id", "name", "sha256", "media_type", "bytes", "width", "height", "licence"),
-            *("source", "added_at"),
+            *("source", "queries", "added_at"),
         )
 
 
@@ -49,6 +54,17 @@ class NewImagesSerializer(Body):
     )
     licence = serializers.CharField(allow_blank=True, default="", max_length=200)
     source = serializers.CharField(allow_blank=True, default="", max_length=500)  # type: ignore[assignment]
+    near = serializers.BooleanField(
+        default=False,
+        help_text="Leaves out what looks like an image of the dataset; always an import (202).",
+    )
+    against = serializers.ListField(
+        child=serializers.CharField(max_length=80),
+        required=False,
+        max_length=100,
+        help_text="Names of further datasets, as other splits: what looks like one of their images "
+        "is left out too.",
+    )
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         if len({"files", "zip", "path"} & set(attrs)) != 1:
@@ -68,7 +84,15 @@ class RefusedFileSerializer(Plain):
     why = serializers.CharField()
 
 
+class NearDuplicateSerializer(Plain):
+    file = serializers.CharField()
+    looks_like = serializers.CharField()
+    of = serializers.CharField(help_text="Its dataset.")
+    distance = serializers.IntegerField(help_text="Bits of 64 by which they differ.")
+
+
 class ReportSerializer(Plain):
     added = serializers.IntegerField()
     duplicates = DuplicateSerializer(many=True)
     refused = RefusedFileSerializer(many=True)
+    near_duplicates = NearDuplicateSerializer(many=True)

@@ -2,13 +2,14 @@
 
 from django.contrib.auth.decorators import login_required
 from django.db.models import Count, Q, Sum
-from django.http import HttpResponse
+from django.http import HttpResponse, HttpResponseBase, StreamingHttpResponse
 from django.shortcuts import render
+from django.utils.http import content_disposition_header
 from django.views.decorators.http import require_GET, require_http_methods
 
 from labeling.campaigns.access import check_may_open, check_researches, dataset_for
+from labeling.datasets import candidates, images
 from labeling.datasets import datasets as pools
-from labeling.datasets import images
 from labeling.errors import NotYours
 from labeling.models import Dataset, GivenLabel, Job
 from labeling.web.forms.common import carried_out
@@ -97,11 +98,24 @@ def dataset(request: SignedIn, name: str) -> HttpResponse:
             "page_obj": page,
             "query": query_of(request),
             "search": search,
+            "has_candidates": candidates.has_any(dataset),
             "may_add": pools.may_add(request.user, dataset),
             "imports": coming,
             "importing": any(row.job.state not in ENDED for row in coming),
         },
     )
+
+
+@login_required
+@require_GET
+def candidates_csv(request: SignedIn, name: str) -> HttpResponseBase:
+    """Which query found which image, for a campaign on candidates."""
+    dataset = dataset_for(request.user, name)
+    lines = candidates.lines(candidates.rows(dataset))
+    response = StreamingHttpResponse(lines, content_type="text/csv; charset=utf-8")
+    file_name = f"{dataset.name}-candidates.csv"
+    response["Content-Disposition"] = content_disposition_header(True, file_name) or ""
+    return response
 
 
 @login_required

@@ -1,6 +1,7 @@
 """Images coming into a dataset: a few at once, many by a job with its progress and report."""
 
 from datetime import timedelta
+from typing import TypeVar
 
 from django.conf import settings
 from django.contrib.auth.decorators import login_required
@@ -23,6 +24,7 @@ PAGE = 25
 RECENT = timedelta(days=1)
 RECENT_SHOWN = 5
 ENDED = (Job.State.DONE, Job.State.FAILED)
+Form = TypeVar("Form", UploadForm, ImportForm)
 
 
 @login_required
@@ -31,8 +33,8 @@ def dataset_upload(request: SignedIn, name: str) -> HttpResponse:
     """Images from this person's machine: a few files are added at once, more by an import."""
     dataset = _own(request, name)
     if request.method == "GET":
-        return _upload(request, dataset, UploadForm(user=request.user), ImportForm())
-    form = UploadForm(request.POST, request.FILES, user=request.user)
+        return _upload(request, dataset, _fresh(UploadForm, request, dataset), None)
+    form = UploadForm(request.POST, request.FILES, user=request.user, dataset=dataset)
     try:
         _check_size(request)
         if form.is_valid():
@@ -40,7 +42,7 @@ def dataset_upload(request: SignedIn, name: str) -> HttpResponse:
     except Refusal as refusal:
         form.add_error("files" if "files" in form.fields else None, refusal.message)
     form.keep_files()
-    return _upload(request, dataset, form, ImportForm())
+    return _upload(request, dataset, form, None)
 
 
 @login_required
@@ -48,13 +50,14 @@ def dataset_upload(request: SignedIn, name: str) -> HttpResponse:
 def dataset_import(request: SignedIn, name: str) -> HttpResponse:
     """Images that lie on the server, below the one folder that settings name."""
     dataset = _own(request, name)
-    form = ImportForm(request.POST)
+    form = ImportForm(request.POST, user=request.user, dataset=dataset)
 
     def bring() -> HttpResponse:
-        row = imports.of_path(dataset, request.user, **form.cleaned_data)
+        path = form.cleaned_data["path"]
+        row = imports.of_path(dataset, request.user, path, **form.said())
         return redirect("labeling:import_report", dataset.name, row.pk)
 
-    fresh = UploadForm(user=request.user)
+    fresh = _fresh(UploadForm, request, dataset)
     return carried_out(form, bring) or _upload(request, dataset, fresh, form)
 
 
@@ -136,9 +139,11 @@ def _take(request: SignedIn, dataset: Dataset, form: UploadForm) -> HttpResponse
     files = [
         imports.Sent(file.name, file, file.name.lower().endswith(".zip")) for file in data["files"]
     ]
-    said = {"licence": data["licence"], "source": data["source"]}
-    if imports.are_small(files):
-        report = imports.add_small(dataset, files, **said)
+    said = form.said()
+    # What is compared with may be many images: that is a job's work.
+    if said["against"] is None and imports.are_small(files):
+        words = said["licence"], said["source"]
+        report = imports.add_small(dataset, files, licence=words[0], source=words[1])
         form.forget_files()
         context = {"dataset": dataset, "report": report, "ended": True, "may_add": True}
         return render(request, "labeling/dataset_report.html", context)
@@ -147,9 +152,14 @@ def _take(request: SignedIn, dataset: Dataset, form: UploadForm) -> HttpResponse
     return redirect("labeling:import_report", dataset.name, row.pk)
 
 
+def _fresh(kind: type[Form], request: SignedIn, dataset: Dataset) -> Form:
+    return kind(user=request.user, dataset=dataset)
+
+
 def _upload(
-    request: SignedIn, dataset: Dataset, form: UploadForm, import_form: ImportForm
+    request: SignedIn, dataset: Dataset, form: UploadForm, import_form: ImportForm | None
 ) -> HttpResponse:
+    import_form = import_form or _fresh(ImportForm, request, dataset)
     return render(
         request,
         "labeling/dataset_upload.html",

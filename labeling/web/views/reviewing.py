@@ -163,9 +163,10 @@ def _review(
     else:
         template = "labeling/review.html"
         kind_choices = answer_choices(campaign, abstentions=False)
+        keys = {row["value"]: row["key"] for row in KINDS[campaign.kind].choices(campaign.settings)}
         context |= {
             "asked": overview.asked_words(campaign, rows[0].topic) if rows else "",
-            "choices": [(value, label, label[:1].lower()) for value, label in kind_choices],
+            "choices": [(value, label, keys.get(value, "")) for value, label in kind_choices],
             "proposal": overview.proposal(campaign, question) if question else None,
         }
     return render_campaign(request, template, campaign, "review", **context)

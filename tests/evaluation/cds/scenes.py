@@ -68,7 +68,7 @@ def release(
     ):
         for name, things in sorted(scenes.items()):
             photo = Photograph(name, *size)
-            row = {key: getattr(photo, key) for key in frozen.ImageLine.__annotations__}
+            row = {key: getattr(photo, key) for key in frozen.ImageLine.__required_keys__}
             images.write(frozen.canonical(row) + b"\n")
             for thing in things:
                 objects.write(frozen.canonical(_line(thing)) + b"\n")

@@ -40,11 +40,13 @@ def queue(files, tmp_path, shell) -> Path:
 
 
 @pytest.fixture
-def campaign(queue, alice, bob, dataset, tmp_path, shell) -> Campaign:
+def campaign(request, queue, alice, bob, dataset, tmp_path, shell) -> Campaign:
+    """Of one vote a question, or as many as the test's parameter says."""
     for number in range(12):
         factories.make_image(dataset, f"{number}.png")
     policy = tmp_path / "policy.yaml"
-    policy.write_text("votes: 1\ngold_share: 0\nstop_early: never\n")
+    votes = getattr(request, "param", 1)
+    policy.write_text(f"votes: {votes}\ngold_share: 0\nstop_early: never\n")
     made = shell.result(
         *("campaign", "open", "mistake", "--name", "second-look", "--dataset", dataset.name),
         *("--selection", queue, "--policy", policy),
@@ -133,6 +135,18 @@ def test_pairs_that_people_could_not_agree_on_are_not_to_be_judged(
     assert found["submissions"][0]["mistakes"]["answers"]["cannot"]["value"] == 0.5
 
 
+def test_a_reviewer_has_a_key_for_each_answer_and_sees_the_tags(campaign, bob, as_alice):
+    tagged = {"answer": "major", "tags": ["collage"]}
+    crowd.answer(campaign, [bob], lambda image, topic: tagged)
+    undecided = campaign.questions.first()
+    factories.put(campaign, [undecided.pk], state=Question.State.REVIEW)
+
+    page = as_alice.get(reverse("labeling:review", args=["second-look"])).content.decode()
+
+    assert [key for key in "rmjc" if f'data-key="{key}"' in page] == [*"rmjc"]
+    assert "Major mistake · Collage" in page
+
+
 def test_a_release_before_all_is_answered_is_refused(campaign, alice, files, queue, tmp_path):
     path = freezing.folder_of(freezing.freeze(campaign, alice))
     more = ("--queue", queue, "--out", tmp_path / "v2")
@@ -140,6 +154,40 @@ def test_a_release_before_all_is_answered_is_refused(campaign, alice, files, que
     refusal = commands.refused("mistakes", "apply", *files, *more, "--answers", path)
 
     assert "9 pairs of the queue without an answer" in refusal["error"]
+
+
+@pytest.mark.parametrize("campaign", [3], indirect=True)
+def test_tags_are_counted_in_the_release_and_stand_from_half_of_the_votes_on(
+    campaign, alice, bob, files, queue, tmp_path, shell
+):
+    """Three people say the same; one tag is of two of them, another of one."""
+    tags = {bob: ["collage", "filter"]}
+    for name, own in (("dora", ["collage"]), ("eve", [])):
+        tags[factories.make_user(name)] = own
+        factories.join([*tags][-1], campaign)
+    for person, own in tags.items():
+
+        def decide(image: str, topic: str, own: list[str] = own) -> object:
+            word = JUDGED[image] if topic == COOT else "valid"
+            return {"answer": word, "tags": own} if word == "major" else word
+
+        crowd.answer(campaign, [person], decide)
+    path = freezing.folder_of(freezing.freeze(campaign, alice))
+
+    lines = [json.loads(line) for line in (path / "answers.jsonl").read_text().splitlines()]
+    found = commands.result_of(
+        *("mistakes", "apply", *files, "--queue", queue, "--answers", path),
+        *("--out", tmp_path / "v2"),
+    )
+
+    tagged = [line for line in lines if "tags" in line]
+    assert [(line["image"], line["tags"]) for line in tagged] == [
+        ("2.png", {"collage": 2, "filter": 1})
+    ]
+    assert tagged[0]["votes"] == {"major": 3}
+    assert {tag: own["value"] for tag, own in found["rates"]["tags"].items()} == {"collage": 1 / 12}
+    mistakes = found["submissions"][0]["mistakes"]
+    assert {tag: own["value"] for tag, own in mistakes["tags"].items()} == {"collage": 0.25}
 
 
 def test_releases_that_judge_nothing_or_other_pairs_are_refused(files, queue, tmp_path):

@@ -5,9 +5,10 @@ import pytest
 
 from labeling.errors import Refusal
 from labeling.kinds import KINDS, Verdict, policies
+from labeling.kinds.mistake import TAGS
 from labeling.kinds.votes import plurality, votes_wanted
 
-contains, naming = KINDS["contains"], KINDS["naming"]
+contains, naming, mistake = KINDS["contains"], KINDS["naming"], KINDS["mistake"]
 POLICY = policies.DEFAULTS
 VOCABULARY = naming.clean_settings(
     {"vocabulary": [{"key": "n01", "name": "coot"}, {"key": "n02", "name": "drake"}]}
@@ -184,3 +185,48 @@ def test_policies_from_before_ask_for_all_votes():
     assert plurality(["yes"] * 3, early) == Verdict("settled", "yes", 1.0)
     assert plurality([None, None, "yes", "yes"], early).state == "settled"
     assert plurality([None] * 4, early) == Verdict("dropped", "dropped")
+
+
+def test_a_mistake_is_a_word_or_a_word_with_tags_in_their_order():
+    assert mistake.clean("valid", {}) == "valid"
+    assert mistake.clean({"answer": "major", "tags": []}, {}) == "major"
+    tagged = mistake.clean({"answer": "major", "tags": ["collage", "filter", "collage"]}, {})
+    assert tagged == {"answer": "major", "tags": ["filter", "collage"]}
+    assert mistake.in_words(tagged, {}) == "Major mistake · Filter · Collage"
+
+
+def test_tags_decide_nothing():
+    tagged = {"answer": "major", "tags": ["collage"]}
+
+    verdict = mistake.settle([tagged, "major", "minor", "major", tagged], POLICY)
+
+    assert verdict == Verdict("settled", "major", 0.8)
+    assert mistake.grade(tagged, "major") == 1
+    assert mistake.grade("minor", tagged) == 0
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"answer": "perhaps", "tags": ["collage"]},
+        {"answer": "major", "tags": ["blurred"]},
+        {"answer": "major", "tags": [["collage"]]},
+        {"answer": "major", "tags": "collage"},
+        {"answer": "major", "tags": ["collage"], "note": "x"},
+        {"tags": ["collage"]},
+        ["major"],
+    ],
+)
+def test_other_tags_and_other_keys_are_refused(value):
+    with pytest.raises(Refusal) as refused:
+        mistake.clean(value, {})
+
+    assert (refused.value.code, refused.value.field) == ("bad_value", "value")
+
+
+def test_no_key_of_the_page_of_mistakes_means_two_things():
+    taken = [key for _, _, key in mistake.options] + [tag.key for tag in TAGS]
+
+    # What every page has: back, skip, instructions; and here the panel of tags.
+    assert not {"u", "s", "i", "q"} & set(taken)
+    assert len(set(taken)) == len(taken) == 4 + 13

@@ -51,7 +51,7 @@ def test_a_campaign_runs_from_upload_to_release_by_programs_alone(alices, bobs, 
         {"files": files, "names": ["a/0.png", "a/1.png", "a/2.png"], "licence": "CC0"},
         format="multipart",
     )
-    assert report.json() == {"added": 3, "duplicates": [], "refused": []}
+    assert report.json() == {"added": 3, "duplicates": [], "refused": [], "near_duplicates": []}
     made = alices.post(
         API + "campaigns/",
         {
@@ -170,7 +170,7 @@ def test_more_than_twenty_files_become_an_import_under_their_names(alices, datas
 
 def test_a_failed_import_says_why_and_is_tried_again(alices, dataset, settings, tmp_path, run_jobs):
     settings.ASSAY_IMPORT_ROOT = str(tmp_path)
-    (tmp_path / "list.csv").write_text("image\na.png\n")
+    (tmp_path / "list.csv").write_text("picture\na.png\n")
     made = alices.post(API + "datasets/pond/images/", {"path": "list.csv"}).json()
     address = f"{API}datasets/pond/imports/{made['id']}/"
     run_jobs()

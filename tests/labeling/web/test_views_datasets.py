@@ -94,7 +94,7 @@ def test_progress_is_asked_for_until_the_import_ends(desk, dataset, run_jobs):
 
 
 def test_a_failed_import_says_why_and_is_tried_again(desk, dataset, settings, tmp_path, run_jobs):
-    (tmp_path / "list.csv").write_text("image\na.png\n")
+    (tmp_path / "list.csv").write_text("picture\na.png\n")
     settings.ASSAY_IMPORT_ROOT = str(tmp_path)
     address = desk.post("/datasets/pond/import/", {"path": "list.csv"})["Location"]
 

@@ -21,6 +21,8 @@ from evaluation.benchmarks.figures import (
     styles,
 )
 from evaluation.benchmarks.kinds.labeled import rows, wording
+from evaluation.benchmarks.kinds.labeled.label_sets import figure as label_set_figure
+from evaluation.benchmarks.kinds.labeled.label_sets import rows as label_set_rows
 from evaluation.benchmarks.kinds.labeled.results import LabeledResult
 
 # More classes than that are a curve, not names.
@@ -389,6 +391,9 @@ FIGURES = {
     "thresholds": Drawing(thresholds, rows.numbered, thresholds_words),
     "curves": Drawing(curves, rows.curves, curves_words),
     "scores": Drawing(scores, rows.score_histograms, scores_words),
+    "label-sets": Drawing(
+        label_set_figure.draw, label_set_rows.submissions, label_set_figure.words
+    ),
 }
 
 

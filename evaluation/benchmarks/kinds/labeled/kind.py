@@ -32,6 +32,7 @@ class Labeled(BenchmarkKind[LabeledResult]):
     templates = "evaluation/labeled/{part}.html"
     styles = ("css/cds.css", "css/labeled.css")
     urls = "evaluation.benchmarks.kinds.labeled.urls"
+    api_urls = "evaluation.benchmarks.kinds.labeled.label_sets.api_urls"
     form = "evaluation.benchmarks.kinds.labeled.forms.LabeledForm"
     submission_form = "evaluation.benchmarks.kinds.labeled.forms.PredictionsForm"
     serializers = "evaluation.benchmarks.kinds.labeled.serializers"

@@ -15,10 +15,17 @@ from evaluation.benchmarks.kinds.labeled import (
     tables,
     wording,
 )
+from evaluation.benchmarks.kinds.labeled.label_sets import rows as label_set_rows
+from evaluation.benchmarks.kinds.labeled.label_sets import tables as label_set_tables
 from evaluation.benchmarks.kinds.labeled.results import LabeledResult
 from evaluation.benchmarks.kinds.labeled.settings import TEST
 from evaluation.benchmarks.kinds.labeled.truth import ground_truth, wsol_truth
-from evaluation.benchmarks.kinds.labeled.truth.ground_truth import DETECTION, WSOL, Counts
+from evaluation.benchmarks.kinds.labeled.truth.ground_truth import (
+    CLASSIFICATION,
+    DETECTION,
+    WSOL,
+    Counts,
+)
 from evaluation.models import Benchmark, Run
 from labeling.errors import Refusal
 from labeling.files import BadInput
@@ -37,6 +44,7 @@ def page(row: Benchmark, run: Run | None, result: LabeledResult | None) -> dict[
         "what": _what(row),
         "split": row.settings["split"],
         "truth": row.settings["truth"],
+        "has_label_sets": row.kind == CLASSIFICATION,
         "result": _result(row, run, result) if result and run else None,
     }
 
@@ -85,12 +93,27 @@ def _result(row: Benchmark, run: Run, result: LabeledResult) -> dict[str, object
         "pairs": tables.PAIRS.shown(result) if rows.pairs(result) else None,
         "optimistic": compared.optimistic if compared else None,
         "won": tables.WON.shown(result) if rows.classes_won(result) else None,
+        "label_sets": _label_sets(result),
         "conventions": conventions(result),
         "notes": rows.notes(result),
         "is_tried_again": result.settings.split == TEST
         and any(own.attempts > 1 for own in result.submissions),
         "has_images": running.images_path(row, run.pk).is_file(),
         "images": reverse("evaluation:labeled_images", args=[row.name, run.pk]),
+    }
+
+
+def _label_sets(result: LabeledResult) -> dict[str, object] | None:
+    """Every submission by every version; None where no review was applied."""
+    versions = label_set_rows.versions(result)
+    if not versions:
+        return None
+    return {
+        "newest": versions[-1],
+        "models": ", ".join(model.name for model in versions[-1].models),
+        "submissions": label_set_tables.SUBMISSIONS.shown(result),
+        "rates": label_set_tables.RATES.shown(result),
+        "pairs": tables.LABEL_SET_PAIRS.shown(result) if label_set_rows.pairs(result) else None,
     }
 
 

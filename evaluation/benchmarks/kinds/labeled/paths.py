@@ -8,6 +8,7 @@ of each image.
 import shutil
 import zipfile
 from pathlib import Path
+from typing import IO
 
 from evaluation.benchmarks.folders import folder_of, made, stored_name
 from evaluation.benchmarks.kinds.labeled.truth.ground_truth import WSOL
@@ -44,6 +45,12 @@ def submission_name(benchmark: Benchmark, sha256: str) -> str:
 
 def zipped(folder: Path, goal: Path, name: str) -> None:
     """The files of the folder as a zip, below a folder of that name; the same bytes each time."""
+    with goal.open("wb") as file:
+        zip_into(folder, file, name)
+
+
+def zip_into(folder: Path, goal: IO[bytes], name: str) -> None:
+    """As zipped, into an open file."""
     with zipfile.ZipFile(goal, "w", zipfile.ZIP_DEFLATED, compresslevel=3) as archive:
         for path in sorted(path for path in folder.rglob("*") if path.is_file()):
             entry = zipfile.ZipInfo(f"{name}/{path.relative_to(folder).as_posix()}")

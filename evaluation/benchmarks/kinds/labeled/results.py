@@ -17,6 +17,7 @@ from evaluation.scoring.classification import ClassificationResult
 from evaluation.scoring.comparing import Comparison
 from evaluation.scoring.detection import DetectionResult
 from evaluation.scoring.localization import LocalizationResult
+from evaluation.scoring.mistakes.versions import ScoredVersion
 from evaluation.scoring.scored_release import ScoredRelease
 from evaluation.scoring.wsol.results import Curves, WsolResult
 from labeling.records import Record
@@ -52,6 +53,7 @@ class LabeledResult(Record):
     """comparison: of several submissions; None for wsol. objects: of true boxes. device, versions:
     see devices.named; results of before lack them.
 
+    label_sets: every version and the submissions by it, where a review of mistakes was applied.
     curves (by submission) and class_names are not stored with it: kind.result_of adds them.
     """
 
@@ -66,6 +68,7 @@ class LabeledResult(Record):
     code_version: str
     device: str | None = None
     versions: dict[str, str] | None = None
+    label_sets: list[ScoredVersion] | None = None
     curves: dict[str, KindCurves] | None = None
     class_names: dict[str, str] | None = None
 

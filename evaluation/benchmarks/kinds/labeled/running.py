@@ -7,10 +7,12 @@ Run.
 import hashlib
 import json
 import math
-from collections.abc import Iterable, Iterator, Mapping
+import shutil
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from functools import cached_property
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +21,7 @@ from evaluation import devices
 from evaluation.benchmarks import folders
 from evaluation.benchmarks.kinds.labeled import benchmarks, paths, scoring
 from evaluation.benchmarks.kinds.labeled.images import image_index
+from evaluation.benchmarks.kinds.labeled.label_sets import reviews, version_scores
 from evaluation.benchmarks.kinds.labeled.results import (
     KindCurves,
     LabeledResult,
@@ -38,6 +41,7 @@ from evaluation.scoring import comparing, explaining
 from evaluation.scoring.analysis import Analysis, Difficulty, accuracies, analyse, scales_of
 from evaluation.scoring.detection import DetectionResult
 from evaluation.scoring.image_lines import ImageOutcome, Line
+from evaluation.scoring.mistakes.versions import ScoredVersion
 from evaluation.scoring.scored_release import ScoredRelease
 from evaluation.scoring.wsol.results import WsolResult
 from labeling.errors import Refusal
@@ -52,6 +56,9 @@ from labeling.releases import freezing
 # curves.json: {classifier: {"boxes": …, "masks": …}} as `score wsol --curves` has them.
 NOBODY = "Nobody takes part yet. Add a submission, then score."
 IMAGES, CURVES = "images.jsonl", "curves.json"
+# Of the fingerprint.
+LABEL_SETS = "label_sets"
+Found = TypeVar("Found")
 MEASURES = {
     CLASSIFICATION: "accuracy among the first five",
     LOCALIZATION: "localization accuracy",
@@ -61,9 +68,22 @@ MEASURES = {
 
 def score(benchmark: Benchmark, release: Release, run: Run) -> LabeledResult:
     """The result; images.jsonl and, of wsol, curves.json lie in the run's folder. Raises one of the
-    kind's refusals."""
+    kind's refusals.
+
+    Where only the label sets are others than in the last run, everything else is taken from that.
+    """
+    before = _scored_before(benchmark)
     with saying_full(), folders.writing_run(benchmark, run.pk) as folder:
-        scored = _scored(benchmark, folder)
+        if before is not None:
+            result = LabeledResult.from_json(before.result or {})
+            shutil.copytree(folders.run_folder(benchmark, before.pk), folder, dirs_exist_ok=True)
+        else:
+            result = _result(benchmark, release, _scored(benchmark, folder))
+        result.label_sets = _by_versions(benchmark)
+    return result
+
+
+def _result(benchmark: Benchmark, release: Release, scored: "_Scores") -> LabeledResult:
     settings, truth = benchmarks.chosen_of(benchmark), benchmarks.truth_of(benchmark)
     result = LabeledResult(
         kind=benchmark.kind,
@@ -77,6 +97,24 @@ def score(benchmark: Benchmark, release: Release, run: Run) -> LabeledResult:
         code_version=freezing.code_version(),
     )
     return devices.named(result, scored.device)
+
+
+def _scored_before(benchmark: Benchmark) -> Run | None:
+    """The last run, if nothing but the label sets has changed since."""
+    last = benchmark.runs.filter(state=Run.State.DONE).first()
+    if last is None or last.result is None or not images_path(benchmark, last.pk).is_file():
+        return None
+    now, then = fingerprint(benchmark), dict(last.settings.get("signature") or {})
+    if now.pop(LABEL_SETS, None) == then.pop(LABEL_SETS, None) or now != then:
+        return None
+    return last if last.result.get("code_version") == freezing.code_version() else None
+
+
+def _by_versions(benchmark: Benchmark) -> list[ScoredVersion] | None:
+    """Every submission by every version of the label sets."""
+    if benchmark.kind != CLASSIFICATION:
+        return None
+    return _as_they_are(benchmark, lambda rows: version_scores.score(benchmark, rows))
 
 
 def images_path(benchmark: Benchmark, run: int) -> Path:
@@ -95,7 +133,7 @@ def curves_of(benchmark: Benchmark, run: int) -> dict[str, KindCurves]:
 
 def fingerprint(benchmark: Benchmark) -> dict[str, object]:
     """What a result depends on, cheaply: while it is unchanged a run gives the same result."""
-    return {
+    found: dict[str, object] = {
         "release": benchmark.own_release.sha256,
         "settings": hashlib.sha256(
             canonical(benchmarks.chosen_of(benchmark).to_json())
@@ -104,6 +142,10 @@ def fingerprint(benchmark: Benchmark) -> dict[str, object]:
             list(row) for row in benchmark.submissions.values_list("name", "sha256", "attempts")
         ],
     }
+    # Absent as in runs of before there were any.
+    if versions := list(reviews.applied(benchmark).values_list("sha256", flat=True)):
+        found[LABEL_SETS] = versions
+    return found
 
 
 class Analyst:
@@ -187,13 +229,18 @@ class _Scores:
 
 def _scored(benchmark: Benchmark, folder: Path) -> _Scores:
     """Every classifier scored; images.jsonl and curves.json are written."""
+    return _as_they_are(benchmark, lambda rows: _written(benchmark, rows, folder))
+
+
+def _as_they_are(benchmark: Benchmark, read: Callable[[list[Submission]], Found]) -> Found:
+    """What is read of every submission, read again where one was replaced meanwhile."""
     machines = benchmark.submissions
     while True:
         rows = list(machines.all())
         if not rows:
             raise Refusal(NOBODY)
         try:
-            return _written(benchmark, rows, folder)
+            return read(rows)
         except (BadInput, FileNotFoundError):
             # A file that was replaced while we read is no fault: read what is there now.
             if dict(machines.values_list("pk", "sha256")) == {row.pk: row.sha256 for row in rows}:

@@ -125,12 +125,13 @@ def options_of(truth: Path, settings: Settings) -> box_files.Options:
     )
 
 
-def _read_classified(truth: Path, path: Path, settings: Settings) -> class_files.Classified:
+def read_classified(truth: Path, path: Path, settings: Settings) -> class_files.Classified:
+    """What a submission to a classification says of each image. Raises BadInput."""
     return class_files.read_classified(truth / TRUTH, path, load())
 
 
 def _classification(truth: Path, path: Path, settings: Settings) -> Scored:
-    found = _read_classified(truth, path, settings)
+    found = read_classified(truth, path, settings)
     wordnet, options = load(), options_of(truth, settings)
     return Scored(
         classification.score(found, wordnet, confidence=options.confidence, seed=options.seed),
@@ -211,7 +212,7 @@ _SCORES: dict[str, Callable[[Path, Path, Settings], Scored]] = {
     DETECTION: _detection,
 }
 _CHECKS: dict[str, Callable[[Path, Path, Settings], object]] = {
-    CLASSIFICATION: _read_classified,
+    CLASSIFICATION: read_classified,
     LOCALIZATION: _read_localized,
     DETECTION: _read_detected,
     WSOL: _check_maps,

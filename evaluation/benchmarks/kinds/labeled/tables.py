@@ -4,8 +4,11 @@ A number of each submission is a column on a page and a row of a CSV file.
 """
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 from evaluation.benchmarks.kinds.labeled import rows
+from evaluation.benchmarks.kinds.labeled.label_sets import rows as label_set_rows
+from evaluation.benchmarks.kinds.labeled.label_sets import tables as label_set_tables
 from evaluation.benchmarks.kinds.labeled.results import LabeledResult
 from evaluation.benchmarks.kinds.labeled.rows import Cell, ClassRow, MeasureRow, SubmissionRow
 from evaluation.benchmarks.tables import Column, Table
@@ -112,6 +115,13 @@ PAIRS = Table(
     ),
 )
 
+LABEL_SET_PAIRS = replace(
+    PAIRS,
+    name="label-set-pairs",
+    rows=label_set_rows.pairs,
+    words="pairs by the newest version of the label sets",
+)
+
 
 def _interval(cell: Cell) -> dict[str, object]:
     return {"value": cell.value, "low": cell.low, "high": cell.high}
@@ -212,6 +222,8 @@ TABLES = (
     Table("difficulty", lambda result: result.objects.rows if result.objects else ()),
     COMPARISON,
     WON,
+    *label_set_tables.TABLES,
+    replace(COMPARISON, name="label-set-comparison", rows=label_set_rows.pairs),
 )
 
 

@@ -40,7 +40,7 @@ def review() -> applying.Reviewed:
         ("2", CUP): Judgement("major", ("text",)),
         ("3", DUCK): Judgement("cannot"),
         ("4", DUCK): Judgement("valid"),
-        ("5", DUCK): Judgement("minor"),
+        ("5", DUCK): Judgement("minor", ("collage",)),
     }
     return applying.reviewed(pool, strata, judged)
 
@@ -66,6 +66,12 @@ def test_rates_weight_the_sample(review):
     assert found.several_valid.value == 1 / 24
     assert found.none_valid.value == (1 + 10) / 24
     assert found.cannot_be_labeled.value == 1 / 24
+    assert {tag: share.value for tag, share in (found.tags or {}).items()} == {
+        "multiple_objects": 1 / 24,
+        "incorrect_annotation": 1 / 24,
+        "text": 2 / 24,
+        "collage": 10 / 24,
+    }
     assert found.label_not_valid.images == 6
     low, high = found.label_not_valid.interval
     assert low < 0.5 < high

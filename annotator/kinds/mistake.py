@@ -1,0 +1,19 @@
+"""The page of a review of mistakes: an answer goes with the tags that are ticked beside it."""
+
+from django.http import QueryDict
+
+from annotator.kinds.base import Context, Page
+from labeling.answers.sent import Sent, read_form
+from labeling.kinds.mistake import ANSWER, TAGS, TAGS_KEY
+from labeling.models import Campaign
+
+
+class Mistakes(Page):
+    def context(self, campaign: Campaign) -> Context:
+        return super().context(campaign) | {"tags": TAGS}
+
+    def read(self, post: QueryDict) -> list[Sent]:
+        word = post.get("value", "")
+        tags = post.getlist(TAGS_KEY)
+        value = {ANSWER: word, TAGS_KEY: tags} if word and tags else word
+        return [read_form(post.dict() | {"value": value}, self.missing)]

@@ -1,0 +1,19 @@
+"""The addresses of the API that benchmarks on released labels alone have."""
+
+from django.urls import URLPattern, path
+
+from evaluation.benchmarks.kinds.labeled.label_sets.api import ReviewViewSet
+
+urlpatterns: list[URLPattern] = [
+    path("reviews/", ReviewViewSet.as_view({"get": "list", "post": "create"}), name="reviews"),
+    path(
+        "label-sets/",
+        ReviewViewSet.as_view({"get": "versions", "post": "apply"}),
+        name="label-sets",
+    ),
+    path(
+        "label-sets/<int:version>.zip",
+        ReviewViewSet.as_view({"get": "archive"}),
+        name="label-sets-zip",
+    ),
+]

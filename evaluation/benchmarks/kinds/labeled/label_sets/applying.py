@@ -1,0 +1,63 @@
+"""Answers of a campaign become a version of the label sets, which every submission is scored by."""
+
+import tempfile
+from pathlib import Path
+from typing import IO
+
+from evaluation.benchmarks import runs
+from evaluation.benchmarks.kinds.labeled import paths, scoring
+from evaluation.benchmarks.kinds.labeled.label_sets import reviews
+from evaluation.metrics.wordnet.nouns import load
+from evaluation.models import Benchmark, MistakeReview
+from labeling.errors import Refusal
+from labeling.files import BadInput
+from labeling.models import Campaign, User
+from labeling.releases import freezing
+
+
+def apply_answers(
+    row: Benchmark,
+    actor: User,
+    campaign: Campaign,
+    number: int | None = None,
+    queue: Path | None = None,
+    file_name: str = reviews.QUEUE,
+) -> MistakeReview:
+    """The review that the campaign's answers made a version of; its scores are on their way.
+
+    number: of its release, else what is settled now is frozen, unless that takes long. queue: where
+    the campaign was opened by command; file_name: what the person calls it. Raises Refusal with the
+    field.
+    """
+    release = freezing.release_for(campaign, number) if number else None
+    if release is None and freezing.takes_long(campaign):
+        raise Refusal(
+            f"{campaign.title} has many answers. Freeze a release on its page, then give the "
+            "number of the release here.",
+            field="release",
+        )
+    review = row.reviews.filter(campaign=campaign).select_related("campaign", "benchmark").first()
+    if review is None:
+        if queue is None:
+            raise Refusal(
+                "This campaign was not opened here. Give its queue: queue.jsonl, as mistakes queue "
+                "wrote it.",
+                field="queue",
+            )
+        try:
+            with scoring.called(queue, file_name, paths.truth_folder(row)):
+                review = reviews.take_up(row, actor, campaign, queue, load())
+        except BadInput as bad:
+            raise Refusal(f"{bad}.", field="queue", code="bad_input") from bad
+    made = reviews.apply(review, actor, load(), release)
+    runs.request(row, actor)
+    return made
+
+
+def open_zip(row: Benchmark, review: MistakeReview) -> tuple[IO[bytes], str]:
+    """The files of a version in an open zip, which is gone once it is closed, and its name."""
+    name = f"{row.name}-label-sets-{review.version}"
+    file = tempfile.TemporaryFile()  # noqa: SIM115
+    paths.zip_into(reviews.folder_of(review, reviews.APPLIED), file, name)
+    file.seek(0)
+    return file, f"{name}.zip"

@@ -1,0 +1,59 @@
+"""The picture of versions of label sets: every submission from one version to the next."""
+
+from matplotlib.figure import Figure
+
+from evaluation.benchmarks.figures import Theme, canvas, legend, plain, short, styles
+from evaluation.benchmarks.kinds.labeled.label_sets import rows
+from evaluation.benchmarks.kinds.labeled.results import LabeledResult
+
+# So that intervals of several submissions stand apart.
+STEP = 0.04
+
+
+def draw(result: LabeledResult, theme: Theme) -> Figure:
+    """Accuracy by each version with its interval; hollow, by the last review's images alone."""
+    found, versions = rows.submissions(result), rows.versions(result)
+    figure, axes = canvas(theme, 7.0, 3.8)
+    places = range(len(versions))
+    for at, (row, (_, colour, mark)) in enumerate(
+        zip(found, styles([row.name for row in found], theme), strict=True)
+    ):
+        shift = STEP * (at - (len(found) - 1) / 2) if len(found) * STEP < 0.5 else 0
+        cells = [own.cell for own in row.by_version]
+        there = [(x + shift, cell) for x, cell in zip(places, cells, strict=True)]
+        known = [(x, cell.value) for x, cell in there if cell.value is not None]
+        xs, ys = [x for x, _ in known], [value for _, value in known]
+        axes.plot(xs, ys, f"{mark}-", color=colour, lw=1.4, ms=5.5, label=short(row.name))
+        if row.estimated and row.estimated.cell.value is not None:
+            there.append((len(versions) + shift, row.estimated.cell))
+            axes.plot(
+                [len(versions) + shift],
+                [row.estimated.cell.value],
+                mark,
+                color=colour,
+                ms=5.5,
+                mfc="none",
+            )
+        for x, cell in there:
+            if cell.low is not None and cell.high is not None:
+                axes.plot([x, x], [cell.low, cell.high], color=colour, lw=1.1)
+    labels = [f"version {own.version}\n{own.images:,} images" for own in versions]
+    axes.set_xticks(range(len(versions) + 1), [*labels, "estimated by\nreviewed images"])
+    axes.set_xlim(-0.5, len(versions) + 0.5)
+    axes.set_ylabel("multi-label accuracy (more is better)")
+    legend(figure, theme, len(found))
+    plain(axes, theme, grid="y")
+    return figure
+
+
+def words(result: LabeledResult) -> str:
+    parts = []
+    versions = rows.versions(result)
+    for row in rows.submissions(result):
+        values = [
+            f"{own.cell.value:.3f} by version {version.version}"
+            for own, version in zip(row.by_version, versions, strict=True)
+            if own.cell.value is not None
+        ]
+        parts.append(f"{row.name} {', '.join(values)}")
+    return f"Multi-label accuracy: {'; '.join(parts)}."

@@ -1,0 +1,71 @@
+"""What the page of a benchmark's label sets shows: no request, no HTML."""
+
+from dataclasses import dataclass
+
+from evaluation.benchmarks.kinds.labeled.label_sets import reviews
+from evaluation.models import Benchmark, MistakeReview
+from evaluation.readers.mistakes import QueueMeta
+from evaluation.scoring.mistakes.applying import Applied
+from labeling.db import question_counts
+from labeling.db.question_counts import Counts
+
+
+@dataclass(frozen=True)
+class VersionRow:
+    """A version that a review made. models: their names, in a list for people."""
+
+    review: MistakeReview
+    about: Applied
+    models: str
+
+    @property
+    def reviewed(self) -> int:
+        return self.about.counts["disagreements"] + self.about.counts["sampled"]
+
+
+@dataclass(frozen=True)
+class ReviewRow:
+    """A review whose answers are not applied yet. is_late: the label sets have another version by
+    now than it was made of."""
+
+    review: MistakeReview
+    meta: QueueMeta
+    models: str
+    done: int
+    of: int
+    is_late: bool
+
+
+def page(benchmark: Benchmark) -> dict[str, object]:
+    found = list(
+        benchmark.reviews.select_related("campaign", "release", "created_by", "applied_by")
+    )
+    newest = reviews.newest(benchmark)
+    waiting = [row for row in found if row.version is None]
+    counts = question_counts.of_campaigns([row.campaign_id for row in waiting])
+    return {
+        "benchmark": benchmark,
+        "newest": newest,
+        "images": benchmark.settings["truth"]["images"],
+        "versions": sorted(
+            (_version(row) for row in found if row.version), key=lambda row: row.about.version
+        ),
+        "under_way": [_under_way(row, newest, counts[row.campaign_id]) for row in waiting],
+    }
+
+
+def _version(row: MistakeReview) -> VersionRow:
+    about = Applied.from_json(row.result)
+    return VersionRow(row, about, ", ".join(model.name for model in about.models))
+
+
+def _under_way(row: MistakeReview, newest: int, counts: Counts) -> ReviewRow:
+    meta = QueueMeta.from_json(row.meta)
+    return ReviewRow(
+        row,
+        meta,
+        ", ".join(model.name for model in meta.models),
+        counts.settled + counts.dropped,
+        counts.asked,
+        meta.version != newest,
+    )

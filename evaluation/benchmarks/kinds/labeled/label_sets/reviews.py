@@ -1,0 +1,362 @@
+"""Reviews of mistakes of a classification: opened as campaigns, applied as versions of label sets.
+
+The only writer of MistakeReview. Its folder in that of the benchmark: reviews/<pk>/asked/ has
+queue.jsonl and strata.csv, reviews/<pk>/applied/ beside these answers.csv, sets.csv, version.json.
+"""
+
+import csv
+import json
+import os
+import shutil
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from django.db import transaction
+from django.db.models import QuerySet
+from django.utils import timezone
+
+from evaluation.benchmarks import folders
+from evaluation.benchmarks.kinds.labeled import benchmarks, paths, scoring
+from evaluation.benchmarks.kinds.labeled.truth.ground_truth import CLASSIFICATION, TRUTH
+from evaluation.metrics.wordnet.nouns import WordNet
+from evaluation.models import Benchmark, MistakeReview, Submission
+from evaluation.readers.answers import file_sha256
+from evaluation.readers.class_files import Classified, Labels, read_truth
+from evaluation.readers.mistakes import judgements_of, read_queue
+from evaluation.readers.valid_sets import SETS, VERSION, LabelSets, read_label_sets
+from evaluation.scoring.mistakes import applying, queueing, reviewing
+from evaluation.scoring.mistakes.applying import Applied
+from evaluation.scoring.mistakes.reviewing import Inputs
+from evaluation.scoring.mistakes.versions import FIRST
+from labeling.errors import Conflict, NotYours, Refusal
+from labeling.files import BadInput, atomic_write
+from labeling.follow_ups import opening
+from labeling.jobs import shared_files
+from labeling.jobs.image_store import saying_full
+from labeling.kinds import KINDS
+from labeling.kinds.base import JUDGED
+from labeling.models import Campaign, Release, User
+from labeling.release_files import frozen
+from labeling.releases import freezing
+
+QUEUE, STRATA, ANSWERS = "queue.jsonl", "strata.csv", "answers.csv"
+ASKED, APPLIED = "asked", "applied"
+# Of the agreements.
+SHARE = 0.1
+KIND = "mistake"
+HOW_TO_JUDGE = (
+    "You see an image and one class. Is the class right for the image? It need not be the main "
+    "thing in it, and other classes may be right as well.\n\n"
+    "“Right”: a label of this image may say so. “Minor mistake”: not right, but somebody careful "
+    "could take it for right. “Major mistake”: plainly not right. “Cannot be labeled”: the image "
+    "does not show enough for anybody to say."
+)
+
+
+def open_review(
+    benchmark: Benchmark,
+    actor: User,
+    *,
+    name: str,
+    title: str,
+    wordnet: WordNet,
+    models: Sequence[str] = (),
+    agreements: float = SHARE,
+    seed: int = 0,
+    policy: Mapping[str, object] | None = None,
+) -> MistakeReview:
+    """A review with its draft campaign, which asks about every disagreement of the newest label
+    sets with one of the models (without any, with all submissions), and a share of the agreements.
+
+    All or nothing. Raises Refusal with the field.
+    """
+    check_kind(benchmark)
+    if not 0 <= agreements <= 1:
+        raise Refusal("Take a share from 0 to 1.", field="agreements")
+    rows = _chosen(benchmark, models)
+    with saying_full(), folders.scratch() as folder:
+        inputs = _inputs(benchmark, rows, wordnet)
+        try:
+            chosen = reviewing.choose(inputs, [*inputs.found], agreements, seed, wordnet)
+        except BadInput as error:
+            raise Refusal(f"{error}.", field="models") from error
+        asked = folder / ASKED
+        asked.mkdir()
+        with atomic_write(asked / QUEUE) as file:
+            file.writelines(queueing.lines(chosen.meta, chosen.pairs, wordnet.wnid))
+        reviewing.write_strata(asked / STRATA, inputs.pool.images, chosen.strata)
+        with transaction.atomic():
+            campaign = opening.draft(
+                actor,
+                kind=KIND,
+                name=name,
+                title=title,
+                dataset=benchmark.campaign.dataset,
+                instructions=HOW_TO_JUDGE,
+                policy=policy,
+                pairs=[(image, wordnet.wnid(synset)) for image, synset in chosen.pairs],
+            )
+            row = MistakeReview.objects.create(
+                benchmark=benchmark,
+                campaign=campaign,
+                meta=chosen.meta.to_json(),
+                created_by=actor,
+            )
+            _publish(row, asked)
+    return row
+
+
+def take_up(
+    benchmark: Benchmark, actor: User, campaign: Campaign, queue: Path, wordnet: WordNet
+) -> MistakeReview:
+    """The review of a campaign that was opened by command on this queue; the same again is the same
+    review. Raises Refusal for a campaign of another kind, BadInput for a queue that was made of
+    other files than the benchmark has."""
+    check_kind(benchmark)
+    _check_campaign(campaign)
+    found = benchmark.reviews.filter(campaign=campaign).first()
+    if found is not None:
+        return found
+    with saying_full(), folders.scratch() as folder:
+        read = read_queue(queue, wordnet)
+        hashes = {model.sha256 for model in read.meta.models}
+        rows = [row for row in benchmark.submissions.all() if row.sha256 in hashes]
+        if not rows:
+            fault = f"was made of other predictions of {read.meta.models[0].name}"
+            raise BadInput(fault, queue, None, "give the files that the queue was made of")
+        inputs = _inputs(benchmark, rows, wordnet)
+        strata = reviewing.strata_of(read, inputs, wordnet)
+        asked = folder / ASKED
+        asked.mkdir()
+        shutil.copyfile(queue, asked / QUEUE)
+        reviewing.write_strata(asked / STRATA, inputs.pool.images, strata)
+        with transaction.atomic():
+            # Whoever takes the same up waits here, then finds it.
+            Benchmark.objects.select_for_update().get(pk=benchmark.pk)
+            row, is_new = MistakeReview.objects.get_or_create(
+                benchmark=benchmark,
+                campaign=campaign,
+                defaults={"meta": read.meta.to_json(), "created_by": actor},
+            )
+            if is_new:
+                _publish(row, asked)
+    return row
+
+
+def apply(
+    review: MistakeReview, actor: User, wordnet: WordNet, release: Release | None = None
+) -> MistakeReview:
+    """The review with its version: label sets of what its release judged valid.
+
+    release: of its campaign; without one, what is settled now is frozen. Applied again it stays as
+    it is. Raises Conflict where the label sets have another version by now than it was made of;
+    Refusal while answers are missing.
+    """
+    if review.version is not None:
+        return review
+    release = release or freezing.freeze(review.campaign, actor)
+    benchmark = review.benchmark
+    with saying_full(), folders.scratch() as folder:
+        part = folder / APPLIED
+        shutil.copytree(folder_of(review, ASKED), part)
+        queue = read_queue(part / QUEUE, wordnet)
+        try:
+            judged = judgements_of(freezing.read(release), queue, wordnet)
+        except BadInput as error:
+            raise Refusal(
+                f"Release {release.number} of {review.campaign.title} cannot be applied: "
+                f"{error.message}. Let people finish, and freeze the campaign again.",
+                field="release",
+            ) from error
+        with read_here(benchmark):
+            before = truth_images(benchmark, wordnet)
+            if queue.meta.version > FIRST:
+                parent = version_for(benchmark, queue.meta.version)
+                before = in_order(label_sets(parent, before, wordnet), before)
+        strata = reviewing.read_strata(part / STRATA, [*before])
+        pool = queueing.Pool([*before], [*before.values()], {}, {})
+        after = applying.reviewed(pool, strata, judged)
+        with atomic_write(part / SETS) as file:
+            file.writelines(applying.lines(after, wordnet.wnid))
+        with atomic_write(part / ANSWERS) as file:
+            writer = csv.writer(file, lineterminator="\n")
+            writer.writerow(("image", "wnid", "answer", "tags"))
+            writer.writerows(reviewing.answer_rows(queue.pairs, judged, wordnet.wnid))
+        about = Applied(
+            version=queue.meta.version + 1,
+            models=queue.meta.models,
+            sha256=file_sha256(part / SETS),
+            parent_sha256=queue.meta.sets_sha256,
+            queue_sha256=queue.sha256,
+            answers_sha256=release.sha256,
+            counts=queue.meta.counts | {"changed": applying.changed(after)},
+        )
+        text = json.dumps(about.to_json(), indent=1, ensure_ascii=False)
+        frozen.write_synced(part / VERSION, text)
+        return _applied(review, actor, release, about, part)
+
+
+def applied(benchmark: Benchmark) -> QuerySet[MistakeReview]:
+    """The reviews that are versions, the oldest first."""
+    return benchmark.reviews.filter(version__isnull=False).order_by("version")
+
+
+def newest(benchmark: Benchmark) -> int:
+    """The version that the label sets have."""
+    last = applied(benchmark).values_list("version", flat=True).last()
+    return last or FIRST
+
+
+def review_for(benchmark: Benchmark, pk: int) -> MistakeReview:
+    """The benchmark's review of that id. Raises NotYours."""
+    row = benchmark.reviews.select_related("campaign").filter(pk=pk).first()
+    if row is None:
+        raise NotYours("The benchmark has no such review.")
+    return row
+
+
+def version_for(benchmark: Benchmark, version: int) -> MistakeReview:
+    """The review whose answers are this version. Raises NotYours."""
+    row = applied(benchmark).filter(version=version).first()
+    if row is None:
+        raise NotYours(f"The label sets have no version {version} that a review made.")
+    return row
+
+
+def folder_of(review: MistakeReview, part: str) -> Path:
+    """Where the files of ASKED or APPLIED lie. Raises Refusal where they are gone."""
+    found = shared_files.find(_place(review, part), _name(review, part))
+    if not found.is_dir():
+        raise Refusal(
+            "The files of this review are not on this server any more. Restore the folder of "
+            "benchmarks from a backup."
+        )
+    return found
+
+
+def truth_images(benchmark: Benchmark, wordnet: WordNet) -> dict[str, frozenset[int]]:
+    """The images of the truth, in its order, each with its one class."""
+    labels = Labels(wordnet)
+    images, classes, _ = read_truth(_truth(benchmark), labels)
+    return {
+        image: frozenset((labels.synsets[number],))
+        for image, number in zip(images, classes, strict=True)
+    }
+
+
+def label_sets(review: MistakeReview, images: Iterable[str], wordnet: WordNet) -> LabelSets:
+    """The sets of a version. Raises BadInput where its files were changed."""
+    return read_label_sets(folder_of(review, APPLIED), {*images}, wordnet)
+
+
+def in_order(sets: LabelSets, images: Iterable[str]) -> dict[str, frozenset[int]]:
+    """The set of each image, in their order."""
+    return {image: sets.sets.get(image, queueing.EMPTY) for image in images}
+
+
+def check_kind(benchmark: Benchmark) -> None:
+    if benchmark.kind != CLASSIFICATION:
+        raise Refusal(
+            f"Label sets are of benchmarks of classification; this is one of {benchmark.kind}."
+        )
+
+
+def _check_campaign(campaign: Campaign) -> None:
+    if KINDS[campaign.kind].release != JUDGED:
+        raise Refusal(
+            f"{campaign.title} judges no mistakes. Choose a campaign of the kind {KIND}.",
+            field="campaign",
+        )
+
+
+def _chosen(benchmark: Benchmark, models: Sequence[str]) -> list[Submission]:
+    rows = list(benchmark.submissions.all())
+    if not rows:
+        raise Refusal("Nobody takes part yet. Add a submission first.", field="models")
+    if unknown := sorted(set(models) - {row.name for row in rows}):
+        raise Refusal(f"{unknown[0][:100]!r} does not take part.", field="models")
+    return [row for row in rows if not models or row.name in models]
+
+
+def read_submissions(benchmark: Benchmark, rows: Iterable[Submission]) -> dict[str, Classified]:
+    """What these submissions say of each image, by name. Raises BadInput, FileNotFoundError."""
+    truth, settings = paths.truth_folder(benchmark), benchmarks.chosen_of(benchmark)
+    found = {}
+    for row in rows:
+        path = paths.submission_path(row)
+        with scoring.called(path, row.name, truth):
+            found[row.name] = scoring.read_classified(truth, path, settings)
+    return found
+
+
+def _inputs(benchmark: Benchmark, rows: Sequence[Submission], wordnet: WordNet) -> Inputs:
+    """The submissions with the newest label sets."""
+    with read_here(benchmark):
+        found = read_submissions(benchmark, rows)
+        last = applied(benchmark).last()
+        images = next(iter(found.values())).images
+        return Inputs(
+            found=found,
+            sha256={row.name: row.sha256 for row in rows},
+            sets=label_sets(last, images, wordnet) if last else None,
+            truth_sha256=file_sha256(_truth(benchmark)),
+            sets_sha256=last.sha256 if last else None,
+        )
+
+
+def _truth(benchmark: Benchmark) -> Path:
+    folder = paths.truth_folder(benchmark)
+    if not folder.is_dir():
+        raise Refusal(benchmarks.TRUTH_GONE)
+    return folder / TRUTH
+
+
+@contextmanager
+def read_here(benchmark: Benchmark) -> Iterator[None]:
+    """Faults of the benchmark's own files name no place on this server."""
+    folder = folders.folder_of(benchmark)
+    with scoring.called(folder / benchmarks.SENT, "", paths.truth_folder(benchmark)):
+        yield
+
+
+def _applied(
+    review: MistakeReview, actor: User, release: Release, about: Applied, part: Path
+) -> MistakeReview:
+    with transaction.atomic():
+        # Whoever applies another waits here, then finds this version.
+        Benchmark.objects.select_for_update().get(pk=review.benchmark_id)
+        now = MistakeReview.objects.get(pk=review.pk)
+        if now.version is not None:
+            return now
+        if about.version != (last := newest(review.benchmark)) + 1:
+            raise Conflict(
+                f"This review is of version {about.version - 1} of the label sets, and there is "
+                f"version {last} by now. Open a new review."
+            )
+        review.version, review.release, review.sha256 = about.version, release, about.sha256
+        review.result = about.to_json()
+        review.applied_by, review.applied_at = actor, timezone.now()
+        review.save(
+            update_fields=[*("version", "release", "sha256", "result", "applied_by", "applied_at")]
+        )
+        _publish(review, part)
+    return review
+
+
+def _publish(review: MistakeReview, folder: Path) -> None:
+    """Makes the folder the review's: the last step before its row is committed."""
+    place = _place(review, folder.name)
+    shutil.rmtree(place, ignore_errors=True)
+    place.parent.mkdir(parents=True, exist_ok=True)
+    shared_files.put(folder, _name(review, folder.name))
+    os.replace(folder, place)
+
+
+def _place(review: MistakeReview, part: str) -> Path:
+    return folders.folder_of(review.benchmark) / "reviews" / str(review.pk) / part
+
+
+def _name(review: MistakeReview, part: str) -> str:
+    below = f"reviews/{review.pk}/{part}{shared_files.FOLDER}"
+    return folders.stored_name(review.benchmark, below)

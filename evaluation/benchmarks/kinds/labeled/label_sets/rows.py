@@ -1,0 +1,97 @@
+"""Rows of the versions of label sets: the numbers of their tables, figure and CSV files. Pure."""
+
+from dataclasses import dataclass
+
+from evaluation.benchmarks.kinds.labeled.results import LabeledResult
+from evaluation.benchmarks.kinds.labeled.rows import Cell, cell_of
+from evaluation.scoring.comparing import Pair
+from evaluation.scoring.mistakes.applying import Share
+from evaluation.scoring.mistakes.versions import ScoredVersion
+
+RATES = {
+    "label_not_valid": "label not valid",
+    "several_valid": "several classes valid",
+    "none_valid": "no class valid",
+    "cannot_be_labeled": "cannot be labeled",
+}
+
+
+@dataclass(frozen=True)
+class Counted:
+    """A share with its interval, and over how many images it is."""
+
+    cell: Cell
+    images: int | None
+
+
+@dataclass(frozen=True)
+class SubmissionRow:
+    """A submission: its accuracy by each version, and by the images that the last review looked at.
+    is_reviewed: whether that review looked at its mistakes."""
+
+    name: str
+    by_version: tuple[Counted, ...]
+    estimated: Counted | None
+    is_reviewed: bool
+
+
+@dataclass(frozen=True)
+class RateRow:
+    """A rate of one version's review."""
+
+    version: int
+    key: str
+    words: str
+    share: Counted
+
+
+def versions(result: LabeledResult) -> list[ScoredVersion]:
+    return result.label_sets or []
+
+
+def submissions(result: LabeledResult) -> list[SubmissionRow]:
+    """Every submission, best by the newest version first."""
+    found = versions(result)
+    if not found:
+        return []
+    last = {own.name: own for own in found[-1].submissions}
+    by_name = [{own.name: own for own in version.submissions} for version in found]
+    rows = [
+        SubmissionRow(
+            name,
+            tuple(_counted(version[name].accuracy) for version in by_name),
+            _counted(own.estimated) if own.estimated else None,
+            bool(own.is_reviewed),
+        )
+        for name, own in last.items()
+    ]
+    return sorted(rows, key=lambda row: (-(row.by_version[-1].cell.value or 0), row.name))
+
+
+def pairs(result: LabeledResult) -> list[Pair]:
+    """Every pair of submissions compared by the newest version."""
+    found = versions(result)
+    compared = found[-1].comparison if found else None
+    return (compared.pairs if compared else None) or []
+
+
+def rates(result: LabeledResult) -> list[RateRow]:
+    """How often labels were wrong, by version, and the tags that were given."""
+    rows = []
+    for version in versions(result):
+        if version.rates is None:
+            continue
+        named = {key: (words, getattr(version.rates, key)) for key, words in RATES.items()}
+        named |= {
+            f"tag_{tag}": (f"tag: {tag.replace('_', ' ')}", share)
+            for tag, share in (version.rates.tags or {}).items()
+        }
+        rows += [
+            RateRow(version.version, key, words, _counted(share))
+            for key, (words, share) in named.items()
+        ]
+    return rows
+
+
+def _counted(share: Share) -> Counted:
+    return Counted(cell_of(share), share.images)

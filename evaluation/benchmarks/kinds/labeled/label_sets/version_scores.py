@@ -1,0 +1,52 @@
+"""What a run says of a benchmark's label sets: every submission by every version."""
+
+from evaluation.benchmarks.kinds.labeled import benchmarks
+from evaluation.benchmarks.kinds.labeled.label_sets import reviews
+from evaluation.metrics.wordnet.nouns import WordNet, load
+from evaluation.models import Benchmark, MistakeReview, Submission
+from evaluation.readers.mistakes import read_judgements, read_queue
+from evaluation.scoring.mistakes import reviewing, versions
+from evaluation.scoring.mistakes.applying import Applied
+from evaluation.scoring.mistakes.versions import ScoredVersion, Version
+from labeling.errors import Refusal
+
+
+def score(benchmark: Benchmark, rows: list[Submission]) -> list[ScoredVersion] | None:
+    """Every version, from the truth's one class on; None where no review has been applied.
+
+    Raises BadInput and FileNotFoundError for files that were changed or are gone.
+    """
+    applied = list(reviews.applied(benchmark))
+    if not applied:
+        return None
+    wordnet, settings = load(), benchmarks.chosen_of(benchmark)
+    found = reviews.read_submissions(benchmark, rows)
+    images = next(iter(found.values())).images
+    with reviews.read_here(benchmark):
+        known = [_version(review, images, wordnet) for review in applied]
+    assert settings.confidence is not None, "a classification has intervals"
+    return versions.score(
+        found,
+        {row.name: row.sha256 for row in rows},
+        known,
+        wordnet,
+        settings.confidence,
+        settings.seed or 0,
+    )
+
+
+def _version(review: MistakeReview, images: list[str], wordnet: WordNet) -> Version:
+    folder = reviews.folder_of(review, reviews.APPLIED)
+    sets = reviews.label_sets(review, images, wordnet)
+    if sets.version is None or sets.version.sha256 != review.sha256:
+        raise Refusal(
+            f"Version {review.version} of the label sets is not what the review wrote. Restore the "
+            "folder of benchmarks from a backup."
+        )
+    queue = read_queue(folder / reviews.QUEUE, wordnet)
+    return Version(
+        about=Applied.from_json(review.result),
+        sets=[*reviews.in_order(sets, images).values()],
+        strata=reviewing.read_strata(folder / reviews.STRATA, images),
+        judged=read_judgements(folder / reviews.ANSWERS, queue, wordnet),
+    )

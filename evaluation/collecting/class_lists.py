@@ -1,0 +1,348 @@
+"""Lists of classes: whether they overlap, cover the image, or lie below the basic level; and what
+to put in their place. No Django.
+
+Source: Russakovsky et al. (2015), §3.1.1 and §3.3.1.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from evaluation.metrics.wordnet.basic_level import DEPTH, USES, basic_level, listed_level
+from evaluation.metrics.wordnet.information_content import sense_counts
+from evaluation.metrics.wordnet.nouns import UnknownLabel, WordNet
+from evaluation.readers.answers import require_file, text_lines
+from labeling.files import BadInput
+from labeling.records import Record
+
+# Of the image, in the mean: more, and there is hardly anything else in it.
+LARGE = 0.5
+ABOVE, COVERS, MERGED, WITHIN = (
+    "above other classes",
+    "covers the image",
+    "merged into its basic level",
+    "within a class of the list",
+)
+Basic = Callable[[int], int]
+
+
+@dataclass(frozen=True)
+class Listed:
+    """A list of classes as it was read. synsets: in its order; lines: of each synset."""
+
+    path: Path
+    synsets: list[int]
+    lines: dict[int, int]
+
+
+@dataclass(kw_only=True)
+class Named(Record):
+    """A class of the list with its line."""
+
+    wnid: str
+    name: str
+    line: int
+
+
+@dataclass(kw_only=True)
+class Overlap(Record):
+    """Two classes of the list of which one is above the other."""
+
+    above: Named
+    below: Named
+    cure: str
+
+
+@dataclass(kw_only=True)
+class Large(Named):
+    """scale: the share of the image that a thing of the class takes, in the mean."""
+
+    scale: float
+
+
+@dataclass(kw_only=True)
+class BelowBasic(Named):
+    """basic, basic_name: the class to merge it into."""
+
+    basic: str
+    basic_name: str
+
+
+@dataclass(kw_only=True)
+class Checked(Record):
+    """What is wrong with a list. measured: classes whose scale is known, None where no boxes were
+    given; rule: what the basic level is."""
+
+    classes: int
+    ok: bool
+    overlaps: list[Overlap]
+    large: list[Large]
+    below_basic: list[BelowBasic]
+    measured: int | None
+    rule: str
+
+
+@dataclass(kw_only=True)
+class Change(Named):
+    """becomes: the wnid in its place, None where it goes out."""
+
+    becomes: str | None
+    why: str
+
+
+@dataclass(kw_only=True)
+class Candidate(Record):
+    wnid: str
+    name: str
+    gloss: str
+    uses: int
+
+
+@dataclass(kw_only=True)
+class Replaced(Named):
+    """Classes that could come in place of one that goes out, the most common first."""
+
+    candidates: list[Candidate]
+
+
+@dataclass(kw_only=True)
+class Suggested(Record):
+    """classes: the new list, in the order of the old one."""
+
+    classes: list[str]
+    changes: list[Change]
+    replacements: list[Replaced]
+    rule: str
+
+
+def read(path: Path, wordnet: WordNet) -> Listed:
+    """A class a line: a wnid, dog.n.01 or a lemma of one sense; what follows a blank is passed over
+    after a wnid, and so are empty lines and those that begin with #.
+
+    Raises BadInput with the line for an unknown or ambiguous label, an instance, and a class that
+    comes again.
+    """
+    require_file(path, "list a class a line")
+    lines: dict[int, int] = {}
+    for line, text in enumerate(text_lines(path), 1):
+        label = text.strip()
+        if not label or label.startswith("#"):
+            continue
+        head = label.split()[0]
+        try:
+            synset = wordnet.index(head) if head[1:].isdecimal() else wordnet.find(label)
+        except UnknownLabel as error:
+            cure = "give one of these wnids" if error.candidates else "give a wnid: n02084071"
+            raise BadInput(str(error), path, line, cure) from error
+        if wordnet.depth[synset] < 0:
+            fault = f"{label!r} is an instance, which has nothing below it"
+            raise BadInput(fault, path, line, "name a class")
+        if synset in lines:
+            fault = f"{label!r} is the class of line {lines[synset]}"
+            raise BadInput(fault, path, line, "list each class once")
+        lines[synset] = line
+    if not lines:
+        raise BadInput("there are no classes", path, None, "list a class a line")
+    return Listed(path, [*lines], lines)
+
+
+def rule_of(wordnet: WordNet, basic: Listed | None) -> tuple[Basic, str]:
+    """How the basic level of a class is found, and the rule in words. basic: a list of such
+    classes; without one they are guessed from WordNet."""
+    if basic is None:
+        words = (
+            f"of a class and those above it, from {DEPTH} edges below entity on, the one most used "
+            f"in WordNet's tagged texts, {USES} times at least"
+        )
+        return lambda index: basic_level(wordnet, index), words
+    known = frozenset(basic.synsets)
+    words = f"the nearest class of {basic.path.name} above it"
+    return lambda index: listed_level(wordnet, index, known), words
+
+
+def check(
+    listed: Listed,
+    wordnet: WordNet,
+    rule: tuple[Basic, str],
+    scales: Mapping[str, float] | None = None,
+    largest: float = LARGE,
+) -> Checked:
+    """scales: by wnid, of the classes that have boxes; None where none were given."""
+    named = _namer(listed, wordnet)
+    overlaps = [
+        Overlap(above=named(above), below=named(below), cure=_cure(wordnet, above))
+        for above, below in overlapping(listed.synsets, wordnet)
+    ]
+    large = [
+        Large(**named(synset).to_json(), scale=scale)
+        for synset, scale in _large(listed, wordnet, scales, largest)
+    ]
+    below = []
+    for synset in listed.synsets:
+        if (basic := rule[0](synset)) != synset:
+            own = named(synset).to_json()
+            own |= {"basic": wordnet.wnid(basic), "basic_name": wordnet.name(basic)}
+            below.append(BelowBasic(**own))
+    known = {wordnet.wnid(synset) for synset in listed.synsets}
+    return Checked(
+        classes=len(listed.synsets),
+        ok=not (overlaps or large or below),
+        overlaps=overlaps,
+        large=large,
+        below_basic=below,
+        measured=None if scales is None else len(known & scales.keys()),
+        rule=rule[1],
+    )
+
+
+def overlapping(synsets: Sequence[int], wordnet: WordNet) -> Iterator[tuple[int, int]]:
+    """(above, below) of every two of which one is above the other, in the order of the list."""
+    known = set(synsets)
+    for below in synsets:
+        above = (wordnet.ancestors(below) & known) - {below}
+        yield from ((own, below) for own in sorted(above))
+
+
+def suggest(
+    listed: Listed,
+    wordnet: WordNet,
+    rule: tuple[Basic, str],
+    scales: Mapping[str, float] | None = None,
+    largest: float = LARGE,
+    replacements: int = 5,
+) -> Suggested:
+    """A list in which no class is above another, covers the image, or lies below its basic level.
+
+    Of two of which one is above the other the upper stays where it is deep enough to be basic, and
+    takes the lower in; else it goes out.
+    """
+    named = _namer(listed, wordnet)
+    becomes: dict[int, tuple[int | None, str]] = {}
+    for synset, _ in _large(listed, wordnet, scales, largest):
+        becomes[synset] = None, COVERS
+    for synset in listed.synsets:
+        if synset not in becomes and (basic := rule[0](synset)) != synset:
+            becomes[synset] = basic, MERGED
+    left = _left(listed, becomes)
+    for above, below in list(overlapping(left, wordnet)):
+        if wordnet.depth[above] < DEPTH:
+            _go(becomes, above, None, ABOVE)
+        else:
+            _go(becomes, below, above, WITHIN)
+    left = _left(listed, becomes)
+    changes = [
+        Change(
+            **named(synset).to_json(),
+            becomes=None if goal is None else wordnet.wnid(goal),
+            why=why,
+        )
+        for synset, (goal, why) in sorted(becomes.items(), key=lambda row: listed.lines[row[0]])
+    ]
+    gone = {change.wnid for change in changes}
+    return Suggested(
+        classes=[wordnet.wnid(synset) for synset in left],
+        changes=changes,
+        replacements=[
+            Replaced(
+                **{key: getattr(change, key) for key in ("wnid", "name", "line")},
+                candidates=_candidates(change, left, wordnet, gone)[:replacements],
+            )
+            for change in changes
+            if change.becomes is None
+        ],
+        rule=rule[1],
+    )
+
+
+def _candidates(
+    change: Change, left: Sequence[int], wordnet: WordNet, gone: set[str]
+) -> list[Candidate]:
+    counts = sense_counts(wordnet)
+    return [
+        Candidate(
+            wnid=wordnet.wnid(own),
+            name=wordnet.name(own),
+            gloss=wordnet.gloss(own),
+            uses=int(counts[own]),
+        )
+        for own in _in_place(wordnet.index(change.wnid), change.why, left, wordnet, gone)
+    ]
+
+
+def _in_place(
+    synset: int, why: str, left: Sequence[int], wordnet: WordNet, gone: set[str]
+) -> list[int]:
+    """Synsets beside one that goes out, or where it is too wide the basic ones below it, that
+    overlap with nothing that is left; the most common first."""
+    counts = sense_counts(wordnet)
+    if why == ABOVE:
+        near = {
+            own
+            for own in _below(synset, wordnet)
+            if counts[own] >= USES
+            and wordnet.depth[own] >= DEPTH
+            and basic_level(wordnet, own) == own
+        }
+    else:
+        near = {own for up in wordnet.hypernyms(synset) for own in wordnet.hyponyms(up)}
+    known = set(left)
+    above_left = {own for kept in left for own in wordnet.ancestors(kept)}
+    fit = [
+        own
+        for own in near
+        if own not in above_left
+        and not wordnet.ancestors(own) & known
+        and wordnet.wnid(own) not in gone
+        and not wordnet.is_instance(own)
+    ]
+    return sorted(fit, key=lambda own: (-counts[own], own))
+
+
+def _below(synset: int, wordnet: WordNet) -> set[int]:
+    """Everything below a synset."""
+    found: set[int] = set()
+    waiting = [synset]
+    while waiting:
+        new = [own for own in wordnet.hyponyms(waiting.pop()) if own not in found]
+        found.update(new)
+        waiting += new
+    return found
+
+
+def _large(
+    listed: Listed, wordnet: WordNet, scales: Mapping[str, float] | None, largest: float
+) -> Iterator[tuple[int, float]]:
+    for synset in listed.synsets:
+        scale = (scales or {}).get(wordnet.wnid(synset))
+        if scale is not None and scale > largest:
+            yield synset, scale
+
+
+def _left(listed: Listed, becomes: Mapping[int, tuple[int | None, str]]) -> list[int]:
+    """The classes after the changes, each once, where the first that became it was."""
+    found = (becomes.get(synset, (synset, ""))[0] for synset in listed.synsets)
+    return list(dict.fromkeys(own for own in found if own is not None))
+
+
+def _go(
+    becomes: dict[int, tuple[int | None, str]], synset: int, goal: int | None, why: str
+) -> None:
+    """What is this class now, or became it, becomes the goal."""
+    for own, (now, _) in list(becomes.items()):
+        if now == synset:
+            becomes[own] = goal, why
+    becomes.setdefault(synset, (goal, why))
+
+
+def _namer(listed: Listed, wordnet: WordNet) -> Callable[[int], Named]:
+    def named(synset: int) -> Named:
+        name, line = wordnet.name(synset), listed.lines[synset]
+        return Named(wnid=wordnet.wnid(synset), name=name, line=line)
+
+    return named
+
+
+def _cure(wordnet: WordNet, above: int) -> str:
+    if wordnet.depth[above] < DEPTH:
+        return f"remove {wordnet.name(above)}, which is wide"
+    return f"remove the lower one, or {wordnet.name(above)}"

@@ -1,0 +1,158 @@
+"""Queries that find images of classes, and of scenes with several of them. No Django.
+
+Source: Russakovsky et al. (2015), §3.1.2, §3.3.2 and Appendix C: the synonyms of a class; each with
+a word of a class above it that its gloss has too; both in other languages; pairs of classes; and
+scenes.
+"""
+
+import hashlib
+import itertools
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from evaluation.collecting.search_engines import Engine
+from evaluation.collecting.translations import Words
+from evaluation.metrics.wordnet.nouns import WordNet
+from labeling.records import Record
+
+SCENES = Path(__file__).parent / "data" / "scenes.txt"
+SYNONYM, PARENT, PAIR, SCENE = KINDS = ("synonym", "parent", "pair", "scene")
+ENGLISH = "en"
+
+
+@dataclass(frozen=True)
+class Query:
+    """phrases: what is searched for together. wnids: of the classes it is for; none of a scene."""
+
+    phrases: tuple[str, ...]
+    wnids: tuple[str, ...]
+    kind: str
+    language: str = ENGLISH
+
+
+@dataclass(kw_only=True)
+class EngineFile(Record):
+    """What was written for an engine. refused: queries beyond its limits; shared: queries that
+    stand for several classes, such as crane."""
+
+    engine: str
+    file: str
+    queries: int
+    refused: int
+    shared: int
+
+
+@dataclass(kw_only=True)
+class Built(Record):
+    """What was written. by_kind, by_language: distinct queries of a class, before any engine's
+    limits. without: classes that a language has no word for, by language."""
+
+    classes: int
+    by_kind: dict[str, int]
+    by_language: dict[str, int]
+    without: dict[str, int]
+    files: list[EngineFile]
+
+
+def of_class(synset: int, wordnet: WordNet, words: Sequence[Words] = ()) -> Iterator[Query]:
+    """The queries of one class, each once in its language, the plain synonyms first."""
+    wnids = (wordnet.wnid(synset),)
+    synonyms = [*wordnet.lemmas(synset)]
+    parents = parents_in_gloss(synset, wordnet)
+    yield from _together(synonyms, [word for _, word in parents], wnids, ENGLISH)
+    above = list(dict.fromkeys(parent for parent, _ in parents))
+    for own in words:
+        others = [word for parent in above for word in own.of.get(parent, ())]
+        yield from _together(own.of.get(synset, []), others, wnids, own.language)
+
+
+def parents_in_gloss(synset: int, wordnet: WordNet) -> list[tuple[int, str]]:
+    """(class above it, its word) of each word that the gloss of the synset has too, the nearest
+    class first: dog and greyhound of whippet."""
+    gloss = f" {' '.join(_letters(wordnet.gloss(synset)))} "
+    found = []
+    for above in _upwards(synset, wordnet):
+        for word in wordnet.lemmas(above):
+            if f" {' '.join(_letters(word))} " in gloss:
+                found.append((above, word))
+    return found
+
+
+def pairs(
+    synsets: Sequence[int], wordnet: WordNet, count: int | None, seed: int
+) -> Iterator[Query]:
+    """Queries of two classes, by the first word of each: all, or so many of the least hashes."""
+    named = {synset: wordnet.first_lemma(synset) for synset in synsets}
+    every = [
+        pair
+        for pair in itertools.combinations(synsets, 2)
+        if len({named[own].casefold() for own in pair}) == 2
+    ]
+    if count is not None:
+        every = sorted(every, key=lambda pair: _digest(seed, *map(wordnet.wnid, pair)))[:count]
+    for first, second in every:
+        wnids = wordnet.wnid(first), wordnet.wnid(second)
+        yield Query((named[first], named[second]), wnids, PAIR)
+
+
+def scenes(lines: Sequence[str]) -> Iterator[Query]:
+    """A query for each line that has one."""
+    for line in dict.fromkeys(" ".join(line.split()) for line in lines):
+        if line and not line.startswith("#"):
+            yield Query(tuple(line.split(" ")), (), SCENE)
+
+
+def written(queries: Sequence[Query], engine: Engine) -> tuple[list[tuple[str, Query]], int, int]:
+    """The queries as the engine takes them, each once for the same classes; how many are beyond its
+    limits, and how many stand for several classes."""
+    rows: dict[tuple[str, tuple[str, ...]], tuple[str, Query]] = {}
+    refused = 0
+    classes: dict[str, set[tuple[str, ...]]] = defaultdict(set)
+    for query in queries:
+        text = engine.written(query.phrases)
+        key = text.casefold(), query.wnids
+        if key in rows:
+            continue
+        if not engine.takes(text):
+            refused += 1
+            continue
+        rows[key] = text, query
+        classes[key[0]].add(query.wnids)
+    return [*rows.values()], refused, sum(len(own) > 1 for own in classes.values())
+
+
+def _together(
+    synonyms: Sequence[str], parents: Sequence[str], wnids: tuple[str, ...], language: str
+) -> Iterator[Query]:
+    seen: set[str] = set()
+    for synonym in synonyms:
+        if synonym.casefold() not in seen:
+            seen.add(synonym.casefold())
+            yield Query((synonym,), wnids, SYNONYM, language)
+    for synonym, parent in itertools.product(synonyms, parents):
+        text = f"{synonym} {parent}".casefold()
+        # The word is in the synonym already: whippet dog needs no dog.
+        if text not in seen and parent.casefold() not in synonym.casefold().split():
+            seen.add(text)
+            yield Query((synonym, parent), wnids, PARENT, language)
+
+
+def _upwards(synset: int, wordnet: WordNet) -> Iterator[int]:
+    """Every class above it, level by level."""
+    seen, level = {synset}, [synset]
+    while level:
+        above = dict.fromkeys(up for own in level for up in wordnet.hypernyms(own))
+        level = [own for own in above if own not in seen]
+        seen.update(level)
+        yield from level
+
+
+def _letters(text: str) -> list[str]:
+    return re.findall(r"[\w'-]+", text.casefold())
+
+
+def _digest(seed: int, *wnids: str) -> bytes:
+    return hashlib.sha256("\n".join((str(seed), *wnids)).encode()).digest()

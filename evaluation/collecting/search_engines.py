@@ -1,0 +1,60 @@
+"""What a query may be, by search engine. No Django."""
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from labeling.files import BadInput
+from labeling.simulation.vote_files import rows
+
+SHIPPED = Path(__file__).parent / "data" / "engines.csv"
+COLUMNS = ("engine", "quotes", "words", "characters")
+NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,39}")
+
+
+@dataclass(frozen=True)
+class Engine:
+    """quotes: whether words that belong together stand in quotes. words, characters: the most of a
+    query; None where there is no limit."""
+
+    name: str
+    quotes: bool
+    words: int | None
+    characters: int | None
+
+    def written(self, phrases: tuple[str, ...]) -> str:
+        """The query of these phrases: a synonym, and perhaps the word of a parent."""
+        return " ".join(
+            f'"{phrase}"' if self.quotes and " " in phrase else phrase for phrase in phrases
+        )
+
+    def takes(self, query: str) -> bool:
+        return (self.words is None or len(query.split()) <= self.words) and (
+            self.characters is None or len(query) <= self.characters
+        )
+
+
+def read(path: Path = SHIPPED) -> list[Engine]:
+    """`engine,quotes,words,characters` rows. Raises BadInput with the line."""
+    found: dict[str, Engine] = {}
+    for line, (name, quotes, words, characters) in rows(path, COLUMNS):
+        if not NAME.fullmatch(name):
+            cure = "name it by small letters and digits; a file is called so"
+            raise BadInput(f"the engine is {name!r}", path, line, cure)
+        if name in found:
+            raise BadInput(f"{name} comes again", path, line, "keep one row for an engine")
+        if quotes not in ("yes", "no"):
+            raise BadInput(f"quotes is {quotes!r}", path, line, "write yes or no")
+        limits = [_limit(text, path, line) for text in (words, characters)]
+        found[name] = Engine(name, quotes == "yes", *limits)
+    if not found:
+        raise BadInput("there are no engines", path, None, "add a row for each")
+    return [*found.values()]
+
+
+def _limit(text: str, path: Path, line: int) -> int | None:
+    if not text.strip():
+        return None
+    if not text.strip().isdecimal() or int(text) < 1:
+        raise BadInput(f"the limit is {text!r}", path, line, "write a whole number, or nothing")
+    return int(text)

@@ -1,0 +1,148 @@
+"""`manage.py queries build`: what to ask search engines for, of a list of classes; a file each."""
+
+import csv
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from evaluation.collecting import class_lists, queries, search_engines
+from evaluation.collecting.queries import Built, EngineFile, Query
+from evaluation.collecting.search_engines import Engine
+from evaluation.collecting.translations import Words
+from evaluation.collecting.translations import read as read_words
+from evaluation.management.commands.wordnet import load
+from evaluation.management.numbers import whole
+from evaluation.readers.answers import text_lines
+from evaluation.readers.shipped import classes_file
+from labeling.files import BadInput, atomic_write
+from labeling.management.contract import ContractCommand, UsageError, table
+from labeling.release_files import frozen
+
+SHIPPED = "ilsvrc"
+ALL = "all"
+COLUMNS = ("wnid", "query", "language", "kind")
+
+
+class Command(ContractCommand):
+    help = "Queries by which search engines find images of classes, and of scenes."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        build = self.verb(
+            parser, "build", self.build, self.show_built, help="write a file for each engine"
+        )
+        build.add_argument(
+            "classes",
+            metavar="CLASSES.txt",
+            type=classes_file,
+            help="a class a line, as classes check reads it; ilsvrc: the 1000 of ILSVRC 2012",
+        )
+        build.add_argument(
+            "--translations",
+            action="append",
+            type=Path,
+            default=[],
+            metavar="FILE.tab",
+            help="words of another language: Open Multilingual Wordnet 1.x, offsets of WordNet 3.0",
+        )
+        build.add_argument(
+            "--scenes",
+            metavar=f"FILE|{SHIPPED}",
+            help=f"queries for scenes, one a line; {SHIPPED}: the 129 of ILSVRC's detection",
+        )
+        build.add_argument(
+            "--pairs",
+            metavar=f"N|{ALL}",
+            help="queries of two classes: so many of them, by hash, or all",
+        )
+        build.add_argument("--seed", type=whole(), default=0, help="of the pairs (0)")
+        build.add_argument(
+            "--engines",
+            type=Path,
+            metavar="FILE",
+            help="engine,quotes,words,characters rows; without it bing, commons, flickr, google "
+            "and openverse",
+        )
+        build.add_argument(
+            "--out", type=Path, required=True, metavar="DIR", help="a new folder: ENGINE.csv each"
+        )
+
+    def build(
+        self,
+        classes: Path,
+        translations: list[Path],
+        scenes: str | None,
+        pairs: str | None,
+        seed: int,
+        engines: Path | None,
+        out: Path,
+        **_: Any,
+    ) -> Built:
+        frozen.check_goal(out)
+        wordnet = load()
+        listed = class_lists.read(classes, wordnet)
+        known = search_engines.read(engines or search_engines.SHIPPED)
+        words = [read_words(path, wordnet) for path in translations]
+        _check_languages(words)
+        found = [query for own in listed.synsets for query in queries.of_class(own, wordnet, words)]
+        found += queries.pairs(listed.synsets, wordnet, _count(pairs), seed) if pairs else ()
+        if scenes is not None:
+            path = queries.SCENES if scenes == SHIPPED else Path(scenes)
+            found += queries.scenes(text_lines(path))
+        with frozen.appearing(out) as part:
+            files = [_write(part, engine, found) for engine in known]
+        return Built(
+            classes=len(listed.synsets),
+            by_kind=dict(Counter(query.kind for query in found)),
+            by_language=dict(Counter(query.language for query in found)),
+            without={
+                own.language: sum(synset not in own.of for synset in listed.synsets)
+                for own in words
+            },
+            files=files,
+        )
+
+    def show_built(self, result: Built) -> str:
+        counts = [("classes", result.classes)]
+        counts += [(f"of the kind {kind}", count) for kind, count in result.by_kind.items()]
+        counts += [(f"in {language}", count) for language, count in result.by_language.items()]
+        counts += [
+            (f"classes without a word in {language}", count)
+            for language, count in result.without.items()
+        ]
+        rows = [(own.file, own.queries, own.refused, own.shared) for own in result.files]
+        head = ("file", "queries", "beyond its limits", "of several classes")
+        return f"{table(counts)}\n\n{table(rows, head)}"
+
+
+def _check_languages(words: Sequence[Words]) -> None:
+    seen: dict[str, Path] = {queries.ENGLISH: Path("WordNet")}
+    for own in words:
+        if own.language in seen:
+            fault = f"is of the language {own.language}, as {seen[own.language].name} is"
+            raise BadInput(fault, own.path, 1, "give one file for a language")
+        seen[own.language] = own.path
+
+
+def _count(pairs: str) -> int | None:
+    if pairs == ALL:
+        return None
+    if not pairs.isdecimal() or not int(pairs):
+        raise UsageError(f"--pairs {pairs!r} is no number from 1, and not {ALL}")
+    return int(pairs)
+
+
+def _write(folder: Path, engine: Engine, found: Sequence[Query]) -> EngineFile:
+    rows, refused, shared = queries.written(found, engine)
+    name = f"{engine.name}.csv"
+    with atomic_write(folder / name) as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(COLUMNS)
+        writer.writerows(
+            (" ".join(query.wnids), text, query.language, query.kind) for text, query in rows
+        )
+    return EngineFile(
+        engine=engine.name, file=name, queries=len(rows), refused=refused, shared=shared
+    )

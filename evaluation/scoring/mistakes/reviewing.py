@@ -1,0 +1,185 @@
+"""A review of mistakes from its choice to label sets of a new version. No Django."""
+
+import csv
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+
+from evaluation.metrics.wordnet.nouns import WordNet
+from evaluation.readers.answers import file_sha256
+from evaluation.readers.class_files import Classified
+from evaluation.readers.mistakes import Judgement, Pair, Queue, QueueMeta
+from evaluation.readers.valid_sets import SETS, VERSION, LabelSets, Model
+from evaluation.scoring.mistakes import applying, queueing
+from evaluation.scoring.mistakes.applying import Review
+from evaluation.scoring.mistakes.queueing import Pool, Strata
+from labeling.files import BadInput, atomic_write
+from labeling.release_files import frozen
+from labeling.simulation.vote_files import rows
+
+DISAGREEMENT, SAMPLED, AGREEMENT = STRATA = ("disagreement", "sampled", "agreement")
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """Labels and submissions. sha256: of each submission, by name; sets: before the review, None
+    for the truth's one class."""
+
+    found: Mapping[str, Classified]
+    sha256: Mapping[str, str]
+    sets: LabelSets | None
+    truth_sha256: str
+    sets_sha256: str | None
+
+    @property
+    def version(self) -> int:
+        """Of the label sets; 1 for the truth's one class, and for sets that no review wrote."""
+        return self.sets.version.version if self.sets and self.sets.version else 1
+
+    @cached_property
+    def pool(self) -> Pool:
+        return queueing.pool_of(self.found, self.sets)
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """What a review looks at."""
+
+    meta: QueueMeta
+    pairs: list[Pair]
+    strata: Strata
+
+
+def choose(
+    inputs: Inputs, models: Sequence[str], agreements: float, seed: int, wordnet: WordNet
+) -> Chosen:
+    """Every disagreement of the models, and a share of the agreements. Raises BadInput where no
+    image with a label set was given to every model."""
+    pool = inputs.pool
+    strata = queueing.split(pool, models, agreements, seed)
+    if not len(strata.reviewed):
+        raise BadInput("no image with a label set was given to every model", cure="name others")
+    pairs = queueing.queue(pool, models, strata, seed, wordnet.wnid)
+    meta = QueueMeta(
+        models=[Model(name=name, sha256=inputs.sha256[name]) for name in models],
+        truth_sha256=inputs.truth_sha256,
+        sets_sha256=inputs.sets_sha256,
+        version=inputs.version,
+        agreements=agreements,
+        seed=seed,
+        counts=queueing.counts(pool, strata) | {"pairs": len(pairs)},
+    )
+    return Chosen(meta, pairs, strata)
+
+
+def strata_of(queue: Queue, inputs: Inputs, wordnet: WordNet) -> Strata:
+    """The strata that a queue was chosen from.
+
+    Raises BadInput where labels or predictions are other files than those that it was made of, and
+    where it has other pairs than these give.
+    """
+    models = _models_of(queue.meta, inputs, queue.path)
+    strata = queueing.split(inputs.pool, models, queue.meta.agreements, queue.meta.seed)
+    pairs = queueing.queue(inputs.pool, models, strata, queue.meta.seed, wordnet.wnid)
+    if pairs != queue.pairs:
+        fault = "has other pairs than were chosen"
+        raise BadInput(fault, queue.path, None, "make the queue again")
+    return strata
+
+
+def write_version(
+    folder: Path,
+    inputs: Inputs,
+    queue: Queue,
+    strata: Strata,
+    judged: Mapping[Pair, Judgement],
+    answers_sha256: str,
+    wordnet: WordNet,
+    confidence: float,
+    seed: int,
+) -> Review:
+    """sets.csv and version.json of the next version, in the folder, and what the latter says."""
+    review = applying.reviewed(inputs.pool, strata, judged)
+    generator = np.random.default_rng(seed)
+    with atomic_write(folder / SETS) as file:
+        file.writelines(applying.lines(review, wordnet.wnid))
+    models = {model.sha256 for model in queue.meta.models}
+    result = Review(
+        version=inputs.version + 1,
+        models=queue.meta.models,
+        sha256=file_sha256(folder / SETS),
+        parent_sha256=inputs.sets_sha256,
+        queue_sha256=queue.sha256,
+        answers_sha256=answers_sha256,
+        counts=queue.meta.counts | {"changed": applying.changed(review)},
+        rates=applying.rates(review, confidence, generator),
+        submissions=[
+            applying.rescored(review, name, sha256, sha256 in models, confidence, generator)
+            for name, sha256 in inputs.sha256.items()
+        ],
+        confidence=confidence,
+        seed=seed,
+    )
+    text = json.dumps(result.to_json(), indent=1, ensure_ascii=False)
+    frozen.write_synced(folder / VERSION, text)
+    return result
+
+
+def strata_lines(images: Sequence[str], strata: Strata) -> Iterator[tuple[str, str]]:
+    """`image,stratum` rows of the images that could be reviewed."""
+    found = dict.fromkeys(strata.agreements.tolist(), AGREEMENT)
+    found |= dict.fromkeys(strata.sampled.tolist(), SAMPLED)
+    found |= dict.fromkeys(strata.disagreements.tolist(), DISAGREEMENT)
+    for place in sorted(found):
+        yield images[place], found[place]
+
+
+def write_strata(path: Path, images: Sequence[str], strata: Strata) -> None:
+    with atomic_write(path) as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(("image", "stratum"))
+        writer.writerows(strata_lines(images, strata))
+
+
+def read_strata(path: Path, images: Sequence[str]) -> Strata:
+    """What write_strata wrote of these images. Raises BadInput for anything else."""
+    places = {image: place for place, image in enumerate(images)}
+    found: dict[str, list[int]] = {word: [] for word in STRATA}
+    for line, (image, stratum) in rows(path, ("image", "stratum")):
+        if image not in places or stratum not in found:
+            raise BadInput("is not of this truth", path, line, "restore it from a backup")
+        found[stratum].append(places[image])
+    sampled = np.array(sorted(found[SAMPLED]), np.int64)
+    agreements = np.array(sorted(found[SAMPLED] + found[AGREEMENT]), np.int64)
+    return Strata(np.array(sorted(found[DISAGREEMENT]), np.int64), agreements, sampled)
+
+
+def answer_rows(
+    pairs: Sequence[Pair], judged: Mapping[Pair, Judgement], wnid_of: Callable[[int], str]
+) -> Iterator[tuple[str, str, str, str]]:
+    """`image,wnid,answer,tags` rows, in the order of the queue."""
+    for image, synset in pairs:
+        own = judged[image, synset]
+        yield image, wnid_of(synset), own.answer, " ".join(own.tags)
+
+
+def _models_of(meta: QueueMeta, inputs: Inputs, path: Path) -> list[str]:
+    """The submissions that the queue's models are now."""
+    cure = "give the files that the queue was made of"
+    for name, was, now in (
+        ("truth", meta.truth_sha256, inputs.truth_sha256),
+        ("label sets", meta.sets_sha256, inputs.sets_sha256),
+    ):
+        if was != now:
+            raise BadInput(f"was made of another file of {name}", path, None, cure)
+    found = []
+    for model in meta.models:
+        own = [name for name, sha256 in inputs.sha256.items() if sha256 == model.sha256]
+        if not own:
+            raise BadInput(f"was made of other predictions of {model.name}", path, None, cure)
+        found.append(own[0])
+    return found

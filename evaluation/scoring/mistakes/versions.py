@@ -1,0 +1,133 @@
+"""Submissions by every version of a benchmark's label sets. No Django.
+
+Version 1 is the truth's one class; each later one came of a review of mistakes by the one before.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from evaluation.metrics.wordnet.nouns import WordNet
+from evaluation.readers.class_files import Classified
+from evaluation.readers.mistakes import Judgement, Pair
+from evaluation.readers.valid_sets import Model
+from evaluation.scoring.comparing import Comparison, compare
+from evaluation.scoring.mistakes import applying, queueing
+from evaluation.scoring.mistakes.applying import Applied, Mistakes, Rates, Reviewed, Share
+from evaluation.scoring.mistakes.queueing import Pool, Strata
+from labeling.records import Record
+
+FIRST = 1
+
+
+@dataclass(kw_only=True)
+class VersionScore(Record):
+    """A submission by one version. is_reviewed: whether the review looked at its mistakes; without
+    that, valid ones among them may count as wrong. estimated: by the reviewed images alone."""
+
+    name: str
+    accuracy: Share
+    is_reviewed: bool | None = None
+    estimated: Share | None = None
+    mistakes: Mistakes | None = None
+
+
+@dataclass(kw_only=True)
+class ScoredVersion(Record):
+    """A version with every submission by it. images: with a label set that is not empty; changed:
+    whose set the review changed. comparison: of several submissions, by the newest version."""
+
+    version: int
+    sha256: str | None
+    models: list[Model]
+    images: int
+    empty: int
+    counts: dict[str, int] | None = None
+    rates: Rates | None = None
+    submissions: list[VersionScore]
+    comparison: Comparison | None = None
+
+
+@dataclass(frozen=True)
+class Version:
+    """A version as it was applied. sets: (N,) in the order of the truth."""
+
+    about: Applied
+    sets: list[frozenset[int]]
+    strata: Strata
+    judged: Mapping[Pair, Judgement]
+
+
+def score(
+    found: Mapping[str, Classified],
+    sha256: Mapping[str, str],
+    versions: Sequence[Version],
+    wordnet: WordNet,
+    confidence: float,
+    seed: int,
+) -> list[ScoredVersion]:
+    """Every version from 1 on. found: submissions by name, on one whole truth; sha256: of each."""
+    generator = np.random.default_rng(seed)
+    pool = queueing.pool_of(found, None)
+    scored = [_scored(pool, None, sha256, confidence, generator)]
+    for version in versions:
+        review = Reviewed(pool, version.strata, version.judged, version.sets)
+        pool = replace(pool, sets=version.sets)
+        own = _scored(pool, version.about, sha256, confidence, generator)
+        own.rates = applying.rates(review, confidence, generator)
+        for row in own.submissions:
+            row.estimated = applying.estimated(review, row.name, confidence, generator)
+            if row.is_reviewed:
+                row.mistakes = applying.mistakes(review, row.name, confidence, generator)
+        scored.append(own)
+    scored[-1].comparison = _compared(pool, found, wordnet, confidence, seed)
+    return scored
+
+
+def _scored(
+    pool: Pool,
+    about: Applied | None,
+    sha256: Mapping[str, str],
+    confidence: float,
+    generator: np.random.Generator,
+) -> ScoredVersion:
+    images = sum(map(bool, pool.sets))
+    models = about.models if about else []
+    reviewed = {model.sha256 for model in models}
+    return ScoredVersion(
+        version=about.version if about else FIRST,
+        sha256=about.sha256 if about else None,
+        models=models,
+        images=images,
+        empty=len(pool.sets) - images,
+        counts=about.counts if about else None,
+        submissions=[
+            VersionScore(
+                name=name,
+                accuracy=applying.accuracy(pool, name, pool.sets, confidence, generator),
+                is_reviewed=sha256[name] in reviewed if about else None,
+            )
+            for name in pool.first
+        ],
+    )
+
+
+def _compared(
+    pool: Pool,
+    found: Mapping[str, Classified],
+    wordnet: WordNet,
+    confidence: float,
+    seed: int,
+) -> Comparison | None:
+    """Several submissions by the images with a label set that all were asked about."""
+    counted = np.logical_and.reduce(
+        [np.array([bool(own) for own in pool.sets], bool), *pool.asked.values()]
+    )
+    if len(found) < 2 or not counted.any():
+        return None
+    first = next(iter(found.values()))
+    assert first.synsets is not None, "the truth has wnids"
+    classes = [wordnet.wnid(first.synsets[number]) for number in first.truth[counted].tolist()]
+    wrong = {name: ~pool.right(name, pool.sets)[counted] for name in pool.first}
+    return compare(wrong, classes, confidence, seed)

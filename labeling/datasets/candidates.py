@@ -1,0 +1,34 @@
+"""Which query found which image: the list of candidates, as `wnid,image,query` rows."""
+
+import csv
+import io
+import itertools
+from collections.abc import Iterable, Iterator
+
+from labeling.models import Dataset
+
+COLUMNS = ("wnid", "image", "query")
+CHUNK = 1000
+
+
+def rows(dataset: Dataset, scenes: bool = False) -> Iterator[tuple[str, str, str]]:
+    """Every query of every image, by image in the order of their names. scenes: also those that
+    were for no class, with "" for the wnid."""
+    found = dataset.images.exclude(queries=[]).order_by("name")
+    for name, queries in found.values_list("name", "queries").iterator(chunk_size=CHUNK):
+        yield from ((wnid, name, query) for wnid, query in queries if wnid or scenes)
+
+
+def has_any(dataset: Dataset) -> bool:
+    return dataset.images.exclude(queries=[]).exists()
+
+
+def lines(found: Iterable[tuple[str, str, str]]) -> Iterator[str]:
+    """The rows as lines of CSV, below their header."""
+    stream = io.StringIO()
+    writer = csv.writer(stream, lineterminator="\n")
+    for row in itertools.chain([COLUMNS], found):
+        writer.writerow(row)
+        yield stream.getvalue()
+        stream.seek(0)
+        stream.truncate()

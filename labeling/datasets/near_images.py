@@ -1,0 +1,165 @@
+"""What looks like an image of a dataset, of other splits, or of other files.
+
+Fingerprints of a dataset's images are made when they are first asked for, and kept.
+"""
+
+import io
+import itertools
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import numpy as np
+from django.conf import settings
+
+from labeling import processors
+from labeling.datasets.image_sources import Found, Refused
+from labeling.errors import Refusal
+from labeling.image_files import BadImage, coarse
+from labeling.models import Dataset, Image
+from labeling.near_duplicates.choosing import Known
+from labeling.near_duplicates.fingerprints import (
+    SIDE,
+    VIEWS,
+    Fingerprint,
+    fingerprint,
+    from_bytes,
+    to_bytes,
+)
+from labeling.near_duplicates.search import DISTANCE, Growing
+
+# Files that are looked at while the first of them is waited for.
+AHEAD = 64
+CHUNK = 1000
+Watch = Callable[[int], object]
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Near:
+    """An image that is there and looks like a new one."""
+
+    image: str
+    dataset: str
+    distance: int
+
+
+class Lookalikes:
+    """The images of a dataset and of other splits, and those that come, by what they look like."""
+
+    def __init__(
+        self, goal: Dataset, others: Sequence[Dataset], watch: Watch | None = None
+    ) -> None:
+        self._names: list[tuple[str, str]] = []
+        prints: list[Fingerprint] = []
+        for dataset in (goal, *others):
+            for name, own in fingerprints_of(dataset, watch):
+                if own is not None:
+                    self._names.append((name, dataset.name))
+                    prints.append(own)
+        stacked = np.array(prints, np.uint64).reshape(len(prints), VIEWS)
+        owners = np.arange(len(prints))
+        self._wholes = Growing(np.ascontiguousarray(stacked[:, 0]), owners)
+        self._views = Growing(stacked.ravel(), np.repeat(owners, VIEWS))
+        self._goal = goal.name
+
+    def find(self, own: Fingerprint | None) -> Near | None:
+        """What looks most like it, of equals what was there first; None where nothing does."""
+        if own is None:
+            return None
+        found = [
+            self._wholes.nearest(own, DISTANCE),
+            # It may be a crop of what is there.
+            self._views.nearest(own[:1], DISTANCE),
+        ]
+        best = min((hit for hit in found if hit is not None), default=None)
+        return None if best is None else Near(*self._names[best[1]], best[0])
+
+    def add(self, name: str, own: Fingerprint | None) -> None:
+        """An image that has come into the dataset."""
+        if own is not None:
+            self._wholes.add(own[:1], len(self._names))
+            self._views.add(own, len(self._names))
+            self._names.append((name, self._goal))
+
+
+def fingerprint_of(content: bytes) -> Fingerprint | None:
+    """What the file looks like; None for one that is too plain. Raises Refusal."""
+    return _seen(content)[0]
+
+
+def fingerprints_of(
+    dataset: Dataset, watch: Watch | None = None
+) -> Iterator[tuple[str, Fingerprint | None]]:
+    """Every image of the dataset by name, in the order in which they came. A file that is gone or
+    damaged looks like nothing. watch: told of each that is made now."""
+    waiting = list(dataset.images.filter(fingerprint=None).order_by("pk").values_list("pk", "file"))
+    with ThreadPoolExecutor(processors.count()) as pool:
+        for part in _parts(waiting, AHEAD):
+            made = pool.map(_stored, [file for _, file in part])
+            for (pk, _), own in zip(part, made, strict=True):
+                Image.objects.filter(pk=pk).update(fingerprint=to_bytes(own))
+                if watch:
+                    watch(1)
+    rows = dataset.images.exclude(fingerprint=None).order_by("pk")
+    for name, kept in rows.values_list("name", "fingerprint").iterator(chunk_size=CHUNK):
+        # memoryview on PostgreSQL.
+        yield name, from_bytes(bytes(kept or b""))
+
+
+def known_in(
+    files: Iterable[Found | Refused], origin: str, refused: list[Refused], watch: Watch | None
+) -> Iterator[tuple[Found, Known]]:
+    """Every file that is an image, as it is compared; others go to `refused`. No database."""
+    with ThreadPoolExecutor(processors.count()) as pool:
+        for part in _parts(files, AHEAD):
+            for found, seen in zip(part, pool.map(_opened, part), strict=True):
+                if isinstance(found, Refused) or isinstance(seen, str):
+                    why = found.why if isinstance(found, Refused) else str(seen)
+                    refused.append(Refused(found.file, why))
+                else:
+                    own, pixels = seen
+                    yield found, Known(found.name, own, pixels, found.bytes, origin)
+                if watch:
+                    watch(1)
+
+
+def _opened(found: Found | Refused) -> tuple[Fingerprint | None, int] | str:
+    """What the file looks like and its pixels, or why it is none."""
+    if isinstance(found, Refused):
+        return found.why
+    if found.bytes > settings.ASSAY_MAX_IMAGE_BYTES:
+        return f"It is larger than {settings.ASSAY_MAX_IMAGE_BYTES:,} bytes, the limit here."
+    try:
+        with found.open() as file:
+            return _seen(file.read(settings.ASSAY_MAX_IMAGE_BYTES))
+    except Refusal as refusal:
+        return refusal.message
+    except (OSError, RuntimeError, NotImplementedError, EOFError) as error:
+        return f"It cannot be read: {str(error).lower()}."
+
+
+def _seen(content: bytes) -> tuple[Fingerprint | None, int]:
+    try:
+        image, pixels = coarse(
+            io.BytesIO(content), max_pixels=settings.ASSAY_MAX_IMAGE_PIXELS, side=SIDE
+        )
+    except BadImage as bad:
+        raise Refusal(str(bad), field="file", code="bad_image") from bad
+    return fingerprint(image), pixels
+
+
+def _stored(name: str) -> Fingerprint | None:
+    field: Any = Image._meta.get_field("file")
+    try:
+        with field.storage.open(name) as file:
+            return fingerprint_of(file.read())
+    except (Refusal, FileNotFoundError):
+        return None
+
+
+def _parts(items: Iterable[T], size: int) -> Iterator[list[T]]:
+    items = iter(items)
+    while part := list(itertools.islice(items, size)):
+        yield part

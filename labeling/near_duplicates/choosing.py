@@ -1,0 +1,125 @@
+"""Which of several images that look the same is kept, and why."""
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from labeling.near_duplicates.fingerprints import Fingerprint
+from labeling.near_duplicates.search import DISTANCE, pairs
+
+OTHER, LARGER, BYTES, FIRST = (
+    "the other set has it",
+    "it has more pixels",
+    "it has more bytes",
+    "it comes first",
+)
+
+
+@dataclass(frozen=True)
+class Known:
+    """An image as it is compared. origin: the set that it is of, "" for the one whose images may
+    go; fingerprint: None where it is too plain."""
+
+    name: str
+    fingerprint: Fingerprint | None
+    pixels: int = 0
+    bytes: int = 0
+    origin: str = ""
+
+
+@dataclass(frozen=True)
+class Removed:
+    """An image that looks like one that is kept. image, kept: places in what was compared; why: is
+    that one kept."""
+
+    image: int
+    kept: int
+    distance: int
+    why: str
+
+
+def choose(images: Sequence[Known], distance: int = DISTANCE) -> list[Removed]:
+    """What goes, in the order of the images, so that no two of those that stay are alike.
+
+    What another set has stays there. Of the others the one of more pixels is kept, of these the one
+    of more bytes, then the one that comes first; an image goes only for one that is kept itself.
+    """
+    removed: dict[int, Removed] = {}
+    order = sorted(range(len(images)), key=lambda at: _rank(images[at], at))
+    # Of the same whole at most one stays, of each other set all.
+    kept_of: dict[int, int] = {}
+    waiting = []
+    for at in order:
+        own = images[at].fingerprint
+        if own is None:
+            continue
+        first = kept_of.setdefault(int(own[0]), at)
+        if first == at:
+            waiting.append(at)
+        elif not images[at].origin:
+            removed[at] = Removed(at, first, 0, _why(images[first], images[at]))
+    for at, (kept, apart) in _near_kept(images, waiting, distance).items():
+        removed[at] = Removed(at, kept, apart, _why(images[kept], images[at]))
+    return [_final(removed, at, images) for at in sorted(removed)]
+
+
+def _near_kept(
+    images: Sequence[Known], waiting: Sequence[int], distance: int
+) -> dict[int, tuple[int, int]]:
+    """Of those in the order in which they are kept: which go, with the kept one that is most alike
+    and how alike."""
+    stacked = [own for at in waiting if (own := images[at].fingerprint) is not None]
+    if not stacked:
+        return {}
+    near: dict[int, list[tuple[int, int]]] = defaultdict(list)
+    hits = pairs(np.array(stacked), distance)
+    for low, high, apart in zip(
+        hits.query.tolist(), hits.entry.tolist(), hits.distance.tolist(), strict=True
+    ):
+        near[high].append((apart, low))
+    gone: dict[int, tuple[int, int]] = {}
+    for place in sorted(near):
+        if images[waiting[place]].origin:
+            continue
+        kept = [(apart, low) for apart, low in near[place] if waiting[low] not in gone]
+        if kept:
+            apart, low = min(kept)
+            gone[waiting[place]] = (waiting[low], apart)
+    return gone
+
+
+def _final(removed: dict[int, Removed], at: int, images: Sequence[Known]) -> Removed:
+    """The row, by the image that stays where the one that it went for goes too."""
+    own = removed[at]
+    instead = removed.get(own.kept)
+    if instead is None:
+        return own
+    why = _why(images[instead.kept], images[at])
+    return Removed(at, instead.kept, instead.distance, why)
+
+
+def _rank(image: Known, at: int) -> tuple[bool, int, int, int]:
+    return (not image.origin, -image.pixels, -image.bytes, at)
+
+
+def _why(kept: Known, gone: Known) -> str:
+    if kept.origin:
+        return OTHER
+    if kept.pixels > gone.pixels:
+        return LARGER
+    return BYTES if kept.bytes > gone.bytes else FIRST
+
+
+def named(images: Sequence[Known], rows: Sequence[Removed]) -> Iterator[dict[str, object]]:
+    """The rows with names in place of numbers."""
+    for row in rows:
+        kept = images[row.kept]
+        yield {
+            "image": images[row.image].name,
+            "kept": kept.name,
+            "of": kept.origin,
+            "distance": row.distance,
+            "why": row.why,
+        }

@@ -1,0 +1,79 @@
+"""The fingerprint of an image: 64 bits of its coarse light and shade, whole and slightly cropped.
+
+Of the image in grey, 32 × 32, the 8 × 8 lowest frequencies of a discrete cosine transform; a bit
+says whether a coefficient is above their median, without that of the mean. Scaling, compression and
+changes of colour or light move few of these bits, a crop of 5 % moves a dozen: so an image has the
+bits of its whole and of its crops, and two images are alike where the whole of one is like the
+whole or a crop of the other. Source: Zauner (2010), pHash, with a median in place of the mean.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image
+
+Fingerprint = NDArray[np.uint64]
+
+# Pixels of the grey image that crops are cut from, of what is transformed, and frequencies.
+SIDE, SMALL, LOW = 128, 32, 8
+BITS = LOW * LOW
+# What a crop takes off the left, top, right and bottom: 5 % off one side, off two that meet, off
+# all; and half of it off all. First nothing.
+OFF = 0.05
+CROPS = (
+    (0.0, 0.0, 0.0, 0.0),
+    (OFF / 2,) * 4,
+    (OFF,) * 4,
+    *(
+        tuple(OFF if side in sides else 0.0 for side in range(4))
+        for sides in ((0,), (1,), (2,), (3,), (0, 1), (1, 2), (2, 3), (3, 0))
+    ),
+)
+VIEWS = len(CROPS)
+# Grey levels that the image's brightness must vary by, or its bits are noise.
+PLAIN = 3.0
+
+_angles = np.pi * (2 * np.arange(SMALL) + 1) / (2 * SMALL)
+COSINES = np.array([np.cos(order * _angles) for order in range(LOW)])
+
+
+def fingerprint(image: Image.Image) -> Fingerprint | None:
+    """(VIEWS,) the bits of the whole, then those of each crop; None for an image too plain to be
+    told from others. image: upright, of any size."""
+    grey = image.convert("L").resize((SIDE, SIDE), Image.Resampling.BOX, reducing_gap=2.0)
+    levels = grey.convert("F")
+    small = np.array([_cut(levels, crop) for crop in CROPS])
+    if small[0].std() < PLAIN:
+        return None
+    waves = np.einsum("fy,vyx,gx->vfg", COSINES, small, COSINES).reshape(VIEWS, BITS)
+    waves[:, 0] = 0
+    # Rounded: what differs in the last bits alone must fall alike everywhere.
+    waves = np.round(waves, 3)
+    return _packed(waves > np.median(waves, axis=1, keepdims=True))
+
+
+def distance(first: Fingerprint, second: Fingerprint) -> int:
+    """Bits by which the whole of one differs from the most alike view of the other, 0 to 64."""
+    ways = np.concatenate([first ^ second[0], second ^ first[0]])
+    return int(np.bitwise_count(ways).min())
+
+
+def to_bytes(found: Fingerprint | None) -> bytes:
+    """As a database keeps it; empty for a plain image."""
+    return b"" if found is None else found.astype("<u8").tobytes()
+
+
+def from_bytes(kept: bytes) -> Fingerprint | None:
+    if not kept:
+        return None
+    return np.frombuffer(kept, "<u8").astype(np.uint64)
+
+
+def _cut(levels: Image.Image, crop: tuple[float, ...]) -> NDArray[np.float32]:
+    left, top, right, bottom = (off * SIDE for off in crop)
+    box = (left, top, SIDE - right, SIDE - bottom)
+    return np.asarray(levels.resize((SMALL, SMALL), Image.Resampling.BOX, box=box))
+
+
+def _packed(bits: NDArray[np.bool_]) -> Fingerprint:
+    weights = np.left_shift(np.uint64(1), np.arange(BITS, dtype=np.uint64))
+    return np.where(bits, weights, np.uint64(0)).sum(axis=1, dtype=np.uint64)

@@ -1,0 +1,69 @@
+# mypy: disable-error-code="assignment,call-overload,return-value"
+# numba infers the types of these loops; a hint cannot say them all.
+"""The comparison of many hashes with many, compiled by numba. Import this inside functions only.
+
+Its plain twin is Buckets.near of search.py.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from labeling.numba_cache import njit
+
+ONES, PAIRS, FOURS = (
+    np.uint64(0x5555555555555555),
+    np.uint64(0x3333333333333333),
+    np.uint64(0x0F0F0F0F0F0F0F0F),
+)
+BYTES = np.uint64(0x0101010101010101)
+ONE, TWO, FOUR, TOP = np.uint64(1), np.uint64(2), np.uint64(4), np.uint64(56)
+
+
+@njit(nogil=True, cache=True)
+def count_bits(value: np.uint64) -> np.uint64:
+    value = value - ((value >> ONE) & ONES)
+    value = (value & PAIRS) + ((value >> TWO) & PAIRS)
+    value = (value + (value >> FOUR)) & FOURS
+    return (value * BYTES) >> TOP
+
+
+@njit(nogil=True, cache=True)
+def near(
+    hashes: NDArray[np.uint64],
+    views: NDArray[np.uint64],
+    first: int,
+    orders: NDArray[np.int32],
+    starts: NDArray[np.int64],
+    width: int,
+    distance: int,
+    low: NDArray[np.int64],
+    high: NDArray[np.int64],
+    apart: NDArray[np.int64],
+) -> int:
+    """How many pairs were found: entries within the distance of a view of another entry; those that
+    fit are written. A pair may come several times.
+
+    views: (M, V) of the entries from `first` on. orders: (B, N) the entries in the order of each
+    band's buckets, hashes: (B, N) theirs, so that a bucket is read in one stretch; starts: (B, 2 **
+    width + 1) where each begins.
+    """
+    found = 0
+    mask = np.uint64((1 << width) - 1)
+    for place in range(views.shape[0]):
+        own = first + place
+        for view in range(views.shape[1]):
+            query = views[place, view]
+            for band in range(orders.shape[0]):
+                key = np.int64((query >> np.uint64(band * width)) & mask)
+                for probe in range(width + 1):
+                    bucket = key if probe == 0 else key ^ (1 << (probe - 1))
+                    for at in range(starts[band, bucket], starts[band, bucket + 1]):
+                        bits = np.int64(count_bits(hashes[band, at] ^ query))
+                        if bits <= distance and orders[band, at] != own:
+                            entry = np.int64(orders[band, at])
+                            if found < low.shape[0]:
+                                low[found] = min(own, entry)
+                                high[found] = max(own, entry)
+                                apart[found] = bits
+                            found += 1
+    return found

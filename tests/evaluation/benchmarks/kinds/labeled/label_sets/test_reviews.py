@@ -1,0 +1,280 @@
+"""Reviews of a benchmark's mistakes: opened, answered, applied, and all scored again."""
+
+import csv
+import json
+
+import pytest
+
+from evaluation.benchmarks import runs
+from evaluation.benchmarks.kinds.labeled import running
+from evaluation.benchmarks.kinds.labeled.label_sets import reviews
+from evaluation.benchmarks.kinds.labeled.label_sets.applying import apply_answers
+from evaluation.metrics.wordnet.nouns import load
+from labeling.errors import Conflict, NotYours, Refusal
+from labeling.follow_ups import opening
+from labeling.jobs import queue as jobs
+from labeling.models import Campaign
+from labeling.releases import freezing
+from tests.evaluation.benchmarks.kinds.labeled.label_sets.ducks import (
+    COOT,
+    DRAKE,
+    IMAGES,
+    POLICY,
+    WRONG,
+    answered,
+    judge,
+    opened,
+    predicted,
+    scored,
+)
+
+pytestmark = pytest.mark.django_db
+
+
+def by_version(run) -> dict[int, dict[str, float]]:
+    return {
+        version["version"]: {
+            own["name"]: (own["accuracy"]["value"], own["accuracy"]["images"])
+            for own in version["submissions"]
+        }
+        for version in run.result["label_sets"]
+    }
+
+
+def test_a_review_asks_about_every_disagreement_and_a_share_of_the_rest(drakes, alice):
+    made = opened(drakes, alice)
+
+    assert made.meta["counts"] == {
+        "images": 12,
+        "left_out": 0,
+        "disagreements": 4,
+        "agreements": 8,
+        "sampled": 2,
+        "pairs": 4 * 2 + 2,
+    }
+    assert made.campaign.state == Campaign.State.DRAFT
+    asked = set(made.campaign.questions.values_list("item__image__name", "topic"))
+    assert {(image, topic) for image in IMAGES[:4] for topic in (COOT, DRAKE)} < asked
+    assert len(asked) == 10
+
+
+def test_models_choose_whose_mistakes_are_reviewed(drakes, alice):
+    made = opened(drakes, alice, models=["beta"], agreements=0)
+
+    asked = set(made.campaign.questions.values_list("item__image__name", flat=True))
+    assert asked == set(WRONG["beta"])
+
+
+def test_every_submission_is_scored_by_both_versions_and_the_old_run_stays(drakes, alice, bob):
+    before = scored(drakes, alice)
+    review = answered(opened(drakes, alice), bob)
+
+    made = apply_answers(drakes, alice, review.campaign)
+    run = scored(drakes, alice)
+
+    assert (made.version, made.result["counts"]["changed"]) == (2, 2)
+    assert by_version(run) == {
+        1: {"alpha": (9 / 12, 12), "beta": (9 / 12, 12)},
+        # Of alpha the first two coots are valid, of beta the first.
+        2: {"alpha": (11 / 12, 12), "beta": (10 / 12, 12)},
+    }
+    first, second = run.result["label_sets"]
+    assert (first["models"], first.get("rates")) == ([], None)
+    assert [model["name"] for model in second["models"]] == ["alpha", "beta"]
+    assert second["rates"]["label_not_valid"]["value"] == pytest.approx(1 / 12)
+    assert second["rates"]["several_valid"]["value"] == pytest.approx(1 / 12)
+    assert second["rates"]["tags"]["fine_grained"]["value"] == pytest.approx(3 / 12)
+    assert second["comparison"]["images"] == 12
+    # What was scored before is read as it was.
+    before.refresh_from_db()
+    assert "label_sets" not in before.result
+    same = {key: run.result[key] for key in ("submissions", "comparison", "notes")}
+    assert same == {key: before.result[key] for key in same}
+
+
+def test_a_run_after_a_review_is_what_a_run_from_nothing_is(drakes, alice, bob, monkeypatch):
+    scored(drakes, alice)
+    review = answered(opened(drakes, alice), bob)
+    apply_answers(drakes, alice, review.campaign)
+    quick = scored(drakes, alice)
+
+    monkeypatch.setattr(running, "_scored_before", lambda benchmark: None)
+    whole = scored(drakes, alice)
+
+    assert quick.result == whole.result
+    paths = [running.images_path(drakes, run.pk) for run in (quick, whole)]
+    assert paths[0].read_bytes() == paths[1].read_bytes()
+
+
+def test_nothing_is_taken_from_a_run_of_other_submissions(drakes, alice, bob, tmp_path):
+    scored(drakes, alice)
+    review = answered(opened(drakes, alice), bob)
+    apply_answers(drakes, alice, review.campaign)
+    predicted(drakes, alice, tmp_path, "gamma", IMAGES[:6])
+
+    run = scored(drakes, alice)
+
+    assert [own["name"] for own in run.result["submissions"]] == ["alpha", "beta", "gamma"]
+    gamma = run.result["label_sets"][1]["submissions"][2]
+    assert (gamma["is_reviewed"], gamma["accuracy"]["value"]) == (False, 8 / 12)
+    assert "mistakes" not in gamma
+
+
+def test_sets_change_what_a_result_depends_on(drakes, alice, bob):
+    scored(drakes, alice)
+    review = answered(opened(drakes, alice), bob)
+    assert not runs.has_changed(drakes)
+
+    reviews.apply(review, alice, load())
+
+    assert runs.has_changed(drakes)
+
+
+def test_a_later_review_starts_from_the_sets_of_the_one_before(drakes, alice, bob):
+    review = answered(opened(drakes, alice), bob)
+    apply_answers(drakes, alice, review.campaign)
+    second = opened(drakes, alice, name="third-look")
+
+    assert second.meta["version"] == 2
+    # By version 2 only the third and fourth image are disagreements.
+    assert second.meta["counts"]["disagreements"] == 2
+    made = apply_answers(drakes, alice, answered(second, bob).campaign)
+    assert made.version == 3
+    assert made.result["parent_sha256"] == review.__class__.objects.get(pk=review.pk).sha256
+    assert {*by_version(scored(drakes, alice))} == {1, 2, 3}
+
+
+def test_the_same_again_is_the_same_version(drakes, alice, bob):
+    review = answered(opened(drakes, alice), bob)
+    first = apply_answers(drakes, alice, review.campaign)
+
+    again = apply_answers(drakes, alice, review.campaign)
+
+    assert (again.pk, again.version, again.sha256) == (first.pk, 2, first.sha256)
+
+
+def test_a_review_of_an_older_version_is_refused(drakes, alice, bob):
+    early = answered(opened(drakes, alice, name="early"), bob)
+    apply_answers(drakes, alice, answered(opened(drakes, alice), bob).campaign)
+
+    with pytest.raises(Conflict, match="there is version 2 by now"):
+        apply_answers(drakes, alice, early.campaign)
+
+    assert reviews.newest(drakes) == 2
+
+
+def test_answers_that_are_missing_are_said(drakes, alice):
+    review = opened(drakes, alice)
+
+    with pytest.raises(Refusal, match="10 pairs of the queue without an answer") as refused:
+        reviews.apply(review, alice, load(), freezing.freeze(review.campaign, alice))
+
+    assert refused.value.field == "release"
+    assert reviews.newest(drakes) == 1
+
+
+def test_a_model_that_was_replaced_leaves_what_was_reviewed(drakes, alice, bob, tmp_path):
+    review = answered(opened(drakes, alice), bob)
+    predicted(drakes, alice, tmp_path, "alpha", [])
+
+    apply_answers(drakes, alice, review.campaign)
+
+    alpha, beta = scored(drakes, alice).result["label_sets"][1]["submissions"]
+    assert (alpha["is_reviewed"], beta["is_reviewed"]) == (False, True)
+    # Of the sets {drake, coot}, {coot}, {drake} …: the second is wrong now.
+    assert alpha["accuracy"]["value"] == 11 / 12
+
+
+def test_a_campaign_opened_by_command_brings_its_queue(drakes, alice, bob, tmp_path):
+    made = opened(drakes, alice)
+    queue = reviews.folder_of(made, reviews.ASKED) / reviews.QUEUE
+    lines = [json.loads(line) for line in queue.read_text().splitlines()[1:]]
+    pairs = [(line["image"], line["wnid"]) for line in lines]
+    campaign = opening.draft(
+        alice,
+        kind="mistake",
+        name="by-command",
+        title="By command",
+        dataset=made.campaign.dataset,
+        pairs=pairs,
+        policy=POLICY,
+    )
+    review = reviews.take_up(drakes, alice, campaign, queue, load())
+    answered(review, bob)
+
+    with pytest.raises(Refusal, match="Give its queue"):
+        apply_answers(drakes, alice, Campaign.objects.get(name="drakes"))
+    found = apply_answers(drakes, alice, campaign, None, queue)
+
+    assert (found.pk, found.version) == (review.pk, 2)
+
+
+def test_a_queue_of_other_predictions_is_refused(drakes, alice, tmp_path):
+    made = opened(drakes, alice)
+    queue = reviews.folder_of(made, reviews.ASKED) / reviews.QUEUE
+    for name in WRONG:
+        predicted(drakes, alice, tmp_path, name, IMAGES[5:])
+    campaign = opening.draft(
+        alice, kind="mistake", name="other", title="Other", dataset=made.campaign.dataset
+    )
+
+    with pytest.raises(Refusal, match="other predictions of alpha") as refused:
+        apply_answers(drakes, alice, campaign, 0, queue, "mine.jsonl")
+
+    assert refused.value.field == "queue"
+    assert str(refused.value).startswith("mine.jsonl")
+
+
+@pytest.mark.parametrize(
+    ("fields", "field", "words"),
+    [
+        ({"models": ["gamma"]}, "models", "'gamma' does not take part"),
+        ({"agreements": 2}, "agreements", "from 0 to 1"),
+        ({"name": "drakes"}, "name", "already called"),
+    ],
+)
+def test_what_cannot_be_opened_is_refused_whole(drakes, alice, fields, field, words):
+    with pytest.raises(Refusal, match=words) as refused:
+        opened(drakes, alice, **fields)
+
+    assert refused.value.field == field
+    assert not drakes.reviews.exists()
+    assert Campaign.objects.count() == 1
+
+
+def test_campaigns_of_other_kinds_and_benchmarks_without_classes_are_refused(drakes, alice):
+    with pytest.raises(Refusal, match="judges no mistakes"):
+        reviews.take_up(drakes, alice, drakes.campaign, reviews.Path("x"), load())
+    with pytest.raises(NotYours):
+        reviews.version_for(drakes, 2)
+
+
+def test_sets_that_were_changed_fail_the_run(drakes, alice, bob):
+    review = answered(opened(drakes, alice), bob)
+    made = apply_answers(drakes, alice, review.campaign)
+    path = reviews.folder_of(made, reviews.APPLIED) / "sets.csv"
+    path.write_text(path.read_text().replace(COOT, DRAKE))
+
+    run = runs.request(drakes, alice)
+    jobs.run(runs.job_of(run).pk)
+
+    run.refresh_from_db()
+    assert run.state == "failed"
+    assert "is not what the review wrote" in run.error
+    assert "/" not in run.error.split(":")[0]
+
+
+def test_the_files_of_a_version_say_what_it_was_made_of(drakes, alice, bob):
+    made = apply_answers(drakes, alice, answered(opened(drakes, alice), bob).campaign)
+    folder = reviews.folder_of(made, reviews.APPLIED)
+
+    assert {path.name for path in folder.iterdir()} == {
+        *("queue.jsonl", "strata.csv", "answers.csv", "sets.csv", "version.json")
+    }
+    with (folder / "sets.csv").open(newline="") as file:
+        rows = [tuple(row.values()) for row in csv.DictReader(file)]
+    assert rows[:3] == [(IMAGES[0], DRAKE), (IMAGES[0], COOT), (IMAGES[1], COOT)]
+    with (folder / "answers.csv").open(newline="") as file:
+        answers = {(row["image"], row["wnid"]): row for row in csv.DictReader(file)}
+    assert answers[IMAGES[1], DRAKE]["tags"] == "fine_grained"
+    assert judge(IMAGES[0], COOT) == answers[IMAGES[0], COOT]["answer"] == "valid"

@@ -1,0 +1,102 @@
+"""Like hashes among many, against every two compared."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from labeling.near_duplicates import search
+from labeling.near_duplicates.fingerprints import VIEWS
+
+ONE = np.uint64(1)
+
+
+def family(rng: np.random.Generator, count: int, kin: int = 3) -> np.ndarray:
+    """(count × kin, VIEWS) hashes of which those of a family differ in a few bits."""
+    first = rng.integers(0, 2**64, (count, 1, VIEWS), dtype=np.uint64)
+    flips = np.zeros((count, kin, VIEWS), np.uint64)
+    for _ in range(7):
+        bits = rng.integers(0, 64, flips.shape).astype(np.uint64)
+        flips ^= np.where(rng.random(flips.shape) < 0.7, ONE << bits, np.uint64(0))
+    return (first ^ flips).reshape(count * kin, VIEWS)
+
+
+def plainly(prints: np.ndarray, distance: int) -> dict[tuple[int, int], int]:
+    """Every two whose wholes, or a view and a whole, differ in at most so many bits."""
+    found = {}
+    for low in range(len(prints)):
+        for high in range(low + 1, len(prints)):
+            ways = (prints[low] ^ prints[high, 0], prints[high] ^ prints[low, 0])
+            apart = min(int(np.bitwise_count(way).min()) for way in ways)
+            if apart <= distance:
+                found[low, high] = apart
+    return found
+
+
+def listed(hits: search.Hits) -> dict[tuple[int, int], int]:
+    pairs = zip(hits.query.tolist(), hits.entry.tolist(), strict=True)
+    return dict(zip(pairs, hits.distance.tolist(), strict=True))
+
+
+@pytest.mark.parametrize("distance", [0, 3, 7])
+def test_pairs_are_those_that_every_two_compared_give(distance):
+    prints = family(np.random.default_rng(distance), 40)
+
+    found = listed(search.pairs(prints, distance))
+
+    assert found == plainly(prints, distance)
+    assert [*found] == sorted(found)
+    assert len(found) or distance < 7
+
+
+def test_the_order_and_the_batches_change_nothing(monkeypatch):
+    prints = family(np.random.default_rng(1), 60)
+    whole = listed(search.pairs(prints, 7))
+    monkeypatch.setattr(search, "BATCH", 17)
+    monkeypatch.setattr(search, "ROOM", 2)
+
+    assert listed(search.pairs(prints, 7)) == whole
+
+
+@given(st.integers(0, 2**64 - 1), st.sets(st.integers(0, 63), max_size=7))
+def test_seven_bits_anywhere_are_found(value, bits):
+    near = value ^ sum(1 << bit for bit in bits)
+    entries = search.Buckets(np.array([value], np.uint64))
+
+    hits = list(entries.near(np.array([near], np.uint64), 7))
+
+    assert {int(apart) for own in hits for apart in own.distance} == {len(bits)}
+
+
+def test_the_compiled_loop_finds_what_its_plain_twin_does():
+    prints = family(np.random.default_rng(2), 80)
+    buckets = search.Buckets(np.ascontiguousarray(prints[:, 0]))
+    twin = {}
+    for hits in buckets.near(np.ascontiguousarray(prints).ravel(), 6):
+        for query, entry, apart in zip(hits.query, hits.entry, hits.distance, strict=True):
+            own, other = int(query) // VIEWS, int(entry)
+            if own != other:
+                key = min(own, other), max(own, other)
+                twin[key] = min(int(apart), twin.get(key, 64))
+
+    assert listed(search.pairs(prints, 6)) == twin
+
+
+def test_hashes_that_come_later_are_found_whether_sorted_or_not(monkeypatch):
+    monkeypatch.setattr(search, "TAIL", 5)
+    hashes = np.random.default_rng(3).integers(0, 2**64, 23, dtype=np.uint64)
+    growing = search.Growing(hashes[:3], np.arange(3))
+    for owner, own in enumerate(hashes[3:], 3):
+        growing.add([own], owner)
+
+    found = [growing.nearest(np.array([own ^ ONE]), 6) for own in hashes]
+
+    assert found == [(1, owner) for owner in range(23)]
+    assert growing.nearest(np.array([~hashes[0]]), 6) is None
+
+
+def test_nothing_is_like_nothing():
+    hits = search.pairs(np.zeros((0, VIEWS), np.uint64))
+
+    assert len(hits.query) == 0
+    assert search.Growing().nearest(np.zeros(1, np.uint64), 6) is None
