@@ -32,6 +32,7 @@ OF_FILES = {
 BARE = {
     "POST api/v1/benchmarks/<slug:benchmark>/runs/",
     f"POST {CAMPAIGN}calibrations/",
+    f"POST {CAMPAIGN}classes/",
     f"POST {CAMPAIGN}jobs/<int:pk>/retry/",
     f"POST {CAMPAIGN}releases/",
     *(
@@ -52,7 +53,9 @@ NOT_NOW = {
 }
 # Fields that are not in these bodies: of files, of other kinds, or told and not sent.
 LEFT_OUT = {
+    "boxes",
     "orders",
+    "query",
     "mapping",
     "object",
     "confidence",
@@ -90,6 +93,7 @@ def bodies(world: World) -> dict[str, dict[str, Any]]:
         "synonyms": ["mud hen"],
         "definition": "a bird",
         "url": "https://en.wikipedia.org/wiki/Coot",
+        "siblings": [{"key": DRAKE, "name": "drake"}],
     }
     return {
         f"POST {KINDS}cds/benchmarks/": named | cds,
@@ -119,6 +123,8 @@ def bodies(world: World) -> dict[str, dict[str, Any]]:
         },
         f"POST {CAMPAIGN}audits/": {"n": 1, "seed": 0},
         f"POST {CAMPAIGN}blocks/": {"reason": "Too fast.", "member": parts["member"]},
+        f"POST {CAMPAIGN}classes/<str:key>/resume/": {"reason": "It pays."},
+        f"POST {CAMPAIGN}classes/<str:key>/stop/": {"reason": "Enough."},
         f"POST {CAMPAIGN}gold/": {
             "gold": [
                 {"image": "coots/006.png", "topic": DRAKE, "answer": "yes"}

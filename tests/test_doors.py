@@ -99,7 +99,7 @@ def test_no_view_reads_another_one(schema):
         *(row["name"] for action in actions(schema) for row in action.get("parameters", ())),
     }
 
-    assert {"seen", "questions_file", "cursor"} <= names
+    assert {"seen", "topics_file", "cursor"} <= names
     assert {name for name in names if is_telling(name)} == {"image_base"}
 
 

@@ -32,10 +32,13 @@ PRESSED = {
     "account/password_change.html": HERE,
     "account/reauthenticate.html": HERE,
     "account/signup.html": "test_hierarchy_story::sign_up_and_join",
+    "annotator/_boxes_form.html": (
+        "test_boxes_page::test_a_box_is_drawn_by_four_clicks_in_any_order"
+    ),
     "annotator/_grid_form.html": "test_grid::test_a_second_press_at_once_sends_no_second_page",
     "annotator/_label_form.html": "test_labeling::test_answers_work_without_scripts",
     "annotator/_parts_form.html": "test_parts_page::test_parts_are_drawn_with_the_mouse",
-    "annotator/join.html": "test_hierarchy_story::join",
+    "annotator/join.html": "test_hierarchy_story::sign_up_and_join",
     "annotator/training.html": "test_training::test_training_works_without_scripts",
     "evaluation/mad/_counterexample.html": (
         "test_results::test_true_label_is_asked_from_the_gallery"
@@ -68,6 +71,7 @@ PRESSED = {
     "labeling/_release_labels.html": HERE,
     "labeling/_state_buttons.html": HERE,
     "labeling/audit.html": HERE,
+    "labeling/boxes.html": "test_boxes_story::test_photographs_become_an_average_precision",
     "labeling/campaign_close.html": HERE,
     "labeling/campaign_edit.html": HERE,
     "labeling/campaign_new.html": "test_forms::test_a_selection_becomes_a_competition_by_mouse",
@@ -90,6 +94,7 @@ PRESSED = {
     "labeling/jobs.html": HERE,
     "labeling/object.html": "test_objects::test_without_scripts_a_radius_is_tried_and_kept",
     "labeling/objects.html": HERE,
+    "labeling/overlaps.html": ("test_review_boxes::test_overlaps_are_decided_by_mouse_and_by_key"),
     "labeling/parts_import.html": HERE,
     "labeling/parts_report.html": HERE,
     "labeling/people.html": HERE,
@@ -107,6 +112,9 @@ PRESSED = {
     ),
     "labeling/releases.html": HERE,
     "labeling/review.html": HERE,
+    "labeling/review_boxes.html": (
+        "test_review_boxes::test_a_reviewer_draws_every_box_and_says_that_it_is_all"
+    ),
     "labeling/review_parts.html": "test_review_parts::test_a_reviewer_corrects_with_the_engine",
     "labeling/rights.html": "test_rights::test_an_administrator_grants_a_right_by_mouse",
     "labeling/tokens.html": HERE,

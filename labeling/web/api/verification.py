@@ -84,7 +84,7 @@ class VerificationViewSet(CampaignViewSet):
     @action(["post"], detail=True, url_name="class-stop")
     def stop(self, request: Request, campaign: str, key: str) -> Response:
         """Withdraws what is open of the class. Twice is no error."""
-        row, reason = self._campaign(RESEARCHER), self.read(ReasonSerializer)["reason"]
+        reason, row = self.read(ReasonSerializer)["reason"], self._campaign(RESEARCHER)
         return self.answer(VerificationSerializer, verifying.stop(row, key, self.user, reason))
 
     @extend_schema(request=ReasonSerializer, responses=VerificationSerializer)
@@ -92,5 +92,5 @@ class VerificationViewSet(CampaignViewSet):
     def resume(self, request: Request, campaign: str, key: str) -> Response:
         """Brings back what the stop withdrew; the rule that stopped it stops it no more. Twice is
         no error."""
-        row, reason = self._campaign(RESEARCHER), self.read(ReasonSerializer)["reason"]
+        reason, row = self.read(ReasonSerializer)["reason"], self._campaign(RESEARCHER)
         return self.answer(VerificationSerializer, verifying.resume(row, key, self.user, reason))
