@@ -8,6 +8,7 @@ from django.core.management.base import CommandParser
 
 from evaluation.management import candidate_options
 from labeling.kinds import KINDS
+from labeling.kinds.naming import MOST
 from labeling.models import Dataset
 from labeling.question_graph import replaying
 from labeling.question_graph.ordering import ORDERS
@@ -36,6 +37,7 @@ class Choice:
     proposals: Path | None
     classes: Path | None
     complete: bool
+    most: int | None
 
     def common(self) -> dict[str, Any]:
         """What is made of every kind of campaign."""
@@ -86,6 +88,14 @@ def add(parser: CommandParser) -> None:
         "--complete",
         action="store_true",
         help="for boxes: the labels name every one of these classes that is in an image",
+    )
+    naming = parser.add_argument_group("naming")
+    naming.add_argument(
+        "--most",
+        type=int,
+        choices=range(1, MOST + 1),
+        metavar="N",
+        help=f"classes that an answer may list, the surest first, up to {MOST} (1)",
     )
     candidate_options.add_options(parser)
     parser.add_argument("--policy", type=Path, help="policy.yaml")
