@@ -66,7 +66,11 @@ LEFT_OUT = {
     "queue",
 }
 # Asked by an annotator.
-OF_BOB = {f"POST {CAMPAIGN}seats/", f"POST {CAMPAIGN}answers/"}
+OF_BOB = {
+    f"POST {CAMPAIGN}seats/",
+    f"POST {CAMPAIGN}answers/",
+    "POST api/v1/seats/<slug:token>/flag/",
+}
 
 
 def bodies(world: World) -> dict[str, dict[str, Any]]:
