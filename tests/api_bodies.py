@@ -118,6 +118,7 @@ def bodies(world: World) -> dict[str, dict[str, Any]]:
                     "seat": parts["seat"],
                     "value": "yes",
                     "duration_ms": 900,
+                    "input_method": "key",
                 }
             ]
         },

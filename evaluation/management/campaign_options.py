@@ -37,6 +37,7 @@ class Choice:
     proposals: Path | None
     classes: Path | None
     complete: bool
+    no_swiping: bool
 
     def common(self) -> dict[str, Any]:
         """What is made of every kind of campaign."""
@@ -92,6 +93,11 @@ def add(parser: CommandParser) -> None:
         "--complete",
         action="store_true",
         help="for boxes: the labels name every one of these classes that is in an image",
+    )
+    parser.add_argument(
+        "--no-swiping",
+        action="store_true",
+        help="for contains: people may not answer by a swipe across the image",
     )
     candidate_options.add_options(parser)
     parser.add_argument("--policy", type=Path, help="policy.yaml")

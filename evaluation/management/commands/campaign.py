@@ -159,6 +159,8 @@ class Command(ContractCommand):
             option = "candidates" if choice.candidates else "pilot"
             option = next(iter(choice.stop), option)
             raise UsageError(f"--{option} is for campaigns of the kind candidates")
+        if choice.no_swiping and not KINDS[choice.kind].can_swipe:
+            raise UsageError("--no-swiping is for campaigns of the kind contains")
         if choice.images and asks in (PAIRS, CHAINS, CANDIDATES):
             raise UsageError(
                 f"the images of a campaign of the kind {choice.kind} are those of its list"
@@ -182,7 +184,12 @@ class Command(ContractCommand):
                 + f" not in the dataset yet, the first is {plan.missing_reserve[0]!r}"
             )
         return competitions.create(
-            owner, lines=lines, vocabulary=wnids, wordnet=net, **choice.common()
+            owner,
+            lines=lines,
+            vocabulary=wnids,
+            wordnet=net,
+            campaign_settings={"swiping": not choice.no_swiping},
+            **choice.common(),
         ).campaign
 
     def _mistakes(self, owner: User, choice: Choice) -> Campaign:

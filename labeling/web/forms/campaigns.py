@@ -43,6 +43,17 @@ class CampaignForm(WordedForm):
     )
 
 
+class SwipingForm(CampaignForm):
+    """A campaign's words, and whether people may answer by a swipe."""
+
+    swiping = forms.BooleanField(
+        required=False,
+        label="People may answer yes and no by swiping",
+        help_text="Off until a person switches it on, on a touch screen. Quality shows the error "
+        "of answers by key, tap and swipe.",
+    )
+
+
 class NewCampaignForm(CampaignForm, PolicyForm, ListsForm):
     """Everything that a new campaign is made of."""
 

@@ -53,6 +53,12 @@ def test_open_takes_policy_instructions_and_title(selection, shell, tmp_path):
     assert (made.title, made.instructions) == ("Birds of the pond", "Look twice.")
 
 
+def test_open_may_forbid_swiping(selection, shell):
+    shell.result(*opening(selection, "--no-swiping"))
+
+    assert Campaign.objects.get().settings == {"swiping": False}
+
+
 def test_open_naming_asks_about_every_image(shell, tmp_path, dataset, wordnet):
     for number in range(3):
         factories.make_image(dataset, f"{number}.png")
@@ -209,7 +215,7 @@ def test_open_hierarchy_with_an_image_that_is_not_there_makes_nothing(home, shel
         (["status", "nobody"], 1, "there is no campaign 'nobody'"),
         (["freeze", "nobody", "--out", "x"], 1, "there is no campaign 'nobody'"),
         (["pilot", "coots", "--per-topic", "0"], 1, "1 to 10000 questions"),
-        (["open", "flags", "--name", "b", "--dataset", "pond"], 2, "there is no kind 'flags'"),
+        (["open", "rings", "--name", "b", "--dataset", "pond"], 2, "there is no kind 'rings'"),
         (["open", "contains", "--name", "b", "--dataset", "pond"], 2, "needs --selection"),
         (["open", "contains", "--name", "b", "--dataset", "sea"], 1, "there is no dataset 'sea'"),
         (["open", "hierarchy", "--name", "b", "--dataset", "pond"], 2, "needs --graph"),
@@ -217,6 +223,11 @@ def test_open_hierarchy_with_an_image_that_is_not_there_makes_nothing(home, shel
             ["open", "hierarchy", "--name", "b", "--dataset", "pond", "--graph", "no.json"],
             1,
             "no.json: No such file",
+        ),
+        (
+            ["open", "naming", "--name", "b", "--dataset", "pond", "--no-swiping"],
+            2,
+            "--no-swiping is for campaigns of the kind contains",
         ),
         (
             ["open", "naming", "--name", "b", "--dataset", "pond", "--graph", "ilsvrc"],
