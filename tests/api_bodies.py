@@ -97,7 +97,7 @@ def bodies(world: World) -> dict[str, dict[str, Any]]:
         "synonyms": ["mud hen"],
         "definition": "a bird",
         "url": "https://en.wikipedia.org/wiki/Coot",
-        "siblings": [{"key": DRAKE, "name": "drake"}],
+        "siblings": [{"name": "drake", "definition": "a male duck"}],
     }
     return {
         f"POST {KINDS}cds/benchmarks/": named | cds,
@@ -122,6 +122,7 @@ def bodies(world: World) -> dict[str, dict[str, Any]]:
                     "seat": parts["seat"],
                     "value": "yes",
                     "duration_ms": 900,
+                    "input_method": "key",
                 }
             ]
         },

@@ -73,6 +73,12 @@ class AnswerSerializer(Body):
     duration_ms = DurationField(
         required=False, allow_null=True, default=None, min_value=0, max_value=MAX_DURATION_MS
     )
+    input_method = serializers.ChoiceField(
+        Answer.InputMethod.choices,
+        required=False,
+        default=None,
+        help_text="How it was given, for the researchers' figures alone.",
+    )
 
 
 class AnswersSerializer(Body):

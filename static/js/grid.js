@@ -85,7 +85,7 @@ class Grid extends Session {
   #send(page) {
     const duration_ms = Math.round(this.clock.elapsed() / page.seats.length);
     const changed = page.seats.filter((entry) => entry.value !== entry.mark);
-    this.outbox.addAll(changed.map(({ seat, mark }) => ({ seat, value: mark, duration_ms })));
+    this.outbox.addAll(changed.map(({ seat, mark }) => ({ seat, value: mark, duration_ms, input_method: "done" })));
     for (const entry of page.seats) {
       entry.value = entry.mark;
       this.drafts.forget(entry.seat);

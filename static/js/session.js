@@ -26,6 +26,10 @@ export class Session {
     this.exhausted = false;
     this.elsewhere = false; // whether all that is left is open in another tab
     this.refilling = null;
+    this.inputMethod = null; // how the person did the last thing
+    for (const [name, method] of [["keydown", "key"], ["pointerdown", "tap"]]) {
+      addEventListener(name, () => (this.inputMethod = method), { capture: true });
+    }
   }
 
   async begin() {

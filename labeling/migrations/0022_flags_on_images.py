@@ -10,7 +10,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('labeling', '0020_image_queries_and_fingerprints'),
+        ('labeling', '0021_answer_input_method'),
     ]
 
     operations = [
