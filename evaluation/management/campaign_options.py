@@ -28,6 +28,7 @@ class Choice:
     graph: str | None
     mode: str | None
     order: str | None
+    price: float | None
     images: Path | None
     candidates: Path | None
     pilot: int | None
@@ -66,6 +67,11 @@ def add(parser: CommandParser) -> None:
     )
     parser.add_argument("--mode", choices=replaying.MODES, help="what a no closes")
     parser.add_argument("--order", choices=ORDERS, help="which question comes next")
+    parser.add_argument(
+        "--price",
+        type=float,
+        help="with --order learned: missed labels that a question must save; any node may be asked",
+    )
     parser.add_argument(
         "--images", type=Path, help="file of image names, one a line; by default all"
     )

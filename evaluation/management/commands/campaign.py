@@ -149,8 +149,8 @@ class Command(ContractCommand):
             known = ", ".join(KINDS)
             raise UsageError(f"there is no kind {choice.kind!r}; choose one of: {known}")
         asks = KINDS[choice.kind].asks
-        for key in ("graph", "mode", "order"):
-            if getattr(choice, key) and asks != GRAPH:
+        for key in ("graph", "mode", "order", "price"):
+            if getattr(choice, key) is not None and asks != GRAPH:
                 raise UsageError(f"--{key} is for campaigns of the kind hierarchy")
         for key in ("labels", "proposals", "classes", "complete"):
             if getattr(choice, key) and asks != CHAINS:
@@ -275,8 +275,8 @@ class Command(ContractCommand):
         if choice.graph is None:
             raise UsageError("a campaign of the kind hierarchy needs --graph")
         graph, names = _graph(choice.graph), _names(choice.images)
-        settings = {"mode": choice.mode, "order": choice.order}
-        chosen = {key: value for key, value in settings.items() if value}
+        settings = {"mode": choice.mode, "order": choice.order, "price": choice.price}
+        chosen = {key: value for key, value in settings.items() if value is not None}
         with transaction.atomic():
             made = lifecycle.create(owner, kind=choice.kind, settings=chosen, **choice.common())
             store.define(made, owner, graph)

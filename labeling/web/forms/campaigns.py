@@ -9,7 +9,7 @@ from labeling.errors import Refusal
 from labeling.exchange import box_campaigns, lists, part_campaigns
 from labeling.files import BadInput
 from labeling.graphs import store
-from labeling.kinds import KINDS
+from labeling.kinds import KINDS, hierarchy
 from labeling.kinds.base import ASKS, CANDIDATES, CHAINS, GRAPH, IMAGES, OBJECTS, PAIRS
 from labeling.kinds.candidates import SETTINGS
 from labeling.models import Dataset, Release, User
@@ -108,6 +108,16 @@ class NewCampaignForm(CampaignForm, PolicyForm, ListsForm):
     order = forms.ChoiceField(
         label="Order of the questions", choices=words("order"), initial="breadth"
     )
+    price = forms.FloatField(
+        required=False,
+        min_value=hierarchy.LOWEST_PRICE,
+        max_value=1,
+        label="Price of a question",
+        help_text="With the learned order, in safe mode: missed labels that a question must save, "
+        "such as 0.006. Once enough images are finished any question of the graph may be asked, "
+        "none that saves less, and the other labels are inferred. Empty: what the graph opens is "
+        "asked.",
+    )
     categories = forms.CharField(
         required=False,
         widget=forms.Textarea(attrs={"rows": 3}),
@@ -160,7 +170,7 @@ class NewCampaignForm(CampaignForm, PolicyForm, ListsForm):
         return [self[key] for key in ("vocabulary_file", "vocabulary")]
 
     def hierarchy_fields(self) -> list[forms.BoundField]:
-        return [self[key] for key in ("graph", "graph_file", "mode", "order")]
+        return [self[key] for key in ("graph", "graph_file", "mode", "order", "price")]
 
     def policies_by_kind(self) -> dict[str, dict[str, object]]:
         """The rules that a kind starts from where they are others than for most."""

@@ -173,6 +173,20 @@ def test_open_hierarchy_takes_ilsvrcs_graph_mode_order_and_images(home, shell, t
     assert made.topics.count() == 245
 
 
+def test_open_hierarchy_takes_a_price_with_the_learned_order(home, shell):
+    shell.result(*opening_graph(home, "--order", "learned", "--price", "0.006"))
+
+    assert Campaign.objects.get().settings == {"mode": "safe", "order": "learned", "price": 0.006}
+
+
+def test_open_hierarchy_refuses_a_price_for_another_order(home, shell):
+    code, _, line = shell(*opening_graph(home, "--price", "0.006"))
+
+    assert code == 1
+    assert "A price of questions goes with the learned order" in line
+    assert not Campaign.objects.exists()
+
+
 def test_open_hierarchy_with_a_faulty_graph_names_file_and_fault(home, shell):
     raw = json.loads(home.read_text())
     raw["nodes"][1]["parents"] = ["beast"]
