@@ -93,7 +93,7 @@ def bodies(world: World) -> dict[str, dict[str, Any]]:
         "synonyms": ["mud hen"],
         "definition": "a bird",
         "url": "https://en.wikipedia.org/wiki/Coot",
-        "siblings": [{"key": DRAKE, "name": "drake"}],
+        "siblings": [{"name": "drake", "definition": "a male duck"}],
     }
     return {
         f"POST {KINDS}cds/benchmarks/": named | cds,
