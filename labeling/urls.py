@@ -42,6 +42,7 @@ urlpatterns = [
     path(C + "policy/", policy.policy, name="campaign_policy"),
     path(C + "vocabulary/", campaigns.campaign_vocabulary, name="campaign_vocabulary"),
     path(C + "graph/", graph.graph, name="graph"),
+    path(C + "graph/price/", graph.graph_price, name="graph_price"),
     path(C + "graph/load/", graph.graph_load, name="graph_load"),
     path(C + "graph/nodes/<path:node>/", graph.graph_node, name="graph_node"),
     path(C + "graph/<int:version>/", graph.graph_version, name="graph_version"),

@@ -94,6 +94,9 @@ PRESSED = {
     "labeling/gold_objects.html": HERE,
     "labeling/graph.html": HERE,
     "labeling/graph_node.html": HERE,
+    "labeling/graph_price.html": (
+        "test_graph_price::test_the_curve_is_looked_at_and_the_price_changed"
+    ),
     "labeling/jobs.html": HERE,
     "labeling/object.html": "test_objects::test_without_scripts_a_radius_is_tried_and_kept",
     "labeling/objects.html": HERE,
