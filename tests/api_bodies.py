@@ -66,7 +66,11 @@ LEFT_OUT = {
     "queue",
 }
 # Asked by an annotator.
-OF_BOB = {f"POST {CAMPAIGN}seats/", f"POST {CAMPAIGN}answers/"}
+OF_BOB = {
+    f"POST {CAMPAIGN}seats/",
+    f"POST {CAMPAIGN}answers/",
+    "POST api/v1/seats/<slug:token>/flag/",
+}
 
 
 def bodies(world: World) -> dict[str, dict[str, Any]]:
@@ -93,7 +97,7 @@ def bodies(world: World) -> dict[str, dict[str, Any]]:
         "synonyms": ["mud hen"],
         "definition": "a bird",
         "url": "https://en.wikipedia.org/wiki/Coot",
-        "siblings": [{"key": DRAKE, "name": "drake"}],
+        "siblings": [{"name": "drake", "definition": "a male duck"}],
     }
     return {
         f"POST {KINDS}cds/benchmarks/": named | cds,
@@ -118,6 +122,7 @@ def bodies(world: World) -> dict[str, dict[str, Any]]:
                     "seat": parts["seat"],
                     "value": "yes",
                     "duration_ms": 900,
+                    "input_method": "key",
                 }
             ]
         },
@@ -125,6 +130,11 @@ def bodies(world: World) -> dict[str, dict[str, Any]]:
         f"POST {CAMPAIGN}blocks/": {"reason": "Too fast.", "member": parts["member"]},
         f"POST {CAMPAIGN}classes/<str:key>/resume/": {"reason": "It pays."},
         f"POST {CAMPAIGN}classes/<str:key>/stop/": {"reason": "Enough."},
+        f"POST {CAMPAIGN}flags/<uuid:pk>/reply/": {"reply": "Skip it."},
+        "POST api/v1/seats/<slug:token>/flag/": {
+            "id": "01890a5d-ac96-774b-bcce-b302099a8058",
+            "note": "Blurred.",
+        },
         f"POST {CAMPAIGN}gold/": {
             "gold": [
                 {"image": "coots/006.png", "topic": DRAKE, "answer": "yes"}

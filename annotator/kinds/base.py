@@ -20,7 +20,7 @@ Context = dict[str, object]
 class SeatRow(TypedDict):
     """A seat as scripts and templates have it: its token and the signed address of its image; of a
     drawing also its object, the latest answer, a reviewer's note and the draft; of a step what it
-    shows (kinds/boxes.py)."""
+    shows (kinds/boxes.py); of a page of images the image's width and height (kinds/grid.py)."""
 
     seat: str
     topic: str
@@ -31,6 +31,7 @@ class SeatRow(TypedDict):
     draft: NotRequired[Context | None]
     shows: NotRequired[Shown]
     heading: NotRequired[str]
+    size: NotRequired[list[int]]
 
 
 class TopicRow(TypedDict, total=False):

@@ -15,7 +15,7 @@ from annotator.pages import seats
 from labeling.answers.sent import Sent, check_batch, new_id, read_duration, read_id, read_token
 from labeling.errors import NotYours, Refusal
 from labeling.kinds import policies
-from labeling.models import Campaign, Question
+from labeling.models import Assignment, Campaign, Question, User
 
 YES, NO, HARD = "yes", "no", "hard"
 
@@ -32,6 +32,14 @@ class Grid(Page):
             "going_back": page.given is not None,
             "has_last": page.given is None and bool(kept),
         }
+
+    def describe_seats(self, rows: list[SeatRow], user: User, campaign: Campaign) -> list[SeatRow]:
+        """The seats with the size of each image: the page is laid out before any image came."""
+        found = Assignment.objects.filter(token__in=[row["seat"] for row in rows]).values_list(
+            "token", "question__item__image__width", "question__item__image__height"
+        )
+        sizes = {token: [width, height] for token, width, height in found}
+        return [{**row, "size": sizes[row["seat"]]} for row in rows]
 
     def training_context(self, page: SeatPage) -> Context:
         tiles = _tiles(page.seats, page.campaign)

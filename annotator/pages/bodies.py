@@ -82,7 +82,10 @@ def check_user(request: HttpRequest, body: Body) -> None:
 
 
 def read_answers(body: Body) -> list[Sent]:
-    """The body's answers: {"id": UUID, "seat", "value", "duration_ms"}. Raises Refusal."""
+    """The body's answers: {"id": UUID, "seat", "value", "duration_ms", "input_method"}.
+
+    Raises Refusal.
+    """
     answers = body.get("answers")
     if not isinstance(answers, list) or not answers:
         raise Refusal('Send "answers": a list with at least one answer.', field="answers")

@@ -29,6 +29,7 @@ class Choice:
     graph: str | None
     mode: str | None
     order: str | None
+    price: float | None
     images: Path | None
     candidates: Path | None
     pilot: int | None
@@ -37,6 +38,7 @@ class Choice:
     proposals: Path | None
     classes: Path | None
     complete: bool
+    no_swiping: bool
     most: int | None
 
     def common(self) -> dict[str, Any]:
@@ -68,6 +70,11 @@ def add(parser: CommandParser) -> None:
     parser.add_argument("--mode", choices=replaying.MODES, help="what a no closes")
     parser.add_argument("--order", choices=ORDERS, help="which question comes next")
     parser.add_argument(
+        "--price",
+        type=float,
+        help="with --order learned: missed labels that a question must save; any node may be asked",
+    )
+    parser.add_argument(
         "--images", type=Path, help="file of image names, one a line; by default all"
     )
     parser.add_argument(
@@ -88,6 +95,11 @@ def add(parser: CommandParser) -> None:
         "--complete",
         action="store_true",
         help="for boxes: the labels name every one of these classes that is in an image",
+    )
+    parser.add_argument(
+        "--no-swiping",
+        action="store_true",
+        help="for contains: people may not answer by a swipe across the image",
     )
     naming = parser.add_argument_group("naming")
     naming.add_argument(

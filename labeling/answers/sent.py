@@ -10,6 +10,7 @@ from uuid import UUID
 
 from labeling.answers import drafts
 from labeling.errors import Refusal, TooLarge
+from labeling.models import Answer
 
 MAX_BATCH = 100
 # An hour: more than that was not spent looking at one image.
@@ -18,7 +19,7 @@ MAX_DURATION_MS = 3_600_000
 MAX_ID = 45
 # Characters of a value in a form: a drawing.
 MAX_VALUE = drafts.MAX_BYTES
-KEYS = ("id", "seat", "value", "duration_ms")
+KEYS = ("id", "seat", "value", "duration_ms", "input_method")
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,7 @@ class Sent:
     seat: str
     value: object
     duration_ms: int | None = None
+    input_method: str | None = None
 
 
 def check_batch(answers: Sequence[Any]) -> None:
@@ -50,6 +52,7 @@ def read(answer: object, where: str = "") -> Sent:
         read_token(answer.get("seat"), f"{where}seat"),
         answer.get("value"),
         read_duration(answer.get("duration_ms"), f"{where}duration_ms"),
+        read_input_method(answer.get("input_method"), f"{where}input_method"),
     )
 
 
@@ -88,6 +91,16 @@ def read_duration(value: object, where: str = "duration_ms", images: int = 1) ->
             f"duration_ms is {str(value)[:60]!r}; send whole milliseconds, or leave it out.", where
         )
     return min(value // images, MAX_DURATION_MS)
+
+
+def read_input_method(value: object, where: str = "input_method") -> str | None:
+    """How an answer was given; None where nothing was said. Raises Refusal."""
+    if value is None or (isinstance(value, str) and value in Answer.InputMethod.values):
+        return value
+    known = ", ".join(Answer.InputMethod.values)
+    raise _malformed(
+        f"input_method is {str(value)[:60]!r}; send one of {known}, or leave it out.", where
+    )
 
 
 def read_form(fields: Mapping[str, Any], missing: str = "Choose one of the answers.") -> Sent:

@@ -12,6 +12,7 @@ from django.utils import timezone
 from labeling.consensus import calibrations
 from labeling.consensus.calibrations import Content
 from labeling.db.sql import retried, writing
+from labeling.graphs import store
 from labeling.jobs import queue
 from labeling.kinds import KINDS, policies
 from labeling.kinds.base import CANDIDATES, CHAINS
@@ -34,7 +35,11 @@ def calibrate(campaign: Campaign, actor: User | None = None, reason: str = "") -
     chained = KINDS[campaign.kind].asks == CHAINS
     learn = learned_boxes.learn if chained else learned_skills.learn
     content = learn(campaign, voided)
-    if campaign.settings.get("order") == "learned":
+    before = Calibration.objects.filter(pk=campaign.calibration_id or 0).first()
+    if "price" in campaign.settings:
+        known = Content.from_json(before.content).scenes if before else None
+        content.scenes = learned_order.learn_scenes(campaign, known)
+    elif campaign.settings.get("order") == "learned":
         content.statistics = learned_order.statistics(campaign)
     if actor is not None:
         reason = f"{reason or 'asked for'} ({actor.username})"
@@ -60,6 +65,9 @@ def _put_in_force(campaign_id: int, learned: Content, reason: str) -> Calibratio
         content.learned_at = timezone.now().isoformat()
         made = calibrations.create(campaign_id, content, reason)
         Campaign.objects.filter(pk=campaign_id).update(calibration=made)
+        if content.scenes != before.scenes:
+            # What is worth asking of each image is another question now.
+            store.look_again(campaign)
         return made
 
 

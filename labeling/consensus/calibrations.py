@@ -14,6 +14,7 @@ from django.db.models import Max
 from labeling.estimators.vote_tables import VoteTable
 from labeling.kinds import KINDS, deciding
 from labeling.models import Calibration, Campaign
+from labeling.question_graph.inferring import LearnedScenes
 from labeling.records import Record
 
 
@@ -74,7 +75,8 @@ class BoxFigures(Record):
 class Content(Record):
     """What a calibration says. annotators: by the user's id. prior: P(no), P(yes) by topic, "*" for
     all others. tables, statistics: what VoteTable and Statistics keep. answered: answers until
-    then. voided: ids of the people whose votes do not count. Of boxes also acceptance: [good,
+    then. voided: ids of the people whose votes do not count. scenes: of what tends to be in images
+    together, where questions have a price. Of boxes also acceptance: [good,
     shown] of proposals by topic, seconds: the median of an answer by step, and figures."""
 
     classes: list[str] | None = None
@@ -82,6 +84,7 @@ class Content(Record):
     prior: dict[str, list[float]] | None = None
     tables: dict[str, Any] | None = None
     statistics: dict[str, object] | None = None
+    scenes: LearnedScenes | None = None
     acceptance: dict[str, list[int]] | None = None
     seconds: dict[str, float] | None = None
     boxes: BoxFigures | None = None

@@ -37,6 +37,7 @@ from labeling.kinds import KINDS, policies
 from labeling.kinds.base import CHAINS, GRAPH
 from labeling.models import Assignment, Campaign, Image, Job, Policy, Question, Settlement
 from labeling.question_graph import planning
+from labeling.question_graph.inferring import Inference
 from labeling.question_graph.planning import Asked, Choice, Plan
 from labeling.question_graph.replaying import Graph
 
@@ -312,12 +313,16 @@ class _Planner:
     graph: Graph
     mode: str
     choose: Choice
+    # Where any node may be asked.
+    inference: Inference | None = None
     plans: dict[Any, tuple[list[str], list[int], list[int]]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, campaign: Campaign, graph: Graph) -> "_Planner":
         settings = campaign.settings
-        return cls(graph, settings.get("mode", "safe"), _choice(campaign, settings.get("order")))
+        inference = learned_order.inference(campaign) if "price" in settings else None
+        order = None if "price" in settings else settings.get("order")
+        return cls(graph, settings.get("mode", "safe"), _choice(campaign, order), inference)
 
     def plan(self, asked: Sequence[Asked], given: dict[str, str]) -> Plan:
         # Equal but for the ids and the moments: only the order of settling matters.
@@ -333,7 +338,10 @@ class _Planner:
                 Asked(place, one.node, one.state, one.value, order[one])
                 for place, one in enumerate(asked)
             ]
-            made = planning.plan(self.graph, numbered, self.mode, given, self.choose)
+            if self.inference is None:
+                made = planning.plan(self.graph, numbered, self.mode, given, self.choose)
+            else:
+                made = planning.plan_any(self.graph, numbered, given, self.inference.next)
             self.plans[key] = (made.open, made.reopen, made.withdraw)
         opened, returning, leaving = self.plans[key]
         return Plan(

@@ -15,8 +15,8 @@ from labeling.parts.model import Photograph
 VALUES = ("yes", "no", "unknown")
 # What categories of COCO are called: each by a name of its own, or as their classes and parts are.
 NAMES = ("unique", "plain")
-# People answered, an answer above closed it, or it was imported.
-ORIGINS = ("explicit", "inherited", "given")
+# People answered, an answer above closed it, it was imported, or other answers make it likely.
+ORIGINS = ("explicit", "inherited", "given", "inferred")
 NO_TEXT = re.compile("[\0\ud800-\udfff]")
 Box = tuple[float, float, float, float]
 K = TypeVar("K")

@@ -1,32 +1,42 @@
 """The learned order of questions: what settled images of a campaign teach, and its use.
 
-calibrating.py keeps the statistics with each calibration, so what is asked next never depends on
-the moment; ordering.py says what they mean.
+calibrating.py keeps the statistics, or where questions have a price the scenes, with each
+calibration, so what is asked next never depends on the moment; ordering.py and scenes.py say what
+they mean.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from django.db.models import Count, Sum
+from django.db.models import Avg, Count, Sum
 
 from labeling.db.sql import batches
 from labeling.graphs import image_state, store
-from labeling.models import Answer, Calibration, Campaign, Question
-from labeling.question_graph import planning
+from labeling.kinds import policies
+from labeling.models import Answer, Calibration, Campaign, Question, Settlement
+from labeling.question_graph import planning, scenes
+from labeling.question_graph.inferring import CODES, Inference, LearnedScenes
 from labeling.question_graph.ordering import Order, Statistics, learn
 from labeling.question_graph.planning import Choice
 from labeling.question_graph.replaying import YES, Graph, Replay
+from labeling.question_graph.scenes import Utility
+from labeling.simulation import simulating_correlated
 
 # The latest images that are wholly labeled: enough to learn from, and little enough to hold.
 MAX_IMAGES = 5_000
 CHUNK = 500
 # An answer that took longer was interrupted.
 LONGEST_MS = 60_000
+# Scenes are learned from so many finished images on, and again from half as many more.
+FIRST_SCENES, GROWTH = 200, 1.5
+# Stated probabilities of answers say more of people than of mistakes outside of this range.
+ERRORS = (0.001, 0.2)
 # Orders kept in a process: one holds some matrices of nodes by nodes.
 KEPT = 2
 _ORDERS: dict[tuple[Any, ...], Order] = {}
+_INFERENCES: dict[tuple[Any, ...], Inference | None] = {}
 
 
 def statistics(campaign: Campaign) -> dict[str, object]:
@@ -41,13 +51,9 @@ def statistics(campaign: Campaign) -> dict[str, object]:
 
 def _labels(campaign: Campaign, graph: Graph) -> Iterator[npt.NDArray[np.int8]]:
     """(N,) of each image that has a label at every node: 1 yes, 0 no; the latest images first."""
-    asked = Question.objects.filter(campaign=campaign, round=0).exclude(state="gold")
-    items = asked.order_by("-item_id").values_list("item_id", flat=True).distinct()
-    waiting = set(asked.filter(state__in=["open", "review"]).values_list("item_id", flat=True))
-    whole = [item for item in items.iterator() if item not in waiting]
     mode = campaign.settings.get("mode", "safe")
     count = 0
-    for part in batches(whole, CHUNK):
+    for part in batches(_finished(campaign), CHUNK):
         said, rows = (
             image_state.labels(campaign.pk, graph, part),
             image_state.asked(campaign.pk, part),
@@ -62,6 +68,87 @@ def _labels(campaign: Campaign, graph: Graph) -> Iterator[npt.NDArray[np.int8]]:
                 yield np.array([settled[node.id][0] == YES for node in graph.nodes], np.int8)
         if count >= MAX_IMAGES:
             return
+
+
+def _finished(campaign: Campaign) -> list[int]:
+    """Items of which nothing is open or in review, the latest first."""
+    asked = Question.objects.filter(campaign=campaign, round=0).exclude(state="gold")
+    items = asked.order_by("-item_id").values_list("item_id", flat=True).distinct()
+    waiting = set(asked.filter(state__in=["open", "review"]).values_list("item_id", flat=True))
+    return [item for item in items.iterator() if item not in waiting]
+
+
+def learn_scenes(campaign: Campaign, before: LearnedScenes | None) -> LearnedScenes | None:
+    """What the campaign's finished images teach of what goes together: `before`, unless there are
+    half as many more by now; None while there are too few."""
+    if campaign.graph_id is None:
+        return before
+    graph = store.of(campaign)
+    finished = _finished(campaign)
+    if len(finished) < (GROWTH * before.finished if before else FIRST_SCENES):
+        return before
+    answers = _answers(campaign, graph, finished[:MAX_IMAGES])
+    error = _error(campaign)
+    known = scenes.learn(graph, answers, error)
+    learned = LearnedScenes.of(graph, known, error, len(finished))
+    # The curve is of the scenes as they are kept.
+    curve = simulating_correlated.stated_curve(
+        graph, learned.scenes(graph), error, campaign.settings["price"]
+    )
+    learned.curve, learned.algorithm_1 = curve
+    return learned
+
+
+def _answers(campaign: Campaign, graph: Graph, items: Sequence[int]) -> npt.NDArray[np.int8]:
+    """(images, N), as scenes.learn takes them: what people answered, and what was given."""
+    rows = np.full((len(items), len(graph.nodes)), scenes.NOT_ASKED, np.int8)
+    place = 0
+    for part in batches(items, CHUNK):
+        given = image_state.labels(campaign.pk, graph, part)
+        asked = image_state.asked(campaign.pk, part)
+        for item in part:
+            values = planning.known_values(graph, asked.get(item, ()), given.get(item))
+            for node, value in values.items():
+                rows[place, graph.index[node]] = CODES[value]
+            place += 1
+    return rows
+
+
+def _error(campaign: Campaign) -> float:
+    """The share of settled answers that are wrong, as their settlements state it; a share of votes
+    states nothing."""
+    if policies.of(campaign)["method"] == "majority":
+        return scenes.ERROR
+    stated = Settlement.objects.filter(question__campaign=campaign, reviewed=False)
+    mean = stated.filter(value__in=["yes", "no"]).aggregate(at=Avg("probability"))["at"]
+    return scenes.ERROR if mean is None else float(np.clip(1 - mean, *ERRORS))
+
+
+def inference(campaign: Campaign) -> Inference | None:
+    """The scenes of the calibration in force, at the campaign's price; made once in a process. None
+    while too few images are finished, or where questions have no price."""
+    if "price" not in campaign.settings:
+        return None
+    graph, price = store.of(campaign), campaign.settings["price"]
+    row = (
+        Calibration.objects.filter(pk=campaign.calibration_id or 0)
+        .values_list("pk", "created_at")
+        .first()
+    )
+    key = (row, graph.sha256, price)
+    if key not in _INFERENCES:
+        learned = scenes_of(campaign.calibration_id)
+        if len(_INFERENCES) >= KEPT:
+            _INFERENCES.pop(next(iter(_INFERENCES)))
+        _INFERENCES[key] = Inference.of(graph, learned, Utility(price)) if learned else None
+    return _INFERENCES[key]
+
+
+def scenes_of(calibration_id: int | None) -> LearnedScenes | None:
+    """What a calibration says of scenes."""
+    content = Calibration.objects.filter(pk=calibration_id or 0).values_list("content__scenes")
+    said = next(iter(content), (None,))[0]
+    return LearnedScenes.from_json(said) if said else None
 
 
 def _seconds(campaign: Campaign) -> dict[str, tuple[int, float]]:

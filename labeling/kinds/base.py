@@ -59,6 +59,8 @@ class Kind(ABC):
     release: ClassVar[str]
     # A page is one question about many images.
     topic_pages: ClassVar[bool] = False
+    # People may answer yes and no by a swipe, unless the setting "swiping" is false.
+    can_swipe: ClassVar[bool] = False
     # Answers are drawings: see DrawnKind.
     drawn: ClassVar[bool] = False
     # Answers are checked against what they are about (About).

@@ -1,5 +1,8 @@
 """Does this image contain a/an X? Yes, no, too hard to tell, or not a photograph."""
 
+from collections.abc import Mapping
+
+from labeling.errors import Refusal
 from labeling.kinds.base import CONTAINS, PAIRS, ChoiceKind
 
 
@@ -16,3 +19,18 @@ class Contains(ChoiceKind):
         ("not_photo", "Not a photograph", "p"),
     )
     abstentions = frozenset({"hard", "not_photo"})
+    can_swipe = True
+
+    def clean_settings(self, settings: Mapping[str, object]) -> Mapping[str, object]:
+        """{"swiping": False} where people may not answer by a swipe; {} where they may.
+
+        >>> Contains().clean_settings({"swiping": True})
+        {}
+        """
+        self.refuse_unknown(settings, ("swiping",))
+        swiping = settings.get("swiping", True)
+        if not isinstance(swiping, bool):
+            raise Refusal(
+                f"swiping is {str(swiping)[:60]!r}; give true or false.", field="settings"
+            )
+        return {} if swiping else {"swiping": False}

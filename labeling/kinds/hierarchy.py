@@ -11,12 +11,16 @@ from labeling.question_graph.ordering import ORDERS
 from labeling.question_graph.replaying import MODES
 
 SETTINGS: dict[str, tuple[str, ...]] = {"mode": MODES, "order": ORDERS}
+# Of "learned": any question of the graph may be asked, and each must save so many missed labels.
+PRICE = "price"
+LOWEST_PRICE = 0.0001
 WORDS = {
     "safe": "A question below several others is closed when all of them are no",
     "strict": "… when one of them is no, as printed in the paper",
     "breadth": "Everything that may be asked, at once",
     "depth": "One question of an image at a time, the most special first",
-    "learned": "One at a time, the one that settles most labels a second",
+    "learned": "One at a time, the one that settles most labels a second, or, with a price, any "
+    "that is worth it",
 }
 
 
@@ -35,16 +39,33 @@ class Hierarchy(ChoiceKind):
     abstentions = frozenset({"hard"})
 
     def clean_settings(self, settings: Mapping[str, object]) -> dict[str, object]:
-        """{"mode": "safe" or "strict", "order": "breadth", "depth" or "learned"}. Raises Refusal.
+        """{"mode": "safe" or "strict", "order": "breadth", "depth" or "learned"}, and of the last
+        in safe mode "price", from which on any node may be asked. Raises Refusal.
 
         >>> Hierarchy().clean_settings({"order": "learned"})
         {'mode': 'safe', 'order': 'learned'}
         """
-        self.refuse_unknown(settings, tuple(SETTINGS))
+        self.refuse_unknown(settings, (*SETTINGS, PRICE))
         cleaned: dict[str, object] = {}
         for key, words in SETTINGS.items():
             value = settings.get(key, words[0])
             if value not in words:
                 raise Refusal(f"{key} is {value!r}; give one of: {', '.join(words)}.", field=key)
             cleaned[key] = value
+        if settings.get(PRICE) is not None:
+            cleaned[PRICE] = _price(settings[PRICE], cleaned)
         return cleaned
+
+
+def _price(value: object, settings: Mapping[str, object]) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise Refusal(f"price is {value!r}; give a number of missed labels.", field=PRICE)
+    if not LOWEST_PRICE <= value <= 1:
+        raise Refusal(f"price is {value}; give {LOWEST_PRICE} to 1 missed labels.", field=PRICE)
+    if settings != {"mode": "safe", "order": "learned"}:
+        raise Refusal(
+            "A price of questions goes with the learned order in safe mode. Choose these, or take "
+            "the price out.",
+            field=PRICE,
+        )
+    return float(value)

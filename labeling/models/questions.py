@@ -235,6 +235,12 @@ class Assignment(models.Model):
 class Answer(models.Model):
     """A revision within a seat. Never changed, never deleted."""
 
+    class InputMethod(models.TextChoices):
+        KEY = "key", "a key"
+        TAP = "tap", "a button, by mouse or finger"
+        SWIPE = "swipe", "a swipe"
+        DONE = "done", "Done, with a page of images"
+
     # Made by the client, so that a retry is recognised.
     id = models.UUIDField(primary_key=True)
     assignment = models.ForeignKey(
@@ -243,6 +249,11 @@ class Answer(models.Model):
     revision = models.PositiveSmallIntegerField(default=0)
     value = models.JSONField()
     duration_ms = models.PositiveIntegerField(null=True, blank=True)
+    # How it was given, as the page said; null for forms, programs and older answers. For figures
+    # of researchers alone: no release names it.
+    input_method = models.CharField(  # noqa: DJ001 - a column that no older row has
+        max_length=5, choices=InputMethod.choices, null=True, blank=True
+    )
     # It came after its question was settled: counted in audits, never in the consensus.
     late = models.BooleanField(default=False)
     created_at = models.DateTimeField(default=timezone.now)

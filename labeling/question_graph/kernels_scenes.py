@@ -25,10 +25,10 @@ def infer(
 ) -> None:
     """Writes to `room` the posterior of one image after its answers.
 
-    answers: (N,), 1 yes, 0 no, -1 not asked. room: (above, off, on, chance, scene): above (Z, N) is
-    P(no class below | answers below), off the same with the node's own answer, on P(node is yes |
-    all answers, scene), chance (N,) its mean over the scenes, scene (Z,) their posterior. Two
-    sweeps of belief propagation: exact where every node has one parent.
+    answers: (N,), 1 yes, 0 no, -1 not asked, -2 asked in vain. room: (above, off, on, chance,
+    scene): above (Z, N) is P(no class below | answers below), off the same with the node's own
+    answer, on P(node is yes | all answers, scene), chance (N,) its mean over the scenes, scene (Z,)
+    their posterior. Two sweeps of belief propagation: exact where every node has one parent.
     """
     child_starts, children, parent_starts, parents, leaf = tree
     above, off, on, chance, scene = room
@@ -166,17 +166,17 @@ def pick(
             for at in range(child_starts[v], child_starts[v + 1]):
                 gain += below[children[at]]
             at_once = gain
-        elif answers[v] < 0:
+        elif answers[v] == -1:
             gain = reached * saved(min(1.0, chance[v] / reached), error, false_cost)
             at_once = saved(chance[v], error, false_cost)
-        if answers[v] < 0:
+        if answers[v] == -1:
             worth = worth or at_once > price
             gain = max(0.0, gain - price * reached)
         below[v] = gain
     best, most = -1, 0.0
     if worth:
         for v in range(len(answers)):
-            if answers[v] < 0:
+            if answers[v] == -1:
                 p = chance[v] * (1.0 - error) + (1.0 - chance[v]) * error
                 told = entropy(p)
                 # Rounding must not decide between two equal questions: the first one is asked.

@@ -132,6 +132,47 @@ def plan(
     )
 
 
+def known_values(
+    graph: Graph, asked: Iterable[Asked], given: Mapping[str, str] | None = None
+) -> dict[str, str]:
+    """What each question says, by node: the answers to all that stand, whatever is above them, and
+    what is known beforehand, which counts before them."""
+    said = {one.node: str(one.value) for one in asked if one.decided and one.node in graph.index}
+    return said | dict(given or {})
+
+
+def plan_any(
+    graph: Graph,
+    asked: Sequence[Asked],
+    given: Mapping[str, str] | None,
+    choose: Callable[[dict[str, str]], str | None],
+) -> Plan:
+    """As plan, where any node may be asked: one question at a time, the one that is chosen.
+
+    choose: the node to ask after these answers, None where none is worth it: then what is open is
+    withdrawn. The one question that is open stays while any is worth asking. Beside a review
+    nothing is asked, nor beside questions that were settled once and are open again: these stay, so
+    that a block and its lifting leave the image as it was.
+    """
+    rows = {one.node: one for one in asked}
+    here = {node: one for node, one in rows.items() if node in graph.index}
+    leaving = [one.id for one in asked if one.node not in here and one.state != "withdrawn"]
+    if any(one.state == "review" for one in here.values()):
+        return Plan(withdraw=leaving)
+    waiting = [node for node, one in here.items() if one.state == "open" and one.value is None]
+    if any(one.state == "open" and one.value is not None for one in here.values()):
+        return Plan(withdraw=leaving + [here[node].id for node in waiting])
+    node = choose(known_values(graph, asked, given))
+    if node is not None and len(waiting) == 1:
+        return Plan(withdraw=leaving)
+    leaving += [here[other].id for other in waiting if other != node]
+    if node is None or node in waiting:
+        return Plan(withdraw=leaving)
+    if node in here:
+        return Plan(reopen=[here[node].id], withdraw=leaving)
+    return Plan(open=[node], withdraw=leaving)
+
+
 def _reached(graph: Graph, replay: Replay, node: str, away: set[str]) -> bool:
     """Whether something above the node opens it that stands now."""
     parents = graph.node(node).parents

@@ -17,6 +17,7 @@ from labeling.question_graph.graph import Graph, GraphError, Node, build, parse,
 __all__ = [
     "EXPLICIT",
     "GIVEN",
+    "INFERRED",
     "INHERITED",
     "MODES",
     "NO",
@@ -36,7 +37,7 @@ __all__ = [
 ]
 
 YES, NO, UNKNOWN = "yes", "no", "unknown"
-EXPLICIT, INHERITED, GIVEN = "explicit", "inherited", "given"
+EXPLICIT, INHERITED, GIVEN, INFERRED = "explicit", "inherited", "given", "inferred"
 MODES = ("safe", "strict")
 
 # Rows of a refused import that are named.

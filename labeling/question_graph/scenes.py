@@ -19,6 +19,10 @@ Answers = npt.NDArray[np.int8]
 Floats = npt.NDArray[np.float64]
 Links = tuple[npt.NDArray[np.int64], ...]
 
+# Of a question in place of an answer (1 yes, 0 no): nobody could tell counts as asked.
+NOT_ASKED, UNDECIDED = -1, -2
+# The share of answers that are wrong, where nothing says it.
+ERROR = 0.02
 # A false label costs this much of a missed one: a wrong "no" loses a label for good.
 FALSE_COST = 0.2
 # An answer is never taken for certain, or one mistake would leave no explanation at all.
@@ -112,6 +116,31 @@ def ask(
         found,
     )
     return answers, found
+
+
+def next_place(
+    graph: Graph, scenes: Scenes, answers: Answers, error: float, utility: Utility
+) -> int:
+    """The position of the question to ask an image next; -1 where none is worth its price.
+
+    answers: (N,), as everywhere here, or UNDECIDED.
+    """
+    from labeling.question_graph import kernels_scenes as kernels
+
+    found = np.empty((1, len(answers)))
+    error = max(error, LEAST_ERROR)
+    tree = links(graph)
+    kernels.chances(tree, scenes.weights, scenes.present, answers[None], error, found)
+    below = np.empty(len(answers))
+    cost = utility.false_cost, utility.price
+    return int(kernels.pick(tree, found[0], answers, error, *cost, below))
+
+
+def saved(likely: float, error: float, utility: Utility) -> float:
+    """What asking for a class itself would save, in missed labels; likely: that it is there."""
+    from labeling.question_graph import kernels_scenes as kernels
+
+    return float(kernels.saved(likely, max(error, LEAST_ERROR), utility.false_cost))
 
 
 def learn(

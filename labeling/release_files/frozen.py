@@ -23,6 +23,8 @@ from labeling.kinds.base import BOXES, GRAPH, OBJECTS
 from labeling.parts.background import with_rest
 from labeling.parts.model import PartedObject, Photograph
 from labeling.question_graph.graph import Graph, build
+from labeling.question_graph.inferring import Inference, LearnedScenes
+from labeling.question_graph.scenes import Utility
 from labeling.release_files import frozen_boxes, frozen_labels, frozen_objects
 from labeling.release_files.frozen_boxes import BOXES_FILE, COVERAGE_FILE, StatedError
 from labeling.release_files.frozen_labels import AnswerLine, GivenLine, Groups, LabelLine
@@ -32,12 +34,14 @@ FORMAT = "assay-release"
 FILES = ("answers.jsonl", "images.jsonl", "topics.jsonl", "votes.jsonl")
 # Beside these, where questions follow a graph.
 GRAPH_FILES = ("given.jsonl", "graph.json")
+# … and any node may be asked: what the other labels are inferred from.
+SCENES_FILE = "scenes.json"
 # Where people draw the parts of objects.
 OBJECTS_FILE = "objects.jsonl"
 PART_FILES = (OBJECTS_FILE,)
 # Where people draw boxes.
 BOX_FILES = (BOXES_FILE, COVERAGE_FILE)
-ALL_FILES = (*FILES, *GRAPH_FILES, *PART_FILES, *BOX_FILES)
+ALL_FILES = (*FILES, *GRAPH_FILES, SCENES_FILE, *PART_FILES, *BOX_FILES)
 BESIDE = {GRAPH: GRAPH_FILES, OBJECTS: PART_FILES, BOXES: BOX_FILES}
 AGAIN = "freeze the campaign again, or fetch the release again"
 # What tells one freezing from another but is no part of the content.
@@ -141,8 +145,9 @@ class Frozen:
         """Every label.
 
         value: "yes", "no" or "unknown". origin: "explicit" (people answered), "inherited" (closed
-        by an answer above it) or "given". decided: False where nobody has answered yet; such a
-        label is "unknown", never silently "no". By a graph: every class of every image, in the
+        by an answer above it), "given" or "inferred" (by the scenes of scenes.json). decided: False
+        where nobody has answered yet, or nothing is sure enough; such a label is "unknown", never
+        silently "no". By a graph: every class of every image, in the
         order of images.jsonl; else what was settled, of parts the objects' categories with their
         "boxes", of boxes what is known of each class. Computed image by image; memory stays flat.
         """
@@ -155,9 +160,15 @@ class Frozen:
             return frozen_labels.explicit(self.answers(), self.kind.abstentions)
         mode = self.meta["campaign"]["settings"].get("mode", "safe")
         images = (line["name"] for line in self.images())
-        return frozen_labels.by_graph(
-            graph, mode, images, self.answers(), self.given(), self.kind.abstentions
-        )
+        lines = images, self.answers(), self.given(), self.kind.abstentions
+        return frozen_labels.by_graph(graph, mode, *lines, self._inference(graph))
+
+    def _inference(self, graph: Graph) -> Inference | None:
+        if SCENES_FILE not in self.meta["files"]:
+            return None
+        said = json.loads((self.folder / SCENES_FILE).read_text(encoding="utf-8"))
+        utility = Utility(said["price"], said["false_cost"])
+        return Inference.of(graph, LearnedScenes.from_json(said["scenes"]), utility)
 
     def _boxed(self) -> Iterator[frozen_boxes.LabelOfBoxes]:
         absent = self.meta.get("unlisted") == ABSENT

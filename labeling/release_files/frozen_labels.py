@@ -9,8 +9,19 @@ from labeling.boxes.chain import ABSENT
 from labeling.estimators.intervals import share_interval
 from labeling.formats.label import Geometry
 from labeling.question_graph import planning
+from labeling.question_graph.inferring import Inference
 from labeling.question_graph.planning import Asked
-from labeling.question_graph.replaying import EXPLICIT, NO, UNKNOWN, YES, Graph
+from labeling.question_graph.replaying import (
+    EXPLICIT,
+    GIVEN,
+    INFERRED,
+    INHERITED,
+    NO,
+    UNKNOWN,
+    YES,
+    Graph,
+    Label,
+)
 from labeling.release_files.frozen_boxes import LabelOfBoxes
 
 WORDS = {True: YES, False: NO, None: UNKNOWN}
@@ -125,10 +136,12 @@ def by_graph(
     answers: Iterable[AnswerLine],
     given: Iterable[GivenLine],
     abstentions: Collection[str],
+    inference: Inference | None = None,
 ) -> Iterator[LabelLine]:
     """A line for every class of every image, in the order of the graph's leaves.
 
-    images: names. answers and given: lines of a release, all by image in one order.
+    images: names. answers and given: lines of a release, all by image in one order. inference:
+    where any node may have been asked.
     """
     said, known = Groups(answers), Groups(given)
     for name in images:
@@ -140,17 +153,40 @@ def by_graph(
         sure = {line["node"]: line for line in lines}
         before = planning.agreed((line["node"], line["value"]) for line in known.of(name))
         settled = planning.stand(graph, asked, mode, before).settled
+        likely: dict[str, float | None] = {}
+        if inference is not None:
+            settled, likely = _inferred(inference, asked, before, settled)
         for node in graph.leaves:
             key = graph.node(node).key
             value, origin = settled.get(node, (UNKNOWN, ""))
-            yield _label(
-                name,
-                key,
-                value,
-                origin,
-                sure.get(node) if origin == EXPLICIT else None,
-                abstentions,
-            )
+            answer = sure.get(node) if origin == EXPLICIT else None
+            line = _label(name, key, value, origin, answer, abstentions)
+            if node in likely:
+                line["probability"] = likely[node]
+                line["decided"] = value != UNKNOWN
+            yield line
+
+
+def _inferred(
+    inference: Inference, asked: list[Asked], before: dict[str, str], settled: dict[str, Label]
+) -> tuple[dict[str, Label], dict[str, float | None]]:
+    """(labels, probabilities of those that are inferred) of the leaves.
+
+    What people answered about a class, and what was given, is its label; what is inferred "no"
+    where an answer above it closed the class is inherited; the rest is inferred, or "unknown".
+    """
+    values = planning.known_values(inference.graph, asked, before)
+    labels: dict[str, Label] = {}
+    likely: dict[str, float | None] = {}
+    for node, (value, probability) in inference.labels(values).items():
+        if node in values:
+            is_given = before.get(node, UNKNOWN) != UNKNOWN
+            labels[node] = (values[node], GIVEN if is_given else EXPLICIT)
+        elif value == NO and settled.get(node) == (NO, INHERITED):
+            labels[node] = (NO, INHERITED)
+        else:
+            labels[node], likely[node] = (value, INFERRED), probability
+    return labels, likely
 
 
 def _label(

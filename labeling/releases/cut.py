@@ -80,12 +80,16 @@ def take(campaign: Campaign, building: Path, scratch: Path, opened: ExitStack) -
     which `opened` closes; scratch: the ranges."""
     by_graph = graph.Nodes.of(campaign.graph_id)
     given = parts.fingerprint(campaign)
-    names = frozen.files_of(campaign.kind)
+    scenes = graph.scenes_of(campaign)
+    beside = (frozen.SCENES_FILE,) if scenes else ()
+    names = sorted((*frozen.files_of(campaign.kind), *beside))
     files = {name: opened.enter_context(LineFile(building / name)) for name in names}
     for topic in Topic.objects.filter(campaign=campaign).order_by(*_by("key")):
         files["topics.jsonl"].write(_topic_line(topic))
     if by_graph is not None:
         _write_graph(files, campaign, by_graph)
+    if scenes is not None:
+        files[frozen.SCENES_FILE].write(scenes)
     waiting = None
     if COVERAGE_FILE in files:
         waiting = scratch / "waiting.jsonl"

@@ -6,9 +6,10 @@ from typing import Any, TypedDict
 
 from django.db.models import Exists, F, Max, OuterRef, QuerySet
 
-from labeling.graphs import store
+from labeling.graphs import learned_order, store
 from labeling.models import Campaign, GivenLabel, Gold, Image, Question
 from labeling.question_graph.replaying import NO, UNKNOWN, YES, Graph
+from labeling.question_graph.scenes import FALSE_COST
 from labeling.release_files.frozen_labels import Geometry, GivenLine
 from labeling.releases.asked import Asked
 
@@ -28,6 +29,24 @@ class GraphFingerprint(TypedDict, total=False):
     graph: int
     given: str | None
     mode: str
+    scenes: list[int | float | None]
+
+
+class ScenesContent(TypedDict):
+    """Of scenes.json: what the labels of which nobody was asked are inferred from."""
+
+    price: float
+    false_cost: float
+    scenes: dict[str, object]
+
+
+def scenes_of(campaign: Campaign) -> ScenesContent | None:
+    """None where questions have no price, or nothing was learned yet."""
+    price = campaign.settings.get("price")
+    learned = learned_order.scenes_of(campaign.calibration_id) if price is not None else None
+    if learned is None:
+        return None
+    return {"price": price, "false_cost": FALSE_COST, "scenes": learned.to_json()}
 
 
 @dataclass(frozen=True)
@@ -115,8 +134,11 @@ def fingerprint(campaign: Campaign) -> GraphFingerprint:
         return {}
     given = GivenLabel.objects.filter(item__image__dataset=campaign.dataset_id)
     latest = given.aggregate(at=Max("created_at"))["at"]
-    return {
+    found: GraphFingerprint = {
         "graph": campaign.graph_id,
         "given": latest.isoformat() if latest else None,
         "mode": campaign.settings.get("mode", "safe"),
     }
+    if "price" in campaign.settings:
+        found["scenes"] = [campaign.calibration_id, campaign.settings["price"]]
+    return found

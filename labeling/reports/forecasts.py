@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from labeling.campaigns import lifecycle
 from labeling.db.question_counts import Counts
-from labeling.graphs import store
+from labeling.graphs import learned_order, store
 from labeling.models import Campaign, Job
 from labeling.question_graph.graph import Graph
 from labeling.simulation import simulating_queries
@@ -78,9 +78,19 @@ def of_campaign(campaign: Campaign, counts: Counts) -> Forecast:
     if not opening and not counts.open and not counts.review:
         return known
     images = _images(campaign, opening, counts.images)
+    if (each := _learned_per_image(campaign)) is not None:
+        return listed(max(asked, round(images * each)))
     settings = {"mode": "safe", "order": "breadth"} | campaign.settings
     found = of_images(store.of(campaign), images, settings["mode"], settings["order"])
     return Forecast(*(max(asked, number) for number in found))
+
+
+def _learned_per_image(campaign: Campaign) -> float | None:
+    """Questions that the learned scenes state an image takes at the campaign's price."""
+    price = campaign.settings.get("price")
+    learned = learned_order.scenes_of(campaign.calibration_id) if price is not None else None
+    curve = learned.curve if learned is not None else []
+    return next((point.questions for point in curve if point.price == price), None)
 
 
 def _images(campaign: Campaign, opening: Sequence[tuple[int | None, int]], asked: int) -> int:

@@ -15,6 +15,7 @@ import numpy.typing as npt
 from labeling.files import BadInput
 from labeling.question_graph import scenes
 from labeling.question_graph.graph import Graph
+from labeling.question_graph.inferring import PricePoint
 from labeling.question_graph.scenes import Scenes, Utility
 from labeling.simulation.simulating_queries import Setting, leaves_below, scan
 
@@ -23,12 +24,13 @@ Floats = npt.NDArray[np.float64]
 
 # Scenes, classes of each, and classes an image from anywhere, on average.
 GENERATORS = {"scenes-20x8": (20, 8, 0.15), "scenes-50x10": (50, 10, 0.3), "independent": (0, 0, 0)}
-ERROR = 0.02
 IMAGES = 2_000
 LEARNED_ON = 5_000
 # In missed labels that a question must save.
 PRICES = (0.0005, 0.002, 0.004, 0.006, 0.008, 0.01, 0.013, 0.017, 0.022, 0.03)
 DRAWS = 500
+# Of learned scenes, for the curve that they state of themselves.
+DRAWN = 300
 COLUMNS = ["image", "wnid"]
 
 
@@ -157,6 +159,31 @@ def simulate(graph: Graph, setting: Setting, there: Bools, first: int) -> dict[s
             for price, outcome in zip(PRICES, outcomes, strict=True)
         ],
     }
+
+
+def stated_curve(
+    graph: Graph, known: Scenes, error: float, price: float, seed: int = 0
+) -> tuple[list[PricePoint], PricePoint]:
+    """What these scenes state that asking costs, at this price and the usual ones, and by Algorithm
+    1 (missed and false labels as they are drawn, at price 0): of DRAWN images drawn from them."""
+    chance = np.random.default_rng([seed, 6])
+    scene = chance.choice(len(known.weights), DRAWN, p=known.weights)
+    there = chance.random((DRAWN, known.present.shape[1])) < known.present[scene]
+    below = leaves_below(graph).astype(np.float32)
+    truth = there.astype(np.float32) @ below.T > 0
+    said = truth ^ (chance.random(truth.shape) < error)
+    curve = []
+    for at in sorted({*PRICES, price}):
+        outcome = _learned(graph, known, truth, said, error, Utility(at))
+        costs = (outcome.questions, outcome.stated_missed, outcome.stated_false)
+        curve.append(_point(at, *costs))
+    plain = _algorithm_1(graph, truth, said, "safe")
+    return curve, _point(0.0, plain.questions, plain.missed, plain.false)
+
+
+def _point(price: float, *costs: Floats) -> PricePoint:
+    questions, missed, false = (round(float(cost.mean()), 4) for cost in costs)
+    return PricePoint(price=price, questions=questions, missed=missed, false=false)
 
 
 def _figures(outcome: Outcome, base: float) -> dict[str, float]:

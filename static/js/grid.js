@@ -3,18 +3,22 @@
    A kind's module calls startGrid({ ask(topic, again) }); kinds/hierarchy.js is the one. HTML:
    templates/annotator/label_grid.html. What is not marked is a no, so a page is sent only once
    every image of it has arrived and been on the screen. Events on [data-tiles]: "painted" when
-   all images of a page have reached the screen, detail {seats}. */
+   all images of a page have reached the screen, detail {seats}. Of what came, a page has as many images
+   as fit on the stage (fit.js); those of one sent before scroll where they do not. */
 import { PageProgress } from "./progress.js";
 import { Drafts } from "./drafts.js";
 import { Tiles, markOf } from "./tiles.js";
 import { Closer } from "./closer.js";
 import { announce, loginLink, murmur, one, showAbout, showEnd, words } from "./screen.js";
 import { REFILL_RETRY_MS, Session, attach, pageSetup } from "./session.js";
-import { attachSizes } from "./sizes.js";
+import { arrange, best, pageSize } from "./fit.js";
 
 const PAGES_AHEAD = 1;
-// A press this soon after a page appeared was meant for the one before.
-const TOO_SOON_MS = 500;
+// How wide images are where a page is too large for the window.
+const SCROLLED_PX = 160;
+// A page cannot have been looked at in less: so long, and so much longer with each image.
+const LEAST_MS = 500;
+const LEAST_MS_OF_IMAGE = 50;
 const BATCH = 100;
 const SEND_TURNS = 20;
 const SEND_TURN_MS = 150;
@@ -30,7 +34,8 @@ class Grid extends Session {
     this.zoom = this.closer.zoom;
     this.page = null; // the page to answer: {topic, seats}
     this.loggedOut = false; // some image could not be had for that
-    this.actions = { done: () => this.finish(), ...attachSizes(this.tiles.list) };
+    this.actions = { done: () => this.finish() };
+    new ResizeObserver(() => this.#resized()).observe(this.tiles.list);
     this.#listen();
   }
 
@@ -40,6 +45,10 @@ class Grid extends Session {
 
   get inHand() {
     return [...(this.page?.seats || []), ...this.queue];
+  }
+
+  get flaggable() {
+    return this.tiles.focused()?.dataset.seat;
   }
 
   backWords(limits) {
@@ -55,7 +64,7 @@ class Grid extends Session {
   finish() {
     const page = this.current();
     if (!page || this.shown !== page) return;
-    if (this.clock.sincePaint() < TOO_SOON_MS) return announce(words.tooSoon);
+    if (this.clock.sincePaint() < leastMs(page)) return announce(words.tooSoon);
     const waiting = page.seats.filter((entry) => this.#slot(entry).state !== "ready").length;
     if (waiting) {
       announce(`${images(waiting)} still loading. Wait, or skip ${waiting === 1 ? "it" : "them"}.`);
@@ -81,7 +90,7 @@ class Grid extends Session {
   #send(page) {
     const duration_ms = Math.round(this.clock.elapsed() / page.seats.length);
     const changed = page.seats.filter((entry) => entry.value !== entry.mark);
-    this.outbox.addAll(changed.map(({ seat, mark }) => ({ seat, value: mark, duration_ms })));
+    this.outbox.addAll(changed.map(({ seat, mark }) => ({ seat, value: mark, duration_ms, input_method: "done" })));
     for (const entry of page.seats) {
       entry.value = entry.mark;
       this.drafts.forget(entry.seat);
@@ -150,14 +159,61 @@ class Grid extends Session {
     this.queue.push(...fresh.map((entry) => ({ ...entry, mark: this.drafts.get(entry.seat) ?? "no" })));
   }
 
-  /* The next page: seats of one topic, in their order. */
+  /* The next page: seats of one topic, in their order, as many as fit on the stage. */
   #next() {
     if (!this.queue.length) return null;
     const { topic } = this.queue[0];
-    const same = this.queue.filter((entry) => entry.topic === topic);
-    const seats = same.slice(0, this.setup.page_size);
+    const same = this.queue.filter((entry) => entry.topic === topic).slice(0, this.setup.page_size);
+    // The stage is what the question leaves of the window.
+    this.#ask(topic);
+    one("[data-work]").hidden = false;
+    const seats = same.slice(0, pageSize(same.map(ratioOf), this.#stage()));
     this.queue = this.queue.filter((entry) => !seats.includes(entry));
     return { topic, seats };
+  }
+
+  /* The room for images, in CSS pixels. */
+  #stage() {
+    const { list } = this.tiles;
+    const style = getComputedStyle(list);
+    const room = (name) => parseFloat(style.getPropertyValue(name));
+    return {
+      width: list.clientWidth - 2 * room("padding-left"),
+      height: list.clientHeight - 2 * room("padding-top"),
+      gap: room("column-gap"),
+      bar: room("--bar-height"),
+    };
+  }
+
+  /* Columns and cells for what is shown. */
+  #arrange() {
+    const { list } = this.tiles;
+    const [ratios, stage] = [this.shown.seats.map(ratioOf), this.#stage()];
+    // A page from a larger window: columns of a width that can be looked at, and scrolling.
+    const columns = Math.max(1, Math.floor((stage.width + stage.gap) / (SCROLLED_PX + stage.gap)));
+    const cells = best(ratios, stage) ?? arrange(ratios, columns, { ...stage, height: Infinity });
+    list.classList.add("fitted");
+    list.style.setProperty("--columns", cells.columns);
+    list.style.setProperty("--cell", `${cells.width}px`);
+    list.style.setProperty("--face", `${cells.face}px`);
+  }
+
+  /* The window is another size: as many images as fit now, each marked as it was. */
+  #resized() {
+    if (!this.shown) return;
+    if (this.cursor === null && this.page) {
+      const { topic, seats } = this.page;
+      const room = this.setup.page_size;
+      const others = this.queue.filter((entry) => entry.topic === topic).slice(0, room - seats.length);
+      const all = [...seats, ...others];
+      const fitting = pageSize(all.map(ratioOf), this.#stage());
+      if (fitting !== seats.length) {
+        this.queue = [...seats, ...this.queue];
+        this.page = null;
+        return void this.render();
+      }
+    }
+    this.#arrange();
   }
 
   render() {
@@ -187,19 +243,25 @@ class Grid extends Session {
     this.tiles.adopt();
     this.tiles.list.scrollTop = 0;
     this.#number();
+    this.#arrange();
     this.clock.start();
     if (again) this.tiles.focus(this.tiles.all[0], { preventScroll: true });
     this.#told(page);
   }
 
-  /* Looking begins with the first image. Tells when the whole page is there. */
+  /* Looking begins with the first image. "Done" is there once the page can have been looked at. */
   async #told(page) {
+    const done = one('[data-do="done"]');
+    done.setAttribute("aria-disabled", "true");
     const slots = page.seats.map((entry) => this.#slot(entry));
     await Promise.race(slots.map((slot) => slot.done));
     if (this.shown !== page) return;
     this.clock.start();
     await Promise.all(slots.map((slot) => slot.done));
     if (this.shown !== page) return;
+    setTimeout(() => {
+      if (this.shown === page) done.removeAttribute("aria-disabled");
+    }, leastMs(page) - this.clock.sincePaint());
     requestAnimationFrame(() => {
       const seats = page.seats.map((entry) => entry.seat);
       this.tiles.list.dispatchEvent(new CustomEvent("painted", { bubbles: true, detail: { seats } }));
@@ -309,8 +371,6 @@ class Grid extends Session {
     else if (key === "s") this.skip(tile);
     else if (key === "u" || key === "Backspace") this.back();
     else if (key === "f") this.forward();
-    else if (key === "+" || key === "=") this.actions.larger();
-    else if (key === "-" || key === "−") this.actions.smaller();
     else if (key.startsWith("Arrow") && !document.activeElement.closest(".tile, .about")) {
       this.tiles.focus(tile);
     } else return false;
@@ -327,6 +387,11 @@ class Grid extends Session {
     this.stock();
   }
 }
+
+/* Width over height, as the server said it; of entries that an older page kept it is not known. */
+const ratioOf = ({ size: [width, height] = [4, 3] }) => width / height;
+
+const leastMs = ({ seats }) => LEAST_MS + LEAST_MS_OF_IMAGE * seats.length;
 
 const images = (count) => (count === 1 ? "1 image" : `${count} images`);
 

@@ -149,8 +149,8 @@ class Command(ContractCommand):
             known = ", ".join(KINDS)
             raise UsageError(f"there is no kind {choice.kind!r}; choose one of: {known}")
         asks = KINDS[choice.kind].asks
-        for key in ("graph", "mode", "order"):
-            if getattr(choice, key) and asks != GRAPH:
+        for key in ("graph", "mode", "order", "price"):
+            if getattr(choice, key) is not None and asks != GRAPH:
                 raise UsageError(f"--{key} is for campaigns of the kind hierarchy")
         for key in ("labels", "proposals", "classes", "complete"):
             if getattr(choice, key) and asks != CHAINS:
@@ -161,6 +161,8 @@ class Command(ContractCommand):
             option = "candidates" if choice.candidates else "pilot"
             option = next(iter(choice.stop), option)
             raise UsageError(f"--{option} is for campaigns of the kind candidates")
+        if choice.no_swiping and not KINDS[choice.kind].can_swipe:
+            raise UsageError("--no-swiping is for campaigns of the kind contains")
         if choice.images and asks in (PAIRS, CHAINS, CANDIDATES):
             raise UsageError(
                 f"the images of a campaign of the kind {choice.kind} are those of its list"
@@ -184,7 +186,12 @@ class Command(ContractCommand):
                 + f" not in the dataset yet, the first is {plan.missing_reserve[0]!r}"
             )
         return competitions.create(
-            owner, lines=lines, vocabulary=wnids, wordnet=net, **choice.common()
+            owner,
+            lines=lines,
+            vocabulary=wnids,
+            wordnet=net,
+            campaign_settings={"swiping": not choice.no_swiping},
+            **choice.common(),
         ).campaign
 
     def _mistakes(self, owner: User, choice: Choice) -> Campaign:
@@ -276,8 +283,8 @@ class Command(ContractCommand):
         if choice.graph is None:
             raise UsageError("a campaign of the kind hierarchy needs --graph")
         graph, names = _graph(choice.graph), _names(choice.images)
-        settings = {"mode": choice.mode, "order": choice.order}
-        chosen = {key: value for key, value in settings.items() if value}
+        settings = {"mode": choice.mode, "order": choice.order, "price": choice.price}
+        chosen = {key: value for key, value in settings.items() if value is not None}
         with transaction.atomic():
             made = lifecycle.create(owner, kind=choice.kind, settings=chosen, **choice.common())
             store.define(made, owner, graph)

@@ -16,6 +16,7 @@ from labeling.files import BadInput, read_yaml
 from labeling.kinds import policies
 from labeling.management.contract import ContractCommand, Result, UsageError, table
 from labeling.plurals import count_of
+from labeling.question_graph import scenes
 from labeling.question_graph.graph import Graph, GraphError, build, read, shipped
 from labeling.question_graph.ordering import ORDERS
 from labeling.question_graph.replaying import MODES
@@ -57,8 +58,7 @@ class Command(ContractCommand):
         add.add_argument(
             "--error",
             type=float,
-            help=f"share of answers that are wrong (0; {simulating_correlated.ERROR} with "
-            "--correlated)",
+            help=f"share of answers that are wrong (0; {scenes.ERROR} with --correlated)",
         )
         add.add_argument(
             "--order",
@@ -193,7 +193,7 @@ class Command(ContractCommand):
     ) -> Result:
         checked = _graph(graph)
         if error is None:
-            error = simulating_correlated.ERROR if correlated else 0.0
+            error = scenes.ERROR if correlated else 0.0
         if images is None:
             images = (simulating_correlated if correlated else simulating_queries).IMAGES
         _check(checked, present, error, seconds, cost_per_hour, images, seed)

@@ -18,7 +18,14 @@ from labeling.releases import freezing
 from labeling.reports import forecasts
 from labeling.reports.forecasts import Forecast, listed
 from labeling.web.forms.common import NAME_HELP, TALL, ListsForm, WordedForm, list_file, list_text
-from labeling.web.forms.graph import SOURCES, graph_file, read_graph, say_faults, words
+from labeling.web.forms.graph import (
+    SOURCES,
+    graph_file,
+    price_field,
+    read_graph,
+    say_faults,
+    words,
+)
 from labeling.web.forms.policy import PolicyForm
 from labeling.web.forms.verification import stop_fields
 
@@ -40,6 +47,17 @@ class CampaignForm(WordedForm):
         required=False,
         widget=forms.Textarea(attrs=TALL),
         help_text="What counts and what does not, in plain words. Shown as text beside each image.",
+    )
+
+
+class SwipingForm(CampaignForm):
+    """A campaign's words, and whether people may answer by a swipe."""
+
+    swiping = forms.BooleanField(
+        required=False,
+        label="People may answer yes and no by swiping",
+        help_text="Off until a person switches it on, on a touch screen. Quality shows the error "
+        "of answers by key, tap and swipe.",
     )
 
 
@@ -97,6 +115,7 @@ class NewCampaignForm(CampaignForm, PolicyForm, ListsForm):
     order = forms.ChoiceField(
         label="Order of the questions", choices=words("order"), initial="breadth"
     )
+    price = price_field()
     categories = forms.CharField(
         required=False,
         widget=forms.Textarea(attrs={"rows": 3}),
@@ -125,6 +144,11 @@ class NewCampaignForm(CampaignForm, PolicyForm, ListsForm):
         super().__init__(*args, user=user, **kwargs)
         kinds = [(kind.name, kind.title) for kind in KINDS.values()]
         self.fields |= stop_fields(required=False)
+        self.fields["price"].help_text += (
+            " With the learned order, in safe mode: once enough images are finished any question "
+            "may be asked, none that saves less, and other labels are inferred. Empty: the graph "
+            "asks."
+        )
         self.fields["kind"].choices = kinds  # type: ignore[attr-defined]
         self.fields["kind"].initial = kinds[0][0]
         datasets = Dataset.objects.visible_to(user).order_by("name")
@@ -149,7 +173,7 @@ class NewCampaignForm(CampaignForm, PolicyForm, ListsForm):
         return [self[key] for key in ("vocabulary_file", "vocabulary")]
 
     def hierarchy_fields(self) -> list[forms.BoundField]:
-        return [self[key] for key in ("graph", "graph_file", "mode", "order")]
+        return [self[key] for key in ("graph", "graph_file", "mode", "order", "price")]
 
     def policies_by_kind(self) -> dict[str, dict[str, object]]:
         """The rules that a kind starts from where they are others than for most."""

@@ -22,7 +22,7 @@ from labeling.models import Campaign
 from labeling.quality import auditing, qualifying
 from labeling.reports import campaign_figures, overview
 from labeling.reports.forecasts import Estimate
-from labeling.web.forms.campaigns import CampaignForm, NewCampaignForm
+from labeling.web.forms.campaigns import CampaignForm, NewCampaignForm, SwipingForm
 from labeling.web.forms.common import carried_out, refusals_shown
 from labeling.web.views.shared import (
     WATCHERS,
@@ -118,7 +118,8 @@ def _draft(request: SignedIn, form: NewCampaignForm) -> Campaign:
         fields["settings"] = {key: data[key] for key in ("ask_half", "ask_outline")}
         return part_campaigns.draft(user, dataset, items=data["items"], **fields)
     if asks == GRAPH:
-        fields |= {"dataset": dataset, "settings": {key: data[key] for key in ("mode", "order")}}
+        rules = {key: data[key] for key in ("mode", "order", "price") if data[key] is not None}
+        fields |= {"dataset": dataset, "settings": rules}
         campaign, asked = opening.draft_graph(
             user, data["question_graph"], names=data["names"], **fields
         )
@@ -172,6 +173,7 @@ def campaign(request: SignedIn, name: str) -> HttpResponse:
         "figures": campaign_figures.figures(campaign),
         "audit": auditing.estimate(campaign),
         "shortage": qualifying.shortage(campaign),
+        "flags_wait": campaign.flags.filter(replied_at=None).exists(),
     }
     return render_campaign(request, "labeling/campaign.html", campaign, "overview", **facts)
 
@@ -209,13 +211,18 @@ def campaign_close(request: SignedIn, name: str) -> HttpResponse:
 @login_required
 @require_http_methods(["GET", "POST"])
 def campaign_edit(request: SignedIn, name: str) -> HttpResponse:
-    """The campaign's title and instructions."""
+    """The campaign's title and instructions; of some kinds, whether people may swipe."""
     campaign = own_campaign(request, name)
     initial = {"title": campaign.title, "instructions": campaign.instructions}
-    form = CampaignForm(request.POST or None, initial=initial)
+    can_swipe = KINDS[campaign.kind].can_swipe
+    initial |= {"swiping": campaign.settings.get("swiping", True)} if can_swipe else {}
+    form = (SwipingForm if can_swipe else CampaignForm)(request.POST or None, initial=initial)
 
     def save() -> HttpResponse:
-        lifecycle.change(campaign, request.user, **form.cleaned_data)
+        fields = {key: form.cleaned_data[key] for key in ("title", "instructions")}
+        if can_swipe:
+            fields["settings"] = {**campaign.settings, "swiping": form.cleaned_data["swiping"]}
+        lifecycle.change(campaign, request.user, **fields)
         said = "Saved. People see the new words on their next page."
         return done(request, said, "campaign_edit", campaign.name)
 

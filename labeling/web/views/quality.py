@@ -12,8 +12,8 @@ from labeling.campaigns import lifecycle
 from labeling.campaigns.access import RESEARCHER
 from labeling.consensus import calibrating
 from labeling.kinds import KINDS, policies
-from labeling.models import Campaign, Job, Membership, Question
-from labeling.quality import auditing, gold, piloting
+from labeling.models import Answer, Campaign, Job, Membership, Question
+from labeling.quality import auditing, gold, gold_results, piloting
 from labeling.reports import campaign_figures, overview
 from labeling.web.forms.common import carried_out
 from labeling.web.forms.questions import PilotForm
@@ -27,6 +27,13 @@ from labeling.web.views.shared import (
 )
 
 FAILING = 12
+METHOD_WORDS = {
+    Answer.InputMethod.KEY: "Key",
+    Answer.InputMethod.TAP: "Button, by mouse or finger",
+    Answer.InputMethod.SWIPE: "Swipe",
+    Answer.InputMethod.DONE: "Done, with a page of images",
+    "": "Not known",
+}
 
 
 @login_required
@@ -51,6 +58,10 @@ def quality(request: SignedIn, name: str) -> HttpResponse:
         balance = gold.balance(campaign)
         facts |= {
             "failing": _failing(campaign),
+            "by_method": [
+                vars(row) | {"words": METHOD_WORDS[row.method]}
+                for row in gold_results.errors_by_method(campaign)
+            ],
             "balance": balance,
             "golden": [
                 {"value": value, "words": words.get(value, value), "count": count}

@@ -92,6 +92,9 @@ def test_batch_is_accepted_and_a_repeat_gives_the_same(as_bob, bob, page):
         ({"duration_ms": -1}, "malformed", "answers.0.duration_ms"),
         ({"duration_ms": 1.5}, "malformed", "answers.0.duration_ms"),
         ({"duration_ms": True}, "malformed", "answers.0.duration_ms"),
+        ({"input_method": "gaze"}, "malformed", "answers.0.input_method"),
+        ({"input_method": ["key"]}, "malformed", "answers.0.input_method"),
+        ({"input_method": ""}, "malformed", "answers.0.input_method"),
         ({"extra": 1}, "malformed", "answers.0"),
     ],
 )
@@ -103,6 +106,23 @@ def test_malformed_answer_names_its_field(as_bob, bob, page, change, code, field
     assert response.status_code == 400
     assert (response.json()["code"], response.json()["field"]) == (code, field)
     assert not Answer.objects.exists()
+
+
+def test_how_an_answer_was_given_is_kept_and_told_to_nobody_who_labels(as_bob, bob, page):
+    methods = ["key", "tap", "swipe", "done", None]
+    sent = [
+        answer(row["seat"], input_method=method)
+        for row, method in zip(page["seats"], methods, strict=False)
+    ]
+    old = answer(page["seats"][5]["seat"])
+
+    results = post(as_bob, ANSWERS, {"user": bob.pk, "answers": [*sent, old]}).json()["results"]
+    seen = as_bob.get(f"{url(LABEL)}?seat={sent[2]['seat']}").content
+
+    kept = {str(row.pk): row.input_method for row in Answer.objects.all()}
+    assert kept == {row["id"]: row.get("input_method") for row in [*sent, old]}
+    assert len({json.dumps({**result, "id": ""}) for result in results}) == 1
+    assert b"swipe" not in seen
 
 
 @pytest.mark.parametrize(

@@ -66,7 +66,7 @@ def test_a_page_of_a_class_is_answered_by_mouse_and_by_key_to_its_last_button(
     wait_for_page(page)
 
     # By key, to the end of the class.
-    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowUp")
     for key in ("y", "ArrowRight", "h", "ArrowRight", "Space"):
         page.keyboard.press(key)
     assert marks(page) == ["yes", "hard", "yes", "no"]

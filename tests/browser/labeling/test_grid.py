@@ -14,11 +14,17 @@ from labeling.follow_ups import following
 from labeling.graphs import store
 from labeling.models import Answer, Question
 from tests import factories
-from tests.browser.conftest import NARROW, count_images, expect, let_frames_pass, let_pass
+from tests.browser.conftest import NARROW, WIDE, count_images, expect, let_frames_pass, let_pass
+from tests.browser.labeling.test_fit import covered, fits, sizes_in
 from tests.browser.labeling.test_labeling import ANSWERS, KEPT, given, wait_for_chip
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
+# Whether something of the page is outside its stage.
+SCROLLS = """(() => {
+  const list = document.querySelector("[data-tiles]");
+  return list.scrollHeight > list.clientHeight || list.scrollWidth > list.clientWidth;
+})()"""
 FINISHED = "[data-finished]:not([hidden])"
 ANIMAL = {
     "id": "animal",
@@ -110,7 +116,7 @@ def wait_for_page(page):
     tiles = page.locator("[data-tiles]").filter(has=page.locator(".tile"))
     tiles.filter(has_not=page.locator(".tile:not(:has(img))")).wait_for()
     let_frames_pass(page)
-    let_pass(page, 550)
+    let_pass(page, 6_000)
 
 
 def wait_for_another(page, before):
@@ -342,27 +348,49 @@ def test_an_image_skipped_leaves_the_page(page):
     }
 
 
-def test_nothing_unseen_is_sent_as_a_no(browser_as, alice, bob, dataset, site):
+def test_what_does_not_fit_comes_on_more_pages(browser_as, alice, bob, dataset, site):
     names = [f"{index:03}.png" for index in range(60)]
     for name in names:
         factories.make_image(dataset, name)
     campaign = ask(alice, dataset, names, page_size=60)
     factories.join(bob, campaign)
-    page = browser_as(bob)
+    page = browser_as(bob, viewport=NARROW)
     open_grid(page, site)
+    first = seats_shown(page)
 
+    assert 1 < len(first) < 60
+    assert page.evaluate(SCROLLS) is False
     finish(page)
-    said = page.inner_text("[data-announce]")
-    assert page.evaluate(KEPT) == []
-    for _ in range(30):
-        let_frames_pass(page)
-        finish(page)
-        if page.inner_text("[data-done]") != "0":
-            break
+    wait_for_another(page, first)
+    wait_for_page(page)
 
     wait_for_chip(page, "All saved")
-    assert "not been on the screen yet" in said
-    assert given() == {"no": 60}
+    assert given() == {"no": len(first)}
+    assert page.inner_text("[data-left]") == str(60 - len(first))
+    assert not set(first) & set(seats_shown(page))
+
+
+def test_a_smaller_window_gives_more_pages_and_keeps_the_marks(
+    browser_as, alice, bob, dataset, site
+):
+    names = [f"{index:03}.png" for index in range(24)]
+    for name in names:
+        factories.make_image(dataset, name)
+    factories.join(bob, ask(alice, dataset, names, page_size=24))
+    page = browser_as(bob)
+    open_grid(page, site)
+    page.click(".tile:nth-child(2) .tile-face")
+    page.click(".tile:nth-child(24) .tile-hard")
+
+    page.set_viewport_size(NARROW)
+    expect(page.locator(".tile:nth-child(24)")).to_have_count(0)
+    few = marks(page)
+    small = page.evaluate(SCROLLS)
+    page.set_viewport_size(WIDE)
+    expect(page.locator(".tile")).to_have_count(24)
+
+    assert (few[:3], small) == (["no", "yes", "no"], False)
+    assert marks(page) == ["no", "yes", *["no"] * 21, "hard"]
 
 
 def test_a_page_is_not_sent_before_its_images_came(browser_as, bob, grid, site):
@@ -370,7 +398,7 @@ def test_a_page_is_not_sent_before_its_images_came(browser_as, bob, grid, site):
     page.route("**/image?*", lambda route: route.abort())
     page.goto(site("/campaigns/grid/label/"))
     page.wait_for_selector(".tile")
-    let_pass(page, 600)
+    let_pass(page, 6_000)
 
     finish(page)
 
@@ -528,9 +556,7 @@ def test_full_storage_sends_a_page_and_takes_no_second(page):
 
 
 @pytest.mark.parametrize("count", [20, pytest.param(100, marks=pytest.mark.slow)])
-def test_a_page_of_photographs_looks_right(
-    browser_as, alice, bob, dataset, site, looked_at, screenshots, count
-):
+def test_a_page_of_photographs_looks_right(browser_as, alice, bob, dataset, site, looked_at, count):
     campaign = ask(alice, dataset, photographs(dataset, count), page_size=count)
     [yes, no] = campaign.dataset.images.all()[:2]
     lifecycle.add_example(campaign, "animal", yes, "yes", "a cat is one")
@@ -544,8 +570,6 @@ def test_a_page_of_photographs_looks_right(
     page.click(".tile:nth-child(2) .tile-hard")
     page.keyboard.press("ArrowRight")
     looked_at(page, f"grid-{count}")
-    page.keyboard.press("-")
-    screenshots(page, f"grid-{count}-small")
     page.keyboard.press("z")
     page.wait_for_selector("#closer .stage img")
     if count == 20:
@@ -553,6 +577,93 @@ def test_a_page_of_photographs_looks_right(
         page.keyboard.press("Escape")
         page.keyboard.press("?")
         looked_at(page, "grid-keys")
+
+
+# The area of the images as they are seen, and which of them are cut, small or off the stage.
+SEEN = """(() => {
+  const stage = document.querySelector("[data-tiles]").getBoundingClientRect();
+  let covered = 0;
+  const cut = [];
+  for (const image of document.querySelectorAll(".tile img")) {
+    const { left, top, width, height, right, bottom } = image.getBoundingClientRect();
+    const scale = Math.min(width / image.naturalWidth, height / image.naturalHeight);
+    const sides = [image.naturalWidth * scale, image.naturalHeight * scale];
+    covered += sides[0] * sides[1];
+    const whole = getComputedStyle(image).objectFit === "contain" && Math.min(...sides) > 89.5;
+    const inside = left >= stage.left && right <= stage.right;
+    if (!whole || !inside || top < stage.top || bottom > stage.bottom) cut.push(sides);
+  }
+  return { covered, cut };
+})()"""
+# How far things move from now on, also by what the person did.
+SHIFTS = """(() => {
+  window.shifted = 0;
+  new PerformanceObserver((list) => {
+    for (const { value } of list.getEntries()) shifted += value;
+  }).observe({ type: "layout-shift" });
+})()"""
+# The stage and the images' shapes, from which the best number of columns is found.
+GIVEN = """(() => {
+  const list = document.querySelector("[data-tiles]");
+  const style = getComputedStyle(list);
+  const px = (name) => parseFloat(style.getPropertyValue(name));
+  const stage = {
+    width: list.clientWidth - 2 * px("padding-left"),
+    height: list.clientHeight - 2 * px("padding-top"),
+    gap: px("column-gap"), bar: px("--bar-height"),
+  };
+  const images = [...document.querySelectorAll(".tile img")];
+  return [images.map((image) => image.naturalWidth / image.naturalHeight), stage];
+})()"""
+WINDOWS = [WIDE, {"width": 1920, "height": 1080}, NARROW]
+
+
+@pytest.mark.parametrize("count", [1, 2, 4, 9, 20])
+def test_images_cover_what_the_best_columns_can(browser_as, alice, bob, dataset, site, count):
+    factories.join(bob, ask(alice, dataset, photographs(dataset, count), page_size=count))
+    shares = {}
+    for window in WINDOWS:
+        page = browser_as(bob, viewport=window)
+        open_grid(page, site)
+        ratios, stage = page.evaluate(GIVEN)
+        each = [sizes_in(ratios, columns, stage) for columns in range(1, len(ratios) + 1)]
+        most = max(covered(sizes) for sizes in each if fits(sizes, ratios, stage))
+
+        seen = page.evaluate(SEEN)
+
+        shares[window["width"]] = round(seen["covered"] / most, 3)
+        assert seen["cut"] == []
+        assert page.evaluate(SCROLLS) is False
+        page.close()
+    print(f"{count} images: of what the best columns cover, {shares}")
+    assert min(shares.values()) >= 0.9
+
+
+def test_nothing_moves_while_pages_are_marked_and_sent(browser_as, alice, bob, dataset, site):
+    factories.join(bob, ask(alice, dataset, photographs(dataset, 18), page_size=6))
+    page = browser_as(bob)
+    open_grid(page, site)
+    page.evaluate(SHIFTS)
+    place = page.locator("[data-do=done]").bounding_box()
+
+    for mark in (".tile:nth-child(2) .tile-face", ".tile:nth-child(3) .tile-hard"):
+        page.click(mark)
+    page.keyboard.press("z")
+    page.keyboard.press("Escape")
+    first = seats_shown(page)
+    looked_at_closely = page.evaluate("document.activeElement.closest('.tile').dataset.seat")
+    for _ in range(2):
+        before = seats_shown(page)
+        finish(page)
+        wait_for_another(page, before)
+        wait_for_page(page)
+    page.keyboard.press("u")
+    page.wait_for_selector("[data-notice]:not([hidden])")
+    let_frames_pass(page)
+
+    assert looked_at_closely == first[2]
+    assert page.evaluate("window.shifted") == 0
+    assert page.locator("[data-do=done]").bounding_box() == place
 
 
 def test_guidance_comes_up_on_a_phone(browser_as, alice, bob, dataset, site, axe, screenshots):

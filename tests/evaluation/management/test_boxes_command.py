@@ -66,25 +66,23 @@ def test_proposals_are_checked_first_the_surest_of_those_that_overlap(shell, ope
 
 
 @pytest.mark.parametrize(
-    ("rows", "error", "line"),
+    ("rows", "error"),
     [
-        (f"x.png,{DOG},.9,1,1,2,2\n", "pond has no image 'x.png'", "Line 2"),
-        (f"1.png,{DOG},.9,1,1,90,20\n", "out of its image, which is 64 × 48", "Line 2"),
-        (f"1.png,{DOG},.9,20,1,1,20\n", "no area of a pixel", "Line 2"),
-        (f"1.png,{DOG},.9,1,1,1,20\n", "no area of a pixel", "Line 2"),
-        ("1.png,n02121808,.9,1,1,20,20\n", "does not ask for 'n02121808'", "Line 2"),
-        (f"1.png,{DOG},1.5,1,1,20,20\n", "confidence is 1.5", "Line 2"),
-        (f"1.png,{DOG},.9,1,1,20,nan\n", "which is no number", "Line 2"),
-        (f"1.png,{DOG}\n", "which is no number", "Line 2"),
+        (f"x.png,{DOG},.9,1,1,2,2\n", "pond has no image 'x.png'"),
+        (f"1.png,{DOG},.9,1,1,90,20\n", "out of its image, which is 64 × 48"),
+        (f"1.png,{DOG},.9,20,1,1,20\n", "no area of a pixel"),
+        (f"1.png,{DOG},.9,1,1,1,20\n", "no area of a pixel"),
+        ("1.png,n02121808,.9,1,1,20,20\n", "does not ask for 'n02121808'"),
+        (f"1.png,{DOG},1.5,1,1,20,20\n", "confidence is 1.5"),
+        (f"1.png,{DOG},.9,1,1,20,nan\n", "which is no number"),
+        (f"1.png,{DOG}\n", "which is no number"),
     ],
 )
-def test_proposals_that_do_not_fit_are_refused_and_nothing_is_made(
-    shell, opened, rows, error, line
-):
+def test_proposals_that_do_not_fit_are_refused_and_nothing_is_made(shell, opened, rows, error):
     refusal = shell.refusal(*opened(LABELS, rows))
 
     assert error in refusal["error"]
-    assert line in refusal["error"]
+    assert refusal["line"] == 2
     assert refusal["file"].endswith("detections.csv")
     assert not Campaign.objects.exists()
 

@@ -54,6 +54,12 @@ def test_open_takes_policy_instructions_and_title(selection, shell, tmp_path):
     assert (made.title, made.instructions) == ("Birds of the pond", "Look twice.")
 
 
+def test_open_may_forbid_swiping(selection, shell):
+    shell.result(*opening(selection, "--no-swiping"))
+
+    assert Campaign.objects.get().settings == {"swiping": False}
+
+
 def test_open_naming_asks_about_every_image(shell, tmp_path, dataset, wordnet):
     for number in range(3):
         factories.make_image(dataset, f"{number}.png")
@@ -198,6 +204,20 @@ def test_open_hierarchy_takes_ilsvrcs_graph_mode_order_and_images(home, shell, t
     assert made.topics.count() == 245
 
 
+def test_open_hierarchy_takes_a_price_with_the_learned_order(home, shell):
+    shell.result(*opening_graph(home, "--order", "learned", "--price", "0.006"))
+
+    assert Campaign.objects.get().settings == {"mode": "safe", "order": "learned", "price": 0.006}
+
+
+def test_open_hierarchy_refuses_a_price_for_another_order(home, shell):
+    code, _, line = shell(*opening_graph(home, "--price", "0.006"))
+
+    assert code == 1
+    assert "A price of questions goes with the learned order" in line
+    assert not Campaign.objects.exists()
+
+
 def test_open_hierarchy_with_a_faulty_graph_names_file_and_fault(home, shell):
     raw = json.loads(home.read_text())
     raw["nodes"][1]["parents"] = ["beast"]
@@ -226,7 +246,7 @@ def test_open_hierarchy_with_an_image_that_is_not_there_makes_nothing(home, shel
         (["status", "nobody"], 1, "there is no campaign 'nobody'"),
         (["freeze", "nobody", "--out", "x"], 1, "there is no campaign 'nobody'"),
         (["pilot", "coots", "--per-topic", "0"], 1, "1 to 10000 questions"),
-        (["open", "boxes", "--name", "b", "--dataset", "pond"], 2, "there is no kind 'boxes'"),
+        (["open", "rings", "--name", "b", "--dataset", "pond"], 2, "there is no kind 'rings'"),
         (["open", "contains", "--name", "b", "--dataset", "pond"], 2, "needs --selection"),
         (["open", "contains", "--name", "b", "--dataset", "sea"], 1, "there is no dataset 'sea'"),
         (["open", "hierarchy", "--name", "b", "--dataset", "pond"], 2, "needs --graph"),
@@ -234,6 +254,11 @@ def test_open_hierarchy_with_an_image_that_is_not_there_makes_nothing(home, shel
             ["open", "hierarchy", "--name", "b", "--dataset", "pond", "--graph", "no.json"],
             1,
             "no.json: No such file",
+        ),
+        (
+            ["open", "naming", "--name", "b", "--dataset", "pond", "--no-swiping"],
+            2,
+            "--no-swiping is for campaigns of the kind contains",
         ),
         (
             ["open", "naming", "--name", "b", "--dataset", "pond", "--graph", "ilsvrc"],

@@ -17,8 +17,14 @@ STATEMENT = re.compile(
 )
 # What a state is called that is a question's: `Question.State.OPEN`, `State.OPEN`, `state`.
 STATE = re.compile(r"^(Question\.)?State\.|^state$")
-# Gold has no seats that are counted, and stays gold; the other is the state of a run.
-COUNTS_NOTHING = {"labeling/quality/gold.py _put_away", "evaluation/benchmarks/runs.py _finish"}
+# Gold has no seats that are counted, and stays gold; what is written aside is content alone; the
+# others are states of a run and of a class.
+COUNTS_NOTHING = {
+    "labeling/quality/gold.py _put_away",
+    "labeling/follow_ups/chaining.py _say_aside",
+    "labeling/quality/verifying.py _stop",
+    "evaluation/benchmarks/runs.py _finish",
+}
 
 
 def writers(text: str) -> Iterator[ast.FunctionDef]:

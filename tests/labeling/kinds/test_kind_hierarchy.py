@@ -22,6 +22,8 @@ POLICY = policies.DEFAULTS
 
 def test_settings_have_defaults():
     assert hierarchy.clean_settings({}) == {"mode": "safe", "order": "breadth"}
+    priced = {"mode": "safe", "order": "learned", "price": 0.006}
+    assert hierarchy.clean_settings({"order": "learned", "price": 0.006}) == priced
 
 
 @pytest.mark.parametrize(
@@ -30,6 +32,10 @@ def test_settings_have_defaults():
         ({"mode": "loose"}, "mode", "give one of: safe, strict"),
         ({"order": ["depth"]}, "order", "give one of: breadth, depth, learned"),
         ({"vocabulary": []}, "settings", "has no setting 'vocabulary'"),
+        ({"price": 0.01}, "price", "goes with the learned order in safe mode"),
+        ({"price": 0.01, "order": "learned", "mode": "strict"}, "price", "in safe mode"),
+        ({"price": 0, "order": "learned"}, "price", "give 0.0001 to 1"),
+        ({"price": "dear", "order": "learned"}, "price", "give a number"),
     ],
 )
 def test_other_settings_are_refused(said, field, words):

@@ -69,7 +69,17 @@ def test_an_answer_outside_the_four_is_refused(value):
     assert refused.value.code == "bad_value"
 
 
-def test_contains_takes_its_four_answers_and_no_settings():
+@pytest.mark.parametrize(
+    ("said", "kept"),
+    [({}, {}), ({"swiping": True}, {}), ({"swiping": False}, {"swiping": False})],
+)
+def test_contains_keeps_only_that_swiping_is_forbidden(said, kept):
+    assert contains.clean_settings(said) == kept
+    with pytest.raises(Refusal, match="swiping is 'no'"):
+        contains.clean_settings({"swiping": "no"})
+
+
+def test_contains_takes_its_four_answers_and_no_other_settings():
     assert [contains.clean(value, {}) for value, _, _ in contains.options] == [
         "yes",
         "no",

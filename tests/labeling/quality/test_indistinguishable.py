@@ -173,9 +173,10 @@ class Visit:
         """What becomes of an answer for each seat; their ids."""
         pks = pks or [str(uuid.UUID(int=self.source.getrandbits(128))) for _ in tokens]
         values = [value or self.source.choice(VALUES[self.campaign.kind]) for _ in tokens]
+        methods = [self.source.choice(Answer.InputMethod.values) for _ in tokens]
         answers = [
-            {"id": pk, "seat": token, "value": one, "duration_ms": 900}
-            for pk, token, one in zip(pks, tokens, values, strict=True)
+            {"id": pk, "seat": token, "value": one, "duration_ms": 900, "input_method": method}
+            for pk, token, one, method in zip(pks, tokens, values, methods, strict=True)
         ]
         response = self.post("label_answers", answers=answers)
         for token, result in zip(tokens, response.json()["results"], strict=True):

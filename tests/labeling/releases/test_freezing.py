@@ -162,6 +162,17 @@ def test_same_content_frozen_from_nothing_gives_the_same_bytes(settled, tmp_path
         assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
 
 
+def test_how_answers_were_given_is_in_no_release(settled, tmp_path):
+    first = freezing.freeze(settled, None, tmp_path / "one")
+    Answer.objects.update(input_method="swipe")
+
+    again = freezing.freeze(settled, None, tmp_path / "two")
+
+    assert again.sha256 == first.sha256
+    for name in frozen.FILES:
+        assert b"swipe" not in (tmp_path / "two" / name).read_bytes()
+
+
 def test_a_new_answer_makes_the_next_number(settled, people):
     freezing.freeze(settled)
     question = settled.questions.order_by("ticket")[5]

@@ -1,5 +1,6 @@
 """What the researcher's pages say of quality, and what they do about people."""
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -7,7 +8,7 @@ import pytest
 from labeling.campaigns import lifecycle
 from labeling.graphs import store
 from labeling.kinds import policies
-from labeling.models import Campaign, Decision, Membership, Question, Settlement, User
+from labeling.models import Answer, Campaign, Decision, Membership, Question, Settlement, User
 from labeling.quality import auditing, monitoring
 from labeling.quality.gold import add_gold
 from labeling.reports import campaign_figures, progress
@@ -124,6 +125,25 @@ def test_the_page_shows_agreement_and_the_audited_error(desk, coots, alice):
     overview = text_of(desk.get("/campaigns/coots/"))
     assert "agreement (alpha)" in overview
     assert "25.0 %" in overview
+
+
+def test_the_page_prints_the_error_on_gold_by_how_answers_were_given(desk, client, coots, alice):
+    lifecycle.change_policy(coots, alice, {"gold_action": "none", "gold_share": 0.5})
+    golden(coots, alice, 2)
+    crowd(coots, ["no", "yes"], pages=3)
+    assert "how answers were given" not in text_of(desk.get("/campaigns/coots/quality/"))
+    Answer.objects.filter(value="no").update(input_method="swipe")
+    Answer.objects.filter(value="yes").update(input_method="key")
+
+    page = text_of(desk.get("/campaigns/coots/quality/"))
+
+    table = page.partition("Error on gold by how answers were given")[2].partition("</table>")[0]
+    rows = re.findall(r'row">(\w+)<.*?>(\d+)</td>.*?>(\d+)</td>.*?>([\d.]+ %)</td>', table)
+    assert rows == [("Key", "2", "0", "0.0 %"), ("Swipe", "2", "2", "100.0 %")]
+    reviewer = factories.make_user("rita")
+    factories.join(reviewer, coots, role="reviewer")
+    client.force_login(reviewer)
+    assert "how answers were given" not in text_of(client.get("/campaigns/coots/quality/"))
 
 
 def test_gold_that_fails_is_shown_with_its_picture_and_retired_from_there(desk, coots, alice):

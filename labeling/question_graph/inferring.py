@@ -1,0 +1,120 @@
+"""The labels of an image that follow from some of its answers, by the scenes of a campaign, and
+which question to ask next. Pure, no Django.
+
+A campaign keeps `LearnedScenes` with each calibration and `Inference` uses them: docs/hierarchy.md,
+Any node, and only what pays.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from labeling.question_graph import scenes
+from labeling.question_graph.graph import Graph
+from labeling.question_graph.replaying import NO, UNKNOWN, YES
+from labeling.question_graph.scenes import Answers, Scenes, Utility
+from labeling.records import Record
+
+# An answer as the kernels read it; nobody could decide: asked, and nothing known.
+CODES = {YES: 1, NO: 0, UNKNOWN: scenes.UNDECIDED}
+# Digits of a chance that are kept.
+DIGITS = 6
+# Of a class that came into the graph after the scenes were learned: of half an image of so many.
+HALF = 0.5
+
+
+@dataclass(kw_only=True)
+class PricePoint(Record):
+    """What asking costs at a price, an image on average: questions, missed and false labels, as the
+    scenes state them."""
+
+    price: float
+    questions: float
+    missed: float
+    false: float
+
+
+@dataclass(kw_only=True)
+class LearnedScenes(Record):
+    """What a campaign's finished images teach.
+
+    classes: wnids of the columns of present (Z, L). error: the share of answers that are wrong.
+    finished: images then. curve: by price, with what Algorithm 1 would ask of the same images.
+    """
+
+    classes: list[str]
+    weights: list[float]
+    present: list[list[float]]
+    error: float
+    finished: int
+    curve: list[PricePoint] = field(default_factory=list)
+    algorithm_1: PricePoint | None = None
+
+    @classmethod
+    def of(cls, graph: Graph, known: Scenes, error: float, finished: int) -> "LearnedScenes":
+        return cls(
+            classes=[graph.node(leaf).key for leaf in graph.leaves],
+            weights=[round(float(share), DIGITS) for share in known.weights],
+            present=[[round(float(p), DIGITS) for p in row] for row in known.present],
+            error=round(error, DIGITS),
+            finished=finished,
+        )
+
+    def scenes(self, graph: Graph) -> Scenes:
+        """For a version of the graph, which may have classes that were not there before."""
+        at = {key: place for place, key in enumerate(self.classes)}
+        columns = [at.get(graph.node(leaf).key, len(at)) for leaf in graph.leaves]
+        unknown = np.full((len(self.weights), 1), HALF / (self.finished + 1))
+        present = np.hstack([np.array(self.present), unknown])[:, columns]
+        weights = np.array(self.weights)
+        return Scenes(weights / weights.sum(), np.clip(present, scenes.EDGE, 1 - scenes.EDGE))
+
+
+@dataclass(frozen=True)
+class Inference:
+    """Scenes in use. utility: what a question must save."""
+
+    graph: Graph
+    scenes: Scenes
+    error: float
+    utility: Utility
+
+    @classmethod
+    def of(cls, graph: Graph, learned: LearnedScenes, utility: Utility) -> "Inference":
+        return cls(graph, learned.scenes(graph), learned.error, utility)
+
+    def next(self, values: Mapping[str, str]) -> str | None:
+        """The question to ask after these answers, by node; None where none is worth its price.
+
+        An image of which nothing is known is asked something at any price.
+        """
+        utility = self.utility if values else Utility(0.0, self.utility.false_cost)
+        place = scenes.next_place(self.graph, self.scenes, self._row(values), self.error, utility)
+        return None if place < 0 else self.graph.nodes[place].id
+
+    def labels(self, values: Mapping[str, str]) -> dict[str, tuple[str, float | None]]:
+        """(value, its probability) of each leaf, by node.
+
+        A leaf whose own question would save more than the price is "unknown": it is not sure enough
+        yet, and None stands in place of a probability.
+        """
+        likely = scenes.chances(self.graph, self.scenes, self._row(values)[None], self.error)[0]
+        return {node: self._label(float(likely[place])) for node, place in self._leaves}
+
+    @cached_property
+    def _leaves(self) -> list[tuple[str, int]]:
+        return [(leaf, self.graph.index[leaf]) for leaf in self.graph.leaves]
+
+    def _label(self, yes: float) -> tuple[str, float | None]:
+        if scenes.saved(yes, self.error, self.utility) > self.utility.price:
+            return UNKNOWN, None
+        is_yes = yes > self.utility.threshold
+        return (YES, yes) if is_yes else (NO, 1 - yes)
+
+    def _row(self, values: Mapping[str, str]) -> Answers:
+        row = np.full(len(self.graph.nodes), scenes.NOT_ASKED, np.int8)
+        for node, value in values.items():
+            row[self.graph.index[node]] = CODES[value]
+        return row

@@ -1,0 +1,72 @@
+"""The error on gold by how answers were given: counted, with an interval, in one query."""
+
+import uuid
+
+import pytest
+from django.utils import timezone
+
+from labeling.estimators.intervals import wilson_interval
+from labeling.models import Answer, Assignment
+from labeling.quality import gold_results
+from labeling.quality.gold import retire_gold
+from tests import factories
+from tests.labeling.crowd import make_gold
+
+
+def give(user, question, *answers):
+    """The person's revisions on the question, each (value, input method)."""
+    seat = Assignment.objects.create(
+        question=question,
+        annotator=user,
+        subject=question.pk,
+        state="answered",
+        leased_until=timezone.now(),
+    )
+    for revision, (value, method) in enumerate(answers):
+        Answer.objects.create(
+            id=uuid.uuid4(),
+            assignment=seat,
+            revision=revision,
+            value=value,
+            input_method=method,
+        )
+
+
+@pytest.fixture
+def gold(coots, alice):
+    return make_gold(coots, alice, ["yes"] * 4)
+
+
+def test_the_last_revision_counts_under_its_own_method(
+    coots, alice, bob, gold, django_assert_num_queries
+):
+    other = factories.make_user("other")
+    give(bob, gold[0], ("no", "swipe"), ("yes", "key"))
+    give(bob, gold[1], ("no", "swipe"))
+    give(bob, gold[2], ("yes", "swipe"))
+    give(other, gold[0], ("hard", "tap"))
+    give(other, gold[1], ("yes", None))
+    give(other, gold[3], ("no", "tap"))
+    retire_gold(coots, alice, gold[3].pk, "the label was wrong")
+
+    with django_assert_num_queries(1):
+        found = gold_results.errors_by_method(coots)
+
+    assert [(row.method, row.wrong, row.total) for row in found] == [
+        *(("key", 0, 1), ("tap", 1, 1), ("swipe", 1, 2), ("", 0, 1)),
+    ]
+    assert (found[2].error, found[2].interval) == (0.5, wilson_interval(1, 2))
+
+
+def test_answers_that_say_nothing_make_no_table(coots, bob, gold):
+    give(bob, gold[0], ("no", None))
+
+    assert gold_results.errors_by_method(coots) == []
+
+
+def test_of_many_answers_the_latest_are_read(coots, gold, monkeypatch):
+    monkeypatch.setattr(gold_results, "LATEST", 3)
+    for number, value in enumerate(["no", "no", "yes", "yes", "yes"]):
+        give(factories.make_user(f"p{number}"), gold[0], (value, "key"))
+
+    assert [(row.wrong, row.total) for row in gold_results.errors_by_method(coots)] == [(0, 3)]

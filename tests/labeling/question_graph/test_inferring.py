@@ -1,0 +1,156 @@
+"""What follows from some answers by learned scenes, and what is asked next."""
+
+import numpy as np
+import pytest
+
+from labeling.question_graph import inferring, planning, scenes
+from labeling.question_graph.graph import build
+from labeling.question_graph.inferring import Inference, LearnedScenes
+from labeling.question_graph.planning import Asked
+from labeling.question_graph.scenes import Scenes, Utility
+
+GRAPH = build(
+    {
+        "nodes": [
+            {"id": "kitchen", "question": "kitchen"},
+            *(
+                {"id": n, "question": n, "class": n.upper(), "parents": ["kitchen"]}
+                for n in ("cup", "oven")
+            ),
+            {"id": "boat", "question": "boat", "class": "BOAT"},
+            {"id": "fish", "question": "fish", "class": "FISH"},
+        ]
+    }
+)
+# A kitchen with both, or the sea with both.
+SEEN = Scenes(np.array([0.5, 0.5]), np.array([[0.97, 0.97, 0, 0], [0, 0, 0.97, 0.97]]))
+
+
+def learned(finished: int = 100) -> LearnedScenes:
+    return LearnedScenes.of(GRAPH, SEEN, 0.01, finished)
+
+
+def inference(price: float = 0.05) -> Inference:
+    return Inference.of(GRAPH, learned(), Utility(price))
+
+
+def test_one_answer_says_what_goes_together_and_nothing_more_is_asked():
+    said = inference()
+    first = said.next({})
+    assert first is not None
+
+    after = {"kitchen": "yes"}
+
+    assert said.next(after) is None
+    labels = said.labels(after)
+    assert {node: value for node, (value, _) in labels.items()} == {
+        "cup": "yes",
+        "oven": "yes",
+        "boat": "no",
+        "fish": "no",
+    }
+    assert all(0.9 < sure < 1 for _, sure in labels.values())
+
+
+def test_what_is_not_sure_at_the_price_is_unknown_and_asked():
+    even = Scenes(np.ones(1), np.full((1, 4), 0.4))
+    said = Inference(GRAPH, even, 0.01, Utility(0.05))
+
+    labels = said.labels({"kitchen": "no", "boat": "yes"})
+
+    # Below a kitchen that is not there; beside a boat that says nothing of it.
+    assert labels["cup"][0] == "no"
+    assert labels["fish"] == ("unknown", None)
+    assert said.next({"kitchen": "no", "boat": "yes"}) == "fish"
+
+
+def test_an_image_of_which_nothing_is_known_is_asked_something_at_any_price():
+    said = inference(price=1)
+
+    assert said.next({}) is not None
+    assert said.next({"boat": "no"}) is None
+
+
+def test_a_question_that_nobody_could_decide_is_not_asked_again_and_says_nothing():
+    said = inference()
+    first = said.next({})
+
+    assert said.next({first: "unknown"}) not in (None, first)
+    assert said.labels({first: "unknown"}) == said.labels({})
+
+
+def test_scenes_are_kept_as_json_and_a_later_class_is_rare():
+    kept = LearnedScenes.from_json(learned().to_json())
+    later = build(
+        {"nodes": [*GRAPH.content()["nodes"], {"id": "fork", "question": "fork", "class": "FORK"}]}
+    )
+
+    found = kept.scenes(later)
+
+    fork = later.leaves.index("fork")
+    assert np.delete(found.present, fork, axis=1) == pytest.approx(
+        np.clip(SEEN.present, scenes.EDGE, 1), abs=10**-inferring.DIGITS
+    )
+    assert found.present[:, fork] == pytest.approx(0.5 / 101)
+
+
+def choose(node: str | None):
+    return lambda values: node
+
+
+def rows(**states: str) -> list[Asked]:
+    value = {"settled": "yes", "dropped": "unknown", "withdrawn": "yes"}
+    return [
+        Asked(place, node, state, value.get(state), place)
+        for place, (node, state) in enumerate(states.items())
+    ]
+
+
+def test_any_node_may_be_opened_whatever_is_above_it():
+    plan = planning.plan_any(GRAPH, rows(boat="settled"), {}, choose("cup"))
+
+    assert (plan.open, plan.reopen, plan.withdraw) == (["cup"], [], [])
+
+
+def test_what_algorithm_1_left_open_is_withdrawn_but_for_one():
+    left = rows(kitchen="open", boat="open", fish="settled")
+
+    assert planning.plan_any(GRAPH, left, {}, choose("boat")).withdraw == [0]
+    assert planning.plan_any(GRAPH, left, {}, choose(None)).withdraw == [0, 1]
+    plan = planning.plan_any(GRAPH, left, {}, choose("cup"))
+    assert (plan.open, plan.withdraw) == (["cup"], [0, 1])
+
+
+def test_the_only_open_question_stays_while_any_is_worth_asking():
+    waiting = rows(boat="open", fish="settled")
+
+    plan = planning.plan_any(GRAPH, waiting, {}, choose("cup"))
+    assert (plan.open, plan.reopen, plan.withdraw) == ([], [], [])
+    assert planning.plan_any(GRAPH, waiting, {}, choose(None)).withdraw == [0]
+
+
+def test_a_withdrawn_question_comes_back_and_counts_for_nothing_until_then():
+    seen = {}
+
+    def spy(values):
+        seen.update(values)
+        return "boat"
+
+    plan = planning.plan_any(GRAPH, rows(boat="withdrawn", fish="dropped"), {"cup": "no"}, spy)
+
+    assert plan.reopen == [0]
+    assert seen == {"fish": "unknown", "cup": "no"}
+
+
+def test_nothing_is_asked_beside_a_review():
+    plan = planning.plan_any(GRAPH, rows(boat="review", fish="settled"), {}, choose("cup"))
+
+    assert (plan.open, plan.reopen, plan.withdraw) == ([], [], [])
+
+
+def test_what_was_settled_once_and_is_open_again_stays_and_nothing_is_asked_beside_it():
+    again = Asked(0, "boat", "open", "yes", 1)
+
+    plan = planning.plan_any(GRAPH, [again, Asked(1, "fish", "open")], {}, choose("cup"))
+
+    assert (plan.open, plan.reopen, plan.withdraw) == ([], [], [1])
