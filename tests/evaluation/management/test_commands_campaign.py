@@ -96,7 +96,7 @@ def test_a_naming_release_of_listed_classes_is_scored_as_a_submission(
         *("score", "classification", "--truth", truth, "--predictions", tmp_path / "release")
     )
 
-    assert [entry["key"] for entry in made.settings["vocabulary"]] == [COOT, DRAKE, GOLDFISH, TENCH]
+    assert [entry["key"] for entry in made.settings["vocabulary"]] == [GOLDFISH, TENCH, COOT, DRAKE]
     assert made.topics.get(key=COOT).definition
     assert found["images"] == 3
     assert (found["top1_error"]["value"], found["top5_error"]["value"]) == (1.0, 1 / 3)
