@@ -15,7 +15,7 @@ from annotator.accounts import person
 from annotator.kinds import page_of
 from annotator.kinds.base import Context, SeatPage, SeatsPayload
 from annotator.pages import bodies, seats
-from labeling.answers import submitting
+from labeling.answers import flagging, submitting
 from labeling.answers.sent import new_id, read_token
 from labeling.assignment import claiming
 from labeling.assignment.claiming import NOT_WORKING
@@ -55,7 +55,9 @@ def home(request: HttpRequest) -> HttpResponse:
     to_label = [row for row in mine if row.role != Membership.Role.RESEARCHER]
     # Whether a button leads anywhere: one statement for all of them, and nothing is counted.
     waits = waiting_for(person(request))
+    replied = flagging.campaigns_with_replies(person(request))
     for row in rows:
+        row.has_reply = row.campaign_id in replied  # type: ignore[attr-defined]
         row.waiting = waits.get(row.pk)  # type: ignore[attr-defined]
         row.stopped = STOPPED.get(row.stage, "")  # type: ignore[attr-defined]
     return render(
@@ -167,6 +169,7 @@ def _label_context(page: SeatPage, membership: Membership | None) -> Context:
             "page": reverse("label_page", args=[campaign.name]),
             "answers": reverse("label_answers", args=[campaign.name]),
             "skip": reverse("label_skip", args=[campaign.name]),
+            "flag": reverse("label_flag", args=[campaign.name]),
             "login": f"{reverse('account_login')}?next={request.path}",
         },
     }

@@ -3,13 +3,18 @@
 from datetime import timedelta
 from typing import Any
 
+import numpy as np
 from django.utils import timezone
 
 from labeling.campaigns import lifecycle
+from labeling.consensus import calibrations
 from labeling.follow_ups import following
 from labeling.graphs import image_state, store
 from labeling.models import Assignment, Campaign, Dataset, Question, Settlement, User
 from labeling.question_graph import planning
+from labeling.question_graph.inferring import LearnedScenes
+from labeling.question_graph.scenes import Scenes
+from labeling.simulation import simulating_correlated
 from tests import factories
 
 # Two inner questions share the oven; a person is asked about at once.
@@ -136,3 +141,22 @@ def lease(user: User, row: Question) -> Assignment:
         subject=row.pk,
         leased_until=timezone.now() + timedelta(minutes=5),
     )
+
+
+def teach(campaign: Campaign, finished: int = 400) -> LearnedScenes:
+    """Puts a calibration in force that knows two scenes of the small graph: pets and kitchens."""
+    graph = store.of(campaign)
+    shows = [{"dog", "cat"}, {"cup", "oven", "lamp"}]
+    rare = {"person": 0.1}
+    present = np.array(
+        [[0.8 if n in scene else rare.get(n, 0.001) for n in graph.leaves] for scene in shows]
+    )
+    known = Scenes(np.array([0.5, 0.5]), present)
+    learned = LearnedScenes.of(graph, known, 0.02, finished)
+    learned.curve, learned.algorithm_1 = simulating_correlated.stated_curve(
+        graph, learned.scenes(graph), 0.02, campaign.settings["price"]
+    )
+    made = calibrations.create(campaign.pk, calibrations.Content(scenes=learned), "taught")
+    Campaign.objects.filter(pk=campaign.pk).update(calibration=made)
+    campaign.refresh_from_db()
+    return learned

@@ -11,6 +11,8 @@ from labeling.errors import NotYours
 from labeling.follow_ups import opening
 from labeling.graphs import store
 from labeling.models import Graph
+from labeling.reports import price_curve
+from labeling.reports.price_curve import PriceCurve
 from labeling.web.api.base import MIB, Body, CampaignViewSet
 from labeling.web.serializers.common import AnyField, Plain
 
@@ -50,6 +52,33 @@ class OpenedSerializer(Plain):
     )
 
 
+class PricePointSerializer(Plain):
+    price = serializers.FloatField()
+    questions = serializers.FloatField(help_text="An image, on average.")
+    missed = serializers.FloatField(help_text="Labels an image, as stated.")
+    false = serializers.FloatField()
+
+
+class PriceSerializer(Plain):
+    price = serializers.FloatField(
+        allow_null=True, help_text="Missed labels that a question must save; null without a price."
+    )
+    false_cost = serializers.FloatField(help_text="Of a false label, in missed ones.")
+    finished = serializers.IntegerField(
+        allow_null=True,
+        source="learned.finished",
+        default=None,
+        help_text="Images that were finished when scenes were learned; null before.",
+    )
+    scenes = serializers.SerializerMethodField()
+    error = serializers.FloatField(allow_null=True, source="learned.error", default=None)
+    curve = PricePointSerializer(many=True)
+    algorithm_1 = PricePointSerializer(allow_null=True)
+
+    def get_scenes(self, found: PriceCurve) -> int:
+        return len(found.learned.weights) if found.learned else 0
+
+
 class GraphViewSet(CampaignViewSet):
     queryset = Graph.objects.none()
     serializer_class = GraphSerializer
@@ -81,3 +110,10 @@ class GraphViewSet(CampaignViewSet):
         names = self.read(OpenImagesSerializer)["images"]
         opened = opening.open_images(row, names)
         return self.answer(OpenedSerializer, {"opened": opened}, 202)
+
+    @extend_schema(responses=PriceSerializer)
+    @action(["get"], detail=False, url_name="graph-price")
+    def price(self, request: Request, campaign: str) -> Response:
+        """Questions against missed and false labels by price, as the learned scenes state them."""
+        row = self.campaign(RESEARCHER, REVIEWER)
+        return self.answer(PriceSerializer, price_curve.of(row))

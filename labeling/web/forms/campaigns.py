@@ -9,7 +9,7 @@ from labeling.errors import Refusal
 from labeling.exchange import box_campaigns, lists, part_campaigns
 from labeling.files import BadInput
 from labeling.graphs import store
-from labeling.kinds import KINDS, hierarchy
+from labeling.kinds import KINDS
 from labeling.kinds.base import ASKS, CANDIDATES, CHAINS, GRAPH, IMAGES, OBJECTS, PAIRS
 from labeling.kinds.candidates import SETTINGS
 from labeling.models import Dataset, Release, User
@@ -18,7 +18,14 @@ from labeling.releases import freezing
 from labeling.reports import forecasts
 from labeling.reports.forecasts import Forecast, listed
 from labeling.web.forms.common import NAME_HELP, TALL, ListsForm, WordedForm, list_file, list_text
-from labeling.web.forms.graph import SOURCES, graph_file, read_graph, say_faults, words
+from labeling.web.forms.graph import (
+    SOURCES,
+    graph_file,
+    price_field,
+    read_graph,
+    say_faults,
+    words,
+)
 from labeling.web.forms.policy import PolicyForm
 from labeling.web.forms.verification import stop_fields
 
@@ -108,16 +115,7 @@ class NewCampaignForm(CampaignForm, PolicyForm, ListsForm):
     order = forms.ChoiceField(
         label="Order of the questions", choices=words("order"), initial="breadth"
     )
-    price = forms.FloatField(
-        required=False,
-        min_value=hierarchy.LOWEST_PRICE,
-        max_value=1,
-        label="Price of a question",
-        help_text="With the learned order, in safe mode: missed labels that a question must save, "
-        "such as 0.006. Once enough images are finished any question of the graph may be asked, "
-        "none that saves less, and the other labels are inferred. Empty: what the graph opens is "
-        "asked.",
-    )
+    price = price_field()
     categories = forms.CharField(
         required=False,
         widget=forms.Textarea(attrs={"rows": 3}),
@@ -146,6 +144,11 @@ class NewCampaignForm(CampaignForm, PolicyForm, ListsForm):
         super().__init__(*args, user=user, **kwargs)
         kinds = [(kind.name, kind.title) for kind in KINDS.values()]
         self.fields |= stop_fields(required=False)
+        self.fields["price"].help_text += (
+            " With the learned order, in safe mode: once enough images are finished any question "
+            "may be asked, none that saves less, and other labels are inferred. Empty: the graph "
+            "asks."
+        )
         self.fields["kind"].choices = kinds  # type: ignore[attr-defined]
         self.fields["kind"].initial = kinds[0][0]
         datasets = Dataset.objects.visible_to(user).order_by("name")

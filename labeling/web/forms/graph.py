@@ -28,6 +28,22 @@ def words(setting: str) -> list[tuple[str, str]]:
     return [(word, f"{word.capitalize()}: {hierarchy.WORDS[word]}") for word in offered]
 
 
+def price_field(required: bool = False) -> forms.FloatField:
+    return forms.FloatField(
+        required=required,
+        min_value=hierarchy.LOWEST_PRICE,
+        max_value=1,
+        label="Price of a question",
+        help_text="Missed labels that a question must save, such as 0.006.",
+    )
+
+
+class PriceForm(WordedForm):
+    """What a question must save, in a campaign whose questions have a price."""
+
+    price = price_field(required=True)
+
+
 def graph_file() -> forms.FileField:
     return forms.FileField(
         label="Graph, as a file",

@@ -8,15 +8,16 @@ from django.http import HttpResponse
 from django.shortcuts import redirect
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
+from labeling.campaigns import lifecycle
 from labeling.errors import NotYours
 from labeling.graphs import store
 from labeling.models import Campaign, Decision, Graph
 from labeling.quality import gold
 from labeling.question_graph import replaying
 from labeling.question_graph.graph import GraphContent
-from labeling.reports import outlining
+from labeling.reports import outlining, price_curve
 from labeling.web.forms.common import carried_out, refusals_shown
-from labeling.web.forms.graph import GraphForm, NodeForm
+from labeling.web.forms.graph import GraphForm, NodeForm, PriceForm
 from labeling.web.views.shared import (
     SignedIn,
     done,
@@ -135,6 +136,32 @@ def graph_download(request: SignedIn, name: str, version: int) -> HttpResponse:
     file = f"{campaign.name}-graph-{row.version}.json"
     response["Content-Disposition"] = f'attachment; filename="{file}"'
     return response
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def graph_price(request: SignedIn, name: str) -> HttpResponse:
+    """Questions against missed and false labels; a post changes the price of a question."""
+    campaign = watched_campaign(request, name)
+    if "price" not in campaign.settings:
+        raise NotYours("The questions of this campaign have no price.")
+    if request.method == "POST":
+        campaign = own_campaign(request, name)
+    form = PriceForm(request.POST or None, initial={"price": campaign.settings["price"]})
+
+    def change() -> HttpResponse:
+        settings = campaign.settings | form.cleaned_data
+        lifecycle.change(campaign, request.user, settings=settings)
+        return done(request, "Saved. Every image is looked at again.", "graph_price", campaign.name)
+
+    return carried_out(form, change) or render_campaign(
+        request,
+        "labeling/graph_price.html",
+        campaign,
+        "price",
+        form=form,
+        found=price_curve.of(campaign),
+    )
 
 
 def _page(request: SignedIn, campaign: Campaign, form: GraphForm | None) -> HttpResponse:
