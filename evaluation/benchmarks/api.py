@@ -244,7 +244,7 @@ class OldSubmissionViewSet(SubmissionViewSet):
     def create(self, request: Request, benchmark: str) -> Response:
         row = benchmark_for(self.user, benchmark, self.family)
         [file] = self.read(self.body).values()
-        joined = self._accepted(row, file, "")
+        joined = self._accepted(row, {"file": file}, "")
         return self.answer(JoinedSerializer, {"joined": joined}, 201)
 
     @extend_schema(responses={204: None}, deprecated=True)
