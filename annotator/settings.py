@@ -420,6 +420,7 @@ ASSAY_BENCHMARK_KINDS = [
 # Likewise: words for classes that no list describes, and links to what is made of a campaign.
 ASSAY_GLOSSARY = "evaluation.hooks.glossary"
 ASSAY_ANCESTORS = "evaluation.hooks.ancestors"
+ASSAY_CLASS_TREE = "evaluation.hooks.class_tree"
 ASSAY_CAMPAIGN_LINKS = ["evaluation.hooks.links_of"]
 # The page that makes a campaign of a selection, where New campaign leads those who bring one.
 ASSAY_SELECTION_PAGE = "evaluation:benchmark_new"

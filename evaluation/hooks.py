@@ -8,6 +8,7 @@ from django.urls import reverse
 
 from evaluation.benchmarks.kinds.mad.competitions import topic_of
 from evaluation.metrics.wordnet import nouns as wordnet
+from evaluation.metrics.wordnet import trees
 from evaluation.metrics.wordnet.nouns import WordNet
 from evaluation.models import Benchmark
 from labeling.campaigns.lifecycle import Sibling, TopicRow
@@ -54,6 +55,20 @@ def ancestors(keys: Sequence[str]) -> dict[str, frozenset[str]]:
         key: frozenset(by_place[up] for up in nouns.ancestors(place) if up in by_place) - {key}
         for key, place in places.items()
     }
+
+
+def class_tree(keys: Sequence[str]) -> dict[str, list[str]]:
+    """Of each key that is a noun of WordNet 3.0 the names of the classes above it, in an order in
+    which parents and siblings stand together; none where WordNet is not installed."""
+    try:
+        nouns = wordnet.load()
+    except wordnet.WordNetMissing:
+        return {}
+    places: dict[str, int] = {}
+    for key in keys:
+        with contextlib.suppress(wordnet.UnknownLabel):
+            places[key] = nouns.index(key)
+    return trees.arranged(nouns, places)
 
 
 def _siblings(nouns: WordNet, synset: int, asked: Container[int]) -> list[Sibling]:

@@ -43,6 +43,7 @@ FILL = (
     (r"tokens/(<(?:str:key|slug:token_key)>)", "token"),
     (r"questions/(<int:pk>)/(?:review|decide|accept|send-back)", "reviewed"),
     (r"questions/(<int:pk>)", "question"),
+    (r"flags/(<uuid:pk>)", "flag"),
     (r"(?<!part-)imports/(<int:pk>)", "import"),
     (r"(?:objects/import|part-imports)/(<int:pk>)", "parts import"),
     (r"objects/(<int:pk>)", "object"),
@@ -114,6 +115,7 @@ ROWS = (
         r"""
         POST join/<str:secret>/
         GET campaigns/
+        GET next/
         GET,POST tokens/
         GET benchmarks/
         GET accounts/logout/
@@ -130,6 +132,9 @@ ROWS = (
         GET,POST campaigns/<slug:name>/label/
         GET,POST campaigns/<slug:name>/training/
         GET campaigns/<slug:name>/standing/
+        GET,POST campaigns/<slug:name>/label/flags/
+        GET campaigns/<slug:name>/label/last/
+        GET campaigns/<slug:name>/picture
         GET label/example/<str:token>/image
         """,
     )
@@ -140,6 +145,7 @@ ROWS = (
         POST campaigns/<slug:name>/label/page/
         POST campaigns/<slug:name>/label/answers/
         POST campaigns/<slug:name>/label/skip/
+        POST campaigns/<slug:name>/label/flag/
         POST campaigns/<slug:name>/label/seat/
         POST campaigns/<slug:name>/label/draft/
         GET api/v1/campaigns/<slug:name>/
@@ -224,6 +230,8 @@ ROWS = (
         POST campaigns/<slug:name>/vocabulary/
         GET,POST campaigns/<slug:name>/questions/add/
         POST campaigns/<slug:name>/questions/<int:pk>/withdraw/
+        GET campaigns/<slug:name>/flags/
+        POST campaigns/<slug:name>/flags/<uuid:pk>/reply/
         GET campaigns/<slug:name>/people/
         GET campaigns/<slug:name>/people/<int:pk>/
         GET,POST campaigns/<slug:name>/people/<int:pk>/block/
@@ -428,6 +436,8 @@ ROWS = (
         GET,POST api/v1/campaigns/<slug:campaign>/gold/
         POST api/v1/campaigns/<slug:campaign>/gold/promote/
         POST api/v1/campaigns/<slug:campaign>/gold/<int:pk>/retire/
+        GET api/v1/campaigns/<slug:campaign>/flags/
+        POST api/v1/campaigns/<slug:campaign>/flags/<uuid:pk>/reply/
         GET api/v1/campaigns/<slug:campaign>/members/
         GET,PATCH,DELETE api/v1/campaigns/<slug:campaign>/members/<int:pk>/
         GET,PUT api/v1/campaigns/<slug:campaign>/members/<int:pk>/quotas/
@@ -485,6 +495,7 @@ ROWS = (
         "401 404 404 404 in 404 404",
         r"""
         POST api/v1/seats/<slug:token>/skip/
+        POST api/v1/seats/<slug:token>/flag/
         """,
     )
     # Of a classifier, which the address alone does not name.

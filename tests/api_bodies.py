@@ -66,7 +66,11 @@ LEFT_OUT = {
     "queue",
 }
 # Asked by an annotator.
-OF_BOB = {f"POST {CAMPAIGN}seats/", f"POST {CAMPAIGN}answers/"}
+OF_BOB = {
+    f"POST {CAMPAIGN}seats/",
+    f"POST {CAMPAIGN}answers/",
+    "POST api/v1/seats/<slug:token>/flag/",
+}
 
 
 def bodies(world: World) -> dict[str, dict[str, Any]]:
@@ -126,6 +130,11 @@ def bodies(world: World) -> dict[str, dict[str, Any]]:
         f"POST {CAMPAIGN}blocks/": {"reason": "Too fast.", "member": parts["member"]},
         f"POST {CAMPAIGN}classes/<str:key>/resume/": {"reason": "It pays."},
         f"POST {CAMPAIGN}classes/<str:key>/stop/": {"reason": "Enough."},
+        f"POST {CAMPAIGN}flags/<uuid:pk>/reply/": {"reply": "Skip it."},
+        "POST api/v1/seats/<slug:token>/flag/": {
+            "id": "01890a5d-ac96-774b-bcce-b302099a8058",
+            "note": "Blurred.",
+        },
         f"POST {CAMPAIGN}gold/": {
             "gold": [
                 {"image": "coots/006.png", "topic": DRAKE, "answer": "yes"}

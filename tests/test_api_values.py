@@ -27,7 +27,7 @@ FILTERS = ["", "-1", "nan", "9" * 400, "x" * 3_000, "a\0b", "é\u202e", *HOSTILE
 # Texts for people, which may say anything; all others choose among what is there.
 FOR_PEOPLE = {
     *("title", "instructions", "description", "definition", "synonyms", "guidance", "caption"),
-    *("explanation", "reason", "note", "source", "question", "url"),
+    *("explanation", "reason", "note", "reply", "source", "question", "url"),
 }
 # Names of what is new, which rows keep as they are, and what is only compared.
 NEW = {

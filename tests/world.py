@@ -4,6 +4,7 @@ import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 from django.core.files.base import ContentFile
 from django.core.files.storage import storages
@@ -13,6 +14,7 @@ from evaluation.benchmarks import runs
 from evaluation.benchmarks.kinds.labeled.label_sets import reviews
 from evaluation.metrics.wordnet.nouns import load
 from evaluation.models import Benchmark, Pool, RegisteredModel, Run, Selection, Submission
+from labeling.answers import flagging
 from labeling.assignment import claiming
 from labeling.campaigns import lifecycle
 from labeling.datasets import objects, vocabulary_store
@@ -227,6 +229,7 @@ def _furnish(world: World) -> None:
     for made in (birds, finds):
         factories.join(world.bob, made)
         factories.join(world.vera, made, "reviewer")
+    note = flagging.flag(world.bob, campaign, uuid4(), seat, "Blurred.")
     world.signature = image_url(seat, world.bob).split("?")[1]
     world.parts = {
         "campaign": campaign.name,
@@ -259,6 +262,7 @@ def _furnish(world: World) -> None:
         "audit": campaign.audits.earliest("pk").pk,
         "release": release.number,
         "pool": pool.pk,
+        "flag": note.pk,
         "image": world.dataset.images.earliest("pk").pk,
         "run": world.run.pk,
         "token": token.token_key,

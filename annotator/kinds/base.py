@@ -100,6 +100,7 @@ class Page:
             "kind_script": self.script,
             "compared_template": self.compared_template,
             "choices": self.kind.choices(campaign.settings),
+            "swiping": self.kind.can_swipe and campaign.settings.get("swiping", True),
         }
 
     def label_context(self, page: SeatPage) -> Context:

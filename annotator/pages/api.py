@@ -17,10 +17,11 @@ from rest_framework.response import Response
 
 from annotator.pages import seats
 from annotator.pages.bodies import MAX_BODY_BYTES
-from labeling.answers import submitting
+from labeling.answers import flagging, submitting
 from labeling.answers.sent import MAX_BATCH, MAX_DURATION_MS, Sent
 from labeling.assignment import claiming
 from labeling.campaigns.access import campaign_for
+from labeling.errors import NotYours
 from labeling.models import Answer, Assignment
 from labeling.quality import qualifying
 from labeling.web.api.base import BaseViewSet, Body, CampaignViewSet
@@ -82,6 +83,11 @@ class AnswerSerializer(Body):
 
 class AnswersSerializer(Body):
     answers = AnswerSerializer(many=True, allow_empty=False, max_length=MAX_BATCH)  # type: ignore[call-arg]
+
+
+class NewFlagSerializer(Body):
+    id = serializers.UUIDField(help_text="Made by you; the same again is the same flag.")
+    note = serializers.CharField(max_length=flagging.MAX_TEXT)
 
 
 class ResultSerializer(serializers.Serializer):
@@ -162,4 +168,16 @@ class SeatViewSet(BaseViewSet):
     def skip(self, request: Request, token: str) -> Response:
         """Gives the seat back unanswered. Twice is no error."""
         claiming.return_seat(self.user, token)
+        return Response(status=204)
+
+    @extend_schema(request=NewFlagSerializer, responses={204: None})
+    @action(["post"], detail=True, url_name="seat-flag")
+    def flag(self, request: Request, token: str) -> Response:
+        """Tells the campaign's researchers about the image of my own seat."""
+        seat = Assignment.objects.filter(token=token, annotator=self.user)
+        row = seat.select_related("question__campaign").first()
+        if row is None:
+            raise NotYours("This image is not with you.")
+        body = self.read(NewFlagSerializer)
+        flagging.flag(self.user, row.question.campaign, body["id"], token, body["note"])
         return Response(status=204)

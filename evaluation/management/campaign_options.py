@@ -8,6 +8,7 @@ from django.core.management.base import CommandParser
 
 from evaluation.management import candidate_options
 from labeling.kinds import KINDS
+from labeling.kinds.naming import MOST
 from labeling.models import Dataset
 from labeling.question_graph import replaying
 from labeling.question_graph.ordering import ORDERS
@@ -38,6 +39,7 @@ class Choice:
     classes: Path | None
     complete: bool
     no_swiping: bool
+    most: int | None
 
     def common(self) -> dict[str, Any]:
         """What is made of every kind of campaign."""
@@ -98,6 +100,14 @@ def add(parser: CommandParser) -> None:
         "--no-swiping",
         action="store_true",
         help="for contains: people may not answer by a swipe across the image",
+    )
+    naming = parser.add_argument_group("naming")
+    naming.add_argument(
+        "--most",
+        type=int,
+        choices=range(1, MOST + 1),
+        metavar="N",
+        help=f"classes that an answer may list, the surest first, up to {MOST} (1)",
     )
     candidate_options.add_options(parser)
     parser.add_argument("--policy", type=Path, help="policy.yaml")

@@ -153,9 +153,9 @@ def read_named(truth: Path, release: Frozen, wordnet: WordNet) -> Classified:
     """`image,wnid` rows, and as predictions what people named in a release.
 
     Rank 1 is the class that was settled on, ABSENT where that is none; the ranks after it are the
-    other classes that people named, by votes, equal ones by key. Raises BadInput for a release
-    that names no classes, one with a class that is no noun of WordNet, and one without an image of
-    the truth.
+    other classes that people named: as they listed them, else by votes, equal ones by key. Raises
+    BadInput for a release that names no classes, one with a class that is no noun of WordNet, and
+    one without an image of the truth.
     """
     if release.kind.release != CLASS:
         raise BadInput(
@@ -234,6 +234,7 @@ def _ranked(answer: AnswerLine, vocabulary: Collection[str]) -> list[str | None]
     """Up to RANKS classes of an image, best first; None in front where none was settled on."""
     votes = answer.get("votes", {})
     others = sorted(votes.keys() & set(vocabulary), key=lambda key: (-votes[key], key))
+    others = [key for key in answer.get("ranked", others) if key in vocabulary]
     first = answer["wnid"] if answer["wnid"] in vocabulary else None
     return [first, *(key for key in others if key != first)][:RANKS]
 

@@ -11,10 +11,11 @@ from django.utils.module_loading import import_string
 from labeling.campaigns import lifecycle
 from labeling.campaigns.lifecycle import TopicRow
 from labeling.errors import Refusal
-from labeling.follow_ups import asking, following
+from labeling.follow_ups import asking, class_trees, following
 from labeling.follow_ups.asking import AddedQuestions
 from labeling.graphs import store
 from labeling.jobs import queue
+from labeling.kinds import KINDS
 from labeling.models import Campaign, Dataset, Job, User
 from labeling.question_graph.graph import Graph
 
@@ -40,9 +41,25 @@ def draft(
     All or nothing. Raises Refusal for a bad field and for images that the dataset lacks.
     """
     if vocabulary:
-        fields["settings"] = {"vocabulary": list(vocabulary)}
-    campaign = lifecycle.create(owner, **fields)
+        fields["settings"] = {**(fields.get("settings") or {}), "vocabulary": list(vocabulary)}
+    campaign = create(owner, **fields)
     ask(campaign, pairs, topics)
+    return campaign
+
+
+@transaction.atomic
+def create(owner: User, **fields: Any) -> Campaign:
+    """As lifecycle.create. Where an answer may list several classes, they stand in the order of the
+    site's class tree, and each is described as a topic."""
+    chosen = fields.get("settings") or {}
+    listed = bool(chosen.get("most")) and isinstance(chosen.get("vocabulary"), list)
+    if listed:
+        fields["settings"] = {**chosen, "vocabulary": class_trees.arranged(chosen["vocabulary"])}
+    campaign = lifecycle.create(owner, **fields)
+    if listed:
+        names = KINDS[campaign.kind].class_names(campaign.settings)
+        rows = describe(list(names))
+        lifecycle.define_topics(campaign, [{**row, "name": names[row["key"]]} for row in rows])
     return campaign
 
 

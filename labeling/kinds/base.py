@@ -159,6 +159,11 @@ class Kind(ABC):
         counts."""
         return []
 
+    def ranked(self, values: Sequence[Any], settled: Any) -> list[str]:
+        """The classes that these answers name, the surest first, where an answer may list several.
+        settled: what stands, which comes first; None where nothing does."""
+        return []
+
     @abstractmethod
     def settle(self, values: Sequence[Any], policy: "Policy") -> Verdict:
         """What these answers, one a person, say together."""

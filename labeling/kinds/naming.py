@@ -1,5 +1,11 @@
-"""What does this image show? One class of a vocabulary, none of them, or too hard to tell."""
+"""What does this image show? One class of a vocabulary, none of them, or too hard to tell.
 
+Where the settings allow `most` classes an answer lists them, the surest first: {"keys": [key, …]}.
+Its vote is for the first one; a release adds the order in which people named the others (`ranked`).
+Source: Russakovsky et al. (2015), §6.4.
+"""
+
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -9,6 +15,8 @@ from labeling.kinds.policies import Policy
 from labeling.kinds.votes import Verdict
 
 LONGEST_QUESTION = 80
+# Classes of one answer: top-5 errors look no further.
+MOST = 5
 
 
 class Naming(ChoiceKind):
@@ -23,27 +31,30 @@ class Naming(ChoiceKind):
     abstentions = frozenset({"hard"})
 
     def clean_settings(self, settings: Mapping[str, object]) -> dict[str, object]:
-        """{"vocabulary": [{"key", "name"}, …]} with distinct keys, and "question" where the page
-        shall ask in other words. Raises Refusal."""
-        self.refuse_unknown(settings, ("vocabulary", "question"))
+        """{"vocabulary": [{"key", "name"}, …]} with distinct keys, "question" where the page shall
+        ask in other words, and "most" where an answer may list several classes: then an entry may
+        have "path", the groups that the class is shown in. Raises Refusal."""
+        self.refuse_unknown(settings, ("vocabulary", "question", "most"))
         vocabulary = settings.get("vocabulary")
         if not isinstance(vocabulary, list) or not vocabulary:
             raise Refusal(
                 "Give a vocabulary: the list of classes to choose from, each with key and name.",
                 field="vocabulary",
             )
-        cleaned: dict[str, dict[str, str]] = {}
+        most = _most(settings.get("most"))
+        cleaned: dict[str, Mapping[str, object]] = {}
         for number, entry in enumerate(vocabulary, 1):
-            key, name = _entry(entry, number)
+            row = _entry(entry, number, with_path=bool(most))
+            key = str(row["key"])
             if key in cleaned or key in WORDS:
                 raise Refusal(
                     f"Class {number} of the vocabulary: the key {key!r} is taken. Keys must "
                     "differ.",
                     field="vocabulary",
                 )
-            cleaned[key] = {"key": key, "name": name}
+            cleaned[key] = row
         words = _question(settings.get("question", ""))
-        return {"vocabulary": list(cleaned.values()), **words}
+        return {"vocabulary": list(cleaned.values()), **words, **most}
 
     def answers(self, settings: Mapping[str, Any]) -> list[tuple[Answer, str, str]]:
         classes = self.class_names(settings).items()
@@ -59,17 +70,20 @@ class Naming(ChoiceKind):
     def clean(
         self, value: object, settings: Mapping[str, Any], about: About | None = None
     ) -> Answer:
-        """{"key": a class of the vocabulary}, "none" or "hard". Raises Refusal."""
+        """{"key": a class of the vocabulary}, with `most` {"keys": up to so many, each once},
+        "none" or "hard". Raises Refusal."""
         if isinstance(value, str) and value in WORDS:
             return value
-        key = value.get("key") if isinstance(value, dict) and set(value) == {"key"} else None
-        if isinstance(key, str) and any(key == entry["key"] for entry in settings["vocabulary"]):
-            return {"key": key}
-        raise Refusal(
-            "This is not an answer to the question; choose a class of the list, none or hard.",
-            field="value",
-            code="bad_value",
-        )
+        most = settings.get("most", 1)
+        given = _keys_of(value)
+        known = {entry["key"] for entry in settings["vocabulary"]}
+        if not given or not all(isinstance(key, str) and key in known for key in given):
+            raise _bad("choose a class of the list, none or hard")
+        if len(set(given)) < len(given):
+            raise _bad("it names a class twice")
+        if len(given) > most:
+            raise _bad(f"it names {len(given)} classes, and {most} at most are asked for")
+        return {"keys": given} if "most" in settings else {"key": given[0]}
 
     def answer_of(self, word: str) -> Answer:
         return word if word in WORDS else {"key": word}
@@ -82,7 +96,30 @@ class Naming(ChoiceKind):
         return False
 
     def tally_name(self, value: Any) -> str:
-        return value["key"] if isinstance(value, dict) else str(value)
+        return str(_keys_of(value)[0]) if isinstance(value, dict) else str(value)
+
+    def in_words(self, value: Any, settings: Mapping[str, Any]) -> str:
+        names = self.class_names(settings)
+        listed = [names.get(key, key) for key in _keys_of(value)]
+        return " · ".join(listed) if listed else super().in_words(value, settings)
+
+    def grade(self, value: Any, gold: Any) -> float:
+        """1 where one of the classes is one of the known ones."""
+        if isinstance(value, dict) and isinstance(gold, dict):
+            return float(not set(_keys_of(value)).isdisjoint(_keys_of(gold)))
+        return float(value == gold)
+
+    def ranked(self, values: Sequence[Any], settled: Any) -> list[str]:
+        """Up to MOST classes of these answers that list several: what was settled on, then those
+        with the most points (MOST for a first place, one less for each further), equal ones by key.
+        """
+        points: Counter[str] = Counter()
+        for value in values:
+            if isinstance(value, dict) and "keys" in value:
+                points.update({key: MOST - rank for rank, key in enumerate(value["keys"])})
+        first = _keys_of(settled)[:1]
+        others = sorted(points.keys() - set(first), key=lambda key: (-points[key], key))
+        return [*first, *others][:MOST] if points else []
 
     def settle(self, values: Sequence[Any], policy: Policy) -> Verdict:
         verdict = super().settle(values, policy)
@@ -102,7 +139,28 @@ def _question(words: object) -> dict[str, str]:
     return {"question": words.strip()} if words.strip() else {}
 
 
-def _entry(entry: object, number: int) -> tuple[str, str]:
+def _keys_of(value: object) -> list[Any]:
+    """The classes that an answer names, the surest first; none of a word, or what is no answer."""
+    if isinstance(value, dict) and set(value) == {"key"}:
+        return [value["key"]]
+    keys = value["keys"] if isinstance(value, dict) and set(value) == {"keys"} else []
+    return keys if isinstance(keys, list) else []
+
+
+def _most(most: object) -> dict[str, int]:
+    most = 1 if most is None else most
+    if isinstance(most, bool) or not isinstance(most, int) or not 1 <= most <= MOST:
+        raise Refusal(f"An answer names from 1 to {MOST} classes.", field="most")
+    return {"most": most} if most > 1 else {}
+
+
+def _bad(reason: str) -> Refusal:
+    return Refusal(
+        f"This is not an answer to the question; {reason}.", field="value", code="bad_value"
+    )
+
+
+def _entry(entry: object, number: int, *, with_path: bool) -> Mapping[str, object]:
     key = entry.get("key") if isinstance(entry, dict) else None
     name = entry.get("name") if isinstance(entry, dict) else None
     if not isinstance(key, str) or not isinstance(name, str) or not key or not name:
@@ -110,4 +168,12 @@ def _entry(entry: object, number: int) -> tuple[str, str]:
             f"Class {number} of the vocabulary needs a key and a name, both text.",
             field="vocabulary",
         )
-    return key, name
+    path = entry.get("path") if with_path and isinstance(entry, dict) else None
+    if path is None:
+        return {"key": key, "name": name}
+    if not isinstance(path, list) or not all(isinstance(group, str) for group in path):
+        raise Refusal(
+            f"Class {number} of the vocabulary: its path is a list of the names of groups.",
+            field="vocabulary",
+        )
+    return {"key": key, "name": name, "path": path}

@@ -8,6 +8,7 @@
 | questions.py | Question and its counters, Gold, Assignment, Answer, Draft, SentBack, |
 | | Settlement, Audit |
 | candidates.py | Candidate, Verification |
+| flags.py | Flag |
 | work.py | Job, Release |
 """
 
@@ -21,6 +22,7 @@ from labeling.models.campaigns import (
     Topic,
 )
 from labeling.models.candidates import Candidate, Verification
+from labeling.models.flags import Flag
 from labeling.models.images import Dataset, GivenLabel, Image, Import, Item, Vocabulary
 from labeling.models.people import ApiToken, Invitation, Membership, Quota, User
 from labeling.models.questions import (
@@ -48,6 +50,7 @@ __all__ = [
     "Decision",
     "Draft",
     "Example",
+    "Flag",
     "GivenLabel",
     "Gold",
     "Graph",

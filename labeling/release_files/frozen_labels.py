@@ -33,6 +33,7 @@ class AnswerLine(TypedDict):
     """Of answers.jsonl. contains: None for what was dropped; absent where wnid is the answer.
     judged: in its place where people say how right the class is; None for what was dropped.
     votes: by what people answered; tags: how many of the votes for the settled answer have each.
+    ranked: the classes that people listed, what was settled on first.
     node, order, probability: where questions follow a graph; of objects box; of candidates the
     queries that found the image."""
 
@@ -42,6 +43,7 @@ class AnswerLine(TypedDict):
     judged: NotRequired[str | None]
     votes: NotRequired[dict[str, int]]
     tags: NotRequired[dict[str, int]]
+    ranked: NotRequired[list[str]]
     probability: NotRequired[float | None]
     node: NotRequired[str]
     order: NotRequired[int]

@@ -147,6 +147,8 @@ def _write_chunk(writer: _Writer, chunk: list[Asked]) -> None:
         votes = writer.votes.write(kind, place, counted, given)
         if settled and kind.tag_labels and (tags := _tags(kind, settled, counted, given)):
             line["tags"] = tags
+        if settled and (ranked := _ranked(kind, question, settled, counted, given)):
+            line["ranked"] = ranked
         writer.counts[question.state] += 1
         writer.answers.write(line | {"votes": votes})
     if writer.by_boxes is not None:
@@ -214,6 +216,15 @@ def _tags(
         if vote.pk in counted and kind.tally_name(vote.value) == name:
             tags.update(kind.tags(vote.value))
     return dict(tags)
+
+
+def _ranked(
+    kind: Kind, question: Asked, settled: Settled, counted: Collection[str], given: Sequence[Vote]
+) -> list[str]:
+    """The classes that those who were counted named, what was settled on first."""
+    dropped = question.state == Question.State.DROPPED
+    values = [vote.value for vote in given if vote.pk in counted]
+    return kind.ranked(values, None if dropped else settled.value)
 
 
 def _contains(kind: Kind, topic: str, value: Any) -> Line:

@@ -47,6 +47,10 @@ class Grid extends Session {
     return [...(this.page?.seats || []), ...this.queue];
   }
 
+  get flaggable() {
+    return this.tiles.focused()?.dataset.seat;
+  }
+
   backWords(limits) {
     return `No page further back can be changed: ${limits}`;
   }

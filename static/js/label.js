@@ -104,9 +104,19 @@ class Label extends Session {
     this.#preload();
     const entry = this.current();
     this.renderFrame(entry, words.goneBack);
-    one('[data-do="skip"]').hidden = this.cursor !== null;
+    for (const button of document.querySelectorAll('[data-do="skip"]')) button.hidden = this.cursor !== null;
+    this.#sayUndo();
     if (entry) this.#show(entry);
     else this.#finish();
+  }
+
+  /* The undo bar: what was answered last, the same for every question. */
+  #sayUndo() {
+    const what = one("[data-back-what]");
+    if (!what) return;
+    const last = this.cursor === null ? this.past.at(-1) : undefined;
+    what.textContent = (last && this.kind.wordOf?.(last.value)) || "";
+    one("[data-back-words]").textContent = what.textContent ? "Undo" : "Back";
   }
 
   #finish() {
@@ -136,6 +146,9 @@ class Label extends Session {
       this.kind.show(topic, this.asked !== undefined);
       showAbout(topic);
       this.asked = entry.topic;
+      const ask = one(".ask");
+      // A long definition scrolls, by keys too.
+      if (ask) ask.tabIndex = ask.scrollHeight > ask.clientHeight ? 0 : -1;
     }
     this.kind.mark(this.cursor === null ? undefined : entry.value);
   }
@@ -215,6 +228,11 @@ export function answerButtons(label, numbered = false, valueOf = (word) => word)
   const answer = (button) => label.answer(valueOf(button.dataset.answer));
   for (const button of buttons) button.addEventListener("click", () => answer(button));
   return {
+    /* What the button of an answer says. */
+    wordOf(value) {
+      const given = buttons.find((button) => button.dataset.answer === value);
+      return given?.querySelector("span")?.textContent ?? "";
+    },
     mark(value) {
       for (const button of buttons) {
         button.setAttribute("aria-pressed", String(button.dataset.answer === value));

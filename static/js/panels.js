@@ -80,6 +80,7 @@ export function attachKeys(label) {
     if (document.querySelector("dialog[open]")) return;
     if (event.target.closest?.(TYPING)) return;
     if (event.key === "?") one("#keys").showModal();
+    else if (event.key === "!" && label.actions?.flag) label.actions.flag();
     else if (!setting.checked || !act(label, event)) return;
     event.preventDefault();
   });

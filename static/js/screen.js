@@ -62,7 +62,7 @@ export const words = {
   notShown: "The image is not on the screen yet, so this was not counted.",
   skipped: "Skipped; somebody else gets it.",
   goneBack: (steps) =>
-    `${steps === 1 ? "Your last answer" : `Your answer ${steps} images ago`}. Answer again to change it, or go forward.`,
+    `${steps === 1 ? "Your last answer" : `Your answer ${steps} images ago`}. Change it, or go forward.`,
   pageBack: (steps) =>
     `${steps === 1 ? "Your last page" : `Your page ${steps} pages ago`}. Change what you like, or go forward.`,
   trouble({ status, body }) {

@@ -7,6 +7,7 @@
 import { Outbox, post } from "./outbox.js";
 import { Images } from "./images.js";
 import { Clock, announce, countLeft, one, showCounts } from "./screen.js";
+import { attachFlag } from "./flag.js";
 import { attachKeys, attachPanels } from "./panels.js";
 import { attachStatus } from "./status.js";
 
@@ -48,6 +49,11 @@ export class Session {
 
   current() {
     return this.cursor === null ? this.front : this.past[this.cursor];
+  }
+
+  /* The seat of the image that a flag is about. */
+  get flaggable() {
+    return this.current()?.seat;
   }
 
   /* Whether one more answer can be kept until it is sent; says so where it cannot. */
@@ -158,6 +164,7 @@ export function pageSetup() {
 export function attach(session) {
   document.documentElement.classList.add("scripted");
   for (const element of document.querySelectorAll(".no-script")) element.remove();
+  attachFlag(session);
   attachPanels(session);
   attachKeys(session);
   attachStatus(session);

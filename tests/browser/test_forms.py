@@ -35,6 +35,8 @@ PRESSED = {
     "annotator/_boxes_form.html": (
         "test_boxes_page::test_a_box_is_drawn_by_four_clicks_in_any_order"
     ),
+    "annotator/_flag.html": ("test_flags::test_a_flag_survives_a_broken_network_and_is_answered"),
+    "annotator/flags.html": "test_flags::test_an_image_is_flagged_without_scripts",
     "annotator/_grid_form.html": "test_grid::test_a_second_press_at_once_sends_no_second_page",
     "annotator/_label_form.html": "test_labeling::test_answers_work_without_scripts",
     "annotator/_parts_form.html": "test_parts_page::test_parts_are_drawn_with_the_mouse",
@@ -83,6 +85,7 @@ PRESSED = {
     "labeling/dataset_new.html": HERE,
     "labeling/dataset_report.html": HERE,
     "labeling/dataset_upload.html": HERE,
+    "labeling/flags.html": "test_flags::test_a_flag_survives_a_broken_network_and_is_answered",
     "labeling/gold.html": HERE,
     "labeling/gold_add.html": HERE,
     "labeling/gold_draw.html": (

@@ -155,6 +155,8 @@ class Command(ContractCommand):
         for key in ("labels", "proposals", "classes", "complete"):
             if getattr(choice, key) and asks != CHAINS:
                 raise UsageError(f"--{key} is for campaigns of the kind boxes")
+        if choice.most and not KINDS[choice.kind].has_vocabulary:
+            raise UsageError("--most is for campaigns of the kind naming")
         if asks != CANDIDATES and (choice.candidates or choice.pilot or choice.stop):
             option = "candidates" if choice.candidates else "pilot"
             option = next(iter(choice.stop), option)
@@ -267,8 +269,14 @@ class Command(ContractCommand):
             topics = [net.synset(net.index(wnid)) for wnid in _wnids(choice.vocabulary, net)]
             classes = [{"key": s.wnid, "name": ", ".join(s.lemmas)} for s in topics]
         pairs = opening.naming_pairs(choice.dataset, _names(choice.images))
+        settings = {"most": choice.most} if choice.most else {}
         return opening.draft(
-            owner, kind=choice.kind, pairs=pairs, vocabulary=classes, **choice.common()
+            owner,
+            kind=choice.kind,
+            pairs=pairs,
+            vocabulary=classes,
+            settings=settings,
+            **choice.common(),
         )
 
     def _hierarchy(self, owner: User, choice: Choice) -> Campaign:

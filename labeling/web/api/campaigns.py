@@ -18,6 +18,7 @@ from labeling.campaigns.access import (
 )
 from labeling.campaigns.names import Names
 from labeling.exchange import part_campaigns
+from labeling.follow_ups import opening
 from labeling.kinds import KINDS, policies
 from labeling.kinds.base import OBJECTS
 from labeling.models import Campaign, Decision, Policy
@@ -74,7 +75,7 @@ class CampaignsViewSet(BaseViewSet):
         if KINDS[body["kind"]].asks == OBJECTS:
             made = part_campaigns.create(self.user, dataset, **body)
         else:
-            made = lifecycle.create(self.user, dataset=dataset, **body)
+            made = opening.create(self.user, dataset=dataset, **body)
         return self.answer(CampaignSerializer, made, 201)
 
     @extend_schema(responses=CampaignSerializer)

@@ -5,6 +5,7 @@ from typing import Any
 
 from django import forms
 
+from labeling.answers import flagging
 from labeling.assignment import quotas
 from labeling.models import ApiToken, Membership
 from labeling.quality import memberships
@@ -36,6 +37,16 @@ class ReasonForm(WordedForm):
         max_length=500,
         help_text="Kept with the decision, for everybody who runs this campaign.",
         widget=forms.TextInput(attrs={"autocomplete": "off"}),
+    )
+
+
+class ReplyForm(WordedForm):
+    """What a researcher answers to a flag."""
+
+    reply = forms.CharField(
+        label="Your answer",
+        max_length=flagging.MAX_TEXT,
+        widget=forms.Textarea(attrs={"rows": 2}),
     )
 
 

@@ -173,6 +173,7 @@ def campaign(request: SignedIn, name: str) -> HttpResponse:
         "figures": campaign_figures.figures(campaign),
         "audit": auditing.estimate(campaign),
         "shortage": qualifying.shortage(campaign),
+        "flags_wait": campaign.flags.filter(replied_at=None).exists(),
     }
     return render_campaign(request, "labeling/campaign.html", campaign, "overview", **facts)
 

@@ -45,6 +45,7 @@ start((label) => {
       seat = now;
       buttons.mark(value?.answer ?? value);
     },
+    wordOf: (value) => buttons.wordOf(value?.answer ?? value),
     key(event) {
       const key = event.key.toLowerCase();
       if (key === "q") return ((panel.open = !panel.open), true);

@@ -12,7 +12,8 @@ from labeling.models import Answer, Campaign
 from labeling.releases import freezing
 from tests import factories
 from tests.evaluation import crowd
-from tests.evaluation.crowd import COOT, DRAKE
+from tests.evaluation.box_world import write
+from tests.evaluation.crowd import COOT, DRAKE, GOLDFISH, TENCH
 from tests.labeling.hierarchies import GRAPH
 
 
@@ -70,6 +71,36 @@ def test_open_naming_asks_about_every_image(shell, tmp_path, dataset, wordnet):
     )
 
     assert (result["kind"], result["questions"]) == ("naming", 3)
+
+
+def test_a_naming_release_of_listed_classes_is_scored_as_a_submission(
+    shell, tmp_path, dataset, wordnet, bob
+):
+    for image in "abc":
+        factories.make_image(dataset, f"{image}.png")
+    (tmp_path / "classes.txt").write_text("\n".join((TENCH, COOT, GOLDFISH, DRAKE)))
+    (tmp_path / "policy.yaml").write_text("votes: 1\nmax_votes: 1\n")
+    shell.result(
+        *("campaign", "open", "naming", "--name", "names", "--dataset", "pond", "--most", 5),
+        *("--vocabulary", tmp_path / "classes.txt", "--policy", tmp_path / "policy.yaml"),
+    )
+    made = Campaign.objects.get()
+    factories.join(bob, made)
+    said = {"a.png": [DRAKE, COOT], "b.png": [GOLDFISH, TENCH, COOT], "c.png": [TENCH]}
+    crowd.answer(made, [bob], lambda image, topic: {"keys": said[image]})
+    shell.result("campaign", "freeze", "names", "--out", tmp_path / "release")
+    rows = zip(said, (COOT, COOT, DRAKE), strict=True)
+    truth = write(tmp_path / "truth.csv", ["image", "wnid"], list(rows))
+
+    found = shell.result(
+        *("score", "classification", "--truth", truth, "--predictions", tmp_path / "release")
+    )
+
+    assert [entry["key"] for entry in made.settings["vocabulary"]] == [GOLDFISH, TENCH, COOT, DRAKE]
+    assert made.topics.get(key=COOT).definition
+    assert found["images"] == 3
+    assert (found["top1_error"]["value"], found["top5_error"]["value"]) == (1.0, 1 / 3)
+    assert [found["hit_at_k"][k]["value"] for k in "125"] == [0, 1 / 3, 2 / 3]
 
 
 def test_pause_resume_and_close(selection, shell):

@@ -146,6 +146,61 @@ def test_naming_may_ask_in_other_words():
         assert refused.value.field == "question"
 
 
+LISTED = naming.clean_settings(
+    {"vocabulary": [{"key": f"n0{i}", "name": f"class {i}"} for i in range(9)], "most": 5}
+)
+
+
+def listed(*numbers: int) -> dict:
+    return {"keys": [f"n0{number}" for number in numbers]}
+
+
+def test_an_answer_lists_up_to_as_many_classes_as_the_settings_allow():
+    assert naming.clean(listed(3, 1, 4, 0, 5), LISTED) == listed(3, 1, 4, 0, 5)
+    assert naming.clean({"key": "n03"}, LISTED) == listed(3)
+    assert naming.clean("none", LISTED) == "none"
+    for value in (listed(), listed(1, 1), listed(1, 2, 3, 4, 5, 6), {"keys": [["n01"]]}, "n01"):
+        with pytest.raises(Refusal):
+            naming.clean(value, LISTED)
+    with pytest.raises(Refusal):
+        naming.clean({"keys": ["n01", "n02"]}, VOCABULARY)
+    assert naming.clean({"keys": ["n01"]}, VOCABULARY) == {"key": "n01"}
+
+
+@pytest.mark.parametrize("most", [0, 6, True, "5", 2.0])
+def test_no_more_than_five_classes_are_asked_for(most):
+    with pytest.raises(Refusal) as refused:
+        naming.clean_settings(VOCABULARY | {"most": most})
+
+    assert refused.value.field == "most"
+
+
+def test_one_class_is_the_naming_that_was():
+    assert naming.clean_settings(VOCABULARY | {"most": 1}) == VOCABULARY
+
+
+def test_a_listed_answer_votes_for_its_first_class():
+    answers = [listed(1, 2), listed(1, 3), listed(2, 1), "none", "hard"]
+
+    assert naming.settle(answers, POLICY) == Verdict("settled", {"key": "n01"}, 0.5)
+
+
+def test_gold_is_met_by_any_of_the_listed_classes():
+    assert naming.grade(listed(3, 1), listed(1)) == 1.0
+    assert naming.grade(listed(3, 2), listed(1)) == 0.0
+    assert naming.grade(listed(3, 2), listed(1, 2)) == 1.0
+    assert [naming.grade(value, "none") for value in ("none", listed(1))] == [1.0, 0.0]
+
+
+def test_ranks_are_what_was_settled_on_then_the_classes_with_the_most_points():
+    answers = [listed(1, 2, 3), listed(4, 2), listed(4, 1), "none", "hard"]
+
+    # Points: 4 has 10, 1 and 2 have 9 and 8, 3 has 3.
+    assert naming.ranked(answers, None) == ["n04", "n01", "n02", "n03"]
+    assert naming.ranked(answers, {"key": "n03"}) == ["n03", "n04", "n01", "n02"]
+    assert naming.ranked([{"key": "n01"}, "none"], {"key": "n01"}) == []
+
+
 @pytest.mark.parametrize("votes", [1, 2, 3, 4, 5])
 @pytest.mark.parametrize("share", [0, 0.2, 0.5, 0.6, 1])
 def test_a_majority_is_decided_as_soon_as_no_missing_vote_could_change_it(votes, share):

@@ -1,0 +1,45 @@
+"""Classes in the order of the hypernym graph, with the groups that they fall in."""
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping
+
+from evaluation.metrics.wordnet.nouns import WordNet
+
+# A group of more of the classes than that says nothing.
+MOST_OF_ALL = 0.75
+
+
+def arranged(nouns: WordNet, places: Mapping[str, int]) -> dict[str, list[str]]:
+    """By key the names of the groups above it, the widest first, in topological order.
+
+    places: key → synset. The graph is taken as a tree by WordNet's first hypernym of each synset.
+    A synset is a group where it parts the classes: it has several children with classes below them,
+    or is a class itself and has classes below it; but for groups of most of all classes. A class
+    comes right before its own group, and children go by name.
+    """
+    children: dict[int, set[int]] = defaultdict(set)
+    roots: set[int] = set()
+    size: Counter[int] = Counter()
+    for synset in places.values():
+        at = synset
+        size[at] += 1
+        while above := nouns.parents(at):
+            children[above[0]].add(at)
+            at = above[0]
+            size[at] += 1
+        roots.add(at)
+    by_synset = {synset: key for key, synset in places.items()}
+    found: dict[str, list[str]] = {}
+    # Depth first, children in the order of their names.
+    waiting: list[tuple[int, list[str]]] = [(root, []) for root in sorted(roots, reverse=True)]
+    while waiting:
+        synset, path = waiting.pop()
+        below = children.get(synset, set())
+        if synset in by_synset:
+            found[by_synset[synset]] = path
+        is_group = len(below) > 1 or (below and synset in by_synset)
+        if is_group and size[synset] <= MOST_OF_ALL * len(places):
+            path = [*path, nouns.first_lemma(synset)]
+        named = sorted(below, key=lambda one: (nouns.first_lemma(one).lower(), one), reverse=True)
+        waiting += [(one, path) for one in named]
+    return found

@@ -1,0 +1,87 @@
+"""Flags: a person who labels tells the researchers about an image; they answer.
+
+Any image may be flagged by whoever holds or held a seat on it, gold or not, with the same response.
+"""
+
+from uuid import UUID
+
+from django.db import IntegrityError, transaction
+from django.db.models import QuerySet
+from django.utils import timezone
+
+from labeling.errors import Conflict, NotYours, Refusal
+from labeling.models import Assignment, Campaign, Flag, Membership, User
+
+MAX_TEXT = 500
+# Of one person in one campaign, without an answer yet: the list is for people to read.
+MAX_WAITING = 50
+
+
+def flag(user: User, campaign: Campaign, key: UUID, token: str, note: str) -> Flag:
+    """The person's flag on the image of their seat. The same again is the same flag.
+
+    Raises NotYours, Conflict for another flag of that id, or Refusal.
+    """
+    note = _text(note, "note", "Say what the researchers should know of this image")
+    seat = Assignment.objects.filter(
+        token=token, annotator=user, question__campaign=campaign
+    ).first()
+    members = Membership.objects.active().exclude(stage=Membership.Stage.BLOCKED)
+    if seat is None or not members.filter(user=user, campaign=campaign).exists():
+        raise NotYours("This image is not with you.", field="seat")
+    own = campaign.flags.filter(annotator=user, replied_at=None)
+    if own.exclude(pk=key)[MAX_WAITING - 1 : MAX_WAITING].exists():
+        raise Refusal(
+            f"{MAX_WAITING} of your flags wait for an answer. Wait for the researchers.",
+            field="note",
+            code="too_many",
+        )
+    try:
+        with transaction.atomic():
+            return Flag.objects.create(
+                pk=key, campaign=campaign, assignment=seat, annotator=user, note=note
+            )
+    except IntegrityError:
+        kept = Flag.objects.get(pk=key)
+        if (kept.assignment_id, kept.note) != (seat.pk, note):
+            raise Conflict("Another flag has this id. Reload the page.", field="id") from None
+        return kept
+
+
+def reply(campaign: Campaign, key: UUID, user: User, text: str) -> Flag:
+    """The flag with what a researcher answers; another reply replaces the first.
+
+    Raises NotYours or Refusal.
+    """
+    text = _text(text, "reply", "Say what came of it")
+    changed = campaign.flags.filter(pk=key).update(
+        reply=text, replied_by=user, replied_at=timezone.now(), read_at=None
+    )
+    if not changed:
+        raise NotYours("There is no such flag in this campaign.")
+    return campaign.flags.get(pk=key)
+
+
+def own_flags(user: User, campaign: Campaign) -> QuerySet[Flag]:
+    """The person's flags in the campaign, the newest first."""
+    flags = campaign.flags.filter(annotator=user)
+    return flags.order_by("-created_at", "-pk")
+
+
+def read_replies(user: User, campaign: Campaign) -> None:
+    """Notes that the person has seen every reply there is."""
+    unread = own_flags(user, campaign).filter(read_at=None).exclude(replied_at=None)
+    unread.order_by().update(read_at=timezone.now())
+
+
+def campaigns_with_replies(user: User) -> frozenset[int]:
+    """Ids of the campaigns where a reply to this person waits to be read. One query."""
+    unread = user.flags.filter(read_at=None)
+    return frozenset(unread.exclude(replied_at=None).values_list("campaign", flat=True))
+
+
+def _text(text: str, field: str, cure: str) -> str:
+    text = text.strip()
+    if not 0 < len(text) <= MAX_TEXT:
+        raise Refusal(f"{cure}, in 1 to {MAX_TEXT} characters.", field=field)
+    return text

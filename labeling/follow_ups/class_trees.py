@@ -1,0 +1,30 @@
+"""The order in which people find the classes of a long vocabulary: by the site's class tree."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from django.conf import settings
+from django.utils.module_loading import import_string
+
+
+def arranged(vocabulary: Sequence[Any]) -> list[Any]:
+    """The entries in the order of the tree that the settings name (ASSAY_CLASS_TREE), each with the
+    path of groups above it; those that it does not know stay as they are, at the end.
+
+    Without a tree, or where an entry has a path already, nothing is changed.
+    """
+    path = getattr(settings, "ASSAY_CLASS_TREE", "")
+    keys = [entry["key"] for entry in vocabulary if _is_plain(entry)]
+    if not path or len(keys) < len(vocabulary):
+        return list(vocabulary)
+    tree: Callable[[Sequence[str]], dict[str, list[str]]] = import_string(path)
+    found = tree(keys)
+    places = {key: place for place, key in enumerate(found)}
+    rows = sorted(vocabulary, key=lambda entry: places.get(entry["key"], len(places)))
+    return [
+        {**entry, "path": found[entry["key"]]} if entry["key"] in found else entry for entry in rows
+    ]
+
+
+def _is_plain(entry: object) -> bool:
+    return isinstance(entry, dict) and isinstance(entry.get("key"), str) and "path" not in entry

@@ -1,0 +1,68 @@
+"""What people who label tell the researchers about images, and their answers."""
+
+from uuid import UUID
+
+from django.contrib.auth.decorators import login_required
+from django.http import HttpResponse
+from django.views.decorators.http import require_GET, require_POST
+
+from labeling.answers import flagging
+from labeling.models import Campaign
+from labeling.web.forms.common import carried_out
+from labeling.web.forms.people import ReplyForm
+from labeling.web.views.shared import SignedIn, done, own_campaign, render_campaign
+
+# The next come when these are answered.
+PAGE = 30
+
+
+@login_required
+@require_GET
+def flags(request: SignedIn, name: str) -> HttpResponse:
+    """The flags that wait for an answer, the oldest first; with ?answered the others, the latest
+    first."""
+    return _flags(request, own_campaign(request, name))
+
+
+@login_required
+@require_POST
+def flag_reply(request: SignedIn, name: str, pk: UUID) -> HttpResponse:
+    """Answers a flag; who flagged sees it."""
+    campaign = own_campaign(request, name)
+    form = ReplyForm(request.POST)
+
+    def reply() -> HttpResponse:
+        flagging.reply(campaign, pk, request.user, form.cleaned_data["reply"])
+        return done(request, "Answered; who flagged the image sees it.", "flags", campaign.name)
+
+    return carried_out(form, reply) or _flags(request, campaign, pk, form)
+
+
+def _flags(
+    request: SignedIn,
+    campaign: Campaign,
+    failed: UUID | None = None,
+    form: ReplyForm | None = None,
+) -> HttpResponse:
+    answered = "answered" in request.GET
+    rows = campaign.flags.select_related(
+        "annotator", "replied_by", "assignment__question__item__image__dataset"
+    )
+    if answered:
+        rows = rows.exclude(replied_at=None).order_by("-created_at", "-pk")
+    else:
+        rows = rows.filter(replied_at=None).order_by("created_at", "pk")
+    shown = list(rows[: PAGE + 1])
+    topics = {row.assignment.question.topic for row in shown}
+    names = dict(campaign.topics.filter(key__in=topics).values_list("key", "name"))
+    return render_campaign(
+        request,
+        "labeling/flags.html",
+        campaign,
+        "flags",
+        answered=answered,
+        rows=[(row, names.get(row.assignment.question.topic, "")) for row in shown[:PAGE]],
+        more=len(shown) > PAGE,
+        failed=failed,
+        form=form or ReplyForm(),
+    )
