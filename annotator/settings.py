@@ -406,7 +406,7 @@ ASSAY_QUESTION_KINDS = {
     "labeling.kinds.contains.Contains": "annotator.kinds.base.Page",
     "labeling.kinds.hierarchy.Hierarchy": "annotator.kinds.grid.Grid",
     "labeling.kinds.candidates.Candidates": "annotator.kinds.grid.Grid",
-    "labeling.kinds.naming.Naming": "annotator.kinds.base.Page",
+    "labeling.kinds.naming.Naming": "annotator.kinds.naming.Naming",
     "labeling.kinds.mistake.Mistake": "annotator.kinds.mistake.Mistakes",
     "labeling.kinds.parts.Parts": "annotator.kinds.parts.Parts",
     "labeling.kinds.boxes.Boxes": "annotator.kinds.boxes.Boxes",

@@ -99,6 +99,7 @@ class Page:
             "kind_template": self.pieces,
             "kind_script": self.script,
             "compared_template": self.compared_template,
+            "kind_styles": (),
             "choices": self.kind.choices(campaign.settings),
             "swiping": self.kind.can_swipe and campaign.settings.get("swiping", True),
         }
@@ -137,7 +138,7 @@ class Page:
         Raises NotYours."""
         return None
 
-    def read(self, post: QueryDict) -> list[Sent]:
+    def read(self, post: QueryDict, campaign: Campaign) -> list[Sent]:
         """The answers of a posted form. Raises Refusal."""
         return [read_form(post, self.missing)]
 

@@ -56,7 +56,7 @@ class Grid(Page):
         follows = _next_topic(campaign, question)
         return {"first": rows[0], "question": follows, "tiles": _tiles(rows, campaign)}
 
-    def read(self, post: QueryDict) -> list[Sent]:
+    def read(self, post: QueryDict, campaign: Campaign) -> list[Sent]:
         tokens = [read_token(token) for token in post.getlist("seat")]
         if not tokens:
             raise Refusal("The form names no image. Reload the page.", field="seat")

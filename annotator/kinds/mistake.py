@@ -12,7 +12,7 @@ class Mistakes(Page):
     def context(self, campaign: Campaign) -> Context:
         return super().context(campaign) | {"tags": TAGS}
 
-    def read(self, post: QueryDict) -> list[Sent]:
+    def read(self, post: QueryDict, campaign: Campaign) -> list[Sent]:
         word = post.get("value", "")
         tags = post.getlist(TAGS_KEY)
         value = {ANSWER: word, TAGS_KEY: tags} if word and tags else word

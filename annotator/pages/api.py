@@ -18,7 +18,7 @@ from rest_framework.response import Response
 from annotator.pages import seats
 from annotator.pages.bodies import MAX_BODY_BYTES
 from labeling.answers import flagging, submitting
-from labeling.answers.sent import MAX_BATCH, MAX_DURATION_MS, Sent
+from labeling.answers.sent import MAX_BATCH, MAX_DURATION_MS, Sent, read_looks
 from labeling.assignment import claiming
 from labeling.campaigns.access import campaign_for
 from labeling.errors import NotYours
@@ -79,6 +79,12 @@ class AnswerSerializer(Body):
         default=None,
         help_text="How it was given, for the researchers' figures alone.",
     )
+    looks = AnyField(
+        required=False,
+        allow_null=True,
+        help_text="What you looked at before it: a list of {did: search, siblings or example; "
+        "what; at: milliseconds}, for the researchers' figures alone.",
+    )
 
 
 class AnswersSerializer(Body):
@@ -128,7 +134,10 @@ class LabelViewSet(CampaignViewSet):
         """What became of each answer, in order. The accepted ones are on disk."""
         row = self.campaign()
         body = self.read(AnswersSerializer)
-        sent = [Sent(**answer) for answer in body["answers"]]
+        sent = [
+            Sent(**{**answer, "looks": read_looks(answer.get("looks"), f"answers.{place}.looks")})
+            for place, answer in enumerate(body["answers"])
+        ]
         return self.answer(ResultsSerializer, {"results": submitting.submit(self.user, row, sent)})
 
 

@@ -77,7 +77,7 @@ def _answered(request: HttpRequest, campaign: Campaign, membership: Membership) 
     before, attempts = membership.stage, membership.attempts
     if before not in qualifying.COMING_IN:
         return redirect("training", campaign.name)
-    sent = page_of(campaign).read(request.POST)
+    sent = page_of(campaign).read(request.POST, campaign)
     progress = qualifying.progress(membership)
     feedback = qualifying.feedback(person(request), campaign, sent)
     membership.refresh_from_db()

@@ -159,7 +159,7 @@ def _answer_by_form(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     if "skip" in request.POST:
         claiming.return_seat(person(request), read_token(shown_by.skipped(request.POST)))
         return redirect("label", campaign.name)
-    sent = shown_by.read(request.POST)
+    sent = shown_by.read(request.POST, campaign)
     results = submitting.submit(person(request), campaign, sent)
     for message in dict.fromkeys(result.message for result in results if result.message):
         messages.error(request, message)

@@ -40,6 +40,8 @@ class Choice:
     complete: bool
     no_swiping: bool
     most: int | None
+    examples: Path | None
+    second_pass: Path | None
 
     def common(self) -> dict[str, Any]:
         """What is made of every kind of campaign."""
@@ -108,6 +110,20 @@ def add(parser: CommandParser) -> None:
         choices=range(1, MOST + 1),
         metavar="N",
         help=f"classes that an answer may list, the surest first, up to {MOST} (1)",
+    )
+    naming.add_argument(
+        "--examples",
+        type=Path,
+        metavar="FILE",
+        help="with --most: image,wnid rows, images of the dataset that show what a class is; "
+        "nobody is asked about them",
+    )
+    naming.add_argument(
+        "--second-pass",
+        type=Path,
+        metavar="FILE",
+        help="with --most: image,rank,wnid[,confidence] rows, what models name in every image, "
+        "shown once a person has answered",
     )
     candidate_options.add_options(parser)
     parser.add_argument("--policy", type=Path, help="policy.yaml")

@@ -1,5 +1,6 @@
 """The order in which people find the classes of a long vocabulary: by the site's class tree."""
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -9,7 +10,8 @@ from django.utils.module_loading import import_string
 
 def arranged(vocabulary: Sequence[Any]) -> list[Any]:
     """The entries in the order of the tree that the settings name (ASSAY_CLASS_TREE), each with the
-    path of groups above it; those that it does not know stay as they are, at the end.
+    path of groups above it; those that it does not know stay as they are, at the end. A name that
+    comes again is told apart by its group, else by its key.
 
     Without a tree, or where an entry has a path already, nothing is changed.
     """
@@ -21,9 +23,22 @@ def arranged(vocabulary: Sequence[Any]) -> list[Any]:
     found = tree(keys)
     places = {key: place for place, key in enumerate(found)}
     rows = sorted(vocabulary, key=lambda entry: places.get(entry["key"], len(places)))
-    return [
-        {**entry, "path": found[entry["key"]]} if entry["key"] in found else entry for entry in rows
-    ]
+    return _named_apart(
+        [
+            {**entry, "path": found[entry["key"]]} if entry["key"] in found else entry
+            for entry in rows
+        ]
+    )
+
+
+def _named_apart(rows: list[Any]) -> list[Any]:
+    for apart in (lambda row: (row.get("path") or [row["key"]])[-1], lambda row: row["key"]):
+        count = Counter(row.get("name") for row in rows)
+        rows = [
+            {**row, "name": f"{row['name']} ({apart(row)})"} if count[row.get("name")] > 1 else row
+            for row in rows
+        ]
+    return rows
 
 
 def _is_plain(entry: object) -> bool:

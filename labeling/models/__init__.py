@@ -9,6 +9,7 @@
 | | Settlement, Audit |
 | candidates.py | Candidate, Verification |
 | flags.py | Flag |
+| naming.py | NamedProposal, SecondAnswer |
 | work.py | Job, Release |
 """
 
@@ -24,6 +25,7 @@ from labeling.models.campaigns import (
 from labeling.models.candidates import Candidate, Verification
 from labeling.models.flags import Flag
 from labeling.models.images import Dataset, GivenLabel, Image, Import, Item, Vocabulary
+from labeling.models.naming import NamedProposal, SecondAnswer
 from labeling.models.people import ApiToken, Invitation, Membership, Quota, User
 from labeling.models.questions import (
     Answer,
@@ -60,11 +62,13 @@ __all__ = [
     "Item",
     "Job",
     "Membership",
+    "NamedProposal",
     "Policy",
     "Question",
     "QuestionCount",
     "Quota",
     "Release",
+    "SecondAnswer",
     "SentBack",
     "Settlement",
     "Topic",

@@ -254,6 +254,9 @@ class Answer(models.Model):
     input_method = models.CharField(  # noqa: DJ001 - a column that no older row has
         max_length=5, choices=InputMethod.choices, null=True, blank=True
     )
+    # What was looked at before it, where the page tells (answers/sent.py): searches, siblings,
+    # examples. For figures of researchers alone.
+    looks = models.JSONField(null=True, blank=True)
     # It came after its question was settled: counted in audits, never in the consensus.
     late = models.BooleanField(default=False)
     created_at = models.DateTimeField(default=timezone.now)

@@ -40,7 +40,7 @@ class Label extends Session {
   }
 
   /* Takes an answer to what is on the screen; false when there is nothing to answer yet. */
-  answer(value, inputMethod = this.inputMethod) {
+  answer(value, inputMethod = this.inputMethod, looks = undefined) {
     const entry = this.current();
     if (!entry) return false;
     if (this.shown !== entry.seat) return (announce(words.notShown), false);
@@ -48,7 +48,7 @@ class Label extends Session {
     if (!this.hasRoom()) return false;
     const changed = JSON.stringify(entry.value) !== JSON.stringify(value);
     if (this.cursor === null || changed) {
-      const given = { duration_ms: this.clock.elapsed(), input_method: inputMethod };
+      const given = { duration_ms: this.clock.elapsed(), input_method: inputMethod, looks };
       this.outbox.add({ seat: entry.seat, value, ...given });
     }
     if (this.cursor === null) this.#pass(entry, value);

@@ -99,9 +99,9 @@ export class Outbox extends EventTarget {
 
   /* Keeps the answers of a page, all before anything is sent. */
   addAll(answers) {
-    const entries = answers.map(({ seat, value, duration_ms, input_method }) => {
+    const entries = answers.map(({ seat, value, duration_ms, input_method, looks }) => {
       this.#last = Math.max(Date.now(), this.#last + 1);
-      const entry = { id: newId(), at: this.#last, seat, value, duration_ms, input_method };
+      const entry = { id: newId(), at: this.#last, seat, value, duration_ms, input_method, looks };
       if (!this.#store(this.prefix + entry.id, entry)) this.#memory.set(entry.id, entry);
       return entry;
     });
@@ -199,12 +199,13 @@ export class Outbox extends EventTarget {
   }
 
   #body(batch) {
-    const answers = batch.map(({ id, seat, value, duration_ms, input_method }) => ({
+    const answers = batch.map(({ id, seat, value, duration_ms, input_method, looks }) => ({
       id,
       seat,
       value,
       duration_ms,
       input_method,
+      looks,
     }));
     return { user: this.user, answers };
   }

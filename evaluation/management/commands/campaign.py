@@ -22,7 +22,7 @@ from labeling.campaigns import lifecycle
 from labeling.consensus import calibrating, settling
 from labeling.datasets import vocabulary_store
 from labeling.errors import Refusal
-from labeling.exchange import box_campaigns, lists, part_campaigns
+from labeling.exchange import box_campaigns, lists, naming_campaigns, part_campaigns
 from labeling.files import BadInput, read_yaml
 from labeling.follow_ups import candidate_lists, following, opening
 from labeling.graphs import store
@@ -116,8 +116,8 @@ class Command(ContractCommand):
         self, dataset: str, owner: str, draft: bool, title: str, name: str, **options: Any
     ) -> dict[str, object]:
         pool = _dataset(dataset)
-        named = ("selection", "policy", "images", "proposals", "candidates")
-        files = {key: options[key] for key in named}
+        named = ("selection", "policy", "images", "proposals", "candidates", "examples")
+        files = {key: options[key] for key in (*named, "second_pass")}
         stop = {key: options.pop(key) for key in SETTINGS}
         policy, instructions = options.pop("policy"), options.pop("instructions")
         choice = Choice(
@@ -155,8 +155,9 @@ class Command(ContractCommand):
         for key in ("labels", "proposals", "classes", "complete"):
             if getattr(choice, key) and asks != CHAINS:
                 raise UsageError(f"--{key} is for campaigns of the kind boxes")
-        if choice.most and not KINDS[choice.kind].has_vocabulary:
-            raise UsageError("--most is for campaigns of the kind naming")
+        for key in ("most", "examples", "second_pass"):
+            if getattr(choice, key) and not KINDS[choice.kind].has_vocabulary:
+                raise UsageError(f"--{key.replace('_', '-')} is for campaigns of the kind naming")
         if asks != CANDIDATES and (choice.candidates or choice.pilot or choice.stop):
             option = "candidates" if choice.candidates else "pilot"
             option = next(iter(choice.stop), option)
@@ -268,14 +269,15 @@ class Command(ContractCommand):
             net = load()
             topics = [net.synset(net.index(wnid)) for wnid in _wnids(choice.vocabulary, net)]
             classes = [{"key": s.wnid, "name": ", ".join(s.lemmas)} for s in topics]
-        pairs = opening.naming_pairs(choice.dataset, _names(choice.images))
-        settings = {"most": choice.most} if choice.most else {}
-        return opening.draft(
+        examples, second = choice.examples, choice.second_pass
+        return naming_campaigns.draft(
             owner,
+            images=_names(choice.images),
             kind=choice.kind,
-            pairs=pairs,
             vocabulary=classes,
-            settings=settings,
+            settings={"most": choice.most} if choice.most else {},
+            examples=lists.read_examples(examples.read_bytes()) if examples else (),
+            second_pass=lists.read_named_proposals(second.read_bytes()) if second else None,
             **choice.common(),
         )
 

@@ -12,6 +12,7 @@ from labeling.graphs import store
 from labeling.kinds import KINDS
 from labeling.kinds.base import ASKS, CANDIDATES, CHAINS, GRAPH, IMAGES, OBJECTS, PAIRS
 from labeling.kinds.candidates import SETTINGS
+from labeling.kinds.naming import MOST
 from labeling.models import Dataset, Release, User
 from labeling.question_graph.graph import Graph, build
 from labeling.releases import freezing
@@ -106,6 +107,25 @@ class NewCampaignForm(CampaignForm, PolicyForm, ListsForm):
     )
     vocabulary_file = list_file("Vocabulary, as a file", "CSV: key,name on every line.")
     vocabulary = list_text("… or as text", "key,name on every line: what people choose from.")
+    most = forms.IntegerField(
+        label="Classes that an answer may list",
+        min_value=1,
+        max_value=MOST,
+        initial=1,
+        required=False,
+        help_text="The surest first. With more than one, people find them by letters, in the order "
+        "of WordNet, and beside their siblings.",
+    )
+    examples_file = list_file(
+        "Examples of the classes, as a file",
+        "CSV: image,wnid on every line. Images of the dataset, which nobody is asked about; up to "
+        "13 of a class are shown with it. Where several classes may be listed.",
+    )
+    second_pass_file = list_file(
+        "What models name, for a second pass",
+        "CSV: image,rank,wnid,confidence on every line, for every image that is asked about. Shown "
+        "only once a person has answered, who may then answer again; both answers are kept.",
+    )
     images = list_text("Images", "One name a line; none means every image of the dataset.")
     graph = forms.ChoiceField(
         label="Question graph", choices=SOURCES, initial="ilsvrc", widget=forms.RadioSelect
@@ -170,7 +190,8 @@ class NewCampaignForm(CampaignForm, PolicyForm, ListsForm):
         return [self[key] for key in ("complete", "release", "proposals_file")]
 
     def naming_fields(self) -> list[forms.BoundField]:
-        return [self[key] for key in ("vocabulary_file", "vocabulary")]
+        names = ("vocabulary_file", "vocabulary", "most", "examples_file", "second_pass_file")
+        return [self[key] for key in names]
 
     def hierarchy_fields(self) -> list[forms.BoundField]:
         return [self[key] for key in ("graph", "graph_file", "mode", "order", "price")]
@@ -220,6 +241,10 @@ class NewCampaignForm(CampaignForm, PolicyForm, ListsForm):
         data["classes"] = self.listed("vocabulary", lists.read_vocabulary) if vocabulary else []
         if vocabulary and not data["classes"] and not self.has_error("vocabulary_file"):
             self.add_error("vocabulary", "List the classes that people choose from.")
+        listed = vocabulary and (data.get("most") or 1) > 1
+        data["examples"] = self.listed("examples", lists.read_examples) if listed else []
+        named = self.listed("second_pass", lists.read_named_proposals) if listed else []
+        data["second_pass"] = dict(named)
         if asks == CHAINS:
             self._boxes()
         if asks == GRAPH:

@@ -18,7 +18,8 @@ NAME_HELP = "Lower-case letters, digits, - and _; it becomes part of the address
 
 def add_refusal(form: forms.Form, refusal: Refusal) -> None:
     """Says the refusal at the field that it names, or over the form."""
-    field = refusal.field if refusal.field in form.fields else None
+    names = (refusal.field, f"{refusal.field}_file")
+    field = next((name for name in names if name in form.fields), None)
     form.add_error(field, refusal.message)
 
 

@@ -13,7 +13,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from labeling.campaigns import lifecycle
 from labeling.campaigns.access import campaigns_for, check_may_open
 from labeling.datasets import vocabulary_store
-from labeling.exchange import box_campaigns, lists, part_campaigns
+from labeling.exchange import box_campaigns, lists, naming_campaigns, part_campaigns
 from labeling.follow_ups import candidate_lists, opening
 from labeling.kinds import KINDS
 from labeling.kinds.base import CANDIDATES, CHAINS, GRAPH, IMAGES, OBJECTS
@@ -143,13 +143,20 @@ def _draft(request: SignedIn, form: NewCampaignForm) -> Campaign:
         rules = {key: data[key] for key in SETTINGS if data[key] is not None}
         fields |= {"dataset": dataset, "settings": rules}
         return candidate_lists.draft(user, data["found"], data["topics_list"], **fields)
+    if asks == IMAGES:
+        if data["classes"]:
+            fields["settings"] = {**fields.get("settings", {}), "most": data["most"] or 1}
+        return naming_campaigns.draft(
+            user,
+            dataset,
+            images=data["names"],
+            examples=data["examples"],
+            second_pass=data["second_pass"],
+            vocabulary=data["classes"],
+            **fields,
+        )
     return opening.draft(
-        user,
-        pairs=opening.naming_pairs(dataset, data["names"]) if asks == IMAGES else data["pairs"],
-        topics=data["topics_list"],
-        vocabulary=data["classes"],
-        dataset=dataset,
-        **fields,
+        user, pairs=data["pairs"], topics=data["topics_list"], dataset=dataset, **fields
     )
 
 

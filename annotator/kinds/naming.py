@@ -1,0 +1,80 @@
+"""The page of naming: one class of a list, or, where the settings say so, several of a long one."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import takewhile
+from typing import Any
+
+from django.http import QueryDict
+
+from annotator.kinds.base import Context, Page
+from labeling.answers.sent import Sent, read_form
+from labeling.models import Campaign
+
+# Siblings that stand side by side.
+SIDE_BY_SIDE = 12
+Entry = Mapping[str, Any]
+
+
+class Naming(Page):
+    compared_template = ""
+
+    def context(self, campaign: Campaign) -> Context:
+        context = super().context(campaign)
+        most = campaign.settings.get("most")
+        if not most:
+            return context
+        return context | {
+            "kind_template": "annotator/kinds/naming_list.html",
+            "kind_script": "js/kinds/naming_list.js",
+            "form_script": "js/naming/form.js",
+            "kind_styles": ("css/naming.css",),
+            "most": most,
+            "slots": [{"number": number + 1, "name": ""} for number in range(most)],
+            "classes": list(listing(campaign.settings["vocabulary"])),
+        }
+
+    def read(self, post: QueryDict, campaign: Campaign) -> list[Sent]:
+        if "most" not in campaign.settings:
+            return super().read(post, campaign)
+        return [read_form(post.dict() | {"value": value_of(post, campaign)}, self.missing)]
+
+
+def value_of(post: QueryDict, campaign: Campaign) -> object:
+    """The answer of a form: a word, or the classes of its fields, by key or by name."""
+    if word := post.get("value", ""):
+        return word
+    entries = campaign.settings["vocabulary"]
+    by_name = {entry["name"].casefold(): entry["key"] for entry in entries}
+    typed = [text.strip() for text in post.getlist("class") if text.strip()]
+    keys = [by_name.get(text.casefold(), text) for text in typed]
+    return {"keys": keys} if keys else ""
+
+
+def listing(vocabulary: Sequence[Entry]) -> Iterator[dict[str, str]]:
+    """The classes in their order, between the beginnings ("open") and ends ("close") of groups."""
+    current: list[str] = []
+    for entry in vocabulary:
+        path = entry.get("path", [])
+        shared = len(list(takewhile(lambda pair: pair[0] == pair[1], zip(current, path))))  # noqa: B905
+        for _ in current[shared:]:
+            yield {"kind": "close"}
+        for name in path[shared:]:
+            yield {"kind": "open", "name": name}
+        yield {"kind": "class", "key": entry["key"], "name": entry["name"]}
+        current = path
+    for _ in current:
+        yield {"kind": "close"}
+
+
+def siblings_of(vocabulary: Sequence[Entry], key: str) -> tuple[str, list[Entry]]:
+    """The group of a class and the classes in it, at most SIDE_BY_SIDE: the class and those that
+    stand next to it. A class alone in its group has those of the group above."""
+    places = {entry["key"]: place for place, entry in enumerate(vocabulary)}
+    path = vocabulary[places[key]].get("path", [])
+    for depth in range(len(path), -1, -1):
+        own = [entry for entry in vocabulary if entry.get("path", [])[:depth] == path[:depth]]
+        if len(own) > 1:
+            break
+    at = next(place for place, entry in enumerate(own) if entry["key"] == key)
+    first = max(0, min(at - SIDE_BY_SIDE // 2, len(own) - SIDE_BY_SIDE))
+    return (path[depth - 1] if depth else ""), own[first : first + SIDE_BY_SIDE]

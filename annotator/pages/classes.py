@@ -1,0 +1,35 @@
+"""The classes of a naming campaign: one beside its siblings, with definitions and examples."""
+
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_GET
+
+from annotator.accounts import person
+from annotator.kinds.naming import siblings_of
+from annotator.pages import seats
+from labeling.campaigns.access import campaign_for
+from labeling.errors import NotYours
+from labeling.exchange.naming_campaigns import MOST_EXAMPLES
+
+NO_CLASS = "The campaign has no such class."
+
+
+@login_required
+@require_GET
+def label_class(request: HttpRequest, name: str) -> HttpResponse:
+    """The class ?key= beside its siblings: the same whatever is being asked."""
+    campaign = campaign_for(person(request), name)
+    key = request.GET.get("key", "")
+    vocabulary = campaign.settings.get("vocabulary", ())
+    if "most" not in campaign.settings or key not in {entry["key"] for entry in vocabulary}:
+        raise NotYours(NO_CLASS)
+    group, siblings = siblings_of(vocabulary, key)
+    topics = seats.topics_of(campaign, {entry["key"] for entry in siblings})
+    rows = []
+    for entry in siblings:
+        topic = topics[entry["key"]]
+        shown = [row for row in topic.get("examples", ()) if row["answer"] == "yes"]
+        rows.append({**entry, "topic": topic, "examples": shown[:MOST_EXAMPLES]})
+    context = {"campaign": campaign, "group": group, "classes": rows, "current": key}
+    return render(request, "annotator/class.html", context)

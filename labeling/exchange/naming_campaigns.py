@@ -1,0 +1,112 @@
+"""Naming campaigns of several classes: examples of the classes, and what models name, for a second
+pass. All of it is checked before anything is written.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+from django.db import transaction
+
+from labeling.db.sql import batches
+from labeling.errors import Refusal
+from labeling.follow_ups import opening
+from labeling.kinds import KINDS
+from labeling.kinds.naming import MOST
+from labeling.models import Campaign, Dataset, Example, Image, NamedProposal, User
+
+# Of a class, as Russakovsky et al. (2015), section 6.4.1, showed them.
+MOST_EXAMPLES = 13
+BATCH = 2_000
+Examples = Sequence[tuple[str, str]]
+
+
+@transaction.atomic
+def draft(
+    owner: User,
+    dataset: Dataset,
+    *,
+    images: Sequence[str] = (),
+    examples: Examples = (),
+    second_pass: Mapping[str, Sequence[str]] | None = None,
+    **fields: Any,
+) -> Campaign:
+    """A draft campaign about these images, by default about all of the dataset that are no example.
+
+    examples: (image, class); second_pass: by image what models name. fields: as opening.draft takes
+    them. All or nothing. Raises Refusal.
+    """
+    shown = {image for image, _ in examples}
+    if both := sorted(shown.intersection(images)):
+        raise Refusal(
+            f"{both[0]!r} is an example and is asked about. Leave it out of one of the two.",
+            field="examples",
+        )
+    pairs = opening.naming_pairs(dataset, images)
+    pairs = [pair for pair in pairs if pair[0] not in shown]
+    campaign = opening.draft(owner, dataset=dataset, pairs=pairs, **fields)
+    add_examples(campaign, examples)
+    if second_pass:
+        propose(campaign, second_pass, {image for image, _ in pairs})
+    return campaign
+
+
+def add_examples(campaign: Campaign, examples: Examples) -> None:
+    """The first MOST_EXAMPLES images of each class are shown with it. Raises Refusal."""
+    if not examples:
+        return
+    _check_listed(campaign, "examples")
+    _check_classes(campaign, {key for _, key in examples}, "examples")
+    images = _images(campaign.dataset, {image for image, _ in examples}, "examples")
+    topics = dict(campaign.topics.values_list("key", "pk"))
+    by_class: dict[str, list[int]] = {}
+    for image, key in examples:
+        by_class.setdefault(key, []).append(images[image])
+    rows = [
+        Example(topic_id=topics[key], image_id=image, answer="yes")
+        for key, own in by_class.items()
+        for image in own[:MOST_EXAMPLES]
+    ]
+    Example.objects.bulk_create(rows, batch_size=BATCH)
+
+
+def propose(campaign: Campaign, named: Mapping[str, Sequence[str]], asked: Collection[str]) -> None:
+    """Keeps what models name in each image. Raises Refusal unless every image that is asked about
+    has a proposal: one that is missing would tell images apart."""
+    _check_listed(campaign, "second_pass")
+    _check_classes(campaign, {key for keys in named.values() for key in keys}, "second_pass")
+    if missing := sorted(set(asked) - set(named)):
+        raise Refusal(
+            f"{len(missing)} of the images have no proposal, the first is {missing[0]!r}. Give "
+            "rows for every image that is asked about.",
+            field="second_pass",
+        )
+    images = _images(campaign.dataset, set(named), "second_pass")
+    rows = [
+        NamedProposal(campaign=campaign, image_id=images[image], keys=list(keys)[:MOST])
+        for image, keys in named.items()
+    ]
+    NamedProposal.objects.bulk_create(rows, batch_size=BATCH)
+
+
+def _check_listed(campaign: Campaign, field: str) -> None:
+    if not campaign.settings.get("most"):
+        raise Refusal("Only where an answer lists several classes: set “most”.", field=field)
+
+
+def _check_classes(campaign: Campaign, keys: Collection[str], field: str) -> None:
+    known = KINDS[campaign.kind].class_names(campaign.settings)
+    if unknown := sorted(set(keys) - set(known)):
+        raise Refusal(f"The vocabulary has no class {unknown[0][:64]!r}.", field=field)
+
+
+def _images(dataset: Dataset, names: Collection[str], field: str) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for part in batches(sorted(names), BATCH):
+        rows = Image.objects.filter(dataset=dataset, name__in=part)
+        found |= dict(rows.values_list("name", "pk"))
+    if missing := sorted(set(names) - set(found)):
+        raise Refusal(
+            f"{dataset.name} has no image {missing[0][:80]!r}. Add it, or name another dataset.",
+            field=field,
+        )
+    return found

@@ -1,0 +1,47 @@
+from django.db import models
+from django.utils import timezone
+
+from labeling.models.campaigns import Campaign
+from labeling.models.images import Image
+from labeling.models.questions import Assignment
+
+
+class NamedProposal(models.Model):
+    """What models name in an image, the surest first: shown in a second pass, never before."""
+
+    campaign = models.ForeignKey(Campaign, on_delete=models.CASCADE, related_name="+")
+    # Looked up with its campaign, by the unique constraint.
+    image = models.ForeignKey(Image, on_delete=models.PROTECT, related_name="+", db_index=False)
+    keys = models.JSONField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["campaign", "image"], name="one_named_proposal_per_campaign_and_image"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"proposal for {self.image}"
+
+
+class SecondAnswer(models.Model):
+    """What a person says on a seat once they have seen what models name; the first answer stands,
+    and may not be changed from when this row is there.
+
+    shown: the proposal as it was seen. value: null until it is answered; the other columns are as
+    of Answer.
+    """
+
+    assignment = models.OneToOneField(
+        Assignment, on_delete=models.PROTECT, related_name="second_answer"
+    )
+    shown = models.JSONField()
+    value = models.JSONField(null=True, blank=True)
+    looks = models.JSONField(null=True, blank=True)
+    duration_ms = models.PositiveIntegerField(null=True, blank=True)
+    shown_at = models.DateTimeField(default=timezone.now)
+    answered_at = models.DateTimeField(null=True, blank=True)
+
+    def __str__(self) -> str:
+        return f"second answer on {self.assignment}"

@@ -1,0 +1,180 @@
+"""Up to five of a thousand classes, named in a real browser."""
+
+from pathlib import Path
+
+import pytest
+
+import evaluation.readers
+from labeling.campaigns import lifecycle
+from labeling.exchange import naming_campaigns
+from labeling.models import Answer
+from tests import factories
+from tests.browser.conftest import expect, let_pass
+from tests.browser.labeling.test_labeling import SHOWN, wait_for_chip
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+
+NORFOLK, NORWICH, TENCH = "n02094114", "n02094258", "n01440764"
+DATA = Path(evaluation.readers.__file__).parent / "data"
+
+
+def classes_of(wordnet) -> list[dict[str, str]]:
+    wnids = (DATA / "ilsvrc2012.txt").read_text().split()
+    return [{"key": wnid, "name": ", ".join(wordnet.lemmas(wordnet.index(wnid)))} for wnid in wnids]
+
+
+@pytest.fixture
+def names(wordnet, alice, bob, dataset):
+    """Three images and two examples of Norfolk terriers."""
+    for name in ("a.png", "b.png", "c.png", "norfolk/1.png", "norfolk/2.png"):
+        factories.make_image(dataset, name)
+    campaign = naming_campaigns.draft(
+        alice,
+        dataset,
+        name="names",
+        title="Names",
+        kind="naming",
+        vocabulary=classes_of(wordnet),
+        settings={"most": 5},
+        policy={"votes": 1, "max_votes": 1, "gold_share": 0},
+        examples=[("norfolk/1.png", NORFOLK), ("norfolk/2.png", NORFOLK)],
+    )
+    lifecycle.launch(campaign, alice)
+    factories.join(bob, campaign)
+    return campaign
+
+
+def said_by(bob) -> list[Answer]:
+    return list(Answer.objects.filter(assignment__annotator=bob).order_by("created_at", "pk"))
+
+
+def test_classes_are_named_by_keys_alone_and_what_was_looked_at_is_kept(
+    browser_as, bob, names, site, looked_at
+):
+    page = browser_as(bob)
+    page.goto(site("/campaigns/names/label/"))
+    page.wait_for_selector(SHOWN)
+    let_pass(page)
+
+    page.keyboard.press("/")
+    page.keyboard.type("norf")
+    page.keyboard.press("ArrowRight")
+    dialog = page.locator("[data-siblings-dialog]")
+    expect(dialog.locator("[aria-current] h2")).to_contain_text("Norfolk terrier")
+    expect(dialog.locator("[aria-current] img")).to_have_count(2)
+    looked_at(page, "siblings")
+    dialog.locator("[data-example]").first.click()
+    page.keyboard.press("Escape")
+    page.keyboard.press("1")
+    page.keyboard.type("tench")
+    looked_at(page, "hits")
+    page.keyboard.press("Enter")
+    page.keyboard.type("norw")
+    page.keyboard.press("1")
+    expect(page.locator("[data-picked] li")).to_have_count(3)
+    page.keyboard.press("Alt+ArrowUp")
+    page.keyboard.type("zebra")
+    page.keyboard.press("Enter")
+    page.keyboard.press("Backspace")
+    looked_at(page, "picked")
+    page.keyboard.press("Enter")
+    for key in "nh":
+        page.wait_for_selector(SHOWN)
+        let_pass(page)
+        page.keyboard.press("Escape")
+        page.keyboard.press(key)
+    page.wait_for_selector("[data-finished]:not([hidden])")
+    wait_for_chip(page, "All saved")
+
+    first, *rest = said_by(bob)
+    assert first.value == {"keys": [NORFOLK, NORWICH, TENCH]}
+    assert [answer.value for answer in rest] == ["none", "hard"]
+    done = {(look["did"], look["what"]) for look in first.looks}
+    assert {("siblings", NORFOLK), ("example", f"{NORFOLK} 1"), ("search", "tench")} <= done
+
+
+def test_classes_are_found_by_group_and_touch_on_a_phone(
+    browser_as, bob, names, site, screenshots, axe
+):
+    page = browser_as(bob, viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
+    page.goto(site("/campaigns/names/label/"))
+    page.wait_for_selector(SHOWN)
+    screenshots(page, "phone")
+    axe(page)
+
+    page.locator(".browse > summary").tap()
+    page.locator("[data-class-list] summary", has_text="matter").first.tap()
+    expect(page.locator("[data-class-list] summary", has_text="food").first).to_be_visible()
+    screenshots(page, "groups")
+    page.locator("#find").fill("norf")
+    page.locator("[data-hit]").first.tap()
+    page.locator("[data-remove]").tap()
+    page.locator("#find").fill("norf")
+    page.locator("[data-hits] [data-look]").first.tap()
+    page.locator("[data-siblings-dialog] [aria-current] [data-choose]").tap()
+    page.locator("[data-send]").tap()
+    wait_for_chip(page, "All saved")
+
+    assert [answer.value for answer in said_by(bob)] == [{"keys": [NORFOLK]}]
+
+
+def test_classes_are_named_without_scripts(browser_as, bob, names, site, screenshots):
+    page = browser_as(bob, java_script_enabled=False)
+    page.goto(site("/campaigns/names/label/"))
+    screenshots(page, "plain")
+    fields = page.locator("[data-plain] input")
+    fields.nth(0).fill("Norfolk terrier")
+    fields.nth(1).fill(TENCH)
+    page.get_by_role("button", name="Done").click()
+
+    assert [answer.value for answer in said_by(bob)] == [{"keys": [NORFOLK, TENCH]}]
+    page.locator(".browse > summary").click()
+    expect(page.locator("[data-class-list]")).to_be_visible()
+
+
+def test_any_of_the_thousand_classes_is_among_nine_hits_after_four_letters(
+    browser_as, bob, names, site
+):
+    page = browser_as(bob)
+    page.goto(site("/campaigns/names/label/"))
+    page.wait_for_selector("[data-finder]:not([hidden])")
+    entries = [
+        {"key": entry["key"], "name": entry["name"]} for entry in names.settings["vocabulary"]
+    ]
+
+    found = page.evaluate(REACH, entries)
+
+    assert len(entries) == 1000
+    assert found["missing"] == []
+    # By the first letters of its first name alone, without choosing them well.
+    assert found["first"][3] >= 950
+    assert found["first"][4] >= 990
+
+
+REACH = """async (entries) => {
+  const src = "/static/js/naming/search.js";
+  const { indexed, search, fold } = await import(src);
+  const index = indexed(entries), known = new Map();
+  const hits = (typed) => {
+    const keys = () => new Set(search(index, typed).map((entry) => entry.key));
+    if (!known.has(typed)) known.set(typed, keys());
+    return known.get(typed);
+  };
+  const queries = function* (name) {
+    for (const synonym of name.split(", ")) {
+      const words = fold(synonym).match(/[\\p{L}\\p{N}]+/gu) ?? [];
+      for (const text of [fold(synonym), ...words])
+        for (let n = 1; n <= 4; n += 1) yield text.slice(0, n);
+      for (let i = 0; i < words.length; i += 1)
+        for (let j = i + 1; j < words.length; j += 1)
+          for (let n = 1; n < 4; n += 1) yield words[i].slice(0, n) + words[j].slice(0, 4 - n);
+    }
+  };
+  const first = [0, 0, 0, 0, 0], missing = [];
+  for (const { key, name } of entries) {
+    const letters = fold(name.split(", ")[0]);
+    for (let n = 1; n <= 4; n += 1) first[n] += hits(letters.slice(0, n)).has(key);
+    if (![...queries(name)].some((typed) => hits(typed).has(key))) missing.push(name);
+  }
+  return { first, missing };
+}"""
