@@ -5,7 +5,17 @@ from django.contrib import admin
 from django.urls import URLPattern, URLResolver, include, path, reverse_lazy
 from django.views.generic import RedirectView
 
-from annotator.pages import drafts, flags, home, last, preview, reputation, training, views
+from annotator.pages import (
+    drafts,
+    flags,
+    home,
+    last,
+    preview,
+    reputation,
+    training,
+    tutorial,
+    views,
+)
 
 # One login and one change of password, with their limits, for the site and its administration.
 admin.site.login = secure_admin_login(admin.site.login)  # type: ignore[method-assign]
@@ -28,6 +38,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("campaigns/<slug:name>/label/flags/", flags.label_flags, name="label_flags"),
     path("campaigns/<slug:name>/label/last/", last.label_last, name="label_last"),
     path("campaigns/<slug:name>/picture", home.campaign_picture, name="campaign_picture"),
+    path("campaigns/<slug:name>/tutorial/", tutorial.tutorial, name="tutorial"),
     path("campaigns/<slug:name>/training/", training.training, name="training"),
     path("campaigns/<slug:name>/standing/", reputation.my_reputation, name="my_standing"),
     path("campaigns/<slug:name>/preview/", preview.preview, name="preview"),

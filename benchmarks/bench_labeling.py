@@ -199,7 +199,9 @@ def _prepare() -> dict[str, Any]:
     from labeling.models import Dataset
 
     call_command("migrate", verbosity=0)
-    owner = get_user_model().objects.create_user("owner", is_researcher=True)
+    owner = get_user_model().objects.create_user(
+        "owner", is_researcher=True, tutorials=["contains"]
+    )
     dataset = Dataset.objects.create(owner=owner, name="bench")
     names = _photographs(dataset, ANSWERS + 20)
     for name, topics in (("bench", 200), ("look", 1)):
@@ -249,7 +251,7 @@ def _person(username: str, campaign_name: str, pages: int = 0) -> dict[str, Any]
 
     from labeling.models import Assignment, Campaign, Membership, Question
 
-    user = get_user_model().objects.create_user(username)
+    user = get_user_model().objects.create_user(username, tutorials=["contains"])
     campaign = Campaign.objects.get(name=campaign_name)
     Membership.objects.create(user=user, campaign=campaign)
     client = Client()

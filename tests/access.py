@@ -132,6 +132,7 @@ ROWS = (
         GET,POST campaigns/<slug:name>/label/
         GET,POST campaigns/<slug:name>/training/
         GET campaigns/<slug:name>/standing/
+        GET,POST campaigns/<slug:name>/tutorial/
         GET,POST campaigns/<slug:name>/label/flags/
         GET campaigns/<slug:name>/label/last/
         GET campaigns/<slug:name>/picture
