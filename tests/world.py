@@ -197,8 +197,14 @@ def _furnish(world: World) -> None:
     token, _ = tokens.create_token(alice, "laptop", "read", 30)
     release = freezing.freeze(campaign, alice)
     birds, _ = opening.draft_graph(
-        alice, replaying.build(GRAPH), name="birds", title="Birds", dataset=world.dataset
+        alice,
+        replaying.build(GRAPH),
+        name="birds",
+        title="Birds",
+        dataset=world.dataset,
     )
+    birds.settings |= {"order": "learned", "price": 0.01}
+    birds.save(update_fields=["settings"])
     vocabulary_store.start(world.dataset, alice)
     parts = Job.objects.create(
         kind="import parts",

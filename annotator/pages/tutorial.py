@@ -10,7 +10,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
 from annotator.accounts import person
-from annotator.pages.tutorial_items import ITEMS
+from annotator.kinds import page_of
 from labeling.campaigns.access import campaign_for
 from labeling.kinds import KINDS
 from labeling.models import Campaign, User
@@ -18,7 +18,8 @@ from labeling.models import Campaign, User
 
 def is_due(user: User, campaign: Campaign) -> bool:
     """Whether the person has not seen the tutorial of the campaign's kind, where there is one."""
-    return campaign.kind in ITEMS and campaign.kind not in user.tutorials
+    page = page_of(campaign)
+    return page.tutorial is not None and page.kind.name not in user.tutorials
 
 
 @login_required
@@ -28,7 +29,7 @@ def tutorial(request: HttpRequest, name: str) -> HttpResponse:
     """The question `?item=`; after an answer what is right and why; after the last, labeling."""
     user = person(request)
     campaign = campaign_for(user, name)
-    items = ITEMS.get(campaign.kind)
+    items = page_of(campaign).tutorial
     if items is None or "end" in request.POST:
         note_seen(user, campaign.kind)
         return redirect("label", campaign.name)

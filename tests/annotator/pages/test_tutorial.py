@@ -5,7 +5,7 @@ from django.contrib.staticfiles import finders
 from django.urls import reverse
 from PIL import Image
 
-from annotator.pages.tutorial_items import ITEMS
+from annotator.kinds.tutorials import BY_KIND as ITEMS
 from labeling.kinds import KINDS
 from labeling.models import User
 from tests.clients import logged_in, text_of

@@ -43,6 +43,9 @@ class Item:
     shapes: tuple[Shape, ...] = ()
 
 
+Items = tuple[Item, Item, Item]
+
+
 def _box(box: Box, label: str = "") -> Shape:
     x0, y0, x1, y1 = box
     return Shape(((x0, y0), (x1, y0), (x1, y1), (x0, y1)), label)
@@ -62,7 +65,7 @@ EYE: Points = (
     *((208, 120), (206, 142), (186, 147), (160, 143), (140, 130)),
 )
 
-_CONTAINS = (
+CONTAINS: Items = (
     Item(
         "Does this image contain a cat?",
         CAT,
@@ -86,7 +89,7 @@ _CONTAINS = (
         "Nobody can tell here. “Too hard to tell” is better than a guess, and counts as neither.",
     ),
 )
-_GRID = (
+GRID: Items = (
     Item(
         "Which images contain a cat? What do you do with this one?",
         CAT,
@@ -109,7 +112,7 @@ _GRID = (
         "It is small: the arrows ⤢ at an image show it larger, without losing your place.",
     ),
 )
-_NAMING = (
+NAMING: Items = (
     Item(
         "What does the image show?",
         CAT,
@@ -133,7 +136,7 @@ _NAMING = (
     ),
 )
 _MISTAKE_CHOICES = (("valid", "Right"), ("minor", "Minor mistake"), ("major", "Major mistake"))
-_MISTAKE = (
+MISTAKE: Items = (
     Item(
         "Is “espresso” right for this image?",
         CUP,
@@ -156,7 +159,7 @@ _MISTAKE = (
         "Nothing in the image is like it. You are never told whose answer it was.",
     ),
 )
-_BOXES = (
+BOXES: Items = (
     Item(
         "Which box is right for the cup?",
         CUP,
@@ -183,7 +186,7 @@ _BOXES = (
         (_box(CUP_BOX),),
     ),
 )
-_PARTS = (
+PARTS: Items = (
     Item(
         "Which outline is right for the eye?",
         CAT,
@@ -207,12 +210,12 @@ _PARTS = (
         "Outline what is visible, to the edge of the picture and not beyond.",
     ),
 )
-ITEMS: dict[str, tuple[Item, Item, Item]] = {
-    "contains": _CONTAINS,
-    "hierarchy": _GRID,
-    "candidates": _GRID,
-    "naming": _NAMING,
-    "mistake": _MISTAKE,
-    "boxes": _BOXES,
-    "parts": _PARTS,
+BY_KIND = {
+    "contains": CONTAINS,
+    "hierarchy": GRID,
+    "candidates": GRID,
+    "naming": NAMING,
+    "mistake": MISTAKE,
+    "boxes": BOXES,
+    "parts": PARTS,
 }
