@@ -180,6 +180,7 @@ ROWS = (
         GET,POST campaigns/<slug:name>/audit/
         POST campaigns/<slug:name>/audit/<int:pk>/answer/
         GET campaigns/<slug:name>/graph/
+        GET campaigns/<slug:name>/graph/price/
         GET campaigns/<slug:name>/graph/<int:version>/
         GET campaigns/<slug:name>/graph/<int:version>/download
         """,
@@ -217,6 +218,7 @@ ROWS = (
         r"""
         POST campaigns/<slug:name>/state/
         POST campaigns/<slug:name>/graph/
+        POST campaigns/<slug:name>/graph/price/
         POST campaigns/<slug:name>/graph/load/
         POST campaigns/<slug:name>/quality/calibrate/
         POST campaigns/<slug:name>/classes/
@@ -472,6 +474,7 @@ ROWS = (
         r"""
         GET api/v1/campaigns/<slug:campaign>/policies/
         GET api/v1/campaigns/<slug:campaign>/graph/
+        GET api/v1/campaigns/<slug:campaign>/graph/price/
         GET api/v1/campaigns/<slug:campaign>/quality/
         GET api/v1/campaigns/<slug:campaign>/classes/
         GET api/v1/campaigns/<slug:campaign>/classes/<str:key>/

@@ -197,7 +197,12 @@ def _furnish(world: World) -> None:
     token, _ = tokens.create_token(alice, "laptop", "read", 30)
     release = freezing.freeze(campaign, alice)
     birds, _ = opening.draft_graph(
-        alice, replaying.build(GRAPH), name="birds", title="Birds", dataset=world.dataset
+        alice,
+        replaying.build(GRAPH),
+        name="birds",
+        title="Birds",
+        dataset=world.dataset,
+        settings={"order": "learned", "price": 0.006},
     )
     vocabulary_store.start(world.dataset, alice)
     parts = Job.objects.create(
