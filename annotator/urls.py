@@ -5,7 +5,7 @@ from django.contrib import admin
 from django.urls import URLPattern, URLResolver, include, path, reverse_lazy
 from django.views.generic import RedirectView
 
-from annotator.pages import drafts, flags, preview, reputation, training, views
+from annotator.pages import drafts, flags, home, last, preview, reputation, training, views
 
 # One login and one change of password, with their limits, for the site and its administration.
 admin.site.login = secure_admin_login(admin.site.login)  # type: ignore[method-assign]
@@ -14,7 +14,8 @@ change_password = admin.site.admin_view(
 )
 
 urlpatterns: list[URLPattern | URLResolver] = [
-    path("", views.home, name="home"),
+    path("", home.home, name="home"),
+    path("next/", home.next_campaign, name="next_campaign"),
     path("join/<str:secret>/", views.join, name="join"),
     # Before the campaign's own pages: "label" is a place inside a campaign, not a campaign.
     path("campaigns/<slug:name>/label/", views.label, name="label"),
@@ -25,6 +26,8 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("campaigns/<slug:name>/label/draft/", drafts.label_draft, name="label_draft"),
     path("campaigns/<slug:name>/label/flag/", flags.label_flag, name="label_flag"),
     path("campaigns/<slug:name>/label/flags/", flags.label_flags, name="label_flags"),
+    path("campaigns/<slug:name>/label/last/", last.label_last, name="label_last"),
+    path("campaigns/<slug:name>/picture", home.campaign_picture, name="campaign_picture"),
     path("campaigns/<slug:name>/training/", training.training, name="training"),
     path("campaigns/<slug:name>/standing/", reputation.my_reputation, name="my_standing"),
     path("campaigns/<slug:name>/preview/", preview.preview, name="preview"),

@@ -115,6 +115,7 @@ ROWS = (
         r"""
         POST join/<str:secret>/
         GET campaigns/
+        GET next/
         GET,POST tokens/
         GET benchmarks/
         GET accounts/logout/
@@ -132,6 +133,8 @@ ROWS = (
         GET,POST campaigns/<slug:name>/training/
         GET campaigns/<slug:name>/standing/
         GET,POST campaigns/<slug:name>/label/flags/
+        GET campaigns/<slug:name>/label/last/
+        GET campaigns/<slug:name>/picture
         GET label/example/<str:token>/image
         """,
     )

@@ -94,11 +94,11 @@ def seats_of(user: User, campaign: Campaign, tokens: Iterable[str]) -> list[tupl
         if seat.state == LEASED
         or (seat.pk in answered and _is_revisable(member, campaign, seat, answered[seat.pk]))
     ]
-    latest = _latest_values([seat.pk for seat in found])
+    latest = latest_values([seat.pk for seat in found])
     return [(seat, latest.get(seat.pk)) for seat in found]
 
 
-def _latest_values(seats: Collection[int]) -> dict[int, Any]:
+def latest_values(seats: Collection[int]) -> dict[int, Any]:
     """The current answer on each of these seats (primary keys) that has one. One query."""
     later = Answer.objects.filter(
         assignment=OuterRef("assignment"), revision__gt=OuterRef("revision")

@@ -1,4 +1,4 @@
-"""The pages that a person who labels sees: home, joining, labeling and its images."""
+"""The pages that a person who labels sees: joining, labeling and its images."""
 
 from dataclasses import asdict
 
@@ -15,19 +15,14 @@ from annotator.accounts import person
 from annotator.kinds import page_of
 from annotator.kinds.base import Context, SeatPage, SeatsPayload
 from annotator.pages import bodies, seats
-from labeling.answers import flagging, submitting
+from labeling.answers import submitting
 from labeling.answers.sent import new_id, read_token
 from labeling.assignment import claiming
-from labeling.assignment.claiming import NOT_WORKING
-from labeling.assignment.waiting import waiting_for
 from labeling.campaigns.access import campaign_for
 from labeling.errors import Conflict, InTraining, NotWorking, NotYours, Refusal
-from labeling.kinds import KINDS, policies
+from labeling.kinds import policies
 from labeling.models import Campaign, Example, Membership, User
 from labeling.quality import memberships, qualifying
-
-# What home says in place of a button, by the person's stage.
-STOPPED = {str(stage): sentence for stage, (_, sentence) in NOT_WORKING.items()}
 
 
 def stopped_page(
@@ -36,40 +31,6 @@ def stopped_page(
     """Says why there is nothing to label: the campaign rests, or this person's work in it does."""
     context = {"campaign": campaign, "refusal": refusal, "membership": membership}
     return render(request, "annotator/label_closed.html", context, status=refusal.status)
-
-
-@require_GET
-def home(request: HttpRequest) -> HttpResponse:
-    """What one can do here: the campaigns to label in and, for researchers, those to run."""
-    if not request.user.is_authenticated:
-        return render(request, "annotator/welcome.html")
-    rows = list(
-        Membership.objects.active()
-        .filter(user=request.user)
-        .select_related("campaign")
-        .order_by("-last_answered_at", "-joined_at")
-    )
-    # What navigation asks of the account, without another query.
-    person(request).campaign_roles = frozenset(row.role for row in rows)
-    mine = [row for row in rows if row.campaign.state != Campaign.State.DRAFT]
-    to_label = [row for row in mine if row.role != Membership.Role.RESEARCHER]
-    # Whether a button leads anywhere: one statement for all of them, and nothing is counted.
-    waits = waiting_for(person(request))
-    replied = flagging.campaigns_with_replies(person(request))
-    for row in rows:
-        row.has_reply = row.campaign_id in replied  # type: ignore[attr-defined]
-        row.waiting = waits.get(row.pk)  # type: ignore[attr-defined]
-        row.stopped = STOPPED.get(row.stage, "")  # type: ignore[attr-defined]
-    return render(
-        request,
-        "annotator/home.html",
-        {
-            "to_label": to_label,
-            # Whose answers are keys; drawing has a sheet of its own.
-            "chooses": not all(KINDS[row.campaign.kind].drawn for row in to_label),
-            "to_run": [row for row in rows if row.role == Membership.Role.RESEARCHER],
-        },
-    )
 
 
 @never_cache
@@ -179,10 +140,18 @@ def _label_context(page: SeatPage, membership: Membership | None) -> Context:
         "topic": page.payload["topics"].get(first["topic"]) if first else None,
         "answer_id": new_id(),
         "done": done,
+        "settled_since": _settled_since(campaign, membership),
         "left": page.payload["left"],
         "last_seat": request.GET.get("after", ""),
         "going_back": bool(request.GET.get("seat")),
     }
+
+
+def _settled_since(campaign: Campaign, membership: Membership | None) -> int:
+    """Questions of the campaign that were decided since the person joined, by last night."""
+    if membership is None or membership.settled_before is None:
+        return 0
+    return max(0, campaign.settled_nightly - membership.settled_before)
 
 
 def _answer_by_form(request: HttpRequest, campaign: Campaign) -> HttpResponse:

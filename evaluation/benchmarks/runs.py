@@ -19,7 +19,7 @@ from django.utils import timezone
 
 from evaluation.benchmarks.kind import kind_of, kinds
 from evaluation.models import Benchmark, Run
-from labeling.assignment import claiming
+from labeling.assignment import claiming, counters
 from labeling.consensus import calibrating, settling
 from labeling.db import question_counts
 from labeling.errors import Conflict, StoreAway
@@ -274,6 +274,7 @@ def _settle(campaign: Campaign) -> int:
     """How many questions had their votes but, by a crash, no verdict. Counters are mended too."""
     settled = settling.settle_complete(campaign)
     question_counts.reconcile(campaign.pk)
+    counters.note_settled(campaign.pk)
     return settled
 
 

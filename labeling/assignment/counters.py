@@ -78,6 +78,12 @@ def recount(campaign_id: int) -> Counts:
     return Counts(asked, free)
 
 
+def note_settled(campaign_id: int) -> None:
+    """Keeps how many questions are decided by now: people are told so until the next night."""
+    decided = question_counts.of(campaign_id).decided
+    Campaign.objects.filter(pk=campaign_id).update(settled_nightly=decided)
+
+
 def sweep() -> int:
     """How many open campaigns had their floors brought up to date."""
     rows = Campaign.objects.filter(state=Campaign.State.OPEN).values_list(

@@ -56,6 +56,9 @@ class Campaign(models.Model):
     questions_asked = models.PositiveIntegerField(default=0)
     questions_free = models.PositiveIntegerField(default=0)
     counted_at = models.DateTimeField(null=True, blank=True)
+    # Questions decided by last night: people are told of no later ones, which would tell them
+    # which of their answers counted.
+    settled_nightly = models.PositiveIntegerField(default=0, db_default=0)
     created_by = models.ForeignKey("labeling.User", on_delete=models.PROTECT, related_name="+")
     created_at = models.DateTimeField(default=timezone.now)
     opened_at = models.DateTimeField(null=True, blank=True)

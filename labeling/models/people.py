@@ -115,6 +115,8 @@ class Membership(models.Model):
     # What monitoring.py last found: figures of each signal, and since when they stand.
     standing = models.JSONField(default=dict, blank=True)
     joined_at = models.DateTimeField(default=timezone.now)
+    # The campaign's settled_nightly when this person joined; null where that was not kept yet.
+    settled_before = models.PositiveIntegerField(null=True, blank=True)
     left_at = models.DateTimeField(null=True, blank=True)
 
     objects = MembershipQuerySet.as_manager()

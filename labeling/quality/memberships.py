@@ -97,7 +97,12 @@ def accept(secret: str, user: User) -> Membership:
         raise Refusal(explain(secret), code="invitation_unusable")
     with transaction.atomic():
         membership, created = Membership.objects.select_for_update().get_or_create(
-            user=user, campaign=invitation.campaign, defaults={"role": invitation.role}
+            user=user,
+            campaign=invitation.campaign,
+            defaults={
+                "role": invitation.role,
+                "settled_before": invitation.campaign.settled_nightly,
+            },
         )
         if not created and membership.left_at is None:
             return membership

@@ -24,7 +24,7 @@ NOT_ASKED, UNDECIDED = -1, -2
 # The share of answers that are wrong, where nothing says it.
 ERROR = 0.02
 # A false label costs this much of a missed one: a wrong "no" loses a label for good.
-FALSE_COST = 0.2
+FALSE_COST = 0.15
 # An answer is never taken for certain, or one mistake would leave no explanation at all.
 LEAST_ERROR = 1e-4
 SCENES = 120
@@ -38,7 +38,14 @@ ALIKE = 5
 # It goes where it explains fewer images than one of these; one of HELD_OUT images decides which.
 FEWEST = (3.0, 10.0, 30.0)
 HELD_OUT = 5
-# So many images of the whole collection are added to every scene.
+# Within a scene most classes are as rare as outside of it, and some have a chance of their own,
+# which is a priori of Beta(…): of at first so many of them, and never fewer or more.
+OWN = (1.0, 4.0)
+OWN_SHARE, OWN_SHARES = 0.05, (1e-3, 0.9)
+# How rare a class is outside of its scenes: so many images of the average class are added.
+RARE_IMAGES = 200.0
+RATE_STEPS = 12
+# One scene alone: so many images of the average class are added, so none is thought impossible.
 PRIOR = 5.0
 # Nothing is certain before it is asked.
 EDGE = 1e-7
@@ -245,8 +252,36 @@ def _scenes(images: Floats, yes: Floats, mean: Floats, fewest: float) -> Scenes:
     """What expected counts say: images (Z,), of them with each class (Z, L)."""
     stays = images >= min(fewest, images.max())
     images, yes = images[stays], yes[stays]
-    present = (yes + PRIOR * mean) / (images + PRIOR)[:, None]
+    if len(images) > 1:
+        present = _rates(images, yes, mean)
+    else:
+        present = (yes + PRIOR * mean.mean()) / (images + PRIOR)[:, None]
     return Scenes(images / images.sum(), np.clip(present, EDGE, 1 - EDGE))
+
+
+def _rates(images: Floats, yes: Floats, mean: Floats) -> Floats:
+    """(Z, L): chance of each class in each scene, by empirical Bayes.
+
+    Either that of the class outside of its scenes, or one of the scene's own: how likely which is
+    follows from the counts. A class seen once in a hundred images of a scene is a stray, or a wrong
+    answer; without this every scene would seem to have thirty of them, each worth a question.
+    """
+    from scipy.special import betaln, expit
+
+    n = images[:, None]
+    k = np.minimum(yes, n)
+    alpha, beta = OWN
+    own = betaln(k + alpha, n - k + beta) - betaln(alpha, beta)
+    rare, share = np.clip(mean, EDGE, 0.5), OWN_SHARE
+    for _ in range(RATE_STEPS):
+        stray = k * np.log(rare) + (n - k) * np.log1p(-rare)
+        is_own = expit(own - stray + np.log(share) - np.log1p(-share))
+        strays, among = ((1 - is_own) * k).sum(axis=0), ((1 - is_own) * n).sum(axis=0)
+        average = strays.sum() / max(among.sum(), 1.0)
+        rare = (strays + RARE_IMAGES * average) / (among + RARE_IMAGES)
+        rare = np.clip(rare, EDGE, 1 - EDGE)
+        share = float(np.clip(is_own.mean(), *OWN_SHARES))
+    return np.asarray(is_own * (k + alpha) / (n + alpha + beta) + (1 - is_own) * rare)
 
 
 def _groups(likely: Bools, most: int, chance: np.random.Generator) -> Floats:

@@ -207,6 +207,18 @@ def test_cost_to_come_goes_by_the_curve_once_it_is_known(campaign, run_jobs):
     assert found.low == found.high <= max(by_graph.high, counts.asked)
 
 
+@pytest.mark.parametrize(("method", "error"), [("majority", 0.02), ("posterior", 0.1)])
+def test_answers_are_as_often_wrong_as_their_settlements_state(
+    alice, dataset, small, method, error
+):
+    policy = {"method": method}
+    campaign = make(alice, dataset, images=40, policy=policy, order="learned", price=PRICE)
+
+    learn(campaign)
+
+    assert learned_order.scenes_of(campaign.calibration_id).error == error
+
+
 def test_without_a_price_learned_keeps_its_meaning(alice, dataset, small):
     campaign = make(alice, dataset, images=2, order="learned")
 

@@ -156,6 +156,36 @@ def test_scenes_are_learned_from_answers_with_mistakes():
         assert abs(found.weights[nearest] - weight) < 0.1
 
 
+def test_strays_leave_no_trace_in_a_scene_but_its_own_classes_keep_their_chance():
+    # Two scenes of five classes at .6 among forty; every class is a stray in 1 of 500 images.
+    names = [f"c{i}" for i in range(40)]
+    graph = build({"nodes": [{"id": n, "question": n, "class": n} for n in names]})
+    present = np.full((2, 40), 0.002)
+    present[0, :5] = present[1, 5:10] = 0.6
+    known = Scenes(np.array([0.5, 0.5]), present)
+    _, replies = draw(graph, known, 400, error=0)
+
+    found = scenes.learn(graph, replies.astype(np.int8), 0.001)
+
+    nearest = [int(np.abs(found.present - row).max(axis=1).argmin()) for row in present]
+    for scene, row in zip(nearest, present, strict=True):
+        assert found.present[scene][row > 0.1].min() > 0.45
+        # Of 200 images a single stray alone would say .005.
+        assert np.median(found.present[scene][row < 0.1]) < 0.004
+
+
+def test_a_class_that_was_never_seen_is_rare_and_not_impossible():
+    graph = build(TREE)
+    answers = np.zeros((200, len(graph.nodes)), np.int8)
+    answers[:60, [graph.index["animal"], graph.index["bear"]]] = 1
+
+    found = scenes.learn(graph, answers, 0.02)
+
+    car = graph.leaves.index("car")
+    assert (found.present[:, car] > 1e-5).all()
+    assert (found.present[:, car] < 0.05).all()
+
+
 def test_nothing_in_common_is_one_scene():
     graph = build(TREE)
     nothing = np.zeros((50, len(graph.nodes)), np.int8)

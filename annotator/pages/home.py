@@ -1,0 +1,164 @@
+"""Home: a card for each campaign with its picture, pace and what waits; and the way to the next."""
+
+from dataclasses import dataclass
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_GET
+
+from annotator.accounts import person
+from labeling.answers import flagging
+from labeling.assignment.claiming import NOT_WORKING
+from labeling.assignment.waiting import Waiting, waiting_for
+from labeling.campaigns.access import campaign_for
+from labeling.datasets import images
+from labeling.errors import NotYours
+from labeling.kinds import KINDS, policies
+from labeling.models import Campaign, Example, Image, Membership, User
+
+# What home says in place of a button, by the person's stage.
+STOPPED = {str(stage): sentence for stage, (_, sentence) in NOT_WORKING.items()}
+# From so many answers on, the person's own pace says how long the rest takes.
+OWN_PACE = 20
+HOUR = 3600
+
+
+@dataclass(frozen=True)
+class Card:
+    """A campaign as one of its people sees it at home. done: share of its questions that need
+    nobody any more, None while they were never counted. time: how long the rest takes, in words."""
+
+    membership: Membership
+    waiting: Waiting | None
+    stopped: str
+    has_reply: bool
+    done: float | None
+    time: str
+
+    @property
+    def campaign(self) -> Campaign:
+        return self.membership.campaign
+
+    @property
+    def kind(self):
+        return KINDS[self.campaign.kind]
+
+    @property
+    def rank(self) -> int:
+        """What was sent back first, then what waits, then the rest."""
+        if self.waiting and self.waiting.sent_back:
+            return 0
+        return 1 if self.waiting and self.waiting.more and not self.stopped else 2
+
+
+@require_GET
+def home(request: HttpRequest) -> HttpResponse:
+    """What one can do here: the campaigns to label in and, for researchers, those to run."""
+    if not request.user.is_authenticated:
+        return render(request, "annotator/welcome.html")
+    cards = cards_of(person(request))
+    # What navigation asks of the account, without another query.
+    person(request).campaign_roles = frozenset(card.membership.role for card in cards)
+    researcher, draft = Membership.Role.RESEARCHER, Campaign.State.DRAFT
+    to_run = [card for card in cards if card.membership.role == researcher]
+    to_label = [
+        card
+        for card in cards
+        if card.membership.role != researcher and card.campaign.state != draft
+    ]
+    to_label.sort(key=lambda card: card.rank)
+    context = {
+        "to_label": to_label,
+        # Whose answers are keys; drawing has a sheet of its own.
+        "chooses": not all(card.kind.drawn for card in to_label),
+        "to_run": to_run,
+    }
+    return render(request, "annotator/home.html", context)
+
+
+@login_required
+@never_cache
+@require_GET
+def next_campaign(request: HttpRequest) -> HttpResponse:
+    """To the campaign where most waits for this person, but for the one in ?after."""
+    after = request.GET.get("after", "")
+    cards = sorted(cards_of(person(request)), key=lambda card: card.rank)
+    found = next((card for card in cards if card.rank < 2 and card.campaign.name != after), None)
+    if found:
+        return redirect("label", found.campaign.name)
+    messages.info(request, "Nothing else waits for you now.")
+    return redirect("home")
+
+
+@login_required
+@require_GET
+def campaign_picture(request: HttpRequest, name: str) -> HttpResponse:
+    """The picture of a campaign's card, for its members: an example of the researchers', else the
+    image of the first question that was ever added, whatever that question is."""
+    campaign = campaign_for(person(request), name)
+    example = Example.objects.filter(topic__campaign=campaign).select_related("image").first()
+    image = example.image if example else _first_image(campaign)
+    if image is None:
+        raise NotYours("The campaign asks nothing yet.")
+    with images.open_thumbnail(image) as file:
+        response = HttpResponse(file.read(), content_type=file.media_type)
+    response["Cache-Control"] = "private, max-age=86400"
+    response["Content-Disposition"] = "inline"
+    response["Cross-Origin-Resource-Policy"] = "same-origin"
+    return response
+
+
+def _first_image(campaign: Campaign) -> Image | None:
+    question = campaign.questions.order_by("item").select_related("item__image").first()
+    return question.item.image if question else None
+
+
+def cards_of(user: User) -> list[Card]:
+    """The person's campaigns, those of the latest answer first. Three queries."""
+    rows = (
+        Membership.objects.active()
+        .filter(user=user)
+        .select_related("campaign__policy")
+        .order_by("-last_answered_at", "-joined_at")
+    )
+    waits = waiting_for(user)
+    replied = flagging.campaigns_with_replies(user)
+    return [
+        Card(
+            row,
+            waits.get(row.pk),
+            STOPPED.get(row.stage, ""),
+            row.campaign_id in replied,
+            *_pace(row),
+        )
+        for row in rows
+    ]
+
+
+def _pace(row: Membership) -> tuple[float | None, str]:
+    campaign = row.campaign
+    if campaign.counted_at is None or not campaign.questions_asked:
+        return None, ""
+    done = 1 - campaign.questions_free / campaign.questions_asked
+    seconds = policies.of(campaign)["seconds_per_answer"]
+    if row.answered >= OWN_PACE and row.worked_ms:
+        seconds = row.worked_ms / 1000 / row.answered
+    left = min(campaign.questions_free, max(0, campaign.questions_asked - row.answered))
+    return done, in_words(left * seconds) if left else ""
+
+
+def in_words(seconds: float) -> str:
+    """A duration as people say it.
+
+    >>> in_words(20), in_words(700), in_words(5400), in_words(86_400)
+    ('about a minute', 'about 12 minutes', 'about 1.5 hours', 'about 24 hours')
+    """
+    if seconds < 90:
+        return "about a minute"
+    if seconds < HOUR:
+        return f"about {round(seconds / 60)} minutes"
+    hours = seconds / HOUR
+    return f"about {hours:.1f} hours" if hours < 10 else f"about {round(hours):,} hours"

@@ -1,0 +1,71 @@
+"""The person's last answers in a campaign: those that may still be revised can be reopened."""
+
+from dataclasses import dataclass
+
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_GET
+
+from annotator.accounts import person
+from annotator.pages import seats
+from labeling.campaigns.access import campaign_for
+from labeling.kinds import KINDS
+from labeling.models import Assignment, Campaign, User
+from labeling.reports import overview
+
+SHOWN = 24
+
+
+@dataclass(frozen=True)
+class LastAnswer:
+    """number: the person's count of answers by then. image: None once nothing may change any more,
+    as the image is not theirs to look at then."""
+
+    number: int
+    topic: str
+    words: str
+    token: str
+    image: str | None
+
+
+@login_required
+@never_cache
+@require_GET
+def label_last(request: HttpRequest, name: str) -> HttpResponse:
+    """The strip of the person's last answers, the newest first."""
+    user = person(request)
+    campaign = campaign_for(user, name)
+    context = {"campaign": campaign, "rows": last_answers(user, campaign), "shown": SHOWN}
+    return render(request, "annotator/last.html", context)
+
+
+def last_answers(user: User, campaign: Campaign) -> list[LastAnswer]:
+    """Gold or not, settled or not, an answer looks the same here. Six queries."""
+    rows = list(
+        Assignment.objects.filter(
+            annotator=user, question__campaign=campaign, state=Assignment.State.ANSWERED
+        )
+        .select_related("question")
+        .order_by("-ordinal", "-pk")[:SHOWN]
+    )
+    open_seats = {
+        seat.pk for seat, _ in seats.seats_of(user, campaign, [row.token for row in rows])
+    }
+    given = seats.latest_values([row.pk for row in rows])
+    kind, words = KINDS[campaign.kind], overview.value_words(campaign)
+    names = overview.topic_names(campaign, {row.question.topic for row in rows})
+    found = []
+    for row in rows:
+        value = "" if kind.drawn else kind.tally_name(given.get(row.pk))
+        found.append(
+            LastAnswer(
+                row.ordinal or 0,
+                names.get(row.question.topic, row.question.topic),
+                words.get(value, value) or "Drawn",
+                row.token,
+                seats.image_url(row.token, user) if row.pk in open_seats else None,
+            )
+        )
+    return found
