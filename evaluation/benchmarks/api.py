@@ -13,7 +13,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from evaluation.benchmarks import downloads, runs
+from evaluation.benchmarks import downloads, naming_releases, runs
 from evaluation.benchmarks.access import benchmark_for, benchmarks_for
 from evaluation.benchmarks.kind import BenchmarkKind, families, kind_of
 from evaluation.benchmarks.serializers import (
@@ -166,7 +166,7 @@ class SubmissionViewSet(BaseViewSet):
             if not name:
                 expected = "names no classifier; give its name"
             raise Refusal(f"A file of this benchmark {expected}.", field="name")
-        joined = self._accepted(row, body["file"], name)
+        joined = self._accepted(row, body, name)
         return self.answer(JoinedSerializer, {"joined": joined}, 201)
 
     @extend_schema(request=SubmissionUpload, responses=ReleasedSubmissionSerializer)
@@ -179,7 +179,7 @@ class SubmissionViewSet(BaseViewSet):
         row = benchmark_for(self.user, benchmark)
         if kind_of(row).names_in_file:
             raise Refusal("A file of this benchmark names its classifiers itself: POST it.")
-        joined = self._accepted(row, self.read(SubmissionUpload)["file"], classifier)
+        joined = self._accepted(row, self.read(SubmissionUpload), classifier)
         if not joined and runs.has_changed(row):
             runs.request(row, self.user)
         return self.answer(ReleasedSubmissionSerializer, row.submissions.get(name=classifier))
@@ -193,8 +193,12 @@ class SubmissionViewSet(BaseViewSet):
             raise NotYours("The benchmark has no such classifier.")
         return self._removed(row, found.position)
 
-    def _accepted(self, row: Benchmark, file: Any, name: str) -> Sequence[str]:
-        kind = kind_of(row)
+    def _accepted(self, row: Benchmark, body: Mapping[str, Any], name: str) -> Sequence[str]:
+        kind, file, campaign = kind_of(row), body.get("file"), body.get("campaign")
+        if campaign is not None and file is None:
+            return self._named(row, kind, campaign, body.get("number"), name)
+        if file is None or campaign is not None:
+            raise Refusal("Send a file, or the campaign of a naming release.", field="file")
         if file.size > (most := kind.max_bytes()):
             raise TooLarge(f"The file is larger than {most // 1024**2:,} MiB.", field="file")
         if kind.names_in_file:
@@ -207,6 +211,17 @@ class SubmissionViewSet(BaseViewSet):
                     raise
                 # With the place inside the zip.
                 raise Refusal(f"{bad}.", field="file", code="bad_input") from bad
+
+    def _named(
+        self, row: Benchmark, kind: BenchmarkKind, campaign: str, number: int | None, name: str
+    ) -> Sequence[str]:
+        if not kind.takes_releases:
+            raise Refusal("This benchmark takes no releases; send a file.", field="campaign")
+        path, called = naming_releases.sent(naming_releases.release_of(self.user, campaign, number))
+        try:
+            return runs.submit(row, self.user, path, called, name)
+        except BadInput as bad:
+            raise Refusal(f"{bad}.", field="campaign", code="bad_input") from bad
 
     def _removed(self, row: Benchmark, position: int) -> Response:
         runs.remove(row, self.user, position)
@@ -229,7 +244,7 @@ class OldSubmissionViewSet(SubmissionViewSet):
     def create(self, request: Request, benchmark: str) -> Response:
         row = benchmark_for(self.user, benchmark, self.family)
         [file] = self.read(self.body).values()
-        joined = self._accepted(row, file, "")
+        joined = self._accepted(row, {"file": file}, "")
         return self.answer(JoinedSerializer, {"joined": joined}, 201)
 
     @extend_schema(responses={204: None}, deprecated=True)

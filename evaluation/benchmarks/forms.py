@@ -1,6 +1,7 @@
 """The researcher's forms that every kind of benchmark has."""
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, ClassVar
 
 from django import forms
@@ -86,6 +87,10 @@ class SubmissionForm(KeepsFiles):
 
     def __init__(self, *args: Any, benchmark: Benchmark, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+
+    def sent(self) -> tuple[Path, str]:
+        """What was sent: where it lies, and what the person calls it."""
+        return self.path(self.file_field), self.cleaned_data[self.file_field].name
 
 
 class NamedSubmissionForm(SubmissionForm):

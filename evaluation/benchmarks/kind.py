@@ -119,6 +119,11 @@ class BenchmarkKind(Generic[ResultT]):
         """The size of the largest file that is taken in."""
         return kept_files.MAX_BYTES
 
+    @property
+    def takes_releases(self) -> bool:
+        """Whether a release of a naming campaign may be a submission."""
+        return False
+
     def accepted(self, names: Sequence[str]) -> str:
         """What the site says when submissions came or changed."""
         return f"Taken in: {', '.join(names)}. The score is on its way."

@@ -71,12 +71,21 @@ class ReleasedSubmissionSerializer(SubmissionSerializer):
     """The same under the name that generated clients know from `submissions/`."""
 
 
+CAMPAIGN_HELP = (
+    "In place of the file, of a classification: a naming campaign of yours, whose release is sent."
+)
+NUMBER_HELP = "Of the release; by default the newest."
+
+
 class NewSubmissionSerializer(Body):
     file = serializers.FileField(
         help_text="mad: more.jsonl, as `mad add` writes it. cds: CSV with the columns frame, "
         "classifier and wnid. Others: CSV or COCO JSON, as `score KIND` takes it; of wsol a zip of "
-        "<image>.npy."
+        "<image>.npy; of a classification also the zip of a naming release.",
+        required=False,
     )
+    campaign = serializers.CharField(max_length=80, required=False, help_text=CAMPAIGN_HELP)
+    number = serializers.IntegerField(required=False, min_value=1, help_text=NUMBER_HELP)
     name = serializers.CharField(
         max_length=100,
         required=False,
@@ -86,8 +95,12 @@ class NewSubmissionSerializer(Body):
 
 class SubmissionUpload(Body):
     file = serializers.FileField(
-        help_text="CSV or COCO JSON, as `score KIND` takes it; of wsol a zip of <image>.npy."
+        help_text="CSV or COCO JSON, as `score KIND` takes it; of wsol a zip of <image>.npy; of a "
+        "classification also the zip of a naming release.",
+        required=False,
     )
+    campaign = serializers.CharField(max_length=80, required=False, help_text=CAMPAIGN_HELP)
+    number = serializers.IntegerField(required=False, min_value=1, help_text=NUMBER_HELP)
 
 
 class SelectionUpload(Body):

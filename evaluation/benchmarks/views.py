@@ -159,9 +159,9 @@ def submissions(request: SignedIn, name: str) -> HttpResponse:
 def _accepted(
     request: SignedIn, row: Benchmark, kind: BenchmarkKind, form: SubmissionForm
 ) -> HttpResponse:
-    data, field = form.cleaned_data, form.file_field
-    path, file_name = form.path(field), data[field].name
-    changed = runs.submit(row, request.user, path, file_name, data.get("name", ""))
+    path, file_name = form.sent()
+    name = form.cleaned_data.get("name", "")
+    changed = runs.submit(row, request.user, path, file_name, name)
     form.forget_files()
     if not changed:
         messages.info(request, "Everything in the file is here already.")

@@ -6,12 +6,12 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from evaluation.management import analysis_options, release_predictions
+from evaluation.management import analysis_options
 from evaluation.management.commands.wordnet import load
 from evaluation.management.named_files import named_files
 from evaluation.management.numbers import level, whole
 from evaluation.metrics.wordnet.nouns import WordNet
-from evaluation.readers import class_files
+from evaluation.readers import class_files, release_predictions
 from evaluation.readers.answers import file_sha256
 from evaluation.readers.class_files import Classified
 from evaluation.readers.valid_sets import read_label_sets
@@ -82,7 +82,8 @@ def action(
     asked = analysis_options.asked(options | {"seed": seed})
     wordnet, paths = load(), named_files(predictions)
     if devkit is None:
-        found = {name: read_submission(truth, path, wordnet) for name, path in paths.items()}
+        read = release_predictions.read_submission
+        found = {name: read(truth, path, wordnet) for name, path in paths.items()}
     else:
         meaning = valid_labels if devkit == BARE else devkit
         if asked and asked.boxes and not meaning:
@@ -106,14 +107,6 @@ def action(
         order = "the kit's own ids are in another order than its wnids"
         result.notes.append(f"ids are lines of {valid_labels.name}: {order}")
     return _explained(result, found, asked, wordnet) if asked else result
-
-
-def read_submission(truth: Path, path: Path, wordnet: WordNet) -> Classified:
-    """A truth with rows of predictions, or with a release as predictions."""
-    with release_predictions.opened(path) as release:
-        if release:
-            return class_files.read_named(truth, release, wordnet)
-    return class_files.read_classified(truth, path, wordnet)
 
 
 def submission_sha256(found: Classified, path: Path) -> str:

@@ -168,8 +168,8 @@ def true_classes(found: Classified) -> list[str]:
 
 
 def outcomes(found: Classified, wordnet: WordNet | None = None) -> Iterator[ImageOutcome]:
-    """What became of each image, in the order of the truth; without heights where there is no
-    wordnet or the classes are ids."""
+    """What became of each image, in the order of the truth; None where people were not asked.
+    Without heights where there is no wordnet or the classes are ids."""
     truth, predicted = found.truth, found.predicted
     names = [*found.classes, None]
     heights: list[int | None] = [None] * len(truth)
@@ -177,9 +177,18 @@ def outcomes(found: Classified, wordnet: WordNet | None = None) -> Iterator[Imag
         heights = ilsvrc.hierarchical_errors(wordnet, found.synsets, truth, predicted).tolist()
     right = predicted == truth[:, None]
     ranks = np.where(right.any(axis=1), right.argmax(axis=1) + 1, 0).tolist()
-    for image, own, five, rank, height in zip(
-        found.images, truth.tolist(), predicted[:, :5].tolist(), ranks, heights, strict=True
+    asked = found.named.images.tolist() if found.named else [True] * len(truth)
+    for image, own, five, rank, height, is_asked in zip(
+        found.images, truth.tolist(), predicted[:, :5].tolist(), ranks, heights, asked, strict=True
     ):
+        if not is_asked:
+            yield {
+                "image": image,
+                "classes": [found.classes[own]],
+                "truth": [],
+                "outcome": None,
+            }
+            continue
         while five and five[-1] == ilsvrc.ABSENT:
             five.pop()
         yield {

@@ -48,12 +48,13 @@ Outcome = TypedDict(
 
 
 class ImageOutcome(TypedDict):
-    """truth: boxes x0, y0, x1, y1 in pixels of the image and, but for wsol, their class."""
+    """truth: boxes x0, y0, x1, y1 in pixels of the image and, but for wsol, their class. outcome:
+    None where the submission says nothing of the image."""
 
     image: str
     classes: list[str]
     truth: list[list[Any]]
-    outcome: Outcome
+    outcome: Outcome | None
 
 
 class Line(TypedDict):

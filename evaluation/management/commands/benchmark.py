@@ -49,7 +49,11 @@ class Command(ContractCommand):
         submitting.add_argument("name", metavar="NAME", help="of the benchmark")
         submitting.add_argument("classifier", metavar="CLASSIFIER", help="its name in the tables")
         submitting.add_argument(
-            "path", type=Path, metavar="PATH", help="CSV or COCO JSON; of wsol a zip or folder"
+            "path",
+            type=Path,
+            metavar="PATH",
+            help="CSV or COCO JSON; of a classification also a naming release; of wsol a zip or "
+            "folder",
         )
         submitting.add_argument("--by", default="", help="by default the benchmark's owner")
         _add_reviewing(self, parser)

@@ -6,12 +6,13 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from evaluation.management import analysis_options, release_predictions
-from evaluation.management.classification_options import read_submission, submission_sha256
+from evaluation.management import analysis_options
+from evaluation.management.classification_options import submission_sha256
 from evaluation.management.commands.wordnet import load
 from evaluation.management.named_files import named_files
 from evaluation.management.numbers import level, share, whole
 from evaluation.metrics.wordnet.nouns import WordNet
+from evaluation.readers import release_predictions
 from evaluation.readers.answers import file_sha256
 from evaluation.readers.mistakes import (
     Judgement,
@@ -188,7 +189,8 @@ def _add_inputs(verb: CommandParser) -> None:
 
 
 def _read(truth: Path, paths: dict[str, Path], valid_sets: Path | None, wordnet: WordNet) -> Inputs:
-    found = {name: read_submission(truth, path, wordnet) for name, path in paths.items()}
+    read = release_predictions.read_submission
+    found = {name: read(truth, path, wordnet) for name, path in paths.items()}
     images = next(iter(found.values())).images
     sets = read_label_sets(valid_sets, images, wordnet) if valid_sets else None
     return Inputs(

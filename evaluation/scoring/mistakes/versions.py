@@ -130,4 +130,5 @@ def _compared(
     assert first.synsets is not None, "the truth has wnids"
     classes = [wordnet.wnid(first.synsets[number]) for number in first.truth[counted].tolist()]
     wrong = {name: ~pool.right(name, pool.sets)[counted] for name in pool.first}
-    return compare(wrong, classes, confidence, seed)
+    people = [name for name, own in found.items() if own.named]
+    return compare(wrong, classes, confidence, seed, people)

@@ -24,9 +24,10 @@ from evaluation.benchmarks.kinds.labeled.paths import (
 )
 from evaluation.benchmarks.kinds.labeled.settings import Settings, checked
 from evaluation.benchmarks.kinds.labeled.truth import ground_truth
-from evaluation.benchmarks.kinds.labeled.truth.ground_truth import WSOL, Counts
+from evaluation.benchmarks.kinds.labeled.truth.ground_truth import CLASSIFICATION, WSOL, Counts
 from evaluation.models import Benchmark, Submission
 from evaluation.readers.answers import file_sha256
+from evaluation.readers.release_predictions import is_release, sha256_of
 from evaluation.readers.wsol_folders import read_boxes
 from labeling.campaigns import lifecycle
 from labeling.errors import Conflict, NotYours, Refusal, TooLarge
@@ -145,7 +146,8 @@ def add_submission(
 ) -> Submission:
     """The classifier with its predictions, checked whole against the truth.
 
-    path: a CSV or COCO JSON file; of wsol a zip of <id>.npy, or a folder of them. file_name: what
+    path: a CSV or COCO JSON file; of a classification also a release of a naming campaign, folder
+    or zip; of wsol a zip of <id>.npy, or a folder of them. file_name: what
     the person calls it, for messages. Under a name that is there already, other predictions take
     the place of the old ones and count as another attempt; the same again change nothing. All or
     nothing. Raises BadInput with the place, Refusal, TooLarge.
@@ -157,7 +159,9 @@ def add_submission(
         with scoring.called(folder / SENT, file_name, truth_folder(benchmark)):
             laid = _laid_out(benchmark, path, folder / SENT, file_name)
             # Of maps, not of their zip: packed again it would be another attempt.
-            sha256 = scoremap_zips.sha256(laid) if laid.is_dir() else file_sha256(laid)
+            # Nor of a release's zip.
+            read = sha256_of if benchmark.kind == CLASSIFICATION else file_sha256
+            sha256 = scoremap_zips.sha256(laid) if laid.is_dir() else read(laid)
             existing = benchmark.submissions.filter(name=name, sha256=sha256).first()
             if existing is not None and submission_path(existing).exists():
                 return existing
@@ -235,6 +239,9 @@ def _frozen_now(campaign: Campaign, owner: User) -> Release:
 def _laid_out(benchmark: Benchmark, path: Path, goal: Path, file_name: str) -> Path:
     """A copy of what was sent, unpacked where it is a zip of score maps; where it is."""
     if benchmark.kind != WSOL:
+        if path.is_dir() and is_release(path) and benchmark.kind == CLASSIFICATION:
+            zipped(path, goal, "release")
+            return goal
         if path.is_dir():
             raise BadInput("is a folder", file_name, None, "give a file of predictions")
         check_bytes(benchmark.kind, path.stat().st_size)

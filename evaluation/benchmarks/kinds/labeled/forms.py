@@ -1,13 +1,16 @@
 """The researcher's forms about benchmarks on released labels."""
 
+from pathlib import Path
 from typing import Any
 
 from django import forms
 
+from evaluation.benchmarks import naming_releases
 from evaluation.benchmarks.forms import NamedSubmissionForm, NewBenchmarkForm
 from evaluation.benchmarks.kinds.labeled import pages, wording
 from evaluation.benchmarks.kinds.labeled.benchmarks import max_bytes
 from evaluation.benchmarks.kinds.labeled.settings import DEFAULTS
+from evaluation.benchmarks.kinds.labeled.truth.ground_truth import CLASSIFICATION
 from evaluation.metrics.wsol.box_scores import LARGEST_SIZE, MOST_THRESHOLDS
 from evaluation.models import Benchmark
 from labeling.campaigns.access import RESEARCHER, campaigns_for
@@ -139,4 +142,20 @@ class PredictionsForm(NamedSubmissionForm):
         accept = ".zip,application/zip" if is_wsol else ".csv,.json,text/csv,application/json"
         field = self.fields["file"]
         field.label = "Score maps" if is_wsol else "Predictions"
+        if benchmark.kind == CLASSIFICATION:
+            accept += ",.zip,application/zip"
+            field.required = False
+            self.fields["release"] = naming_releases.release_field(self.user)
+            self.order_fields(("name", "file", "release"))
         field.widget = KeptFileInput(attrs={"accept": accept, "data-key": "u"})
+
+    def clean(self) -> None:
+        super().clean()
+        if self.has_error("file") or "release" not in self.fields:
+            return
+        if bool(self.cleaned_data.get("file")) == bool(self.cleaned_data.get("release")):
+            self.add_error("file", "Choose a file, or a release of what people named.")
+
+    def sent(self) -> tuple[Path, str]:
+        release = self.cleaned_data.get("release")
+        return naming_releases.sent(release) if release else super().sent()

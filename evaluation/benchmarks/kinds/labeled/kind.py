@@ -14,7 +14,7 @@ from evaluation.benchmarks.kinds.labeled import (
     tables,
 )
 from evaluation.benchmarks.kinds.labeled.results import LabeledResult
-from evaluation.benchmarks.kinds.labeled.truth.ground_truth import KINDS
+from evaluation.benchmarks.kinds.labeled.truth.ground_truth import CLASSIFICATION, KINDS
 from evaluation.benchmarks.tables import Table
 from evaluation.models import Benchmark, Run
 from labeling.models import Release, User
@@ -62,6 +62,10 @@ class Labeled(BenchmarkKind[LabeledResult]):
 
     def max_bytes(self) -> int:
         return benchmarks.max_bytes(self.name)
+
+    @property
+    def takes_releases(self) -> bool:
+        return self.name == CLASSIFICATION
 
     def prepare(self, benchmark: Benchmark, run: Run) -> Release:
         return benchmark.own_release

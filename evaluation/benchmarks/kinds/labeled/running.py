@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from evaluation import devices
 from evaluation.benchmarks import folders
@@ -190,8 +189,7 @@ class _Scores:
         self.device = devices.CPU
         self.submissions: list[ScoredSubmission] = []
         self.curves: dict[str, KindCurves] = {}
-        self.wrong: dict[str, NDArray[np.bool_]] = {}
-        self.classes: list[str] = []
+        self.errors: dict[str, scoring.Scored] = {}
 
     def add(self, row: Submission, found: scoring.Scored) -> None:
         if isinstance(found.result, WsolResult):
@@ -203,18 +201,16 @@ class _Scores:
         )
         if found.curves is not None:
             self.curves[row.name] = found.curves
-        if found.wrong is not None and found.classes is not None:
-            self.wrong[row.name], self.classes = found.wrong, found.classes
+        if found.wrong is not None:
+            self.errors[row.name] = found
 
     def comparison(self, settings: Settings) -> comparing.Comparison | None:
         """Of several classifiers, where the kind compares them."""
         if len(self.submissions) < 2:
             return None
-        if self.wrong:
+        if self.errors:
             assert settings.confidence is not None
-            return comparing.compare(
-                self.wrong, self.classes, settings.confidence, settings.seed or 0
-            )
+            return _compared(self.errors, settings.confidence, settings.seed or 0)
         # Classifier → class → AP, NaN where the class has no object.
         aps = {
             own.name: {
@@ -225,6 +221,27 @@ class _Scores:
             if isinstance(own.result, DetectionResult)
         }
         return comparing.Comparison(classes_won=comparing.classes_won(aps)) if aps else None
+
+
+def _compared(
+    found: Mapping[str, scoring.Scored], confidence: float, seed: int
+) -> comparing.Comparison | None:
+    """Several submissions on the images that all of them answer; None where there are none."""
+    people = {name: own.named for name, own in found.items() if own.named is not None}
+    common = np.logical_and.reduce([*people.values()]) if people else None
+    if common is not None and not common.any():
+        return None
+    wrong, classes = {}, []
+    for name, own in found.items():
+        assert own.wrong is not None, "it has errors"
+        assert own.classes is not None, "it has errors"
+        kept = np.ones(len(own.wrong), bool)
+        if common is not None:
+            # Of people's own images, or of all.
+            kept = common if own.named is None else common[own.named]
+        wrong[name] = own.wrong[kept]
+        classes = [own.classes[place] for place in np.flatnonzero(kept).tolist()]
+    return comparing.compare(wrong, classes, confidence, seed, people)
 
 
 def _scored(benchmark: Benchmark, folder: Path) -> _Scores:

@@ -24,7 +24,7 @@ from evaluation.benchmarks.kinds.labeled.truth.ground_truth import (
 )
 from evaluation.benchmarks.kinds.labeled.truth.wsol_truth import MASKS
 from evaluation.metrics.wordnet.nouns import UnknownLabel, WordNetMissing, load
-from evaluation.readers import box_files, class_files
+from evaluation.readers import box_files, class_files, release_predictions
 from evaluation.readers import wsol_folders as wsol_files
 from evaluation.scoring import classification, detection, localization
 from evaluation.scoring.image_lines import ImageOutcome
@@ -43,7 +43,9 @@ class Scored:
 
     outcomes: what became of each image, in the order of the truth; called once. wrong, classes:
     (N,) whether each image is an error, and its class, where the kind has errors. having: class →
-    how many images have it, of detection. curves: of wsol, under "boxes" and "masks".
+    how many images have it, of detection. named: which images of the truth people settled, where a
+    release of theirs is scored: `wrong` and `classes` are of these alone. curves: of wsol, under
+    "boxes" and "masks".
     """
 
     result: KindResult
@@ -52,6 +54,7 @@ class Scored:
     classes: list[str] | None = None
     having: Mapping[str, int] = field(default_factory=dict)
     curves: KindCurves | None = None
+    named: NDArray[np.bool_] | None = None
 
 
 def score(
@@ -127,17 +130,19 @@ def options_of(truth: Path, settings: Settings) -> box_files.Options:
 
 def read_classified(truth: Path, path: Path, settings: Settings) -> class_files.Classified:
     """What a submission to a classification says of each image. Raises BadInput."""
-    return class_files.read_classified(truth / TRUTH, path, load())
+    return release_predictions.read_submission(truth / TRUTH, path, load())
 
 
 def _classification(truth: Path, path: Path, settings: Settings) -> Scored:
     found = read_classified(truth, path, settings)
     wordnet, options = load(), options_of(truth, settings)
+    [named] = class_files.on_named_images({"": found}).values()
     return Scored(
-        classification.score(found, wordnet, confidence=options.confidence, seed=options.seed),
+        classification.score(named, wordnet, confidence=options.confidence, seed=options.seed),
         partial(classification.outcomes, found, wordnet),
-        classification.wrong(found),
-        classification.true_classes(found),
+        classification.wrong(named),
+        classification.true_classes(named),
+        named=found.named.images if found.named else None,
     )
 
 
@@ -189,6 +194,8 @@ def _both(
 ) -> Iterator[ImageOutcome]:
     """What became of each image's boxes, and of its pixels beside it."""
     for one, other in zip(boxes(), masks(), strict=True):
+        assert one["outcome"] is not None, "every image has a map"
+        assert other["outcome"] is not None, "every image has a map"
         one["outcome"].update(other["outcome"])
         yield one
 

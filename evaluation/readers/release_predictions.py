@@ -1,4 +1,4 @@
-"""A release as predictions: its folder, or the zip that the site gives out."""
+"""A release as predictions: its folder, or the zip that the site gives out. No Django."""
 
 import tempfile
 import zipfile
@@ -7,16 +7,38 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from evaluation.metrics.wordnet.nouns import WordNet
+from evaluation.readers import class_files
+from evaluation.readers.answers import file_sha256
+from evaluation.readers.class_files import Classified
 from labeling.files import BadInput
 from labeling.release_files import frozen
 from labeling.release_files.frozen import Frozen
 
 HEAD = "release.json"
+# Unpacked, of a file that anybody may have made.
+MAX_BYTES = 2 * 1024**3
 
 
 def is_release(path: Path) -> bool:
     """Whether the path is taken for a release: a folder with its head, or a zip."""
-    return (path / HEAD).is_file() or (path.suffix.lower() == ".zip" and path.is_file())
+    if path.is_dir():
+        return (path / HEAD).is_file()
+    return path.is_file() and (path.suffix.lower() == ".zip" or zipfile.is_zipfile(path))
+
+
+def read_submission(truth: Path, path: Path, wordnet: WordNet) -> Classified:
+    """A truth with rows of predictions, or with a release as predictions. Raises BadInput."""
+    with opened(path) as release:
+        if release:
+            return class_files.read_named(truth, release, wordnet)
+    return class_files.read_classified(truth, path, wordnet)
+
+
+def sha256_of(path: Path) -> str:
+    """Of rows of predictions; of a release its own, however it was packed. Raises BadInput."""
+    with opened(path) as release:
+        return release.meta["sha256"] if release else file_sha256(path)
 
 
 @contextmanager
@@ -50,6 +72,13 @@ def _unpacked(path: Path, scratch: Path) -> Path:
                 cure = "give the zip of a frozen release, or rows of predictions"
                 raise BadInput("holds no release", path, None, cure)
             folder = min(heads, key=len).removesuffix(HEAD)
+            if sum(entry.file_size for entry in archive.infolist()) > MAX_BYTES:
+                raise BadInput(
+                    f"unpacks to more than {MAX_BYTES // 1024**3} GiB",
+                    path,
+                    None,
+                    "give a release of a naming campaign",
+                )
             archive.extractall(scratch, [name for name in names if name.startswith(folder)])
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
         raise BadInput("is no zip, or a damaged one", path, None, "fetch it again") from error

@@ -1,0 +1,51 @@
+"""Releases of naming campaigns as submissions: what people named, beside classifiers."""
+
+from pathlib import Path
+
+from django import forms
+from django.db.models import QuerySet
+
+from labeling.campaigns.access import RESEARCHER, campaign_for, campaigns_for
+from labeling.errors import Refusal
+from labeling.kinds import KINDS
+from labeling.kinds.base import CLASS
+from labeling.models import Release, User
+from labeling.releases import freezing
+
+
+def releases_for(user: User) -> QuerySet[Release]:
+    """The releases of naming campaigns that this person researches in, the newest first."""
+    kinds = [kind.name for kind in KINDS.values() if kind.release == CLASS and kind.has_vocabulary]
+    mine = campaigns_for(user, RESEARCHER).filter(kind__in=kinds)
+    return (
+        Release.objects.filter(campaign__in=mine)
+        .select_related("campaign")
+        .order_by("campaign__name", "-number")
+    )
+
+
+def release_field(user: User) -> forms.ModelChoiceField:
+    return forms.ModelChoiceField(
+        releases_for(user),
+        label="… or what people named",
+        required=False,
+        empty_label="No release",
+        help_text="A release of a naming campaign: the images that it has are scored.",
+    )
+
+
+def release_of(user: User, campaign: str, number: int | None) -> Release:
+    """The release of that number, else the newest. Raises NotYours, and Refusal where there is
+    none."""
+    row = campaign_for(user, campaign, RESEARCHER)
+    if number is not None:
+        return freezing.release_for(row, number)
+    release = freezing.latest_kept(row)
+    if release is None:
+        raise Refusal(f"{row.name} has no release yet. Freeze one first.", field="campaign")
+    return release
+
+
+def sent(release: Release) -> tuple[Path, str]:
+    """Where its files lie, and what people call it."""
+    return freezing.folder_of(release), str(release)
