@@ -219,8 +219,8 @@ ROWS = (
         r"""
         POST campaigns/<slug:name>/state/
         POST campaigns/<slug:name>/graph/
-        POST campaigns/<slug:name>/graph/load/
         POST campaigns/<slug:name>/graph/price/
+        POST campaigns/<slug:name>/graph/load/
         POST campaigns/<slug:name>/quality/calibrate/
         POST campaigns/<slug:name>/classes/
         POST campaigns/<slug:name>/classes/look/

@@ -202,9 +202,8 @@ def _furnish(world: World) -> None:
         name="birds",
         title="Birds",
         dataset=world.dataset,
+        settings={"order": "learned", "price": 0.006},
     )
-    birds.settings |= {"order": "learned", "price": 0.01}
-    birds.save(update_fields=["settings"])
     vocabulary_store.start(world.dataset, alice)
     parts = Job.objects.create(
         kind="import parts",
