@@ -5,7 +5,19 @@ from django.contrib import admin
 from django.urls import URLPattern, URLResolver, include, path, reverse_lazy
 from django.views.generic import RedirectView
 
-from annotator.pages import classes, drafts, flags, home, last, preview, reputation, training, views
+from annotator.pages import (
+    classes,
+    drafts,
+    flags,
+    home,
+    last,
+    preview,
+    reputation,
+    second,
+    training,
+    tutorial,
+    views,
+)
 
 # One login and one change of password, with their limits, for the site and its administration.
 admin.site.login = secure_admin_login(admin.site.login)  # type: ignore[method-assign]
@@ -26,9 +38,11 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("campaigns/<slug:name>/label/draft/", drafts.label_draft, name="label_draft"),
     path("campaigns/<slug:name>/label/flag/", flags.label_flag, name="label_flag"),
     path("campaigns/<slug:name>/label/flags/", flags.label_flags, name="label_flags"),
+    path("campaigns/<slug:name>/label/second/", second.second_pass, name="label_second"),
     path("campaigns/<slug:name>/label/class/", classes.label_class, name="label_class"),
     path("campaigns/<slug:name>/label/last/", last.label_last, name="label_last"),
     path("campaigns/<slug:name>/picture", home.campaign_picture, name="campaign_picture"),
+    path("campaigns/<slug:name>/tutorial/", tutorial.tutorial, name="tutorial"),
     path("campaigns/<slug:name>/training/", training.training, name="training"),
     path("campaigns/<slug:name>/standing/", reputation.my_reputation, name="my_standing"),
     path("campaigns/<slug:name>/preview/", preview.preview, name="preview"),

@@ -19,6 +19,7 @@ FILL = (
     (r"join/(<str:secret>)", "secret"),
     (r"campaigns/(<slug:(?:name|campaign)>)/graph/", "birds"),
     (r"campaigns/(<slug:(?:name|campaign)>)/classes/", "finds"),
+    (r"campaigns/(<slug:name>)/label/(?:class|second)/", "names"),
     (r"campaigns/(<slug:(?:name|campaign)>)", "campaign"),
     (r"datasets/(<slug:(?:name|dataset)>)", "dataset"),
     (r"benchmarks/(<slug:\w+>)/(?:predictions|people|orders\.json|sequences\.jsonl)", "reveal"),
@@ -132,7 +133,10 @@ ROWS = (
         GET,POST campaigns/<slug:name>/label/
         GET,POST campaigns/<slug:name>/training/
         GET campaigns/<slug:name>/standing/
+        GET,POST campaigns/<slug:name>/tutorial/
         GET,POST campaigns/<slug:name>/label/flags/
+        GET campaigns/<slug:name>/label/class/
+        GET,POST campaigns/<slug:name>/label/second/
         GET campaigns/<slug:name>/label/last/
         GET campaigns/<slug:name>/picture
         GET label/example/<str:token>/image
@@ -180,6 +184,7 @@ ROWS = (
         GET,POST campaigns/<slug:name>/audit/
         POST campaigns/<slug:name>/audit/<int:pk>/answer/
         GET campaigns/<slug:name>/graph/
+        GET campaigns/<slug:name>/graph/price/
         GET campaigns/<slug:name>/graph/<int:version>/
         GET campaigns/<slug:name>/graph/<int:version>/download
         """,
@@ -217,6 +222,7 @@ ROWS = (
         r"""
         POST campaigns/<slug:name>/state/
         POST campaigns/<slug:name>/graph/
+        POST campaigns/<slug:name>/graph/price/
         POST campaigns/<slug:name>/graph/load/
         POST campaigns/<slug:name>/quality/calibrate/
         POST campaigns/<slug:name>/classes/
@@ -472,6 +478,7 @@ ROWS = (
         r"""
         GET api/v1/campaigns/<slug:campaign>/policies/
         GET api/v1/campaigns/<slug:campaign>/graph/
+        GET api/v1/campaigns/<slug:campaign>/graph/price/
         GET api/v1/campaigns/<slug:campaign>/quality/
         GET api/v1/campaigns/<slug:campaign>/classes/
         GET api/v1/campaigns/<slug:campaign>/classes/<str:key>/

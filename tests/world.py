@@ -18,6 +18,7 @@ from labeling.answers import flagging
 from labeling.assignment import claiming
 from labeling.campaigns import lifecycle
 from labeling.datasets import objects, vocabulary_store
+from labeling.exchange import naming_campaigns
 from labeling.follow_ups import asking, candidate_lists, opening
 from labeling.jobs import queue
 from labeling.models import Calibration, Campaign, Dataset, Import, Job, Question, User
@@ -197,7 +198,12 @@ def _furnish(world: World) -> None:
     token, _ = tokens.create_token(alice, "laptop", "read", 30)
     release = freezing.freeze(campaign, alice)
     birds, _ = opening.draft_graph(
-        alice, replaying.build(GRAPH), name="birds", title="Birds", dataset=world.dataset
+        alice,
+        replaying.build(GRAPH),
+        name="birds",
+        title="Birds",
+        dataset=world.dataset,
+        settings={"order": "learned", "price": 0.006},
     )
     vocabulary_store.start(world.dataset, alice)
     parts = Job.objects.create(
@@ -226,7 +232,18 @@ def _furnish(world: World) -> None:
         kind="candidates",
         dataset=world.dataset,
     )
-    for made in (birds, finds):
+    names = naming_campaigns.draft(
+        alice,
+        world.dataset,
+        name="names",
+        title="Names",
+        kind="naming",
+        images=["coots/000.png"],
+        vocabulary=[{"key": COOT, "name": "coot"}],
+        settings={"most": 2},
+        second_pass={"coots/000.png": [COOT]},
+    )
+    for made in (birds, finds, names):
         factories.join(world.bob, made)
         factories.join(world.vera, made, "reviewer")
     note = flagging.flag(world.bob, campaign, uuid4(), seat, "Blurred.")
@@ -258,6 +275,7 @@ def _furnish(world: World) -> None:
         "topic key": COOT,
         "birds": "birds",
         "finds": "finds",
+        "names": "names",
         "node": "bird",
         "audit": campaign.audits.earliest("pk").pk,
         "release": release.number,

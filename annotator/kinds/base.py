@@ -7,6 +7,7 @@ from django.contrib.sessions.backends.base import SessionBase
 from django.http import HttpRequest, QueryDict
 from django.urls import reverse
 
+from annotator.kinds import tutorials
 from annotator.pages import bodies
 from labeling.answers.sent import Sent, read_form
 from labeling.kinds import Kind
@@ -90,6 +91,8 @@ class Page:
         # The pieces of the kind: question, answers, about, keys.
         self.pieces = f"annotator/kinds/{kind.name}.html"
         self.script = f"js/kinds/{kind.name}.js"
+        # What people see before their first real question of the kind.
+        self.tutorial = tutorials.BY_KIND.get(kind.name)
 
     def context(self, campaign: Campaign) -> Context:
         """What every page of the kind gets."""

@@ -6,7 +6,8 @@ from typing import Any
 
 from django.http import QueryDict
 
-from annotator.kinds.base import Context, Page
+from annotator.kinds.base import Context, Page, SeatPage
+from labeling.answers import second_pass
 from labeling.answers.sent import Sent, read_form
 from labeling.models import Campaign
 
@@ -33,6 +34,9 @@ class Naming(Page):
             "classes": list(listing(campaign.settings["vocabulary"])),
         }
 
+    def label_context(self, page: SeatPage) -> Context:
+        return {"second_pass": second_pass.has_proposals(page.campaign)}
+
     def read(self, post: QueryDict, campaign: Campaign) -> list[Sent]:
         if "most" not in campaign.settings:
             return super().read(post, campaign)
@@ -57,13 +61,13 @@ def listing(vocabulary: Sequence[Entry]) -> Iterator[dict[str, str]]:
         path = entry.get("path", [])
         shared = len(list(takewhile(lambda pair: pair[0] == pair[1], zip(current, path))))  # noqa: B905
         for _ in current[shared:]:
-            yield {"kind": "close"}
+            yield {"part": "close"}
         for name in path[shared:]:
-            yield {"kind": "open", "name": name}
-        yield {"kind": "class", "key": entry["key"], "name": entry["name"]}
+            yield {"part": "open", "name": name}
+        yield {"part": "class", "key": entry["key"], "name": entry["name"]}
         current = path
     for _ in current:
-        yield {"kind": "close"}
+        yield {"part": "close"}
 
 
 def siblings_of(vocabulary: Sequence[Entry], key: str) -> tuple[str, list[Entry]]:

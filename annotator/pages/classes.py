@@ -18,10 +18,10 @@ NO_CLASS = "The campaign has no such class."
 @login_required
 @require_GET
 def label_class(request: HttpRequest, name: str) -> HttpResponse:
-    """The class ?key= beside its siblings: the same whatever is being asked."""
+    """The class ?key=, else the first, beside its siblings: the same whatever is being asked."""
     campaign = campaign_for(person(request), name)
-    key = request.GET.get("key", "")
     vocabulary = campaign.settings.get("vocabulary", ())
+    key = request.GET.get("key") or (vocabulary[0]["key"] if vocabulary else "")
     if "most" not in campaign.settings or key not in {entry["key"] for entry in vocabulary}:
         raise NotYours(NO_CLASS)
     group, siblings = siblings_of(vocabulary, key)

@@ -23,7 +23,16 @@ from labeling.assignment import claiming
 from labeling.datasets import images
 from labeling.errors import NotAllowed, NotYours
 from labeling.kinds import policies
-from labeling.models import Answer, Assignment, Campaign, Image, Membership, Topic, User
+from labeling.models import (
+    Answer,
+    Assignment,
+    Campaign,
+    Image,
+    Membership,
+    SecondAnswer,
+    Topic,
+    User,
+)
 
 signer = TimestampSigner(salt="annotator.pages.seats.image")
 LEASED, ANSWERED = Assignment.State.LEASED, Assignment.State.ANSWERED
@@ -117,6 +126,9 @@ def is_viewable(user: User, seat: Assignment) -> bool:
     if member is None or seat.state not in (LEASED, ANSWERED):
         return False
     if seat.state == LEASED:
+        return True
+    if SecondAnswer.objects.filter(assignment=seat, answered_at=None).exists():
+        # It is looked at a second time.
         return True
     answered = window.answered_on([seat.pk]).get(seat.pk, window.Answered())
     return _is_revisable(member, campaign, seat, answered)

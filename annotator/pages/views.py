@@ -14,7 +14,7 @@ from annotator import accounts
 from annotator.accounts import person
 from annotator.kinds import page_of
 from annotator.kinds.base import Context, SeatPage, SeatsPayload
-from annotator.pages import bodies, seats
+from annotator.pages import bodies, seats, tutorial
 from labeling.answers import submitting
 from labeling.answers.sent import new_id, read_token
 from labeling.assignment import claiming
@@ -78,6 +78,8 @@ def label(request: HttpRequest, name: str) -> HttpResponse:
     campaign = campaign_for(person(request), name)
     if request.method == "POST":
         return _answer_by_form(request, campaign)
+    if tutorial.is_due(person(request), campaign):
+        return redirect("tutorial", campaign.name)
     membership = _membership(person(request), campaign)
     try:
         page = _seats_to_show(request, campaign)

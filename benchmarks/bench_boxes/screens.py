@@ -155,7 +155,7 @@ def _prepare() -> dict[str, Any]:
     from labeling.models import Dataset
 
     call_command("migrate", verbosity=0)
-    owner = get_user_model().objects.create_user("owner", is_researcher=True)
+    owner = get_user_model().objects.create_user("owner", is_researcher=True, tutorials=["boxes"])
     dataset = Dataset.objects.create(owner=owner, name="bench")
     names = bench_labeling._photographs(dataset, CHECKS + 20)
     campaign = lifecycle.create(

@@ -85,7 +85,9 @@ class NewSubmissionSerializer(Body):
         required=False,
     )
     campaign = serializers.CharField(max_length=80, required=False, help_text=CAMPAIGN_HELP)
-    number = serializers.IntegerField(required=False, min_value=1, help_text=NUMBER_HELP)
+    number = serializers.IntegerField(
+        required=False, min_value=1, max_value=2**31 - 1, help_text=NUMBER_HELP
+    )
     name = serializers.CharField(
         max_length=100,
         required=False,
@@ -100,7 +102,9 @@ class SubmissionUpload(Body):
         required=False,
     )
     campaign = serializers.CharField(max_length=80, required=False, help_text=CAMPAIGN_HELP)
-    number = serializers.IntegerField(required=False, min_value=1, help_text=NUMBER_HELP)
+    number = serializers.IntegerField(
+        required=False, min_value=1, max_value=2**31 - 1, help_text=NUMBER_HELP
+    )
 
 
 class SelectionUpload(Body):

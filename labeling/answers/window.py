@@ -17,8 +17,8 @@ MAX_REVISIONS = 1_000
 
 class Answered(NamedTuple):
     """What was answered on a seat: how many revisions, when the window began (None before the first
-    answer, and from when a reviewer sent it back until it is mended), and whether the first one
-    came late."""
+    answer, from when a reviewer sent it back until it is mended, and once the person has seen what
+    models name), and whether the first one came late."""
 
     revisions: int = 0
     first_at: datetime | None = None
@@ -28,13 +28,23 @@ class Answered(NamedTuple):
 def answered_on(seats: Collection[int]) -> dict[int, Answered]:
     """What was answered on each of these seats (primary keys) that has answers. One query."""
     rows: dict[int, list[tuple[Any, ...]]] = defaultdict(list)
+    ended: set[int] = set()
     for seat, *row in (
         Answer.objects.filter(assignment_id__in=seats)
         .order_by("assignment_id", "revision")
-        .values_list("assignment_id", "created_at", "late", "sent_back__created_at")
+        .values_list(
+            *("assignment_id", "created_at", "late", "sent_back__created_at"),
+            "assignment__second_answer",
+        )
     ):
-        rows[seat].append(tuple(row))
-    return {seat: _answered(answers) for seat, answers in rows.items()}
+        *answer, second = row
+        rows[seat].append(tuple(answer))
+        if second is not None:
+            ended.add(seat)
+    return {
+        seat: _answered(answers)._replace(first_at=None) if seat in ended else _answered(answers)
+        for seat, answers in rows.items()
+    }
 
 
 def _answered(answers: Sequence[tuple[datetime, bool, datetime | None]]) -> Answered:

@@ -29,6 +29,9 @@ class User(AbstractUser):  # type: ignore[django-manager-missing]
         "somebody does in one campaign is their role there.",
     )
 
+    # Kinds of questions whose tutorial the person has seen.
+    tutorials = models.JSONField(default=list, blank=True)
+
     @property
     def may_open_campaigns(self) -> bool:
         """The right of the account; administrators have it by their office."""

@@ -143,7 +143,9 @@ class Grid extends Session {
 
   /* Whether everything given has reached the server; asks again later if not. */
   async #sendAll() {
-    for (let turn = 0; turn < SEND_TURNS && this.outbox.pending().length; turn += 1) {
+    // Slow is not lost: while a request is under way, it is waited for.
+    const waits = (turn) => turn < SEND_TURNS || this.outbox.state === "sending";
+    for (let turn = 0; waits(turn) && this.outbox.pending().length; turn += 1) {
       await this.outbox.flush();
       if (!this.outbox.pending().length) break;
       await new Promise((resolve) => setTimeout(resolve, SEND_TURN_MS));

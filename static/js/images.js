@@ -11,6 +11,8 @@ export class Images {
   #held = new Map();
   #running = 0;
   #waiting = [];
+  // How long the image took that came last.
+  latest_ms = 0;
 
   /* Starts loading a seat's image; {state, image} with state loading | ready | gone | logged-out. */
   load({ seat, image: url }) {
@@ -61,7 +63,10 @@ export class Images {
     else this.#running += 1;
     try {
       if (slot.dropped) return null;
-      return await fetch(url, { credentials: "same-origin", redirect: "manual" });
+      const begun = performance.now();
+      const response = await fetch(url, { credentials: "same-origin", redirect: "manual" });
+      this.latest_ms = performance.now() - begun;
+      return response;
     } catch {
       return null;
     } finally {

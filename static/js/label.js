@@ -11,6 +11,9 @@ import { announce, loginLink, one, showAbout, showEnd, words } from "./screen.js
 import { Session, attach, pageSetup } from "./session.js";
 
 const AHEAD = 4;
+// Where an image takes so long, more of them are fetched ahead.
+const SLOW_MS = 1500;
+const AHEAD_WHEN_SLOW = 8;
 const REFILL_AT = 5;
 // A second press this soon after an image appeared was meant for the one before.
 const TOO_SOON_MS = 150;
@@ -36,7 +39,8 @@ class Label extends Session {
   }
 
   stock() {
-    if (this.queue.length <= REFILL_AT) this.refill();
+    // In half a page's time both the seats and their images come, on a slow connection too.
+    if (this.queue.length <= Math.max(REFILL_AT, this.setup.page_size / 2)) this.refill();
   }
 
   /* Takes an answer to what is on the screen; false when there is nothing to answer yet. */
@@ -126,8 +130,9 @@ class Label extends Session {
   }
 
   #preload() {
+    const ahead = this.images.latest_ms > SLOW_MS ? AHEAD_WHEN_SLOW : AHEAD;
     const around = this.cursor === null ? [] : this.past.slice(Math.max(0, this.cursor - 2));
-    const needed = [this.current(), ...around, ...this.queue.slice(0, AHEAD)].filter(Boolean);
+    const needed = [this.current(), ...around, ...this.queue.slice(0, ahead)].filter(Boolean);
     for (const entry of needed) this.images.load(entry);
     this.images.keep(new Set([...needed, ...this.past].map((entry) => entry.seat)));
   }

@@ -81,6 +81,8 @@ def test_people_who_label_move_the_rank_table(
         context = new_context(user)
         context.add_init_script(WATCH)
         pages.append(context.new_page())
+        pages[-1].goto(site("/campaigns/demo/label/"))
+        pages[-1].get_by_role("button", name="Skip the tutorial").click()
         given += label_until_nothing_is_left(pages[-1], site("/campaigns/demo/label/"))
         run_jobs()
     # A second round, for what took the place of the drawing that they dropped.

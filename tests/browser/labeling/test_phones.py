@@ -140,7 +140,7 @@ def test_parts_are_drawn_on_a_phone_held_sideways(
 
 
 def test_a_page_of_images_is_marked_on_a_phone_held_sideways(
-    browser_as, alice, bob, dataset, site, screenshots
+    browser_as, alice, bob, dataset, site, axe, screenshots
 ):
     for index in range(6):
         factories.make_image(dataset, f"{index}.png")
@@ -155,4 +155,5 @@ def test_a_page_of_images_is_marked_on_a_phone_held_sideways(
     page.wait_for_selector(".tile img")
 
     screenshots(page, "sideways-grid")
+    axe(page)
     assert_usable(page, "[data-tiles]")

@@ -8,7 +8,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('labeling', '0023_settled_by_last_night'),
+        ('labeling', '0024_tutorials_seen'),
     ]
 
     operations = [

@@ -1,0 +1,221 @@
+"""What the tutorial of each kind of question asks: three made-up questions with their answers.
+
+The pictures are in static/tutorial/ and in no dataset, so that no item can be anybody's gold.
+"""
+
+from dataclasses import dataclass
+
+Box = tuple[int, int, int, int]
+Points = tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A file of static/tutorial/, its size in pixels, and in words what it shows."""
+
+    file: str
+    width: int
+    height: int
+    alt: str
+
+
+@dataclass(frozen=True)
+class Shape:
+    """An outline over the picture, in its pixels; label: the letter beside it."""
+
+    points: Points
+    label: str = ""
+
+    @property
+    def svg_points(self) -> str:
+        return " ".join(f"{x},{y}" for x, y in self.points)
+
+
+@dataclass(frozen=True)
+class Item:
+    """A question of the tutorial. choices: value and words; right: the value of the answer."""
+
+    question: str
+    picture: Picture
+    choices: tuple[tuple[str, str], ...]
+    right: str
+    why: str
+    shapes: tuple[Shape, ...] = ()
+
+
+Items = tuple[Item, Item, Item]
+
+
+def _box(box: Box, label: str = "") -> Shape:
+    x0, y0, x1, y1 = box
+    return Shape(((x0, y0), (x1, y0), (x1, y1), (x0, y1)), label)
+
+
+CAT = Picture("cat.webp", 451, 300, "The face of a cat; one ear reaches out of the picture")
+CUP = Picture("cup.webp", 480, 320, "A cup of coffee on a saucer, with a small spoon beside it")
+ROCKET = Picture("rocket.webp", 480, 320, "A rocket on its pad at night")
+BLURRED = Picture("blurred.webp", 480, 320, "A picture so blurred that only colours are left")
+
+YES_NO = (("yes", "Yes"), ("no", "No"), ("hard", "Too hard to tell"))
+MARK = (("yes", "Mark it"), ("no", "Leave it"), ("hard", "Tick “Too hard”"))
+A_B = (("a", "Outline A"), ("b", "Outline B"))
+CUP_BOX: Box = (136, 11, 328, 250)
+EYE: Points = (
+    *((132, 112), (140, 94), (158, 85), (178, 86), (196, 98)),
+    *((208, 120), (206, 142), (186, 147), (160, 143), (140, 130)),
+)
+
+CONTAINS: Items = (
+    Item(
+        "Does this image contain a cat?",
+        CAT,
+        YES_NO,
+        "yes",
+        "A part of the thing is enough: the whole cat need not be in the picture.",
+    ),
+    Item(
+        "Does this image contain a spoon?",
+        CUP,
+        YES_NO,
+        "yes",
+        "It is small and partly hidden behind the cup, but it is there. Look at the edges, and "
+        "zoom in.",
+    ),
+    Item(
+        "Does this image contain a teapot?",
+        BLURRED,
+        YES_NO,
+        "hard",
+        "Nobody can tell here. “Too hard to tell” is better than a guess, and counts as neither.",
+    ),
+)
+GRID: Items = (
+    Item(
+        "Which images contain a cat? What do you do with this one?",
+        CAT,
+        MARK,
+        "yes",
+        "Mark every image with the thing in it, whole or in part.",
+    ),
+    Item(
+        "Which images contain a cat? What do you do with this one?",
+        ROCKET,
+        MARK,
+        "no",
+        "What you leave untouched is a no once you press Done. So look at each image first.",
+    ),
+    Item(
+        "Which images contain a spoon? What do you do with this one?",
+        CUP,
+        MARK,
+        "yes",
+        "It is small: the arrows ⤢ at an image show it larger, without losing your place.",
+    ),
+)
+NAMING: Items = (
+    Item(
+        "What does the image show?",
+        CAT,
+        (("cat", "Cat"), ("dog", "Dog"), ("none", "None of these")),
+        "cat",
+        "Choose the class that fits what is seen, not what it may be part of.",
+    ),
+    Item(
+        "What does the image show?",
+        ROCKET,
+        (("cat", "Cat"), ("cup", "Cup"), ("none", "None of these")),
+        "none",
+        "No class of the list fits. “None of these” says so; do not choose the nearest.",
+    ),
+    Item(
+        "What does the image show?",
+        BLURRED,
+        (("cat", "Cat"), ("cup", "Cup"), ("hard", "Too hard to tell")),
+        "hard",
+        "Nobody can tell here. “Too hard to tell” is better than a guess.",
+    ),
+)
+_MISTAKE_CHOICES = (("valid", "Right"), ("minor", "Minor mistake"), ("major", "Major mistake"))
+MISTAKE: Items = (
+    Item(
+        "Is “espresso” right for this image?",
+        CUP,
+        _MISTAKE_CHOICES,
+        "valid",
+        "The thing is in the image and fits the definition, even if other things are there too.",
+    ),
+    Item(
+        "Is “teapot” right for this image?",
+        CUP,
+        _MISTAKE_CHOICES,
+        "minor",
+        "There is none, but a cup of coffee is near enough that one understands the mistake.",
+    ),
+    Item(
+        "Is “cat” right for this image?",
+        ROCKET,
+        _MISTAKE_CHOICES,
+        "major",
+        "Nothing in the image is like it. You are never told whose answer it was.",
+    ),
+)
+BOXES: Items = (
+    Item(
+        "Which box is right for the cup?",
+        CUP,
+        A_B,
+        "a",
+        "The smallest box around all that is visible of the cup, its handle included. The saucer "
+        "is not part of it.",
+        (_box(CUP_BOX, "A"), _box((60, 18, 384, 312), "B")),
+    ),
+    Item(
+        "Is this box good for the cup?",
+        CUP,
+        (("good", "Good"), ("loose", "Too large"), ("cropping", "Cuts something off")),
+        "cropping",
+        "The handle is outside. Say why a box is not good, so that the next one is drawn better.",
+        (_box((136, 11, 328, 168)),),
+    ),
+    Item(
+        "Is every spoon boxed? The box is around the cup.",
+        CUP,
+        (("complete", "Nothing is missing"), ("missing", "One is missing")),
+        "missing",
+        "The spoon has no box yet. Point at what is missing, one click each.",
+        (_box(CUP_BOX),),
+    ),
+)
+PARTS: Items = (
+    Item(
+        "Which outline is right for the eye?",
+        CAT,
+        A_B,
+        "a",
+        "The outline follows the edge of what is seen. B leaves much of the face inside.",
+        (Shape(EYE, "A"), _box((112, 66, 226, 166), "B")),
+    ),
+    Item(
+        "What do you say of the tail?",
+        CAT,
+        (("draw", "Draw it"), ("occluded", "Hidden"), ("not_visible", "Not in the picture")),
+        "not_visible",
+        "The picture ends before the tail. “Hidden” is for parts behind something else.",
+    ),
+    Item(
+        "What do you do with the ear that reaches out of the picture?",
+        CAT,
+        (("visible", "Outline what is visible"), ("guess", "Guess the rest"), ("skip", "Leave it")),
+        "visible",
+        "Outline what is visible, to the edge of the picture and not beyond.",
+    ),
+)
+BY_KIND = {
+    "contains": CONTAINS,
+    "hierarchy": GRID,
+    "candidates": GRID,
+    "naming": NAMING,
+    "mistake": MISTAKE,
+    "boxes": BOXES,
+    "parts": PARTS,
+}

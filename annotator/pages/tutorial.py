@@ -1,0 +1,59 @@
+"""Three worked questions before a person's first real one of a kind: each with its answer and why.
+
+Nothing is kept but that the kind's tutorial was seen; nothing counts for or against anybody.
+"""
+
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods
+
+from annotator.accounts import person
+from annotator.kinds import page_of
+from labeling.campaigns.access import campaign_for
+from labeling.kinds import KINDS
+from labeling.models import Campaign, User
+
+
+def is_due(user: User, campaign: Campaign) -> bool:
+    """Whether the person has not seen the tutorial of the campaign's kind, where there is one."""
+    page = page_of(campaign)
+    return page.tutorial is not None and page.kind.name not in user.tutorials
+
+
+@login_required
+@never_cache
+@require_http_methods(["GET", "POST"])
+def tutorial(request: HttpRequest, name: str) -> HttpResponse:
+    """The question `?item=`; after an answer what is right and why; after the last, labeling."""
+    user = person(request)
+    campaign = campaign_for(user, name)
+    items = page_of(campaign).tutorial
+    if items is None or "end" in request.POST:
+        note_seen(user, campaign.kind)
+        return redirect("label", campaign.name)
+    asked = request.POST.get("item", request.GET.get("item", "1"))
+    number = int(asked) if asked in {"1", "2", "3"} else 1
+    item = items[number - 1]
+    words = dict(item.choices)
+    given = request.POST.get("answer", "")
+    context = {
+        "campaign": campaign,
+        "kind": KINDS[campaign.kind],
+        "item": item,
+        "number": number,
+        "of": len(items),
+        "given": words.get(given),
+        "is_right": given == item.right,
+        "known": words[item.right],
+        "is_last": number == len(items),
+    }
+    return render(request, "annotator/tutorial.html", context)
+
+
+def note_seen(user: User, kind: str) -> None:
+    """Keeps that the person saw the tutorial of the kind. Twice is no error."""
+    if kind not in user.tutorials:
+        user.tutorials = sorted({*user.tutorials, kind})
+        user.save(update_fields=["tutorials"])

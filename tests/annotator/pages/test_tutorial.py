@@ -1,0 +1,61 @@
+"""The tutorial of each kind: pictures that are there, answers among the choices, its end kept."""
+
+import pytest
+from django.contrib.staticfiles import finders
+from django.urls import reverse
+from PIL import Image
+
+from annotator.kinds.tutorials import BY_KIND as ITEMS
+from labeling.kinds import KINDS
+from labeling.models import User
+from tests.clients import logged_in, text_of
+
+pytestmark = pytest.mark.django_db
+
+
+def test_every_kind_has_a_tutorial_of_three():
+    assert set(ITEMS) == set(KINDS)
+    for items in ITEMS.values():
+        assert len(items) == 3
+        for item in items:
+            assert item.right in dict(item.choices)
+            with Image.open(finders.find(f"tutorial/{item.picture.file}")) as picture:
+                assert picture.size == (item.picture.width, item.picture.height)
+            for shape in item.shapes:
+                for x, y in shape.points:
+                    assert 0 <= x <= item.picture.width
+                    assert 0 <= y <= item.picture.height
+
+
+def test_it_comes_once_for_each_kind_and_may_be_skipped(bob, coots):
+    User.objects.filter(pk=bob.pk).update(tutorials=["parts"])
+    client, label = logged_in(bob), reverse("label", args=["coots"])
+    page = reverse("tutorial", args=["coots"])
+
+    assert client.get(label)["Location"] == page
+    assert client.post(page, {"end": "1"})["Location"] == label
+    assert client.get(label).status_code == 200
+    bob.refresh_from_db()
+    assert bob.tutorials == ["contains", "parts"]
+
+
+@pytest.mark.parametrize("item", ["0", "4", "x", ""])
+def test_an_item_that_is_not_there_is_the_first(bob, coots, item):
+    page = reverse("tutorial", args=["coots"])
+
+    assert "tutorial, 1 of 3" in text_of(logged_in(bob).get(page, {"item": item}))
+
+
+@pytest.mark.parametrize("kind", sorted(ITEMS))
+def test_the_pages_of_every_kind_say_what_is_right(bob, coots, kind):
+    type(coots).objects.filter(pk=coots.pk).update(kind=kind)
+    page = reverse("tutorial", args=["coots"])
+    for number, item in enumerate(ITEMS[kind], 1):
+        wrong = next(value for value, _ in item.choices if value != item.right)
+
+        said = text_of(logged_in(bob).post(page, {"item": str(number), "answer": wrong}))
+        praised = text_of(logged_in(bob).post(page, {"item": str(number), "answer": item.right}))
+
+        assert "Not right" in said
+        assert dict(item.choices)[item.right] in said
+        assert "✓ Right" in praised
