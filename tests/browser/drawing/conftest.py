@@ -24,6 +24,7 @@ POLICY = "; ".join(
 HTML = """<!doctype html>
 <html lang="en"><head><title>Drawing</title><meta name="viewport" content="width=device-width">
 <link rel="stylesheet" href="/static/vendor/pico/pico.min.css">
+<link rel="stylesheet" href="/static/css/tokens.css">
 <link rel="stylesheet" href="/static/css/assay.css">
 <link rel="stylesheet" href="/static/css/drawing.css">
 <link rel="stylesheet" href="/drawing-alone/page.css"></head>
