@@ -1,6 +1,7 @@
 """The root of the site: the labeling pages here, the other parts' urls included."""
 
 from allauth.account.decorators import secure_admin_login
+from django.conf import settings
 from django.contrib import admin
 from django.urls import URLPattern, URLResolver, include, path, reverse_lazy
 from django.views.generic import RedirectView
@@ -14,6 +15,7 @@ from annotator.pages import (
     preview,
     reputation,
     second,
+    styleguide,
     training,
     tutorial,
     views,
@@ -54,4 +56,5 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("accounts/", include("allauth.urls")),
     path("admin/password_change/", change_password),
     path("admin/", admin.site.urls),
+    *([path("styleguide/", styleguide.styleguide, name="styleguide")] if settings.DEBUG else []),
 ]

@@ -16,7 +16,7 @@ from labeling.parts.joining import PartLabel, labels_in
 from labeling.parts.model import OUTLINE, PartedObject
 
 # As many as static/css/drawing.css has.
-TONES = 8
+TONES = 32
 STATE_WORDS = {"drawn": "drawn", "not_visible": "not visible", "occluded": "occluded"}
 
 

@@ -30,8 +30,8 @@ export function attachPanels(label) {
   for (const button of document.querySelectorAll("[data-open], [data-do='about']")) {
     button.hidden = false;
   }
-  setAbout(recall(ABOUT_SETTING) !== "closed" && wide.matches);
-  wide.addEventListener("change", () => setAbout(wide.matches));
+  setAbout(opensAbout());
+  wide.addEventListener("change", () => setAbout(opensAbout()));
   // No answer leaves by the form while scripts run.
   one("[data-work]").addEventListener("submit", (event) => event.preventDefault());
 }
@@ -50,6 +50,13 @@ function actionsOf(label) {
     "zoom-reset": () => label.zoom.reset(),
     ...label.actions,
   };
+}
+
+/* Instructions stand open beside the image until somebody closes them; [data-about="asked"] ones come up
+   once they are asked for. Either way they are found as they were left. */
+function opensAbout() {
+  const left = recall(ABOUT_SETTING);
+  return wide.matches && (one("[data-about]").dataset.about === "asked" ? left === "open" : left !== "closed");
 }
 
 function setAbout(open) {

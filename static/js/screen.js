@@ -154,6 +154,11 @@ export function showEnd({ done, elsewhere, trouble }) {
   one("[data-finished-login]").hidden = trouble?.status !== 401;
 }
 
+/* Shows whether an action can be taken now; the button keeps the focus. */
+export function able(button, possible) {
+  button.setAttribute("aria-disabled", String(!possible));
+}
+
 /* Where somebody types, no letter is a key. */
 export const TYPING = "input:not([type=checkbox], [type=radio]), textarea, select, [contenteditable]";
 

@@ -1,7 +1,7 @@
-/* Says whether every answer arrived, and the drawing on the screen where there is one (label.keeper):
-   the chip in the bar, its sheet, and the warning on leaving.
+/* One chip that says whether every answer arrived, the draft of the drawing on the screen where there is
+   one (label.keeper), and who is logged in; its sheet, and the warning on leaving.
 
-   [data-saved] the chip, [data-saved-words], [data-unsent-words], [data-refused-list], [data-login]. */
+   [data-saved] the chip, [data-saved-words], [data-unsent-words], [data-draft-words], [data-refused-list], [data-login]. */
 import { announce, one } from "./screen.js";
 
 const SETTLE_MS = 900;
@@ -16,6 +16,7 @@ export function attachStatus(label) {
     one("[data-saved-words]").textContent = chip;
     button.dataset.tone = tone;
     one("[data-unsent-words]").textContent = sentence;
+    one("[data-draft-words]").textContent = draftWords(keeper);
     const states = [outbox.state, keeper?.unsent && keeper.state];
     one("[data-login]").hidden = !states.some((state) => state === "logged-out" || state === "other-user");
     showRefused(outbox.refused());
@@ -59,7 +60,7 @@ function describe(outbox, keeper) {
   if (!unsent) {
     return refused
       ? { chip: `${refused} not taken`, tone: "warn", sentence: `All sent; ${refused} not taken.` }
-      : { chip: "All saved", tone: "good", sentence: "All your answers are saved." };
+      : { chip: keeper?.state === "saved" ? "Draft saved" : "All saved", tone: "good", sentence: "All your answers are saved." };
   }
   const kept = `${answers} kept in this browser`;
   return {
@@ -68,6 +69,21 @@ function describe(outbox, keeper) {
     stopped: { chip: `${unsent} unsent`, tone: "bad", sentence: `${outbox.message || "The server does not take them."} ${kept}.` },
     waiting: { chip: `${unsent} unsent`, tone: "warn", sentence: `No connection. ${kept}; they are sent when it is back.` },
   }[outbox.state] || { chip: `Saving ${unsent}`, tone: "busy", sentence: `${answers} on the way.` };
+}
+
+/* What the sheet says of the draft. */
+function draftWords(keeper) {
+  const kept = "Draft kept on this device";
+  return {
+    saved: "Draft saved.",
+    saving: "Saving the draft …",
+    waiting: `${kept}; not on the server yet.`,
+    conflict: `${kept}; another device saved one, too.`,
+    "logged-out": `${kept}; log in again to save it.`,
+    "other-user": `${kept}; somebody else is logged in now.`,
+    gone: `${keeper?.message} What you drew is kept on this device.`,
+    refused: keeper?.message,
+  }[keeper?.state] ?? "";
 }
 
 /* A drawing that the server does not have as it is on the screen. */

@@ -57,7 +57,12 @@ def wait_for_chip(page: Any, text: str) -> None:
 
 
 def wait_for_draft(page: Any, text: str = "Draft saved.") -> None:
-    page.wait_for_selector(f"[data-draft-words]:has-text('{text}')")
+    page.wait_for_selector(f"[data-draft-words]:has-text('{text}')", state="attached")
+
+
+def chosen(page: Any) -> str:
+    """The key of the part that strokes go to."""
+    return page.get_attribute("[data-choose][aria-pressed=true]", "data-choose")
 
 
 def press(page: Any, *keys: str) -> None:

@@ -132,7 +132,7 @@ def draw_the_cat(page, site, new_context, bob):
     page = new_context(bob).new_page()
     hands.open_page(page, site, "parts-of-photographs")
     hands.expect_state(page, "nose", "drawn")
-    choose(page, "head") if page.input_value("[data-missing]") != "head" else None
+    choose(page, "head") if hands.chosen(page) != "head" else None
     hands.click(page, *HEAD[4:], HEAD[0])
     hands.expect_state(page, "head", "drawn")
     say_of_the_rest(page, "2")
@@ -144,7 +144,7 @@ def draw_the_astronaut(page) -> None:
     """With the keyboard alone: hair of three corners, and what is not to be seen."""
     hands.press(page, "y")
     assert page.evaluate("document.activeElement.closest('[data-drawing]') !== null")
-    while page.input_value("[data-missing]") != "hair":
+    while hands.chosen(page) != "hair":
         hands.press(page, "j")
     hands.press(page, "Enter", *["Shift+ArrowRight"] * 3, "Enter", *["Shift+ArrowDown"] * 3)
     hands.press(page, "Enter", "c")

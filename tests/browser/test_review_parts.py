@@ -116,7 +116,7 @@ def test_a_reviewer_corrects_with_the_engine(reviewed, site, looked_at):
     page.goto(site("/campaigns/cats/review/"))
 
     page.keyboard.press("c")
-    page.wait_for_selector("[data-editor] svg.drawing")
+    page.wait_for_selector("[data-editor] .drawing")
     looked_at(page, "review-parts-correct")
     page.click("[data-choose=tail]")
     page.click("[data-state=drawn]")
@@ -126,7 +126,7 @@ def test_a_reviewer_corrects_with_the_engine(reviewed, site, looked_at):
     looked_at(page, "review-parts-overlap")
     page.click("#incomplete header [data-close]")
     page.click("[data-choose=torso]")
-    page.click("[data-action=overlap]")
+    page.click("[data-do=overlap]")
     page.keyboard.press("Shift+Enter")
     page.wait_for_selector("text=Decided:")
 
@@ -144,20 +144,20 @@ def test_a_correction_survives_a_reload_and_leaving_it_forgets_it(reviewed, site
     _, page = reviewed(drawn(torso=TORSO))
     page.goto(site("/campaigns/cats/review/"))
     page.keyboard.press("c")
-    page.wait_for_selector("[data-editor] svg.drawing")
+    page.wait_for_selector("[data-editor] .drawing")
     page.click("[data-choose=leg]")
     page.keyboard.press("3")
     hands.expect_state(page, "leg", "occluded")
 
     page.reload()
     page.keyboard.press("c")
-    page.wait_for_selector("[data-editor] svg.drawing")
+    page.wait_for_selector("[data-editor] .drawing")
     hands.expect_state(page, "leg", "occluded")
     page.keyboard.press("Shift+Escape")
     page.wait_for_selector("[data-review]")
     page.keyboard.press("c")
 
-    page.wait_for_selector("[data-editor] svg.drawing")
+    page.wait_for_selector("[data-editor] .drawing")
     hands.expect_state(page, "leg", "missing")
 
 
@@ -178,7 +178,7 @@ def test_several_drawings_are_compared(page, bob, opened, site, looked_at):
     assert page.locator(".person:not(.off)").count() == 2
     looked_at(page, "review-parts-several")
     page.click("[data-correct]")
-    page.wait_for_selector("[data-editor] svg.drawing")
+    page.wait_for_selector("[data-editor] .drawing")
     page.keyboard.press("Shift+Escape")
     page.locator(".whose input[type=checkbox]").first.uncheck()
     page.fill("#id_note", NOTE)
@@ -203,7 +203,7 @@ def test_a_researcher_draws_gold_and_is_told_what_is_wrong(
     page.goto(site("/campaigns/cats/gold/add/"))
     looked_at(page, "gold-parts-objects")
     page.click("text=spare")
-    page.wait_for_selector("[data-editor] svg.drawing")
+    page.wait_for_selector("[data-editor] .drawing")
     looked_at(page, "gold-parts-draw")
 
     page.click("[data-choose=tail]")
@@ -219,5 +219,5 @@ def test_a_researcher_draws_gold_and_is_told_what_is_wrong(
     [[ring]] = gold.answer["parts"]["tail"]["polygons"]
     assert hands.near(ring, [(150, 150), (200, 150), (200, 200)])
     page.click("tbody a:has-text('spare')")
-    page.wait_for_selector("[data-editor] svg.drawing")
+    page.wait_for_selector("[data-editor] .drawing")
     hands.expect_state(page, "tail", "drawn")

@@ -5,7 +5,7 @@
    lesson in the label's place. HTML: templates/annotator/label_boxes.html. What belongs to one step
    alone is [data-for-step="draw"]; headings are [data-asks="draw more"]. */
 import { attachRouting } from "../parts/keys.js";
-import { announce, murmur, one, press } from "../screen.js";
+import { able, announce, murmur, one, press } from "../screen.js";
 import { forget, keep, keysOf, read, recall } from "../storage.js";
 import { Check } from "./check.js";
 import { Cover } from "./cover.js";
@@ -77,7 +77,7 @@ export class Page {
         else this.step.mark(Number(side));
       }
       // A pointer leaves the keys with the photograph; keys leave them where they are.
-      if (event.detail && event.target.closest(".boxes-work button")) this.root.focus({ preventScroll: true });
+      if (event.detail && event.target.closest(".workbench button")) this.root.focus({ preventScroll: true });
     });
     addEventListener("keyup", (event) => event.key === " " && this.#holdSpace(false));
     addEventListener("blur", () => this.#holdSpace(false));
@@ -112,7 +112,7 @@ export class Page {
   showTopic({ name, article }, again) {
     for (const place of all("[data-class]")) place.textContent = name;
     for (const place of all("[data-article]")) place.textContent = article;
-    if (again) this.#blink(all(".boxes-ask [data-class]"));
+    if (again) this.#blink(all(".work-ask [data-class]"));
   }
 
   #blink(places) {
@@ -132,7 +132,7 @@ export class Page {
     this.root.setAttribute("aria-label", `Photograph; ${count}`);
     if (!changed) return;
     const heading = one(`[data-asks="${asks}"]`).textContent.replaceAll(/\s+/g, " ").trim();
-    if (this.#met) this.#blink(all(".boxes-badge"));
+    if (this.#met) this.#blink(all(".work-badge"));
     this.#met = true;
     murmur(heading);
     this.#introduce(step);
@@ -183,10 +183,10 @@ export class Page {
     const marks = [...(moment.sides ?? []), this.step.active];
     for (const button of all("[data-side]")) press(button, marks.includes(Number(button.dataset.side)));
     for (const way of ["clicks", "drag"]) press(one(`[data-do="way-${way}"]`), this.way === way);
-    able('[data-do="undo"]', history.canUndo);
-    able('[data-do="redo"]', history.canRedo);
+    all('[data-do="undo"]').forEach((button) => able(button, history.canUndo));
+    all('[data-do="redo"]').forEach((button) => able(button, history.canRedo));
     const ready = this.entry.shows.step === "draw" ? Boolean(moment.box) && !this.step.fault : moment.pins?.length > 0;
-    able('[data-do="send-box"]', ready);
+    all('[data-do="send-box"]').forEach((button) => able(button, ready));
     const given = this.entry.value ?? this.entry.answer;
     const word = given?.reason ?? (given?.box && this.entry.shows.step === "check" ? "good" : given);
     for (const button of all("[data-says]")) press(button, button.dataset.says === word);
@@ -337,8 +337,4 @@ export class Page {
     this.stage.spaceHeld = held;
     this.root.classList.toggle("may-pan", held);
   }
-}
-
-function able(selector, possible) {
-  for (const button of document.querySelectorAll(selector)) button.setAttribute("aria-disabled", String(!possible));
 }

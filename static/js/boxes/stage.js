@@ -9,7 +9,7 @@
 import { Pointers } from "../drawing/pointers.js";
 import { View } from "../drawing/view.js";
 import { middleOf, surroundings } from "./geometry.js";
-import { Loupe } from "./loupe.js";
+import { Loupe } from "../loupe.js";
 
 const SVG = "http://www.w3.org/2000/svg";
 // The photograph touches two sides of its place but for this, so that its border can be pointed at.
@@ -194,7 +194,8 @@ export class Stage {
   magnify(focus, finger = focus, box = null) {
     if (!focus) return void this.loupe.hide();
     const { image, size, view } = this;
-    this.loupe.show({ image, size, view, focus, finger: view.toScreen(finger), box });
+    const lines = box ? [ringOf(box)] : [];
+    this.loupe.show({ image, size, view, focus, finger: view.toScreen(finger), lines });
   }
 
   show(scene) {
@@ -287,6 +288,8 @@ export class Stage {
     tag.style.transform = `translate(${digits(left)}px, ${digits(y * this.scale)}px)`;
   }
 }
+
+const ringOf = ([x0, y0, x1, y1]) => [[x0, y0], [x1, y0], [x1, y1], [x0, y1], [x0, y0]];
 
 const middlesOf = (box) => {
   const [x0, y0, x1, y1] = box;

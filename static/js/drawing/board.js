@@ -7,6 +7,7 @@ import {
   applyRegion, applyRing, checked, mirrored, overlapsIn, removeAt, ringFault, withoutOverlap,
 } from "./changes.js";
 import { History } from "./history.js";
+import { historyOf, stepsOf } from "./steps.js";
 import { snap, ways } from "./snapping.js";
 
 const number = new Intl.NumberFormat("en");
@@ -154,6 +155,19 @@ export class Board {
   reset(shapes, strokes, keepHistory) {
     if (keepHistory) this.#history.add({ shapes, strokes });
     else this.#history = new History({ shapes, strokes });
+    this.#moved("load");
+  }
+
+  /* As stepsOf gives them. */
+  steps(room) {
+    return stepsOf(this.#history.kept, room);
+  }
+
+  /* Goes on with these steps, if they lead to what is there now. */
+  takeSteps(steps) {
+    const history = historyOf(steps, this.#history.now);
+    if (!history) return;
+    this.#history = history;
     this.#moved("load");
   }
 
@@ -345,6 +359,11 @@ export class Board {
   }
 
   /* Painting */
+
+  /* Corners of the unfinished stroke, and what the next one would add. */
+  get lines() {
+    return [this.stroke?.corners ?? [], this.#hover.preview ?? []].filter((line) => line.length > 1);
+  }
 
   showStroke(hover = {}) {
     this.#hover = hover;

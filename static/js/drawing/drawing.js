@@ -1,13 +1,15 @@
 /* Draws the parts of an object over its photograph: the engine's door. docs/drawing.md tells the rest.
 
-   new Drawing(root, {width, height, image, view, crop, parts, announce}) fills the element `root`,
-   whose size it takes. Shapes are {key: polygons}, polygons [[[[x, y], …], hole, …], …] in pixels of
+   new Drawing(root, {width, height, image, photo, view, crop, pad, parts, announce}) fills the element
+   `root`, whose size it takes. photo: the loaded <img> that the loupe beside a finger magnifies. Shapes are {key: polygons}, polygons [[[[x, y], …], hole, …], …] in pixels of
    the image, exact to a tenth. Events: change {reason}, select {key}, overlap {overlaps}, tool {tool,
-   cutting}, history {canUndo, canRedo}, view {scale}. */
+   cutting}, history {canUndo, canRedo}, view {scale, whole}. */
 import { Board, plain } from "./board.js";
 import { Keyboard, KEYS } from "./keyboard.js";
 import { Picture } from "./picture.js";
 import { Pointers } from "./pointers.js";
+import { Loupe } from "../loupe.js";
+import { boxOf, meet } from "./rings.js";
 import { View } from "./view.js";
 import { BoxTool } from "./tools/box.js";
 import { EditTool } from "./tools/edit.js";
@@ -17,6 +19,7 @@ import { flipped, PolygonTool } from "./tools/polygon.js";
 
 const ZOOM_STEP = 1.4;
 const VERSION = 1;
+const STEPS_ROOM = 150_000;
 const NAMES = {
   polygon: "Polygon", edit: "Edit corners", lasso: "Lasso", box: "Box", eraser: "Eraser", pan: "Move the view",
 };
@@ -29,13 +32,17 @@ export class Drawing extends EventTarget {
   #frame = 0;
   #watch;
 
-  constructor(root, { width, height, image, view, crop = null, parts = [], announce = null }) {
+  constructor(root, { width, height, image, photo = null, view, crop = null, pad = null, parts = [], announce = null }) {
     super();
     this.root = root;
-    this.first = view ?? crop ?? [0, 0, width, height];
+    this.whole = [0, 0, width, height];
+    this.crop = crop ?? this.whole;
+    this.first = view ?? this.crop;
     root.classList.add("drawing-room");
     this.picture = new Picture(root, { width, height, image, crop });
-    this.view = new View({ width, height });
+    this.view = new View({ width, height }, pad);
+    this.photo = photo;
+    this.loupe = photo && new Loupe(root);
     const say = announce ?? this.#voice();
     this.board = new Board({
       parts, width, height, picture: this.picture,
@@ -48,7 +55,7 @@ export class Drawing extends EventTarget {
       polygon: new PolygonTool(this.board), edit: new EditTool(this.board), lasso: new LassoTool(this.board),
       box: new BoxTool(this.board), eraser: new EraserTool(this.board), pan: still,
     };
-    this.pointers = new Pointers(this.picture.svg, this.#hands());
+    this.pointers = new Pointers(this.picture.surface, this.#hands());
     this.#watch = new ResizeObserver(([entry]) => this.#resize(entry.contentRect));
     this.#watch.observe(root);
     this.#resize(root.getBoundingClientRect());
@@ -68,7 +75,7 @@ export class Drawing extends EventTarget {
   #hands() {
     const { board, view, keyboard } = this;
     return {
-      tool: () => (keyboard.rest(), board.tool),
+      tool: () => (keyboard.rest(), this.loupe ? this.#magnified(board.tool) : board.tool),
       spaceHeld: () => keyboard.spaceHeld,
       panTool: () => this.#name === "pan",
       hovered: (at) => (keyboard.rest(), (keyboard.under = view.toImage(at))),
@@ -80,7 +87,30 @@ export class Drawing extends EventTarget {
     };
   }
 
+  /* The tool with the loupe beside a finger. */
+  #magnified(tool) {
+    const look = (name, ends) => (point, how) => {
+      tool[name](point, how);
+      if (ends || !how?.touch || this.#name === "pan") this.loupe.hide();
+      else this.#magnify(point);
+    };
+    return {
+      begin: look("begin"), drag: look("drag"), hover: look("hover", true), end: look("end", true),
+      cancel: (how) => (this.loupe.hide(), tool.cancel(how)),
+    };
+  }
+
+  #magnify(point) {
+    const { photo: image, view, board } = this;
+    const reach = 64 / view.scale;
+    const around = [point[0] - reach, point[1] - reach, point[0] + reach, point[1] + reach];
+    const near = board.neighbours().filter(({ polygons }) => meet(boxOf(polygons), around));
+    const lines = [...near.flatMap(({ polygons }) => polygons.flat().map((ring) => [...ring, ring[0]])), ...board.lines];
+    this.loupe.show({ image, size: view.size, focus: point, finger: view.toScreen(point), view, lines });
+  }
+
   destroy() {
+    this.loupe?.remove();
     this.#watch.disconnect();
     cancelAnimationFrame(this.#frame);
     this.pointers.remove();
@@ -127,8 +157,13 @@ export class Drawing extends EventTarget {
     this.board.clear(key);
   }
 
-  /* Goes on from a draft; false, and nothing changed, where it is none. */
-  restore(state, { keepHistory = false } = {}) {
+  /* The steps up to now and those undone, as JSON: the last of them, as many as have room. */
+  steps(room = STEPS_ROOM) {
+    return this.board.steps(room);
+  }
+
+  /* Goes on from a draft, and with its steps where they lead to it; false, and nothing changed, where it is none. */
+  restore(state, { keepHistory = false, steps = null } = {}) {
     if (!isState(state)) return false;
     const begun = { ...state.strokes, [state.selected]: state.stroke };
     const known = new Set(this.board.parts.map(({ key }) => key));
@@ -136,6 +171,7 @@ export class Drawing extends EventTarget {
       .filter(([key, corners]) => corners.length && known.has(key))
       .map(([key, corners]) => [key, { corners: corners.map((corner) => this.board.clamped(corner)), leg: null }]);
     this.board.reset(new Map(Object.entries(state.shapes)), new Map(strokes), keepHistory);
+    if (isSteps(steps)) this.board.takeSteps(steps);
     this.select(state.selected ?? null);
     this.setCutting(Boolean(state.cutting));
     if (state.tool in NAMES) this.use(state.tool);
@@ -153,6 +189,14 @@ export class Drawing extends EventTarget {
   /* Turns a part over about the middle of the object; the copy is then to be dragged into place. */
   copyMirrored(from, to) {
     if (this.board.copyMirrored(from, to)) this.use("edit");
+  }
+
+  /* A copy of the chosen part's mirrored part. */
+  mirror() {
+    const { selected } = this.board;
+    const from = this.board.part(selected).mirror;
+    if (from) this.copyMirrored(from, selected);
+    else this.board.say("The chosen part has no mirrored part.");
   }
 
   undo() {
@@ -212,9 +256,19 @@ export class Drawing extends EventTarget {
     board.whisper(hidden ? "The other parts are hidden." : "All parts are shown.");
   }
 
+  get snapping() {
+    return this.board.gluing;
+  }
+
+  /* Brightness and contrast of the photograph: 1 is as it came. */
+  adjust(values) {
+    this.picture.adjust(values);
+  }
+
   setOpacity(share) {
     this.opacity = Math.round(Math.min(1, Math.max(0, share)) * 100) / 100;
     this.picture.setOpacity(this.opacity);
+    this.dispatchEvent(new CustomEvent("opacity", { detail: { opacity: this.opacity } }));
   }
 
   /* Tools */
@@ -233,7 +287,7 @@ export class Drawing extends EventTarget {
     this.#name = name;
     this.board.tool = this.#tools[name];
     this.picture.showBrush(null);
-    this.picture.svg.dataset.tool = name;
+    this.picture.surface.dataset.tool = name;
     this.board.paint();
     this.board.whisper(`${NAMES[name]}.`);
     this.#toolTold();
@@ -256,12 +310,13 @@ export class Drawing extends EventTarget {
     const { selected } = this.board;
     const part = selected === null ? "no part chosen" : this.board.nameOf(selected);
     const cutting = this.board.cutting ? ", cutting" : "";
-    this.picture.svg.setAttribute("aria-label", `Drawing: ${part}, ${NAMES[this.#name].toLowerCase()}${cutting}`);
+    this.picture.surface.setAttribute("aria-label", `Drawing: ${part}, ${NAMES[this.#name].toLowerCase()}${cutting}`);
   }
 
   /* "tracing" or "gluing" (snapping). */
   toggle(what, name) {
     this.board[what] = !this.board[what];
+    this.#toolTold();
     this.board.say(`${name} is ${this.board[what] ? "on" : "off"}.`);
   }
 
@@ -303,6 +358,15 @@ export class Drawing extends EventTarget {
     this.moved();
   }
 
+  get isWhole() {
+    return String(this.view.fitted) === String(this.whole);
+  }
+
+  /* The whole photograph, or the object from near. */
+  look() {
+    this.fit(this.isWhole ? this.crop : this.whole);
+  }
+
   /* Shows a box of the image, or what was shown first. */
   fit(box = this.first) {
     this.view.fit(box);
@@ -314,8 +378,13 @@ export class Drawing extends EventTarget {
     this.#frame ||= requestAnimationFrame(() => {
       this.#frame = 0;
       this.picture.move(this.view);
-      this.dispatchEvent(new CustomEvent("view", { detail: { scale: this.view.scale } }));
+      this.#viewTold();
     });
+  }
+
+  #viewTold() {
+    const { view: { scale }, isWhole: whole } = this;
+    this.dispatchEvent(new CustomEvent("view", { detail: { scale, whole } }));
   }
 
   #resize({ width, height }) {
@@ -325,7 +394,8 @@ export class Drawing extends EventTarget {
     this.view.resize(width, height);
     if (!begun) this.view.fit(this.first);
     this.picture.move(this.view);
-    if (!begun) this.picture.settle();
+    this.picture.settle();
+    this.#viewTold();
   }
 }
 
@@ -340,4 +410,12 @@ function isState(state) {
     state && state.version === VERSION && state.shapes && Object.values(state.shapes).every(isPolygons) &&
       isLine(state.stroke) && Object.values(state.strokes ?? {}).every(isLine),
   );
+}
+
+/* As Board.steps gives them. */
+function isSteps(steps) {
+  const isMoment = ({ shapes, strokes }) =>
+    Object.values(shapes).every(isPolygons) && Object.values(strokes).every((line) => line === null || isLine(line));
+  const moments = steps?.moments;
+  return Array.isArray(moments) && moments.length > 0 && moments.every(isMoment) && steps.now in moments;
 }

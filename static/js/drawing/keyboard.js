@@ -31,7 +31,8 @@ export const KEYS = [
   ["k, Shift + K", "hide or show the part, all other parts"],
   ["[ ]", "smaller, larger eraser"],
   [", .", "fainter, stronger colours"],
-  ["+ − 0", "zoom in, zoom out, show all"],
+  ["+ −", "zoom in, zoom out"],
+  ["0", "the whole photograph, or the object from near"],
   ["Space + drag", "move the view; also the middle button or two fingers"],
 ];
 
@@ -68,7 +69,7 @@ export class Keyboard {
       g: () => drawing.toggle("gluing", "Snapping"),
       f: () => drawing.flip(),
       o: () => board.minimizeOverlap(),
-      r: () => this.#mirror(),
+      r: () => drawing.mirror(),
       k: () => this.#hide(),
       K: () => drawing.hideOthers(),
       n: () => this.#step(1),
@@ -82,7 +83,7 @@ export class Keyboard {
       "=": () => drawing.zoomIn(),
       "-": () => drawing.zoomOut(),
       "−": () => drawing.zoomOut(),
-      0: () => drawing.fit(),
+      0: () => drawing.look(),
       PageUp: () => drawing.selectNext(-1),
       PageDown: () => drawing.selectNext(1),
     };
@@ -107,7 +108,7 @@ export class Keyboard {
 
   #space(held) {
     this.spaceHeld = held;
-    this.drawing.picture.svg.classList.toggle("may-pan", held);
+    this.drawing.picture.surface.classList.toggle("may-pan", held);
     return true;
   }
 
@@ -232,13 +233,6 @@ export class Keyboard {
     const corner = this.board.tool?.add?.();
     if (corner) this.#go(corner);
     else this.board.say("Choose a corner with n in the edit tool; a adds one after it.");
-  }
-
-  #mirror() {
-    const { selected } = this.board;
-    const from = this.board.part(selected).mirror;
-    if (from) this.drawing.copyMirrored(from, selected);
-    else this.board.say("The chosen part has no mirrored part.");
   }
 
   #hide() {

@@ -1,14 +1,19 @@
 /* The SVG: photograph, parts, overlaps, the stroke, handles and cursor. It is told what to show and
    decides nothing.
 
-   Everything lies in one group, [data-world], whose transform is all that a pan or a zoom changes.
+   Photograph, shapes and marks are three layers. Their CSS transform is all that a pan or a zoom
+   changes: two thousand shapes then move at the pace of the screen. Once a zoom has come to rest its
+   scale goes into each layer's group, [data-world], numbers and hatching, so that lines are sharp again.
    Outlines keep their width by vector-effect; handles are the round ends of lines without length, one
-   path for all of them. Numbers and hatching take the scale once zooming has come to rest. */
+   path for all of them. */
 import { middleOf } from "./rings.js";
 
 const SVG = "http://www.w3.org/2000/svg";
 const SETTLE_MS = 120;
-const COLOURS = 8;
+// As many as css/drawing.css has.
+export const COLOURS = 32;
+// A pan that went further is drawn anew once it rests: browsers keep no more beyond the edges.
+const FAR_PX = 1200;
 let serial = 0;
 
 const digits = (value) => String(+value.toFixed(2));
@@ -29,31 +34,42 @@ export class Picture {
   #groups = new Map();
   #drawn = new Map(); // layer → its d: what does not change costs nothing
   #settling = 0;
+  #drawnAt = null; // the view that the layers were drawn for
 
   constructor(root, { width, height, image, crop }) {
     this.name = `drawing-${(serial += 1)}`;
     this.size = { width, height };
-    this.svg = make("svg", { class: "drawing", tabindex: 0, role: "application" });
-    this.#pattern();
-    this.world = make("g", { "data-world": "" }, this.svg);
-    this.photograph = make("image", { href: image, width, height }, this.world);
+    this.surface = document.createElement("div");
+    this.surface.className = "drawing";
+    this.surface.tabIndex = 0;
+    this.surface.setAttribute("role", "application");
+    const [below, middle, above] = ["photograph", "shapes", "marks"].map((name) => this.#layer(name));
+    this.worlds = [below, middle, above];
+    this.photograph = make("image", { href: image, width, height }, below);
     if (crop) {
       const rest = `${frame([0, 0, width, height])}${frame(crop)}`;
-      make("path", { class: "drawing-dim", d: rest }, this.world);
+      make("path", { class: "drawing-dim", d: rest }, below);
     }
-    this.parts = make("g", { class: "drawing-parts" }, this.world);
-    this.layers = { overlap: make("path", { class: "drawing-overlap" }, this.world) };
-    this.numbers = make("g", { class: "drawing-numbers", "aria-hidden": "true" }, this.world);
+    this.parts = make("g", { class: "drawing-parts" }, middle);
+    this.layers = { overlap: make("path", { class: "drawing-overlap" }, middle) };
+    this.#pattern(middle);
+    this.numbers = make("g", { class: "drawing-numbers" }, middle);
     for (const name of ["waiting-casing", "waiting", "preview-casing", "preview", "stroke-casing", "stroke", "fault",
       "brush", "cursor-casing", "cursor", "handles-casing", "handles", "active-casing", "active"]) {
-      this.layers[name] = make("path", { class: `drawing-${name}` }, this.world);
+      this.layers[name] = make("path", { class: `drawing-${name}` }, above);
     }
     this.layers.overlap.style.fill = `url(#${this.name}-hatch)`;
-    root.append(this.svg);
+    root.append(this.surface);
   }
 
-  #pattern() {
-    const defs = make("defs", {}, this.svg);
+  #layer(name) {
+    const svg = make("svg", { class: `drawing-layer drawing-layer-${name}`, "aria-hidden": "true" });
+    this.surface.append(svg);
+    return make("g", { "data-world": "" }, svg);
+  }
+
+  #pattern(world) {
+    const defs = make("defs", {}, world);
     this.hatch = make(
       "pattern",
       { id: `${this.name}-hatch`, width: 8, height: 8, patternUnits: "userSpaceOnUse" },
@@ -65,23 +81,42 @@ export class Picture {
 
   remove() {
     clearTimeout(this.#settling);
-    this.svg.remove();
+    this.surface.remove();
   }
 
   /* The one change of a pan or a zoom. */
-  move({ scale, x, y }) {
-    this.world.setAttribute("transform", `matrix(${scale} 0 0 ${scale} ${x} ${y})`);
-    if (scale === this.scale) return;
-    this.scale = scale;
+  move(view) {
+    const { scale, x, y } = view;
+    this.view = { scale, x, y };
+    if (!this.#drawnAt) return void this.settle();
+    const at = this.#drawnAt;
+    const ratio = scale / at.scale;
+    const shift = [x - ratio * at.x, y - ratio * at.y];
+    const by = ratio === 1 ? "" : ` scale(${ratio})`;
+    for (const { parentNode: svg } of this.worlds) svg.style.transform = `translate(${shift[0]}px, ${shift[1]}px)${by}`;
     clearTimeout(this.#settling);
-    this.#settling = setTimeout(() => this.settle(), SETTLE_MS);
+    const rests = ratio === 1 && Math.max(...shift.map(Math.abs)) < FAR_PX;
+    if (!rests) this.#settling = setTimeout(() => this.settle(), SETTLE_MS);
   }
 
+  /* Draws for the view as it is. */
   settle() {
     clearTimeout(this.#settling);
-    this.numbers.style.setProperty("--px", 1 / this.scale);
-    this.hatch.setAttribute("patternTransform", `scale(${1 / this.scale})`);
-    this.photograph.classList.toggle("pixels", this.scale >= 4);
+    if (!this.view) return;
+    const { scale, x, y } = (this.#drawnAt = this.view);
+    for (const world of this.worlds) {
+      world.setAttribute("transform", `matrix(${scale} 0 0 ${scale} ${x} ${y})`);
+      world.parentNode.style.transform = "";
+    }
+    this.numbers.style.setProperty("--px", 1 / scale);
+    this.hatch.setAttribute("patternTransform", `scale(${1 / scale})`);
+    this.photograph.classList.toggle("pixels", scale >= 4);
+  }
+
+  /* How bright the photograph is and how strong its contrast: 1 is as it came. */
+  adjust({ brightness, contrast }) {
+    const changed = brightness !== 1 || contrast !== 1;
+    this.photograph.style.filter = changed ? `brightness(${brightness}) contrast(${contrast})` : "";
   }
 
   /* One part's outline and number; {name, number, colour, fixed}. */

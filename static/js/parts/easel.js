@@ -1,9 +1,16 @@
 /* What every page with the drawing engine has: the drawing of one object, the labels of its parts,
-   the panel beside it. A page that extends it has `labels` and `panel`, and changed() follows a stroke. */
+   the list and the tools beside it. A page that extends it has `labels` and `panel`, and
+   changed({reason}) follows a stroke. */
 import { Drawing } from "../drawing/drawing.js";
 import { announce, murmur, one } from "../screen.js";
+import { keep, recall } from "../storage.js";
+import { Adjust } from "./adjust.js";
 import { showKeys } from "./keys.js";
 import { OUTLINE } from "./labels.js";
+
+const NEAR_SETTING = "assay:parts:near";
+// The photograph touches two sides of its place but for this, so that its border can be pointed at.
+const PAD_PX = 6;
 
 export class Easel {
   drawing = null;
@@ -11,6 +18,7 @@ export class Easel {
   // The key of the part that the server did not take.
   fault = null;
   root = one("[data-drawing]");
+  adjust = new Adjust(this);
   #loading = false;
 
   get selected() {
@@ -22,24 +30,55 @@ export class Easel {
   }
 
   focus() {
-    this.root.querySelector("svg")?.focus({ preventScroll: true });
+    this.root.querySelector(".drawing")?.focus({ preventScroll: true });
   }
 
-  build({ width, height, crop }, image, keys) {
+  /* What the buttons [data-do] of the rail and the list do. */
+  tools() {
+    const use = (name) => [`tool-${name}`, () => this.drawing?.use(name)];
+    return {
+      ...Object.fromEntries(["polygon", "lasso", "box", "edit", "eraser", "pan"].map(use)),
+      cut: () => this.drawing?.setCutting(!this.drawing.cutting),
+      snap: () => this.drawing?.toggle("gluing", "Snapping"),
+      overlap: () => this.drawing?.minimizeOverlap(),
+      mirror: () => this.drawing?.mirror(),
+      undo: () => this.drawing?.undo(),
+      redo: () => this.drawing?.redo(),
+      look: () => this.look(),
+      "zoom-in": () => this.drawing?.zoomIn(),
+      "zoom-out": () => this.drawing?.zoomOut(),
+      adjust: () => this.adjust.toggle(),
+      list: () => this.panel.toggleList(),
+    };
+  }
+
+  /* photo: the loaded <img>, where there is one: without it no loupe. */
+  build({ width, height, crop }, { url, image: photo = null }, keys) {
     this.drawing = new Drawing(this.root, {
       width,
       height,
-      image,
-      view: crop,
+      image: url,
+      photo,
+      view: recall(NEAR_SETTING) === "near" ? crop : [0, 0, width, height],
       crop,
+      pad: PAD_PX,
       parts: this.labels.parts.map((part) => ({ ...part, whole: part.key === OUTLINE })),
       announce: (text, { quiet }) => (quiet ? murmur(text) : announce(text)),
     });
-    this.drawing.addEventListener("change", () => this.#loading || this.changed());
+    this.adjust.apply();
+    this.drawing.addEventListener("change", ({ detail }) => this.#loading || this.changed(detail));
     for (const name of ["select", "tool", "history", "overlap"]) {
       this.drawing.addEventListener(name, () => this.show());
     }
+    this.drawing.addEventListener("view", ({ detail }) => this.panel.showZoom(detail));
+    this.drawing.addEventListener("opacity", () => this.adjust.follow());
     showKeys(keys, this.drawing.keys());
+  }
+
+  /* The object from near, or the whole photograph; as it is left, the next one begins. */
+  look() {
+    this.drawing?.look();
+    if (this.drawing) keep(NEAR_SETTING, this.drawing.isWhole ? "whole" : "near");
   }
 
   /* Fills the drawing by `fill`: what it changes is no stroke. */

@@ -40,7 +40,7 @@ export class Keeper extends EventTarget {
     forgetOld(this.prefix, Date.now() - MONTH_MS);
   }
 
-  /* The drawing where it was left, {content, aside}, or null; `draft` is the server's. Asks by a
+  /* The drawing where it was left, {content, aside, steps}, or null; `draft` is the server's. Asks by a
      "conflict" event where both were changed. */
   async open(seat, draft) {
     this.close();
@@ -53,7 +53,7 @@ export class Keeper extends EventTarget {
     this.#set(record?.dirty ? "saving" : record ? "saved" : "none");
     if (this.#differ(local, draft)) this.#ask(draft);
     else if (record?.dirty) this.#soon(0);
-    return record && { content: record.content, aside: record.aside };
+    return record && { content: record.content, aside: record.aside, steps: record.steps ?? null };
   }
 
   #newer(local, draft) {
@@ -72,10 +72,10 @@ export class Keeper extends EventTarget {
     return draft.version !== local.base;
   }
 
-  /* Takes a stroke. `note` goes with it on this device only. */
-  async change(content) {
+  /* Takes a stroke. `steps` are kept on this device only. */
+  async change(content, steps = null) {
     if (this.#seat === null) return;
-    const record = { ...this.#record, content, dirty: true, at: Date.now() };
+    const record = { ...this.#record, content, steps, dirty: true, at: Date.now() };
     this.#record = record;
     if (this.state === "saved" || this.state === "none") this.#set("saving");
     this.#soon(WAIT_MS);
@@ -124,8 +124,10 @@ export class Keeper extends EventTarget {
     clearTimeout(this.#timer);
     this.#timer = null;
     this.#seat = this.#record = null;
+    this.#set("none");
     return () => {
       [this.#seat, this.#record] = [seat, record];
+      this.#set(record?.dirty ? "saving" : record ? "saved" : "none");
       this.#soon(WAIT_MS);
     };
   }

@@ -10,6 +10,8 @@ export const PAGE_KEYS = [
   ["s", "Give it back: somebody else gets it"],
   ["u, Shift + U", "Back to an earlier answer, forward again"],
   ["z", "The other drawing, where two devices drew"],
+  ["v", "Brightness and contrast of the photograph, strength of the colours"],
+  ["w", "The list of parts, where it is not beside the drawing"],
   ["i", "Instructions"],
   ["?", "This sheet"],
 ];

@@ -18,6 +18,7 @@ const kib = (bytes) => `${Math.ceil(bytes / 1024).toLocaleString("en")} KiB`;
 export class Page extends Easel {
   #entry = null;
   #turn = 0;
+  #missing = new Set(); // keys of parts without a label, at the last change
   // Reasons of the server for seats whose answers it did not take.
   #refused = new Map();
 
@@ -29,6 +30,7 @@ export class Page extends Easel {
     this.panel = new Panel(this);
     this.sheets = new Sheets(this);
     label.actions = {
+      ...this.tools(),
       submit: () => this.submit(),
       cannot: () => this.cannot(),
       "half-yes": () => this.answerHalf(true),
@@ -38,6 +40,11 @@ export class Page extends Easel {
     this.keeper.addEventListener("state", () => this.#showKept());
     this.keeper.addEventListener("saved", ({ detail }) => this.#saved(detail));
     this.keeper.addEventListener("conflict", ({ detail }) => this.sheets.askWhich(detail));
+    // A pointer leaves the keys with the drawing; keys leave them where they are.
+    document.addEventListener("click", (event) => {
+      const tool = event.detail && event.target.closest(".work-rail .tool");
+      if (tool && tool.dataset.do !== "adjust") this.focus();
+    });
     label.outbox.addEventListener("accepted", ({ detail }) => this.keeper.forget(detail.seat));
     label.outbox.addEventListener("refused", ({ detail }) => this.#takeBack(detail));
     attachRouting(this);
@@ -67,8 +74,8 @@ export class Page extends Easel {
     // What stands above the drawing takes its room before the drawing takes the rest.
     this.panel.showHalf(this.labels);
     this.#showNotes(entry);
-    this.build(entry.object, slot.url, PAGE_KEYS);
-    this.#load(kept?.content ?? null, before);
+    this.build(entry.object, slot, PAGE_KEYS);
+    this.#load(kept?.content ?? null, before, kept?.steps);
     if (this.#refused.has(entry.seat)) this.#complain(this.#refused.get(entry.seat));
     this.show();
     this.#showKept();
@@ -100,27 +107,44 @@ export class Page extends Easel {
     return true;
   }
 
-  #load(content, before) {
+  #load(content, before, steps = null) {
     this.filled(() => {
       if (content) {
         this.labels.restore(content);
-        if (!this.drawing.restore(content.drawing)) this.drawing.load({});
+        if (!this.drawing.restore(content.drawing, { steps })) this.drawing.load({});
       } else {
         this.labels.load(before);
         this.drawing.load(this.labels.shapes(before));
       }
       if (this.selected === null) this.choose(this.#next(1) ?? this.labels.parts[0]?.key ?? null);
     });
+    this.#missing = this.#missingNow();
+  }
+
+  #missingNow() {
+    return new Set(this.labels.unlabeled(this.shapes).map(({ key }) => key));
   }
 
   content() {
     return { ...this.labels.content(), drawing: this.drawing.state() };
   }
 
-  changed() {
+  changed({ reason = "" } = {}) {
     this.fault = null;
-    this.keeper.change(this.content());
+    one("[data-fault]").hidden = true;
+    const before = this.#missing;
+    this.#missing = this.#missingNow();
+    const closed = before.has(this.selected) && !this.#missing.has(this.selected);
+    if (reason === "stroke" && closed) this.#goOn();
+    this.keeper.change(this.content(), this.drawing.steps());
     this.show();
+  }
+
+  /* A part is closed: on to the next missing one, unless it may have more pieces. */
+  #goOn() {
+    if (this.labels.part(this.selected).several) return;
+    const next = this.#next(1);
+    if (next !== null) this.choose(next);
   }
 
   #showNotes(entry) {
@@ -143,18 +167,7 @@ export class Page extends Easel {
   }
 
   #showKept() {
-    const { state, message, aside } = this.keeper;
-    one("[data-draft-words]").textContent = {
-      saved: "Draft saved.",
-      saving: "Saving the draft …",
-      waiting: "Draft kept on this device; not on the server yet.",
-      conflict: "Draft kept on this device; another device saved one, too.",
-      "logged-out": "Draft kept on this device; log in again to save it.",
-      "other-user": "Draft kept on this device; somebody else is logged in now.",
-      gone: `${message} What you drew is kept on this device.`,
-      refused: message,
-    }[state] ?? "";
-    one("[data-swap]").hidden = !aside;
+    for (const place of document.querySelectorAll("[data-swap]")) place.hidden = !this.keeper.aside;
   }
 
   #saved({ seat, draft }) {
@@ -315,7 +328,7 @@ export class Page extends Easel {
     const plain = !event.ctrlKey && !event.metaKey && !event.altKey;
     const action = plain && !event.repeat && this.#actionOf(event);
     if (action) return (action(), true);
-    if (this.labels.asksHalf && !/^[-+=−0 ]$/.test(event.key)) return false;
+    if (this.labels.asksHalf && !/^[-+=− ]$/.test(event.key)) return false;
     return this.drawing.handleKey(event);
   }
 
@@ -333,6 +346,9 @@ export class Page extends Easel {
       u: () => this.label.back(),
       U: () => this.label.forward(),
       z: () => this.swap(),
+      v: () => this.adjust.toggle(),
+      w: () => this.panel.toggleList(),
+      0: () => this.look(),
     }[key];
   }
 }

@@ -1,9 +1,11 @@
-/* The parts as the page lists them: what is missing with its count, the label of each, the part
-   in hand with its guidance, and the tools.
+/* The parts as the page lists them: what is missing with its count, the label of each; the part in
+   hand with its guidance; which tools are in hand and can be used.
 
-   HTML: templates/annotator/kinds/parts.html and _parts_form.html. The panel shows and asks; `page`
-   does: choose(key), say(key, state), hide(key), focus(); it has drawing, labels, shapes, selected. */
-import { one } from "../screen.js";
+   HTML: templates/annotator/_parts_list.html, _parts_now.html, _parts_states.html, _parts_rail.html. The
+   panel shows and asks; `page` does: choose(key), say(key, state), hide(key), focus(); it has drawing,
+   labels, shapes, selected. */
+import { COLOURS } from "../drawing/picture.js";
+import { able, one, press } from "../screen.js";
 import { OUTLINE } from "./labels.js";
 
 const WORDS = {
@@ -15,32 +17,28 @@ const WORDS = {
   "given-occluded": "given: occluded",
   "": "missing",
 };
-const TOOLS = [
-  ["polygon", "Polygon", "p"], ["lasso", "Lasso", "l"], ["box", "Box", "b"],
-  ["edit", "Edit", "e"], ["eraser", "Erase", "x"], ["pan", "Move", "m"],
-];
-const ACTIONS = [
-  ["cut", "Cut", "h", "Outlines are taken away, as for a hole"],
-  ["undo", "Undo", "Ctrl Z", ""], ["redo", "Redo", "Ctrl Y", ""],
-  ["overlap", "No overlap", "o", "Minimize overlap: the chosen part keeps it"],
-  ["mirror", "Mirror", "r", "Copy from the mirrored part"],
-  ["fainter", "Fainter", ",", "Fainter colours"], ["stronger", "Stronger", ".", "Stronger colours"],
-  ["zoom-in", "Closer", "+", "Zoom in"], ["zoom-out", "Farther", "−", "Zoom out"],
-  ["fit", "Fit", "0", "Show the whole object"],
-];
+// What a tool does, for those who have no part's guidance to read.
+const HINTS = {
+  polygon: "Click corner after corner; close on the first one (c).",
+  lasso: "Draw around it; it closes where the line ends.",
+  box: "Drag from corner to corner.",
+  edit: "Drag corners; press an edge for a new one; a second press on a corner removes it.",
+  eraser: "Paint over what is too much; [ and ] change its size.",
+  pan: "Drag the photograph.",
+};
 
-function button(text, key, { title = "", ...data } = {}) {
+function button(data, ...content) {
   const element = document.createElement("button");
   element.type = "button";
   Object.assign(element.dataset, data);
-  if (title) element.title = title;
-  element.append(text);
-  if (key) {
-    const shown = document.createElement("kbd");
-    shown.textContent = key;
-    element.append(" ", shown);
-  }
+  element.append(...content);
   return element;
+}
+
+function element(name, text) {
+  const made = document.createElement(name);
+  made.textContent = text;
+  return made;
 }
 
 export class Panel {
@@ -49,45 +47,25 @@ export class Panel {
   constructor(page) {
     this.page = page;
     this.list = one("[data-parts-list]");
-    this.select = one("[data-missing]");
-    this.tools = one("[data-tools]");
-    this.#buildTools();
     this.list.addEventListener("click", (event) => this.#clicked(event));
-    this.select.addEventListener("change", () => page.choose(this.select.value));
-    this.select.addEventListener("keydown", (event) => {
-      if (event.key === "Enter" || event.key === "Escape") page.focus();
-    });
     for (const each of document.querySelectorAll("[data-state]")) {
       each.addEventListener("click", () => page.say(page.selected, each.dataset.state));
     }
+    document.addEventListener("keydown", (event) => {
+      if (event.key === "Escape" && document.body.classList.contains("list-shown")) {
+        event.preventDefault();
+        event.stopImmediatePropagation();
+        this.toggleList();
+      }
+    }, { capture: true });
   }
 
-  #buildTools() {
-    const tools = TOOLS.map(([tool, text, key]) => button(text, key, { tool }));
-    const actions = ACTIONS.map(([action, text, key, title]) => button(text, key, { action, title }));
-    this.tools.replaceChildren(...tools, ...actions);
-    this.tools.addEventListener("click", ({ target }) => {
-      const pressed = target.closest("[data-tool], [data-action]");
-      if (pressed) this.#press(pressed.dataset);
-    });
-  }
-
-  #press({ tool, action }) {
-    const { drawing, labels, selected } = this.page;
-    if (tool) drawing.use(tool);
-    const actions = {
-      cut: () => drawing.setCutting(!drawing.cutting),
-      undo: () => drawing.undo(),
-      redo: () => drawing.redo(),
-      overlap: () => drawing.minimizeOverlap(),
-      mirror: () => drawing.copyMirrored(labels.part(selected).mirror, selected),
-      fainter: () => drawing.setOpacity(drawing.opacity - 0.1),
-      stronger: () => drawing.setOpacity(drawing.opacity + 0.1),
-      "zoom-in": () => drawing.zoomIn(),
-      "zoom-out": () => drawing.zoomOut(),
-      fit: () => drawing.fit(),
-    };
-    actions[action]?.();
+  /* On a small screen the list comes up when it is asked for. */
+  toggleList(shown = !document.body.classList.contains("list-shown")) {
+    document.body.classList.toggle("list-shown", shown);
+    one(".list-open")?.setAttribute("aria-expanded", String(shown));
+    if (shown) (this.list.querySelector("[aria-pressed=true]") ?? this.list.querySelector("[data-choose]"))?.focus();
+    else this.page.focus();
   }
 
   #clicked({ target }) {
@@ -96,6 +74,7 @@ export class Panel {
     const { choose, hide } = pressed.dataset;
     if (choose) this.page.choose(choose);
     else this.page.hide(hide);
+    if (choose && document.body.classList.contains("list-shown")) return void this.toggleList(false);
     // Drawn again: the focus stays on what was pressed.
     const same = choose ? `[data-choose="${choose}"]` : `[data-hide="${hide}"]`;
     this.list.querySelector(same)?.focus();
@@ -106,8 +85,9 @@ export class Panel {
     const { drawing, labels, shapes, selected } = this.page;
     this.#fix(drawing, labels.importedShapes(shapes));
     this.showHalf(labels);
-    this.#showMissing(labels, labels.unlabeled(shapes), selected);
-    this.#showNow(labels, shapes, selected);
+    const missing = labels.unlabeled(shapes).length;
+    one("[data-missing-count]").textContent = missing;
+    this.#showNow(labels, shapes, selected, missing);
     const hidden = new Set(labels.parts.map(({ key }) => key).filter((key) => drawing.isHidden(key)));
     const unfinished = new Set(drawing.unfinished());
     this.#showList(labels, shapes, { selected, hidden, unfinished, fault });
@@ -122,44 +102,30 @@ export class Panel {
     drawing.setFixed(imported);
   }
 
-  /* The question that comes first, or the tools. */
+  /* The question that comes first, or the part in hand and the answers. */
   showHalf(labels) {
     const asks = labels.asksHalf;
-    one("[data-half]").hidden = !asks;
-    one("[data-part-now]").hidden = asks;
-    this.tools.hidden = asks;
+    for (const place of document.querySelectorAll("[data-half], [data-half-answers]")) place.hidden = !asks;
+    for (const place of document.querySelectorAll("[data-part-now], [data-parts-done]")) place.hidden = asks;
+    if (!asks) return;
     one("[data-half-count]").textContent = labels.missing.length;
     one("[data-half-names]").textContent = labels.missing.map((key) => labels.part(key).name).join(", ");
   }
 
-  #showMissing(labels, missing, selected) {
-    one("[data-missing-count]").textContent = missing.length;
-    const option = (part) => new Option(part.name, part.key, false, part.key === selected);
-    const done = labels.parts.filter((part) => !missing.includes(part));
-    const groups = [["Missing", missing], ["There or said", done]].map(([label, parts]) => {
-      const group = document.createElement("optgroup");
-      group.label = `${label} (${parts.length})`;
-      group.append(...parts.map(option));
-      return group;
-    });
-    this.select.replaceChildren(...groups.filter((group) => group.children.length));
-    this.select.value = selected ?? "";
-  }
-
-  #showNow(labels, shapes, selected) {
+  #showNow(labels, shapes, selected, missing) {
     const part = selected === null ? null : labels.part(selected);
     const state = part ? labels.of(part.key, shapes) : "";
-    one("[data-part-name]").textContent = part?.name ?? "the part";
+    for (const place of document.querySelectorAll("[data-part-name]")) place.textContent = part?.name ?? "the part";
     for (const each of document.querySelectorAll("[data-state]")) {
       const { state: own } = each.dataset;
       each.disabled = !part || (part.key === OUTLINE && own !== "drawn");
-      each.setAttribute("aria-pressed", String(own === state));
+      press(each, own === state);
     }
-    const mends = state === "given";
-    one("[data-state=drawn]").firstChild.textContent = mends ? "Mend it " : "Drawn ";
-    const guidance = one("[data-part-guidance]");
-    guidance.textContent = part?.guidance || "";
-    guidance.hidden = !part?.guidance;
+    one("[data-state=drawn]").firstChild.textContent = state === "given" ? "Mend it " : "Drawn ";
+    one("[data-part-guidance]").textContent = part?.guidance || "";
+    one("[data-hint]").textContent = HINTS[this.page.drawing.tool] ?? "";
+    const words = one("[data-list-words]");
+    if (words) words.textContent = `${part?.name ?? "Parts"} · ${missing ? `${missing} missing` : "none missing"}`;
   }
 
   #showList(labels, shapes, { selected, hidden, unfinished, fault }) {
@@ -167,46 +133,58 @@ export class Panel {
       const { key, name } = part;
       const state = labels.of(key, shapes);
       const row = document.createElement("li");
-      row.className = `tone-${index % 8} part-${state || "missing"}`;
-      const choose = button("", "", { choose: key });
-      choose.setAttribute("aria-pressed", String(key === selected));
-      const swatch = document.createElement("b");
+      row.className = `tone-${index % COLOURS} part-${state || "missing"}`;
+      const swatch = element("b", index + 1);
       swatch.className = "swatch";
-      swatch.textContent = index + 1;
       swatch.setAttribute("aria-hidden", "true");
-      const words = document.createElement("small");
       const word = unfinished.has(key) && key !== selected ? "outline not finished" : WORDS[state];
-      words.textContent = fault === key ? "not taken" : word;
-      const title = document.createElement("span");
-      title.textContent = name;
-      choose.append(swatch, title, words);
+      const choose = button({ choose: key }, swatch, element("span", name), element("small", fault === key ? "not taken" : word));
+      press(choose, key === selected);
       row.classList.toggle("faulty", fault === key);
       row.append(choose, this.#eye(key, name, hidden.has(key)));
       return row;
     });
-    const list = this.list.querySelector("ul") ?? this.list.appendChild(document.createElement("ul"));
+    const list = this.list.querySelector("ul");
+    const focused = this.list.contains(document.activeElement) && { ...document.activeElement.dataset };
     list.replaceChildren(...rows);
+    if (focused.choose) list.querySelector(`[data-choose="${focused.choose}"]`)?.focus();
+    // Only this list scrolls: the page stays where it is.
+    const chosen = list.querySelector("[aria-pressed=true]");
+    if (chosen) this.#reveal(list, chosen.parentElement);
+  }
+
+  #reveal(list, row) {
+    const [top, bottom] = [row.offsetTop, row.offsetTop + row.offsetHeight];
+    if (top < list.scrollTop) list.scrollTop = top;
+    else if (bottom > list.scrollTop + list.clientHeight) list.scrollTop = bottom - list.clientHeight;
   }
 
   #eye(key, name, hidden) {
-    const eye = button(hidden ? "Show" : "Hide", "", { hide: key });
+    const icon = this.list.querySelector(`[data-icon="${hidden ? "eye-off" : "eye"}"]`);
+    const eye = button({ hide: key, tip: `${hidden ? "Show" : "Hide"} it`, tipKey: "k" }, icon.content.cloneNode(true));
+    eye.className = "tool";
     eye.setAttribute("aria-label", `${hidden ? "Show" : "Hide"} ${name}`);
     return eye;
   }
 
   /* Which tool is in hand, and what can be done. */
   #showTools(drawing, mirror) {
-    const { tool, cutting, canUndo, canRedo } = drawing;
-    for (const each of this.tools.querySelectorAll("[data-tool]")) {
-      each.setAttribute("aria-pressed", String(each.dataset.tool === tool));
+    const of = (name) => one(`[data-do="${name}"].tool`);
+    for (const each of document.querySelectorAll('[data-do^="tool-"]')) {
+      press(each, each.dataset.do === `tool-${drawing.tool}`);
     }
-    const action = (name) => this.tools.querySelector(`[data-action=${name}]`);
-    action("cut").setAttribute("aria-pressed", String(cutting));
-    action("undo").disabled = !canUndo;
-    action("redo").disabled = !canRedo;
-    action("mirror").hidden = !mirror;
+    press(of("cut"), drawing.cutting);
+    press(of("snap"), drawing.snapping);
+    able(of("undo"), drawing.canUndo);
+    able(of("redo"), drawing.canRedo);
+    able(of("mirror"), Boolean(mirror));
     const overlap = drawing.overlaps().length > 0;
-    action("overlap").classList.toggle("warn", overlap);
-    action("overlap").disabled = !overlap;
+    able(of("overlap"), overlap);
+    of("overlap").classList.toggle("warn", overlap);
+  }
+
+  showZoom({ scale, whole }) {
+    one("[data-zoom-level]").textContent = `${Math.round(scale * 100)} %`;
+    press(one('[data-do="look"].tool'), !whole);
   }
 }

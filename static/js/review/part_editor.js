@@ -14,6 +14,7 @@ const KEYS = [
   ["Shift + Escape", "Leave it as it was"],
   ["1 2 3", "The chosen part: draw or mend it, not visible, occluded"],
   ["j, Shift + J", "To the next part, the one before"],
+  ["v", "Brightness and contrast of the photograph, strength of the colours"],
   ["?", "This sheet"],
 ];
 
@@ -32,6 +33,12 @@ export class PartEditor extends Easel {
     for (const close of this.place.querySelectorAll("dialog [data-close]")) {
       close.addEventListener("click", () => close.closest("dialog").close());
     }
+    const tools = this.tools();
+    this.place.addEventListener("click", (event) => {
+      const name = event.target.closest("[data-do]")?.dataset.do;
+      tools[name]?.();
+      if (event.detail && name && name !== "adjust") this.focus();
+    });
     document.addEventListener("keydown", (event) => this.#key(event), { capture: true });
   }
 
@@ -44,7 +51,7 @@ export class PartEditor extends Easel {
     const { object, parts, value } = this.setup;
     this.place.hidden = false;
     this.labels = new PartLabels(parts, object, { half: false, outline: this.setup.ask_outline });
-    this.build(object, this.image, KEYS);
+    this.build(object, { url: this.image }, KEYS);
     this.filled(() => this.#load(value));
     this.place.scrollIntoView({ block: "start" });
     this.focus();
@@ -154,6 +161,8 @@ export class PartEditor extends Easel {
       3: () => this.say(this.selected, "occluded"),
       j: () => step(1),
       J: () => step(-1),
+      v: () => this.adjust.toggle(),
+      0: () => this.look(),
       "?": () => this.sheet.showModal(),
       Enter: shiftKey && (() => this.save()),
       Escape: shiftKey && (() => this.leave()),

@@ -24,6 +24,7 @@ POLICY = "; ".join(
 HTML = """<!doctype html>
 <html lang="en"><head><title>Drawing</title><meta name="viewport" content="width=device-width">
 <link rel="stylesheet" href="/static/vendor/pico/pico.min.css">
+<link rel="stylesheet" href="/static/css/tokens.css">
 <link rel="stylesheet" href="/static/css/assay.css">
 <link rel="stylesheet" href="/static/css/drawing.css">
 <link rel="stylesheet" href="/drawing-alone/page.css"></head>
@@ -69,7 +70,7 @@ BEGIN = """async ([size, options]) => {
 }"""
 
 CLIENT = """([x, y]) => {
-  const box = drawing.picture.svg.getBoundingClientRect();
+  const box = drawing.picture.surface.getBoundingClientRect();
   const [left, top] = drawing.view.toScreen([x, y]);
   return [left + box.left, top + box.top];
 }"""
@@ -130,7 +131,10 @@ class Hand:
                            x + width / scale / 2, y + height / scale / 2]);
               drawing.view.zoomTo(scale);
               drawing.moved();
-              return new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)));
+              return new Promise((resolve) => requestAnimationFrame(() => setTimeout(() => {
+                drawing.picture.settle();
+                resolve();
+              })));
             }""",
             [scale, list(point)],
         )
@@ -139,7 +143,7 @@ class Hand:
         """The point of the image under a point of the page, to a tenth."""
         px, py = self.js(
             """([x, y]) => {
-              const box = drawing.picture.svg.getBoundingClientRect();
+              const box = drawing.picture.surface.getBoundingClientRect();
               return drawing.view.toImage([x - box.left, y - box.top]);
             }""",
             [x, y],
@@ -171,7 +175,7 @@ class Hand:
             x, y = self.place(point)
             self.js(
                 """([kind, x, y, pointer, id]) => {
-                  const svg = drawing.picture.svg;
+                  const svg = drawing.picture.surface;
                   svg.setPointerCapture = () => {};
                   svg.dispatchEvent(new PointerEvent(kind, {
                     pointerId: id, pointerType: pointer, clientX: x, clientY: y, bubbles: true,

@@ -134,7 +134,7 @@ def test_sheet_of_keys_names_every_key(hand):
 
 
 def test_drawing_is_named_and_takes_the_focus(hand):
-    svg = hand.page.locator("svg.drawing")
+    svg = hand.page.locator(".drawing")
 
     assert svg.get_attribute("role") == "application"
     assert svg.get_attribute("aria-label") == "Drawing: head, polygon"
@@ -178,4 +178,4 @@ def test_engine_can_be_taken_away(drawing_on):
     hand.page.mouse.move(200, 200)
     hand.page.set_viewport_size({"width": 600, "height": 700})
 
-    assert hand.page.locator("svg.drawing").count() == 0
+    assert hand.page.locator(".drawing").count() == 0

@@ -176,7 +176,7 @@ def test_the_loupe_stays_in_sight_beside_the_finger(calls):
     screen = {"width": 390, "height": 500}
     fingers = [[200, 300], [10, 300], [385, 20], [20, 20], [200, 499]]
 
-    places = calls("/boxes/loupe", "place", [[finger, screen] for finger in fingers])
+    places = calls("/loupe", "place", [[finger, screen] for finger in fingers])
 
     for (x, y), (left, top) in zip(fingers, places, strict=True):
         assert 0 <= left <= 390 - 128

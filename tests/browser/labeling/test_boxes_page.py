@@ -169,14 +169,14 @@ def test_a_box_drawn_by_one_thumb_on_a_phone_is_the_mouses(opened, screenshots, 
         for x, y in hands.extremes(HEAD):
             hands.touch(page, "pointerdown", (x + 15, y + 12))
             hands.touch(page, "pointermove", (x, y))
-            expect(page.locator(".boxes-loupe")).to_be_visible()
+            expect(page.locator(".loupe")).to_be_visible()
             screenshots(page, "boxes-loupe")
             hands.touch(page, "pointerup", (x, y))
     else:
         hands.swipe(page, HEAD[:2], (200, 150), (HEAD[2] - 12, HEAD[3] - 12))
         # Beside the corner, as thumbs are: the corner moves by as much as the thumb.
         hands.swipe(page, (HEAD[2] - 4, HEAD[3] - 4), (HEAD[2] + 8, HEAD[3] + 8))
-    expect(page.locator(".boxes-loupe")).to_be_hidden()
+    expect(page.locator(".loupe")).to_be_hidden()
     let_pass(page)
     with page.expect_response(hands.ANSWERS):
         page.tap("[data-do=send-box]:visible")
@@ -450,7 +450,7 @@ def test_where_nothing_is_left_nothing_is_asked_or_explained(opened, shown, look
     hands.send(page, "y")
 
     expect(page.locator("[data-finished]")).to_be_visible()
-    assert not page.is_visible(".boxes-badge")
+    assert not page.is_visible(".work-badge")
     looked_at(page, "boxes-finished")
 
 
@@ -596,5 +596,5 @@ def test_the_preview_shows_each_step(browser_as, alice, campaign, shown, site, l
 
     page.goto(site("/campaigns/boxes/preview/"))
 
-    assert "Is this box around" in page.inner_text(".boxes-ask")
+    assert "Is this box around" in page.inner_text(".work-ask")
     looked_at(page, "boxes-preview")

@@ -36,7 +36,6 @@ def begin(page, site):
     hands.open_page(page, site)
     hands.press(page, "y")
     hands.draw(page, *TORSO)
-    hands.press(page, "j")
     hands.click(page, *LEG[:2])
 
 
@@ -56,7 +55,7 @@ def test_a_drawing_comes_back_on_another_machine_with_its_unfinished_stroke(
     assert hands.seat_of(page) == seat
     assert not page.is_visible("[data-half]")
     hands.expect_state(page, "torso", "drawn")
-    assert page.input_value("[data-missing]") == "leg"
+    assert hands.chosen(page) == "leg"
     hands.click(page, LEG[2], LEG[0])
     hands.expect_state(page, "leg", "drawn")
     hands.send(page, "j", "2", "Shift+Enter")
@@ -168,7 +167,7 @@ def test_the_chip_tells_of_a_drawing_that_is_not_saved_without_a_connection(page
     assert "No connection. The drawing is kept in this browser" in page.inner_text("#unsent")
     page.click("#unsent [data-close]")
     hands.mend_network(page)
-    hands.wait_for_chip(page, "All saved")
+    hands.wait_for_chip(page, "Draft saved")
     assert Draft.objects.get().content["half"] is True
 
 
@@ -189,7 +188,7 @@ def test_the_chip_tells_of_a_drawing_that_is_not_saved_while_logged_out(
     page.click("#unsent [data-close]")
     log_in(context, bob, live_server.url)
     page.evaluate("dispatchEvent(new Event('focus'))")
-    hands.wait_for_chip(page, "All saved")
+    hands.wait_for_chip(page, "Draft saved")
     assert Draft.objects.get().content["half"] is True
 
 

@@ -1,4 +1,4 @@
-/* A round magnifier beside a finger: what lies under it, and the box that is being drawn. */
+/* A round magnifier beside a finger: what lies under it, and the lines that are being drawn. */
 
 const SIZE = 128;
 const POWER = 2.5;
@@ -7,7 +7,7 @@ const AWAY = 104;
 export class Loupe {
   constructor(root) {
     this.canvas = document.createElement("canvas");
-    this.canvas.className = "boxes-loupe";
+    this.canvas.className = "loupe";
     this.canvas.hidden = true;
     this.canvas.setAttribute("aria-hidden", "true");
     const density = Math.min(3, devicePixelRatio || 1);
@@ -17,8 +17,8 @@ export class Loupe {
   }
 
   /* image, size: what is looked at, and its size in upright pixels. focus: the point of it that is
-     magnified; finger: where the finger is on the screen; view: the stage's. */
-  show({ image, size, focus, finger, view, box = null }) {
+     magnified; finger: where the finger is on the screen; view: the stage's; lines: of points. */
+  show({ image, size, focus, finger, view, lines = [] }) {
     const scale = Math.max(view.scale * POWER, 1);
     const half = SIZE / 2 / scale;
     const pen = this.canvas.getContext("2d");
@@ -28,13 +28,15 @@ export class Loupe {
     pen.scale(scale, scale);
     pen.translate(half - focus[0], half - focus[1]);
     pen.drawImage(image, 0, 0, size.width, size.height);
-    if (box) {
-      const [x0, y0, x1, y1] = box;
-      for (const [colour, width] of [["rgb(10 12 16 / 80%)", 4], ["#ffd43b", 2]]) {
-        pen.strokeStyle = colour;
-        pen.lineWidth = width / scale;
-        pen.strokeRect(x0, y0, x1 - x0, y1 - y0);
-      }
+    pen.beginPath();
+    for (const [first, ...others] of lines) {
+      pen.moveTo(...first);
+      for (const point of others) pen.lineTo(...point);
+    }
+    for (const [colour, width] of [["rgb(10 12 16 / 80%)", 4], ["#ffd43b", 2]]) {
+      pen.strokeStyle = colour;
+      pen.lineWidth = width / scale;
+      pen.stroke();
     }
     pen.restore();
     for (const [colour, width] of [["rgb(10 12 16 / 70%)", 3], ["#ffffff", 1]]) {
@@ -56,6 +58,10 @@ export class Loupe {
 
   hide() {
     this.canvas.hidden = true;
+  }
+
+  remove() {
+    this.canvas.remove();
   }
 }
 
