@@ -143,10 +143,10 @@ def test_a_form_that_is_no_page_is_refused(as_bob, wrong):
 
 def test_time_is_shared_among_the_images(rf):
     token = "a" * 32
-    sent = Grid(KINDS["hierarchy"]).read(
-        rf.post("/", form([token, "b" * 32]) | {"duration_ms": "9001"}).POST
-    )
-    silent = Grid(KINDS["hierarchy"]).read(rf.post("/", form([token]) | {"duration_ms": "-1"}).POST)
+    grid, campaign = Grid(KINDS["hierarchy"]), Campaign()
+    form_of_two = form([token, "b" * 32]) | {"duration_ms": "9001"}
+    sent = grid.read(rf.post("/", form_of_two).POST, campaign)
+    silent = grid.read(rf.post("/", form([token]) | {"duration_ms": "-1"}).POST, campaign)
 
     assert [answer.duration_ms for answer in sent] == [4500, 4500]
     assert silent[0].duration_ms is None
