@@ -79,9 +79,13 @@ def quality(request: SignedIn, name: str) -> HttpResponse:
 @login_required
 @require_POST
 def calibrate(request: SignedIn, name: str) -> HttpResponse:
-    """Recomputes reputations and vote tables, in the background."""
+    """Recomputes reputations, vote tables and figures of boxes, in the background; then back to
+    the page that has what was asked for."""
     campaign = own_campaign(request, name)
     calibrating.ask_now(campaign, request.user)
+    if "boxes" in request.POST:
+        said = "Learning from the answers; the figures of this page follow. Jobs says when."
+        return done(request, said, "boxes", campaign.name)
     said = "Reputations are being recomputed; Jobs says when they are done."
     return done(request, said, "quality", campaign.name)
 
