@@ -159,6 +159,7 @@ def _seen(campaign: Campaign) -> list[_Seen]:
             _names(kind, known) if state == Question.State.GOLD and retired is None else None,
         )
         for before, after, shown, state, known, retired in rows
+        if shown
     ]
 
 
