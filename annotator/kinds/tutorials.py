@@ -33,11 +33,12 @@ class Shape:
 
 @dataclass(frozen=True)
 class Item:
-    """A question of the tutorial. choices: value and words; right: the value of the answer."""
+    """A question of the tutorial. choices: value, words and key, as on the page of the kind where
+    it has such a button; right: the value of the answer."""
 
     question: str
     picture: Picture
-    choices: tuple[tuple[str, str], ...]
+    choices: tuple[tuple[str, str, str], ...]
     right: str
     why: str
     shapes: tuple[Shape, ...] = ()
@@ -56,9 +57,10 @@ CUP = Picture("cup.webp", 480, 320, "A cup of coffee on a saucer, with a small s
 ROCKET = Picture("rocket.webp", 480, 320, "A rocket on its pad at night")
 BLURRED = Picture("blurred.webp", 480, 320, "A picture so blurred that only colours are left")
 
-YES_NO = (("yes", "Yes"), ("no", "No"), ("hard", "Too hard to tell"))
-MARK = (("yes", "Mark it"), ("no", "Leave it"), ("hard", "Tick “Too hard”"))
-A_B = (("a", "Outline A"), ("b", "Outline B"))
+YES_NO = (("yes", "Yes", "y"), ("no", "No", "n"), ("hard", "Too hard to tell", "h"))
+MARK = (("mark", "Mark it", "1"), ("leave", "Leave it", "2"), ("tick", "Tick “Too hard”", "3"))
+BOX_A_B = (("a", "Box A", "a"), ("b", "Box B", "b"))
+OUTLINE_A_B = (("a", "Outline A", "a"), ("b", "Outline B", "b"))
 CUP_BOX: Box = (136, 11, 328, 250)
 EYE: Points = (
     *((132, 112), (140, 94), (158, 85), (178, 86), (196, 98)),
@@ -94,21 +96,21 @@ GRID: Items = (
         "Which images contain a cat? What do you do with this one?",
         CAT,
         MARK,
-        "yes",
+        "mark",
         "Mark every image with the thing in it, whole or in part.",
     ),
     Item(
         "Which images contain a cat? What do you do with this one?",
         ROCKET,
         MARK,
-        "no",
+        "leave",
         "What you leave untouched is a no once you press Done. So look at each image first.",
     ),
     Item(
         "Which images contain a spoon? What do you do with this one?",
         CUP,
         MARK,
-        "yes",
+        "mark",
         "It is small: the arrows ⤢ at an image show it larger, without losing your place.",
     ),
 )
@@ -116,26 +118,30 @@ NAMING: Items = (
     Item(
         "What does the image show?",
         CAT,
-        (("cat", "Cat"), ("dog", "Dog"), ("none", "None of these")),
+        (("cat", "Cat", "1"), ("dog", "Dog", "2"), ("none", "None of these", "n")),
         "cat",
         "Choose the class that fits what is seen, not what it may be part of.",
     ),
     Item(
         "What does the image show?",
         ROCKET,
-        (("cat", "Cat"), ("cup", "Cup"), ("none", "None of these")),
+        (("cat", "Cat", "1"), ("cup", "Cup", "2"), ("none", "None of these", "n")),
         "none",
         "No class of the list fits. “None of these” says so; do not choose the nearest.",
     ),
     Item(
         "What does the image show?",
         BLURRED,
-        (("cat", "Cat"), ("cup", "Cup"), ("hard", "Too hard to tell")),
+        (("cat", "Cat", "1"), ("cup", "Cup", "2"), ("hard", "Too hard to tell", "h")),
         "hard",
         "Nobody can tell here. “Too hard to tell” is better than a guess.",
     ),
 )
-_MISTAKE_CHOICES = (("valid", "Right"), ("minor", "Minor mistake"), ("major", "Major mistake"))
+_MISTAKE_CHOICES = (
+    ("valid", "Right", "r"),
+    ("minor", "Minor mistake", "m"),
+    ("major", "Major mistake", "j"),
+)
 MISTAKE: Items = (
     Item(
         "Is “espresso” right for this image?",
@@ -163,7 +169,7 @@ BOXES: Items = (
     Item(
         "Which box is right for the cup?",
         CUP,
-        A_B,
+        BOX_A_B,
         "a",
         "The smallest box around all that is visible of the cup, its handle included. The saucer "
         "is not part of it.",
@@ -172,7 +178,7 @@ BOXES: Items = (
     Item(
         "Is this box good for the cup?",
         CUP,
-        (("good", "Good"), ("loose", "Too large"), ("cropping", "Cuts something off")),
+        (("good", "Good", "g"), ("loose", "Too loose", "1"), ("cropping", "Cuts off a part", "2")),
         "cropping",
         "The handle is outside. Say why a box is not good, so that the next one is drawn better.",
         (_box((136, 11, 328, 168)),),
@@ -180,7 +186,7 @@ BOXES: Items = (
     Item(
         "Is every spoon boxed? The box is around the cup.",
         CUP,
-        (("complete", "Nothing is missing"), ("missing", "One is missing")),
+        (("complete", "Yes, every one", "y"), ("missing", "No, one is missing", "n")),
         "missing",
         "The spoon has no box yet. Point at what is missing, one click each.",
         (_box(CUP_BOX),),
@@ -190,7 +196,7 @@ PARTS: Items = (
     Item(
         "Which outline is right for the eye?",
         CAT,
-        A_B,
+        OUTLINE_A_B,
         "a",
         "The outline follows the edge of what is seen. B leaves much of the face inside.",
         (Shape(EYE, "A"), _box((112, 66, 226, 166), "B")),
@@ -198,14 +204,22 @@ PARTS: Items = (
     Item(
         "What do you say of the tail?",
         CAT,
-        (("draw", "Draw it"), ("occluded", "Hidden"), ("not_visible", "Not in the picture")),
+        (
+            ("draw", "Draw it", "1"),
+            ("occluded", "Hidden", "2"),
+            ("not_visible", "Not in the picture", "3"),
+        ),
         "not_visible",
         "The picture ends before the tail. “Hidden” is for parts behind something else.",
     ),
     Item(
         "What do you do with the ear that reaches out of the picture?",
         CAT,
-        (("visible", "Outline what is visible"), ("guess", "Guess the rest"), ("skip", "Leave it")),
+        (
+            ("visible", "Outline what is visible", "1"),
+            ("guess", "Guess the rest", "2"),
+            ("skip", "Leave it", "3"),
+        ),
         "visible",
         "Outline what is visible, to the edge of the picture and not beyond.",
     ),

@@ -36,7 +36,7 @@ def tutorial(request: HttpRequest, name: str) -> HttpResponse:
     asked = request.POST.get("item", request.GET.get("item", "1"))
     number = int(asked) if asked in {"1", "2", "3"} else 1
     item = items[number - 1]
-    words = dict(item.choices)
+    words = {value: words for value, words, _ in item.choices}
     given = request.POST.get("answer", "")
     context = {
         "campaign": campaign,

@@ -16,6 +16,7 @@ from labeling.geometry.boxes import iou
 from labeling.models import Answer, Assignment, Campaign
 from tests import factories
 from tests.browser import box_hands as hands
+from tests.browser.conftest import expect
 from tests.browser.labeling.test_labeling import SHOWN, press, wait_for_chip
 from tests.browser.researcher_hands import download, freeze, invite, join, make_dataset
 
@@ -141,6 +142,7 @@ def test_photographs_become_an_average_precision(
     page.click("text=Learn from the answers now")
     run_jobs()
     page.reload()
+    expect(page.get_by_role("heading", name="What a box takes")).to_be_visible()
     looked_at(page, "boxes-story-figures")
     freeze(page, site, boxes.name)
     check_release(download(page, "a:has-text('Download')"))

@@ -14,7 +14,7 @@ from labeling.consensus import calibrating
 from labeling.kinds import KINDS, policies
 from labeling.models import Answer, Campaign, Job, Membership, Question
 from labeling.quality import auditing, gold, gold_results, piloting
-from labeling.reports import campaign_figures, overview
+from labeling.reports import campaign_figures, naming_figures, overview
 from labeling.web.forms.common import carried_out
 from labeling.web.forms.questions import PilotForm
 from labeling.web.views.shared import (
@@ -63,6 +63,7 @@ def quality(request: SignedIn, name: str) -> HttpResponse:
                 for row in gold_results.errors_by_method(campaign)
             ],
             "balance": balance,
+            "naming": naming_figures.figures(campaign),
             "golden": [
                 {"value": value, "words": words.get(value, value), "count": count}
                 for value, count in balance.by_answer.items()
@@ -78,9 +79,13 @@ def quality(request: SignedIn, name: str) -> HttpResponse:
 @login_required
 @require_POST
 def calibrate(request: SignedIn, name: str) -> HttpResponse:
-    """Recomputes reputations and vote tables, in the background."""
+    """Recomputes reputations, vote tables and figures of boxes, in the background; then back to
+    the page that has what was asked for."""
     campaign = own_campaign(request, name)
     calibrating.ask_now(campaign, request.user)
+    if "boxes" in request.POST:
+        said = "Learning from the answers; the figures of this page follow. Jobs says when."
+        return done(request, said, "boxes", campaign.name)
     said = "Reputations are being recomputed; Jobs says when they are done."
     return done(request, said, "quality", campaign.name)
 

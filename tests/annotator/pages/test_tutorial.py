@@ -18,13 +18,23 @@ def test_every_kind_has_a_tutorial_of_three():
     for items in ITEMS.values():
         assert len(items) == 3
         for item in items:
-            assert item.right in dict(item.choices)
+            assert item.right in {value for value, _, _ in item.choices}
             with Image.open(finders.find(f"tutorial/{item.picture.file}")) as picture:
                 assert picture.size == (item.picture.width, item.picture.height)
             for shape in item.shapes:
                 for x, y in shape.points:
                     assert 0 <= x <= item.picture.width
                     assert 0 <= y <= item.picture.height
+
+
+@pytest.mark.parametrize("kind", sorted(ITEMS))
+def test_its_keys_are_those_of_the_real_questions(kind):
+    offered = KINDS[kind].choices({"vocabulary": []})
+    real = {row["value"]: row["key"] for row in offered if row["key"]}
+    for item in ITEMS[kind]:
+        keys = [key for _, _, key in item.choices]
+        assert len({*keys, "s"}) == len(keys) + 1
+        assert all(real.get(value, key) == key for value, _, key in item.choices)
 
 
 def test_it_comes_once_for_each_kind_and_may_be_skipped(bob, coots):
@@ -51,11 +61,11 @@ def test_the_pages_of_every_kind_say_what_is_right(bob, coots, kind):
     type(coots).objects.filter(pk=coots.pk).update(kind=kind)
     page = reverse("tutorial", args=["coots"])
     for number, item in enumerate(ITEMS[kind], 1):
-        wrong = next(value for value, _ in item.choices if value != item.right)
+        wrong = next(value for value, _, _ in item.choices if value != item.right)
 
         said = text_of(logged_in(bob).post(page, {"item": str(number), "answer": wrong}))
         praised = text_of(logged_in(bob).post(page, {"item": str(number), "answer": item.right}))
 
         assert "Not right" in said
-        assert dict(item.choices)[item.right] in said
+        assert {value: words for value, words, _ in item.choices}[item.right] in said
         assert "✓ Right" in praised

@@ -17,7 +17,7 @@ def test_three_questions_come_before_the_first_real_one(browser_as, bob, coots, 
     page.get_by_role("button", name="Yes").click()
     expect(page.get_by_role("status")).to_contain_text("Right")
     page.get_by_role("button", name="Next").click()
-    page.keyboard.press("2")
+    page.keyboard.press("n")
     expect(page.get_by_role("status")).to_contain_text("Not right")
     looked_at(page, "tutorial-wrong")
     page.keyboard.press("n")

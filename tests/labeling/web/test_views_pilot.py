@@ -92,6 +92,13 @@ def test_standings_are_worked_out_when_a_researcher_wants_them(desk, coots, alic
     assert "Recompute reputations" in page
 
 
+def test_figures_of_boxes_are_learned_without_leaving_their_page(desk, coots):
+    ask = desk.post("/campaigns/coots/quality/calibrate/", {"boxes": "1"})
+
+    assert ask["Location"] == "/campaigns/coots/boxes/"
+    assert "The figures are being learned again." in text_of(desk.get(ask["Location"]))
+
+
 def test_programs_price_ask_and_follow_a_pilot(client, coots, run_jobs):
     body = {"per_topic": 3, "seed": 5}
 
