@@ -114,6 +114,7 @@ v1: Addresses = [
     *rows(C + "policies", campaigns.PolicyViewSet, "policies"),
     *single(C + "graph", graph.GraphViewSet, "graph"),
     *single(C + "quality", quality.QualityViewSet, "quality"),
+    *single(C + "naming-figures", quality.NamingFiguresViewSet, "naming-figures"),
     *single(C + "audits", quality.AuditViewSet, "audits"),
     *single(C + "pilots", quality.PilotViewSet, "pilots"),
     *rows(C + "classes", verification.VerificationViewSet, "classes", "class"),

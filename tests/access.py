@@ -20,6 +20,7 @@ FILL = (
     (r"campaigns/(<slug:(?:name|campaign)>)/graph/", "birds"),
     (r"campaigns/(<slug:(?:name|campaign)>)/classes/", "finds"),
     (r"campaigns/(<slug:name>)/label/(?:class|second)/", "names"),
+    (r"campaigns/(<slug:campaign>)/naming-figures/", "names"),
     (r"campaigns/(<slug:(?:name|campaign)>)", "campaign"),
     (r"datasets/(<slug:(?:name|dataset)>)", "dataset"),
     (r"benchmarks/(<slug:\w+>)/(?:predictions|people|orders\.json|sequences\.jsonl)", "reveal"),
@@ -453,6 +454,7 @@ ROWS = (
         PUT api/v1/campaigns/<slug:campaign>/graph/
         POST api/v1/campaigns/<slug:campaign>/graph/images/
         GET,POST api/v1/campaigns/<slug:campaign>/calibrations/
+        GET api/v1/campaigns/<slug:campaign>/naming-figures/
         GET,POST api/v1/campaigns/<slug:campaign>/pilots/
         POST api/v1/campaigns/<slug:campaign>/pilots/preview/
         POST api/v1/campaigns/<slug:campaign>/classes/

@@ -7,18 +7,20 @@ from typing import Any
 from django.http import QueryDict
 
 from annotator.kinds.base import Context, Page, SeatPage
+from annotator.pages import seats
 from labeling.answers import second_pass
 from labeling.answers.sent import Sent, read_form
-from labeling.models import Campaign
+from labeling.kinds.naming import keys_of
+from labeling.models import Assignment, Campaign
 
 # Siblings that stand side by side.
 SIDE_BY_SIDE = 12
+# Examples of each class beside an answer of training.
+SHOWN_AT_FEEDBACK = 3
 Entry = Mapping[str, Any]
 
 
 class Naming(Page):
-    compared_template = ""
-
     def context(self, campaign: Campaign) -> Context:
         context = super().context(campaign)
         most = campaign.settings.get("most")
@@ -28,6 +30,7 @@ class Naming(Page):
             "kind_template": "annotator/kinds/naming_list.html",
             "kind_script": "js/kinds/naming_list.js",
             "form_script": "js/naming/form.js",
+            "compared_template": "annotator/_naming_compared.html",
             "kind_styles": ("css/naming.css",),
             "most": most,
             "slots": [{"number": number + 1, "name": ""} for number in range(most)],
@@ -36,6 +39,25 @@ class Naming(Page):
 
     def label_context(self, page: SeatPage) -> Context:
         return {"second_pass": second_pass.has_proposals(page.campaign)}
+
+    def compared(self, value: Any, gold: Any, seat: Assignment, campaign: Campaign) -> object:
+        """The known classes and those that were chosen, with what the page says of each."""
+        if "most" not in campaign.settings:
+            return None
+        known, chosen = keys_of(gold), keys_of(value)
+        names = self.kind.class_names(campaign.settings)
+        keys = list(dict.fromkeys([*known, *chosen]))
+        topics = seats.topics_of(campaign, set(keys))
+        return [
+            {
+                "name": names.get(key, key),
+                "known": key in known,
+                "chosen": key in chosen,
+                "definition": topics[key].get("definition", ""),
+                "examples": topics[key].get("examples", ())[:SHOWN_AT_FEEDBACK],
+            }
+            for key in keys
+        ]
 
     def read(self, post: QueryDict, campaign: Campaign) -> list[Sent]:
         if "most" not in campaign.settings:

@@ -6,7 +6,7 @@ Gold or not, settled or not, it is the same: it depends on the person's seats an
 
 from datetime import datetime
 
-from django.db.models import Exists, OuterRef, QuerySet
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from labeling.answers.sent import Look
@@ -33,9 +33,12 @@ def next_of(user: User, campaign: Campaign) -> SecondAnswer | None:
     """The seat that this person has seen the proposal of and not answered again, else their next
     answered one, whose proposal is shown from now on; None where there is none.
 
-    From then on the first answer may not be changed. Raises NotYours for those who do not work.
+    From then on the first answer may not be changed. Raises NotYours for those who do not work, and
+    where the campaign has no proposals.
     """
     member = _member(user, campaign)
+    if not has_proposals(campaign):
+        raise NotYours("This campaign has no second pass.")
     begun = SecondAnswer.objects.filter(
         assignment__annotator=user, assignment__question__campaign=campaign, answered_at=None
     ).select_related("assignment__question")
@@ -47,19 +50,16 @@ def next_of(user: User, campaign: Campaign) -> SecondAnswer | None:
         seat = _waiting(member).order_by("ordinal").first()
         if seat is None:
             return None
-        proposal = NamedProposal.objects.get(
+        proposal = NamedProposal.objects.filter(
             campaign=campaign, image_id=seat.question.item.image_id
-        )
-        return SecondAnswer.objects.create(assignment=seat, shown=proposal.keys)
+        ).first()
+        # An image without one comes too: gold that was added later must not be told by that.
+        return SecondAnswer.objects.create(assignment=seat, shown=proposal.keys if proposal else [])
 
 
 def _waiting(member: Membership) -> QuerySet[Assignment]:
-    """Seats answered at work whose image has a proposal that was not shown yet."""
-    proposed = NamedProposal.objects.filter(
-        campaign=member.campaign_id, image=OuterRef("question__item__image")
-    )
+    """Seats answered at work that were not shown yet."""
     return Assignment.objects.filter(
-        Exists(proposed),
         annotator_id=member.user_id,
         question__campaign_id=member.campaign_id,
         state=Assignment.State.ANSWERED,

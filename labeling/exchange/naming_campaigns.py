@@ -50,6 +50,16 @@ def draft(
     return campaign
 
 
+def pairs_of(campaign: Campaign, names: Sequence[str]) -> list[tuple[str, str]]:
+    """The questions about these images, by default about all of the dataset that are no example."""
+    pairs = opening.naming_pairs(campaign.dataset, names)
+    if names:
+        return pairs
+    examples = Example.objects.filter(topic__campaign=campaign)
+    shown = set(examples.values_list("image__name", flat=True))
+    return [pair for pair in pairs if pair[0] not in shown]
+
+
 def add_examples(campaign: Campaign, examples: Examples) -> None:
     """The first MOST_EXAMPLES images of each class are shown with it. Raises Refusal."""
     if not examples:
@@ -71,7 +81,7 @@ def add_examples(campaign: Campaign, examples: Examples) -> None:
 
 def propose(campaign: Campaign, named: Mapping[str, Sequence[str]], asked: Collection[str]) -> None:
     """Keeps what models name in each image. Raises Refusal unless every image that is asked about
-    has a proposal: one that is missing would tell images apart."""
+    has a proposal."""
     _check_listed(campaign, "second_pass")
     _check_classes(campaign, {key for keys in named.values() for key in keys}, "second_pass")
     if missing := sorted(set(asked) - set(named)):

@@ -75,7 +75,7 @@ class Naming(ChoiceKind):
         if isinstance(value, str) and value in WORDS:
             return value
         most = settings.get("most", 1)
-        given = _keys_of(value)
+        given = keys_of(value)
         known = {entry["key"] for entry in settings["vocabulary"]}
         if not given or not all(isinstance(key, str) and key in known for key in given):
             raise _bad("choose a class of the list, none or hard")
@@ -96,17 +96,17 @@ class Naming(ChoiceKind):
         return False
 
     def tally_name(self, value: Any) -> str:
-        return str(_keys_of(value)[0]) if isinstance(value, dict) else str(value)
+        return str(keys_of(value)[0]) if isinstance(value, dict) else str(value)
 
     def in_words(self, value: Any, settings: Mapping[str, Any]) -> str:
         names = self.class_names(settings)
-        listed = [names.get(key, key) for key in _keys_of(value)]
+        listed = [names.get(key, key) for key in keys_of(value)]
         return " · ".join(listed) if listed else super().in_words(value, settings)
 
     def grade(self, value: Any, gold: Any) -> float:
         """1 where one of the classes is one of the known ones."""
         if isinstance(value, dict) and isinstance(gold, dict):
-            return float(not set(_keys_of(value)).isdisjoint(_keys_of(gold)))
+            return float(not set(keys_of(value)).isdisjoint(keys_of(gold)))
         return float(value == gold)
 
     def ranked(self, values: Sequence[Any], settled: Any) -> list[str]:
@@ -117,7 +117,7 @@ class Naming(ChoiceKind):
         for value in values:
             if isinstance(value, dict) and "keys" in value:
                 points.update({key: MOST - rank for rank, key in enumerate(value["keys"])})
-        first = _keys_of(settled)[:1]
+        first = keys_of(settled)[:1]
         others = sorted(points.keys() - set(first), key=lambda key: (-points[key], key))
         return [*first, *others][:MOST] if points else []
 
@@ -139,7 +139,7 @@ def _question(words: object) -> dict[str, str]:
     return {"question": words.strip()} if words.strip() else {}
 
 
-def _keys_of(value: object) -> list[Any]:
+def keys_of(value: object) -> list[Any]:
     """The classes that an answer names, the surest first; none of a word, or what is no answer."""
     if isinstance(value, dict) and set(value) == {"key"}:
         return [value["key"]]

@@ -41,6 +41,7 @@ class Policy(TypedDict):
     gold_fail_people: int
     gold_fail_share: float
     training_questions: int
+    training_pass: float
     test_questions: int
     test_pass: float
     test_attempts: int
@@ -180,6 +181,9 @@ RULES: dict[str, Rule | Choice] = {
     "gold_fail_share": Rule(0.5, 0, 1, "… and more than this share failed it."),
     "training_questions": Rule(
         0, 0, 100, "Questions with feedback before the first real one; 0 for no training."
+    ),
+    "training_pass": Rule(
+        0.0, 0, 1, "Training goes on until this share of so many latest ones is right; 0: it ends."
     ),
     "test_questions": Rule(0, 0, 100, "Questions of the test that follows; 0 for no test."),
     "test_pass": Rule(0.8, 0, 1, "Share of the test that must be right."),

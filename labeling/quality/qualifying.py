@@ -21,7 +21,7 @@ from labeling.assignment.candidates import NOT_A_MEMBER
 from labeling.db.sql import retried, writing
 from labeling.errors import CampaignClosed, Newcomer, NotYours
 from labeling.graphs import store
-from labeling.kinds import KINDS, policies
+from labeling.kinds import KINDS, Kind, policies
 from labeling.models import Answer, Assignment, Campaign, Decision, Gold, Membership, Question, User
 from labeling.models.people import new_token
 from labeling.plurals import count_of
@@ -293,7 +293,7 @@ def _state(membership: Membership) -> Done:
             assignment__state=Assignment.State.ANSWERED,
             assignment__created_at__gte=membership.working_since,
         )
-        .order_by("assignment_id", "revision")
+        .order_by("assignment__ordinal", "revision")
         .values_list("assignment_id", "value", "assignment__question__gold__answer")
     )
     latest = {seat: (value, answer) for seat, value, answer in rows}
@@ -303,10 +303,22 @@ def _state(membership: Membership) -> Done:
     if membership.stage == Stage.TRAINING:
         # What the test needs is kept for it.
         there_is = len(latest) + max(0, left - policy["test_questions"])
-        of = min(policy["training_questions"], there_is)
+        size = policy["training_questions"]
+        last = list(latest.values())[-size:]
+        goes_on = 0 < size <= len(latest) and not _reached(last, policy, kind)
+        # Below the level one more follows, while there is gold.
+        of = min(len(latest) + 1 if goes_on else size, there_is)
     else:
         of = min(policy["test_questions"], len(latest) + left)
     return Done(len(latest), right, of, left)
+
+
+def _reached(latest: Sequence[tuple[Any, Any]], policy: policies.Policy, kind: Kind) -> bool:
+    """Whether so many of these (answer, known answer) are right as training goes on for."""
+    # Policies from before this rule do not name it.
+    level = policy.get("training_pass", 0)
+    right = sum(kind.is_right(value, answer, policy) for value, answer in latest)
+    return right >= level * len(latest) - 1e-9
 
 
 def advance(membership: Membership) -> str:
@@ -418,6 +430,8 @@ class Progress:
     right: int | None
     attempts_left: int
     needed: float
+    # Training goes on until this share of the latest is right; 0 where it ends by itself.
+    level: float = 0.0
 
 
 def progress(membership: Membership) -> Progress:
@@ -431,6 +445,7 @@ def progress(membership: Membership) -> Progress:
         right=None if membership.stage == Stage.TEST else state.right,
         attempts_left=max(0, policy["test_attempts"] - membership.attempts),
         needed=policy["test_pass"],
+        level=policy.get("training_pass", 0),
     )
 
 

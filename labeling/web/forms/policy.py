@@ -26,6 +26,7 @@ LABELS = {
     "gold_fail_people": "Retire gold after this many people",
     "gold_fail_share": "… of whom more than this share failed",
     "training_questions": "Questions in training",
+    "training_pass": "Train until this share is right",
     "test_questions": "Questions in the test",
     "test_pass": "Passed with this share right",
     "test_attempts": "Attempts",
@@ -126,7 +127,7 @@ GROUPS = (
         "Training and test",
         "What a newcomer does before the first real question. Both are made of gold; in training "
         "the right answer and its explanation follow at once.",
-        ("training_questions", "test_questions", "test_pass", "test_attempts"),
+        ("training_questions", "training_pass", "test_questions", "test_pass", "test_attempts"),
     ),
     Group(
         "Standing: the test on gold",

@@ -14,7 +14,7 @@ from labeling.consensus import calibrating
 from labeling.kinds import KINDS, policies
 from labeling.models import Answer, Campaign, Job, Membership, Question
 from labeling.quality import auditing, gold, gold_results, piloting
-from labeling.reports import campaign_figures, overview
+from labeling.reports import campaign_figures, naming_figures, overview
 from labeling.web.forms.common import carried_out
 from labeling.web.forms.questions import PilotForm
 from labeling.web.views.shared import (
@@ -63,6 +63,7 @@ def quality(request: SignedIn, name: str) -> HttpResponse:
                 for row in gold_results.errors_by_method(campaign)
             ],
             "balance": balance,
+            "naming": naming_figures.figures(campaign),
             "golden": [
                 {"value": value, "words": words.get(value, value), "count": count}
                 for value, count in balance.by_answer.items()

@@ -6,7 +6,7 @@ from django.http import HttpResponse
 from django.shortcuts import redirect
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from labeling.exchange import part_campaigns
+from labeling.exchange import naming_campaigns, part_campaigns
 from labeling.follow_ups import asking, candidate_lists, opening
 from labeling.kinds import KINDS
 from labeling.kinds.base import CANDIDATES, CHAINS, GRAPH, IMAGES, OBJECTS
@@ -132,7 +132,7 @@ def _ask(campaign: Campaign, form: QuestionsForm) -> str:
         return _added("candidate", added.created, added.existing)
     pairs = content.get("pairs", [])
     if asks == IMAGES:
-        pairs = opening.naming_pairs(campaign.dataset, content["names"])
+        pairs = naming_campaigns.pairs_of(campaign, content["names"])
     added = opening.ask(campaign, pairs, content.get("topics", []))
     return _added("question", added.created, added.existing)
 

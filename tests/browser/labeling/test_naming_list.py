@@ -7,7 +7,8 @@ import pytest
 import evaluation.readers
 from labeling.campaigns import lifecycle
 from labeling.exchange import naming_campaigns
-from labeling.models import Answer, SecondAnswer
+from labeling.models import Answer, Membership, SecondAnswer
+from labeling.quality import gold
 from tests import factories
 from tests.browser.conftest import expect, let_pass
 from tests.browser.labeling.test_labeling import SHOWN, wait_for_chip
@@ -161,6 +162,41 @@ def test_what_models_say_is_shown_after_the_first_answer(
     assert row.value == {"keys": [NORWICH, NORFOLK]}
     assert row.looks[0]["did"] == "search"
     assert [answer.value for answer in said_by(bob)] == [{"keys": [NORFOLK]}]
+
+
+def test_practice_shows_what_was_wrong_and_why(
+    browser_as, alice, bob, names, dataset, site, looked_at
+):
+    lifecycle.change_policy(names, alice, {"training_questions": 1, "training_pass": 1})
+    rows = []
+    for number in range(3):
+        image = factories.make_image(dataset, f"gold{number}.png").name
+        why = "Its ears drop." if number == 0 else ""
+        row = {"image": image, "topic": "label", "answer": {"key": NORFOLK}, "explanation": why}
+        rows.append(row)
+    gold.add_gold(names, alice, rows)
+    page = browser_as(bob)
+    Membership.objects.filter(user=bob).update(stage="training", working_since=names.created_at)
+    page.goto(site("/campaigns/names/training/"))
+    expect(page.locator(".notice")).to_contain_text("until 100 % of the latest are right")
+    page.locator("#find").fill("tench")
+    page.keyboard.press("1")
+    looked_at(page, "training")
+    page.keyboard.press("Enter")
+
+    expect(page.locator(".notice.feedback")).to_contain_text("the answer is Norfolk terrier")
+    expect(page.locator(".compared-classes li.right h2")).to_have_text("Norfolk terrier")
+    expect(page.locator(".compared-classes li.right img")).to_have_count(2)
+    expect(page.locator(".compared-classes li.wrong h2")).to_contain_text("tench")
+    looked_at(page, "feedback")
+    page.keyboard.press("n")
+    # Below the level another one comes.
+    page.locator("#find").fill("norf")
+    page.keyboard.press("1")
+    page.keyboard.press("Enter")
+
+    expect(page.locator(".notice.feedback")).to_contain_text("Right")
+    assert Membership.objects.get(user=bob).stage == "working"
 
 
 def test_any_of_the_thousand_classes_is_among_nine_hits_after_four_letters(

@@ -145,9 +145,24 @@ def test_what_does_not_fit_is_refused_whole(alice, dataset, images, fields, fiel
     assert not dataset.campaigns.exists()
 
 
+def test_gold_without_a_proposal_comes_too(names, alice, bob, dataset):
+    factories.make_image(dataset, "late.png")
+    gold.add_gold(names, alice, [{"image": "late.png", "topic": "label", "answer": {"key": COOT}}])
+    question = Question.objects.get(state="gold")
+    seat = Assignment.objects.create(
+        question=question, annotator=bob, subject=question.pk, leased_until=names.created_at
+    )
+    answer(bob, names, DRAKE, seat=seat.token)
+
+    row = second_pass.next_of(bob, names)
+
+    assert (row.assignment_id, row.shown) == (seat.pk, [])
+
+
 def test_examples_are_shown_with_their_class_and_never_asked_about(alice, dataset, images):
     made = draft(alice, dataset, examples=[("a.png", COOT), ("b.png", COOT)])
 
     asked = set(made.questions.values_list("item__image__name", flat=True))
     assert asked == {"c.png", "d.png", "e.png"}
     assert made.topics.get(key=COOT).examples.count() == 2
+    assert {image for image, _ in naming_campaigns.pairs_of(made, ())} == asked

@@ -300,6 +300,37 @@ def test_whoever_was_working_before_training_was_wanted_works_on(coots, alice, b
     assert member(coots, bob).stage == "working"
 
 
+def test_training_goes_on_until_the_latest_answers_reach_the_level(alice, bob, dataset):
+    campaign = factories.make_campaign(
+        alice, dataset, "level", images=6, policy=POLICY | {"training_pass": 0.75}
+    )
+    make_gold(campaign, alice, ["yes", "no"] * 15)
+    factories.join(bob, campaign)
+    begin(campaign, bob)
+
+    level = qualifying.progress(member(campaign, bob)).level
+    told = do(campaign, bob, wrong=2)
+
+    assert level == 0.75
+    # Of the latest four, one wrong at most.
+    assert [row.right for row in told] == [False, False, True, True, True]
+    assert member(campaign, bob).stage == "test"
+
+
+def test_training_below_the_level_ends_with_its_gold(alice, bob, dataset):
+    campaign = factories.make_campaign(
+        alice, dataset, "level", images=6, policy=POLICY | {"training_pass": 1}
+    )
+    make_gold(campaign, alice, ["yes", "no"] * 5)
+    factories.join(bob, campaign)
+    begin(campaign, bob)
+
+    told = do(campaign, bob, wrong=9)
+
+    # Five of ten are kept for the test.
+    assert (len(told), member(campaign, bob).stage) == (5, "test")
+
+
 def test_training_that_is_called_off_ends_for_those_in_it(school, alice, bob):
     begin(school, bob)
     lifecycle.change_policy(school, alice, {"training_questions": 0, "test_questions": 0})
