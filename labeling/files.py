@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import IO, Any
 
 StrPath = str | os.PathLike[str]
+# What no database takes as text: a NUL, or half a surrogate pair.
+NO_TEXT = re.compile("[\0\ud800-\udfff]")
 ADDRESS = re.compile(r"(s3|gs|https?):/")
 # A full disk, a quota that is used up, a file longer than the system lets it be.
 NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
@@ -172,3 +174,21 @@ def _sync_folder(folder: Path) -> None:
             os.fsync(handle)
         finally:
             os.close(handle)
+
+
+def is_storable(value: object) -> bool:
+    r"""Whether databases take every text in a JSON value.
+
+    >>> is_storable({"note": ["coot", 1]}), is_storable({"note": ["\ud800"]})
+    (True, False)
+    """
+    waiting = [value]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, dict):
+            waiting += [*one, *one.values()]
+        elif isinstance(one, list):
+            waiting += one
+        elif isinstance(one, str) and NO_TEXT.search(one):
+            return False
+    return True

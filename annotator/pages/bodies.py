@@ -10,6 +10,7 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from labeling.answers import drafts, sent
 from labeling.answers.sent import Sent, check_batch, read_token
 from labeling.errors import Refusal, TooLarge
+from labeling.files import is_storable
 
 MAX_BODY_BYTES = 256 * 1024
 # One drawing, or its draft, with what is around it.
@@ -59,6 +60,10 @@ def read_object(
         raise Refusal(f"The body is not JSON: {error}.", code="malformed") from error
     if not isinstance(body, dict):
         raise Refusal("The body must be a JSON object.", code="malformed")
+    if b"\\u" in raw and not is_storable(body):
+        raise Refusal(
+            "The body has a NUL or half a surrogate pair, which is no text.", code="malformed"
+        )
     return body
 
 

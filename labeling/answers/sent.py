@@ -10,6 +10,7 @@ from uuid import UUID
 
 from labeling.answers import drafts
 from labeling.errors import Refusal, TooLarge
+from labeling.files import NO_TEXT
 from labeling.models import Answer
 
 MAX_BATCH = 100
@@ -137,8 +138,7 @@ def _look(row: object, where: str) -> Look:
     fits = isinstance(did, str) and did in LOOKS and isinstance(what, str)
     if not fits or isinstance(at, bool) or not isinstance(at, int) or at < 0:
         raise _malformed(f"A look has did ({', '.join(LOOKS)}), what and at.", where)
-    # No database takes a NUL.
-    text = str(what)[:LONGEST_LOOK].replace("\x00", "")
+    text = NO_TEXT.sub("", str(what)[:LONGEST_LOOK])
     return {"did": str(did), "what": text, "at": min(at, MAX_DURATION_MS)}
 
 

@@ -5,6 +5,7 @@ import io
 import itertools
 from collections.abc import Iterable, Iterator
 
+from labeling.formats.table import safe_cell
 from labeling.models import Dataset
 
 COLUMNS = ("wnid", "image", "query")
@@ -24,11 +25,14 @@ def has_any(dataset: Dataset) -> bool:
 
 
 def lines(found: Iterable[tuple[str, str, str]]) -> Iterator[str]:
-    """The rows as lines of CSV, below their header."""
+    """The rows as lines of CSV, below their header.
+
+    What a spreadsheet would run begins with a quote, which is taken off when the list is read.
+    """
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
     for row in itertools.chain([COLUMNS], found):
-        writer.writerow(row)
+        writer.writerow(map(safe_cell, row))
         yield stream.getvalue()
         stream.seek(0)
         stream.truncate()

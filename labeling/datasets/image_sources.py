@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import IO
 
 from labeling.errors import Refusal
+from labeling.formats.table import plain_cell
 
 MAX_NAME = 400
 MAX_LICENCE = 200
@@ -136,8 +137,11 @@ def _with_queries(files: Iterator[Found | Refused], listed: IO[bytes]) -> Iterat
             raise BadSource(f"{CANDIDATES} needs the columns wnid, image and query.", line=1)
         for row in rows:
             try:
-                own = _queries({key: (row[key] or "").strip() for key in ("wnid", "query")})
-                queries.setdefault(clean_name(row["image"] or ""), []).extend(own)
+                own = _queries(
+                    {key: plain_cell(row[key] or "").strip() for key in ("wnid", "query")}
+                )
+                name = clean_name(plain_cell(row["image"] or ""))
+                queries.setdefault(name, []).extend(own)
             except Refusal as refusal:
                 raise BadSource(
                     f"{CANDIDATES}, line {rows.line_num}: {refusal.message}", line=rows.line_num
@@ -353,7 +357,9 @@ def _from_row(
     row: dict[str | None, str | list[str] | None], line: int, folder: Path, root: Path
 ) -> Found | Refused:
     cells = {
-        str(key).strip(): value.strip() for key, value in row.items() if isinstance(value, str)
+        str(key).strip(): plain_cell(value).strip()
+        for key, value in row.items()
+        if isinstance(value, str)
     }
     file = cells.get("file") or cells.get("image") or ""
     label = f"{printable(file) or 'no file'} (line {line})"

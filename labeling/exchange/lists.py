@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, TypedDict
 
 from labeling.errors import Refusal, TooLarge
 from labeling.follow_ups import candidate_lists
+from labeling.formats.table import plain_cell
 from labeling.kinds import KINDS
 from labeling.kinds.base import CHAINS, Answer
 
@@ -280,7 +281,7 @@ def _csv_lines(
             if len(cells) > len(names):
                 what = f"{len(cells)} cells, but there are {len(names)} columns"
                 raise _fault(reader.line_num, what, field, columns, needed)
-            yield reader.line_num, dict(zip(names, cells, strict=False))
+            yield reader.line_num, dict(zip(names, map(plain_cell, cells), strict=False))
     except csv.Error as error:
         raise _fault(reader.line_num, f"not CSV ({error})", field) from None
 

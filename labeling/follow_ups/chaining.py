@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from django.db import connection
-from django.db.models import Max
+from django.db.models import Exists, Max, OuterRef
 from django.utils import timezone
 
 from labeling.db import question_counts
@@ -51,9 +51,17 @@ def open_pairs(
 ) -> int:
     """How many first questions were opened: of these pairs (id of the whole image's item, topic),
     each once. Pairs that stand stay as they are, so a run that was cut short is finished by asking
-    again. proposals: by (item, topic) the boxes that are checked before anything is drawn."""
+    again. proposals: by (item, topic) the boxes that are checked before anything is drawn. A pair
+    that is gold refuses all of them: its image would come twice, and tell that it is."""
     if campaign.state == Campaign.State.CLOSED:
         raise Conflict("The campaign is closed. Open a new one for more images.")
+    if golden := _golden(campaign) & set(pairs):
+        item, topic = min(golden)
+        image = Item.objects.values_list("image__name", flat=True).get(pk=item)
+        raise Conflict(
+            f"{topic!r} of {image!r} is gold: its boxes are known, so it cannot be asked as well. "
+            "Leave it out."
+        )
     opened = 0
     for done, part in enumerate(batches(pairs, SLICE), 1):
         opened += _open_slice(campaign, part, proposals or {})
@@ -62,6 +70,13 @@ def open_pairs(
     if opened >= MANY and connection.vendor == "postgresql":
         execute("ANALYZE labeling_question", [])
     return opened
+
+
+def _golden(campaign: Campaign) -> set[tuple[int, str]]:
+    """Pairs that are gold and were never asked: (item, topic)."""
+    rows = campaign.questions.filter(state=State.GOLD, gold__retired_at=None)
+    first = campaign.questions.filter(round=0, item=OuterRef("item"), topic=OuterRef("topic"))
+    return set(rows.filter(~Exists(first)).order_by().values_list("item_id", "topic"))
 
 
 @retried

@@ -2,14 +2,13 @@
 
 import json
 import math
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TypedDict, TypeVar
 
-from labeling.files import BadInput, StrPath
+from labeling.files import NO_TEXT, BadInput, StrPath
 from labeling.parts.model import Photograph
 
 VALUES = ("yes", "no", "unknown")
@@ -17,7 +16,6 @@ VALUES = ("yes", "no", "unknown")
 NAMES = ("unique", "plain")
 # People answered, an answer above closed it, it was imported, or other answers make it likely.
 ORIGINS = ("explicit", "inherited", "given", "inferred")
-NO_TEXT = re.compile("[\0\ud800-\udfff]")
 Box = tuple[float, float, float, float]
 K = TypeVar("K")
 

@@ -7,8 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeGuard
 
 from labeling.errors import Refusal
-from labeling.files import BadInput, StrPath
-from labeling.formats.label import NO_TEXT
+from labeling.files import NO_TEXT, BadInput, StrPath
 from labeling.geometry.alpha_shapes import METHODS
 from labeling.geometry.polygons import Polygons, Ring, clean, from_shapely, tenths
 from labeling.geometry.regions import box_of

@@ -17,6 +17,7 @@ NEEDED = ("image", "class")
 EDGES = ("x0", "y0", "x1", "y1")
 # What a spreadsheet would run begins with one of these; a quote before it is taken off when read.
 RUN = ("=", "+", "-", "@", "\t", "\r")
+QUOTED = tuple(f"'{first}" for first in (*RUN, "'"))
 LONGEST_CELL = 100_000
 
 
@@ -89,12 +90,12 @@ def _row(row: dict[str, str], path: StrPath, line: int) -> Row:
             cure="quote cells that hold commas",
         )
     label = Label(
-        image=_plain(row["image"]),
-        key=_plain(row["class"]),
+        image=plain_cell(row["image"]),
+        key=plain_cell(row["class"]),
         value=row.get("value") or "yes",
         origin=row.get("origin") or "given",
         probability=_float(row.get("probability", ""), path, line),
-        source=_plain(row.get("source", "")),
+        source=plain_cell(row.get("source", "")),
     )
     edges = [_float(row.get(edge, ""), path, line) for edge in EDGES]
     there = [edge for edge in edges if edge is not None]
@@ -124,5 +125,10 @@ def safe_cell(text: str) -> str:
     return f"'{text}" if text.startswith((*RUN, "'")) else text
 
 
-def _plain(cell: str) -> str:
-    return cell[1:] if cell.startswith("'") else cell
+def plain_cell(cell: str) -> str:
+    """The text that safe_cell wrote.
+
+    >>> [plain_cell(safe_cell(text)) for text in ("=1+1", "'=1+1", "'tis")]
+    ['=1+1', "'=1+1", "'tis"]
+    """
+    return cell[1:] if cell.startswith(QUOTED) else cell

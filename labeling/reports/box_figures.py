@@ -20,6 +20,7 @@ from labeling.boxes.chain import (
 )
 from labeling.consensus.calibrations import Assisted, BoxFigures, Content
 from labeling.estimators.intervals import wilson_interval
+from labeling.formats.table import safe_cell
 from labeling.kinds import policies
 from labeling.models import Calibration, Campaign
 
@@ -174,13 +175,23 @@ def _classes(
 
 
 def csv_rows(found: Figures) -> Sequence[Sequence[object]]:
-    """The table of classes, its head first."""
+    """The table of classes, its head first. A name that a spreadsheet would run begins with a
+    quote."""
     head = ("class", "pairs", "done", "boxes", "proposals", "accepted", "low", "high")
     rows: list[Sequence[object]] = [head]
     for row in found.classes:
         low, high = row.accepted.interval or ("", "")
         accepted = row.accepted
         rows.append(
-            (row.name, row.pairs, row.done, row.boxes, accepted.total, accepted.count, low, high)
+            (
+                safe_cell(row.name),
+                row.pairs,
+                row.done,
+                row.boxes,
+                accepted.total,
+                accepted.count,
+                low,
+                high,
+            )
         )
     return rows

@@ -6,7 +6,7 @@ import { newId, post } from "./outbox.js";
 import { announce, one } from "./screen.js";
 
 export function attachFlag(label) {
-  const form = one("[data-flag]");
+  const form = one("[data-flag-note]");
   const buttons = [...document.querySelectorAll("[data-do='flag']")];
   if (!form || !label.setup.urls.flag) return;
   const dialog = form.closest("dialog");

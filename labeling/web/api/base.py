@@ -23,6 +23,7 @@ from rest_framework.response import Response
 
 from labeling.campaigns.access import campaign_for, dataset_for
 from labeling.errors import TooLarge
+from labeling.files import is_storable
 from labeling.models import Campaign, Dataset, User
 from labeling.web.problems import MEDIA_TYPE
 
@@ -62,8 +63,8 @@ def strict_json(text: str, what: str) -> object:
         value = json.loads(text, parse_constant=_refuse_number, parse_float=_finite)
     except (ValueError, RecursionError) as error:
         raise ParseError(f"The {what} is not JSON: {error}.") from error
-    if "\\u" in text:
-        _refuse_unstorable(value, what)
+    if "\\u" in text and not is_storable(value):
+        raise ParseError(f"The {what} has a NUL or half a surrogate pair, which is no text.")
     return value
 
 
@@ -76,20 +77,6 @@ def _finite(text: str) -> float:
     if not math.isfinite(value):
         raise ValueError(f"{text[:40]} is too large a number")
     return value
-
-
-def _refuse_unstorable(body: object, what: str) -> None:
-    waiting = [body]
-    while waiting:
-        value = waiting.pop()
-        if isinstance(value, dict):
-            waiting += [*value, *value.values()]
-        elif isinstance(value, list):
-            waiting += value
-        elif isinstance(value, str) and any(
-            letter == "\0" or "\ud800" <= letter <= "\udfff" for letter in value
-        ):
-            raise ParseError(f"The {what} has a NUL or half a surrogate pair, which is no text.")
 
 
 class BoundedMultiPartParser(MultiPartParser):

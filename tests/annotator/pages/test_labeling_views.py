@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from annotator.pages import seats
 from labeling.campaigns import lifecycle
-from labeling.models import Answer, Assignment, Example, Image, Membership
+from labeling.models import Answer, Assignment, Example, Flag, Image, Membership
 from labeling.quality.gold import add_gold
 from tests import factories
 from tests.clients import logged_in
@@ -377,3 +377,20 @@ def test_what_researchers_write_is_text(as_bob, alice, coots):
 )
 def test_article_follows_the_sound(article, names):
     assert {seats.article_for(name) for name in names} == {article}
+
+
+@pytest.mark.parametrize("text", ["\ud800", "a\0b"])
+def test_what_no_text_can_be_is_refused_and_nothing_is_kept(as_bob, bob, page, text):
+    seat = page["seats"][0]["seat"]
+    look = {"did": "search", "what": text, "at": 1}
+    flag = {"user": bob.pk, "id": str(uuid.uuid4()), "seat": seat, "note": text}
+    answers = {"user": bob.pk, "answers": [answer(seat, looks=[look])]}
+
+    for response in (post(as_bob, "label_flag", flag), post(as_bob, ANSWERS, answers)):
+        assert response.status_code == 400
+        assert "NUL or half a surrogate pair" in response.json()["message"]
+    form = answer(seat) | {"looks": json.dumps([look])}
+    assert as_bob.post(url(LABEL), form).status_code == 302
+
+    assert not Flag.objects.exists()
+    assert Answer.objects.get().looks == [look | {"what": text.strip("\ud800").replace("\0", "")}]

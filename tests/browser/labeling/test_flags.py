@@ -2,8 +2,12 @@
 
 import pytest
 
-from labeling.models import Flag
-from tests.browser.conftest import expect
+from labeling.campaigns import lifecycle
+from labeling.follow_ups import asking
+from labeling.models import Answer, Flag, Question
+from tests import factories
+from tests.browser import box_hands as hands
+from tests.browser.conftest import add_photographs, expect
 from tests.browser.labeling.test_labeling import open_label
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -56,3 +60,33 @@ def test_an_image_is_flagged_without_scripts(new_context, bob, coots, site):
     expect(page.get_by_text("The researchers see your note")).to_be_visible()
 
     assert Flag.objects.get().note == "Upside down."
+
+
+@pytest.mark.parametrize("step", ["draw", "check"])
+def test_an_image_to_box_is_flagged_while_the_step_waits(
+    browser_as, alice, bob, dataset, site, step
+):
+    add_photographs(dataset, "chelsea.png")
+    campaign = lifecycle.create(
+        alice, name="boxes", title="Cats, boxed", kind="boxes", dataset=dataset
+    )
+    lifecycle.define_topics(campaign, [{"key": "n02123045", "name": "tabby"}])
+    asking.add_questions(campaign, [("chelsea.png", "n02123045")])
+    lifecycle.launch(campaign, alice)
+    factories.join(bob, campaign)
+    if step == "check":
+        content = {"number": 1, "boxes": [], "box": [110, 40, 330, 260], "flags": []}
+        Question.objects.update(step=step, content=content)
+    page = browser_as(bob)
+    hands.open_page(page, site)
+
+    page.get_by_role("button", name="Flag this image to the researchers").click()
+    page.get_by_label("What should the researchers know").press_sequentially("A dog, not a cat!")
+    page.get_by_role("button", name="Send to the researchers").click()
+
+    expect(page.locator("#flag")).to_be_hidden()
+    assert Flag.objects.get().note == "A dog, not a cat!"
+    assert not Answer.objects.exists()
+    if step == "draw":
+        difficult = page.locator("[data-flag=difficult]:visible")
+        expect(difficult).to_have_attribute("aria-pressed", "false")

@@ -10,7 +10,7 @@ import skimage
 from django.core.files.uploadedfile import SimpleUploadedFile
 from PIL import Image as Pillow
 
-from labeling.datasets import images, imports
+from labeling.datasets import image_sources, images, imports
 from labeling.datasets.image_sources import BadSource
 from labeling.exchange import lists
 from labeling.follow_ups import asking
@@ -304,3 +304,28 @@ def test_the_api_takes_other_splits_of_ones_own(dataset, alice, as_alice, bob):
     queue.run(dataset.imports.get().job_id)
     found = as_alice.get(f"/api/v1/datasets/pond/imports/{dataset.imports.get().pk}/").json()
     assert found["report"]["near_duplicates"] == []
+
+
+def test_a_query_that_a_spreadsheet_would_run_is_quoted_and_comes_in_as_it_was(
+    dataset, found, as_alice, tmp_path
+):
+    names = {"=1+1": "@a.png", "-dog": "b.png", "'tis": "c.png"}
+    for query, name in names.items():
+        made = factories.make_image(dataset, name)
+        Image.objects.filter(pk=made.pk).update(queries=[[DOG, query]])
+
+    file = as_alice.get("/datasets/pond/candidates.csv").getvalue()
+
+    rows = list(csv.reader(io.StringIO(file.decode())))
+    assert rows[1:] == [
+        [DOG, "'@a.png", "'=1+1"],
+        [DOG, "b.png", "'-dog"],
+        [DOG, "c.png", "''tis"],
+    ]
+    assert {row.query: row.image for row in lists.read_candidates(file)} == names
+    for name in names.values():
+        (tmp_path / name).write_bytes(factories.picture())
+    (tmp_path / "candidates.csv").write_bytes(file)
+    [*brought] = image_sources.in_folder(tmp_path)
+    own = {one.queries[0][1]: one.name for one in brought if getattr(one, "queries", ())}
+    assert own == names

@@ -6,6 +6,7 @@ import pytest
 
 from labeling.assignment import claiming
 from labeling.errors import Conflict, Refusal
+from labeling.follow_ups import asking
 from labeling.kinds import KINDS, policies
 from labeling.models import Assignment, Gold, Question
 from labeling.quality import box_gold, gold_results
@@ -210,3 +211,28 @@ def test_what_is_asked_is_no_gold(alice, campaign, images):
     add_gold(campaign, alice, rows(images[0]))
     with pytest.raises(Conflict, match="gold already"):
         add_gold(campaign, alice, rows(images[0]))
+
+
+def test_a_pair_that_is_gold_is_not_asked_as_well(alice, campaign, images):
+    # Whoever drew in its gold would draw in the same image again, and know.
+    add_gold(campaign, alice, rows(images[0]))
+    before = campaign.questions.count()
+
+    with pytest.raises(Conflict, match=f"{DOG!r} of {images[0]!r} is gold"):
+        asking.add_questions(campaign, [(images[1], DOG), (images[0], DOG)])
+    with pytest.raises(Conflict, match="is gold"):
+        boxers.proposals(campaign, {(images[0], DOG): [A]})
+
+    assert campaign.questions.count() == before
+    assert asking.add_questions(campaign, [(images[0], CAT)]).created == 1
+
+
+def test_a_pair_that_became_gold_of_its_boxes_may_be_listed_again(alice, campaign):
+    crowd = boxers.people(campaign)
+    boxers.work(campaign, crowd, lambda question, _: "none" if question.step == "draw" else "good")
+    done = campaign.questions.filter(topic=DOG)
+    gold_from_settled(campaign, alice, list(done.values_list("pk", flat=True)))
+
+    found = asking.add_questions(campaign, [("0.png", DOG), ("0.png", CAT)])
+
+    assert (found.created, found.existing) == (0, 2)
