@@ -264,8 +264,10 @@ export class Board {
   /* Takes back the last corner of the stroke, or all of it. Both can be undone. */
   shorten(all = false) {
     if (!this.stroke) return false;
-    const corners = all ? [] : this.stroke.corners.slice(0, -1);
-    this.setStroke({ corners, leg: null });
+    const { corners: before, marks } = this.stroke;
+    const rest = marks?.slice(0, -1);
+    const corners = all ? [] : before.slice(0, rest ? (rest.at(-1) ?? -1) + 1 : -1);
+    this.setStroke({ corners, leg: null, ...(rest?.length && { marks: rest }) });
     this.whisper(all ? "Stroke given up." : `Corner taken back, ${corners.length} left.`);
     return true;
   }
@@ -421,8 +423,10 @@ export class Board {
     this.picture.showWaiting(waiting.map(([, stroke]) => stroke.corners));
     this.picture.showStroke({ corners, preview, fault: crossed, wide });
     const editing = this.tool?.step;
+    const { marks } = this.stroke ?? {};
     const own = editing ? ((this.#shown ?? this.shapes).get(this.selected) ?? []).flat(2) : [];
-    this.picture.showHandles([...own, ...corners], editing ? this.tool.active : target);
+    const placed = marks ? marks.map((index) => corners[index]) : corners;
+    this.picture.showHandles([...own, ...placed], editing ? this.tool.active : target);
   }
 }
 

@@ -1,9 +1,10 @@
 /* Draws the parts of an object over its photograph: the engine's door. docs/drawing.md tells the rest.
 
    new Drawing(root, {width, height, image, photo, view, crop, pad, parts, announce}) fills the element
-   `root`, whose size it takes. photo: the loaded <img> that the loupe beside a finger magnifies. Shapes are {key: polygons}, polygons [[[[x, y], …], hole, …], …] in pixels of
-   the image, exact to a tenth. Events: change {reason}, select {key}, overlap {overlaps}, tool {tool,
-   cutting}, history {canUndo, canRedo}, view {scale, whole}. */
+   `root`, whose size it takes. photo: its <img>, for the loupe beside a finger and the scissors. Shapes
+   are {key: polygons}, polygons [[[[x, y], …], hole, …], …] in pixels of the image, exact to a tenth.
+   Events: change {reason}, select {key}, overlap {overlaps}, tool {tool, cutting}, history {canUndo,
+   canRedo}, view {scale, whole}, opacity {opacity}, edges {ready}. */
 import { Board, plain } from "./board.js";
 import { Keyboard, KEYS } from "./keyboard.js";
 import { Picture } from "./picture.js";
@@ -16,12 +17,14 @@ import { EditTool } from "./tools/edit.js";
 import { EraserTool } from "./tools/eraser.js";
 import { LassoTool } from "./tools/lasso.js";
 import { flipped, PolygonTool } from "./tools/polygon.js";
+import { Edges } from "./scissors/edges.js";
+import { ScissorsTool } from "./tools/scissors.js";
 
 const ZOOM_STEP = 1.4;
 const VERSION = 1;
 const STEPS_ROOM = 150_000;
 const NAMES = {
-  polygon: "Polygon", edit: "Edit corners", lasso: "Lasso", box: "Box", eraser: "Eraser", pan: "Move the view",
+  polygon: "Polygon", scissors: "Scissors", edit: "Edit corners", lasso: "Lasso", box: "Box", eraser: "Eraser", pan: "Move the view",
 };
 const still = { begin() {}, drag() {}, end() {}, hover() {}, cancel() {} };
 
@@ -50,9 +53,10 @@ export class Drawing extends EventTarget {
       whisper: (text) => text && say(text, { quiet: true }),
       tell: (name, detail) => this.dispatchEvent(new CustomEvent(name, { detail })),
     });
+    this.edges = new Edges(photo, { width, height });
     this.keyboard = new Keyboard(this, this.board, this.view);
     this.#tools = {
-      polygon: new PolygonTool(this.board), edit: new EditTool(this.board), lasso: new LassoTool(this.board),
+      polygon: new PolygonTool(this.board), scissors: new ScissorsTool(this.board, this.edges), edit: new EditTool(this.board), lasso: new LassoTool(this.board),
       box: new BoxTool(this.board), eraser: new EraserTool(this.board), pan: still,
     };
     this.pointers = new Pointers(this.picture.surface, this.#hands());
@@ -111,6 +115,7 @@ export class Drawing extends EventTarget {
 
   destroy() {
     this.loupe?.remove();
+    this.edges.stop();
     this.#watch.disconnect();
     cancelAnimationFrame(this.#frame);
     this.pointers.remove();
@@ -290,7 +295,18 @@ export class Drawing extends EventTarget {
     this.picture.surface.dataset.tool = name;
     this.board.paint();
     this.board.whisper(`${NAMES[name]}.`);
+    if (name === "scissors") this.#findEdges();
     this.#toolTold();
+  }
+
+  /* For the scissors, once for each photograph. */
+  async #findEdges() {
+    try {
+      await this.edges.start();
+    } catch {
+      this.board.say("The edges of this photograph cannot be found: lines stay straight.");
+    }
+    this.dispatchEvent(new CustomEvent("edges", { detail: { ready: this.edges.ready } }));
   }
 
   /* Whether outlines are taken away from the part instead of added. */

@@ -10,12 +10,12 @@ const ARROWS = {
 };
 
 export const KEYS = [
-  ["p l b e x m", "polygon, lasso, box, edit corners, eraser, move the view"],
+  ["p d l b e x m", "polygon, scissors, lasso, box, edit corners, eraser, move the view"],
   ["Page up, Page down", "the part before, the next part"],
   ["Arrows", "move the cursor; Shift faster, Alt finer"],
   ["Enter", "place a corner; begin and end a stroke; pick up and put down"],
   ["Ctrl + Enter", "the same without snapping"],
-  ["c", "close the polygon"],
+  ["c", "close the outline"],
   ["Backspace", "take the last corner back; edit: remove the corner"],
   ["Escape", "give the stroke up; put back what is held"],
   ["Ctrl + Z, Ctrl + Y", "undo, redo"],
@@ -62,8 +62,8 @@ export class Keyboard {
     const { drawing, board } = this;
     const use = (tool) => () => drawing.use(tool);
     return {
-      p: use("polygon"), l: use("lasso"), b: use("box"), e: use("edit"), x: use("eraser"), m: use("pan"),
-      c: () => board.finishStroke(),
+      p: use("polygon"), d: use("scissors"), l: use("lasso"), b: use("box"), e: use("edit"), x: use("eraser"), m: use("pan"),
+      c: () => (board.tool.close ? board.tool.close() : board.finishStroke()),
       h: () => drawing.setCutting(!board.cutting),
       t: () => drawing.toggle("tracing", "Tracing along neighbours"),
       g: () => drawing.toggle("gluing", "Snapping"),

@@ -1,7 +1,7 @@
 /* The SVG: photograph, parts, overlaps, the stroke, handles and cursor. It is told what to show and
    decides nothing.
 
-   Photograph, shapes and marks are three layers. Their CSS transform is all that a pan or a zoom
+   Photograph, shapes, numbers and marks are layers. Their CSS transform is all that a pan or a zoom
    changes: two thousand shapes then move at the pace of the screen. Once a zoom has come to rest its
    scale goes into each layer's group, [data-world], numbers and hatching, so that lines are sharp again.
    Outlines keep their width by vector-effect; handles are the round ends of lines without length, one
@@ -14,6 +14,8 @@ const SETTLE_MS = 120;
 export const COLOURS = 32;
 // A pan that went further is drawn anew once it rests: browsers keep no more beyond the edges.
 const FAR_PX = 1200;
+// From so many parts on numbers wait until the view rests: browsers need longer for them than for all outlines.
+const CROWD = 300;
 let serial = 0;
 
 const digits = (value) => String(+value.toFixed(2));
@@ -34,6 +36,9 @@ export class Picture {
   #groups = new Map();
   #drawn = new Map(); // layer → its d: what does not change costs nothing
   #settling = 0;
+  #crowd = () => ""; // the outlines of all parts but the chosen one
+  // What a pan moves. Numbers are no SVG: each text of one would cost at every step.
+  moving = [];
   #drawnAt = null; // the view that the layers were drawn for
 
   constructor(root, { width, height, image, crop }) {
@@ -43,17 +48,19 @@ export class Picture {
     this.surface.className = "drawing";
     this.surface.tabIndex = 0;
     this.surface.setAttribute("role", "application");
-    const [below, middle, above] = ["photograph", "shapes", "marks"].map((name) => this.#layer(name));
+    const [below, middle] = ["photograph", "shapes"].map((name) => this.#world(name));
+    this.numbers = this.#layer("numbers");
+    const above = this.#world("marks");
     this.worlds = [below, middle, above];
     this.photograph = make("image", { href: image, width, height }, below);
     if (crop) {
       const rest = `${frame([0, 0, width, height])}${frame(crop)}`;
       make("path", { class: "drawing-dim", d: rest }, below);
     }
+    const crowd = make("path", { class: "drawing-crowd" }, middle);
     this.parts = make("g", { class: "drawing-parts" }, middle);
-    this.layers = { overlap: make("path", { class: "drawing-overlap" }, middle) };
+    this.layers = { crowd, overlap: make("path", { class: "drawing-overlap" }, middle) };
     this.#pattern(middle);
-    this.numbers = make("g", { class: "drawing-numbers" }, middle);
     for (const name of ["waiting-casing", "waiting", "preview-casing", "preview", "stroke-casing", "stroke", "fault",
       "brush", "cursor-casing", "cursor", "handles-casing", "handles", "active-casing", "active"]) {
       this.layers[name] = make("path", { class: `drawing-${name}` }, above);
@@ -63,9 +70,16 @@ export class Picture {
   }
 
   #layer(name) {
-    const svg = make("svg", { class: `drawing-layer drawing-layer-${name}`, "aria-hidden": "true" });
-    this.surface.append(svg);
-    return make("g", { "data-world": "" }, svg);
+    const layer = document.createElement("div");
+    layer.className = `drawing-layer drawing-${name}`;
+    layer.setAttribute("aria-hidden", "true");
+    this.surface.append(layer);
+    this.moving.push(layer);
+    return layer;
+  }
+
+  #world(name) {
+    return make("g", { "data-world": "" }, make("svg", {}, this.#layer(name)));
   }
 
   #pattern(world) {
@@ -93,10 +107,11 @@ export class Picture {
     const ratio = scale / at.scale;
     const shift = [x - ratio * at.x, y - ratio * at.y];
     const by = ratio === 1 ? "" : ` scale(${ratio})`;
-    for (const { parentNode: svg } of this.worlds) svg.style.transform = `translate(${shift[0]}px, ${shift[1]}px)${by}`;
+    for (const layer of this.moving) layer.style.transform = `translate(${shift[0]}px, ${shift[1]}px)${by}`;
     clearTimeout(this.#settling);
-    const rests = ratio === 1 && Math.max(...shift.map(Math.abs)) < FAR_PX;
-    if (!rests) this.#settling = setTimeout(() => this.settle(), SETTLE_MS);
+    this.surface.classList.add("moving");
+    const stays = ratio === 1 && Math.max(...shift.map(Math.abs)) < FAR_PX;
+    this.#settling = setTimeout(() => (stays ? this.#rest() : this.settle()), SETTLE_MS);
   }
 
   /* Draws for the view as it is. */
@@ -104,13 +119,20 @@ export class Picture {
     clearTimeout(this.#settling);
     if (!this.view) return;
     const { scale, x, y } = (this.#drawnAt = this.view);
-    for (const world of this.worlds) {
-      world.setAttribute("transform", `matrix(${scale} 0 0 ${scale} ${x} ${y})`);
-      world.parentNode.style.transform = "";
+    for (const world of this.worlds) world.setAttribute("transform", `matrix(${scale} 0 0 ${scale} ${x} ${y})`);
+    for (const layer of this.moving) layer.style.transform = "";
+    for (const [name, value] of [["--scale", scale], ["--left", `${x}px`], ["--top", `${y}px`]]) {
+      this.numbers.style.setProperty(name, value);
     }
-    this.numbers.style.setProperty("--px", 1 / scale);
     this.hatch.setAttribute("patternTransform", `scale(${1 / scale})`);
     this.photograph.classList.toggle("pixels", scale >= 4);
+    this.#rest();
+  }
+
+  #rest() {
+    this.surface.classList.remove("moving");
+    this.surface.classList.toggle("crowded", this.#groups.size > CROWD);
+    this.#drawCrowd();
   }
 
   /* How bright the photograph is and how strong its contrast: 1 is as it came. */
@@ -125,12 +147,16 @@ export class Picture {
     if (held.polygons === polygons) return;
     held.polygons = polygons;
     const d = outline(polygons);
+    held.d = d;
     held.casing.setAttribute("d", d);
     held.body.setAttribute("d", d);
     held.numbers.replaceChildren(
       ...polygons.map((piece) => {
-        const place = make("g", { transform: `translate(${spot(middleOf(piece))})` });
-        make("text", {}, place).textContent = about.number;
+        const [x, y] = middleOf(piece).map(digits);
+        const place = document.createElement("span");
+        place.textContent = about.number;
+        place.style.setProperty("--x", `${x}px`);
+        place.style.setProperty("--y", `${y}px`);
         return place;
       }),
     );
@@ -144,8 +170,10 @@ export class Picture {
       group,
       casing: make("path", { class: "casing" }, group),
       body: make("path", { class: "body" }, group),
-      numbers: make("g", { class: tone }, this.numbers),
+      numbers: document.createElement("div"),
     };
+    held.numbers.className = tone;
+    this.numbers.append(held.numbers);
     this.#groups.set(key, held);
     return held;
   }
@@ -168,8 +196,18 @@ export class Picture {
       group.classList.toggle("hidden", hidden.has(key));
       numbers.classList.toggle("hidden", hidden.has(key));
     }
+    this.#crowd = () => {
+      const others = [...this.#groups].filter(([key]) => key !== selected && !hidden.has(key));
+      return others.map(([, { d }]) => d).join("");
+    };
+    this.#drawCrowd();
     const top = this.#groups.get(selected)?.group;
     if (top && top !== this.parts.lastChild) this.parts.append(top);
+  }
+
+  /* Of a crowd all casings but the chosen part's are one path. */
+  #drawCrowd() {
+    this.#draw("crowd", this.surface.classList.contains("crowded") ? this.#crowd() : "");
   }
 
   setOpacity(share) {

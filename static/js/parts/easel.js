@@ -37,7 +37,7 @@ export class Easel {
   tools() {
     const use = (name) => [`tool-${name}`, () => this.drawing?.use(name)];
     return {
-      ...Object.fromEntries(["polygon", "lasso", "box", "edit", "eraser", "pan"].map(use)),
+      ...Object.fromEntries(["polygon", "scissors", "lasso", "box", "edit", "eraser", "pan"].map(use)),
       cut: () => this.drawing?.setCutting(!this.drawing.cutting),
       snap: () => this.drawing?.toggle("gluing", "Snapping"),
       overlap: () => this.drawing?.minimizeOverlap(),
@@ -52,8 +52,9 @@ export class Easel {
     };
   }
 
-  /* photo: the loaded <img>, where there is one: without it no loupe. */
-  build({ width, height, crop }, { url, image: photo = null }, keys) {
+  /* url: of the photograph; image: its <img>, where it is there already. */
+  build({ width, height, crop }, { url, image = null }, keys) {
+    const photo = image ?? Object.assign(new Image(), { src: url });
     this.drawing = new Drawing(this.root, {
       width,
       height,

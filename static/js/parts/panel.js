@@ -20,6 +20,7 @@ const WORDS = {
 // What a tool does, for those who have no part's guidance to read.
 const HINTS = {
   polygon: "Click corner after corner; close on the first one (c).",
+  scissors: "Press on its edge here and there; the line follows it. Close on the first (c).",
   lasso: "Draw around it; it closes where the line ends.",
   box: "Drag from corner to corner.",
   edit: "Drag corners; press an edge for a new one; a second press on a corner removes it.",

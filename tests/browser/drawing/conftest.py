@@ -53,13 +53,16 @@ BEGIN = """async ([size, options]) => {
   window.announced = [];
   window.events = [];
   const [width, height] = size;
+  const { photograph, ...others } = options;
+  const photo = photograph && Object.assign(new Image(), { src: photograph });
   window.drawing = new Drawing(document.querySelector("#root"), {
     width, height, image: "/drawing-alone/photograph.png",
     announce: (text, { quiet }) => {
       announced.push({ text, quiet });
       document.querySelector("#below").textContent = text;
     },
-    ...options,
+    ...(photo && { image: photograph, photo }),
+    ...others,
   });
   for (const name of ["change", "select", "overlap", "tool", "history"]) {
     drawing.addEventListener(name, (event) => events.push([name, event.detail]));

@@ -103,7 +103,7 @@ def test_panning_and_zooming_change_one_transform(hand):
     hand.rest()
 
     changed = [change for change in hand.js("[...changes]") if "class" not in change]
-    assert changed == ["svg style"]
+    assert changed == ["DIV style"]
 
 
 def test_two_fingers_zoom_and_pan_and_place_no_corner(hand):
@@ -244,7 +244,7 @@ def test_numbers_take_the_zoom_once_it_rests(hand):
     hand.look(8, (150, 100))
     expect(numbers).not_to_have_attribute("style", before)
 
-    height = hand.page.locator(".drawing-numbers text").bounding_box()["height"]
+    height = hand.page.locator(".drawing-numbers span").bounding_box()["height"]
     assert 8 < height < 24
 
 

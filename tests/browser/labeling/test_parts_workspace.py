@@ -9,7 +9,7 @@ from shapely.geometry import Polygon
 from labeling.models import Answer
 from tests import factories
 from tests.browser import drawing_hands as hands
-from tests.browser.conftest import NARROW, WIDE, let_pass
+from tests.browser.conftest import NARROW, WIDE, expect, let_pass
 from tests.labeling import parted
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -177,9 +177,7 @@ def test_the_object_is_seen_from_near_and_the_zoom_is_told(opened):
     page = opened()
     far = page.inner_text("[data-zoom-level]")
     hands.press(page, "0")
-    page.wait_for_function(
-        "(far) => document.querySelector('[data-zoom-level]').innerText !== far", arg=far
-    )
+    expect(page.locator("[data-zoom-level]")).not_to_have_text(far)
     near = page.inner_text("[data-zoom-level]")
     page.reload()
     hands.settle(page)

@@ -1,0 +1,307 @@
+"""Drawing as a hand feels it: script a frame while 300 polygons of 100 corners move under it.
+
+`python -m benchmarks.bench_drawing.pace`. In Chromium, with real mouse events: dragging with the
+middle button, the wheel, and for comparison a corner that is dragged. What counts is what
+Chromium's trace says of event handlers and callbacks of requestAnimationFrame between two frames,
+in time of their thread, so that other work on the machine does not count. The time between frames,
+which is mostly painting (without a graphics card, in software), stands beside it.
+
+Then the time from frame to frame while 2,000 shapes are panned, by the layers' CSS transform and by
+their groups' attribute, the plain way; and twenty outlines drawn with the polygon, and by the
+scissors with half the corners.
+"""
+
+import json
+import math
+import os
+import shutil
+import statistics
+import sys
+import threading
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+from benchmarks.bench_boxes.screens import PAN
+from benchmarks.bench_drawing import outlines
+
+ROOT = Path(__file__).resolve().parents[2]
+TARGET_MS = 4.0
+POLYGONS = 300
+CORNERS = 100
+FRAMES = 150
+MANY = 2_000
+MANY_CORNERS = 24
+FASTEST_MS = 20.0  # a frame, where fifty take a second
+SIZE = (1600, 1200)
+TRACED = ["devtools.timeline", "disabled-by-default-devtools.timeline"]
+SCRIPT = {"EventDispatch", "FireAnimationFrame"}
+
+HTML = b"""<!doctype html><html lang="en"><title>Drawing</title>
+<link rel="stylesheet" href="/static/css/drawing.css">
+<style>html, body { margin: 0 } #root { width: 1400px; height: 860px }</style>
+<div id="root"></div>"""
+
+BEGIN = """async ([shapes, width, height]) => {
+  const { Drawing } = await import("/static/js/drawing/drawing.js");
+  const blank = document.createElement("canvas");
+  Object.assign(blank, { width, height });
+  const parts = Object.keys(shapes).map((key) => ({ key, name: key }));
+  const setup = { width, height, image: blank.toDataURL(), parts, announce() {} };
+  window.drawing = new Drawing(document.getElementById("root"), setup);
+  drawing.load(shapes);
+  drawing.select("p0");
+  drawing.use("edit");
+  await new Promise((resolve) => setTimeout(resolve, 1000));
+}"""
+
+# The way before there were layers: each frame changes the attribute of what holds all shapes.
+PLAIN = """() => {
+  drawing.picture.move = function ({ scale, x, y }) {
+    for (const world of this.worlds) {
+      world.setAttribute("transform", `matrix(${scale} 0 0 ${scale} ${x} ${y})`);
+    }
+  };
+}"""
+
+SNIP = """async ([photograph, width, height, tool, corners]) => {
+  const { Drawing } = await import("/static/js/drawing/drawing.js");
+  const root = document.getElementById("root");
+  root.replaceChildren();
+  const photo = Object.assign(new Image(), { src: photograph });
+  const parts = [{ key: "p0", name: "p0" }];
+  const setup = { width, height, image: photograph, photo, parts, announce() {} };
+  const drawing = new Drawing(root, setup);
+  drawing.select("p0");
+  await drawing.edges.start();
+  drawing.use(tool);
+  const how = { radius: 12 / drawing.view.scale, radiusPx: 12, free: false, time: 0 };
+  let longest = 0;
+  for (const corner of corners) {
+    const begun = performance.now();
+    drawing.board.tool.end(corner, how);
+    longest = Math.max(longest, performance.now() - begun);
+  }
+  drawing.board.tool.close(how);
+  const shapes = drawing.shapes();
+  drawing.destroy();
+  return { polygons: shapes.p0, longest };
+}"""
+
+WHERE = """async () => {
+  drawing.fit();
+  await new Promise((resolve) => setTimeout(resolve, 2000));
+  const [x, y] = drawing.shapes().p0[0][0][0];
+  return drawing.view.toScreen([x, y]);
+}"""
+
+
+def main() -> list[dict[str, Any]]:
+    """Rows {"name", "target", "measured", "ok"}; none without Chromium."""
+    names = ("chromium", "google-chrome")
+    chromium = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, names)), None)
+    if chromium is None:
+        print("no Chromium: drawing is not measured", file=sys.stderr)
+        return []
+    with _Server() as url:
+        measured = _measure(chromium, url)
+        panned, snipped = _pan(chromium, url), _snip(chromium, url)
+    rows = [_row(name, figures) for name, figures in measured.items()]
+    return [*rows, *(_pan_row(how, times) for how, times in panned.items()), _snip_row(snipped)]
+
+
+class _Handler(SimpleHTTPRequestHandler):
+    """The static files, and one page around them."""
+
+    def log_message(self, format: str, *arguments: object) -> None:
+        """Nothing: the table is what one wants to read."""
+
+    def do_GET(self) -> None:
+        if self.path != "/":
+            return super().do_GET()
+        self.send_response(200)
+        self.send_header("Content-Type", "text/html")
+        self.end_headers()
+        self.wfile.write(HTML)
+        return None
+
+
+class _Server:
+    """The address of a server of the static files; leaving ends it."""
+
+    def __enter__(self) -> str:
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), partial(_Handler, directory=str(ROOT)))
+        self.thread = threading.Thread(target=self.server.serve_forever, daemon=True)
+        self.thread.start()
+        return f"http://127.0.0.1:{self.server.server_port}/"
+
+    def __exit__(self, *error: object) -> None:
+        self.server.shutdown()
+        self.server.server_close()
+
+
+def _shapes(columns: int = 20, rows: int = 15, corners: int = CORNERS) -> dict[str, list]:
+    """Wavy rings in a grid, in pixels of the image, near but apart."""
+    shapes = {}
+    for index in range(columns * rows):
+        x = (index % columns + 0.5) * SIZE[0] / columns
+        y = (index // columns + 0.5) * SIZE[1] / rows
+        ring = []
+        for corner in range(corners):
+            turn = 2 * math.pi * corner / corners
+            radius = (0.4 + 0.05 * math.sin(9 * turn + index)) * SIZE[1] / rows
+            ring.append(
+                [round(x + radius * math.cos(turn), 1), round(y + radius * math.sin(turn), 1)]
+            )
+        shapes[f"p{index}"] = [[ring]]
+    return shapes
+
+
+def _measure(chromium: str, url: str) -> dict[str, tuple[list[float], list[float]]]:
+    """Milliseconds of script, and between frames, for each movement."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        page = browser.new_page(viewport={"width": 1440, "height": 900})
+        page.goto(url)
+        page.evaluate(BEGIN, [_shapes(), *SIZE])
+        measured = {
+            "panning": _watch(browser, page, partial(_drag, page, "middle", (700, 430))),
+            "zooming": _watch(browser, page, partial(_wheel, page)),
+            "dragging a corner": _watch(
+                browser, page, lambda: _drag(page, "left", page.evaluate(WHERE))
+            ),
+        }
+        browser.close()
+    return measured
+
+
+def _pan(chromium: str, url: str) -> dict[str, list[float]]:
+    """Milliseconds from frame to frame while 2,000 shapes are dragged by the middle button."""
+    from playwright.sync_api import sync_playwright
+
+    pan = PAN.replace('"[data-drawing]"', '".drawing"')
+    with sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        page = browser.new_page(viewport={"width": 1440, "height": 900})
+        page.goto(url)
+        page.evaluate(BEGIN, [_shapes(50, 40, MANY_CORNERS), *SIZE])
+        page.evaluate("drawing.use('polygon'); drawing.zoomIn(); drawing.zoomIn()")
+        page.wait_for_timeout(1_000)
+        found = {"moving their layers": page.evaluate(pan, FRAMES)}
+        page.evaluate(PLAIN)
+        page.wait_for_timeout(1_000)
+        found["by their groups' attribute"] = page.evaluate(pan, FRAMES)
+        browser.close()
+    return found
+
+
+def _snip(chromium: str, url: str) -> dict[str, list[dict[str, float]]]:
+    """IoU, corners placed and longest press of each outline: polygon, and scissors with half."""
+    from playwright.sync_api import sync_playwright
+
+    found: dict[str, list[dict[str, float]]] = {"polygon": [], "scissors": []}
+    with sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        page = browser.new_page(viewport={"width": 1440, "height": 900})
+        page.goto(url)
+        for number in range(outlines.COUNT):
+            photograph = outlines.photograph(number)
+            for tool, count in (("polygon", outlines.CORNERS), ("scissors", outlines.CORNERS // 2)):
+                places = outlines.corners(number, count)
+                size = (outlines.WIDTH, outlines.HEIGHT)
+                drawn = page.evaluate(SNIP, [photograph, *size, tool, places])
+                iou = outlines.iou(drawn["polygons"], number)
+                found[tool].append({"iou": iou, "corners": count, "longest": drawn["longest"]})
+        browser.close()
+    return found
+
+
+def _watch(browser: Any, page: Any, move: Any) -> tuple[list[float], list[float]]:
+    browser.start_tracing(page=page, categories=TRACED)
+    move()
+    events = json.loads(browser.stop_tracing())["traceEvents"]
+    spans = sorted((e for e in events if e.get("ph") == "X"), key=lambda e: e["ts"])
+    return _frames(spans)
+
+
+def _frames(spans: list[dict[str, Any]]) -> tuple[list[float], list[float]]:
+    """Milliseconds of script in each frame that had some, and from each frame to the next."""
+    script, between = [], []
+    spent, end, frame = 0.0, 0.0, None
+    for span in spans:
+        if span["name"] in SCRIPT and span["ts"] >= end:  # not one inside another
+            spent += span.get("tdur", span["dur"]) / 1000
+            end = span["ts"] + span["dur"]
+        elif span["name"] == "Commit":
+            if spent and frame is not None:
+                script.append(spent)
+                between.append((span["ts"] - frame) / 1000)
+            spent, frame = 0.0, span["ts"]
+    return script, between
+
+
+def _drag(page: Any, button: str, start: tuple[float, float]) -> None:
+    x, y = start
+    page.mouse.move(x, y)
+    page.mouse.down(button=button)
+    for step in range(FRAMES):
+        turn = step / 15
+        page.mouse.move(x + 3 * step / 15 * math.cos(turn), y + 3 * step / 15 * math.sin(turn))
+    page.mouse.up(button=button)
+
+
+def _wheel(page: Any) -> None:
+    page.mouse.move(500, 300)
+    for step in range(FRAMES):
+        page.mouse.wheel(0, -40 if step % 40 < 20 else 40)
+
+
+def _row(name: str, figures: tuple[list[float], list[float]]) -> dict[str, Any]:
+    script, frames = figures
+    p95 = statistics.quantiles(script, n=20)[-1]
+    between = statistics.median(frames)
+    promised = name != "dragging a corner"
+    return {
+        "name": f"script a frame, {name}, {POLYGONS} polygons of {CORNERS} corners",
+        "target": f"p95 < {TARGET_MS:.0f} ms" if promised else "",
+        "measured": f"p95 {p95:.2f} ms, median {statistics.median(script):.2f} ms "
+        f"(n = {len(script)}; a frame takes {between:.0f} ms)",
+        "ok": p95 < TARGET_MS if promised else None,
+    }
+
+
+def _pan_row(how: str, times: list[float]) -> dict[str, Any]:
+    median, p95 = statistics.median(times), statistics.quantiles(times, n=20)[-1]
+    promised = how == "moving their layers"
+    return {
+        "name": f"a frame while {MANY:,} shapes are panned, {how}",
+        "target": f"median ≤ {FASTEST_MS:.0f} ms" if promised else "",
+        "measured": f"median {median:.1f} ms, p95 {p95:.1f}, worst {max(times):.1f} "
+        f"(n = {len(times)}; {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f})",
+        "ok": median <= FASTEST_MS if promised else None,
+    }
+
+
+def _snip_row(found: dict[str, list[dict[str, float]]]) -> dict[str, Any]:
+    mean = {
+        tool: {name: statistics.fmean(row[name] for row in rows) for name in ("iou", "corners")}
+        for tool, rows in found.items()
+    }
+    plain, snipped = mean["polygon"], mean["scissors"]
+    longest = max(row["longest"] for row in found["scissors"])
+    return {
+        "name": f"{outlines.COUNT} outlines, polygon and scissors",
+        "target": "half the corners, no lower IoU",
+        "measured": f"{plain['corners']:.0f} corners, IoU {plain['iou']:.3f}; "
+        f"{snipped['corners']:.0f} corners, IoU {snipped['iou']:.3f}; "
+        f"longest press {longest:.0f} ms",
+        "ok": 2 * snipped["corners"] <= plain["corners"] and snipped["iou"] >= plain["iou"],
+    }
+
+
+if __name__ == "__main__":
+    for row in main():
+        print(row)
