@@ -111,7 +111,7 @@ RULES: dict[str, Rule | Choice] = {
         "majority",
         {
             "majority": "Majority of a fixed number of votes",
-            "posterior": "Votes weighed by each person's standing, until sure enough",
+            "posterior": "Votes weighed by each person's reputation, until sure enough",
             "vote-table": "Votes of yes and no by a table learned on a pilot, until sure enough",
         },
         "How answers become a consensus.",
@@ -175,7 +175,7 @@ RULES: dict[str, Rule | Choice] = {
     "revise_answers": Rule(20, 0, 1000, "Or until this many further answers."),
     "gold_share": Rule(0.1, 0, 0.5, "Share of questions with a known answer, mixed in."),
     "gold_share_firm": Rule(
-        0.03, 0, 0.5, "To which that share falls as a person's standing firms up."
+        0.03, 0, 0.5, "To which that share falls as a person's reputation firms up."
     ),
     "gold_fail_people": Rule(5, 2, 1000, "Retire gold after this many trusted people met it …"),
     "gold_fail_share": Rule(0.5, 0, 1, "… and more than this share failed it."),

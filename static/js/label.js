@@ -108,7 +108,7 @@ class Label extends Session {
     this.#preload();
     const entry = this.current();
     this.renderFrame(entry, words.goneBack);
-    for (const button of document.querySelectorAll('[data-do="skip"]')) button.hidden = this.cursor !== null;
+    for (const button of document.querySelectorAll('[data-do="skip"]')) button.hidden = this.cursor !== null || !entry;
     this.#sayUndo();
     if (entry) this.#show(entry);
     else this.#finish();
