@@ -35,6 +35,8 @@ NEW = {
     f"POST {CAMPAIGN}topics/": {"key", "name"},
     f"PATCH {CAMPAIGN}topics/<str:key>/": {"name"},
     f"POST {CAMPAIGN}seats/": {"known"},
+    # What somebody typed into a search, for figures alone.
+    f"POST {CAMPAIGN}answers/": {"what"},
     "PUT api/v1/datasets/<slug:dataset>/vocabulary/": {"name", "aliases", "merge"},
     "POST api/v1/tokens/": {"name"},
 }

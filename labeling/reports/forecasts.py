@@ -20,6 +20,10 @@ from labeling.simulation import simulating_queries
 PRESENT = 2.8
 # The range: half and twice as many.
 FEWER, MORE = 0.5, 2.0
+# Instances of a class in an image that has one: at least, on average (METHODS), and many; and how
+# often a box is drawn until it is good.
+INSTANCES = (1.0, 1.61, 4.0)
+DRAWN = (1.0, 1.1, 1.3)
 
 
 class Forecast(NamedTuple):
@@ -62,6 +66,17 @@ def per_image(
 def of_images(graph: Graph, images: int, mode: str = "safe", order: str = "breadth") -> Forecast:
     """Questions that a graph asks about so many images."""
     return Forecast(*(round(images * each) for each in per_image(graph, mode, order)))
+
+
+def of_pairs(pairs: int, checks: int, second_looks: float) -> Forecast:
+    """Steps that boxing every instance of so many pairs takes: of each box its drawing, its checks
+    and the look for more, and in some pairs a second look (boxes/chain.py)."""
+    return Forecast(
+        *(
+            round(pairs * (instances * drawn * (1 + checks + 1) + second_looks))
+            for instances, drawn in zip(INSTANCES, DRAWN, strict=True)
+        )
+    )
 
 
 def of_campaign(campaign: Campaign, counts: Counts) -> Forecast:

@@ -9,7 +9,7 @@ from labeling.errors import Refusal
 from labeling.exchange import box_campaigns, lists, part_campaigns
 from labeling.files import BadInput
 from labeling.graphs import store
-from labeling.kinds import KINDS
+from labeling.kinds import KINDS, policies
 from labeling.kinds.base import ASKS, CANDIDATES, CHAINS, GRAPH, IMAGES, OBJECTS, PAIRS
 from labeling.kinds.candidates import SETTINGS
 from labeling.kinds.naming import MOST
@@ -306,7 +306,11 @@ class NewCampaignForm(CampaignForm, PolicyForm, ListsForm):
         data = self.cleaned_data
         asks = asks_of(data.get("kind", ""))
         if asks in (PAIRS, CHAINS):
-            return listed(len(data.get("pairs", [])) or data.get("expected") or 0)
+            pairs = len(data.get("pairs", [])) or data.get("expected") or 0
+            if asks == PAIRS:
+                return listed(pairs)
+            rules = policies.whole({**KINDS[data["kind"]].policy_defaults, **self.policy()})
+            return forecasts.of_pairs(pairs, rules["checks"], rules["second_looks"])
         if asks == CANDIDATES:
             questions = {row[:2] for row in data.get("found", [])}
             return listed(len(questions) or data.get("expected") or 0)

@@ -190,3 +190,11 @@ def test_images_that_a_job_still_opens_are_added_to_those_with_questions(
 
     whole = forecasts.of_images(store.load_ilsvrc(), IMAGES + len(new))
     assert progress.count(home).forecast == whole
+
+
+def test_a_pair_of_boxes_takes_several_steps():
+    # One instance: drawn, checked twice, looked at for more, and by a second person.
+    assert forecasts.of_pairs(3, 2, 1.0).low == 15
+    low, likely, high = forecasts.of_pairs(100, 2, 0.7)
+    assert low < likely < high
+    assert likely == round(100 * (1.61 * 1.1 * 4 + 0.7))
