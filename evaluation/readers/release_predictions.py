@@ -1,5 +1,7 @@
 """A release as predictions: its folder, or the zip that the site gives out. No Django."""
 
+import lzma
+import shutil
 import tempfile
 import zipfile
 import zlib
@@ -16,6 +18,12 @@ from labeling.release_files import frozen
 from labeling.release_files.frozen import Frozen
 
 HEAD = "release.json"
+NO_RELEASE = "holds no release"
+CURE = "give the zip of a frozen release, or rows of predictions"
+DAMAGED = (
+    *(zipfile.BadZipFile, zlib.error, lzma.LZMAError),
+    *(EOFError, NotImplementedError, RuntimeError, ValueError),
+)
 # Unpacked, of a file that anybody may have made.
 MAX_BYTES = 2 * 1024**3
 
@@ -31,7 +39,11 @@ def read_submission(truth: Path, path: Path, wordnet: WordNet) -> Classified:
     """A truth with rows of predictions, or with a release as predictions. Raises BadInput."""
     with opened(path) as release:
         if release:
-            return class_files.read_named(truth, release, wordnet)
+            try:
+                return class_files.read_named(truth, release, wordnet)
+            except (LookupError, TypeError, ValueError, AttributeError, RecursionError) as error:
+                # Its hashes are right, and its lines are none that a site writes.
+                raise BadInput(NO_RELEASE, path, None, CURE) from error
     return class_files.read_classified(truth, path, wordnet)
 
 
@@ -69,17 +81,25 @@ def _unpacked(path: Path, scratch: Path) -> Path:
             names = archive.namelist()
             heads = [name for name in names if name.rpartition("/")[2] == HEAD]
             if not heads:
-                cure = "give the zip of a frozen release, or rows of predictions"
-                raise BadInput("holds no release", path, None, cure)
+                raise BadInput(NO_RELEASE, path, None, CURE)
             folder = min(heads, key=len).removesuffix(HEAD)
-            if sum(entry.file_size for entry in archive.infolist()) > MAX_BYTES:
+            # Nothing else, whatever it is called, and however many there are.
+            wanted = {f"{folder}{name}" for name in (HEAD, *frozen.ALL_FILES)} & {*names}
+            if sum(archive.getinfo(name).file_size for name in wanted) > MAX_BYTES:
                 raise BadInput(
                     f"unpacks to more than {MAX_BYTES // 1024**3} GiB",
                     path,
                     None,
                     "give a release of a naming campaign",
                 )
-            archive.extractall(scratch, [name for name in names if name.startswith(folder)])
-    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
+            for name in wanted:
+                with archive.open(name) as file, (scratch / Path(name).name).open("wb") as goal:
+                    shutil.copyfileobj(file, goal)
+    except DAMAGED as error:
         raise BadInput("is no zip, or a damaged one", path, None, "fetch it again") from error
-    return scratch / folder
+    except OSError as error:
+        # What bz2 says of damage; a disk that is full has a number.
+        if error.errno is not None:
+            raise
+        raise BadInput("is no zip, or a damaged one", path, None, "fetch it again") from error
+    return scratch

@@ -10,8 +10,9 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from labeling.answers.sent import Look
+from labeling.assignment.claiming import CLOSED
 from labeling.db.sql import writing
-from labeling.errors import Conflict, NotYours
+from labeling.errors import CampaignClosed, Conflict, NotYours
 from labeling.kinds import KINDS
 from labeling.models import (
     Answer,
@@ -47,6 +48,8 @@ def next_of(user: User, campaign: Campaign) -> SecondAnswer | None:
         Membership.objects.select_for_update().get(pk=member.pk)
         if existing := begun.order_by("pk").first():
             return existing
+        if campaign.state != Campaign.State.OPEN:
+            raise CampaignClosed(CLOSED[Campaign.State(campaign.state)])
         seat = _waiting(member).order_by("ordinal").first()
         if seat is None:
             return None

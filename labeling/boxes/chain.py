@@ -26,7 +26,8 @@ GOOD = "good"
 # How a box came: by dragging, by clicking its four extreme points, or as a detection.
 DRAWN, CLICKED, PROPOSED = ("drawn", "clicked", "proposed")
 # What is said of a box, as PASCAL VOC and COCO have it.
-FLAGS = ("group", "truncated", "occluded", "difficult")
+TRUNCATED = "truncated"
+FLAGS = ("group", TRUNCATED, "occluded", "difficult")
 # What a reviewer says of boxes to which people are to look for more.
 LOOK = "look"
 # What boxes a pair has (LVIS): all, none since there is no instance, some, nothing known.

@@ -12,6 +12,7 @@ LEAST_GOOD = 0.85
 # Half of the bad ones overlap by the first, half by the second.
 BAD = ((0.3, 0.6), (0.6, 0.7))
 STEPS = 40
+SIDES = ("left", "top", "right", "bottom")
 
 
 def good(box: Box, width: int, height: int, chance: random.Random) -> Box:
@@ -60,6 +61,12 @@ def reason(off: Box, box: Box) -> str:
     if all(side >= 0 for side in outward):
         return "loose"
     return "cropping" if all(side <= 0 for side in outward) else "shifted"
+
+
+def worst_side(off: Box, box: Box) -> str:
+    """The side that somebody would point at: the one that is off by most."""
+    away = [abs(one - other) for one, other in zip(off, box, strict=True)]
+    return SIDES[away.index(max(away))]
 
 
 def _moved(box: Box, away: list[float], far: float, width: int, height: int) -> Box:

@@ -43,6 +43,7 @@ from labeling.boxes.cleaning import (
     refusal,
 )
 from labeling.boxes.consensus import SAME_IOU, same_object
+from labeling.boxes.shaking import SIDES
 from labeling.errors import Refusal
 from labeling.geometry.boxes import Box, iou
 from labeling.kinds.base import BOXES, CHAINS, About, Answer, Kind
@@ -52,7 +53,6 @@ from labeling.kinds.votes import Verdict, offered
 NONE = "none"
 DRAG, CLICKS = HOWS = ("drag", "clicks")
 CAME = {DRAG: DRAWN, CLICKS: CLICKED}
-SIDES = ("left", "top", "right", "bottom")
 # (reason why a box is not good, words, key), in the order of the page.
 REASONS = (
     ("loose", "Too loose", "1"),

@@ -8,7 +8,7 @@ for more; a person gets one of them at most. What they show looks as what they l
 
 import random
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from django.db import transaction
@@ -16,7 +16,17 @@ from django.db.models import Min
 from django.utils import timezone
 
 from labeling.boxes import shaking
-from labeling.boxes.chain import CHECK, CLICKED, COMPLETE, COVER, DRAW, DRAWN, GOOD, PROPOSED
+from labeling.boxes.chain import (
+    CHECK,
+    CLICKED,
+    COMPLETE,
+    COVER,
+    DRAW,
+    DRAWN,
+    GOOD,
+    PROPOSED,
+    TRUNCATED,
+)
 from labeling.boxes.cleaning import clean_box, is_small
 from labeling.db import question_counts
 from labeling.db.sql import batches
@@ -30,6 +40,10 @@ from labeling.models import Assignment, Campaign, Decision, Gold, Image, Questio
 BATCH = 500
 # Shares of the gold to draw where nothing is left to draw, and where an attempt was rejected.
 NOTHING_LEFT, REJECTED = 0.1, 0.15
+# Of rejected ones, those of which a side was pointed at.
+POINTED = 0.5
+# A box that ends so near an edge of its image goes on outside.
+EDGE_PX = 1.0
 # The known answers are said so.
 GIVEN, SETTLED = "given as boxes", "settled by the campaign"
 
@@ -44,10 +58,19 @@ class Known:
     width: int
     height: int
     boxes: tuple[Box, ...]
+    # What people said of some of them.
+    flags: Mapping[Box, tuple[str, ...]] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
         return f"{self.image} {self.topic}"
+
+    def said_of(self, box: Box) -> tuple[str, ...]:
+        """The flags that its drawer would have set: those that are known, else that it goes on
+        outside of the image, where it ends at an edge."""
+        x0, y0, x1, y1 = box
+        ends = min(x0, y0) < EDGE_PX or self.width - x1 < EDGE_PX or self.height - y1 < EDGE_PX
+        return self.flags.get(box, (TRUNCATED,) if ends else ())
 
 
 @dataclass(frozen=True)
@@ -92,7 +115,8 @@ def promote(campaign: Campaign, actor: User | None, question_ids: Sequence[int])
                 continue
             image = Image.objects.get(items=item)
             boxes = tuple(one.box for one in pair.chain.boxes)
-            known = Known(item, image.name, topic, image.width, image.height, boxes)
+            flags = {one.box: one.flags for one in pair.chain.boxes}
+            known = Known(item, image.name, topic, image.width, image.height, boxes, flags)
             made += _make(campaign, known, SETTLED)
         if made:
             _record(campaign, actor, {"promoted": made})
@@ -237,8 +261,9 @@ def _draw(known: Known, chance: random.Random) -> Made:
         content = {"boxes": _drawn(known, order[:boxed], chance), "at": _middle(left[0])}
     if chance.random() < REJECTED and (off := _bad(known, left[0], chance)):
         content.setdefault("boxes", [])
+        sides = [shaking.worst_side(off, left[0])] if chance.random() < POINTED else []
         said = shaking.reason(off, left[0])
-        content["rejected"] = {"box": list(off), "reason": said, "sides": []}
+        content["rejected"] = {"box": list(off), "reason": said, "sides": sides}
     small = [is_small(box, known.width, known.height) for box in left]
     return Made(DRAW, content, {"boxes": [list(box) for box in left], "small": small})
 
@@ -255,6 +280,8 @@ def _check(known: Known, chance: random.Random, proposals: bool) -> Made:
         "box": list(shown),
         "came": chance.choice(ways),
     }
+    if content["came"] != PROPOSED and (flags := known.said_of(box)):
+        content["flags"] = list(flags)
     return Made(CHECK, content, BAD if off else GOOD)
 
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, NotRequired, TypedDict, TypeVar
 
 from labeling.boxes.chain import ABSENT
-from labeling.files import BadInput, StrPath
+from labeling.files import BadInput, StrPath, is_storable
 from labeling.kinds import KINDS, Kind
 from labeling.kinds.base import BOXES, GRAPH, OBJECTS
 from labeling.parts.background import with_rest
@@ -272,17 +272,31 @@ def head(folder: Path, sha256: str | None = None) -> Head:
         meta: Any = json.loads(path.read_text(encoding="utf-8"))
     except (FileNotFoundError, NotADirectoryError):
         raise BadInput("there is no release here", file=path, cure=AGAIN) from None
-    except (UnicodeDecodeError, json.JSONDecodeError):
+    except (ValueError, RecursionError):
         raise BadInput("is not JSON", file=path, cure=AGAIN) from None
     if not _is_head(meta):
         raise BadInput(f"is not the head of an {FORMAT}", file=path, cure=AGAIN)
-    if digest(meta) != (sha256 or meta.get("sha256")):
+    if digest(meta) != (sha256 or meta["sha256"]):
         raise BadInput("was changed after it was frozen", file=path, cure=AGAIN)
     return meta
 
 
 def _is_head(value: object) -> bool:
-    return isinstance(value, dict) and value.get("format") == FORMAT
+    """Whether it has what every head has, in text that can be written, and names files of its own
+    folder alone: anybody may make one, with its hash."""
+    if not isinstance(value, dict) or value.get("format") != FORMAT or not is_storable(value):
+        return False
+    files, campaign = value.get("files"), value.get("campaign")
+    return (
+        isinstance(value.get("sha256"), str)
+        and isinstance(files, dict)
+        and not any(name.startswith("/") or ".." in name.split("/") for name in files)
+        and all(isinstance(one, dict) and "sha256" in one for one in files.values())
+        and isinstance(campaign, dict)
+        and isinstance(campaign.get("name"), str)
+        and isinstance(campaign.get("kind"), str)
+        and isinstance(campaign.get("settings"), dict)
+    )
 
 
 def digest(meta: Mapping[str, object]) -> str:

@@ -7,9 +7,9 @@ from labeling.answers import second_pass, submitting
 from labeling.answers.sent import Sent, uuid7
 from labeling.assignment import claiming
 from labeling.campaigns import lifecycle
-from labeling.errors import Conflict, NotYours, Refusal
+from labeling.errors import CampaignClosed, Conflict, NotYours, Refusal
 from labeling.exchange import naming_campaigns
-from labeling.models import Answer, Assignment, Question
+from labeling.models import Answer, Assignment, Question, SecondAnswer
 from labeling.quality import gold
 from tests import factories
 
@@ -166,3 +166,17 @@ def test_examples_are_shown_with_their_class_and_never_asked_about(alice, datase
     assert asked == {"c.png", "d.png", "e.png"}
     assert made.topics.get(key=COOT).examples.count() == 2
     assert {image for image, _ in naming_campaigns.pairs_of(made, ())} == asked
+
+
+def test_a_paused_campaign_shows_no_further_image_but_takes_what_was_begun(names, alice, bob):
+    answer(bob, names, COOT)
+    answer(bob, names, TENCH)
+    begun = second_pass.next_of(bob, names)
+    lifecycle.pause(names, alice)
+
+    assert second_pass.next_of(bob, names) == begun
+    second_pass.submit(bob, names, begun.assignment.token, {"keys": [DRAKE]})
+    with pytest.raises(CampaignClosed, match="paused"):
+        second_pass.next_of(bob, names)
+
+    assert SecondAnswer.objects.count() == 1

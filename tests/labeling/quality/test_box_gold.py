@@ -8,6 +8,7 @@ from labeling.assignment import claiming
 from labeling.errors import Conflict, Refusal
 from labeling.follow_ups import asking
 from labeling.kinds import KINDS, policies
+from labeling.kinds.boxes import SIDES
 from labeling.models import Assignment, Gold, Question
 from labeling.quality import box_gold, gold_results
 from labeling.quality.box_gold import Known
@@ -17,6 +18,7 @@ from tests.labeling import boxers
 from tests.labeling.boxers import CAT, DOG, A, B, box
 
 pytestmark = pytest.mark.django_db
+A_BOX, B_BOX = (2.0, 2.0, 22.0, 22.0), (30.0, 10.0, 50.0, 40.0)
 
 
 def rows(*images, topic=DOG, boxes=(A, B)):
@@ -68,6 +70,29 @@ def test_known_answers_are_balanced_and_shown_as_people_would():
     # No box that is shown is exactly the known one.
     shown = [sides for one in made for sides in one.content.get("boxes", ())]
     assert sum(sides in (A, B) for sides in shown) < len(shown) / 100
+
+
+def test_what_is_said_of_boxes_is_said_of_gold_too():
+    """Boxes of people come with flags, and rejected ones with the sides that were pointed at: gold
+    without either would be told from the rest."""
+    edge = (0.0, 2.0, 22.0, 22.0)
+    said = {A_BOX: ("occluded",)}
+    made = [
+        one
+        for number in range(200)
+        for one in box_gold.make(
+            Known(1, f"{number}.png", DOG, 64, 48, (A_BOX, B_BOX, edge), said), proposals=True
+        )
+    ]
+
+    checks = [one.content for one in made if one.step == "check"]
+    shown = {tuple(one.get("flags", ())) for one in checks if one["came"] != "proposed"}
+    assert shown == {(), ("occluded",), ("truncated",)}
+    assert not any("flags" in one for one in checks if one["came"] == "proposed")
+    rejected = [one.content["rejected"] for one in made if "rejected" in one.content]
+    assert {len(one["sides"]) for one in rejected} == {0, 1}
+    # A side that is off is pointed at.
+    assert {side for one in rejected for side in one["sides"]} == set(SIDES)
 
 
 def test_one_instance_is_never_withheld_since_nobody_looks_where_no_box_stands():

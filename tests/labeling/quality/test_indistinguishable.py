@@ -115,8 +115,28 @@ class Visit:
             else:
                 self.answer(tokens)
             self.others_work()
+            self.flag(tokens[0])
+            self.last()
         for token in self.gone:
             self.note(token, "came back", token in self.back)
+
+    def flag(self, token):
+        """What becomes of a flag on an image, held, answered or gone."""
+        if self.source.random() < 0.3:
+            key = str(uuid.UUID(int=self.source.getrandbits(128)))
+            response = self.post("label_flag", id=key, seat=token, note="Blurred.")
+            told = normal(response.content.decode())
+            self.note(token, "flag", (response.status_code, headers_of(response), told))
+
+    def last(self):
+        """The person's last answers: what is said of each, and whether it may change."""
+        if self.source.random() < 0.3:
+            rows = self.client.get(reverse("label_last", args=[self.campaign.name])).context["rows"]
+            for place, row in enumerate(rows):
+                self.note(row.token, "last: may change", (row.words, row.image is not None))
+                self.note(row.token, "last: topic", row.topic)
+                if place == 0:
+                    self.note(row.token, "last: the latest", row.image is not None)
 
     def page(self) -> list[str]:
         often = self.source.random() < 0.5

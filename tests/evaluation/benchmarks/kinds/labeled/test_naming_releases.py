@@ -1,15 +1,25 @@
 """Releases of naming campaigns as submissions to a benchmark."""
 
+import hashlib
+import io
+import json
+import re
+import zipfile
+
 import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
 from django.urls import reverse
 
 from evaluation.benchmarks.kinds.labeled import benchmarks
 from evaluation.benchmarks.kinds.labeled.label_sets import reviews
 from evaluation.metrics.wordnet.nouns import load
+from evaluation.readers import release_predictions
 from labeling.campaigns import lifecycle
 from labeling.follow_ups import opening
+from labeling.release_files import frozen
 from labeling.releases import freezing
 from tests import factories
+from tests.clients import logged_in
 from tests.evaluation import crowd
 from tests.evaluation.benchmarks.kinds.labeled import world
 from tests.evaluation.benchmarks.kinds.labeled.label_sets import ducks
@@ -141,3 +151,85 @@ def test_a_file_and_a_release_at_once_are_refused(benchmark, as_alice):
     page = as_alice.post(url, {"name": "people"})
 
     assert "Choose a file, or a release of what people named." in page.content.decode()
+
+
+def zipped(files, method=zipfile.ZIP_DEFLATED):
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w", method) as archive:
+        for name, content in files.items():
+            archive.writestr(name, content)
+    return stream.getvalue()
+
+
+def forged(files, /, **changes):
+    """The release with these values in its head, which has the hash that it then ought to have."""
+    meta = json.loads(files["release.json"]) | changes
+    return files | {"release.json": json.dumps(meta | {"sha256": frozen.digest(meta)})}
+
+
+def answers(files, *lines):
+    """The release with other answers, which have their hash."""
+    content = "".join(f"{line}\n" for line in lines).encode()
+    named = json.loads(files["release.json"])["files"]
+    sha256 = hashlib.sha256(content).hexdigest()
+    named["answers.jsonl"] |= {"sha256": sha256, "bytes": len(content), "lines": len(lines)}
+    return forged(files | {"answers.jsonl": content}, files=named)
+
+
+def damaged(content):
+    """The zip with other bytes in its first file."""
+    start = 30 + len("answers.jsonl")
+    end = start + 40
+    return content[:start] + bytes(byte ^ 0xFF for byte in content[start:end]) + content[end:]
+
+
+# What is sent, by the files of a release that is whole.
+BAD = {
+    "damaged": lambda files: damaged(zipped(files)),
+    "damaged bzip2": lambda files: damaged(zipped(files, zipfile.ZIP_BZIP2)),
+    "damaged lzma": lambda files: damaged(zipped(files, zipfile.ZIP_LZMA)),
+    "a head that nests": lambda files: zipped({"release.json": "[" * 100_000}),
+    "a head of digits": lambda files: zipped({"release.json": "9" * 5_000}),
+    "a folder called so": lambda files: zipped({"release.json/release.json": "{}"}),
+    "no files": lambda files: zipped(forged(files, files=None)),
+    "files elsewhere": lambda files: zipped(forged(files, files={"/etc/passwd": {"sha256": ""}})),
+    "files above": lambda files: zipped(forged(files, files={"../a": {"sha256": ""}})),
+    "a file without a hash": lambda files: zipped(forged(files, files={"answers.jsonl": 1})),
+    "no campaign": lambda files: zipped(forged(files, campaign=[])),
+    "half a character": lambda files: zipped({"release.json": json.dumps({"format": "\ud800"})}),
+    "an answer of no image": lambda files: zipped(answers(files, "{}")),
+    "an answer that is a list": lambda files: zipped(answers(files, "[]")),
+    "no JSON": lambda files: zipped(answers(files, "{")),
+    "votes of words": lambda files: zipped(
+        answers(files, '{"image": "a.png", "wnid": "n02018207", "votes": 3}')
+    ),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_a_zip_that_is_no_whole_release_is_refused_and_nothing_is_kept(benchmark, alice, case):
+    folder = freezing.folder_of(release_of(benchmark))
+    files = {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
+    content = SimpleUploadedFile("people.zip", BAD[case](files))
+
+    url = reverse("evaluation:submissions", args=["classification"])
+    page = logged_in(alice).post(url, {"name": "people", "file": content})
+
+    assert page.status_code == 422
+    assert re.search(r"people\.zip: .*(fetch|give|freeze)", page.content.decode())
+    assert not benchmark.submissions.filter(name="people").exists()
+
+
+def test_what_else_lies_in_the_zip_of_a_release_is_left_there(benchmark, alice, tmp_path):
+    folder = freezing.folder_of(release_of(benchmark))
+    files = {f"r/{path.name}": path.read_bytes() for path in folder.iterdir()}
+    others = {f"r/{'x' * 300}": "", "r/a": "", "r/a/b": "", "r/../up": "", "r/zeros": bytes(2**20)}
+    path = tmp_path / "people.zip"
+    path.write_bytes(zipped(files | others))
+
+    with release_predictions.opened(path) as release:
+        assert {one.name for one in release.folder.iterdir()} == {
+            "release.json",
+            *release.meta["files"],
+        }
+    assert release_predictions.sha256_of(path) == release_of(benchmark).sha256
