@@ -13,7 +13,7 @@ from annotator.accounts import person
 from labeling.answers import flagging
 from labeling.assignment.claiming import NOT_WORKING
 from labeling.assignment.waiting import Waiting, waiting_for
-from labeling.campaigns.access import campaign_for
+from labeling.campaigns.access import RESEARCHER, campaign_for, check_role
 from labeling.datasets import images
 from labeling.errors import NotYours
 from labeling.kinds import KINDS, policies
@@ -99,6 +99,9 @@ def campaign_picture(request: HttpRequest, name: str) -> HttpResponse:
     """The picture of a campaign's card, for its members: an example of the researchers', else the
     image of the first question that was ever added, whatever that question is."""
     campaign = campaign_for(person(request), name)
+    if campaign.state == Campaign.State.DRAFT:
+        # As home, which shows drafts to researchers alone.
+        check_role(person(request), campaign, RESEARCHER)
     example = Example.objects.filter(topic__campaign=campaign).select_related("image").first()
     image = example.image if example else _first_image(campaign)
     if image is None:

@@ -73,6 +73,14 @@ def test_the_picture_is_an_example_else_the_first_image_gold_or_not(bob, coots):
     assert client.get(url)["Content-Type"].startswith("image/")
 
 
+def test_the_picture_of_a_draft_is_for_its_researchers(bob, alice, coots):
+    Campaign.objects.filter(pk=coots.pk).update(state=Campaign.State.DRAFT)
+    url = reverse("campaign_picture", args=["coots"])
+
+    assert logged_in(bob).get(url).status_code == 403
+    assert logged_in(alice).get(url).status_code == 200
+
+
 def test_what_was_settled_since_one_joined_is_told_by_the_night(alice, bob, charlie, coots):
     Campaign.objects.filter(pk=coots.pk).update(settled_nightly=0)
     _, secret = memberships.invite(coots, alice)
