@@ -243,6 +243,7 @@ def _furnish(world: World) -> None:
         settings={"most": 2},
         second_pass={"coots/000.png": [COOT]},
     )
+    lifecycle.launch(names, alice)
     for made in (birds, finds, names):
         factories.join(world.bob, made)
         factories.join(world.vera, made, "reviewer")
