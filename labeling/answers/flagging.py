@@ -1,6 +1,6 @@
 """Flags: a person who labels tells the researchers about an image; they answer.
 
-Any image may be flagged by whoever holds or held a seat on it, gold or not, with the same response.
+Any image may be flagged by a person who holds or held a seat on it, gold or not, with one response.
 """
 
 from uuid import UUID
