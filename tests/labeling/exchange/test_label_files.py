@@ -137,7 +137,13 @@ def test_a_job_cut_off_after_its_work_does_no_harm_when_it_runs_again(alice, pon
     assert (job.state, kept(pond)) == ("done", before)
 
 
+# Heads of a release: one that has all it needs but another hash, and one that has not.
 CHANGED = {
+    "home-1/release.json": '{"format": "assay-release", "sha256": "0", "files": {}, '
+    '"campaign": {"name": "home", "kind": "contains", "settings": {}}}',
+    "home-1/labels.csv": "image,class\n",
+}
+FORGED = {
     "home-1/release.json": '{"format": "assay-release", "sha256": "0", "files": {}}',
     "home-1/labels.csv": "image,class\n",
 }
@@ -148,7 +154,8 @@ BROKEN = {"a/1.xml": files.voc_xml("1.png"), "a/b/2.xml": "<a>\n<b>"}
     ("sent", "said"),
     [
         (files.zipped(BROKEN), r"^a/b/2\.xml, line 2: is not XML\. Export it again\.$"),
-        (files.zipped(CHANGED), r"^home-1/release\.json: is not the head of an assay-release\."),
+        (files.zipped(CHANGED), r"^home-1/release\.json: was changed after it was frozen\."),
+        (files.zipped(FORGED), r"^home-1/release\.json: is not the head of an assay-release\."),
         (files.zipped({"a.csv": "image,class\n" + " " * 9000}), "unpacks to over"),
         (files.zipped({"a.jpg": b"x"}), "holds no file of labels"),
         (files.upload(b"no zip", "voc.zip"), "not a zip"),
