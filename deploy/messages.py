@@ -32,20 +32,13 @@ KEYWORDS = {
     "pgettext": ((1, "c"), 2),
     "pgettext_lazy": ((1, "c"), 2),
 }
-# Researchers' templates are English.
-RESEARCHERS = ("evaluation", "labeling")
 
 
 def sources(domain: str) -> list[Path]:
     """Files in which sentences of a domain are, in a fixed order."""
     if domain == "djangojs":
         return sorted((ROOT / "static" / "js").rglob("*.js"))
-    templates = ROOT / "templates"
-    pages = [
-        path
-        for path in templates.rglob("*.html")
-        if path.relative_to(templates).parts[0] not in RESEARCHERS
-    ]
+    pages = (ROOT / "templates").rglob("*.html")
     code = [path for app in ("annotator", "labeling") for path in (ROOT / app).rglob("*.py")]
     return sorted([*pages, *code])
 

@@ -22,7 +22,9 @@ def keys(catalog) -> set[tuple[str | None, tuple[str, ...]]]:
 
 def placeholders(text: str) -> set[str]:
     """Names and tags that a sentence carries: they are the same in every language."""
-    return set(re.findall(r"%\(\w+\)[sd]|%%|</?[a-z]+", text)) | {
+    # Other languages have no article: the question is worded without it.
+    text = re.sub(r"(<span data-article>)?%\(article\)s(</span>)? ?", "", text)
+    return set(re.findall(r"%\(\w+\)[sd]|</?[a-z]+[^>]*", text)) | {
         f"{{{name}}}" for _, name, _, _ in Formatter().parse(_braces(text)) if name is not None
     }
 

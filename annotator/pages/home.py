@@ -6,6 +6,8 @@ from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.formats import number_format
+from django.utils.translation import gettext, ngettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET
 
@@ -89,7 +91,7 @@ def next_campaign(request: HttpRequest) -> HttpResponse:
     found = next((card for card in cards if card.rank < 2 and card.campaign.name != after), None)
     if found:
         return redirect("label", found.campaign.name)
-    messages.info(request, "Nothing else waits for you now.")
+    messages.info(request, gettext("Nothing else waits for you now."))
     return redirect("home")
 
 
@@ -105,7 +107,7 @@ def campaign_picture(request: HttpRequest, name: str) -> HttpResponse:
     example = Example.objects.filter(topic__campaign=campaign).select_related("image").first()
     image = example.image if example else _first_image(campaign)
     if image is None:
-        raise NotYours("The campaign asks nothing yet.")
+        raise NotYours(gettext("The campaign asks nothing yet."))
     with images.open_thumbnail(image) as file:
         response = HttpResponse(file.read(), content_type=file.media_type)
     response["Cache-Control"] = "private, max-age=86400"
@@ -133,7 +135,7 @@ def cards_of(user: User) -> list[Card]:
         Card(
             row,
             waits.get(row.pk),
-            STOPPED.get(row.stage, ""),
+            gettext(STOPPED[row.stage]) if row.stage in STOPPED else "",
             row.campaign_id in replied,
             *_pace(row),
         )
@@ -160,8 +162,14 @@ def in_words(seconds: float) -> str:
     ('about a minute', 'about 12 minutes', 'about 1.5 hours', 'about 24 hours')
     """
     if seconds < 90:
-        return "about a minute"
+        return gettext("about a minute")
     if seconds < HOUR:
-        return f"about {round(seconds / 60)} minutes"
+        minutes = round(seconds / 60)
+        return ngettext("about %(count)s minute", "about %(count)s minutes", minutes) % {
+            "count": minutes
+        }
     hours = seconds / HOUR
-    return f"about {hours:.1f} hours" if hours < 10 else f"about {round(hours):,} hours"
+    shown = (
+        number_format(hours, 1) if hours < 10 else number_format(round(hours), force_grouping=True)
+    )
+    return gettext("about %(hours)s hours") % {"hours": shown}

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.utils.translation import gettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET
 
@@ -63,7 +64,7 @@ def last_answers(user: User, campaign: Campaign) -> list[LastAnswer]:
             LastAnswer(
                 row.ordinal or 0,
                 names.get(row.question.topic, row.question.topic),
-                words.get(value, value) or "Drawn",
+                words.get(value, value) or gettext("Drawn"),
                 row.token,
                 seats.image_url(row.token, user) if row.pk in open_seats else None,
             )

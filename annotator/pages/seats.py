@@ -14,6 +14,7 @@ from django.db.models import Exists, OuterRef
 from django.http import HttpResponse
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import gettext
 
 from annotator.kinds import page_of
 from annotator.kinds.base import SeatRow, SeatsPayload, TopicRow
@@ -63,10 +64,10 @@ def check_signature(token: str, user: User, signature: str) -> None:
         signer.unsign(f"{token}.{user.pk}{signer.sep}{signature}", max_age=MAX_AGE)
     except SignatureExpired as error:
         raise NotAllowed(
-            "This image's address has expired. Reload the page.", code="expired"
+            gettext("This image's address has expired. Reload the page."), code="expired"
         ) from error
     except BadSignature as error:
-        raise NotAllowed("This address was not signed for you.", code="forged") from error
+        raise NotAllowed(gettext("This address was not signed for you."), code="forged") from error
 
 
 def seat_of(user: User, token: str, campaign: Campaign | None = None) -> Assignment:
@@ -79,7 +80,7 @@ def seat_of(user: User, token: str, campaign: Campaign | None = None) -> Assignm
     )
     elsewhere = seat and campaign and seat.question.campaign_id != campaign.pk
     if seat is None or elsewhere or not is_viewable(user, seat):
-        raise NotYours("This image is not with you, or no longer. Take the next one.")
+        raise NotYours(gettext("This image is not with you, or no longer. Take the next one."))
     return seat
 
 

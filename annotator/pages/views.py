@@ -7,6 +7,7 @@ from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils.translation import gettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
@@ -226,7 +227,7 @@ def example_image(request: HttpRequest, token: str) -> HttpResponse:
     """An example's image, for the members of its campaign."""
     example = Example.objects.filter(token=token).select_related("image", "topic__campaign").first()
     if example is None:
-        raise NotYours("There is no such example.")
+        raise NotYours(gettext("There is no such example."))
     campaign_for(person(request), example.topic.campaign.name)
     return seats.image_response(example.image)
 

@@ -1,5 +1,6 @@
 from django.db import models
 from django.utils import timezone
+from django.utils.translation import gettext_noop as _
 
 from labeling.models.people import new_token
 
@@ -17,10 +18,10 @@ class Campaign(models.Model):
     """One kind of question asked about the items of a dataset, under a policy."""
 
     class State(models.TextChoices):
-        DRAFT = "draft", "draft"
-        OPEN = "open", "open"
-        PAUSED = "paused", "paused"
-        CLOSED = "closed", "closed"
+        DRAFT = "draft", _("draft")
+        OPEN = "open", _("open")
+        PAUSED = "paused", _("paused")
+        CLOSED = "closed", _("closed")
 
     name = models.SlugField(max_length=80, unique=True)
     title = models.CharField(max_length=200)

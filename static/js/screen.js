@@ -164,7 +164,9 @@ export const TYPING = "input:not([type=checkbox], [type=radio]), textarea, selec
 
 /* The class that is asked about, in [data-article] and [data-class]; `again` after another one. */
 export function showClass({ article, name }, again) {
-  one("[data-article]").textContent = article;
+  // English alone asks with one.
+  const before = one("[data-article]");
+  if (before) before.textContent = article;
   const place = one("[data-class]");
   place.textContent = name;
   // Another class than a moment ago must not go unnoticed.
