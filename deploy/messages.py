@@ -22,6 +22,8 @@ ROOT = Path(__file__).resolve().parents[1]
 LOCALE = ROOT / "locale"
 LANGUAGES = ("de", "zh-hans")
 DOMAINS = ("django", "djangojs")
+# Calls within the template strings of a script too.
+OPTIONS = {"parse_template_string": True}
 KEYWORDS = {
     "_": None,
     "gettext": None,
@@ -59,7 +61,9 @@ def _messages(path: Path) -> Iterator[tuple[str | None, str | tuple[str, ...]]]:
     if path.suffix == ".html":
         # Python with everything but the sentences blanked out; Babel minds its indentation.
         text = "\n".join(line.strip() for line in templatize(text).splitlines())
-    for _, message, _, context in extract(method, io.BytesIO(text.encode()), keywords=KEYWORDS):
+    for _, message, _, context in extract(
+        method, io.BytesIO(text.encode()), keywords=KEYWORDS, options=OPTIONS
+    ):
         yield context, message
 
 

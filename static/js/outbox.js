@@ -9,6 +9,7 @@
    Events: "change" whenever counts or state may differ, "accepted" and "refused" with the entry as
    detail, "closed" with the server's sentence.
    state: saved | sending | waiting | logged-out | other-user | stopped. */
+import { gettext } from "./language.js";
 import { forget, keep, keysOf, read } from "./storage.js";
 
 export const BATCH = 8;
@@ -226,7 +227,7 @@ export class Outbox extends EventTarget {
     return dealt > 0;
   }
 
-  #refuse(entry, { code = "refused", message = "The server did not take this answer." }) {
+  #refuse(entry, { code = "refused", message = gettext("The server did not take this answer.") }) {
     if (code === CLOSED) {
       this.#remove(entry);
       this.dispatchEvent(new CustomEvent("closed", { detail: message }));
