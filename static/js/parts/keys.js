@@ -16,6 +16,12 @@ export const PAGE_KEYS = [
   ["?", "This sheet"],
 ];
 
+/* Of campaigns with a model. */
+export const ASKING_KEYS = [
+  ["4", "Ask the model for the chosen part; Enter takes what it proposes, Escape refuses it"],
+  ["Alt + click", "Not this; also the second button, a long press, Ctrl + Enter"],
+];
+
 /* Keys reach the page wherever the focus is, but for fields, dialogs and what a button does itself.
    Single letters may be switched off; inside the drawing they always count. */
 export function attachRouting(page) {

@@ -26,6 +26,7 @@ const HINTS = {
   edit: "Drag corners; press an edge for a new one; a second press on a corner removes it.",
   eraser: "Paint over what is too much; [ and ] change its size.",
   pan: "Drag the photograph.",
+  ask: "Click on the part, drag a box around it, or scribble along it. A long press or Alt: not this. Enter takes it, Escape refuses it.",
 };
 
 function button(data, ...content) {
@@ -174,6 +175,8 @@ export class Panel {
     for (const each of document.querySelectorAll('[data-do^="tool-"]')) {
       press(each, each.dataset.do === `tool-${drawing.tool}`);
     }
+    const ask = of("tool-ask");
+    if (ask) able(ask, drawing.asks);
     press(of("cut"), drawing.cutting);
     press(of("snap"), drawing.snapping);
     able(of("undo"), drawing.canUndo);
