@@ -217,7 +217,7 @@ def _note_of(note: SentBack) -> dict[str, str]:
     return {"note": note.note, "at": note.created_at.isoformat()}
 
 
-def own_answer(value: Any) -> Any:
+def own_answer(value: object) -> object:
     """An answer as its page has it again: of what the model proposed, what the page sent."""
     if not isinstance(value, dict) or "parts" not in value:
         return value

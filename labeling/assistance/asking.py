@@ -2,11 +2,12 @@
 
 import hashlib
 import json
+import logging
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
 
 from django.utils import timezone
+from django.utils.translation import gettext
 
 from labeling.assistance import embedding, networks
 from labeling.errors import NotAllowed, Refusal
@@ -14,12 +15,22 @@ from labeling.geometry.polygons import from_json
 from labeling.kinds.base import GivenProposal
 from labeling.models import Assignment, Assistance, Proposal, SegmentationNetwork
 from labeling.promptable import prompts as prompting
-from labeling.promptable.workers import POOL
+from labeling.promptable import workers
+from labeling.promptable.workers import POOL, Reply
+
+logger = logging.getLogger(__name__)
 
 # Of one person, in all campaigns.
 MOST_A_MINUTE = 60
 # On one seat: more are no help.
 MOST_ON_SEAT = 300
+
+
+class NoAnswer(Refusal):
+    """The network has too much to do, hangs, or was ended."""
+
+    status = 503
+    code = "no_answer"
 
 
 class TooOften(Refusal):
@@ -33,12 +44,12 @@ def propose(seat: Assignment, part: str, shown: object) -> Proposal:
     """The model's outline of the part, by what the person showed. The same again is the same row.
 
     seat: the person's own, with question, item and image. Raises NotAllowed where it draws without
-    the model, Refusal for bad prompts or an unknown part, TooOften, and workers.Busy and Broken.
+    the model, Refusal for bad prompts or an unknown part, TooOften and NoAnswer.
     """
     campaign = seat.question.campaign
     network = networks.of(campaign)
     if network is None or not Assistance.objects.filter(assignment=seat, assisted=True).exists():
-        raise NotAllowed("This drawing is made without the model.", code="unassisted")
+        raise NotAllowed(gettext("This drawing is made without the model."), code="unassisted")
     image = seat.question.item.image
     prompts = prompting.clean(shown, image.width, image.height)
     _check_part(part, campaign.settings, seat.question.topic)
@@ -50,7 +61,7 @@ def propose(seat: Assignment, part: str, shown: object) -> Proposal:
     made = _decoded(network, image.pk, (image.width, image.height), prompts)
     if not made["polygons"]:
         raise Refusal(
-            "The model found nothing there. Show it another place, or draw by hand.",
+            gettext("The model found nothing there. Show it another place, or draw by hand."),
             code="nothing_found",
         )
     found, _ = Proposal.objects.get_or_create(
@@ -92,16 +103,27 @@ def _check_rate(seat: Assignment) -> None:
     since = timezone.now() - timedelta(minutes=1)
     asked = Proposal.objects.filter(assignment__annotator=seat.annotator_id, created_at__gt=since)
     if len(asked.values_list("pk")[:MOST_A_MINUTE]) == MOST_A_MINUTE:
-        raise TooOften("The model was asked too often. Draw by hand, or go on in a minute.")
+        raise TooOften(
+            gettext("The model was asked too often. Draw by hand, or go on in a minute.")
+        )
     if Proposal.objects.filter(assignment=seat).count() >= MOST_ON_SEAT:
-        raise TooOften("The model was asked too often about this image. Draw by hand.")
+        raise TooOften(gettext("The model was asked too often about this image. Draw by hand."))
 
 
 def _decoded(
     network: SegmentationNetwork, image: int, size: tuple[int, int], prompts: prompting.Prompts
-) -> dict[str, Any]:
+) -> Reply:
     path: Path | None = embedding.file_of(network, image)
     if path is None:
-        raise NotAllowed("This drawing is made without the model.", code="unassisted")
+        raise NotAllowed(gettext("This drawing is made without the model."), code="unassisted")
     decoder = networks.file_of(network.decoder_sha256)
-    return POOL.decode(decoder, network.preparation, path, size, prompts.as_json())
+    try:
+        return POOL.decode(decoder, network.preparation, path, size, prompts.as_json())
+    except workers.Busy:
+        raise NoAnswer(
+            gettext("The model has too much to do. Draw by hand, or try again in a moment."),
+            code="busy",
+        ) from None
+    except workers.Broken as broken:
+        logger.warning("the network %s: %s", network.name, broken)
+        raise NoAnswer(gettext("The model does not answer now. Draw the part by hand.")) from broken

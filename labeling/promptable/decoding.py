@@ -13,8 +13,12 @@ import os
 import resource
 import sys
 from collections import OrderedDict
+from collections.abc import Mapping
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from labeling.promptable.network import Floats
 
 KEPT_EMBEDDINGS = 4
 
@@ -44,7 +48,7 @@ def main(decoder: str, preparation: str, memory: str, seconds: str) -> None:
 
 
 def _decoded(
-    network: Any, prepared: Any, embeddings: OrderedDict[str, Any], request: dict[str, Any]
+    network: Any, prepared: Any, embeddings: OrderedDict[str, Any], request: Mapping[str, Any]
 ) -> dict[str, object]:
     from labeling.geometry.polygons import as_json
     from labeling.promptable import prompts
@@ -58,7 +62,7 @@ def _decoded(
     return {"polygons": as_json(found), "score": score if math.isfinite(score) else None}
 
 
-def _embedding(kept: OrderedDict[str, Any], path: str) -> Any:
+def _embedding(kept: OrderedDict[str, Any], path: str) -> "Floats":
     """The array of a file; the last ones are kept, for the clicks that follow."""
     import numpy as np
 
@@ -67,7 +71,8 @@ def _embedding(kept: OrderedDict[str, Any], path: str) -> Any:
         while len(kept) > KEPT_EMBEDDINGS:
             kept.popitem(last=False)
     kept.move_to_end(path)
-    return kept[path]
+    found: Floats = kept[path]
+    return found
 
 
 def _reply(replies: IO[str], content: dict[str, object]) -> None:

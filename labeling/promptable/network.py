@@ -11,7 +11,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,7 +50,7 @@ class Preparation:
     std: tuple[float, float, float] = STD
     raw: bool = False
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> dict[str, object]:
         return {key: list(v) if isinstance(v, tuple) else v for key, v in asdict(self).items()}
 
     @classmethod
@@ -79,6 +79,26 @@ class Preparation:
         filled = np.zeros((1, 3, self.size, self.size), np.float32)
         filled[0, :, :height, :width] = colours.transpose(2, 0, 1)
         return filled
+
+
+class Value(Protocol):
+    """An input or output of a file."""
+
+    name: str
+    type: str
+    shape: list[object]
+
+
+class Session(Protocol):
+    """As onnxruntime has it."""
+
+    def get_inputs(self) -> list[Value]: ...
+
+    def get_outputs(self) -> list[Value]: ...
+
+    def run(
+        self, outputs: Sequence[str] | None, given: Mapping[str, Floats]
+    ) -> list[NDArray[Any]]: ...
 
 
 class Encoder:
@@ -150,9 +170,10 @@ class Decoder:
             raise _unfit(path, f"has no output {lacking[0]!r} (it has {', '.join(outputs)})")
         self.embedding_shape = inputs["image_embeddings"].shape
         shape = inputs["mask_input"].shape
-        if not all(isinstance(side, int) for side in shape[1:]):
+        sides = [side for side in shape[1:] if isinstance(side, int)]
+        if len(sides) < 3:
             raise _unfit(path, f"mask_input has the shape {shape}, expected fixed sides")
-        self.mask_shape = (1, *shape[1:])
+        self.mask_shape = (1, *sides)
 
     def fits(self, embedding: Floats) -> bool:
         return all(
@@ -210,7 +231,7 @@ def try_out(encoder: Encoder, decoder: Decoder) -> int:
     return embedding.nbytes
 
 
-def session(path: Path, threads: int = 0) -> Any:
+def session(path: Path, threads: int = 0) -> Session:
     """The file, opened for the CPU. threads: 0 for all processors. Raises BadInput."""
     try:
         import onnxruntime  # type: ignore[import-untyped]
@@ -223,13 +244,16 @@ def session(path: Path, threads: int = 0) -> Any:
     options.log_severity_level = 4
     options.intra_op_num_threads = threads
     try:
-        return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+        opened: Session = onnxruntime.InferenceSession(
+            str(path), options, providers=["CPUExecutionProvider"]
+        )
     except Exception as error:
         raise BadInput(
             f"cannot be opened as ONNX ({first_line(error)})",
             file=path,
             cure="export it again, with an opset that this onnxruntime reads",
         ) from None
+    return opened
 
 
 def _preparation(

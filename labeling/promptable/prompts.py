@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from labeling.errors import Refusal
 from labeling.geometry.polygons import TENTHS
@@ -26,7 +25,7 @@ class Prompts:
     box: tuple[float, float, float, float] | None = None
     stroke: tuple[Point, ...] = ()
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> dict[str, object]:
         return {
             "points": [list(point) for point in self.points],
             "box": None if self.box is None else list(self.box),

@@ -16,10 +16,10 @@ from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 from labeling.environment import allowed
-from labeling.errors import Refusal
+from labeling.geometry.polygons import PolygonLists
 
 ROOT = Path(__file__).resolve().parents[2]
 # Seconds of a start and of a decoding: SAM's decoder takes a tenth of one.
@@ -34,18 +34,23 @@ MOST_NETWORKS = 2
 LONGEST_REPLY = 4 << 20
 
 
-class Busy(Refusal):
+class Reply(TypedDict, total=False):
+    """What a process answers. polygons, score: of a request; refused: why there are none; ready,
+    broken: at its start."""
+
+    polygons: PolygonLists
+    score: float | None
+    refused: str
+    ready: bool
+    broken: str
+
+
+class Busy(Exception):
     """Too many wait already; later it may go."""
 
-    status = 503
-    code = "busy"
 
-
-class Broken(Refusal):
-    """The network gives nothing here: it cannot be opened, hangs, or was ended."""
-
-    status = 503
-    code = "no_proposal"
+class Broken(Exception):
+    """The network gives nothing here: it cannot be opened, fails, hangs, or was ended."""
 
 
 class _Ended(Exception):
@@ -61,7 +66,7 @@ class _Worker:
     process: subprocess.Popen[bytes] | None = None
     rest: bytes = b""
 
-    def ask(self, request: Mapping[str, Any]) -> dict[str, Any]:
+    def ask(self, request: Mapping[str, Any]) -> Reply:
         """The reply. Raises Broken; then the process is gone, and the next request starts one."""
         try:
             if self.process is None or self.process.poll() is not None:
@@ -73,7 +78,7 @@ class _Worker:
             return self._read(DECODE_SECONDS)
         except (_Ended, OSError, ValueError):
             self.end()
-            raise Broken("The model gave no answer. Draw the part by hand, or try again.") from None
+            raise Broken("gave no answer") from None
 
     def _start(self) -> None:
         self.end()
@@ -92,9 +97,9 @@ class _Worker:
         first = self._read(START_SECONDS)
         if "ready" not in first:
             self.end()
-            raise Broken("The model cannot be opened here. Draw the part by hand.")
+            raise Broken(first.get("broken", "cannot be opened here"))
 
-    def _read(self, seconds: float) -> dict[str, Any]:
+    def _read(self, seconds: float) -> Reply:
         """The next line of the process as JSON, within so many seconds."""
         assert self.process is not None
         assert self.process.stdout is not None
@@ -106,7 +111,7 @@ class _Worker:
                 raise _Ended
             self.rest += content
         line, _, self.rest = self.rest.partition(b"\n")
-        found: dict[str, Any] = json.loads(line)
+        found: Reply = json.loads(line)
         return found
 
     def end(self) -> None:
@@ -138,16 +143,15 @@ class Pool:
         embedding: Path,
         size: tuple[int, int],
         prompts: Mapping[str, Any],
-    ) -> dict[str, Any]:
-        """{"polygons", "score"} of the prompts. Raises Busy, Broken, and Refusal where the network
-        refuses."""
+    ) -> Reply:
+        """{"polygons", "score"} of the prompts. Raises Busy and Broken."""
         with self._count:
             if self._waiting >= MOST_WAITING:
-                raise Busy("The model has too much to do. Draw by hand, or try again in a moment.")
+                raise Busy(f"{self._waiting} requests wait")
             self._waiting += 1
         try:
             if not self._turn.acquire(timeout=WAIT_SECONDS):
-                raise Busy("The model has too much to do. Draw by hand, or try again in a moment.")
+                raise Busy(f"{self._waiting} requests wait")
             try:
                 worker = self._worker(decoder, json.dumps(preparation, sort_keys=True))
                 reply = worker.ask(
@@ -159,7 +163,7 @@ class Pool:
             with self._count:
                 self._waiting -= 1
         if "refused" in reply:
-            raise Broken("The model failed on this. Draw the part by hand.")
+            raise Broken(reply["refused"])
         return reply
 
     def _worker(self, decoder: Path, preparation: str) -> _Worker:

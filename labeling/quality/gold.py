@@ -14,6 +14,7 @@ from django.db import transaction
 from django.db.models import Min, Q
 from django.utils import timezone
 
+from labeling.assistance import unassisted
 from labeling.campaigns import subjects
 from labeling.datasets import objects
 from labeling.db import question_counts
@@ -34,7 +35,6 @@ from labeling.models import (
     Settlement,
     User,
 )
-from labeling.parts.joining import is_assisted
 from labeling.plurals import count_of
 from labeling.quality import box_gold
 from labeling.question_graph import replaying
@@ -111,7 +111,7 @@ def _drawn(campaign: Campaign, rows: Sequence[Mapping[str, object]]) -> list[_Ro
                 "Import it first, or mend the name.",
                 field="object",
             )
-        _check_unassisted(row.get("answer"), f"Row {number}")
+        unassisted.check(row.get("answer"), f"Row {number}")
         about = About(objects.category_of(item), item.image.width, item.image.height)
         answer = _answer(campaign, row, number, about)
         found.append(_Row(image, item.pk, about.topic, answer, row))
@@ -316,22 +316,11 @@ def _promote(campaign: Campaign, question: Question, settlement: Settlement, pol
         source = "decided by a reviewer" if settlement.reviewed else "settled by the campaign"
         answer: Any = settlement.value
         if KINDS[campaign.kind].drawn:
-            _check_unassisted(answer, f"Question {question.pk}")
+            unassisted.check(answer, f"Question {question.pk}")
             # How far people agreed is no part of what is right.
             answer = {key: said for key, said in answer.items() if key != "agreement"}
         Gold.objects.create(question=copy, answer=answer, source=source)
     return created
-
-
-def _check_unassisted(answer: object, what: str) -> None:
-    """Raises Refusal for a drawing that the model has seen first: whoever draws with it is measured
-    by gold."""
-    if isinstance(answer, dict) and isinstance(answer.get("parts"), dict) and is_assisted(answer):
-        raise Refusal(
-            f"{what} was drawn with the model, and gold is drawn without it. Have a reviewer "
-            "correct it, or draw another object on Add gold.",
-            field="answer",
-        )
 
 
 def without(campaign: Campaign) -> list[str]:

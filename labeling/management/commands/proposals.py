@@ -20,6 +20,7 @@ from labeling.promptable.network import Encoder, Preparation
 
 UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
 BUDGET = "4g"
+ENCODER = "what makes an embedding of an image"
 
 
 def byte_count(text: str) -> int:
@@ -54,8 +55,10 @@ class Command(ContractCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         name = self.verb(parser, "name", self.name, help="let the network help in a campaign")
         name.add_argument("campaign", help="of the kind parts, which asks 2 people or more")
-        name.add_argument("--encoder", required=True, type=Path, metavar="FILE.onnx")
-        name.add_argument("--decoder", required=True, type=Path, metavar="FILE.onnx")
+        name.add_argument("--encoder", required=True, type=Path, metavar="FILE.onnx", help=ENCODER)
+        name.add_argument(
+            "--decoder", required=True, type=Path, metavar="FILE.onnx", help="what marks a click"
+        )
         name.add_argument("--name", metavar="NAME", help="what the site calls it (the file's name)")
         name.add_argument(
             "--budget", type=byte_count, default=BUDGET, help="bytes for embeddings (4G)"
@@ -64,9 +67,11 @@ class Command(ContractCommand):
         embed = self.verb(
             parser, "embed", self.embed, help="write the embeddings of a folder of photographs"
         )
-        embed.add_argument("images", type=Path, metavar="FOLDER")
-        embed.add_argument("--encoder", required=True, type=Path, metavar="FILE.onnx")
-        embed.add_argument("--out", required=True, type=Path, metavar="FOLDER")
+        embed.add_argument("images", type=Path, metavar="FOLDER", help="of photographs")
+        embed.add_argument("--encoder", required=True, type=Path, metavar="FILE.onnx", help=ENCODER)
+        embed.add_argument(
+            "--out", required=True, type=Path, metavar="FOLDER", help="gets NAME.npy of each"
+        )
         embed.add_argument(
             "--preparation",
             type=Path,
@@ -80,7 +85,7 @@ class Command(ContractCommand):
             ("status", self.status, "the network, its embeddings and their bytes"),
             ("remove", self.remove, "let people draw without it from now on"),
         ):
-            self.verb(parser, verb, action, help=words).add_argument("campaign")
+            self.verb(parser, verb, action, help=words).add_argument("campaign", help="its name")
 
     def name(
         self,
@@ -192,7 +197,7 @@ class Command(ContractCommand):
 def _add_preparation(parser: CommandParser) -> None:
     parser.add_argument("--size", type=int, help="longer side in pixels, where the file says none")
     parser.add_argument("--mean", type=colours, metavar="R,G,B", help="of colours in [0, 1]")
-    parser.add_argument("--std", type=colours, metavar="R,G,B")
+    parser.add_argument("--std", type=colours, metavar="R,G,B", help="their deviation")
 
 
 def _campaign(name: str) -> Campaign:

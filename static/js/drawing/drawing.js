@@ -5,7 +5,7 @@
    are {key: polygons}, polygons [[[[x, y], …], hole, …], …] in pixels of the image, exact to a tenth.
    Events: change {reason}, select {key}, overlap {overlaps}, tool {tool, cutting}, history {canUndo,
    canRedo}, view {scale, whole}, opacity {opacity}, edges {ready}; where a model may be asked (`asks`):
-   ask {key, prompts}, taken {key, proposal}, refused {proposal}. */
+   ask {key, prompts}, proposal {waits}, taken {key, proposal}, refused {proposal}. */
 import { Board, plain } from "./board.js";
 import { Keyboard, KEYS } from "./keyboard.js";
 import { Picture } from "./picture.js";

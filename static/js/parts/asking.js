@@ -3,10 +3,9 @@
    Drawing by hand goes on meanwhile, and whatever the model lacks is a sentence and nothing more.
    `page` has setup, drawing, labels, changed(). HTML: templates/annotator/_parts_rail.html. */
 import { post } from "../outbox.js";
+import { gettext } from "../language.js";
 import { announce, one } from "../screen.js";
 
-const AWAY = "The model does not answer now. Draw the part by hand.";
-const WITHOUT = "This one is drawn without the model.";
 
 export class Asking {
   #entry = null;
@@ -22,6 +21,7 @@ export class Asking {
   begin(entry) {
     const { drawing } = this.page;
     [this.#entry, this.#drawing, this.#waiting] = [entry, drawing, null];
+    drawing.addEventListener("proposal", ({ detail }) => this.#offer(detail.waits));
     drawing.addEventListener("ask", ({ detail }) => this.#ask(detail));
     drawing.addEventListener("taken", ({ detail }) => this.#taken(detail));
     drawing.addEventListener("refused", () => this.#forget());
@@ -29,11 +29,12 @@ export class Asking {
 
   end() {
     this.#forget();
+    this.#offer(false);
     this.#entry = this.#drawing = null;
   }
 
   use() {
-    if (!this.#entry?.assisted) announce(WITHOUT);
+    if (!this.#entry?.assisted) announce(gettext("This one is drawn without the model."));
     else this.page.drawing.use("ask");
   }
 
@@ -60,12 +61,28 @@ export class Asking {
 
   #answer(drawing, key, { status, body }) {
     drawing.propose(key, status === 200 ? body : null);
-    if (status !== 200) announce((status && body?.message) || AWAY);
+    if (status !== 200) announce((status && body?.message) || gettext("The model does not answer now. Draw the part by hand."));
   }
 
   #taken({ key, proposal }) {
     this.page.labels.take(key, proposal);
     this.page.changed();
+  }
+
+  /* Take and Refuse, for hands without keys. */
+  #offer(waits) {
+    const place = one("[data-proposal]");
+    if (place) place.hidden = !waits;
+  }
+
+  take() {
+    this.page.drawing?.takeProposal();
+    this.page.focus();
+  }
+
+  refuse() {
+    this.page.drawing?.refuseProposal();
+    this.page.focus();
   }
 
   #show() {

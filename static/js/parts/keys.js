@@ -1,4 +1,5 @@
 /* Which key goes where on the page of a drawing: the page's own, the drawing's, or neither. */
+import { gettext } from "../language.js";
 import { TYPING, one } from "../screen.js";
 
 export const PAGE_KEYS = [
@@ -18,8 +19,8 @@ export const PAGE_KEYS = [
 
 /* Of campaigns with a model. */
 export const ASKING_KEYS = [
-  ["4", "Ask the model for the chosen part; Enter takes what it proposes, Escape refuses it"],
-  ["Alt + click", "Not this; also the second button, a long press, Ctrl + Enter"],
+  ["4", gettext("Ask the model for the chosen part; Enter takes what it proposes, Escape refuses it")],
+  ["Alt + click", gettext("Not this; also the second button, a long press, Ctrl + Enter")],
 ];
 
 /* Keys reach the page wherever the focus is, but for fields, dialogs and what a button does itself.

@@ -2,6 +2,7 @@
 
    label.js asks for it by paint(entry, slot), leave() and key(event). Events on [data-stage]:
    "painted" when the drawing is there, detail {seat}. HTML: templates/annotator/label_parts.html. */
+import { gettext } from "../language.js";
 import { post } from "../outbox.js";
 import { announce, one, showAbout } from "../screen.js";
 import { Easel } from "./easel.js";
@@ -38,6 +39,8 @@ export class Page extends Easel {
       "half-yes": () => this.answerHalf(true),
       "half-no": () => this.answerHalf(false),
       swap: () => this.swap(),
+      "take-proposal": () => this.asking.take(),
+      "refuse-proposal": () => this.asking.refuse(),
     };
     this.keeper.addEventListener("state", () => this.#showKept());
     this.keeper.addEventListener("saved", ({ detail }) => this.#saved(detail));
@@ -273,7 +276,7 @@ export class Page extends Easel {
     const value = labels.value(shapes);
     const unlabeled = labels.unlabeled(shapes).map(({ name }) => name);
     const overlaps = this.drawing.overlaps();
-    if (this.drawing.proposal) announce("First take what the model proposes (Enter), or refuse it (Escape).");
+    if (this.drawing.proposal) announce(gettext("First take what the model proposes (Enter), or refuse it (Escape)."));
     else if (labels.asksHalf) announce("First say whether at least half of the missing parts can be drawn.");
     else if (unfinished) this.#finishFirst(unfinished);
     else if (isEmpty(value) && unlabeled.length) {

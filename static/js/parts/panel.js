@@ -5,6 +5,7 @@
    panel shows and asks; `page` does: choose(key), say(key, state), hide(key), focus(); it has drawing,
    labels, shapes, selected. */
 import { COLOURS } from "../drawing/picture.js";
+import { gettext } from "../language.js";
 import { able, one, press } from "../screen.js";
 import { OUTLINE } from "./labels.js";
 
@@ -26,7 +27,7 @@ const HINTS = {
   edit: "Drag corners; press an edge for a new one; a second press on a corner removes it.",
   eraser: "Paint over what is too much; [ and ] change its size.",
   pan: "Drag the photograph.",
-  ask: "Click on the part, drag a box around it, or scribble along it. A long press or Alt: not this. Enter takes it, Escape refuses it.",
+  ask: gettext("Click on the part, drag a box, or scribble along it. Hold, or Alt: not this."),
 };
 
 function button(data, ...content) {

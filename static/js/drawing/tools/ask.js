@@ -1,6 +1,7 @@
 /* Shows a model what is meant: a click on the part or beside it, a box around it, a stroke along it.
    The page asks ("ask" {key, prompts}) and answers by propose(); what it proposes waits on the drawing
    until it is taken ("taken" {key, proposal}), mended by another tool, or refused ("refused"). */
+import { gettext } from "../../language.js";
 import { boxOf, lengthOf, rounded, same } from "../rings.js";
 
 // Screen pixels: what moves less is a click.
@@ -16,11 +17,13 @@ const nothing = () => ({ points: [], box: null, stroke: [] });
 
 export class AskTool {
   #prompts = nothing();
+  #answered = nothing(); // what the proposal was made of
   #line = null;
   #pressed = null;
   #timer = 0;
   #asked = false; // an answer is under way
   #proposal = null;
+  #told = false; // whether it was told that a proposal waits
   #at = null; // where the keyboard's cursor was when it came
 
   constructor(board) {
@@ -68,10 +71,10 @@ export class AskTool {
   #click() {
     const [[x, y]] = this.#line;
     const { points } = this.#prompts;
-    if (points.length >= MOST_POINTS) return void this.#drop("So many points say no more. Mend it by hand.");
+    if (points.length >= MOST_POINTS) return void this.#drop(gettext("So many points say no more. Mend it by hand."));
     const { box, stroke } = this.#prompts;
     if (this.#pressed.beside && !points.length && !box && !stroke.length) {
-      return void this.#drop("First show the part itself.");
+      return void this.#drop(gettext("First show the part itself."));
     }
     this.#take({ ...this.#prompts, points: [...points, [x, y, this.#pressed.beside ? 0 : 1]] });
   }
@@ -112,8 +115,9 @@ export class AskTool {
     if (found) {
       this.#proposal = { key, ...found };
       this.#at = cursor;
-      this.board.whisper(`Proposed for the ${this.board.nameOf(key)}: Enter takes it, Escape refuses it.`);
-    } else if (!this.#proposal) this.#prompts = nothing();
+      this.board.whisper(gettext("Proposed: %(part)s. Enter takes it, Escape refuses it.", { part: this.board.nameOf(key) }));
+      this.#answered = this.#prompts;
+    } else this.#prompts = this.#answered;
     this.#paint();
   }
 
@@ -134,12 +138,12 @@ export class AskTool {
     const { proposal } = this.#proposal ?? {};
     this.#clear();
     this.board.tell("refused", { proposal });
-    if (!silent) this.board.whisper("Refused.");
+    if (!silent) this.board.whisper(gettext("Refused."));
     return true;
   }
 
   #clear() {
-    this.#prompts = nothing();
+    this.#prompts = this.#answered = nothing();
     this.#proposal = null;
     this.#asked = false;
     this.#paint();
@@ -201,5 +205,7 @@ export class AskTool {
       line: gesture.stroke ?? stroke,
       asked: this.#asked,
     });
+    const waits = Boolean(this.#proposal);
+    if (waits !== this.#told) this.board.tell("proposal", { waits: (this.#told = waits) });
   }
 }
