@@ -157,6 +157,7 @@ ROWS = (
         POST campaigns/<slug:name>/label/flag/
         POST campaigns/<slug:name>/label/seat/
         POST campaigns/<slug:name>/label/draft/
+        POST campaigns/<slug:name>/label/propose/
         GET api/v1/campaigns/<slug:name>/
         GET api/v1/campaigns/<slug:campaign>/topics/
         GET api/v1/campaigns/<slug:campaign>/topics/<str:key>/

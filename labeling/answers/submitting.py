@@ -6,7 +6,7 @@ not gets its own refusal, and sending it again gives the first result again.
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -20,6 +20,7 @@ from labeling.answers.sent import Sent, check_batch
 from labeling.assignment import quotas
 from labeling.assignment.candidates import NOT_A_MEMBER
 from labeling.assignment.claiming import NOT_WORKING, NOT_YOUR_SEAT, return_seat
+from labeling.assistance import asking
 from labeling.consensus import settling
 from labeling.db import question_counts
 from labeling.db.sql import LOCKED, Locked, execute, fetch, locking, marks, moment, retried, writing
@@ -143,7 +144,13 @@ def _submit(user: User, campaign: Campaign, answers: Sequence[Sent]) -> list[Res
             questions=_lock_asked(user, campaign, tokens),
             # Under the locks: votes on a question are told apart by their moments (deciding.py).
             now=timezone.now(),
-            seats=_seats(user, campaign, tokens, has_geometry=member.kind.has_geometry),
+            seats=_seats(
+                user,
+                campaign,
+                tokens,
+                has_geometry=member.kind.has_geometry,
+                drawn=member.kind.drawn,
+            ),
             known=_known(user, answers),
         )
         results = [_decide(batch, sent) for sent in answers]
@@ -197,7 +204,7 @@ def _lock_asked(user: User, campaign: Campaign, tokens: Sequence[str]) -> dict[i
 
 
 def _seats(
-    user: User, campaign: Campaign, tokens: Sequence[str], *, has_geometry: bool
+    user: User, campaign: Campaign, tokens: Sequence[str], *, has_geometry: bool, drawn: bool
 ) -> dict[str, _Seat]:
     """This person's seats by token, with how often and since when each was answered; what was sent
     back is answered again."""
@@ -220,8 +227,9 @@ def _seats(
             answered.late,
         )
     if has_geometry:
+        given = asking.given_on(list(by_pk)) if drawn else {}
         for pk, about in _about(by_pk):
-            by_pk[pk].about = about
+            by_pk[pk].about = replace(about, proposals=given.get(pk, {})) if given else about
     return seats
 
 

@@ -10,9 +10,16 @@
 | candidates.py | Candidate, Verification |
 | flags.py | Flag |
 | naming.py | NamedProposal, SecondAnswer |
+| assistance.py | SegmentationNetwork, ImageEmbedding, Assistance, Proposal |
 | work.py | Job, Release |
 """
 
+from labeling.models.assistance import (
+    Assistance,
+    ImageEmbedding,
+    Proposal,
+    SegmentationNetwork,
+)
 from labeling.models.campaigns import (
     Calibration,
     Campaign,
@@ -44,6 +51,7 @@ __all__ = [
     "Answer",
     "ApiToken",
     "Assignment",
+    "Assistance",
     "Audit",
     "Calibration",
     "Campaign",
@@ -57,6 +65,7 @@ __all__ = [
     "Gold",
     "Graph",
     "Image",
+    "ImageEmbedding",
     "Import",
     "Invitation",
     "Item",
@@ -64,11 +73,13 @@ __all__ = [
     "Membership",
     "NamedProposal",
     "Policy",
+    "Proposal",
     "Question",
     "QuestionCount",
     "Quota",
     "Release",
     "SecondAnswer",
+    "SegmentationNetwork",
     "SentBack",
     "Settlement",
     "Topic",

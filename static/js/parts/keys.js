@@ -17,6 +17,12 @@ export const PAGE_KEYS = [
   ["?", gettext("This sheet")],
 ];
 
+/* Of campaigns with a model. */
+export const ASKING_KEYS = [
+  ["4", gettext("Ask the model for the chosen part; Enter takes what it proposes, Escape refuses it")],
+  ["Alt + click", gettext("Not this; also the second button, a long press, Ctrl + Enter")],
+];
+
 /* Keys reach the page wherever the focus is, but for fields, dialogs and what a button does itself.
    Single letters may be switched off; inside the drawing they always count. */
 export function attachRouting(page) {
