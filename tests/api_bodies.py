@@ -123,6 +123,7 @@ def bodies(world: World) -> dict[str, dict[str, Any]]:
                     "value": "yes",
                     "duration_ms": 900,
                     "input_method": "key",
+                    "language": "de",
                     "looks": [{"did": "search", "what": "coot", "at": 9}],
                 }
             ]

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 
 from django.contrib.sessions.backends.base import SessionBase
 from django.http import HttpRequest, QueryDict
-from django.utils.translation import gettext
+from django.utils.translation import get_language, gettext
 
 from annotator.accounts import person
 from annotator.kinds.base import Context, Page, SeatPage, SeatRow
@@ -71,6 +71,7 @@ class Grid(Page):
                 # Ticked as both: whoever finds it too hard has not said yes.
                 value=HARD if token in hard else YES if token in yes else NO,
                 duration_ms=duration_ms,
+                language=get_language(),
             )
             for token in tokens
         ]

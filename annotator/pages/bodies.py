@@ -94,7 +94,7 @@ def check_user(request: HttpRequest, body: Body) -> None:
 
 
 def read_answers(body: Body) -> list[Sent]:
-    """The body's answers: {"id": UUID, "seat", "value", "duration_ms", "input_method"}.
+    """The body's answers: {"id": UUID, "seat", "value", "duration_ms", "input_method", "language"}.
 
     Raises Refusal.
     """

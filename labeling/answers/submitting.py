@@ -298,6 +298,7 @@ def _accept(batch: _Batch, sent: Sent) -> int:
             value=value,
             duration_ms=sent.duration_ms,
             input_method=sent.input_method,
+            language=sent.language,
             looks=sent.looks,
             late=seat.late or (question is not None and question.state != Question.State.OPEN),
             created_at=batch.now,

@@ -102,7 +102,8 @@ export class Outbox extends EventTarget {
   addAll(answers) {
     const entries = answers.map(({ seat, value, duration_ms, input_method, looks }) => {
       this.#last = Math.max(Date.now(), this.#last + 1);
-      const entry = { id: newId(), at: this.#last, seat, value, duration_ms, input_method, looks };
+      const language = document.documentElement.lang;
+      const entry = { id: newId(), at: this.#last, seat, value, duration_ms, input_method, language, looks };
       if (!this.#store(this.prefix + entry.id, entry)) this.#memory.set(entry.id, entry);
       return entry;
     });
@@ -200,12 +201,13 @@ export class Outbox extends EventTarget {
   }
 
   #body(batch) {
-    const answers = batch.map(({ id, seat, value, duration_ms, input_method, looks }) => ({
+    const answers = batch.map(({ id, seat, value, duration_ms, input_method, language, looks }) => ({
       id,
       seat,
       value,
       duration_ms,
       input_method,
+      language,
       looks,
     }));
     return { user: this.user, answers };

@@ -1,6 +1,7 @@
 """Annotators' pages in other languages than English."""
 
-from tests.browser.conftest import expect
+from labeling.models import Answer
+from tests.browser.conftest import expect, let_pass
 
 
 def test_a_language_is_chosen_before_logging_in(browser_as, site, looked_at, db):
@@ -31,3 +32,9 @@ def test_scripts_speak_the_language_of_the_page(browser_as, site, bob, cats):
     page.goto(site("/campaigns/cats/label/"))
 
     expect(page.locator("[data-saved-words]")).to_have_text("Alles gespeichert")
+    expect(page.get_by_role("heading", level=1)).to_contain_text("Ist auf diesem Bild zu sehen:")
+    page.locator("[data-stage] img:not([data-first])").wait_for()
+    let_pass(page)
+    with page.expect_response("**/label/answers/"):
+        page.keyboard.press("y")
+    assert list(Answer.objects.values_list("language", flat=True)) == ["de"]
