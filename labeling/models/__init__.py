@@ -10,6 +10,7 @@
 | candidates.py | Candidate, Verification |
 | flags.py | Flag |
 | naming.py | NamedProposal, SecondAnswer |
+| taken_along.py | TakenAlong |
 | work.py | Job, Release |
 """
 
@@ -38,6 +39,7 @@ from labeling.models.questions import (
     SentBack,
     Settlement,
 )
+from labeling.models.taken_along import TakenAlong
 from labeling.models.work import Job, Release
 
 __all__ = [
@@ -71,6 +73,7 @@ __all__ = [
     "SecondAnswer",
     "SentBack",
     "Settlement",
+    "TakenAlong",
     "Topic",
     "User",
     "Verification",
