@@ -9,7 +9,7 @@ PYTHON ?= $(shell for p in python3.11 python3 python3.12 python3.13; do \
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup setup-dev exchange lock demo test test-all lint format bench bench-gpu scale clean clean-data
+.PHONY: help setup setup-dev exchange lock demo test test-all lint format messages bench bench-gpu scale clean clean-data
 
 help:  ## what can be made
 	@sed -n 's/^\([a-z-]*\):.*##/\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -87,6 +87,9 @@ lint: setup-dev  ## ruff, mypy, djlint, node --check
 format: setup-dev  ## let ruff rewrite the code
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+messages: setup-dev  ## locale/ again, after a change of sentences that annotators read
+	$(BIN)/python deploy/messages.py
 
 bench: setup-dev  ## measure what docs/ promises
 	$(BIN)/python -m benchmarks

@@ -6,12 +6,14 @@ from django.contrib import admin
 from django.urls import URLPattern, URLResolver, include, path, reverse_lazy
 from django.views.generic import RedirectView
 
+from annotator.language import Catalog
 from annotator.pages import (
     along,
     classes,
     drafts,
     flags,
     home,
+    language,
     last,
     preview,
     reputation,
@@ -30,6 +32,8 @@ change_password = admin.site.admin_view(
 
 urlpatterns: list[URLPattern | URLResolver] = [
     path("", home.home, name="home"),
+    path("language/", language.set_language, name="set_language"),
+    path("language/<str:language>-<str:version>.js", Catalog.as_view(), name="catalog"),
     path("next/", home.next_campaign, name="next_campaign"),
     path("join/<str:secret>/", views.join, name="join"),
     # Before the campaign's own pages: "label" is a place inside a campaign, not a campaign.

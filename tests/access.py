@@ -75,6 +75,8 @@ FILL = (
     (r"(<slug:table>)", "pairs"),
     (r"(<slug:figure>)", "ranks"),
     (r"(<str:form>)", "svg"),
+    (r"language/(<str:language>)", "de"),
+    (r"language/de-(<str:version>)", "0"),
     (r"pairs/(<int:first>)", "0"),
     (r"(<int:second>)", "1"),
     (r"confirm-email/(\^?\(\?P<key>.*?\))/", "abc"),
@@ -99,6 +101,8 @@ ROWS = (
         r"""
         GET
         GET join/<str:secret>/
+        POST language/
+        GET language/<str:language>-<str:version>.js
         GET api/schema/
         GET api/docs/
         GET,POST accounts/login/

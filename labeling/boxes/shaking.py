@@ -11,6 +11,8 @@ SIGMA = 0.02
 LEAST_GOOD = 0.85
 # Half of the bad ones overlap by the first, half by the second.
 BAD = ((0.3, 0.6), (0.6, 0.7))
+# Who points at an object is off its middle by so much of its sides.
+AIM = 0.15
 STEPS = 40
 SIDES = ("left", "top", "right", "bottom")
 
@@ -24,6 +26,13 @@ def good(box: Box, width: int, height: int, chance: random.Random) -> Box:
         if iou(found, box) >= LEAST_GOOD:
             return found
     return _inside(list(box), width, height)
+
+
+def point(box: Box, chance: random.Random) -> list[float]:
+    """Where somebody would point at what the box is around: near its middle, on tenths."""
+    x0, y0, x1, y1 = box
+    inside = [min(max(chance.gauss(0.5, AIM), 0.1), 0.9) for _ in range(2)]
+    return [round(x0 + inside[0] * (x1 - x0), 1), round(y0 + inside[1] * (y1 - y0), 1)]
 
 
 def bad(box: Box, width: int, height: int, chance: random.Random) -> Box | None:

@@ -16,7 +16,7 @@ from labeling.db.sql import batches
 from labeling.errors import Refusal
 from labeling.exchange.lists import ProposalRow
 from labeling.files import BadInput
-from labeling.follow_ups import asking, chaining, opening
+from labeling.follow_ups import asking, opening
 from labeling.follow_ups.asking import AddedQuestions
 from labeling.follow_ups.chaining import Tick
 from labeling.geometry.boxes import Box, iou
@@ -125,7 +125,7 @@ def _check_images(
     strange = next((row for row in rows if row.image not in sizes), None)
     if strange is not None:
         raise Refusal(
-            f"Line {strange.line}: {dataset.name} has no image {strange.image!r}. Are the "
+            f"{strange.place}: {dataset.name} has no image {strange.image!r}. Are the "
             "proposals of another dataset? Leave out images that are not in this one.",
             field="proposals",
         )
@@ -135,10 +135,10 @@ def _check_classes(pairs: Pairs, rows: Sequence[ProposalRow]) -> None:
     classes = {topic for _, topic in pairs}
     strange = sorted({row.topic for row in rows} - classes)
     if strange:
-        line = next(row.line for row in rows if row.topic == strange[0])
+        place = next(row.place for row in rows if row.topic == strange[0])
         more = f" and {len(strange) - 1} more" if len(strange) > 1 else ""
         raise Refusal(
-            f"Line {line}: the campaign does not ask for {strange[0]!r}{more}. Leave out such "
+            f"{place}: the campaign does not ask for {strange[0]!r}{more}. Leave out such "
             "lines, or name the classes that are asked for.",
             field="proposals",
         )
@@ -148,7 +148,7 @@ def _clean(row: ProposalRow, width: int, height: int) -> Box:
     x0, y0, x1, y1 = row.box
     if min(x0, y0) < -EDGE_PX or x1 > width + EDGE_PX or y1 > height + EDGE_PX:
         raise Refusal(
-            f"Line {row.line}: the box reaches out of its image, which is {width} × {height} "
+            f"{row.place}: the box reaches out of its image, which is {width} × {height} "
             "pixels as people see it. Give boxes in pixels of the upright image, and cut them at "
             "its edges.",
             field="proposals",
@@ -156,7 +156,7 @@ def _clean(row: ProposalRow, width: int, height: int) -> Box:
     x0, y0, x1, y1 = max(0.0, x0), max(0.0, y0), min(x1, width), min(y1, height)
     if x1 - x0 < 1 or y1 - y0 < 1:
         raise Refusal(
-            f"Line {row.line}: the box has no area of a pixel. Its columns are x0,y0,x1,y1: left, "
+            f"{row.place}: the box has no area of a pixel. Its columns are x0,y0,x1,y1: left, "
             "top, right, bottom.",
             field="proposals",
         )
@@ -180,7 +180,8 @@ def draft(
     campaign = lifecycle.create(owner, dataset=dataset, **fields)
     if release is not None:
         begin_with(campaign, release)
-    ask(campaign, pairs, proposed, topics)
+    opening.define_asked(campaign, pairs, topics)
+    ask(campaign, pairs, proposed)
     return campaign
 
 
@@ -195,12 +196,12 @@ def ask(
     campaign: Campaign,
     pairs: Pairs,
     proposed: Proposed | None = None,
-    topics: Iterable[TopicRow] = (),
     tick: Tick | None = None,
 ) -> AddedQuestions:
     """What became of these pairs: a first question each, of which that checks the first proposal
-    where there are any. One pair in ten, by its hash, shows none, for comparison."""
-    opening.define_asked(campaign, pairs, topics)
+    where there are any. One pair in ten, by its hash, shows none, for comparison. Raises Refusal
+    for images that the dataset lacks and classes that the campaign lacks."""
+    asking.check_topics(campaign, {topic for _, topic in pairs})
     items, missing = asking.whole_items(campaign, sorted({image for image, _ in pairs}))
     opening.refuse_missing(campaign, missing)
     boxes = {
@@ -209,8 +210,7 @@ def ask(
         if not is_unassisted(f"{image} {topic}")
     }
     keys = [(items[image], topic) for image, topic in dict.fromkeys(pairs)]
-    opened = chaining.open_pairs(campaign, keys, boxes, tick)
-    return AddedQuestions(created=opened, existing=len(keys) - opened)
+    return asking.add_pairs(campaign, keys, boxes, tick)
 
 
 def words_of(proposed: Proposed) -> str:

@@ -44,13 +44,15 @@ class ClassRow(TypedDict):
 
 
 class ProposalRow(NamedTuple):
-    """A box that a detector found, and the line it stands on. box: as it came, in pixels."""
+    """A box that a detector found. line, place: where it stands, to sort by and for people. box: as
+    it came, in pixels."""
 
     line: int
     image: str
     topic: str
     confidence: float
     box: tuple[float, float, float, float]
+    place: str
 
 
 class GoldRow(TypedDict):
@@ -164,7 +166,9 @@ def read_proposals(content: str | bytes) -> list[ProposalRow]:
             raise _fault(number, f"confidence is {confidence:g}, not in 0 to 1", "proposals")
         x0, y0, x1, y1 = sides
         box = x0, y0, x1, y1
-        found.append(ProposalRow(number, row["image"], row["wnid"], confidence, box))
+        found.append(
+            ProposalRow(number, row["image"], row["wnid"], confidence, box, f"Line {number}")
+        )
     return found
 
 

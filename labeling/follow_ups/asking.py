@@ -66,7 +66,7 @@ def add_item_questions(
     keys = list(dict.fromkeys(keys))
     check_topics(campaign, {topic for _, topic in keys})
     if KINDS[campaign.kind].asks == CHAINS:
-        return _add_pairs(campaign, keys)
+        return add_pairs(campaign, keys)
     existing = _existing_questions(campaign, sorted({item for item, _ in keys}))
     new = [key for key in keys if key not in existing]
     withdrawn = [
@@ -81,13 +81,18 @@ def add_item_questions(
     return AddedQuestions(created=len(new) + len(withdrawn), existing=len(keys) - len(new))
 
 
-def _add_pairs(campaign: Campaign, keys: Sequence[tuple[int, str]]) -> AddedQuestions:
-    """As add_questions, of pairs whose questions follow one another. One that was withdrawn on the
-    way goes on where it was."""
+def add_pairs(
+    campaign: Campaign,
+    keys: Sequence[tuple[int, str]],
+    proposals: chaining.Proposals | None = None,
+    tick: chaining.Tick | None = None,
+) -> AddedQuestions:
+    """As add_item_questions, of pairs whose questions follow one another; proposals and tick as
+    chaining.open_pairs takes them. One that was withdrawn on the way goes on where it was."""
     back = chaining.withdrawn(campaign, keys)
     for ids in batches(back, BATCH):
         bring_back(campaign, ids)
-    created = chaining.open_pairs(campaign, keys) + len(back)
+    created = chaining.open_pairs(campaign, keys, proposals, tick) + len(back)
     return AddedQuestions(created=created, existing=len(keys) - created)
 
 

@@ -128,14 +128,16 @@ def _open_slice(campaign: Campaign, pairs: Sequence[tuple[int, str]], proposals:
 def withdrawn(campaign: Campaign, pairs: Iterable[tuple[int, str]]) -> list[int]:
     """Questions of these pairs that a researcher withdrew, by id."""
     wanted = set(pairs)
-    rows = Question.objects.filter(
-        campaign=campaign, item__in={item for item, _ in wanted}, state=State.WITHDRAWN
-    ).values_list("pk", "item_id", "topic", "content")
-    return [
-        pk
-        for pk, item, topic, content in rows
-        if (item, topic) in wanted and not (content or {}).get(ASIDE)
-    ]
+    gone = Question.objects.filter(campaign=campaign, state=State.WITHDRAWN)
+    found = []
+    for items in batches(sorted({item for item, _ in wanted}), SLICE):
+        rows = gone.filter(item__in=items).values_list("pk", "item_id", "topic", "content")
+        found += [
+            pk
+            for pk, item, topic, content in rows
+            if (item, topic) in wanted and not (content or {}).get(ASIDE)
+        ]
+    return found
 
 
 def _policy(campaign_id: int) -> tuple[int, policies.Policy]:

@@ -258,7 +258,10 @@ def _draw(known: Known, chance: random.Random) -> Made:
     left = order[boxed:]
     content = {}
     if boxed:
-        content = {"boxes": _drawn(known, order[:boxed], chance), "at": _middle(left[0])}
+        content = {
+            "boxes": _drawn(known, order[:boxed], chance),
+            "at": shaking.point(left[0], chance),
+        }
     if chance.random() < REJECTED and (off := _bad(known, left[0], chance)):
         content.setdefault("boxes", [])
         sides = [shaking.worst_side(off, left[0])] if chance.random() < POINTED else []
@@ -302,10 +305,6 @@ def _drawn(known: Known, boxes: Sequence[Box], chance: random.Random) -> list[li
 
 def _bad(known: Known, box: Box, chance: random.Random) -> Box | None:
     return shaking.bad(box, known.width, known.height, chance)
-
-
-def _middle(box: Box) -> list[float]:
-    return [round((box[0] + box[2]) / 2, 1), round((box[1] + box[3]) / 2, 1)]
 
 
 def _elsewhere(known: Known, chance: random.Random) -> list[float]:

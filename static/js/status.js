@@ -2,6 +2,7 @@
    one (label.keeper), and who is logged in; its sheet, and the warning on leaving.
 
    [data-saved] the chip, [data-saved-words], [data-unsent-words], [data-draft-words], [data-refused-list], [data-login]. */
+import { gettext, locale, ngettext, sentences } from "./language.js";
 import { announce, one } from "./screen.js";
 
 const SETTLE_MS = 900;
@@ -48,56 +49,108 @@ export function attachStatus(label) {
 function describe(outbox, keeper) {
   const unsent = outbox.pending().length;
   const refused = outbox.refused().length;
-  const answers = `${unsent} ${unsent === 1 ? "answer" : "answers"}`;
+  const chip = gettext("%(count)s unsent", { count: unsent });
   if (outbox.atRisk) {
     return {
-      chip: `${unsent} unsent`,
+      chip,
       tone: "bad",
-      sentence: `This browser has no room left: ${answers} held on this page alone. Keep it open until they are sent.`,
+      sentence: ngettext(
+        "This browser has no room left: %(count)s answer held on this page alone. Keep it open until they are sent.",
+        "This browser has no room left: %(count)s answers held on this page alone. Keep it open until they are sent.",
+        unsent,
+      ),
     };
   }
   if (!unsent && keeper?.unsent) return describeDrawing(keeper);
   if (!unsent) {
     return refused
-      ? { chip: `${refused} not taken`, tone: "warn", sentence: `All sent; ${refused} not taken.` }
-      : { chip: keeper?.state === "saved" ? "Draft saved" : "All saved", tone: "good", sentence: "All your answers are saved." };
+      ? {
+          chip: gettext("%(count)s not taken", { count: refused }),
+          tone: "warn",
+          sentence: gettext("All sent; %(count)s not taken.", { count: refused }),
+        }
+      : {
+          chip: keeper?.state === "saved" ? gettext("Draft saved") : gettext("All saved"),
+          tone: "good",
+          sentence: gettext("All your answers are saved."),
+        };
   }
-  const kept = `${answers} kept in this browser`;
-  return {
-    "logged-out": { chip: `${unsent} unsent`, tone: "bad", sentence: `You are logged out. ${kept}; log in again and they are sent.` },
-    "other-user": { chip: `${unsent} unsent`, tone: "bad", sentence: `Somebody else is logged in now. ${kept} until you are.` },
-    stopped: { chip: `${unsent} unsent`, tone: "bad", sentence: `${outbox.message || "The server does not take them."} ${kept}.` },
-    waiting: { chip: `${unsent} unsent`, tone: "warn", sentence: `No connection. ${kept}; they are sent when it is back.` },
-  }[outbox.state] || { chip: `Saving ${unsent}`, tone: "busy", sentence: `${answers} on the way.` };
+  const bad = (sentence) => ({ chip, tone: "bad", sentence });
+  switch (outbox.state) {
+    case "logged-out":
+      return bad(ngettext(
+        "You are logged out. %(count)s answer kept in this browser; log in again and they are sent.",
+        "You are logged out. %(count)s answers kept in this browser; log in again and they are sent.",
+        unsent,
+      ));
+    case "other-user":
+      return bad(ngettext(
+        "Somebody else is logged in now. %(count)s answer kept in this browser until you are.",
+        "Somebody else is logged in now. %(count)s answers kept in this browser until you are.",
+        unsent,
+      ));
+    case "stopped": {
+      const why = outbox.message || gettext("The server does not take them.");
+      const kept = ngettext("%(count)s answer kept in this browser.", "%(count)s answers kept in this browser.", unsent);
+      return bad(sentences(why, kept));
+    }
+    case "waiting":
+      return {
+        chip,
+        tone: "warn",
+        sentence: ngettext(
+          "No connection. %(count)s answer kept in this browser; they are sent when it is back.",
+          "No connection. %(count)s answers kept in this browser; they are sent when it is back.",
+          unsent,
+        ),
+      };
+    default:
+      return {
+        chip: gettext("Saving %(count)s", { count: unsent }),
+        tone: "busy",
+        sentence: ngettext("%(count)s answer on the way.", "%(count)s answers on the way.", unsent),
+      };
+  }
 }
 
 /* What the sheet says of the draft. */
 function draftWords(keeper) {
-  const kept = "Draft kept on this device";
-  return {
-    saved: "Draft saved.",
-    saving: "Saving the draft …",
-    waiting: `${kept}; not on the server yet.`,
-    conflict: `${kept}; another device saved one, too.`,
-    "logged-out": `${kept}; log in again to save it.`,
-    "other-user": `${kept}; somebody else is logged in now.`,
-    gone: `${keeper?.message} What you drew is kept on this device.`,
-    refused: keeper?.message,
-  }[keeper?.state] ?? "";
+  switch (keeper?.state) {
+    case "saved":
+      return gettext("Draft saved.");
+    case "saving":
+      return gettext("Saving the draft …");
+    case "waiting":
+      return gettext("Draft kept on this device; not on the server yet.");
+    case "conflict":
+      return gettext("Draft kept on this device; another device saved one, too.");
+    case "logged-out":
+      return gettext("Draft kept on this device; log in again to save it.");
+    case "other-user":
+      return gettext("Draft kept on this device; somebody else is logged in now.");
+    case "gone":
+      return sentences(keeper.message, gettext("What you drew is kept on this device."));
+    case "refused":
+      return keeper.message;
+    default:
+      return "";
+  }
 }
 
 /* A drawing that the server does not have as it is on the screen. */
 function describeDrawing({ state, message }) {
-  const kept = "The drawing is kept in this browser";
   const [tone, sentence] = {
-    waiting: ["warn", `No connection. ${kept}; it is saved when the connection is back.`],
-    conflict: ["warn", `${kept}. Another device saved one, too: choose which to go on with.`],
-    "logged-out": ["bad", `You are logged out. ${kept}; log in again and it is saved.`],
-    "other-user": ["bad", `Somebody else is logged in now. ${kept} until you are.`],
-    gone: ["bad", `${message} ${kept}.`],
+    waiting: ["warn", gettext("No connection. The drawing is kept in this browser; it is saved when the connection is back.")],
+    conflict: [
+      "warn",
+      gettext("The drawing is kept in this browser. Another device saved one, too: choose which to go on with."),
+    ],
+    "logged-out": ["bad", gettext("You are logged out. The drawing is kept in this browser; log in again and it is saved.")],
+    "other-user": ["bad", gettext("Somebody else is logged in now. The drawing is kept in this browser until you are.")],
+    gone: ["bad", sentences(message, gettext("The drawing is kept in this browser."))],
     refused: ["bad", message],
-  }[state] ?? ["busy", "The drawing is on the way."];
-  return { chip: tone === "busy" ? "Saving" : "Not saved", tone, sentence };
+  }[state] ?? ["busy", gettext("The drawing is on the way.")];
+  return { chip: tone === "busy" ? gettext("Saving") : gettext("Not saved"), tone, sentence };
 }
 
 function showRefused(entries) {
@@ -105,9 +158,9 @@ function showRefused(entries) {
   one("[data-refused-list]").replaceChildren(
     ...entries.map((entry) => {
       const item = document.createElement("li");
-      const time = new Date(entry.at).toLocaleTimeString();
-      const value = typeof entry.value === "string" ? entry.value : (entry.value?.key ?? "drawing");
-      item.textContent = `${time}, “${value}”: ${entry.message}`;
+      const time = new Date(entry.at).toLocaleTimeString(locale());
+      const value = typeof entry.value === "string" ? entry.value : (entry.value?.key ?? gettext("drawing"));
+      item.textContent = gettext("%(time)s, “%(value)s”: %(message)s", { time, value, message: entry.message });
       return item;
     }),
   );

@@ -26,6 +26,7 @@ from tests.evaluation import crowd
 HERE = "test_forms::test_every_form_reaches_its_last_button"
 PRESSED = {
     "_form.html": "",  # only its comment has a form
+    "_languages.html": "test_languages::test_a_language_is_chosen_before_logging_in",
     "_user_menu.html": HERE,
     "account/login.html": HERE,
     "account/logout.html": HERE,

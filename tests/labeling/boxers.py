@@ -116,6 +116,7 @@ def proposals(campaign: Campaign, rows: dict[tuple[str, str], list[list[float]]]
     found = box_campaigns.Proposed(
         {pair: [tuple(box) for box in boxes] for pair, boxes in rows.items()}
     )
+    opening.define_asked(campaign, list(rows))
     return box_campaigns.ask(campaign, list(rows), found)
 
 

@@ -249,6 +249,7 @@ class Command(ContractCommand):
             box_campaigns.check(made, pairs)
             if release is not None:
                 box_campaigns.begin_with(made, release)
+            opening.define_asked(made, pairs)
         # Slice by slice, as in _hierarchy.
         with self.progress(len(pairs), "pair", "opening") as bar:
             box_campaigns.ask(made, pairs, proposed, tick=lambda done, _: bar.update(done - bar.n))

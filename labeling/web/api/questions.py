@@ -239,8 +239,8 @@ class QuestionViewSet(CampaignViewSet):
             raise ValidationError({"questions": "This campaign keeps no queries; leave them out."})
         pairs = [(one["image"], one["topic"]) for one in asked]
         proposals = [
-            ProposalRow(line, one["image"], one["topic"], 1.0, tuple(box))
-            for line, one in enumerate(asked, 1)
+            ProposalRow(place, one["image"], one["topic"], 1.0, tuple(box), f"questions[{place}]")
+            for place, one in enumerate(asked)
             for box in one.get("boxes", ())
         ]
         if not proposals:

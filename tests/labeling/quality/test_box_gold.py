@@ -5,6 +5,7 @@ from collections import Counter
 import pytest
 
 from labeling.assignment import claiming
+from labeling.boxes.cleaning import holds
 from labeling.errors import Conflict, Refusal
 from labeling.follow_ups import asking
 from labeling.kinds import KINDS, policies
@@ -67,6 +68,10 @@ def test_known_answers_are_balanced_and_shown_as_people_would():
         frozenset({"boxes", "at", "rejected"}),
     }
     assert 0.05 < sum(one.answer == "none" for one in draws) / len(draws) < 0.15
+    # Where somebody has pointed is in the object, and not its exact middle.
+    aims = [one.content["at"] for one in draws if one.answer != "none" and "at" in one.content]
+    assert all(any(holds(known_box, aim) for known_box in (A_BOX, B_BOX)) for aim in aims)
+    assert sum(aim in ([12.0, 12.0], [40.0, 25.0]) for aim in aims) < len(aims) / 20
     # No box that is shown is exactly the known one.
     shown = [sides for one in made for sides in one.content.get("boxes", ())]
     assert sum(sides in (A, B) for sides in shown) < len(shown) / 100

@@ -1,0 +1,85 @@
+"""The language of a page: the reader's own where annotators work, English everywhere else."""
+
+import functools
+import hashlib
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.middleware.locale import LocaleMiddleware
+from django.urls import reverse
+from django.utils import translation
+from django.utils.cache import patch_vary_headers
+from django.views.i18n import JavaScriptCatalog
+
+# Views of these modules speak the reader's language; the API for programs stays English.
+TRANSLATED = ("annotator.pages.", "allauth.", "django.views.")
+ENGLISH = ("annotator.pages.api", "annotator.pages.styleguide")
+
+
+class Language(LocaleMiddleware):
+    """Activates the language that cookie or Accept-Language ask for, as LocaleMiddleware does, and
+    English for researchers' pages. What was active before is so again afterwards."""
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        with translation.override(translation.get_language()):
+            return super().__call__(request)  # type: ignore[return-value]
+
+    def process_view(self, request: HttpRequest, view: Any, args: Any, kwargs: Any) -> None:
+        module = f"{view.__module__}."
+        if module.startswith(TRANSLATED) and not module.startswith(ENGLISH):
+            return
+        translation.activate(settings.LANGUAGE_CODE)
+        request.LANGUAGE_CODE = settings.LANGUAGE_CODE
+        request.is_english_only = True  # type: ignore[attr-defined]
+
+    def process_response(
+        self, request: HttpRequest, response: HttpResponseBase
+    ) -> HttpResponseBase:
+        if is_translated(request) and response.get("Content-Type", "").startswith("text/html"):
+            response.headers.setdefault("Content-Language", translation.get_language() or "")
+            patch_vary_headers(response, ("Accept-Language", "Cookie"))
+        return response
+
+
+def is_translated(request: HttpRequest) -> bool:
+    """Whether the page is one that people read in a language of their choice."""
+    return not getattr(request, "is_english_only", False)
+
+
+def context(request: HttpRequest) -> dict[str, object]:
+    """For every template: the languages to choose from, where there is a choice, and the address of
+    the translations for scripts, where they are needed."""
+    language = translation.get_language() or settings.LANGUAGE_CODE
+    return {
+        "languages": settings.LANGUAGES if is_translated(request) else (),
+        "catalog_url": "" if language == settings.LANGUAGE_CODE else catalog_url(language),
+    }
+
+
+@functools.cache
+def catalog_url(language: str) -> str:
+    """The address of a language's translations for scripts: another one after each change."""
+    folder = Path(settings.LOCALE_PATHS[0]) / translation.to_locale(language) / "LC_MESSAGES"
+    version = hashlib.sha256((folder / "djangojs.mo").read_bytes()).hexdigest()[:12]
+    return reverse("catalog", args=[language, version])
+
+
+class Catalog(JavaScriptCatalog):
+    """Our translations for scripts, in the language that the address names."""
+
+    packages = ["annotator"]
+
+    def get_paths(self, packages: list[str]) -> list[str]:
+        return [str(path) for path in settings.LOCALE_PATHS]
+
+    def get(
+        self, request: HttpRequest, language: str, version: str, *args: Any, **kwargs: Any
+    ) -> HttpResponse:
+        if language not in dict(settings.LANGUAGES):
+            language = settings.LANGUAGE_CODE
+        with translation.override(language):
+            response: HttpResponse = super().get(request, *args, **kwargs)
+        response["Cache-Control"] = "public, max-age=31536000, immutable"
+        return response
