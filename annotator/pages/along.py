@@ -4,7 +4,6 @@ What the page keeps in the browser, and when that is erased: static/js/along/. d
 """
 
 from pathlib import Path
-from typing import Any
 
 from django.contrib.auth.decorators import login_required
 from django.contrib.staticfiles import finders
@@ -18,7 +17,7 @@ from django.views.decorators.http import require_GET, require_POST
 
 from annotator.accounts import person
 from annotator.kinds import page_of
-from annotator.kinds.base import SeatsPayload
+from annotator.kinds.base import Context, SeatsPayload
 from annotator.pages import bodies, seats, tutorial
 from annotator.pages.views import stopped_page, urls_of
 from labeling.answers.sent import new_id, read_id
@@ -60,15 +59,15 @@ def _check_may_take(user: User, campaign: Campaign) -> None:
         raise Conflict(claiming.CLOSED[Campaign.State(reader.state)], code="campaign_closed")
     claiming.check_stage(reader)
     if not campaign.take_along:
-        raise NotWorking(taking_along.NOT_ALLOWED, code="not_taken_along")
+        raise NotWorking(str(taking_along.NOT_ALLOWED), code="not_taken_along")
 
 
-def _context(request: HttpRequest, campaign: Campaign) -> dict[str, object]:
+def _context(request: HttpRequest, campaign: Campaign) -> Context:
     shown_by, policy = page_of(campaign), policies.of(campaign)
     names = ("set", "take", "back", "worker")
     urls = {name: reverse(f"along_{name}", args=[campaign.name]) for name in names}
     here = reverse("along", args=[campaign.name])
-    setup: dict[str, Any] = {
+    setup: Context = {
         "seats": [],
         "topics": {},
         "done": 0,
@@ -84,7 +83,12 @@ def _context(request: HttpRequest, campaign: Campaign) -> dict[str, object]:
         "setup": setup | shown_by.setup(campaign),
         "hours": range(1, taking_along.MOST_HOURS + 1),
         "answer_id": new_id(),
-        **{"first": None, "topic": None, "done": 0, "left": 0, "last_seat": "", "is_along": True},
+        "first": None,
+        "topic": None,
+        "done": 0,
+        "left": 0,
+        "last_seat": "",
+        "is_along": True,
     }
 
 
@@ -136,8 +140,7 @@ def along_take(request: HttpRequest, name: str) -> HttpResponse:
 
 
 def _open(user: User, campaign: Campaign, row: TakenAlong) -> list[claiming.Seat]:
-    is_over = row.ended_at is not None or row.until <= timezone.now()
-    return [] if is_over else taking_along.open_seats(user, campaign, row)
+    return taking_along.open_seats(user, campaign, row) if row.is_open else []
 
 
 @never_cache

@@ -5,12 +5,14 @@ no page until they come back. A person has one set of a campaign at a time. The 
 TakenAlong. docs/labeling.md.
 """
 
-from dataclasses import dataclass
 from datetime import timedelta
+from typing import Any
 from uuid import UUID
 
-from django.db.models import Count, Q, QuerySet
+from django.db.models import Count, OuterRef, QuerySet, Subquery, Value
+from django.db.models.functions import Coalesce
 from django.utils import timezone
+from django.utils.translation import gettext, gettext_lazy
 
 from labeling.assignment import claiming
 from labeling.assignment.candidates import RETURNED, reader
@@ -28,17 +30,17 @@ MOST_HOURS = 4
 # Sets of one person and campaign in 24 hours.
 MOST_A_DAY = 24
 
-NOT_ALLOWED = (
+NOT_ALLOWED = gettext_lazy(
     "Questions of this campaign are not taken along: answer them on the labeling page, with a "
     "connection."
 )
-TOO_LITTLE = (
+TOO_LITTLE = gettext_lazy(
     "Too little is left of this campaign to take any of it along. Answer it on the labeling page."
 )
-HAS_ONE = (
+HAS_ONE = gettext_lazy(
     "You have taken questions of this campaign along already. Answer them or give them back first."
 )
-TOO_OFTEN = f"You have taken questions along {MOST_A_DAY} times in a day. Try again tomorrow."
+TOO_OFTEN = gettext_lazy("You have taken questions along often today. Try again tomorrow.")
 
 
 def most(campaign: Campaign) -> int:
@@ -60,23 +62,26 @@ def take(user: User, campaign: Campaign, key: UUID, questions: int, hours: int) 
     if known := TakenAlong.objects.filter(key=key).select_related("membership").first():
         return _own(known, user, campaign)
     if not campaign.take_along:
-        raise NotAllowed(NOT_ALLOWED, code="not_taken_along")
+        raise NotAllowed(str(NOT_ALLOWED), code="not_taken_along")
     allowed = most(campaign)
     if not allowed:
-        raise Refusal(TOO_LITTLE, field="questions", code="too_little_left")
+        raise Refusal(str(TOO_LITTLE), field="questions", code="too_little_left")
     if not 1 <= questions <= allowed:
         raise Refusal(
-            f"{questions} questions cannot be taken along; take 1 to {allowed}.", field="questions"
+            gettext("Take 1 to %(most)s questions along.") % {"most": allowed}, field="questions"
         )
     if not 1 <= hours <= MOST_HOURS:
-        raise Refusal(f"{hours} hours: take them for 1 to {MOST_HOURS}.", field="hours")
+        raise Refusal(
+            gettext("Take them along for 1 to %(most)s hours.") % {"most": MOST_HOURS},
+            field="hours",
+        )
     return _take(user, campaign, key, questions, hours)
 
 
 def _own(known: TakenAlong, user: User, campaign: Campaign) -> TakenAlong:
     member = known.membership
     if (member.user_id, member.campaign_id) != (user.pk, campaign.pk):
-        raise NotYours("There is no such set of questions.")
+        raise NotYours(gettext("There is no such set of questions."))
     return known
 
 
@@ -105,18 +110,18 @@ def _take(user: User, campaign: Campaign, key: UUID, questions: int, hours: int)
         lease = claiming.Lease(made.until, made.pk)
         made.seats = len(claiming.claim(hand, questions, skip=True, lease=lease))
         if not made.seats:
-            raise Refusal(TOO_LITTLE, field="questions", code="too_little_left")
+            raise Refusal(str(TOO_LITTLE), field="questions", code="too_little_left")
         made.save(update_fields=["seats"])
     return made
 
 
 def _check_frequency(membership_id: int) -> None:
     if _with_seats(TakenAlong.objects.filter(membership=membership_id)).exists():
-        raise Conflict(HAS_ONE, code="taken_along_already")
+        raise Conflict(str(HAS_ONE), code="taken_along_already")
     since = timezone.now() - timedelta(days=1)
     rows = TakenAlong.objects.filter(membership=membership_id, taken_at__gt=since)
     if rows.count() >= MOST_A_DAY:
-        raise Conflict(TOO_OFTEN, code="taken_along_too_often")
+        raise Conflict(str(TOO_OFTEN), code="taken_along_too_often")
 
 
 def _with_seats(rows: "QuerySet[TakenAlong]") -> "QuerySet[TakenAlong]":
@@ -142,7 +147,7 @@ def give_back(user: User, campaign: Campaign, key: UUID) -> int:
     Twice is no error. Raises NotYours."""
     row = TakenAlong.objects.filter(key=key).select_related("membership").first()
     if row is None:
-        raise NotYours("There is no such set of questions.")
+        raise NotYours(gettext("There is no such set of questions."))
     return _end(_own(row, user, campaign), None)
 
 
@@ -151,7 +156,7 @@ def call_back(campaign: Campaign, pk: int, actor: User) -> int:
     Answers that are under way are kept. Raises NotYours."""
     row = TakenAlong.objects.filter(pk=pk, membership__campaign=campaign).first()
     if row is None:
-        raise NotYours("There is no such set of questions.")
+        raise NotYours(gettext("There is no such set of questions."))
     return _end(row, actor)
 
 
@@ -165,47 +170,24 @@ def _end(row: TakenAlong, actor: User | None) -> int:
     return returned
 
 
-@dataclass(frozen=True)
-class Row:
-    """A set as the campaign's researchers see it. answered: of its questions; late: of these, when
-    the question needed nobody any more; left: under lease."""
-
-    set: TakenAlong
-    answered: int
-    late: int
-    left: int
-
-    @property
-    def is_open(self) -> bool:
-        return bool(self.left) and self.set.ended_at is None and self.set.until > timezone.now()
-
-
-def rows_of(campaign: Campaign, latest: int = 50) -> list[Row]:
-    """The campaign's latest sets, those taken last first. Three queries."""
-    sets = list(
+def sets_of(campaign: Campaign) -> "QuerySet[TakenAlong]":
+    """The campaign's sets, the latest first, with what became of their questions: `answered`; of
+    these `late`, when the question needed nobody any more or the person's work was stopped; and
+    `left`, under lease."""
+    seats = Assignment.objects.filter(taken_along=OuterRef("pk"))
+    late = Answer.objects.filter(assignment__taken_along=OuterRef("pk"), revision=0, late=True)
+    return (
         TakenAlong.objects.filter(membership__campaign=campaign)
         .select_related("membership__user", "membership__campaign", "ended_by")
-        .order_by("-pk")[:latest]
-    )
-    seats = (
-        Assignment.objects.filter(taken_along__in=[row.pk for row in sets])
-        .order_by()
-        .values_list("taken_along")
         .annotate(
-            answered=Count("pk", filter=Q(state=Assignment.State.ANSWERED)),
-            left=Count("pk", filter=Q(state=Assignment.State.LEASED)),
+            answered=_count(seats.filter(state=Assignment.State.ANSWERED)),
+            left=_count(seats.filter(state=Assignment.State.LEASED)),
+            late=_count(late),
         )
+        .order_by("-pk")
     )
-    counts = {pk: (answered, left) for pk, answered, left in seats}
-    late = dict(
-        Answer.objects.filter(
-            assignment__taken_along__in=[row.pk for row in sets], revision=0, late=True
-        )
-        .order_by()
-        .values_list("assignment__taken_along")
-        .annotate(late=Count("pk"))
-    )
-    return [
-        Row(row, counts.get(row.pk, (0, 0))[0], late.get(row.pk, 0), counts.get(row.pk, (0, 0))[1])
-        for row in sets
-    ]
+
+
+def _count(rows: "QuerySet[Any]") -> Coalesce:
+    counted = rows.order_by().annotate(one=Value(1)).values("one").annotate(count=Count("pk"))
+    return Coalesce(Subquery(counted.values("count")), 0)

@@ -32,3 +32,8 @@ class TakenAlong(models.Model):
 
     def __str__(self) -> str:
         return f"{self.seats} taken along until {self.until:%Y-%m-%d %H:%M}"
+
+    @property
+    def is_open(self) -> bool:
+        """Whether its lease runs."""
+        return self.ended_at is None and self.until > timezone.now()

@@ -2,8 +2,9 @@
    page's own scripts, which know no difference. HTML: templates/annotator/along.html.
 
    [data-offer] what may be taken: [data-form] with questions and hours, [data-here] a set that this
-   browser does not have, [data-fetching] a progress bar, [data-trouble] what is wrong. [data-strip] says
-   how the set stands; the dialog #along gives it back; [data-why] what is said once it is over. */
+   browser does not have, [data-fetching] a progress bar, [data-trouble] what is wrong. [data-strip-words]
+   say how the set stands; the dialog #along gives it back; [data-why] what is said once it is over. */
+import { gettext, locale, ngettext, sentences } from "../language.js";
 import { newId, post } from "../outbox.js";
 import { announce, one } from "../screen.js";
 import { pageSetup } from "../session.js";
@@ -17,7 +18,24 @@ const { user, campaign } = setup;
 const BYTES_OF_IMAGE = 300_000;
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 const FLUSHES = 20;
-const words = one("[data-words]").dataset;
+const words = {
+  unable: gettext("This browser cannot keep questions: it needs a secure address (https), a window that is not private, and room for this site. Nothing was taken."),
+  offline: gettext("No connection. Nothing was taken; try again when it is back."),
+  otherTab: gettext("Another tab of this browser is taking questions along just now."),
+  tooLittle: gettext("Too little is left of this campaign to take any of it along. Label it with a connection."),
+  full: gettext("This browser had no room for all of the images."),
+  lost: gettext("The connection was lost while images came."),
+  returned: gettext("Nothing is kept here, and the questions went back."),
+  over: gettext("These questions are no longer with you. What you answered is kept, and sent when there is a connection."),
+  timeOver: gettext("The time is over: what was not answered went back. What you answered is kept, and sent when there is a connection."),
+  loggedOut: gettext("You are logged out, so the images are erased. What you answered is kept in this browser; log in again and it is sent."),
+  otherUser: gettext("Somebody else is logged in now, so the images are erased. What you answered is kept in this browser until you are."),
+  givenBack: gettext("Given back. What you answered is received."),
+  allReceived: gettext("All of it is received. Thank you."),
+  room: (megabytes) =>
+    gettext("This browser has room for %(megabytes)s MB only. Take fewer questions, or free some room on this device. Nothing was taken.", { megabytes }),
+  lapse: (until) => gettext("Without a connection they cannot be given back; they go back by themselves at %(until)s.", { until }),
+};
 
 document.addEventListener("click", ({ target }) => target.closest("[data-say-back]") && giveBackUnheld());
 one("[data-form]").addEventListener("submit", (event) => {
@@ -50,8 +68,8 @@ async function offer() {
   one("[data-checking]").hidden = true;
   if (state.set) {
     offered = state.set.id;
-    one("[data-here-count]").textContent = state.set.open;
-    one("[data-here-until]").textContent = timeOf(Date.now() + state.set.seconds * 1000);
+    const values = { count: state.set.open, until: timeOf(Date.now() + state.set.seconds * 1000) };
+    one("[data-here-words]").textContent = gettext("Questions that you took along: %(count)s, until %(until)s. They are not in this browser but in another one, or their images were erased here when you logged out.", values);
     one("[data-here]").hidden = false;
   } else if (!state.most) trouble(words.tooLittle);
   else {
@@ -59,7 +77,7 @@ async function offer() {
     const field = one("[data-form]").elements.questions;
     field.max = state.most;
     field.value = Math.min(state.most, 100);
-    one("[data-most]").textContent = state.most;
+    one("[data-most]").textContent = gettext("At most %(count)s", { count: state.most });
     one("[data-form]").hidden = false;
     field.focus({ preventScroll: true });
   }
@@ -116,7 +134,7 @@ async function taken(id, questions, hours) {
     return words.unable;
   }
   const room = await freeBytes();
-  if (room < questions * BYTES_OF_IMAGE) return words.room.replace("{}", Math.floor(room / 1e6));
+  if (room < questions * BYTES_OF_IMAGE) return words.room(Math.floor(room / 1e6));
   const reply = await post(urls.take, { user, id, questions, hours });
   if (reply.status === 401) return void (location.href = setup.urls.login);
   if (reply.status !== 200) return reply.body?.message || words.offline;
@@ -133,7 +151,7 @@ async function taken(id, questions, hours) {
     await erase({ ...set, name });
     const returned = (await post(urls.back, { user, id })).status === 200;
     const why = error instanceof Lost ? words.lost : words.full;
-    return `${why} ${returned ? words.returned : words.lapse.replace("{}", timeOf(set.until))}`;
+    return sentences(why, returned ? words.returned : words.lapse(timeOf(set.until)));
   }
 }
 
@@ -158,7 +176,8 @@ function showFetching(share, count) {
   for (const place of ["form", "here"]) one(`[data-${place}]`).hidden = true;
   one("[data-fetching]").hidden = false;
   one("[data-fetching] progress").value = share;
-  one("[data-fetched]").textContent = `${Math.round(share * count)} of ${count}`;
+  const values = { done: Math.round(share * count), total: count };
+  one("[data-fetched]").textContent = gettext("Fetching images: %(done)s of %(total)s", values);
 }
 
 async function giveBackUnheld() {
@@ -167,7 +186,7 @@ async function giveBackUnheld() {
   else trouble(reply.body?.message || words.offline);
 }
 
-const timeOf = (ms) => new Date(ms).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" });
+const timeOf = (ms) => new Date(ms).toLocaleTimeString(locale(), { hour: "2-digit", minute: "2-digit" });
 
 /* ---- with a set ---- */
 
@@ -218,10 +237,9 @@ class Held {
   }
 
   #tell() {
-    const { total, answered, left } = this.#counts;
-    for (const [name, value] of Object.entries({ total, answered, left, until: timeOf(this.set.until) })) {
-      for (const place of document.querySelectorAll(`[data-along-${name}]`)) place.textContent = value;
-    }
+    const values = { ...this.#counts, until: timeOf(this.set.until) };
+    const said = ngettext("%(answered)s of %(count)s question answered, until %(until)s", "%(answered)s of %(count)s answered, until %(until)s", values.total, values);
+    for (const place of document.querySelectorAll("[data-strip-words]")) place.textContent = said;
   }
 
   #changed() {
@@ -276,7 +294,7 @@ class Held {
     for (let turn = 0; turn < FLUSHES && outbox.pending().length; turn += 1) await outbox.flush();
     const reply = outbox.pending().length ? { status: 0 } : await post(urls.back, { user, id: this.set.id });
     if (reply.status === 200) this.#end(words.givenBack);
-    else announce(reply.body?.message || words.lapse.replace("{}", timeOf(this.set.until)));
+    else announce(reply.body?.message || words.lapse(timeOf(this.set.until)));
   }
 
   /* All is answered and received: what was skipped goes back now. */

@@ -1,13 +1,11 @@
 """Questions taken along: answered without a connection, sent once, and erased when they must be."""
 
-import re
-
 import pytest
 
 from labeling.assignment import taking_along
-from labeling.models import Answer, Assignment, Membership, TakenAlong
+from labeling.models import Answer, Assignment, TakenAlong
 from tests import factories
-from tests.browser.conftest import NARROW, expect, let_pass, log_in
+from tests.browser.conftest import expect, let_pass
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -47,7 +45,7 @@ def page(browser_as, bob, coots, site):
 
 
 def take(page, count=20, hours="2"):
-    page.get_by_label("Questions, at most").fill(str(count))
+    page.get_by_label("Number of questions").fill(str(count))
     page.get_by_label("For how long").select_option(hours)
     page.get_by_role("button", name="Take them along").click()
     page.wait_for_selector(SHOWN)
