@@ -163,6 +163,7 @@ ROWS = (
         GET campaigns/<slug:name>/label/along/set/
         POST campaigns/<slug:name>/label/along/take/
         POST campaigns/<slug:name>/label/along/back/
+        POST campaigns/<slug:name>/label/propose/
         GET api/v1/campaigns/<slug:name>/
         GET api/v1/campaigns/<slug:campaign>/topics/
         GET api/v1/campaigns/<slug:campaign>/topics/<str:key>/

@@ -20,9 +20,26 @@ APPS = ("annotator", "evaluation", "labeling")
 ORDER = {
     "labeling": (
         *("", "models", "db", "jobs", "estimators", "geometry", "vocabulary", "parts", "formats"),
-        *("near_duplicates", "boxes", "question_graph", "kinds", "release_files", "simulation"),
+        *(
+            "near_duplicates",
+            "boxes",
+            "promptable",
+            "question_graph",
+            "kinds",
+            "release_files",
+            "simulation",
+        ),
         *("campaigns", "graphs"),
-        *("datasets", "assignment", "consensus", "answers", "follow_ups", "quality", "releases"),
+        *(
+            "datasets",
+            "assignment",
+            "consensus",
+            "assistance",
+            "answers",
+            "follow_ups",
+            "quality",
+            "releases",
+        ),
         *("exchange", "reports", "web", "django"),
     ),
     "evaluation": (
@@ -44,7 +61,12 @@ PURE = (
         "labeling/estimators",
     ),
     *("labeling/geometry", "labeling/vocabulary", "labeling/parts", "labeling/formats"),
-    *("labeling/near_duplicates", "labeling/boxes"),
+    *(
+        "labeling/near_duplicates",
+        "labeling/boxes",
+        "labeling/promptable",
+        "labeling/onnx_files.py",
+    ),
     *("labeling/question_graph", "labeling/kinds", "labeling/release_files"),
     *("labeling/simulation", "evaluation/metrics", "evaluation/readers", "evaluation/engines"),
     *("evaluation/selection", "evaluation/sequences", "evaluation/scoring"),

@@ -20,8 +20,9 @@ Context = dict[str, object]
 
 class SeatRow(TypedDict):
     """A seat as scripts and templates have it: its token and the signed address of its image; of a
-    drawing also its object, the latest answer, a reviewer's note and the draft; of a step what it
-    shows (kinds/boxes.py); of a page of images the image's width and height (kinds/grid.py)."""
+    drawing also its object, the latest answer, a reviewer's note, the draft and, where there is a
+    model, whether it may be asked; of a step what it shows (kinds/boxes.py); of a page of images
+    the image's width and height (kinds/grid.py)."""
 
     seat: str
     topic: str
@@ -30,6 +31,7 @@ class SeatRow(TypedDict):
     answer: NotRequired[Any]
     sent_back: NotRequired[dict[str, str] | None]
     draft: NotRequired[Context | None]
+    assisted: NotRequired[bool]
     shows: NotRequired[Shown]
     heading: NotRequired[str]
     size: NotRequired[list[int]]

@@ -6,7 +6,7 @@ not gets its own refusal, and sending it again gives the first result again.
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
@@ -18,6 +18,7 @@ from labeling.answers.sent import Sent, check_batch
 from labeling.assignment import quotas
 from labeling.assignment.candidates import NOT_A_MEMBER
 from labeling.assignment.claiming import NOT_WORKING, NOT_YOUR_SEAT, return_seat
+from labeling.assistance import asking
 from labeling.consensus import settling
 from labeling.db import question_counts
 from labeling.db.sql import LOCKED, Locked, execute, fetch, locking, marks, moment, retried, writing
@@ -167,7 +168,13 @@ def _submit(user: User, campaign: Campaign, answers: Sequence[Sent]) -> tuple[li
     with writing():
         member = _lock_member(user, campaign)
         questions = _lock_asked(user, campaign, tokens)
-        seats = _seats(user, campaign, tokens, has_geometry=member.kind.has_geometry)
+        seats = _seats(
+            user,
+            campaign,
+            tokens,
+            has_geometry=member.kind.has_geometry,
+            drawn=member.kind.drawn,
+        )
         batch = _Batch(
             member=member,
             questions=questions,
@@ -233,7 +240,7 @@ def _lock_asked(user: User, campaign: Campaign, tokens: Sequence[str]) -> dict[i
 
 
 def _seats(
-    user: User, campaign: Campaign, tokens: Sequence[str], *, has_geometry: bool
+    user: User, campaign: Campaign, tokens: Sequence[str], *, has_geometry: bool, drawn: bool
 ) -> dict[str, _Seat]:
     """This person's seats by token, with how often and since when each was answered; what was sent
     back is answered again."""
@@ -256,8 +263,9 @@ def _seats(
             answered.late,
         )
     if has_geometry:
+        given = asking.given_on(list(by_pk)) if drawn else {}
         for pk, about in _about(by_pk):
-            by_pk[pk].about = about
+            by_pk[pk].about = replace(about, proposals=given.get(pk, {})) if given else about
     if along := {seat.along for seat in seats.values() if seat.along is not None}:
         taken = dict(TakenAlong.objects.filter(pk__in=along).values_list("pk", "taken_at"))
         for seat in seats.values():

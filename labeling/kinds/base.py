@@ -9,9 +9,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from labeling.errors import Refusal
+from labeling.geometry.polygons import Polygons
 from labeling.kinds.votes import Choices, Verdict, checked, offered, plurality
 
 if TYPE_CHECKING:
@@ -35,16 +36,26 @@ BINARY = ("no", "yes")
 Answer = str | Mapping[str, object]
 
 
+class GivenProposal(NamedTuple):
+    """What the model outlined of a part on a seat. sha256: of the network."""
+
+    part: str
+    polygons: Polygons
+    sha256: str
+
+
 @dataclass(frozen=True)
 class About:
     """What a drawing is about: the object's category, and its image's size in upright pixels; of a
-    question that is a step, which one, and what it shows beside the image."""
+    question that is a step, which one, and what it shows beside the image. proposals: what the
+    model proposed on this seat, by its tokens."""
 
     topic: str
     width: int
     height: int
     step: str = ""
     content: Mapping[str, Any] = field(default_factory=dict)
+    proposals: Mapping[str, GivenProposal] = field(default_factory=dict)
 
 
 class Kind(ABC):

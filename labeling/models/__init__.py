@@ -11,9 +11,16 @@
 | flags.py | Flag |
 | naming.py | NamedProposal, SecondAnswer |
 | taken_along.py | TakenAlong |
+| assistance.py | SegmentationNetwork, ImageEmbedding, Assistance, Proposal |
 | work.py | Job, Release |
 """
 
+from labeling.models.assistance import (
+    Assistance,
+    ImageEmbedding,
+    Proposal,
+    SegmentationNetwork,
+)
 from labeling.models.campaigns import (
     Calibration,
     Campaign,
@@ -46,6 +53,7 @@ __all__ = [
     "Answer",
     "ApiToken",
     "Assignment",
+    "Assistance",
     "Audit",
     "Calibration",
     "Campaign",
@@ -59,6 +67,7 @@ __all__ = [
     "Gold",
     "Graph",
     "Image",
+    "ImageEmbedding",
     "Import",
     "Invitation",
     "Item",
@@ -66,11 +75,13 @@ __all__ = [
     "Membership",
     "NamedProposal",
     "Policy",
+    "Proposal",
     "Question",
     "QuestionCount",
     "Quota",
     "Release",
     "SecondAnswer",
+    "SegmentationNetwork",
     "SentBack",
     "Settlement",
     "TakenAlong",

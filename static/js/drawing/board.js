@@ -245,6 +245,12 @@ export class Board {
     return this.#apply((part) => applyRegion(this.shapes, part, region, { cut: true, fixed }), 0);
   }
 
+  /* Adds a region to the chosen part, or takes it away where cutting is on. */
+  takeRegion(region) {
+    const { cutting: cut, fixed } = this;
+    return this.#apply((part) => applyRegion(this.shapes, part, region, { cut, fixed }), 0);
+  }
+
   #apply(change, corners) {
     const part = this.part(this.selected);
     const done = attempt(() => change(part));

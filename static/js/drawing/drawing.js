@@ -1,10 +1,11 @@
 /* Draws the parts of an object over its photograph: the engine's door. docs/drawing.md tells the rest.
 
-   new Drawing(root, {width, height, image, photo, view, crop, pad, parts, announce}) fills the element
+   new Drawing(root, {width, height, image, photo, view, crop, pad, parts, announce, asks}) fills the element
    `root`, whose size it takes. photo: its <img>, for the loupe beside a finger and the scissors. Shapes
    are {key: polygons}, polygons [[[[x, y], …], hole, …], …] in pixels of the image, exact to a tenth.
    Events: change {reason}, select {key}, overlap {overlaps}, tool {tool, cutting}, history {canUndo,
-   canRedo}, view {scale, whole}, opacity {opacity}, edges {ready}. */
+   canRedo}, view {scale, whole}, opacity {opacity}, edges {ready}; where a model may be asked (`asks`):
+   ask {key, prompts}, proposal {waits}, taken {key, proposal}, refused {proposal}. */
 import { Board, plain } from "./board.js";
 import { Keyboard, KEYS } from "./keyboard.js";
 import { Picture } from "./picture.js";
@@ -12,6 +13,7 @@ import { Pointers } from "./pointers.js";
 import { Loupe } from "../loupe.js";
 import { boxOf, meet } from "./rings.js";
 import { View } from "./view.js";
+import { AskTool } from "./tools/ask.js";
 import { BoxTool } from "./tools/box.js";
 import { EditTool } from "./tools/edit.js";
 import { EraserTool } from "./tools/eraser.js";
@@ -24,8 +26,10 @@ const ZOOM_STEP = 1.4;
 const VERSION = 1;
 const STEPS_ROOM = 150_000;
 const NAMES = {
-  polygon: "Polygon", scissors: "Scissors", edit: "Edit corners", lasso: "Lasso", box: "Box", eraser: "Eraser", pan: "Move the view",
+  polygon: "Polygon", scissors: "Scissors", edit: "Edit corners", lasso: "Lasso", box: "Box", eraser: "Eraser", pan: "Move the view", ask: "Ask the model",
 };
+// What is proposed waits while one looks around; any other tool mends it.
+const WAITS = ["ask", "pan"];
 const still = { begin() {}, drag() {}, end() {}, hover() {}, cancel() {} };
 
 export class Drawing extends EventTarget {
@@ -35,8 +39,9 @@ export class Drawing extends EventTarget {
   #frame = 0;
   #watch;
 
-  constructor(root, { width, height, image, photo = null, view, crop = null, pad = null, parts = [], announce = null }) {
+  constructor(root, { width, height, image, photo = null, view, crop = null, pad = null, parts = [], announce = null, asks = false }) {
     super();
+    this.asks = asks;
     this.root = root;
     this.whole = [0, 0, width, height];
     this.crop = crop ?? this.whole;
@@ -57,7 +62,7 @@ export class Drawing extends EventTarget {
     this.keyboard = new Keyboard(this, this.board, this.view);
     this.#tools = {
       polygon: new PolygonTool(this.board), scissors: new ScissorsTool(this.board, this.edges), edit: new EditTool(this.board), lasso: new LassoTool(this.board),
-      box: new BoxTool(this.board), eraser: new EraserTool(this.board), pan: still,
+      box: new BoxTool(this.board), eraser: new EraserTool(this.board), pan: still, ask: new AskTool(this.board),
     };
     this.pointers = new Pointers(this.picture.surface, this.#hands());
     this.#watch = new ResizeObserver(([entry]) => this.#resize(entry.contentRect));
@@ -82,6 +87,7 @@ export class Drawing extends EventTarget {
       tool: () => (keyboard.rest(), this.loupe ? this.#magnified(board.tool) : board.tool),
       spaceHeld: () => keyboard.spaceHeld,
       panTool: () => this.#name === "pan",
+      secondary: () => this.#name === "ask",
       hovered: (at) => (keyboard.rest(), (keyboard.under = view.toImage(at))),
       left: () => keyboard.point || this.picture.showBrush(null),
       scale: () => view.scale,
@@ -229,6 +235,7 @@ export class Drawing extends EventTarget {
   /* What was begun stays with the part that it was begun for. */
   select(key) {
     if (key !== this.board.selected) {
+      this.#tools.ask.refuse(true);
       this.board.tool.cancel(this.keyboard.how());
       this.keyboard.release();
     }
@@ -286,8 +293,10 @@ export class Drawing extends EventTarget {
     return this.board.cutting;
   }
 
-  use(name) {
+  use(wanted) {
+    const name = wanted === "ask" && !this.asks ? "polygon" : wanted;
     this.board.tool?.cancel(this.keyboard.how());
+    if (!WAITS.includes(name)) this.#tools.ask.take();
     this.keyboard.release();
     this.#name = name;
     this.board.tool = this.#tools[name];
@@ -297,6 +306,24 @@ export class Drawing extends EventTarget {
     this.board.whisper(`${NAMES[name]}.`);
     if (name === "scissors") this.#findEdges();
     this.#toolTold();
+  }
+
+  /* Of a model: {proposal, polygons} for a part, or null where it has none. */
+  propose(key, found) {
+    this.#tools.ask.propose(key, found, this.keyboard.point);
+  }
+
+  /* What a model proposes and nobody took yet, or null. */
+  get proposal() {
+    return this.#tools.ask.proposal;
+  }
+
+  takeProposal() {
+    return this.#tools.ask.take();
+  }
+
+  refuseProposal() {
+    return this.#tools.ask.refuse();
   }
 
   /* For the scissors, once for each photograph. */

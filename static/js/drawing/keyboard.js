@@ -188,6 +188,7 @@ export class Keyboard {
     const point = this.#here();
     this.drawing.picture.showCursor(point);
     const how = this.how(event);
+    if (tool.enter?.(point, how)) return true;
     if (tool.instant) tool.end(point, how);
     else if (this.#begun) {
       this.#begun = false;
@@ -211,6 +212,7 @@ export class Keyboard {
   }
 
   #escape() {
+    if (!this.#begun && this.board.tool?.escape?.()) return true;
     if (this.#begun) {
       this.#begun = false;
       this.board.tool.cancel();

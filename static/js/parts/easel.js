@@ -37,7 +37,7 @@ export class Easel {
   tools() {
     const use = (name) => [`tool-${name}`, () => this.drawing?.use(name)];
     return {
-      ...Object.fromEntries(["polygon", "scissors", "lasso", "box", "edit", "eraser", "pan"].map(use)),
+      ...Object.fromEntries(["polygon", "scissors", "lasso", "box", "edit", "eraser", "pan", "ask"].map(use)),
       cut: () => this.drawing?.setCutting(!this.drawing.cutting),
       snap: () => this.drawing?.toggle("gluing", "Snapping"),
       overlap: () => this.drawing?.minimizeOverlap(),
@@ -52,8 +52,8 @@ export class Easel {
     };
   }
 
-  /* url: of the photograph; image: its <img>, where it is there already. */
-  build({ width, height, crop }, { url, image = null }, keys) {
+  /* url: of the photograph; image: its <img>, where it is there already. asks: whether a model may be asked. */
+  build({ width, height, crop }, { url, image = null }, keys, asks = false) {
     const photo = image ?? Object.assign(new Image(), { src: url });
     this.drawing = new Drawing(this.root, {
       width,
@@ -65,6 +65,7 @@ export class Easel {
       pad: PAD_PX,
       parts: this.labels.parts.map((part) => ({ ...part, whole: part.key === OUTLINE })),
       announce: (text, { quiet }) => (quiet ? murmur(text) : announce(text)),
+      asks,
     });
     this.adjust.apply();
     this.drawing.addEventListener("change", ({ detail }) => this.#loading || this.changed(detail));

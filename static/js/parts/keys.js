@@ -1,4 +1,5 @@
 /* Which key goes where on the page of a drawing: the page's own, the drawing's, or neither. */
+import { gettext } from "../language.js";
 import { TYPING, one } from "../screen.js";
 
 export const PAGE_KEYS = [
@@ -14,6 +15,12 @@ export const PAGE_KEYS = [
   ["w", "The list of parts, where it is not beside the drawing"],
   ["i", "Instructions"],
   ["?", "This sheet"],
+];
+
+/* Of campaigns with a model. */
+export const ASKING_KEYS = [
+  ["4", gettext("Ask the model for the chosen part; Enter takes what it proposes, Escape refuses it")],
+  ["Alt + click", gettext("Not this; also the second button, a long press, Ctrl + Enter")],
 ];
 
 /* Keys reach the page wherever the focus is, but for fields, dialogs and what a button does itself.

@@ -20,6 +20,8 @@ export class PartLabels {
     this.askHalf = askHalf;
     this.states = {};
     this.half = null;
+    // Of parts that came of what a model proposed: {proposal, edits} by their keys.
+    this.came = {};
   }
 
   /* Whether the question comes first: can at least half of the missing parts be drawn? */
@@ -51,18 +53,32 @@ export class PartLabels {
   load(value) {
     this.half = value?.half ?? null;
     this.states = {};
-    for (const [key, { state }] of Object.entries(value?.parts || {})) {
+    this.came = {};
+    for (const [key, { state, came }] of Object.entries(value?.parts || {})) {
       if (STATES.includes(state)) this.states[key] = state;
+      if (came) this.came[key] = { ...came };
     }
   }
 
   content() {
-    return { states: { ...this.states }, half: this.half };
+    const came = Object.keys(this.came).length ? { came: structuredClone(this.came) } : {};
+    return { states: { ...this.states }, half: this.half, ...came };
   }
 
-  restore({ states = {}, half = null } = {}) {
+  restore({ states = {}, half = null, came = {} } = {}) {
     this.states = { ...states };
     this.half = half;
+    this.came = structuredClone(came);
+  }
+
+  /* The outline of a part is what a model proposed. */
+  take(key, proposal) {
+    this.came[key] = { proposal, edits: 0 };
+  }
+
+  /* The outline was changed by hand. */
+  edited(key) {
+    if (this.came[key]) this.came[key].edits += 1;
   }
 
   /* drawn | not_visible | occluded | given | given-not_visible | given-occluded | "". */
@@ -98,8 +114,10 @@ export class PartLabels {
     for (const { key } of this.parts) {
       const state = this.of(key, shapes);
       if (key === OUTLINE) continue;
-      if (state === "drawn") parts[key] = { state, polygons: shapes[key] };
-      else if (STATES.includes(state)) parts[key] = { state };
+      if (state === "drawn") {
+        const came = this.came[key];
+        parts[key] = { state, polygons: shapes[key], ...(came && { came: { ...came } }) };
+      } else if (STATES.includes(state)) parts[key] = { state };
     }
     const outline = this.part(OUTLINE) && isDrawn(shapes[OUTLINE]) ? shapes[OUTLINE] : null;
     return { parts, half: this.half, outline };

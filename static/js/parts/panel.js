@@ -5,6 +5,7 @@
    panel shows and asks; `page` does: choose(key), say(key, state), hide(key), focus(); it has drawing,
    labels, shapes, selected. */
 import { COLOURS } from "../drawing/picture.js";
+import { gettext } from "../language.js";
 import { able, one, press } from "../screen.js";
 import { OUTLINE } from "./labels.js";
 
@@ -26,6 +27,7 @@ const HINTS = {
   edit: "Drag corners; press an edge for a new one; a second press on a corner removes it.",
   eraser: "Paint over what is too much; [ and ] change its size.",
   pan: "Drag the photograph.",
+  ask: gettext("Click on the part, drag a box, or scribble along it. Hold, or Alt: not this."),
 };
 
 function button(data, ...content) {
@@ -174,6 +176,8 @@ export class Panel {
     for (const each of document.querySelectorAll('[data-do^="tool-"]')) {
       press(each, each.dataset.do === `tool-${drawing.tool}`);
     }
+    const ask = of("tool-ask");
+    if (ask) able(ask, drawing.asks);
     press(of("cut"), drawing.cutting);
     press(of("snap"), drawing.snapping);
     able(of("undo"), drawing.canUndo);

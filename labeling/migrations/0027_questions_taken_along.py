@@ -9,7 +9,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('labeling', '0025_naming_looks_and_second_answers'),
+        ('labeling', '0026_promptable_networks'),
     ]
 
     operations = [
