@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('labeling', '0026_promptable_networks'),
+        ('labeling', '0027_questions_taken_along'),
     ]
 
     operations = [
