@@ -10,7 +10,7 @@ from django.views.decorators.http import require_GET
 from annotator.accounts import person
 from annotator.kinds.naming import siblings_of
 from annotator.pages import seats
-from labeling.campaigns.access import campaign_for
+from annotator.pages.worded import campaign_for
 from labeling.errors import NotYours
 from labeling.exchange.naming_campaigns import MOST_EXAMPLES
 

@@ -10,9 +10,9 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from annotator.accounts import person
 from annotator.pages import bodies
+from annotator.pages.worded import campaign_for
 from labeling.answers import flagging
 from labeling.answers.sent import new_id, read_id, read_token
-from labeling.campaigns.access import campaign_for
 from labeling.errors import Refusal
 
 MOST = 100

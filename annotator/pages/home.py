@@ -12,10 +12,11 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET
 
 from annotator.accounts import person
+from annotator.pages.worded import all_worded, campaign_for
 from labeling.answers import flagging
 from labeling.assignment.claiming import NOT_WORKING
 from labeling.assignment.waiting import Waiting, waiting_for
-from labeling.campaigns.access import RESEARCHER, campaign_for, check_role
+from labeling.campaigns.access import RESEARCHER, check_role
 from labeling.datasets import images
 from labeling.errors import NotYours
 from labeling.kinds import KINDS, policies
@@ -123,12 +124,15 @@ def _first_image(campaign: Campaign) -> Image | None:
 
 def cards_of(user: User) -> list[Card]:
     """The person's campaigns, those of the latest answer first. Three queries."""
-    rows = (
+    rows = list(
         Membership.objects.active()
         .filter(user=user)
         .select_related("campaign__policy")
         .order_by("-last_answered_at", "-joined_at")
     )
+    shown = all_worded(row.campaign for row in rows)
+    for row, campaign in zip(rows, shown, strict=True):
+        row.campaign = campaign
     waits = waiting_for(user)
     replied = flagging.campaigns_with_replies(user)
     return [

@@ -12,7 +12,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET
 
 from annotator.accounts import person
-from labeling.campaigns.access import campaign_for
+from annotator.pages.worded import campaign_for
 from labeling.models import Decision, Membership
 from labeling.quality import monitoring
 

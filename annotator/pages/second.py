@@ -13,9 +13,9 @@ from annotator.accounts import person
 from annotator.kinds import page_of
 from annotator.kinds.base import Context
 from annotator.pages import seats
+from annotator.pages.worded import campaign_for
 from labeling.answers import second_pass as passes
 from labeling.answers.sent import new_id
-from labeling.campaigns.access import campaign_for
 from labeling.errors import NotYours
 from labeling.kinds import KINDS
 from labeling.models import Campaign, SecondAnswer, User

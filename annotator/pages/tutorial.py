@@ -12,7 +12,7 @@ from django.views.decorators.http import require_http_methods
 
 from annotator.accounts import person
 from annotator.kinds import page_of
-from labeling.campaigns.access import campaign_for
+from annotator.pages.worded import campaign_for
 from labeling.kinds import KINDS
 from labeling.models import Campaign, User
 

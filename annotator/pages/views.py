@@ -16,10 +16,10 @@ from annotator.accounts import person
 from annotator.kinds import page_of
 from annotator.kinds.base import Context, SeatPage, SeatsPayload
 from annotator.pages import bodies, seats, tutorial
+from annotator.pages.worded import campaign_for, worded
 from labeling.answers import submitting
 from labeling.answers.sent import new_id, read_token
 from labeling.assignment import claiming
-from labeling.campaigns.access import campaign_for
 from labeling.errors import Conflict, InTraining, NotWorking, NotYours, Refusal
 from labeling.kinds import policies
 from labeling.models import Campaign, Example, Membership, User
@@ -48,7 +48,7 @@ def join(request: HttpRequest, secret: str) -> HttpResponse:
         return _unusable(request, secret)
     # Kept while the person signs up; memberships.accept looks at the invitation again.
     accounts.remember(request, secret)
-    context = {"invitation": invitation, "campaign": invitation.campaign, "secret": secret}
+    context = {"invitation": invitation, "campaign": worded(invitation.campaign), "secret": secret}
     return render(request, "annotator/join.html", context)
 
 

@@ -36,6 +36,7 @@ from labeling.boxes.chain import (
 from labeling.boxes.cleaning import (
     as_box,
     clean_box,
+    clean_extremes,
     clean_flags,
     clean_point,
     holds,
@@ -45,7 +46,7 @@ from labeling.boxes.cleaning import (
 from labeling.boxes.consensus import SAME_IOU, same_object
 from labeling.boxes.shaking import SIDES
 from labeling.errors import Refusal
-from labeling.geometry.boxes import Box, iou
+from labeling.geometry.boxes import iou
 from labeling.kinds.base import BOXES, CHAINS, About, Answer, Kind
 from labeling.kinds.policies import RULES_OF, Policy
 from labeling.kinds.votes import Verdict, offered
@@ -125,7 +126,7 @@ class Draw(Step):
         box = clean_box(value["box"], about.width, about.height)
         cleaned: dict[str, object] = {"box": list(box), "how": how}
         if how == CLICKS:
-            cleaned["points"] = _clean_extremes(value.get("points"), box, about)
+            cleaned["points"] = clean_extremes(value.get("points"), box, about.width, about.height)
         elif value.get("points") is not None:
             raise refusal("points are of a box that was clicked; leave them out.")
         cleaned["flags"] = clean_flags(value.get("flags", []))
@@ -487,16 +488,6 @@ def _together(mended: Sequence[Mapping[str, Any]], checks: int) -> object:
         "box": [round(math.fsum(side) / len(mended), 1) for side in sides],
         "flags": [flag for flag in FLAGS if 2 * counts[flag] > checks],
     }
-
-
-def _clean_extremes(value: object, box: Box, about: About) -> list[list[float]]:
-    if not isinstance(value, list) or len(value) != 4:
-        raise refusal("A clicked box has four points: leftmost, topmost, rightmost, lowest.")
-    points = [clean_point(point, about.width, about.height) for point in value]
-    columns, rows = zip(*points, strict=True)
-    if (min(columns), min(rows), max(columns), max(rows)) != box:
-        raise refusal("The box is not the one around its four points.")
-    return [list(point) for point in points]
 
 
 def _most(said: Iterable[Sequence[str]]) -> list[str]:

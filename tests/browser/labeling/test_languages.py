@@ -1,5 +1,7 @@
 """Annotators' pages in other languages than English."""
 
+import json
+
 from labeling.models import Answer
 from tests.browser.conftest import expect, let_pass
 
@@ -38,3 +40,24 @@ def test_scripts_speak_the_language_of_the_page(browser_as, site, bob, cats):
     with page.expect_response("**/label/answers/"):
         page.keyboard.press("y")
     assert list(Answer.objects.values_list("language", flat=True)) == ["de"]
+
+
+def test_words_per_language_are_uploaded_and_read(browser_as, site, alice, bob, cats, looked_at):
+    page = browser_as(alice)
+    page.goto(site("/campaigns/cats/edit/"))
+    page.get_by_role("link", name="Words in other languages").click()
+    content = {"de": {"title": "Katzen und Espresso", "classes": {"n02123045": "Tigerkatze"}}}
+    file = {
+        "name": "texts.json",
+        "mimeType": "application/json",
+        "buffer": json.dumps(content).encode(),
+    }
+    page.get_by_label("Texts, as a file").set_input_files(file)
+    page.get_by_role("button", name="Replace the texts").click()
+    expect(page.get_by_role("cell", name="classes.n07920052")).to_be_visible()
+    looked_at(page, "texts")
+
+    label = browser_as(bob, locale="de-DE")
+    label.goto(site("/campaigns/cats/label/"))
+    expect(label.locator(".label-title")).to_have_text("Katzen und Espresso")
+    looked_at(label, "label-de")
