@@ -31,6 +31,7 @@ OF_FILES = {
 # Their body is empty.
 BARE = {
     "POST api/v1/benchmarks/<slug:benchmark>/runs/",
+    f"POST {CAMPAIGN}along/<int:pk>/call-back/",
     f"POST {CAMPAIGN}calibrations/",
     f"POST {CAMPAIGN}classes/",
     f"POST {CAMPAIGN}jobs/<int:pk>/retry/",
@@ -192,6 +193,7 @@ def bodies(world: World) -> dict[str, dict[str, Any]]:
             "title": "Coots",
             "instructions": "Look.",
             "settings": {},
+            "take_along": True,
         },
         "POST api/v1/datasets/": {"name": "sea", "description": "The sea."},
         "POST api/v1/datasets/<slug:dataset>/objects/<int:pk>/merge/": {

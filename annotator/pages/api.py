@@ -23,7 +23,7 @@ from labeling.assignment import claiming
 from labeling.campaigns.access import campaign_for
 from labeling.errors import NotYours
 from labeling.models import Answer, Assignment
-from labeling.quality import qualifying
+from labeling.quality import monitoring, qualifying
 from labeling.web.api.base import BaseViewSet, Body, CampaignViewSet
 from labeling.web.serializers.common import AnyField
 
@@ -138,7 +138,8 @@ class LabelViewSet(CampaignViewSet):
             Sent(**{**answer, "looks": read_looks(answer.get("looks"), f"answers.{place}.looks")})
             for place, answer in enumerate(body["answers"])
         ]
-        return self.answer(ResultsSerializer, {"results": submitting.submit(self.user, row, sent)})
+        results = submitting.submit(self.user, row, sent, monitoring.watch_now)
+        return self.answer(ResultsSerializer, {"results": results})
 
 
 class Anything(BaseContentNegotiation):

@@ -59,6 +59,7 @@ class Mistake(ChoiceKind):
         ("major", "Major mistake", "j"),
         ("cannot", "Cannot be labeled", "c"),
     )
+    can_take_along = True
 
     def question(self, topic: str, settings: object) -> str:
         return f"Is “{topic}” right for the image?"

@@ -10,6 +10,7 @@
 | candidates.py | Candidate, Verification |
 | flags.py | Flag |
 | naming.py | NamedProposal, SecondAnswer |
+| taken_along.py | TakenAlong |
 | assistance.py | SegmentationNetwork, ImageEmbedding, Assistance, Proposal |
 | work.py | Job, Release |
 """
@@ -45,6 +46,7 @@ from labeling.models.questions import (
     SentBack,
     Settlement,
 )
+from labeling.models.taken_along import TakenAlong
 from labeling.models.work import Job, Release
 
 __all__ = [
@@ -82,6 +84,7 @@ __all__ = [
     "SegmentationNetwork",
     "SentBack",
     "Settlement",
+    "TakenAlong",
     "Topic",
     "User",
     "Verification",

@@ -20,7 +20,9 @@ const TOO_SOON_MS = 150;
 
 class Label extends Session {
   constructor(setup) {
-    super(setup, new Progress(setup));
+    // What was taken along has a past of its own; no campaign has a plus in its name.
+    const campaign = setup.along ? `+${setup.campaign}` : setup.campaign;
+    super(setup, new Progress({ ...setup, campaign }));
     this.stage = one("[data-stage]");
     this.zoom = one("[data-zoom]") && new Zoom(this.stage);
     this.painting = null; // the entry that the kind is about to show

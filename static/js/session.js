@@ -37,6 +37,7 @@ export class Session {
     const elsewhere = await this.progress.heldElsewhere();
     this.accept(this.setup.seats, elsewhere);
     this.exhausted = !this.setup.seats.length;
+    this.elsewhere = !this.exhausted && !this.inHand.length;
     this.unsentBefore = this.outbox.pending().length;
     this.outbox.retry();
     this.render();
@@ -91,6 +92,8 @@ export class Session {
 
   /* Asks for more seats, one request at a time; seats held in any tab are not sent again. */
   refill() {
+    // Of questions taken along there are no more than came with the page.
+    if (!this.setup.urls.page) return void (this.exhausted = true);
     this.refilling ??= this.fetchSeats().finally(() => {
       this.refilling = null;
       this.render();
@@ -126,9 +129,10 @@ export class Session {
     return !seats.length;
   }
 
-  /* Seats in hand and seats whose answer is still on its way. */
+  /* Seats in hand and seats whose answer is still on its way; those taken along are of no page. */
   #mine() {
-    return [...this.inHand, ...this.outbox.pending()].map((entry) => entry.seat);
+    const pending = this.outbox.pending().filter((entry) => entry.along === this.setup.along?.id);
+    return [...this.inHand, ...pending].map((entry) => entry.seat);
   }
 
   /* Those that are neither in hand here nor in another tab, in their order. */
@@ -160,7 +164,7 @@ export function pageSetup() {
   return JSON.parse(document.getElementById("setup").textContent);
 }
 
-/* Takes the page over. */
+/* Takes the page over. The event "labeling" on the document hands the session to other scripts. */
 export function attach(session) {
   document.documentElement.classList.add("scripted");
   for (const element of document.querySelectorAll(".no-script")) element.remove();
@@ -168,6 +172,7 @@ export function attach(session) {
   attachPanels(session);
   attachKeys(session);
   attachStatus(session);
+  document.dispatchEvent(new CustomEvent("labeling", { detail: session }));
   session.begin();
   return session;
 }

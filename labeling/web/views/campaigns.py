@@ -22,7 +22,7 @@ from labeling.models import Campaign
 from labeling.quality import auditing, qualifying
 from labeling.reports import campaign_figures, overview
 from labeling.reports.forecasts import Estimate
-from labeling.web.forms.campaigns import CampaignForm, NewCampaignForm, SwipingForm
+from labeling.web.forms.campaigns import NewCampaignForm, SettingsForm
 from labeling.web.forms.common import carried_out, refusals_shown
 from labeling.web.views.shared import (
     WATCHERS,
@@ -218,17 +218,17 @@ def campaign_close(request: SignedIn, name: str) -> HttpResponse:
 @login_required
 @require_http_methods(["GET", "POST"])
 def campaign_edit(request: SignedIn, name: str) -> HttpResponse:
-    """The campaign's title and instructions; of some kinds, whether people may swipe."""
+    """The campaign's title and instructions; of some kinds, whether people may swipe and take
+    questions along."""
     campaign = own_campaign(request, name)
-    initial = {"title": campaign.title, "instructions": campaign.instructions}
-    can_swipe = KINDS[campaign.kind].can_swipe
-    initial |= {"swiping": campaign.settings.get("swiping", True)} if can_swipe else {}
-    form = (SwipingForm if can_swipe else CampaignForm)(request.POST or None, initial=initial)
+    initial = {key: getattr(campaign, key) for key in ("title", "instructions", "take_along")}
+    initial |= {"swiping": campaign.settings.get("swiping", True)}
+    form = SettingsForm(campaign.kind, request.POST or None, initial=initial)
 
     def save() -> HttpResponse:
-        fields = {key: form.cleaned_data[key] for key in ("title", "instructions")}
-        if can_swipe:
-            fields["settings"] = {**campaign.settings, "swiping": form.cleaned_data["swiping"]}
+        fields = dict(form.cleaned_data)
+        if "swiping" in fields:
+            fields["settings"] = {**campaign.settings, "swiping": fields.pop("swiping")}
         lifecycle.change(campaign, request.user, **fields)
         said = "Saved. People see the new words on their next page."
         return done(request, said, "campaign_edit", campaign.name)
