@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from statistics import fmean, median
 from typing import Any
 
+from django.db.models import QuerySet
+
 from labeling.assistance import embedding, networks
 from labeling.db.cached import cached
 from labeling.estimators.intervals import mean_interval, wilson_interval
@@ -158,7 +160,7 @@ def figures(campaign: Campaign, most: int | None = None) -> ProposalFigures:
     )
 
 
-def _seats_of(campaign: Campaign) -> Any:
+def _seats_of(campaign: Campaign) -> QuerySet[Assistance]:
     return Assistance.objects.filter(
         assignment__question__campaign=campaign,
         assignment__state=Assignment.State.ANSWERED,

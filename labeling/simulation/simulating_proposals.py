@@ -9,7 +9,6 @@ where the defaults are from.
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -71,7 +70,7 @@ COUNTS = {"people": (1, 100_000), "clicks": (1, 32)}
 def clean(content: Mapping[str, object]) -> ProposalCrowd:
     """The crowd that these keys describe, the rest by default. Raises Refusal naming the key."""
     known = {item.name: item for item in fields(ProposalCrowd)}
-    values: dict[str, Any] = {}
+    values: dict[str, float] = {}
     for key, value in content.items():
         if key not in known:
             raise Refusal(
@@ -80,7 +79,7 @@ def clean(content: Mapping[str, object]) -> ProposalCrowd:
         low, high = COUNTS.get(key, (0.01, 3600) if key.endswith("_seconds") else (0, 1))
         high = 10 if key == "hasty_factor" else 5 if key.endswith("spread") else high
         values[key] = checked_number(key, value, low, high, whole=key in COUNTS)
-    return ProposalCrowd(**values)
+    return ProposalCrowd(**values)  # type: ignore[arg-type]  # Counts were checked above.
 
 
 @dataclass
