@@ -118,6 +118,7 @@ v1: Addresses = [
     *single(C + "graph", graph.GraphViewSet, "graph"),
     *single(C + "quality", quality.QualityViewSet, "quality"),
     *single(C + "naming-figures", quality.NamingFiguresViewSet, "naming-figures"),
+    *single(C + "proposal-figures", quality.ProposalFiguresViewSet, "proposal-figures"),
     *single(C + "audits", quality.AuditViewSet, "audits"),
     *single(C + "pilots", quality.PilotViewSet, "pilots"),
     *rows(C + "classes", verification.VerificationViewSet, "classes", "class"),

@@ -472,6 +472,7 @@ ROWS = (
         POST api/v1/campaigns/<slug:campaign>/graph/images/
         GET,POST api/v1/campaigns/<slug:campaign>/calibrations/
         GET api/v1/campaigns/<slug:campaign>/naming-figures/
+        GET api/v1/campaigns/<slug:campaign>/proposal-figures/
         GET,POST api/v1/campaigns/<slug:campaign>/pilots/
         POST api/v1/campaigns/<slug:campaign>/pilots/preview/
         POST api/v1/campaigns/<slug:campaign>/classes/

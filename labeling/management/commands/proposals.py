@@ -1,4 +1,4 @@
-"""`proposals name|embed|start|stop|status|remove`: a promptable network beside people who draw."""
+"""`proposals name|start|stop|status|report|remove|embed`: a network beside people who draw."""
 
 import json
 from argparse import ArgumentTypeError
@@ -17,6 +17,7 @@ from labeling.jobs import queue
 from labeling.management.contract import ContractCommand, Result, table
 from labeling.models import Campaign, Job
 from labeling.promptable.network import Encoder, Preparation
+from labeling.reports import proposal_figures
 
 UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
 BUDGET = "4g"
@@ -79,6 +80,14 @@ class Command(ContractCommand):
             help="in place of --size, --mean, --std",
         )
         _add_preparation(embed)
+        report = self.verb(
+            parser,
+            "report",
+            self.report,
+            self.show_report,
+            help="quality and time with and without",
+        )
+        report.add_argument("campaign", help="its name")
         for verb, action, words in (
             ("start", self.start, "make the embeddings that are lacking, by a job"),
             ("stop", self.stop, "stop that job; what it made stays"),
@@ -187,11 +196,43 @@ class Command(ContractCommand):
             "job": network.job.state if network.job else None,
         }
 
+    def report(self, campaign: str, **_: Any) -> proposal_figures.ProposalFigures:
+        return proposal_figures.figures(_campaign(campaign))
+
+    def show_report(self, found: proposal_figures.ProposalFigures) -> str:
+        arms = found.with_model, found.without_model
+        rows = [
+            ("drawings", *(str(arm.drawings) for arm in arms)),
+            ("parts drawn", *(str(arm.parts) for arm in arms)),
+            ("seconds a part", *(_of_mean(arm.seconds_per_part, 1) for arm in arms)),
+            ("IoU with gold", *(_of_mean(arm.gold_iou, 3) for arm in arms)),
+            ("IoU with drawings without", *(_of_mean(arm.others_iou, 3) for arm in arms)),
+            ("bad parts of gold", *(f"{arm.bad.count} of {arm.bad.of}" for arm in arms)),
+        ]
+        bad = found.bad_proposals
+        ratio = "–" if found.time_ratio is None else f"{found.time_ratio:.2f}"
+        return (
+            f"{table(rows, ('', 'with the model', 'without'))}\n\n"
+            f"time a part, with over without: {ratio}\n"
+            f"asked {found.asked}, taken {found.taken}, mended {found.mended}, "
+            f"refused {found.refused}; bad proposals accepted: {bad.count} of {bad.of}"
+        )
+
     def remove(self, campaign: str, **_: Any) -> Result:
         return {"removed": networks.remove(_campaign(campaign))}
 
     def show(self, result: Any) -> str:
         return table([(key, value) for key, value in result.items()])
+
+
+def _of_mean(found: proposal_figures.Mean, digits: int) -> str:
+    if found.value is None:
+        return "–"
+    within = ""
+    if found.interval:
+        low, high = found.interval
+        within = f" ({low:.{digits}f} to {high:.{digits}f})"
+    return f"{found.value:.{digits}f}{within}, n {found.n}"
 
 
 def _add_preparation(parser: CommandParser) -> None:
