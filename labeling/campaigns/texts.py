@@ -30,7 +30,7 @@ LONGEST = {"title": 200, "instructions": 100_000, "question": 80}
 LONGEST_OF_CLASS = {"name": 200, "definition": 2_000, "guidance": 10_000}
 MAX_BYTES = 4 * 1024**2
 SECTIONS = (*LONGEST, "classes", "parts")
-Content = dict[str, Any]
+Content = Mapping[str, Any]
 Texts = dict[str, Content]
 
 
@@ -85,15 +85,19 @@ def of(campaign: Campaign) -> Texts:
 def with_gaps(campaign: Campaign) -> Texts:
     """The texts as a file to go on with: of each language but the campaign's usual one, each text
     that is missing is there and empty."""
-    texts, wanted = of(campaign), list(_wanted(campaign))
+    given, wanted = of(campaign), list(_wanted(campaign))
+    found: Texts = {}
     for code, _ in settings.LANGUAGES:
-        if code not in texts and code == settings.LANGUAGE_CODE:
+        if code not in given and code == settings.LANGUAGE_CODE:
             continue
-        content = texts.setdefault(code, {})
+        content = dict(given.get(code, {}))
         for section, key in wanted:
-            place = content if key is None else content.setdefault(section, {})
-            place.setdefault(section if key is None else key, "")
-    return {code: texts[code] for code, _ in settings.LANGUAGES if code in texts}
+            if key is None:
+                content.setdefault(section, "")
+            else:
+                content[section] = {key: "", **content.get(section, {})}
+        found[code] = content
+    return found
 
 
 def coverage(campaign: Campaign) -> list[Coverage]:
@@ -135,7 +139,7 @@ def clean(campaign: Campaign, payload: object) -> Texts:
 def _content(
     language: str, content: Mapping[str, object], known: Mapping[str, set[str | None]]
 ) -> Content:
-    cleaned: Content = {}
+    cleaned: dict[str, object] = {}
     for section, value in content.items():
         if section not in SECTIONS:
             raise _wrong([language, section], f"is no text. Give: {', '.join(SECTIONS)}")
@@ -145,7 +149,7 @@ def _content(
             continue
         if not isinstance(value, dict):
             raise _wrong([language, section], "is no object. Give a text for each key")
-        rows: Content = {}
+        rows: dict[str, object] = {}
         for key, entry in value.items():
             if key not in known[section]:
                 noun = "class" if section == "classes" else "part"
@@ -219,7 +223,7 @@ def _worded(campaign: Campaign, content: Content) -> Campaign:
     return worded
 
 
-def _settings(own: dict[str, Any], content: Content) -> dict[str, Any]:
+def _settings(own: Content, content: Content) -> dict[str, object]:
     """Settings with the names that people read replaced; keys stay."""
     shown, parts = dict(own), content.get("parts", {})
     if "question" in content and "question" in own:
