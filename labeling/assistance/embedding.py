@@ -82,10 +82,13 @@ def execute(job: Job) -> None:
     )
     if network is None:
         return
+    _forget_gone()
     chosen = _chosen(network)
-    for row in network.embeddings.exclude(image__in=chosen):
-        row.delete()
-        shared_files.remove(networks.path_of(row.file), row.file)
+    for row in network.embeddings.all():
+        path = networks.path_of(row.file)
+        if row.image_id not in chosen or not (path.is_file() or shared_files.has(row.file)):
+            row.delete()
+            shared_files.remove(path, row.file)
     done = set(network.embeddings.values_list("image_id", flat=True))
     lacking = [pk for pk in chosen if pk not in done]
     folder = Path(settings.DATA_DIR) / STORED / f"{network.pk}{WORK}"
@@ -107,6 +110,14 @@ def file_of(network: SegmentationNetwork, image: int) -> Path | None:
         return None
     path = shared_files.find(networks.path_of(row.file), row.file)
     return path if path.is_file() else None
+
+
+def _forget_gone() -> None:
+    """Removes what campaigns left on this machine that are gone with their networks."""
+    known = {str(pk) for pk in SegmentationNetwork.objects.values_list("pk", flat=True)}
+    for folder in (Path(settings.DATA_DIR) / STORED).glob("*"):
+        if folder.name.removesuffix(WORK) not in known:
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def _asked(campaign: Campaign) -> QuerySet[Image]:
