@@ -13,6 +13,7 @@ from annotator.pages.api import LabelViewSet, SeatViewSet
 from labeling.web import problems
 from labeling.web.api import (
     accounts,
+    along,
     campaigns,
     datasets,
     flags,
@@ -24,6 +25,7 @@ from labeling.web.api import (
     quality,
     questions,
     results,
+    texts,
     verification,
     vocabulary,
 )
@@ -112,9 +114,11 @@ v1: Addresses = [
     *rows(D + "jobs", datasets.DatasetJobViewSet, "dataset-jobs"),
     *rows("campaigns", campaigns.CampaignsViewSet, "campaigns"),
     *rows(C + "policies", campaigns.PolicyViewSet, "policies"),
+    *single(C + "texts", texts.TextsViewSet, "texts"),
     *single(C + "graph", graph.GraphViewSet, "graph"),
     *single(C + "quality", quality.QualityViewSet, "quality"),
     *single(C + "naming-figures", quality.NamingFiguresViewSet, "naming-figures"),
+    *single(C + "proposal-figures", quality.ProposalFiguresViewSet, "proposal-figures"),
     *single(C + "audits", quality.AuditViewSet, "audits"),
     *single(C + "pilots", quality.PilotViewSet, "pilots"),
     *rows(C + "classes", verification.VerificationViewSet, "classes", "class"),
@@ -128,6 +132,7 @@ v1: Addresses = [
     path(C + "objects/", questions.QuestionViewSet.as_view({"post": "objects"}), name="objects"),
     *rows(C + "gold", questions.GoldViewSet, "gold"),
     *rows(C + "flags", flags.FlagViewSet, "flags"),
+    *rows(C + "along", along.TakenAlongViewSet, "along", "along-set"),
     *rows(C + "members", people.MemberViewSet, "members"),
     *rows(C + "invitations", people.InvitationViewSet, "invitations"),
     *rows(C + "releases", results.ReleaseViewSet, "releases"),

@@ -5,6 +5,7 @@ ASSAY_JOB_HANDLERS = {
     "calibrate": "labeling.consensus.calibrating.execute",
     "choose proposals": "labeling.follow_ups.proposing.execute",
     "derivatives": "labeling.datasets.images.make_derivatives",
+    "embed images": "labeling.assistance.embedding.execute",
     "export labels": "labeling.exchange.export_files.execute",
     "frame campaign": "evaluation.benchmarks.kinds.cds.people_frames.execute",
     "frames": "evaluation.benchmarks.kinds.cds.viewing.execute",

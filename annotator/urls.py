@@ -8,6 +8,7 @@ from django.views.generic import RedirectView
 
 from annotator.language import Catalog
 from annotator.pages import (
+    along,
     classes,
     drafts,
     flags,
@@ -15,6 +16,7 @@ from annotator.pages import (
     language,
     last,
     preview,
+    proposals,
     reputation,
     second,
     styleguide,
@@ -42,10 +44,16 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("campaigns/<slug:name>/label/skip/", views.label_skip, name="label_skip"),
     path("campaigns/<slug:name>/label/seat/", drafts.label_seat, name="label_seat"),
     path("campaigns/<slug:name>/label/draft/", drafts.label_draft, name="label_draft"),
+    path("campaigns/<slug:name>/label/propose/", proposals.label_propose, name="label_propose"),
     path("campaigns/<slug:name>/label/flag/", flags.label_flag, name="label_flag"),
     path("campaigns/<slug:name>/label/flags/", flags.label_flags, name="label_flags"),
     path("campaigns/<slug:name>/label/second/", second.second_pass, name="label_second"),
     path("campaigns/<slug:name>/label/class/", classes.label_class, name="label_class"),
+    path("campaigns/<slug:name>/label/along/", along.along, name="along"),
+    path("campaigns/<slug:name>/label/along/worker.js", along.along_worker, name="along_worker"),
+    path("campaigns/<slug:name>/label/along/set/", along.along_set, name="along_set"),
+    path("campaigns/<slug:name>/label/along/take/", along.along_take, name="along_take"),
+    path("campaigns/<slug:name>/label/along/back/", along.along_back, name="along_back"),
     path("campaigns/<slug:name>/label/last/", last.label_last, name="label_last"),
     path("campaigns/<slug:name>/picture", home.campaign_picture, name="campaign_picture"),
     path("campaigns/<slug:name>/tutorial/", tutorial.tutorial, name="tutorial"),

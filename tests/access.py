@@ -50,6 +50,7 @@ FILL = (
     (r"(?:objects/import|part-imports)/(<int:pk>)", "parts import"),
     (r"objects/(<int:pk>)", "object"),
     (r"labels/(<int:pk>)", "label import"),
+    (r"along/(<int:pk>)", "taken along"),
     (r"(?:members|people|blocks)/(<int:pk>)", "member"),
     (r"rights/(<int:pk>)", "1"),
     (r"audit/(<int:pk>)", "audit"),
@@ -143,6 +144,8 @@ ROWS = (
         GET campaigns/<slug:name>/label/class/
         GET,POST campaigns/<slug:name>/label/second/
         GET campaigns/<slug:name>/label/last/
+        GET campaigns/<slug:name>/label/along/
+        GET campaigns/<slug:name>/label/along/worker.js
         GET campaigns/<slug:name>/picture
         GET label/example/<str:token>/image
         """,
@@ -157,6 +160,10 @@ ROWS = (
         POST campaigns/<slug:name>/label/flag/
         POST campaigns/<slug:name>/label/seat/
         POST campaigns/<slug:name>/label/draft/
+        GET campaigns/<slug:name>/label/along/set/
+        POST campaigns/<slug:name>/label/along/take/
+        POST campaigns/<slug:name>/label/along/back/
+        POST campaigns/<slug:name>/label/propose/
         GET api/v1/campaigns/<slug:name>/
         GET api/v1/campaigns/<slug:campaign>/topics/
         GET api/v1/campaigns/<slug:campaign>/topics/<str:key>/
@@ -237,6 +244,8 @@ ROWS = (
         GET,POST campaigns/<slug:name>/graph/nodes/<path:node>/
         GET campaigns/<slug:name>/close/
         GET,POST campaigns/<slug:name>/edit/
+        GET,POST campaigns/<slug:name>/texts/
+        GET campaigns/<slug:name>/texts/texts.json
         GET,POST campaigns/<slug:name>/policy/
         POST campaigns/<slug:name>/vocabulary/
         GET,POST campaigns/<slug:name>/questions/add/
@@ -250,6 +259,7 @@ ROWS = (
         GET,POST campaigns/<slug:name>/people/<int:pk>/pause/
         GET,POST campaigns/<slug:name>/people/<int:pk>/pardon/
         POST campaigns/<slug:name>/people/<int:pk>/quotas/
+        POST campaigns/<slug:name>/people/along/<int:pk>/call-back/
         POST campaigns/<slug:name>/people/<int:pk>/role/
         POST campaigns/<slug:name>/people/<int:pk>/remove/
         POST campaigns/<slug:name>/invitations/
@@ -447,6 +457,8 @@ ROWS = (
         GET,POST api/v1/campaigns/<slug:campaign>/gold/
         POST api/v1/campaigns/<slug:campaign>/gold/promote/
         POST api/v1/campaigns/<slug:campaign>/gold/<int:pk>/retire/
+        GET api/v1/campaigns/<slug:campaign>/along/
+        POST api/v1/campaigns/<slug:campaign>/along/<int:pk>/call-back/
         GET api/v1/campaigns/<slug:campaign>/flags/
         POST api/v1/campaigns/<slug:campaign>/flags/<uuid:pk>/reply/
         GET api/v1/campaigns/<slug:campaign>/members/
@@ -455,10 +467,12 @@ ROWS = (
         GET,POST api/v1/campaigns/<slug:campaign>/invitations/
         DELETE api/v1/campaigns/<slug:campaign>/invitations/<int:pk>/
         POST api/v1/campaigns/<slug:campaign>/policies/preview/
+        GET,PUT api/v1/campaigns/<slug:campaign>/texts/
         PUT api/v1/campaigns/<slug:campaign>/graph/
         POST api/v1/campaigns/<slug:campaign>/graph/images/
         GET,POST api/v1/campaigns/<slug:campaign>/calibrations/
         GET api/v1/campaigns/<slug:campaign>/naming-figures/
+        GET api/v1/campaigns/<slug:campaign>/proposal-figures/
         GET,POST api/v1/campaigns/<slug:campaign>/pilots/
         POST api/v1/campaigns/<slug:campaign>/pilots/preview/
         POST api/v1/campaigns/<slug:campaign>/classes/

@@ -31,6 +31,7 @@ OF_FILES = {
 # Their body is empty.
 BARE = {
     "POST api/v1/benchmarks/<slug:benchmark>/runs/",
+    f"POST {CAMPAIGN}along/<int:pk>/call-back/",
     f"POST {CAMPAIGN}calibrations/",
     f"POST {CAMPAIGN}classes/",
     f"POST {CAMPAIGN}jobs/<int:pk>/retry/",
@@ -123,6 +124,7 @@ def bodies(world: World) -> dict[str, dict[str, Any]]:
                     "value": "yes",
                     "duration_ms": 900,
                     "input_method": "key",
+                    "language": "de",
                     "looks": [{"did": "search", "what": "coot", "at": 9}],
                 }
             ]
@@ -144,6 +146,7 @@ def bodies(world: World) -> dict[str, dict[str, Any]]:
         },
         f"POST {CAMPAIGN}gold/<int:pk>/retire/": {"reason": "Unclear."},
         f"POST {CAMPAIGN}gold/promote/": {"questions": [parts["question"]]},
+        f"PUT {CAMPAIGN}texts/": {"texts": {"de": {"title": "Vögel"}}},
         f"PUT {CAMPAIGN}graph/": {"graph": GRAPH, "reason": "pilot", "version": 1},
         f"POST {CAMPAIGN}graph/images/": {"images": ["coots/000.png"]},
         f"POST {CAMPAIGN}invitations/": {
@@ -192,6 +195,7 @@ def bodies(world: World) -> dict[str, dict[str, Any]]:
             "title": "Coots",
             "instructions": "Look.",
             "settings": {},
+            "take_along": True,
         },
         "POST api/v1/datasets/": {"name": "sea", "description": "The sea."},
         "POST api/v1/datasets/<slug:dataset>/objects/<int:pk>/merge/": {

@@ -2,12 +2,14 @@
 
 import tempfile
 from dataclasses import dataclass, field
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
 from django.core.files.base import ContentFile
 from django.core.files.storage import storages
+from django.utils import timezone
 
 from annotator.pages.seats import image_url
 from evaluation.benchmarks import runs
@@ -21,7 +23,16 @@ from labeling.datasets import objects, vocabulary_store
 from labeling.exchange import naming_campaigns
 from labeling.follow_ups import asking, candidate_lists, opening
 from labeling.jobs import queue
-from labeling.models import Calibration, Campaign, Dataset, Import, Job, Question, User
+from labeling.models import (
+    Calibration,
+    Campaign,
+    Dataset,
+    Import,
+    Job,
+    Question,
+    TakenAlong,
+    User,
+)
 from labeling.parts import simplifying
 from labeling.parts.model import Merge, Part, PartedObject
 from labeling.quality import auditing, memberships
@@ -247,6 +258,14 @@ def _furnish(world: World) -> None:
     for made in (birds, finds, names):
         factories.join(world.bob, made)
         factories.join(world.vera, made, "reviewer")
+    campaign.take_along = True
+    campaign.save(update_fields=["take_along"])
+    taken = TakenAlong.objects.create(
+        key=uuid4(),
+        membership=campaign.memberships.get(user=world.bob),
+        seats=5,
+        until=timezone.now() + timedelta(hours=2),
+    )
     note = flagging.flag(world.bob, campaign, uuid4(), seat, "Blurred.")
     world.signature = image_url(seat, world.bob).split("?")[1]
     world.parts = {
@@ -282,6 +301,7 @@ def _furnish(world: World) -> None:
         "release": release.number,
         "pool": pool.pk,
         "flag": note.pk,
+        "taken along": taken.pk,
         "image": world.dataset.images.earliest("pk").pk,
         "run": world.run.pk,
         "token": token.token_key,

@@ -6,6 +6,8 @@ from typing import Any, NotRequired, TypedDict
 from django.contrib.sessions.backends.base import SessionBase
 from django.http import HttpRequest, QueryDict
 from django.urls import reverse
+from django.utils.translation import gettext
+from django.utils.translation import gettext_noop as _
 
 from annotator.kinds import tutorials
 from annotator.pages import bodies
@@ -20,8 +22,9 @@ Context = dict[str, object]
 
 class SeatRow(TypedDict):
     """A seat as scripts and templates have it: its token and the signed address of its image; of a
-    drawing also its object, the latest answer, a reviewer's note and the draft; of a step what it
-    shows (kinds/boxes.py); of a page of images the image's width and height (kinds/grid.py)."""
+    drawing also its object, the latest answer, a reviewer's note, the draft and, where there is a
+    model, whether it may be asked; of a step what it shows (kinds/boxes.py); of a page of images
+    the image's width and height (kinds/grid.py)."""
 
     seat: str
     topic: str
@@ -30,6 +33,7 @@ class SeatRow(TypedDict):
     answer: NotRequired[Any]
     sent_back: NotRequired[dict[str, str] | None]
     draft: NotRequired[Context | None]
+    assisted: NotRequired[bool]
     shows: NotRequired[Shown]
     heading: NotRequired[str]
     size: NotRequired[list[int]]
@@ -84,7 +88,7 @@ class Page:
     # Questions of training that are asked at once; None for as many as a page has.
     training_size: int | None = 1
     # The message for a form without an answer.
-    missing = "Choose one of the answers."
+    missing = _("Choose one of the answers.")
 
     def __init__(self, kind: Kind) -> None:
         self.kind = kind
@@ -143,7 +147,7 @@ class Page:
 
     def read(self, post: QueryDict, campaign: Campaign) -> list[Sent]:
         """The answers of a posted form. Raises Refusal."""
-        return [read_form(post, self.missing)]
+        return [read_form(post, gettext(self.missing))]
 
     def skipped(self, post: QueryDict) -> str | None:
         """The seat that a posted form gives back."""

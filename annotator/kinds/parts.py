@@ -8,10 +8,14 @@ from typing import Any
 
 from django.http import HttpRequest
 from django.urls import reverse
+from django.utils.translation import gettext
+from django.utils.translation import gettext_noop as _
 
 from annotator.kinds.base import Context, Page, SeatPage, SeatRow, TopicRow
 from annotator.pages import bodies
 from labeling.answers import drafts
+from labeling.assistance import networks
+from labeling.assistance import seats as assistance
 from labeling.datasets import objects
 from labeling.geometry.polygons import from_json
 from labeling.geometry.svg import path_data, view_box
@@ -27,10 +31,13 @@ class Parts(Page):
     training_template = "annotator/training_parts.html"
     preview_template = "annotator/preview_parts.html"
     compared_template = "annotator/_parts_compared.html"
-    missing = "Draw a part, or skip the image."
+    missing = _("Draw a part, or skip the image.")
 
     def label_context(self, page: SeatPage) -> Context:
-        return {"first": _pictured(page.seats[0], page.campaign) if page.seats else None}
+        return {
+            "first": _pictured(page.seats[0], page.campaign) if page.seats else None,
+            "asks_model": networks.of(page.campaign) is not None,
+        }
 
     def training_context(self, page: SeatPage) -> Context:
         first, campaign = page.seats[0], page.campaign
@@ -58,6 +65,12 @@ class Parts(Page):
             "ask_outline": campaign.settings["ask_outline"],
             "draft_url": reverse("label_draft", args=[campaign.name]),
             "seat_url": reverse("label_seat", args=[campaign.name]),
+            # Where the model is asked, in campaigns that have one.
+            **(
+                {"propose_url": reverse("label_propose", args=[campaign.name])}
+                if networks.of(campaign)
+                else {}
+            ),
         }
 
     def describe_seats(self, rows: list[SeatRow], user: User, campaign: Campaign) -> list[SeatRow]:
@@ -65,7 +78,8 @@ class Parts(Page):
         those begun.
 
         Each has "object" (see object_of), "answer" (the latest, or None), "sent_back" (the note and
-        when, while nothing newer was sent) and "draft" (see draft_of). Queries do not grow with the
+        when, while nothing newer was sent) and "draft" (see draft_of); where the campaign has a
+        network, "assisted": whether this drawing may ask it. Queries do not grow with the
         seats, and are the same for gold.
         """
         tokens = [row["seat"] for row in rows]
@@ -78,6 +92,8 @@ class Parts(Page):
         described = objects.described([seat.question.item for seat in seats.values()])
         kept = drafts.of(seats.values())
         answers, notes = _latest(seats.values())
+        network = networks.of(campaign)
+        helped = assistance.assisted(list(seats.values()), campaign, network) if network else {}
         found: list[SeatRow] = []
         for row in rows:
             seat = seats[row["seat"]]
@@ -86,12 +102,14 @@ class Parts(Page):
                 {
                     **row,
                     "object": object_of(described[seat.question.item_id], campaign, row["topic"]),
-                    "answer": answer.value if answer is not None else None,
+                    "answer": own_answer(answer.value) if answer is not None else None,
                     # Open again, it was sent back: whatever is sent closes it.
                     "sent_back": _note_of(note) if note and seat.state == LEASED else None,
                     "draft": draft_of(draft) if draft is not None else None,
                 }
             )
+            if seat.pk in helped:
+                found[-1]["assisted"] = helped[seat.pk]
         # What is begun goes on, wherever that is: another machine has no order of its own to keep.
         return sorted(found, key=lambda row: (row["sent_back"] is None, row["draft"] is None))
 
@@ -103,7 +121,8 @@ class Parts(Page):
         return {
             **topic,
             "examples": [
-                example | {"word": "Good" if example["answer"] == "yes" else "Bad"}
+                example
+                | {"word": gettext("Good") if example["answer"] == "yes" else gettext("Bad")}
                 for example in topic.get("examples", [])
             ],
             "parts": parts_of(campaign, key),
@@ -118,8 +137,12 @@ class Parts(Page):
             labels = {one["value"]: one["label"] for one in self.kind.choices(campaign.settings)}
             return labels.get(value["skip"], str(value["skip"]))
         states = Counter(said["state"] for said in value.get("parts", {}).values())
-        said = [f"{states[state]} {STATE_WORDS[state]}" for state in STATE_WORDS if states[state]]
-        return ", ".join(said) or "nothing changed"
+        said = [
+            f"{states[state]} {gettext(STATE_WORDS[state])}"
+            for state in STATE_WORDS
+            if states[state]
+        ]
+        return ", ".join(said) or gettext("nothing changed")
 
     def compared(self, value: Any, gold: Any, seat: Assignment, campaign: Campaign) -> "Comparison":
         """A drawing beside the known one."""
@@ -139,13 +162,13 @@ class Parts(Page):
                 rows.append(
                     ComparedPart(
                         part["name"],
-                        STATE_WORDS[one.state] if one else "nothing",
-                        STATE_WORDS[other.state] if other else "not asked",
+                        gettext(STATE_WORDS[one.state]) if one else gettext("nothing"),
+                        gettext(STATE_WORDS[other.state]) if other else gettext("not asked"),
                         figures.get(part["key"]),
                     )
                 )
         picture = _picture_of(_object_in(seat.question.item, campaign, topic), campaign, topic)
-        return Comparison(replace(picture, layers=layers, label="Both drawings"), rows)
+        return Comparison(replace(picture, layers=layers, label=gettext("Both drawings")), rows)
 
 
 @dataclass(frozen=True)
@@ -201,6 +224,19 @@ def _note_of(note: SentBack) -> dict[str, str]:
     return {"note": note.note, "at": note.created_at.isoformat()}
 
 
+def own_answer(value: object) -> object:
+    """An answer as its page has it again: of what the model proposed, what the page sent."""
+    if not isinstance(value, dict) or "parts" not in value:
+        return value
+    parts = {
+        key: {**part, "came": {name: part["came"][name] for name in ("proposal", "edits")}}
+        if "came" in part
+        else part
+        for key, part in value["parts"].items()
+    }
+    return {**value, "parts": parts}
+
+
 def draft_of(draft: Draft) -> Context:
     """The server's draft as scripts have it."""
     return {
@@ -233,7 +269,9 @@ def _picture_of(found: ObjectRow, campaign: Campaign, topic: str) -> Picture:
         found["width"],
         found["height"],
         layers,
-        f"The object, with its {names}" if names else "The object",
+        gettext("The object, with its %(names)s") % {"names": names}
+        if names
+        else gettext("The object"),
     )
 
 

@@ -5,6 +5,7 @@ It lives in the site because seats and their signed addresses do (annotator/page
 
 from typing import Any
 
+from django.conf import settings
 from django.http import HttpResponse
 from django.urls import reverse
 from drf_spectacular.types import OpenApiTypes
@@ -23,7 +24,7 @@ from labeling.assignment import claiming
 from labeling.campaigns.access import campaign_for
 from labeling.errors import NotYours
 from labeling.models import Answer, Assignment
-from labeling.quality import qualifying
+from labeling.quality import monitoring, qualifying
 from labeling.web.api.base import BaseViewSet, Body, CampaignViewSet
 from labeling.web.serializers.common import AnyField
 
@@ -78,6 +79,12 @@ class AnswerSerializer(Body):
         required=False,
         default=None,
         help_text="How it was given, for the researchers' figures alone.",
+    )
+    language = serializers.ChoiceField(
+        settings.LANGUAGES,
+        required=False,
+        default=None,
+        help_text="Of the page on which a person gave it, for the researchers' figures alone.",
     )
     looks = AnyField(
         required=False,
@@ -138,7 +145,8 @@ class LabelViewSet(CampaignViewSet):
             Sent(**{**answer, "looks": read_looks(answer.get("looks"), f"answers.{place}.looks")})
             for place, answer in enumerate(body["answers"])
         ]
-        return self.answer(ResultsSerializer, {"results": submitting.submit(self.user, row, sent)})
+        results = submitting.submit(self.user, row, sent, monitoring.watch_now)
+        return self.answer(ResultsSerializer, {"results": results})
 
 
 class Anything(BaseContentNegotiation):

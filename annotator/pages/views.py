@@ -7,6 +7,7 @@ from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils.translation import gettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
@@ -15,14 +16,14 @@ from annotator.accounts import person
 from annotator.kinds import page_of
 from annotator.kinds.base import Context, SeatPage, SeatsPayload
 from annotator.pages import bodies, seats, tutorial
+from annotator.pages.worded import campaign_for, worded
 from labeling.answers import submitting
 from labeling.answers.sent import new_id, read_token
 from labeling.assignment import claiming
-from labeling.campaigns.access import campaign_for
 from labeling.errors import Conflict, InTraining, NotWorking, NotYours, Refusal
 from labeling.kinds import policies
 from labeling.models import Campaign, Example, Membership, User
-from labeling.quality import memberships, qualifying
+from labeling.quality import memberships, monitoring, qualifying
 
 
 def stopped_page(
@@ -47,7 +48,7 @@ def join(request: HttpRequest, secret: str) -> HttpResponse:
         return _unusable(request, secret)
     # Kept while the person signs up; memberships.accept looks at the invitation again.
     accounts.remember(request, secret)
-    context = {"invitation": invitation, "campaign": invitation.campaign, "secret": secret}
+    context = {"invitation": invitation, "campaign": worded(invitation.campaign), "secret": secret}
     return render(request, "annotator/join.html", context)
 
 
@@ -125,16 +126,8 @@ def _label_context(page: SeatPage, membership: Membership | None) -> Context:
         "user": request.user.pk,
         "campaign": campaign.name,
         "done": done,
-        "page_size": policy["page_size"],
-        "revise_minutes": policy["revise_minutes"],
-        "revise_answers": policy["revise_answers"],
-        "urls": {
-            "page": reverse("label_page", args=[campaign.name]),
-            "answers": reverse("label_answers", args=[campaign.name]),
-            "skip": reverse("label_skip", args=[campaign.name]),
-            "flag": reverse("label_flag", args=[campaign.name]),
-            "login": f"{reverse('account_login')}?next={request.path}",
-        },
+        **{key: policy[key] for key in ("page_size", "revise_minutes", "revise_answers")},
+        "urls": urls_of(campaign) | {"login": f"{reverse('account_login')}?next={request.path}"},
     }
     return shown_by.context(campaign) | {
         "setup": setup | shown_by.setup(campaign),
@@ -147,6 +140,12 @@ def _label_context(page: SeatPage, membership: Membership | None) -> Context:
         "last_seat": request.GET.get("after", ""),
         "going_back": bool(request.GET.get("seat")),
     }
+
+
+def urls_of(campaign: Campaign) -> dict[str, str]:
+    """Where the scripts of the campaign's labeling page send what."""
+    names = ("page", "answers", "skip", "flag")
+    return {name: reverse(f"label_{name}", args=[campaign.name]) for name in names}
 
 
 def _settled_since(campaign: Campaign, membership: Membership | None) -> int:
@@ -162,7 +161,7 @@ def _answer_by_form(request: HttpRequest, campaign: Campaign) -> HttpResponse:
         claiming.return_seat(person(request), read_token(shown_by.skipped(request.POST)))
         return redirect("label", campaign.name)
     sent = shown_by.read(request.POST, campaign)
-    results = submitting.submit(person(request), campaign, sent)
+    results = submitting.submit(person(request), campaign, sent, monitoring.watch_now)
     for message in dict.fromkeys(result.message for result in results if result.message):
         messages.error(request, message)
     query = shown_by.after(request.session, campaign, [answer.seat for answer in sent])
@@ -192,7 +191,8 @@ def label_answers(request: HttpRequest, name: str) -> HttpResponse:
     campaign = campaign_for(person(request), name)
     body = page_of(campaign).read_body(request)
     bodies.check_user(request, body)
-    results = submitting.submit(person(request), campaign, bodies.read_answers(body))
+    answers = bodies.read_answers(body)
+    results = submitting.submit(person(request), campaign, answers, monitoring.watch_now)
     return JsonResponse({"results": [asdict(result) for result in results]})
 
 
@@ -226,7 +226,7 @@ def example_image(request: HttpRequest, token: str) -> HttpResponse:
     """An example's image, for the members of its campaign."""
     example = Example.objects.filter(token=token).select_related("image", "topic__campaign").first()
     if example is None:
-        raise NotYours("There is no such example.")
+        raise NotYours(gettext("There is no such example."))
     campaign_for(person(request), example.topic.campaign.name)
     return seats.image_response(example.image)
 

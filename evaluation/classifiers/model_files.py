@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evaluation.classifiers import onnx_files
 from evaluation.classifiers.preparing import Preparation
+from labeling import onnx_files
 from labeling.files import BadInput, first_line
 
 if TYPE_CHECKING:

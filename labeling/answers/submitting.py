@@ -5,26 +5,38 @@ not gets its own refusal, and sending it again gives the first result again.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from datetime import datetime
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
 from django.utils import timezone
+from django.utils.translation import gettext
+from django.utils.translation import gettext_noop as _
 
 from labeling.answers import drafts, window
 from labeling.answers.sent import Sent, check_batch
 from labeling.assignment import quotas
 from labeling.assignment.candidates import NOT_A_MEMBER
 from labeling.assignment.claiming import NOT_WORKING, NOT_YOUR_SEAT, return_seat
+from labeling.assistance import asking
 from labeling.consensus import settling
 from labeling.db import question_counts
 from labeling.db.sql import LOCKED, Locked, execute, fetch, locking, marks, moment, retried, writing
 from labeling.errors import NotYours, Refusal
 from labeling.jobs import queue
 from labeling.kinds import KINDS, About, Kind, policies
-from labeling.models import Answer, Assignment, Campaign, Job, Membership, Question, User
+from labeling.models import (
+    Answer,
+    Assignment,
+    Campaign,
+    Job,
+    Membership,
+    Question,
+    TakenAlong,
+    User,
+)
 
 # After so many answers of a person somebody looks how they work; gold or not, so it tells nothing.
 WATCH_EVERY = 10
@@ -34,21 +46,27 @@ skip = return_seat
 
 MESSAGES = {
     "not_your_seat": NOT_YOUR_SEAT,
-    "conflict": (
+    "conflict": _(
         "This answer was sent before with another content. The first one stands; "
         "to change it, send a new answer for the same image."
     ),
     "question_closed": (
-        "Another answer has made this question unnecessary. Nothing is lost; take the next one."
+        _("Another answer has made this question unnecessary. Nothing is lost; take the next one.")
     ),
     "revision_closed": (
-        "It is too late to change this answer. The one you gave before stands; go on with the next."
+        _(
+            "It is too late to change this answer. The one you gave before stands; go on with the "
+            "next."
+        )
     ),
     "campaign_closed": (
-        "The campaign was closed before this answer arrived. Everything you sent earlier is kept."
+        _(
+            "The campaign was closed before this answer arrived. Everything you sent earlier is "
+            "kept."
+        )
     ),
     "blocked": NOT_WORKING[Membership.Stage.BLOCKED][1],
-    "bad_id": "The answer has no proper id; give a UUID made for this answer alone.",
+    "bad_id": _("The answer has no proper id; give a UUID made for this answer alone."),
 }
 
 
@@ -74,6 +92,9 @@ class _Seat:
     question_id: int
     # Whether its lease would still run, had it not gone back.
     in_lease: bool
+    # The set that it was taken along with, by its id, and when that was taken.
+    along: int | None = None
+    taken_at: datetime | None = None
     # What it asks about, where the kind has_geometry.
     about: About | None = None
     revisions: int = 0
@@ -92,9 +113,17 @@ class _Batch:
     seats: dict[str, _Seat]
     known: dict[UUID, tuple[str, Any, int | None, int]]
     questions: dict[int, Locked]
+    # Some of it was taken along: it is taken up to the tenth answer, then the person is watched.
+    by_tens: bool
     new: list[Answer] = field(default_factory=list)
     taken: set[int] = field(default_factory=set)
     answered: int = 0
+
+    @property
+    def is_tenth(self) -> bool:
+        """Whether a tenth answer of the person is in it."""
+        before, after = self.member.answered, self.member.answered + self.answered
+        return after // WATCH_EVERY > before // WATCH_EVERY
 
 
 @dataclass(frozen=True)
@@ -109,7 +138,12 @@ class _Member:
     has_quota: bool
 
 
-def submit(user: User, campaign: Campaign, answers: Sequence[Sent]) -> list[Result]:
+def submit(
+    user: User,
+    campaign: Campaign,
+    answers: Sequence[Sent],
+    watch: Callable[[Campaign, User], object] | None = None,
+) -> list[Result]:
     """One result for each answer, in order; the good ones are committed when this returns.
 
     The same id with the same body gives the first result again, with another body a conflict. A
@@ -118,32 +152,57 @@ def submit(user: User, campaign: Campaign, answers: Sequence[Sent]) -> list[Resu
     reviewer sent back, at any time. A seat whose lease ran out is
     taken again if its question still has one free; else the answer is kept and late. Answers are
     accepted while the campaign or the person's work is paused (the person's: late once the seat's
-    lease is over), and no longer once the campaign is closed or the person blocked. Raises TooLarge
-    for more than 100 answers, NotYours for those who are not members.
+    lease is over, or it was taken along), and no longer once the campaign is closed or the person
+    blocked. Raises TooLarge for more than 100 answers, NotYours for those who are not members.
+
+    Of answers to questions that were taken along, watch(campaign, user) looks at each ten before
+    the next are taken, as if they had come page after page; then it is no single transaction.
     """
     check_batch(answers)
-    return _submit(user, campaign, answers) if answers else []
+    results: list[Result] = []
+    while len(results) < len(answers):
+        found, is_tenth = _submit(user, campaign, answers[len(results) :])
+        results += found
+        if is_tenth and watch is not None:
+            watch(campaign, user)
+    return results
 
 
 @retried
-def _submit(user: User, campaign: Campaign, answers: Sequence[Sent]) -> list[Result]:
+def _submit(user: User, campaign: Campaign, answers: Sequence[Sent]) -> tuple[list[Result], bool]:
+    """What became of the first answers, of all but where they came with a set taken along; and
+    whether the last of them was a tenth one of such."""
     tokens = sorted({sent.seat for sent in answers if _is_token(sent.seat)})
     with writing():
         member = _lock_member(user, campaign)
+        questions = _lock_asked(user, campaign, tokens)
+        seats = _seats(
+            user,
+            campaign,
+            tokens,
+            has_geometry=member.kind.has_geometry,
+            drawn=member.kind.drawn,
+        )
         batch = _Batch(
             member=member,
-            questions=_lock_asked(user, campaign, tokens),
+            questions=questions,
             # Under the locks: votes on a question are told apart by their moments (deciding.py).
             now=timezone.now(),
-            seats=_seats(user, campaign, tokens, has_geometry=member.kind.has_geometry),
+            seats=seats,
             known=_known(user, answers),
+            by_tens=any(seat.along for seat in seats.values()),
         )
-        results = [_decide(batch, sent) for sent in answers]
+        results = []
+        for sent in answers:
+            results.append(_decide(batch, sent))
+            if batch.by_tens and batch.is_tenth:
+                break
         _write(batch)
         if batch.new and member.has_quota:
             quotas.recount(member.pk)
-        _watch(user, campaign, batch)
-    return results
+        if batch.is_tenth:
+            ask_watch(campaign, user.pk)
+    return results, batch.by_tens and batch.is_tenth
 
 
 def _lock_member(user: User, campaign: Campaign) -> _Member:
@@ -156,7 +215,7 @@ def _lock_member(user: User, campaign: Campaign) -> _Member:
         .first()
     )
     if row is None:
-        raise NotYours(NOT_A_MEMBER)
+        raise NotYours(gettext(NOT_A_MEMBER))
     return _Member(
         pk=row.pk,
         answered=row.answered,
@@ -189,7 +248,7 @@ def _lock_asked(user: User, campaign: Campaign, tokens: Sequence[str]) -> dict[i
 
 
 def _seats(
-    user: User, campaign: Campaign, tokens: Sequence[str], *, has_geometry: bool
+    user: User, campaign: Campaign, tokens: Sequence[str], *, has_geometry: bool, drawn: bool
 ) -> dict[str, _Seat]:
     """This person's seats by token, with how often and since when each was answered; what was sent
     back is answered again."""
@@ -197,7 +256,7 @@ def _seats(
         return {}
     rows = fetch(
         "SELECT a.id, a.token, a.state, a.ordinal, a.question_id, "  # noqa: S608
-        "COALESCE(a.leased_until >= %s, false) FROM labeling_assignment a "
+        "COALESCE(a.leased_until >= %s, false), a.taken_along_id FROM labeling_assignment a "
         f"JOIN labeling_question q ON q.id = a.question_id WHERE a.token IN ({marks(tokens)}) "
         "AND +a.annotator_id = %s AND +q.campaign_id = %s",
         [moment(timezone.now()), *tokens, user.pk, campaign.pk],
@@ -212,8 +271,13 @@ def _seats(
             answered.late,
         )
     if has_geometry:
+        given = asking.given_on(list(by_pk)) if drawn else {}
         for pk, about in _about(by_pk):
-            by_pk[pk].about = about
+            by_pk[pk].about = replace(about, proposals=given.get(pk, {})) if given else about
+    if along := {seat.along for seat in seats.values() if seat.along is not None}:
+        taken = dict(TakenAlong.objects.filter(pk__in=along).values_list("pk", "taken_at"))
+        for seat in seats.values():
+            seat.taken_at = taken.get(seat.along) if seat.along is not None else None
     return seats
 
 
@@ -280,8 +344,9 @@ def _accept(batch: _Batch, sent: Sent) -> int:
             assignment_id=seat.pk,
             revision=seat.revisions,
             value=value,
-            duration_ms=sent.duration_ms,
+            duration_ms=_duration_ms(sent, seat, batch.now),
             input_method=sent.input_method,
+            language=sent.language,
             looks=sent.looks,
             late=seat.late or (question is not None and question.state != Question.State.OPEN),
             created_at=batch.now,
@@ -300,14 +365,26 @@ def _accept(batch: _Batch, sent: Sent) -> int:
 
 def _check_again(batch: _Batch, sent: Sent, seat: _Seat | None) -> int:
     """The revision that this answer was when it first came. Raises a conflict for another body."""
-    *body, revision = batch.known[sent.id]
-    value = sent.value
+    token, known_value, known_ms, revision = batch.known[sent.id]
+    value, duration_ms = sent.value, sent.duration_ms
     if batch.member.kind.has_geometry and seat is not None:
         # A drawing is kept on tenths of a pixel, however it was sent.
         value = _clean_value(batch, sent, seat)
-    if body != [sent.seat, value, sent.duration_ms]:
+    is_cut = seat is not None and seat.along is not None
+    if is_cut and known_ms is not None and duration_ms is not None:
+        # It may have been cut to what it can have taken.
+        duration_ms = min(duration_ms, known_ms)
+    if (token, known_value, known_ms) != (sent.seat, value, duration_ms):
         raise _refusal("conflict")
     return revision
+
+
+def _duration_ms(sent: Sent, seat: _Seat, now: datetime) -> int | None:
+    """How long the answer took, as the browser said; of a question that was taken along no longer
+    than from then to now."""
+    if sent.duration_ms is None or seat.taken_at is None:
+        return sent.duration_ms
+    return min(sent.duration_ms, max(0, (now - seat.taken_at) // timedelta(milliseconds=1)))
 
 
 def _clean_value(batch: _Batch, sent: Sent, seat: _Seat | None) -> object:
@@ -318,7 +395,7 @@ def _clean_value(batch: _Batch, sent: Sent, seat: _Seat | None) -> object:
 
 
 def _refusal(code: str) -> Refusal:
-    return Refusal(MESSAGES[code], code=code)
+    return Refusal(gettext(MESSAGES[code]), code=code)
 
 
 def _is_token(seat: object) -> bool:
@@ -349,8 +426,10 @@ def _take_again(batch: _Batch, seat: _Seat, question: Locked) -> None:
         raise _refusal("question_closed")
     if seat.state == Assignment.State.LEASED or question.state != Question.State.OPEN:
         return
-    # Seats gathered before would let somebody work on whose work was stopped.
-    stopped = batch.member.stage != Membership.Stage.WORKING and not seat.in_lease
+    # Seats gathered before would let somebody work on whose work was stopped: those taken along
+    # are leased for hours.
+    in_lease = seat.in_lease and seat.along is None
+    stopped = batch.member.stage != Membership.Stage.WORKING and not in_lease
     if question.seats_free and not stopped:
         batch.questions[question.id] = question._replace(seats_free=question.seats_free - 1)
         batch.taken.add(question.id)
@@ -392,12 +471,6 @@ def _write(batch: _Batch) -> None:
         [batch.answered, worked, moment(batch.now), batch.member.pk],
     )
     settling.settle_locked(list(batch.questions.values()))
-
-
-def _watch(user: User, campaign: Campaign, batch: _Batch) -> None:
-    before, after = batch.member.answered, batch.member.answered + batch.answered
-    if after // WATCH_EVERY > before // WATCH_EVERY:
-        ask_watch(campaign, user.pk)
 
 
 def ask_watch(campaign: Campaign, user_pk: int) -> Job:

@@ -12,13 +12,15 @@ from datetime import UTC, datetime
 from operator import itemgetter
 from typing import Any, NamedTuple
 
+from django.utils.translation import gettext, gettext_noop
+
 from labeling.db.sql import fetch, marks
 from labeling.errors import NotYours
 from labeling.kinds import KINDS, policies
 from labeling.models import Campaign, Question, User
 
 RETURNED, FRESH, GOLD = Question.Lane.RETURNED, Question.Lane.FRESH, Question.Lane.GOLD
-NOT_A_MEMBER = "There is no such campaign, or you were not invited to it."
+NOT_A_MEMBER = gettext_noop("There is no such campaign, or you were not invited to it.")
 # Every fourth page begins with fresh questions, so that returned ones cannot hold them up for ever.
 FRESH_EVERY = 4
 # Candidates read for every seat wanted, since others may take some first.
@@ -153,10 +155,11 @@ class Scan:
 class Reading:
     """What one person could be given, as read without locks.
 
-    held: their open seats, by id; held_topics: of which topics. topic: that of the page, None
-    where topics mix. scans: the lanes in their order, from which cursors move. candidates: for each
-    lane, what this page may take. again: questions of which they gave a seat back, gold apart; read
-    only when nothing else is left, so that neither returns sooner than the other.
+    held: their open seats but those taken along, by id; held_topics: of which topics all are.
+    topic: that of the page, None where topics mix. scans: the lanes in their order, from which
+    cursors move. candidates: for each lane, what this page may take. again: questions of
+    which they gave a seat back, gold apart; read only when nothing else is left, so that neither
+    returns sooner than the other.
     """
 
     held: list[int]
@@ -196,7 +199,7 @@ def reader(user: User, campaign: Campaign) -> Reader:
     """The member as a reader of the campaign. Raises NotYours for anybody else."""
     rows = fetch(READER, [user.pk, campaign.pk])
     if not rows:
-        raise NotYours(NOT_A_MEMBER)
+        raise NotYours(gettext(NOT_A_MEMBER))
     row = rows[0]
     policy = policies.whole(json.loads(row[16]))
     return Reader(
@@ -275,9 +278,11 @@ OF_TOPIC = " AND q.topic = %s AND q.by_topic"
 SOURCES = (NO_ANSWER, NO_ANSWER, GOLD_ANSWER)
 WINDOWS = [_window_of(source) for source in SOURCES]
 TOPIC_WINDOWS = [_window_of(source, OF_TOPIC) for source in SOURCES]
+# Seats taken along are not of any page; they count towards a quota.
 HELD = """
-SELECT -1 AS lane, a.id, 0 AS subject, 0 AS ticket, q.topic, '' AS look, a.state AS seat,
-    CAST(NULL AS text) AS answer
+SELECT -1 AS lane, a.id, 0 AS subject,
+    CASE WHEN a.taken_along_id IS NULL THEN 0 ELSE 1 END AS ticket, q.topic, '' AS look,
+    a.state AS seat, CAST(NULL AS text) AS answer
 FROM labeling_assignment a JOIN labeling_question q ON q.id = a.question_id
 WHERE a.annotator_id = %s AND a.state = 'leased' AND q.campaign_id = %s
 """
@@ -312,7 +317,8 @@ def read(person: Reader, size: int) -> Reading:
         scan.absorb([row for row in rows if row[0] == scan.lane])
         while scan.wants_more:
             scan.absorb(fetch(statements[scan.lane], _window(person, scan, *about)))
-    held = [row for row in rows if row[0] < 0]
+    leased = [row for row in rows if row[0] < 0]
+    held = [row for row in leased if not row[3]]
     again = _again(person) if all(scan.exhausted for scan in scans[:2]) else []
     topic = _topic(person, held, scans, again) if person.by_topic else None
     candidates = [scan.candidates for scan in scans]
@@ -324,7 +330,7 @@ def read(person: Reader, size: int) -> Reading:
         again = [one for one in again if one.topic == topic]
     return Reading(
         held=[row[1] for row in held],
-        held_topics=Counter(row[4] for row in held),
+        held_topics=Counter(row[4] for row in leased),
         topic=topic,
         scans=scans,
         candidates=candidates,

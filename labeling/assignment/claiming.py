@@ -9,11 +9,14 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import NamedTuple
 
 from django.utils import timezone
+from django.utils.translation import gettext
 
 from labeling.assignment import candidates, counters, gold_mixing
 from labeling.assignment.candidates import FRESH, GOLD, RETURNED, Candidate, Reader, Reading
+from labeling.assignment.refusals import CLOSED, IN_TRAINING, NOT_WORKING, NOT_YOUR_SEAT
 from labeling.db import question_counts
 from labeling.db.freeing import free
 from labeling.db.sql import (
@@ -38,33 +41,7 @@ ATTEMPTS = 10
 EXPIRED_AT_ONCE = 100
 EXPIRED_BATCHES = 50
 
-NOT_YOUR_SEAT = "This image is not yours to answer, or no longer. Take the next one."
-CLOSED = {
-    Campaign.State.DRAFT: "This campaign has not been opened yet. Come back when it has.",
-    Campaign.State.PAUSED: (
-        "This campaign is paused. What you have answered is kept; come back later for more."
-    ),
-    Campaign.State.CLOSED: "This campaign is closed. Thank you; there is nothing left to answer.",
-}
 Stage = Membership.Stage
-IN_TRAINING = (
-    "Before the first real question there is a short training. Open this page to start it."
-)
-# Whole sentences about the whole of somebody's work: none names an answer or an image.
-NOT_WORKING = {
-    Stage.FAILED: (
-        "not_qualified",
-        "Thank you for taking the test. It was not passed, so there is no work for you here.",
-    ),
-    Stage.PAUSED: (
-        "paused",
-        "Your work here is paused while a researcher looks at it. What you have answered is kept.",
-    ),
-    Stage.BLOCKED: (
-        "blocked",
-        "A researcher has ended your work in this campaign. Ask them if you think this is wrong.",
-    ),
-}
 
 
 @dataclass(frozen=True)
@@ -93,6 +70,13 @@ class Page:
         """What all of these seats are about, if it is one thing."""
         topics = {seat.topic for seat in self.seats}
         return topics.pop() if len(topics) == 1 else None
+
+
+class Lease(NamedTuple):
+    """Until when seats are leased; along: the set they are taken along with, by its id."""
+
+    until: datetime
+    along: int | None = None
 
 
 @dataclass(frozen=True)
@@ -152,15 +136,16 @@ FROM labeling_assignment a
 JOIN labeling_question q ON q.id = a.question_id
 JOIN labeling_item i ON i.id = q.item_id
 JOIN labeling_image m ON m.id = i.image_id
-WHERE a.annotator_id = %s AND a.state = 'leased' AND q.campaign_id = %s
+WHERE a.annotator_id = %s AND a.state = 'leased' AND q.campaign_id = %s AND {}
 ORDER BY a.ordinal IS NULL, a.token
 """
 
 
-def open_seats(user: User, campaign: Campaign) -> list[Seat]:
-    """The seats this person holds and has not answered: where they left off. First what was
-    answered once and sent back."""
-    return [Seat(*row) for row in fetch(OPEN_SEATS, [user.pk, campaign.pk])]
+def open_seats(user: User, campaign: Campaign, along: int | None = None) -> list[Seat]:
+    """The seats this person holds and has not answered: where they left off; those taken along
+    with that set, else those that were not. First what was answered once and sent back."""
+    which = "a.taken_along_id IS NULL" if along is None else f"a.taken_along_id = {int(along)}"
+    return [Seat(*row) for row in fetch(OPEN_SEATS.format(which), [user.pk, campaign.pk])]
 
 
 @retried
@@ -168,16 +153,18 @@ def _fill(user: User, campaign: Campaign, size: int | None, skip: bool) -> Fill:
     """Reads before the transaction and claims inside it, so that SQLite's one writer is brief."""
     person = candidates.reader(user, campaign)
     if person.state != Campaign.State.OPEN:
-        raise CampaignClosed(CLOSED[Campaign.State(person.state)])
-    _check_stage(person)
+        raise CampaignClosed(gettext(CLOSED[Campaign.State(person.state)]))
+    check_stage(person)
     size = min(size or person.policy["page_size"], LARGEST_PAGE)
-    hand = _hand(person, candidates.read(person, size))
+    hand = hand_of(person, size)
     held = hand.reading.held
     missing = max(0, size - len(held))
     taken: set[int] = set()
     if held or hand.moves() or (missing and hand.ordinary):
         with writing():
-            taken = _claim(hand, missing, skip)
+            until = timezone.now() + timedelta(minutes=person.policy["lease_minutes"])
+            taken = claim(hand, missing, skip, Lease(until))
+            _extend(held, until)
     if person.quota is None:
         # Who reads some topics only has not seen what the others still need.
         counters.raise_floors(person, hand.reading.scans[:2])
@@ -192,16 +179,16 @@ def _fill(user: User, campaign: Campaign, size: int | None, skip: bool) -> Fill:
     )
 
 
-def _check_stage(person: Reader) -> None:
+def check_stage(person: Reader) -> None:
     """Raises Newcomer, InTraining or NotWorking unless the person works here."""
     stage = Stage(person.stage)
     if _is_new(person):
-        raise Newcomer(IN_TRAINING)
+        raise Newcomer(gettext(IN_TRAINING))
     if stage in (Stage.TRAINING, Stage.TEST):
-        raise InTraining(IN_TRAINING)
+        raise InTraining(gettext(IN_TRAINING))
     if stage != Stage.WORKING:
         code, message = NOT_WORKING[stage]
-        raise NotWorking(message, code=code)
+        raise NotWorking(gettext(message), code=code)
 
 
 def _is_new(person: Reader) -> bool:
@@ -259,7 +246,9 @@ class Hand:
         ]
 
 
-def _hand(person: Reader, reading: Reading) -> Hand:
+def hand_of(person: Reader, size: int) -> Hand:
+    """What could be given to the person for a page of that size. Reads without locks."""
+    reading = candidates.read(person, size)
     # One person sees a subject once, whichever lane it waits in.
     by_subject: dict[int, Candidate] = {}
     for in_turn in (*(reading.candidates[lane] for lane in person.turns), reading.again):
@@ -284,10 +273,10 @@ def _within_quota(
     return chosen
 
 
-def _claim(hand: Hand, missing: int, skip: bool) -> set[int]:
-    """The questions now taken by this person, gold included, at most `missing`."""
-    person, now = hand.person, timezone.now()
-    cursors = _lock_member(person)
+def claim(hand: Hand, missing: int, skip: bool, lease: Lease) -> set[int]:
+    """The questions now taken by this person under that lease, gold included, at most `missing`.
+    skip: what others hold is passed over, not waited for."""
+    person, cursors = hand.person, lock_member(hand.person)
     # Without an ordinary question there is no gold either, or people would answer it for ever.
     golden = hand.deal(missing) if missing and hand.ordinary and person.share else []
     taken = _take(hand, missing - len(golden), skip)
@@ -296,15 +285,13 @@ def _claim(hand: Hand, missing: int, skip: bool) -> set[int]:
         gold = gold_mixing.slots(round(len(taken) / (1 - person.share)), person.share)
         golden = golden[:gold]
     chosen = [candidate for candidate in hand.ordinary if candidate.id in taken] + golden
-    leased_until = now + timedelta(minutes=person.policy["lease_minutes"])
-    _seat(person, chosen, now, leased_until)
-    _extend(hand.reading.held, leased_until)
+    _seat(person, chosen, lease)
     taken |= {candidate.id for candidate in golden}
     _move(person, [max(pair) for pair in zip(cursors, hand.cursors(taken), strict=True)])
     return taken
 
 
-def _lock_member(person: Reader) -> tuple[int, int, int]:
+def lock_member(person: Reader) -> tuple[int, int, int]:
     """The cursors as they stand, locked: one person's tabs take turns. Raises Raced when another
     one has claimed a page, or their stage has changed, since the lanes were read."""
     rows = fetch(
@@ -339,9 +326,7 @@ def _take(hand: Hand, wanted: int, skip: bool) -> set[int]:
     return {pk for pk, _ in rows}
 
 
-def _seat(
-    person: Reader, chosen: Sequence[Candidate], now: datetime, leased_until: datetime
-) -> None:
+def _seat(person: Reader, chosen: Sequence[Candidate], lease: Lease) -> None:
     """Leases a seat on each question; one that this person gave back is leased again.
 
     It keeps its token while it is about the same question: an answer that was on its way when the
@@ -349,22 +334,24 @@ def _seat(
     """
     if not chosen:
         return
+    times = (lease.until, timezone.now())
     rows = ",".join(f"({numbers((one.id, one.subject))},%s)" for one in chosen)
     seated = fetch(
         f"WITH taken (question_id, subject, token) AS (VALUES {rows}) "  # noqa: S608
         "INSERT INTO labeling_assignment (question_id, annotator_id, subject, token, state, "
-        "leased_until, created_at) "
+        "leased_until, created_at, taken_along_id) "
         # Without a WHERE, SQLite would read ON as a part of the join.
-        "SELECT question_id, %s, subject, token, 'leased', %s, %s FROM taken WHERE true "
+        "SELECT question_id, %s, subject, token, 'leased', %s, %s, %s FROM taken WHERE true "
         "ON CONFLICT (annotator_id, subject) DO UPDATE SET state = 'leased', "
-        "leased_until = excluded.leased_until, question_id = excluded.question_id, "
+        "leased_until = excluded.leased_until, taken_along_id = excluded.taken_along_id, "
+        "question_id = excluded.question_id, "
         "token = CASE WHEN labeling_assignment.question_id = excluded.question_id "
         "THEN labeling_assignment.token ELSE excluded.token END "
         "WHERE labeling_assignment.state IN ('returned', 'closed') "
         # Of one thing a person sees one part, ever (subjects.py).
         "AND (labeling_assignment.subject >= 0 "
         "OR labeling_assignment.question_id = excluded.question_id) RETURNING id",
-        [*(new_token() for _ in chosen), person.user_id, moment(leased_until), moment(now)],
+        [*(new_token() for _ in chosen), person.user_id, *map(moment, times), lease.along],
     )
     if len(seated) != len(chosen):
         raise Raced
@@ -418,11 +405,13 @@ def return_seat(user: User, token: str) -> None:
     others first. Twice is no error. Raises NotYours, or Conflict once it was answered."""
     seat = Assignment.objects.filter(token=token, annotator=user).values_list("pk", "state").first()
     if seat is None:
-        raise NotYours(NOT_YOUR_SEAT, code="not_your_seat")
-    if not _give_back([seat[0]], FRESH):
+        raise NotYours(gettext(NOT_YOUR_SEAT), code="not_your_seat")
+    if not give_back([seat[0]], FRESH):
         state = Assignment.objects.values_list("state", flat=True).get(pk=seat[0])
         if state == Assignment.State.ANSWERED:
-            raise Conflict("You have answered this one already. You may change your answer.")
+            raise Conflict(
+                gettext("You have answered this one already. You may change your answer.")
+            )
 
 
 def return_seats_of(user: User, campaign: Campaign) -> int:
@@ -430,7 +419,7 @@ def return_seats_of(user: User, campaign: Campaign) -> int:
     held = Assignment.objects.filter(
         annotator=user, question__campaign=campaign, state=Assignment.State.LEASED
     )
-    return _give_back(list(held.values_list("pk", flat=True)), RETURNED)
+    return give_back(list(held.values_list("pk", flat=True)), RETURNED)
 
 
 def return_expired() -> int:
@@ -443,7 +432,7 @@ def return_expired() -> int:
     for _ in range(EXPIRED_BATCHES):
         now = timezone.now()
         pks = [pk for (pk,) in fetch(EXPIRED, [moment(now), EXPIRED_AT_ONCE])]
-        returned = _give_back(pks, RETURNED, expired_at=now) if pks else 0
+        returned = give_back(pks, RETURNED, expired_at=now) if pks else 0
         count += returned
         if returned < EXPIRED_AT_ONCE:
             break
@@ -458,7 +447,7 @@ ORDER BY leased_until LIMIT %s
 
 
 @retried
-def _give_back(pks: Iterable[int], lane: int, expired_at: datetime | None = None) -> int:
+def give_back(pks: Iterable[int], lane: int, expired_at: datetime | None = None) -> int:
     """How many of these seats were still leased (and, if said, expired) and are now free again."""
     pks = list(pks)
     if not pks:

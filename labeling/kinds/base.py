@@ -9,10 +9,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from labeling.errors import Refusal
+from labeling.geometry.polygons import Polygons
 from labeling.kinds.votes import Choices, Verdict, checked, offered, plurality
+from labeling.sentences import gettext
 
 if TYPE_CHECKING:
     from labeling.kinds.policies import Policy
@@ -35,16 +37,26 @@ BINARY = ("no", "yes")
 Answer = str | Mapping[str, object]
 
 
+class GivenProposal(NamedTuple):
+    """What the model outlined of a part on a seat. sha256: of the network."""
+
+    part: str
+    polygons: Polygons
+    sha256: str
+
+
 @dataclass(frozen=True)
 class About:
     """What a drawing is about: the object's category, and its image's size in upright pixels; of a
-    question that is a step, which one, and what it shows beside the image."""
+    question that is a step, which one, and what it shows beside the image. proposals: what the
+    model proposed on this seat, by its tokens."""
 
     topic: str
     width: int
     height: int
     step: str = ""
     content: Mapping[str, Any] = field(default_factory=dict)
+    proposals: Mapping[str, GivenProposal] = field(default_factory=dict)
 
 
 class Kind(ABC):
@@ -61,6 +73,9 @@ class Kind(ABC):
     topic_pages: ClassVar[bool] = False
     # People may answer yes and no by a swipe, unless the setting "swiping" is false.
     can_swipe: ClassVar[bool] = False
+    # No question depends on an answer to another one, and an image with its class is all that is
+    # shown: people may answer them without a connection, where a campaign lets them.
+    can_take_along: ClassVar[bool] = False
     # Answers are drawings: see DrawnKind.
     drawn: ClassVar[bool] = False
     # Answers are checked against what they are about (About).
@@ -115,7 +130,7 @@ class Kind(ABC):
     def in_words(self, value: Any, settings: Mapping[str, Any]) -> str:
         """An answer as people read it, with its tags."""
         name = self.tally_name(value)
-        labels = [self.tag_labels[tag] for tag in self.tags(value)]
+        labels = [gettext(self.tag_labels[tag]) for tag in self.tags(value)]
         return " · ".join([self.words(settings).get(name, name), *labels])
 
     def class_names(self, settings: Mapping[str, Any]) -> dict[str, str]:

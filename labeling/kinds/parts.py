@@ -14,20 +14,22 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypedDict
 
 from labeling.errors import Refusal, TooLarge
-from labeling.geometry import polygons
+from labeling.geometry import polygons, regions
 from labeling.geometry.polygons import PolygonLists
 from labeling.kinds.base import OBJECTS, About, DrawnKind
 from labeling.kinds.policies import Policy
 from labeling.kinds.votes import Verdict, exact_share, offered
 from labeling.parts import joining
-from labeling.parts.joining import Drawn, PartAnswer, labels_in
+from labeling.parts.joining import Came, Drawn, PartAnswer, is_assisted, labels_in
+from labeling.sentences import gettext
+from labeling.sentences import gettext_noop as _
 
 STATES = ("drawn", "not_visible", "occluded")
 # Why an object is not drawn, with words and key, in the order of the page.
 SKIPS = (
-    ("too_small", "Too small or blurry", "1"),
-    ("no_part", "No listed part is visible", "2"),
-    ("under_half", "Fewer than half of the missing parts can be drawn", "3"),
+    ("too_small", _("Too small or blurry"), "1"),
+    ("no_part", _("No listed part is visible"), "2"),
+    ("under_half", _("Fewer than half of the missing parts can be drawn"), "3"),
 )
 # The one word that votes count for.
 WORD = "drawn"
@@ -36,6 +38,10 @@ FLAGS = {"ask_half": True, "ask_outline": False}
 MOST_CORNERS = 60_000
 # Pseudo-drawings that everyone made: as likely good as what is assumed of newcomers.
 ASSUMED_DRAWINGS = 3.0
+# IoU with a proposal: from the first on it was taken as it was, but for corners that a neighbour
+# shares; below the second it was drawn anew.
+SAME_DRAWING, ANOTHER_DRAWING = 0.99, 0.2
+MOST_EDITS = 100_000
 DIGITS = 6
 
 
@@ -73,7 +79,7 @@ class Skill(TypedDict):
 
 class Parts(DrawnKind):
     name = "parts"
-    title = "Where are the parts of an object?"
+    title = _("Where are the parts of an object?")
     label = "Parts of objects"
     asks = OBJECTS
     release = OBJECTS
@@ -185,8 +191,9 @@ class Parts(DrawnKind):
 
         More skips than policy["drop_share"] drop the object. Where two drawings of a part have an
         IoU below policy["agree_iou"], or nobody drew, one more person is asked up to
-        policy["max_votes"]; then a reviewer, with what most drew as a proposal. No probability:
-        overlap is none. The order of the votes does not matter.
+        policy["max_votes"]; then a reviewer, with what most drew as a proposal. So is where nobody
+        drew without the model. No probability: overlap is none. The order of the votes does not
+        matter.
         """
         wanted = policy["votes"] if policy["method"] == "majority" else policy["min_votes"]
         if len(values) < wanted:
@@ -198,7 +205,8 @@ class Parts(DrawnKind):
         found = None
         if able:
             found = joining.joined([value for value, _ in able], [weight for _, weight in able])
-            if joining.least_agreement(found) >= policy["agree_iou"]:
+            alone = all(is_assisted(value) for value, _ in able)
+            if joining.least_agreement(found) >= policy["agree_iou"] and not alone:
                 return Verdict("settled", found)
         if len(values) < policy["max_votes"]:
             return Verdict("open", more=1)
@@ -298,10 +306,10 @@ def _clean_part(label: object, part: AskedPart, about: About) -> PartAnswer:
     state = label.get("state") if isinstance(label, dict) else None
     if not isinstance(label, dict) or not isinstance(state, str) or state not in STATES:
         raise _refusal(f"{what} needs a state: {_listed(STATES)}.")
-    if extra := sorted(str(key) for key in set(label) - {"state", "polygons"}):
+    if extra := sorted(str(key) for key in set(label) - {"state", "polygons", "came"}):
         raise _refusal(f"{what} has no {extra[0][:80]!r}; it has a state and polygons.")
     if state != "drawn":
-        if label.get("polygons"):
+        if label.get("polygons") or label.get("came"):
             raise _refusal(f"{what} is said to be {state.replace('_', ' ')}, and drawn as well.")
         return {"state": state}
     drawn = _clean_polygons(label.get("polygons"), about, what)
@@ -309,18 +317,65 @@ def _clean_part(label: object, part: AskedPart, about: About) -> PartAnswer:
         raise _refusal(f"{what} is said to be drawn, and there is no drawing of it.")
     if len(drawn) > 1 and not part.get("several"):
         raise _refusal(
-            f"{what} is drawn in {len(drawn)} pieces, and only one is allowed. Join them, or keep "
-            "one of them."
+            gettext(
+                "%(part)s is drawn in %(count)s pieces, and only one is allowed. Join them, or "
+                "keep one of them."
+            )
+            % {"part": what, "count": len(drawn)}
         )
-    return {"state": "drawn", "polygons": polygons.as_json(drawn)}
+    found: PartAnswer = {"state": "drawn", "polygons": polygons.as_json(drawn)}
+    came = _clean_came(label.get("came"), drawn, part["key"], about, what)
+    return found if came is None else {**found, "came": came}
+
+
+def _clean_came(
+    came: object, drawn: polygons.Polygons, part: str, about: About, what: str
+) -> Came | None:
+    """How the drawing came of a proposal; None where it came of none, or is another by now.
+
+    Of what is said the proposal and the edits count. Where nothing is said, a drawing that is a
+    proposal to the last corner came of it all the same.
+    """
+    if came is None:
+        same = (
+            token
+            for token, each in about.proposals.items()
+            if each.part == part and each.polygons == drawn
+        )
+        if (token := next(same, None)) is None:
+            return None
+        came = {"proposal": token, "edits": 0}
+    token = came.get("proposal") if isinstance(came, dict) else None
+    proposal = about.proposals.get(token) if isinstance(token, str) else None
+    if not isinstance(came, dict) or not isinstance(token, str) or proposal is None:
+        raise _refusal(f"{what} names a proposal that the model did not make here.")
+    if proposal.part != part:
+        raise _refusal(f"{what} names a proposal of another part.")
+    edits = came.get("edits", 0)
+    if isinstance(edits, bool) or not isinstance(edits, int) or not 0 <= edits <= MOST_EDITS:
+        raise _refusal(f"{what}: edits is a whole number from 0 to {MOST_EDITS:,}.")
+    likeness = round(regions.iou(drawn, proposal.polygons), joining.DIGITS)
+    if likeness < ANOTHER_DRAWING:
+        return None
+    return {
+        "proposal": token,
+        "how": joining.TAKEN if likeness >= SAME_DRAWING else joining.MENDED,
+        "iou": likeness,
+        "edits": edits,
+        "box": list(regions.box_of(proposal.polygons)),
+        "model": proposal.sha256,
+    }
 
 
 def _check_size(cleaned: Drawn) -> None:
     drawn = [label.polygons for label in labels_in(cleaned).values()]
     if sum(len(ring) for parts in drawn for piece in parts for ring in piece) > MOST_CORNERS:
         raise TooLarge(
-            f"The drawing has more than {MOST_CORNERS:,} corners altogether. Simplify the largest "
-            "parts, or draw them again with fewer.",
+            gettext(
+                "The drawing has more than %(most)s corners altogether. Simplify the largest "
+                "parts, or draw them again with fewer."
+            )
+            % {"most": f"{MOST_CORNERS:,}"},
             field="value",
         )
 

@@ -4,18 +4,27 @@
 |---|---|
 | people.py | User, ApiToken, Membership, Quota, Invitation |
 | images.py | Dataset, Image, Import, Item, GivenLabel, Vocabulary |
-| campaigns.py | Campaign, Policy, Graph, Calibration, Topic, Example, Decision |
+| campaigns.py | Campaign, CampaignText, Policy, Graph, Calibration, Topic, Example, Decision |
 | questions.py | Question and its counters, Gold, Assignment, Answer, Draft, SentBack, |
 | | Settlement, Audit |
 | candidates.py | Candidate, Verification |
 | flags.py | Flag |
 | naming.py | NamedProposal, SecondAnswer |
+| taken_along.py | TakenAlong |
+| assistance.py | SegmentationNetwork, ImageEmbedding, Assistance, Proposal |
 | work.py | Job, Release |
 """
 
+from labeling.models.assistance import (
+    Assistance,
+    ImageEmbedding,
+    Proposal,
+    SegmentationNetwork,
+)
 from labeling.models.campaigns import (
     Calibration,
     Campaign,
+    CampaignText,
     Decision,
     Example,
     Graph,
@@ -38,15 +47,18 @@ from labeling.models.questions import (
     SentBack,
     Settlement,
 )
+from labeling.models.taken_along import TakenAlong
 from labeling.models.work import Job, Release
 
 __all__ = [
     "Answer",
     "ApiToken",
     "Assignment",
+    "Assistance",
     "Audit",
     "Calibration",
     "Campaign",
+    "CampaignText",
     "Candidate",
     "Dataset",
     "Decision",
@@ -57,6 +69,7 @@ __all__ = [
     "Gold",
     "Graph",
     "Image",
+    "ImageEmbedding",
     "Import",
     "Invitation",
     "Item",
@@ -64,13 +77,16 @@ __all__ = [
     "Membership",
     "NamedProposal",
     "Policy",
+    "Proposal",
     "Question",
     "QuestionCount",
     "Quota",
     "Release",
     "SecondAnswer",
+    "SegmentationNetwork",
     "SentBack",
     "Settlement",
+    "TakenAlong",
     "Topic",
     "User",
     "Verification",

@@ -194,6 +194,15 @@ class Assignment(models.Model):
     # How many questions this person had answered in the campaign with this one, for the window
     # in which a mind may be changed.
     ordinal = models.PositiveIntegerField(null=True, blank=True)
+    # What it was last leased with to be answered without a connection; null where it was not.
+    taken_along = models.ForeignKey(
+        "labeling.TakenAlong",
+        null=True,
+        blank=True,
+        on_delete=models.SET_NULL,
+        related_name="assignments",
+        db_index=False,
+    )
 
     class Meta:
         constraints = [
@@ -226,6 +235,11 @@ class Assignment(models.Model):
                 condition=models.Q(ordinal__isnull=False),
                 name="assignment_by_ordinal",
             ),
+            models.Index(
+                fields=["taken_along"],
+                condition=models.Q(taken_along__isnull=False),
+                name="assignment_taken_along",
+            ),
         ]
 
     def __str__(self) -> str:
@@ -253,6 +267,11 @@ class Answer(models.Model):
     # of researchers alone: no release names it.
     input_method = models.CharField(  # noqa: DJ001 - a column that no older row has
         max_length=5, choices=InputMethod.choices, null=True, blank=True
+    )
+    # Of the page on which it was given, by its code in LANGUAGES; null for programs and older
+    # answers. For figures of researchers alone: no release names it.
+    language = models.CharField(  # noqa: DJ001 - a column that no older row has
+        max_length=10, null=True, blank=True
     )
     # What was looked at before it, where the page tells (answers/sent.py): searches, siblings,
     # examples. For figures of researchers alone.

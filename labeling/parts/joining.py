@@ -11,29 +11,52 @@ from itertools import combinations
 from typing import Any, NamedTuple, NotRequired, TypedDict
 
 from labeling.geometry import regions
+from labeling.geometry.boxes import iou as box_iou
 from labeling.geometry.polygons import PolygonLists, Polygons, as_json, from_json
+from labeling.geometry.regions import PixelBox
 from labeling.parts import pixel_votes
 from labeling.parts.model import OUTLINE
 
 DRAWN = "drawn"
+TAKEN, MENDED = "taken", "mended"
+# IoU of the boxes around two outlines of one network that count as one.
+ONE_PROPOSAL = 0.8
 # Figures are kept to this many digits: the last ones differ from machine to machine.
 DIGITS = 4
 
 
+class Came(TypedDict):
+    """How a drawing came of what the model proposed. how: TAKEN or MENDED. iou: of the two. edits:
+    steps by hand since it was taken, as the page says. box: around the proposal, in whole pixels.
+    model: the network's SHA-256."""
+
+    proposal: str
+    how: str
+    iou: float
+    edits: int
+    box: list[int]
+    model: str
+
+
 class PartAnswer(TypedDict):
+    """came: where the model helped."""
+
     state: str
     polygons: NotRequired[PolygonLists]
+    came: NotRequired[Came]
 
 
 class PartAgreement(TypedDict):
     """voters: who says something of the part. iou: mean over the pairs; who states the same as
     another has 1, another state 0. least: the least of them. boundary_f: mean over the pairs that
-    both drew. None where there is no pair."""
+    both drew. None where there is no pair. Two drawings of one proposal are no pair. assisted: how
+    many drew with the model, where anybody did."""
 
     voters: int
     iou: float | None
     boundary_f: float | None
     least: float | None
+    assisted: NotRequired[int]
 
 
 class Drawn(TypedDict):
@@ -45,26 +68,68 @@ class Drawn(TypedDict):
     agreement: NotRequired[dict[str, PartAgreement]]
 
 
+# The network and the box around its proposal; () for what was drawn without.
+Source = tuple[str, PixelBox] | tuple[()]
+
+
 class PartLabel(NamedTuple):
     """A person's label of a part. polygons: empty unless it is drawn."""
 
     state: str
     polygons: Polygons = ()
+    source: Source = ()
 
 
 def labels_in(value: Mapping[str, Any]) -> dict[str, PartLabel]:
     """The label of each part in an answer, the object's outline among them as "object".
 
     >>> labels_in({"parts": {"tail": {"state": "occluded"}}, "outline": None})
-    {'tail': PartLabel(state='occluded', polygons=())}
+    {'tail': PartLabel(state='occluded', polygons=(), source=())}
     """
     found = {
-        key: PartLabel(part["state"], from_json(part.get("polygons", ())))
+        key: PartLabel(
+            part["state"], from_json(part.get("polygons", ())), _source(part.get("came"))
+        )
         for key, part in value.get("parts", {}).items()
     }
     if value.get("outline"):
         found[OUTLINE] = PartLabel(DRAWN, from_json(value["outline"]))
     return found
+
+
+def _source(came: Came | None) -> Source:
+    if came is None:
+        return ()
+    x0, y0, x1, y1 = came["box"]
+    return came["model"], (x0, y0, x1, y1)
+
+
+def is_assisted(value: Mapping[str, Any]) -> bool:
+    """Whether any part of an answer, or of what several people drew, was drawn with the model."""
+    helped = ("came" in part for part in value.get("parts", {}).values())
+    return any(helped) or any("assisted" in part for part in value.get("agreement", {}).values())
+
+
+def one_proposal(a: Source, b: Source) -> bool:
+    """Whether two drawings came of one proposal: of one network, the boxes nearly the same. Two
+    people who click on a part a few pixels apart get two outlines that err alike."""
+    if not a or not b:
+        return False
+    return a[0] == b[0] and box_iou(a[1], b[1]) >= ONE_PROPOSAL
+
+
+def shares(sources: Sequence[Source]) -> list[Fraction]:
+    """What part of a vote each drawing is: drawings of one proposal are one vote together.
+
+    >>> shares([(), ("m", (0, 0, 9, 9)), ("m", (0, 0, 9, 9))])
+    [Fraction(1, 1), Fraction(1, 2), Fraction(1, 2)]
+    """
+    group = list(range(len(sources)))
+    for a, b in combinations(range(len(sources)), 2):
+        if one_proposal(sources[a], sources[b]) and group[a] != group[b]:
+            old, new = group[b], group[a]
+            group = [new if each == old else each for each in group]
+    return [Fraction(1, group.count(each)) for each in group]
 
 
 def _content(label: PartLabel) -> PartAnswer:
@@ -87,12 +152,14 @@ def joined(values: Sequence[Drawn], weights: Sequence[float]) -> Drawn:
     keys = sorted({key for labels in people for key in labels})
     parts: dict[str, PartLabel] = {}
     for key in keys:
+        once = shares([labels[key].source if key in labels else () for labels in people])
+        cast = [weight * share for weight, share in zip(whole, once, strict=True)]
         voters = [
             (labels[key], weight)
-            for labels, weight in zip(people, whole, strict=True)
+            for labels, weight in zip(people, cast, strict=True)
             if key in labels
         ]
-        if 2 * sum(weight for _, weight in voters) >= sum(whole):
+        if 2 * sum(weight for _, weight in voters) >= sum(cast):
             parts[key] = _voted(voters)
     return {
         "parts": {key: _content(parts[key]) for key in keys if key in parts and key != OUTLINE},
@@ -127,20 +194,27 @@ def agreement(labels: Sequence[PartLabel]) -> PartAgreement:
     """How far people agree in what they say of one part."""
     # In an order of their own: the last digit of a mean must not follow the order of the votes.
     labels = sorted(labels)
-    drawn = [one.polygons for one in labels if one.state == DRAWN]
-    pairs = pixel_votes.agreement(drawn)
+    drawn = [one for one in labels if one.state == DRAWN]
+    assisted = sum(bool(one.source) for one in drawn)
+    found = pixel_votes.agreement([one.polygons for one in drawn])
+    pairs = [
+        figures
+        for figures, (a, b) in zip(found, combinations(drawn, 2), strict=True)
+        if not one_proposal(a.source, b.source)
+    ]
     boundaries = [boundary for _, boundary in pairs]
     ious = [iou for iou, _ in pairs] + [
         float(a.state == b.state)
         for a, b in combinations(labels, 2)
         if not a.state == b.state == DRAWN
     ]
-    return {
+    compared: PartAgreement = {
         "voters": len(labels),
         "iou": _mean(ious),
         "boundary_f": _mean(boundaries),
         "least": round(min(ious), DIGITS) if ious else None,
     }
+    return {**compared, "assisted": assisted} if assisted else compared
 
 
 def _mean(figures: Sequence[float]) -> float | None:
@@ -175,13 +249,15 @@ def agreement_points(values: Sequence[Mapping[str, Any]]) -> list[float | None]:
         if len(speakers) > 1:
             found = _points([people[at][key] for at in speakers])
             for at, point in zip(speakers, found, strict=True):
-                points[at].append(point)
+                points[at] += [] if point is None else [point]
     return [sum(found) / len(found) if found else None for found in points]
 
 
-def _points(labels: Sequence[PartLabel]) -> list[float]:
+def _points(labels: Sequence[PartLabel]) -> list[float | None]:
     if len(labels) == 2:
-        return [likeness(labels[0], labels[1])] * 2
+        # Two drawings of one proposal say nothing of either hand.
+        same = one_proposal(labels[0].source, labels[1].source)
+        return [None if same else likeness(labels[0], labels[1])] * 2
     drawn = [one.polygons for one in labels if one.state == DRAWN]
     if 2 * len(drawn) <= len(labels):
         states = [one.state for one in labels]

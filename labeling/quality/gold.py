@@ -14,6 +14,7 @@ from django.db import transaction
 from django.db.models import Min, Q
 from django.utils import timezone
 
+from labeling.assistance import unassisted
 from labeling.campaigns import subjects
 from labeling.datasets import objects
 from labeling.db import question_counts
@@ -110,6 +111,7 @@ def _drawn(campaign: Campaign, rows: Sequence[Mapping[str, object]]) -> list[_Ro
                 "Import it first, or mend the name.",
                 field="object",
             )
+        unassisted.check(row.get("answer"), f"Row {number}")
         about = About(objects.category_of(item), item.image.width, item.image.height)
         answer = _answer(campaign, row, number, about)
         found.append(_Row(image, item.pk, about.topic, answer, row))
@@ -314,6 +316,7 @@ def _promote(campaign: Campaign, question: Question, settlement: Settlement, pol
         source = "decided by a reviewer" if settlement.reviewed else "settled by the campaign"
         answer: Any = settlement.value
         if KINDS[campaign.kind].drawn:
+            unassisted.check(answer, f"Question {question.pk}")
             # How far people agreed is no part of what is right.
             answer = {key: said for key, said in answer.items() if key != "agreement"}
         Gold.objects.create(question=copy, answer=answer, source=source)

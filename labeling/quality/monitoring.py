@@ -49,10 +49,23 @@ def execute(job: Job) -> None:
     user = User.objects.filter(pk=user_pk).first()
     if campaign is None or user is None:
         return
+    _watch_with_gold(campaign, user)
+    calibrating.ask(campaign)
+
+
+def watch_now(campaign: Campaign, user: User) -> None:
+    """Watches one person at once, before more of what they took along is taken. Whatever fails
+    here is left to the job, which was enqueued as well."""
+    try:
+        _watch_with_gold(campaign, user)
+    except Exception:
+        logger.exception("watching %s in %s failed", user.pseudonym, campaign.name)
+
+
+def _watch_with_gold(campaign: Campaign, user: User) -> None:
     if failed := _failed_gold(campaign, user):
         gold.retire_failed(campaign, failed)
     watch(campaign, user)
-    calibrating.ask(campaign)
 
 
 @dataclass(frozen=True)

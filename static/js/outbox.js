@@ -6,9 +6,12 @@
    its id; the server takes the same id once. What it refuses is kept apart until it was read, but
    for answers to questions that closed meanwhile: nobody can do anything about those.
 
-   Events: "change" whenever counts or state may differ, "accepted" and "refused" with the entry as
-   detail, "closed" with the server's sentence.
+   Events: "change" whenever counts or state may differ, "kept" with new entries as detail, "accepted" and
+   "refused" with the entry, "closed" with the server's sentence. along: the id of the set that the
+   answers' questions were taken along with.
    state: saved | sending | waiting | logged-out | other-user | stopped. */
+import { eraseImage } from "./along/store.js";
+import { gettext } from "./language.js";
 import { forget, keep, keysOf, read } from "./storage.js";
 
 export const BATCH = 8;
@@ -75,9 +78,9 @@ export class Outbox extends EventTarget {
   #busy = false;
   #failures = 0;
 
-  constructor({ user, campaign, url, batch = BATCH }) {
+  constructor({ user, campaign, url, batch = BATCH, along }) {
     super();
-    Object.assign(this, { user, campaign, url, batch, state: "saved", message: "" });
+    Object.assign(this, { user, campaign, url, batch, along: along?.id, state: "saved", message: "" });
     this.prefix = `assay:answer:${user}:${campaign}:`;
     this.refusedPrefix = `assay:refused:${user}:${campaign}:`;
     addEventListener("storage", (event) => {
@@ -101,11 +104,14 @@ export class Outbox extends EventTarget {
   addAll(answers) {
     const entries = answers.map(({ seat, value, duration_ms, input_method, looks }) => {
       this.#last = Math.max(Date.now(), this.#last + 1);
-      const entry = { id: newId(), at: this.#last, seat, value, duration_ms, input_method, looks };
+      const language = document.documentElement.lang;
+      const given = { seat, value, duration_ms, input_method, language, looks, along: this.along };
+      const entry = { id: newId(), at: this.#last, ...given };
       if (!this.#store(this.prefix + entry.id, entry)) this.#memory.set(entry.id, entry);
       return entry;
     });
     if (!entries.length) return entries;
+    this.dispatchEvent(new CustomEvent("kept", { detail: entries }));
     if (this.pending().length >= BATCH) this.flush();
     else this.#schedule(WAIT_MS);
     this.#changed();
@@ -199,12 +205,13 @@ export class Outbox extends EventTarget {
   }
 
   #body(batch) {
-    const answers = batch.map(({ id, seat, value, duration_ms, input_method, looks }) => ({
+    const answers = batch.map(({ id, seat, value, duration_ms, input_method, language, looks }) => ({
       id,
       seat,
       value,
       duration_ms,
       input_method,
+      language,
       looks,
     }));
     return { user: this.user, answers };
@@ -220,13 +227,14 @@ export class Outbox extends EventTarget {
       dealt += 1;
       if (result.status === "accepted") {
         this.#remove(entry);
+        if (entry.along) eraseImage(entry);
         this.dispatchEvent(new CustomEvent("accepted", { detail: entry }));
       } else this.#refuse(entry, result);
     }
     return dealt > 0;
   }
 
-  #refuse(entry, { code = "refused", message = "The server did not take this answer." }) {
+  #refuse(entry, { code = "refused", message = gettext("The server did not take this answer.") }) {
     if (code === CLOSED) {
       this.#remove(entry);
       this.dispatchEvent(new CustomEvent("closed", { detail: message }));

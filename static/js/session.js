@@ -4,6 +4,7 @@
    front: what is answered next; inHand: entries with a seat, in their order, the front's first;
    accept(seats, elsewhere): new seats into the queue; render(); stock(): asks for more in time;
    backWords(limits): what to say where nothing further back can be changed. */
+import { gettext } from "./language.js";
 import { Outbox, post } from "./outbox.js";
 import { Images } from "./images.js";
 import { Clock, announce, countLeft, one, showCounts } from "./screen.js";
@@ -37,6 +38,7 @@ export class Session {
     const elsewhere = await this.progress.heldElsewhere();
     this.accept(this.setup.seats, elsewhere);
     this.exhausted = !this.setup.seats.length;
+    this.elsewhere = !this.exhausted && !this.inHand.length;
     this.unsentBefore = this.outbox.pending().length;
     this.outbox.retry();
     this.render();
@@ -60,7 +62,7 @@ export class Session {
   hasRoom() {
     if (!this.outbox.full) return true;
     this.outbox.retry();
-    announce("This browser has no room left. Wait until the answers shown as unsent are sent.");
+    announce(gettext("This browser has no room left. Wait until the answers shown as unsent are sent."));
     return false;
   }
 
@@ -72,7 +74,7 @@ export class Session {
     if (place < 0) {
       const { revise_minutes: minutes, revise_answers: answers } = this.setup;
       this.cursor = this.past.length ? 0 : null;
-      announce(this.backWords(`answers stand after ${minutes} minutes or ${answers} more answers.`));
+      announce(this.backWords(gettext("answers stand after %(minutes)s minutes or %(answers)s more answers.", { minutes, answers })));
     } else this.cursor = place;
     this.render();
   }
@@ -91,6 +93,8 @@ export class Session {
 
   /* Asks for more seats, one request at a time; seats held in any tab are not sent again. */
   refill() {
+    // Of questions taken along there are no more than came with the page.
+    if (!this.setup.urls.page) return void (this.exhausted = true);
     this.refilling ??= this.fetchSeats().finally(() => {
       this.refilling = null;
       this.render();
@@ -126,9 +130,10 @@ export class Session {
     return !seats.length;
   }
 
-  /* Seats in hand and seats whose answer is still on its way. */
+  /* Seats in hand and seats whose answer is still on its way; those taken along are of no page. */
   #mine() {
-    return [...this.inHand, ...this.outbox.pending()].map((entry) => entry.seat);
+    const pending = this.outbox.pending().filter((entry) => entry.along === this.setup.along?.id);
+    return [...this.inHand, ...pending].map((entry) => entry.seat);
   }
 
   /* Those that are neither in hand here nor in another tab, in their order. */
@@ -160,7 +165,7 @@ export function pageSetup() {
   return JSON.parse(document.getElementById("setup").textContent);
 }
 
-/* Takes the page over. */
+/* Takes the page over. The event "labeling" on the document hands the session to other scripts. */
 export function attach(session) {
   document.documentElement.classList.add("scripted");
   for (const element of document.querySelectorAll(".no-script")) element.remove();
@@ -168,6 +173,7 @@ export function attach(session) {
   attachPanels(session);
   attachKeys(session);
   attachStatus(session);
+  document.dispatchEvent(new CustomEvent("labeling", { detail: session }));
   session.begin();
   return session;
 }

@@ -10,7 +10,7 @@ from django.db import transaction
 
 from evaluation.benchmarks.kinds.labeled.label_sets.reviews import HOW_TO_JUDGE
 from evaluation.benchmarks.kinds.mad import competitions
-from evaluation.management import campaign_options, candidate_options
+from evaluation.management import campaign_options, candidate_options, text_options
 from evaluation.management.campaign_options import Choice
 from evaluation.management.commands.wordnet import load
 from evaluation.metrics.wordnet.nouns import WordNet
@@ -99,6 +99,10 @@ class Command(ContractCommand):
             "--per-topic", type=int, required=True, metavar="N", help="questions of each class"
         )
         pilot.add_argument("--seed", type=int, default=0, help="of the choice (0)")
+        worded = self.verb(
+            parser, "texts", text_options.run, text_options.show, help=text_options.HELP
+        )
+        text_options.add(worded)
         verify = self.verb(
             parser,
             "verify",
@@ -132,6 +136,8 @@ class Command(ContractCommand):
         actor = _owner(owner, pool)
         with _refusals(**files):
             made = self._make(actor, choice)
+            if choice.take_along:
+                lifecycle.change(made, actor, take_along=True)
             if not draft:
                 lifecycle.launch(made, actor)
         return self._status(made)
@@ -164,6 +170,9 @@ class Command(ContractCommand):
             raise UsageError(f"--{option} is for campaigns of the kind candidates")
         if choice.no_swiping and not KINDS[choice.kind].can_swipe:
             raise UsageError("--no-swiping is for campaigns of the kind contains")
+        if choice.take_along and not KINDS[choice.kind].can_take_along:
+            able = " and ".join(name for name, kind in KINDS.items() if kind.can_take_along)
+            raise UsageError(f"--take-along is for campaigns of the kinds {able}")
         if choice.images and asks in (PAIRS, CHAINS, CANDIDATES):
             raise UsageError(
                 f"the images of a campaign of the kind {choice.kind} are those of its list"

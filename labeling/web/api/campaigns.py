@@ -85,11 +85,13 @@ class CampaignsViewSet(BaseViewSet):
 
     @extend_schema(request=ChangedCampaignSerializer, responses=CampaignSerializer)
     def partial_update(self, request: Request, name: str) -> Response:
-        """Changes title, instructions or settings."""
+        """Changes title, instructions, settings or take_along."""
         campaign = campaign_for(self.user, name, RESEARCHER)
         body = self.read(ChangedCampaignSerializer)
         if not body:
-            raise ValidationError("Send at least one of title, instructions and settings.")
+            raise ValidationError(
+                "Send at least one of title, instructions, settings and take_along."
+            )
         return self.answer(CampaignSerializer, lifecycle.change(campaign, self.user, **body))
 
     def _move(self, name: str, action: str) -> Response:

@@ -13,7 +13,7 @@ from labeling.consensus import calibrating
 from labeling.errors import NotYours
 from labeling.models import Audit, Calibration, Campaign, Membership
 from labeling.quality import auditing, blocking, piloting
-from labeling.reports import campaign_figures, naming_figures
+from labeling.reports import campaign_figures, naming_figures, proposal_figures
 from labeling.web.api.base import Body, CampaignViewSet, Key
 from labeling.web.api.people import MemberReasonSerializer, WatchedSerializer
 from labeling.web.serializers.common import AnyField, JobSerializer, Plain
@@ -316,6 +316,65 @@ class AuditViewSet(CampaignViewSet):
         return self.answer(AuditEstimateSerializer, auditing.estimate(row, sample), 201)
 
 
+class MeanSerializer(Plain):
+    value = serializers.FloatField(allow_null=True)
+    interval = serializers.ListField(
+        child=serializers.FloatField(), allow_null=True, help_text="95 %."
+    )
+    n = serializers.IntegerField()
+
+
+class ShareSerializer(Plain):
+    count = serializers.IntegerField()
+    of = serializers.IntegerField()
+    value = serializers.FloatField(allow_null=True)
+    interval = serializers.ListField(
+        child=serializers.FloatField(), allow_null=True, help_text="95 %."
+    )
+
+
+class ArmSerializer(Plain):
+    """Drawings that may ask the model, or may not."""
+
+    drawings = serializers.IntegerField()
+    parts = serializers.IntegerField()
+    seconds_per_part = MeanSerializer()
+    median_seconds_per_part = serializers.FloatField(allow_null=True)
+    gold_iou = MeanSerializer(help_text="Likeness to gold, by part.")
+    others_iou = MeanSerializer(
+        help_text="With drawings of other people that were made without the model."
+    )
+    bad = ShareSerializer(help_text="Parts of gold drawn with an IoU below 0.5.")
+
+
+class NetworkSerializer(Plain):
+    name = serializers.CharField()
+    sha256 = serializers.CharField()
+    images = serializers.IntegerField(help_text="That questions are about.")
+    embedded = serializers.IntegerField(help_text="With an embedding.")
+    fits = serializers.IntegerField(help_text="For how many the budget has room.")
+    bytes = serializers.IntegerField(help_text="That embeddings take.")
+    budget = serializers.IntegerField()
+
+
+class ProposalFiguresSerializer(Plain):
+    network = NetworkSerializer(allow_null=True)
+    seats = serializers.IntegerField(help_text="Answered ones that these figures are of.")
+    with_model = ArmSerializer()
+    without_model = ArmSerializer()
+    time_ratio = serializers.FloatField(
+        allow_null=True, help_text="Seconds a part with the model over those without."
+    )
+    iou_difference = serializers.FloatField(allow_null=True, help_text="Of gold_iou.")
+    asked = serializers.IntegerField(help_text="Parts about which the model was asked.")
+    taken = serializers.IntegerField()
+    mended = serializers.IntegerField()
+    refused = serializers.IntegerField()
+    bad_proposals = ShareSerializer(
+        help_text="Of proposals for gold with an IoU below 0.5, how many were sent like that."
+    )
+
+
 class QualityViewSet(CampaignViewSet):
     serializer_class = QualitySerializer
 
@@ -337,3 +396,15 @@ class NamingFiguresViewSet(CampaignViewSet):
         if found is None:
             raise NotYours("In this campaign an answer lists no classes.")
         return self.answer(NamingFiguresSerializer, found)
+
+
+class ProposalFiguresViewSet(CampaignViewSet):
+    serializer_class = ProposalFiguresSerializer
+
+    @extend_schema(responses=ProposalFiguresSerializer)
+    def retrieve(self, request: Request, campaign: str) -> Response:
+        """Where a model outlines parts: quality and time with it and without, of the latest
+        drawings, and what became of its proposals. Without a model all counts are 0."""
+        row = self.campaign(RESEARCHER)
+        found = proposal_figures.of_page(row) or proposal_figures.figures(row, 0)
+        return self.answer(ProposalFiguresSerializer, found)

@@ -13,7 +13,7 @@ from labeling.errors import NotYours, Refusal
 from labeling.kinds import KINDS
 from labeling.kinds.base import CHAINS
 from labeling.models import Campaign, Question
-from labeling.reports import overview, part_figures, part_overview
+from labeling.reports import overview, part_figures, part_overview, proposal_figures
 from labeling.web.forms.questions import SendBackForm, VerdictForm, answer_choices
 from labeling.web.views import box_review
 from labeling.web.views.shared import (
@@ -96,7 +96,7 @@ def question_send_back(request: SignedIn, name: str, pk: int) -> HttpResponse:
 @login_required
 @require_GET
 def agreement(request: SignedIn, name: str) -> HttpResponse:
-    """How far people agree on each part of each category."""
+    """How far people agree on each part of each category, and what a model does to it."""
     campaign = watched_campaign(request, name)
     return render_campaign(
         request,
@@ -104,6 +104,7 @@ def agreement(request: SignedIn, name: str) -> HttpResponse:
         campaign,
         "agreement",
         found=part_figures.agreement(campaign),
+        model=proposal_figures.of_page(campaign),
     )
 
 

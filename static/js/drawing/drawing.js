@@ -1,10 +1,12 @@
 /* Draws the parts of an object over its photograph: the engine's door. docs/drawing.md tells the rest.
 
-   new Drawing(root, {width, height, image, photo, view, crop, pad, parts, announce}) fills the element
+   new Drawing(root, {width, height, image, photo, view, crop, pad, parts, announce, asks}) fills the element
    `root`, whose size it takes. photo: its <img>, for the loupe beside a finger and the scissors. Shapes
    are {key: polygons}, polygons [[[[x, y], …], hole, …], …] in pixels of the image, exact to a tenth.
    Events: change {reason}, select {key}, overlap {overlaps}, tool {tool, cutting}, history {canUndo,
-   canRedo}, view {scale, whole}, opacity {opacity}, edges {ready}. */
+   canRedo}, view {scale, whole}, opacity {opacity}, edges {ready}; where a model may be asked (`asks`):
+   ask {key, prompts}, proposal {waits}, taken {key, proposal}, refused {proposal}. */
+import { gettext } from "../language.js";
 import { Board, plain } from "./board.js";
 import { Keyboard, KEYS } from "./keyboard.js";
 import { Picture } from "./picture.js";
@@ -12,6 +14,7 @@ import { Pointers } from "./pointers.js";
 import { Loupe } from "../loupe.js";
 import { boxOf, meet } from "./rings.js";
 import { View } from "./view.js";
+import { AskTool } from "./tools/ask.js";
 import { BoxTool } from "./tools/box.js";
 import { EditTool } from "./tools/edit.js";
 import { EraserTool } from "./tools/eraser.js";
@@ -24,8 +27,11 @@ const ZOOM_STEP = 1.4;
 const VERSION = 1;
 const STEPS_ROOM = 150_000;
 const NAMES = {
-  polygon: "Polygon", scissors: "Scissors", edit: "Edit corners", lasso: "Lasso", box: "Box", eraser: "Eraser", pan: "Move the view",
+  polygon: gettext("Polygon"), scissors: gettext("Scissors"), edit: gettext("Edit corners"), lasso: gettext("Lasso"), box: gettext("Box"), eraser: gettext("Eraser"), pan: gettext("Move the view"),
+  ask: gettext("Ask the model"),
 };
+// What is proposed waits while one looks around; any other tool mends it.
+const WAITS = ["ask", "pan"];
 const still = { begin() {}, drag() {}, end() {}, hover() {}, cancel() {} };
 
 export class Drawing extends EventTarget {
@@ -35,8 +41,9 @@ export class Drawing extends EventTarget {
   #frame = 0;
   #watch;
 
-  constructor(root, { width, height, image, photo = null, view, crop = null, pad = null, parts = [], announce = null }) {
+  constructor(root, { width, height, image, photo = null, view, crop = null, pad = null, parts = [], announce = null, asks = false }) {
     super();
+    this.asks = asks;
     this.root = root;
     this.whole = [0, 0, width, height];
     this.crop = crop ?? this.whole;
@@ -57,7 +64,7 @@ export class Drawing extends EventTarget {
     this.keyboard = new Keyboard(this, this.board, this.view);
     this.#tools = {
       polygon: new PolygonTool(this.board), scissors: new ScissorsTool(this.board, this.edges), edit: new EditTool(this.board), lasso: new LassoTool(this.board),
-      box: new BoxTool(this.board), eraser: new EraserTool(this.board), pan: still,
+      box: new BoxTool(this.board), eraser: new EraserTool(this.board), pan: still, ask: new AskTool(this.board),
     };
     this.pointers = new Pointers(this.picture.surface, this.#hands());
     this.#watch = new ResizeObserver(([entry]) => this.#resize(entry.contentRect));
@@ -82,6 +89,7 @@ export class Drawing extends EventTarget {
       tool: () => (keyboard.rest(), this.loupe ? this.#magnified(board.tool) : board.tool),
       spaceHeld: () => keyboard.spaceHeld,
       panTool: () => this.#name === "pan",
+      secondary: () => this.#name === "ask",
       hovered: (at) => (keyboard.rest(), (keyboard.under = view.toImage(at))),
       left: () => keyboard.point || this.picture.showBrush(null),
       scale: () => view.scale,
@@ -201,7 +209,7 @@ export class Drawing extends EventTarget {
     const { selected } = this.board;
     const from = this.board.part(selected).mirror;
     if (from) this.copyMirrored(from, selected);
-    else this.board.say("The chosen part has no mirrored part.");
+    else this.board.say(gettext("The chosen part has no mirrored part."));
   }
 
   undo() {
@@ -229,6 +237,7 @@ export class Drawing extends EventTarget {
   /* What was begun stays with the part that it was begun for. */
   select(key) {
     if (key !== this.board.selected) {
+      this.#tools.ask.refuse(true);
       this.board.tool.cancel(this.keyboard.how());
       this.keyboard.release();
     }
@@ -245,7 +254,7 @@ export class Drawing extends EventTarget {
 
   hide(key, hidden) {
     this.board.hide(key, hidden);
-    this.board.whisper(`${this.board.nameOf(key)} ${hidden ? "hidden" : "shown"}.`);
+    this.board.whisper(hidden ? gettext("%(part)s hidden.", { part: this.board.nameOf(key) }) : gettext("%(part)s shown.", { part: this.board.nameOf(key) }));
   }
 
   isHidden(key) {
@@ -258,7 +267,7 @@ export class Drawing extends EventTarget {
     const others = [...board.shapes.keys(), ...board.fixed.keys()].filter((key) => key !== board.selected);
     const hidden = others.some((key) => !board.hidden.has(key));
     for (const key of others) board.hide(key, hidden);
-    board.whisper(hidden ? "The other parts are hidden." : "All parts are shown.");
+    board.whisper(hidden ? gettext("The other parts are hidden.") : gettext("All parts are shown."));
   }
 
   get snapping() {
@@ -286,8 +295,10 @@ export class Drawing extends EventTarget {
     return this.board.cutting;
   }
 
-  use(name) {
+  use(wanted) {
+    const name = wanted === "ask" && !this.asks ? "polygon" : wanted;
     this.board.tool?.cancel(this.keyboard.how());
+    if (!WAITS.includes(name)) this.#tools.ask.take();
     this.keyboard.release();
     this.#name = name;
     this.board.tool = this.#tools[name];
@@ -299,12 +310,30 @@ export class Drawing extends EventTarget {
     this.#toolTold();
   }
 
+  /* Of a model: {proposal, polygons} for a part, or null where it has none. */
+  propose(key, found) {
+    this.#tools.ask.propose(key, found, this.keyboard.point);
+  }
+
+  /* What a model proposes and nobody took yet, or null. */
+  get proposal() {
+    return this.#tools.ask.proposal;
+  }
+
+  takeProposal() {
+    return this.#tools.ask.take();
+  }
+
+  refuseProposal() {
+    return this.#tools.ask.refuse();
+  }
+
   /* For the scissors, once for each photograph. */
   async #findEdges() {
     try {
       await this.edges.start();
     } catch {
-      this.board.say("The edges of this photograph cannot be found: lines stay straight.");
+      this.board.say(gettext("The edges of this photograph cannot be found: lines stay straight."));
     }
     this.dispatchEvent(new CustomEvent("edges", { detail: { ready: this.edges.ready } }));
   }
@@ -312,7 +341,7 @@ export class Drawing extends EventTarget {
   /* Whether outlines are taken away from the part instead of added. */
   setCutting(cutting) {
     this.board.cutting = cutting;
-    this.board.whisper(cutting ? "Cutting: the next outline is taken away." : "Adding.");
+    this.board.whisper(cutting ? gettext("Cutting: the next outline is taken away.") : gettext("Adding."));
     this.#toolTold();
   }
 
@@ -324,28 +353,28 @@ export class Drawing extends EventTarget {
 
   #label() {
     const { selected } = this.board;
-    const part = selected === null ? "no part chosen" : this.board.nameOf(selected);
-    const cutting = this.board.cutting ? ", cutting" : "";
-    this.picture.surface.setAttribute("aria-label", `Drawing: ${part}, ${NAMES[this.#name].toLowerCase()}${cutting}`);
+    const part = selected === null ? gettext("no part chosen") : this.board.nameOf(selected);
+    const cutting = this.board.cutting ? gettext(", cutting") : "";
+    this.picture.surface.setAttribute("aria-label", gettext("Drawing: %(part)s, %(tool)s", { part, tool: NAMES[this.#name].toLowerCase() }) + cutting);
   }
 
   /* "tracing" or "gluing" (snapping). */
   toggle(what, name) {
     this.board[what] = !this.board[what];
     this.#toolTold();
-    this.board.say(`${name} is ${this.board[what] ? "on" : "off"}.`);
+    this.board.say(this.board[what] ? gettext("%(name)s is on.", { name }) : gettext("%(name)s is off.", { name }));
   }
 
   /* The last traced way goes round the other side. */
   flip() {
     const stroke = this.board.stroke && flipped(this.board.stroke);
     if (stroke) this.board.setStroke(stroke);
-    else this.board.say("The last line was not traced along a neighbour.");
+    else this.board.say(gettext("The last line was not traced along a neighbour."));
   }
 
   resizeEraser(larger) {
     const radius = this.#tools.eraser.resize(larger, this.keyboard.how());
-    this.board.say(`The eraser takes ${Math.round(2 * radius * 10) / 10} pixels.`);
+    this.board.say(gettext("The eraser takes %(count)s pixels.", { count: Math.round(2 * radius * 10) / 10 }));
     if (this.keyboard.point && this.#name === "eraser") this.picture.showBrush(this.keyboard.point, radius);
   }
 

@@ -61,8 +61,8 @@ export class Picture {
     this.parts = make("g", { class: "drawing-parts" }, middle);
     this.layers = { crowd, overlap: make("path", { class: "drawing-overlap" }, middle) };
     this.#pattern(middle);
-    for (const name of ["waiting-casing", "waiting", "preview-casing", "preview", "stroke-casing", "stroke", "fault",
-      "brush", "cursor-casing", "cursor", "handles-casing", "handles", "active-casing", "active"]) {
+    for (const name of ["proposal-casing", "proposal", "shown-casing", "shown", "waiting-casing", "waiting", "preview-casing", "preview", "stroke-casing", "stroke", "fault",
+      "brush", "cursor-casing", "cursor", "handles-casing", "handles", "active-casing", "active", "prompts-casing", "prompts-on", "prompts-beside", "prompts-beside-core"]) {
       this.layers[name] = make("path", { class: `drawing-${name}` }, above);
     }
     this.layers.overlap.style.fill = `url(#${this.name}-hatch)`;
@@ -241,6 +241,16 @@ export class Picture {
   /* Unfinished strokes of parts that are not chosen. */
   showWaiting(strokes) {
     for (const name of ["waiting", "waiting-casing"]) this.#draw(name, strokes.map(line).join(""));
+  }
+
+  /* What a model proposes, and what it was shown: points on the part and beside it, a box, a line. */
+  showProposal({ polygons, on, beside, box, line: stroke, asked }) {
+    for (const name of ["proposal-casing", "proposal"]) this.#draw(name, outline(polygons));
+    for (const name of ["shown-casing", "shown"]) this.#draw(name, (box ? frame(box) : "") + line(stroke));
+    this.#draw("prompts-casing", dots([...on, ...beside]));
+    this.#draw("prompts-on", dots(on));
+    for (const name of ["prompts-beside", "prompts-beside-core"]) this.#draw(name, dots(beside));
+    this.surface.classList.toggle("asked", asked);
   }
 
   showBrush(point, radius) {

@@ -11,7 +11,7 @@ export class Pointers {
   #rests = [];
   #seen = -Infinity;
 
-  /* does: {tool(), spaceHeld(), panTool(), pan(dx, dy), zoom(factor, at), toImage(at),
+  /* does: {tool(), spaceHeld(), panTool(), secondary(): whether the tool takes the second button, pan(dx, dy), zoom(factor, at), toImage(at),
      scale(), hovered(at), left()}. */
   constructor(svg, does) {
     this.svg = svg;
@@ -58,7 +58,8 @@ export class Pointers {
   }
 
   #press(event) {
-    if (event.button > 1) return;
+    const secondary = event.button === 2 && this.does.secondary();
+    if (event.button > 1 && !secondary) return;
     this.stale();
     const at = this.#at(event);
     const pen = [...this.#down.values()].some(({ type }) => type === "pen");
@@ -74,7 +75,7 @@ export class Pointers {
     if (moves || palm || second) this.svg.classList.add("panning");
     else if (this.#drawing === null) {
       this.#drawing = event.pointerId;
-      this.does.tool().begin(this.does.toImage(at), this.#how(event));
+      this.does.tool().begin(this.does.toImage(at), { ...this.#how(event), secondary });
     }
   }
 

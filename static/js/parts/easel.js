@@ -1,6 +1,7 @@
 /* What every page with the drawing engine has: the drawing of one object, the labels of its parts,
    the list and the tools beside it. A page that extends it has `labels` and `panel`, and
    changed({reason}) follows a stroke. */
+import { gettext } from "../language.js";
 import { Drawing } from "../drawing/drawing.js";
 import { announce, murmur, one } from "../screen.js";
 import { keep, recall } from "../storage.js";
@@ -37,9 +38,9 @@ export class Easel {
   tools() {
     const use = (name) => [`tool-${name}`, () => this.drawing?.use(name)];
     return {
-      ...Object.fromEntries(["polygon", "scissors", "lasso", "box", "edit", "eraser", "pan"].map(use)),
+      ...Object.fromEntries(["polygon", "scissors", "lasso", "box", "edit", "eraser", "pan", "ask"].map(use)),
       cut: () => this.drawing?.setCutting(!this.drawing.cutting),
-      snap: () => this.drawing?.toggle("gluing", "Snapping"),
+      snap: () => this.drawing?.toggle("gluing", gettext("Snapping")),
       overlap: () => this.drawing?.minimizeOverlap(),
       mirror: () => this.drawing?.mirror(),
       undo: () => this.drawing?.undo(),
@@ -52,8 +53,8 @@ export class Easel {
     };
   }
 
-  /* url: of the photograph; image: its <img>, where it is there already. */
-  build({ width, height, crop }, { url, image = null }, keys) {
+  /* url: of the photograph; image: its <img>, where it is there already. asks: whether a model may be asked. */
+  build({ width, height, crop }, { url, image = null }, keys, asks = false) {
     const photo = image ?? Object.assign(new Image(), { src: url });
     this.drawing = new Drawing(this.root, {
       width,
@@ -65,6 +66,7 @@ export class Easel {
       pad: PAD_PX,
       parts: this.labels.parts.map((part) => ({ ...part, whole: part.key === OUTLINE })),
       announce: (text, { quiet }) => (quiet ? murmur(text) : announce(text)),
+      asks,
     });
     this.adjust.apply();
     this.drawing.addEventListener("change", ({ detail }) => this.#loading || this.changed(detail));

@@ -3,6 +3,7 @@
    A part is drawn where the drawing has polygons of it, whatever state it has; so undoing a stroke
    brings back the state that it had. What the import holds stands, and is no shape of the drawing,
    until a drawing or a state replaces it. */
+import { gettext, listed } from "../language.js";
 
 /* The key of the object's own outline among the shapes. */
 export const OUTLINE = "object";
@@ -13,13 +14,15 @@ export const isDrawn = (polygons) => Boolean(polygons?.length);
 export class PartLabels {
   /* parts: of the category. object: as annotator/kinds/parts.py sends it. */
   constructor(parts, object, { half: askHalf, outline: askOutline }) {
-    const outline = { key: OUTLINE, name: "whole object", several: true, holes: true, mirror: "" };
+    const outline = { key: OUTLINE, name: gettext("whole object"), several: true, holes: true, mirror: "" };
     this.parts = askOutline && !object.outline ? [...parts, outline] : parts;
     this.missing = object.missing;
     this.given = object.given;
     this.askHalf = askHalf;
     this.states = {};
     this.half = null;
+    // Of parts that came of what a model proposed: {proposal, edits} by their keys.
+    this.came = {};
   }
 
   /* Whether the question comes first: can at least half of the missing parts be drawn? */
@@ -51,18 +54,32 @@ export class PartLabels {
   load(value) {
     this.half = value?.half ?? null;
     this.states = {};
-    for (const [key, { state }] of Object.entries(value?.parts || {})) {
+    this.came = {};
+    for (const [key, { state, came }] of Object.entries(value?.parts || {})) {
       if (STATES.includes(state)) this.states[key] = state;
+      if (came) this.came[key] = { ...came };
     }
   }
 
   content() {
-    return { states: { ...this.states }, half: this.half };
+    const came = Object.keys(this.came).length ? { came: structuredClone(this.came) } : {};
+    return { states: { ...this.states }, half: this.half, ...came };
   }
 
-  restore({ states = {}, half = null } = {}) {
+  restore({ states = {}, half = null, came = {} } = {}) {
     this.states = { ...states };
     this.half = half;
+    this.came = structuredClone(came);
+  }
+
+  /* The outline of a part is what a model proposed. */
+  take(key, proposal) {
+    this.came[key] = { proposal, edits: 0 };
+  }
+
+  /* The outline was changed by hand. */
+  edited(key) {
+    if (this.came[key]) this.came[key].edits += 1;
   }
 
   /* drawn | not_visible | occluded | given | given-not_visible | given-occluded | "". */
@@ -81,15 +98,15 @@ export class PartLabels {
 
   /* That the outline of a part is to be closed or given up first. */
   unfinished(key) {
-    return (
-      `The outline of the ${this.part(key).name} is not finished: close it on its first corner (c), ` +
-      "or take it back (Undo, Escape)."
+    return gettext(
+      "The outline of the %(part)s is not finished: close it on its first corner (c), or take it back (Undo, Escape).",
+      { part: this.part(key).name },
     );
   }
 
   /* "head and eye; torso and leg". */
   pairs(overlaps) {
-    return overlaps.map(({ a, b }) => `${this.part(a).name} and ${this.part(b).name}`).join("; ");
+    return overlaps.map(({ a, b }) => listed([this.part(a).name, this.part(b).name])).join("; ");
   }
 
   /* The answer, which holds only what this person says. */
@@ -98,8 +115,10 @@ export class PartLabels {
     for (const { key } of this.parts) {
       const state = this.of(key, shapes);
       if (key === OUTLINE) continue;
-      if (state === "drawn") parts[key] = { state, polygons: shapes[key] };
-      else if (STATES.includes(state)) parts[key] = { state };
+      if (state === "drawn") {
+        const came = this.came[key];
+        parts[key] = { state, polygons: shapes[key], ...(came && { came: { ...came } }) };
+      } else if (STATES.includes(state)) parts[key] = { state };
     }
     const outline = this.part(OUTLINE) && isDrawn(shapes[OUTLINE]) ? shapes[OUTLINE] : null;
     return { parts, half: this.half, outline };
@@ -107,9 +126,3 @@ export class PartLabels {
 }
 
 export const isEmpty = ({ parts, outline }) => !Object.keys(parts).length && !outline;
-
-/* "wing", "wing and tail", "wing, tail and beak". */
-export function listed(names) {
-  if (names.length < 2) return names.join("");
-  return `${names.slice(0, -1).join(", ")} and ${names.at(-1)}`;
-}

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from evaluation.classifiers import model_files, onnx_files
+from evaluation.classifiers import model_files
+from labeling import onnx_files
 from labeling.files import BadInput
 from tests.evaluation.classifiers import networks
 

@@ -24,7 +24,7 @@ from django.utils import timezone
 from scipy.stats import hypergeom
 
 from labeling.answers import submitting
-from labeling.assignment import claiming, gold_mixing
+from labeling.assignment import claiming, gold_mixing, taking_along
 from labeling.campaigns import lifecycle
 from labeling.follow_ups import asking, following
 from labeling.graphs import store
@@ -94,6 +94,7 @@ class Visit:
         self.images: dict[str, str] = {}
         self.gone: set[str] = set()
         self.back: set[str] = set()
+        self.rows: set[tuple[str, object]] = set()
         self.left = None
         self.since = 0
 
@@ -112,6 +113,8 @@ class Visit:
                 self.lapse(tokens)
             elif mood < 0.45:
                 self.skip(tokens)
+            elif mood < 0.6:
+                self.take_along()
             else:
                 self.answer(tokens)
             self.others_work()
@@ -133,8 +136,12 @@ class Visit:
         if self.source.random() < 0.3:
             rows = self.client.get(reverse("label_last", args=[self.campaign.name])).context["rows"]
             for place, row in enumerate(rows):
-                self.note(row.token, "last: may change", (row.words, row.image is not None))
-                self.note(row.token, "last: topic", row.topic)
+                changes = (row.words, row.image is not None)
+                # A row stays for many pages: what was seen of it once is no further sign.
+                if (row.token, changes) not in self.rows:
+                    self.rows.add((row.token, changes))
+                    self.note(row.token, "last: may change", changes)
+                    self.note(row.token, "last: topic", row.topic)
                 if place == 0:
                     self.note(row.token, "last: the latest", row.image is not None)
 
@@ -196,6 +203,7 @@ class Visit:
         methods = [self.source.choice(Answer.InputMethod.values) for _ in tokens]
         answers = [
             {"id": pk, "seat": token, "value": one, "duration_ms": 900, "input_method": method}
+            | {"language": self.source.choice(["en-gb", "de", "zh-hans"])}
             for pk, token, one, method in zip(pks, tokens, values, methods, strict=True)
         ]
         response = self.post("label_answers", answers=answers)
@@ -258,6 +266,53 @@ class Visit:
             self.look(late, "late")
         self.gone |= set(tokens) - set(late)
 
+    def take_along(self):
+        """Takes a set along and answers some of it: in time, when it was given back, or when the
+        lease is over; by tens, of which the last is watched."""
+        key = str(uuid.UUID(int=self.source.getrandbits(128)))
+        state = self.client.get(reverse("along_set", args=[self.campaign.name]))
+        wanted = min(12, state.json()["most"])
+        response = self.post("along_take", id=key, questions=wanted, hours=2)
+        if response.status_code != 200:
+            return
+        tokens = [seat["seat"] for seat in response.json()["seats"]]
+        for again in range(2):
+            taken = response.json()
+            for place, seat in enumerate(taken["seats"]):
+                token = seat["seat"]
+                self.images[token] = seat["image"]
+                self.note(token, f"along {again}: headers", headers_of(response))
+                self.note(token, f"along {again}: place", (len(tokens), place))
+                self.note(token, f"along {again}: seat", normal(json.dumps(seat)))
+                self.note(token, f"along {again}: bytes", len(json.dumps(seat)))
+                self.note(token, f"along {again}: topic", seat["topic"])
+                self.note(token, f"along {again}: known", token in self.gone)
+                self.note(token, f"along {again}: most", state.json()["most"])
+            response = self.post("along_take", id=key, questions=wanted, hours=2)
+        self.back |= self.gone & set(tokens)
+        self.look(tokens, "along")
+        given = [token for token in tokens if self.source.random() < 0.8]
+        others = [token for token in tokens if token not in given]
+        when = self.source.choice(["in time", "given back", "over"])
+        if when == "given back":
+            self.post("along_back", id=key)
+        elif when == "over":
+            held = Assignment.objects.filter(annotator=self.user, state="leased")
+            held.update(leased_until=timezone.now() - timedelta(minutes=1))
+            claiming.return_expired()
+        self.others_work()
+        if given:
+            self.send(given, f"along, {when}")
+            self.send(given, f"along, {when}, revised")
+            self.look(given, f"along, {when}")
+        back = self.post("along_back", id=key)
+        for token in others:
+            told = (back.status_code, headers_of(back), normal(back.content.decode()))
+            self.note(token, "along: back", told)
+        self.gone |= set(others)
+        # What was answered is not taken from what is left as a page's is.
+        self.left, self.since = None, []
+
     def others_work(self):
         for person in self.others:
             if self.source.random() < 0.4:
@@ -296,11 +351,15 @@ def make_campaign(number, source, alice, dataset):
             "votes": source.choice([1, 2, 3]),
             "page_size": [1, 8, 4][number % 3],
             "gold_share": source.choice([0.3, 0.5]),
+            # What is taken along is watched as it returns, and nobody here shall be stopped.
+            "gold_action": "none",
             "revise_minutes": source.choice([0, 10]),
             "revise_answers": source.choice([0, 2, 20]),
         },
         launch=False,
     )
+    campaign.take_along = kind == "contains"
+    campaign.save(update_fields=["take_along"])
     names = [f"{index:03}.png" for index in range(QUESTIONS)]
     topics = hierarchies.ROOTS
     if kind == "hierarchy":
@@ -329,6 +388,8 @@ def labeled(monkeypatch, alice, bob, dataset):
     """Labels a number of campaigns and returns the diary of what Bob was sent."""
     source = random.Random(2015)
     monkeypatch.setattr(gold_mixing, "chance", source)
+    # Campaigns here are too small for anybody to take any of them along.
+    monkeypatch.setattr(taking_along, "ONE_IN", 2)
     monkeypatch.setattr(claiming, "new_token", lambda: f"{source.getrandbits(128):032x}")
     for index in range(QUESTIONS):
         # Pictures of one size in bytes, as like as they can be.
@@ -355,7 +416,8 @@ def test_nothing_that_is_sent_tells_gold(labeled, campaigns):
 
     assert diary.signs() == []
     # It was looked at from all sides, and gold was there.
-    assert len(diary.entries) > 35
+    assert len(diary.entries) > 50
+    assert any("along, over" in what for what in diary.entries)
     tokens = {token for _, token, _ in diary.entries["page: place"]}
     assert len(tokens) > 50 * campaigns
     assert 0.2 < len(diary.golden & tokens) / len(tokens) < 0.5

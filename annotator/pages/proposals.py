@@ -1,0 +1,28 @@
+"""The model's outline of a part by HTTP."""
+
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_POST
+
+from annotator.accounts import person
+from annotator.pages import bodies, seats
+from annotator.pages.worded import campaign_for
+from labeling.answers.sent import read_token
+from labeling.assistance import asking
+from labeling.errors import Refusal
+
+
+@never_cache
+@require_POST
+@bodies.script_only
+def label_propose(request: HttpRequest, name: str) -> HttpResponse:
+    """{"proposal", "polygons"} of what the body shows of a part of the person's own seat."""
+    campaign = campaign_for(person(request), name)
+    body = bodies.read_object(request)
+    bodies.check_user(request, body)
+    seat = seats.seat_of(person(request), read_token(body.get("seat")), campaign)
+    part = body.get("part")
+    if not isinstance(part, str):
+        raise Refusal("part is the key of a part.", field="part")
+    found = asking.propose(seat, part, body.get("prompts"))
+    return JsonResponse({"proposal": found.token, "polygons": found.polygons})

@@ -1,0 +1,129 @@
+"""What the model outlines on a seat, kept for ever: the only writer of Proposal."""
+
+import hashlib
+import json
+import logging
+from datetime import timedelta
+from pathlib import Path
+
+from django.utils import timezone
+from django.utils.translation import gettext
+
+from labeling.assistance import embedding, networks
+from labeling.errors import NotAllowed, Refusal
+from labeling.geometry.polygons import from_json
+from labeling.kinds.base import GivenProposal
+from labeling.models import Assignment, Assistance, Proposal, SegmentationNetwork
+from labeling.promptable import prompts as prompting
+from labeling.promptable import workers
+from labeling.promptable.workers import POOL, Reply
+
+logger = logging.getLogger(__name__)
+
+# Of one person, in all campaigns.
+MOST_A_MINUTE = 60
+# On one seat: more are no help.
+MOST_ON_SEAT = 300
+
+
+class NoAnswer(Refusal):
+    """The network has too much to do, hangs, or was ended."""
+
+    status = 503
+    code = "no_answer"
+
+
+class TooOften(Refusal):
+    """The person asks faster than a hand can look."""
+
+    status = 429
+    code = "too_often"
+
+
+def propose(seat: Assignment, part: str, shown: object) -> Proposal:
+    """The model's outline of the part, by what the person showed. The same again is the same row.
+
+    seat: the person's own, with question, item and image. Raises NotAllowed where it draws without
+    the model, Refusal for bad prompts or an unknown part, TooOften and NoAnswer.
+    """
+    campaign = seat.question.campaign
+    network = networks.of(campaign)
+    if network is None or not Assistance.objects.filter(assignment=seat, assisted=True).exists():
+        raise NotAllowed(gettext("This drawing is made without the model."), code="unassisted")
+    image = seat.question.item.image
+    prompts = prompting.clean(shown, image.width, image.height)
+    _check_part(part, campaign.settings, seat.question.topic)
+    content = json.dumps([network.sha256, part, prompts.as_json()], sort_keys=True)
+    digest = hashlib.sha256(content.encode()).hexdigest()
+    if (kept := Proposal.objects.filter(assignment=seat, digest=digest).first()) is not None:
+        return kept
+    _check_rate(seat)
+    made = _decoded(network, image.pk, (image.width, image.height), prompts)
+    if not made["polygons"]:
+        raise Refusal(
+            gettext("The model found nothing there. Show it another place, or draw by hand."),
+            code="nothing_found",
+        )
+    found, _ = Proposal.objects.get_or_create(
+        assignment=seat,
+        digest=digest,
+        defaults={
+            "part": part,
+            "prompts": prompts.as_json(),
+            "polygons": made["polygons"],
+            "score": made["score"],
+            "sha256": network.sha256,
+        },
+    )
+    return found
+
+
+def given_on(seats: list[int]) -> dict[int, dict[str, GivenProposal]]:
+    """What the model proposed on these seats, by their primary keys and its tokens. One query."""
+    found: dict[int, dict[str, GivenProposal]] = {}
+    rows = Proposal.objects.filter(assignment__in=seats).order_by("pk")
+    for seat, token, part, polygons, sha256 in rows.values_list(
+        "assignment_id", "token", "part", "polygons", "sha256"
+    ):
+        found.setdefault(seat, {})[token] = GivenProposal(part, from_json(polygons), sha256)
+    return found
+
+
+def _check_part(part: object, settings: dict[str, object], topic: str) -> None:
+    categories = settings["categories"]
+    assert isinstance(categories, dict)
+    known = {each["key"] for each in categories.get(topic, {}).get("parts", [])}
+    if settings.get("ask_outline"):
+        known.add("object")
+    if part not in known:
+        raise Refusal(f"There is no part {str(part)[:80]!r} here.", field="part")
+
+
+def _check_rate(seat: Assignment) -> None:
+    since = timezone.now() - timedelta(minutes=1)
+    asked = Proposal.objects.filter(assignment__annotator=seat.annotator_id, created_at__gt=since)
+    if len(asked.values_list("pk")[:MOST_A_MINUTE]) == MOST_A_MINUTE:
+        raise TooOften(
+            gettext("The model was asked too often. Draw by hand, or go on in a minute.")
+        )
+    if Proposal.objects.filter(assignment=seat).count() >= MOST_ON_SEAT:
+        raise TooOften(gettext("The model was asked too often about this image. Draw by hand."))
+
+
+def _decoded(
+    network: SegmentationNetwork, image: int, size: tuple[int, int], prompts: prompting.Prompts
+) -> Reply:
+    path: Path | None = embedding.file_of(network, image)
+    if path is None:
+        raise NotAllowed(gettext("This drawing is made without the model."), code="unassisted")
+    decoder = networks.file_of(network.decoder_sha256)
+    try:
+        return POOL.decode(decoder, network.preparation, path, size, prompts.as_json())
+    except workers.Busy:
+        raise NoAnswer(
+            gettext("The model has too much to do. Draw by hand, or try again in a moment."),
+            code="busy",
+        ) from None
+    except workers.Broken as broken:
+        logger.warning("the network %s: %s", network.name, broken)
+        raise NoAnswer(gettext("The model does not answer now. Draw the part by hand.")) from broken

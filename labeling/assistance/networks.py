@@ -1,0 +1,165 @@
+"""The network of a campaign: named on the command line alone, kept in the site's storage.
+
+The only writer of SegmentationNetwork.
+"""
+
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+
+from django.conf import settings
+from django.db import transaction
+
+from labeling.errors import Conflict, Refusal
+from labeling.files import BadInput
+from labeling.jobs import shared_files
+from labeling.jobs.image_store import saying_full
+from labeling.kinds import KINDS, policies
+from labeling.kinds.base import OBJECTS
+from labeling.models import Campaign, SegmentationNetwork
+from labeling.promptable.network import Decoder, Encoder, Preparation, try_out
+
+# The folder, here and in the store.
+STORED = "networks"
+
+
+def of(campaign: Campaign) -> SegmentationNetwork | None:
+    """The campaign's network; None where it has none. Read once for each object of the campaign."""
+    return getattr(campaign, "segmentation_network", None)
+
+
+def name(
+    campaign: Campaign,
+    title: str,
+    encoder: Path,
+    decoder: Path,
+    *,
+    budget: int,
+    size: int | None = None,
+    mean: Sequence[float] | None = None,
+    std: Sequence[float] | None = None,
+) -> SegmentationNetwork:
+    """The campaign's network from now on, once it was tried on an image and a click.
+
+    The same files again change the budget alone. Raises BadInput for files that do not fit, Refusal
+    for a campaign that it cannot help, Conflict where another one is named already.
+    """
+    _check_campaign(campaign)
+    if not 0 < len(title) <= 100:
+        raise Refusal("Name the network in 1 to 100 characters.", field="name")
+    opened = Encoder(encoder, size, *(value for value in (mean, std) if value is not None))
+    size_of_one = try_out(opened, Decoder(decoder))
+    if budget < size_of_one:
+        raise Refusal(
+            f"The budget is {budget:,} bytes, and one image takes {size_of_one:,}. Give more.",
+            field="budget",
+        )
+    hashes = _sha256(encoder), _sha256(decoder)
+    prepared = opened.preparation.as_json()
+    whole = hashlib.sha256(json.dumps([*hashes, prepared], sort_keys=True).encode()).hexdigest()
+    for path, digest in zip((encoder, decoder), hashes, strict=True):
+        _keep(path, digest)
+    with transaction.atomic():
+        Campaign.objects.select_for_update(no_key=True).get(pk=campaign.pk)
+        current = SegmentationNetwork.objects.filter(campaign=campaign).first()
+        if current is not None and current.sha256 != whole:
+            raise Conflict(
+                f"The campaign has the network {current.name!r}. Remove it first: manage.py "
+                f"proposals remove {campaign.name}."
+            )
+        made, _ = SegmentationNetwork.objects.update_or_create(
+            campaign=campaign,
+            defaults={
+                "name": title,
+                "sha256": whole,
+                "encoder_sha256": hashes[0],
+                "decoder_sha256": hashes[1],
+                "preparation": prepared,
+                "embedding_bytes": size_of_one,
+                "budget": budget,
+            },
+        )
+    return made
+
+
+def remove(campaign: Campaign) -> bool:
+    """Whether there was a network; from now on everybody draws without one. What it proposed and
+    what was drawn with it stays."""
+    network = of(campaign)
+    if network is None:
+        return False
+    hashes = {network.encoder_sha256, network.decoder_sha256}
+    files = list(network.embeddings.values_list("file", flat=True))
+    network.delete()
+    for file in files:
+        shared_files.remove(path_of(file), file)
+    others = SegmentationNetwork.objects.all()
+    for digest in hashes:
+        if not (
+            others.filter(encoder_sha256=digest).exists()
+            or others.filter(decoder_sha256=digest).exists()
+        ):
+            shared_files.remove(path_of(_stored(digest)), _stored(digest))
+    return True
+
+
+def people_asked(campaign: Campaign) -> int:
+    """How many people each question asks at first."""
+    return policies.first_votes(policies.of(campaign))
+
+
+def file_of(digest: str) -> Path:
+    """The file of that SHA-256, on this machine. Raises Refusal where it is not, or another."""
+    path = shared_files.find(path_of(_stored(digest)), _stored(digest))
+    if not path.is_file():
+        raise Refusal("A file of the network is gone. Remove the network and name it again.")
+    return path
+
+
+def preparation_of(network: SegmentationNetwork) -> Preparation:
+    return Preparation.of(network.preparation)
+
+
+def path_of(stored: str) -> Path:
+    """Where the file of that name in the store lies on the machine that made it."""
+    return Path(settings.DATA_DIR) / stored
+
+
+def _stored(digest: str) -> str:
+    return f"{STORED}/{digest}.onnx"
+
+
+def _check_campaign(campaign: Campaign) -> None:
+    if KINDS[campaign.kind].release != OBJECTS:
+        raise Refusal(
+            f"People of {campaign.name} draw no parts. Name a campaign of the kind parts.",
+            field="campaign",
+        )
+    if people_asked(campaign) < 2:
+        raise Refusal(
+            f"{campaign.name} asks one person a question, who draws without the model. Set votes "
+            "to 2 or more in its policy.",
+            field="campaign",
+        )
+
+
+def _keep(path: Path, digest: str) -> None:
+    goal = path_of(_stored(digest))
+    goal.parent.mkdir(parents=True, exist_ok=True)
+    with saying_full():
+        if not goal.is_file():
+            part = goal.with_suffix(".part")
+            shutil.copyfile(path, part)
+            if _sha256(part) != digest:
+                part.unlink()
+                raise BadInput("changed while it was copied", file=path, cure="name it again")
+            os.replace(part, goal)
+        shared_files.put(goal, _stored(digest))
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -1,0 +1,82 @@
+"""Which seats draw with the model: decided once for each, when its page is first given.
+
+The only writer of Assistance. promptable/arms.py says who; of a page either every image has an
+embedding, or all its seats draw without.
+"""
+
+from collections import Counter
+from collections.abc import Collection, Sequence
+
+from labeling.assistance import networks
+from labeling.consensus import calibrations
+from labeling.db.sql import lock_questions, writing
+from labeling.models import (
+    Assignment,
+    Assistance,
+    Campaign,
+    ImageEmbedding,
+    Question,
+    SegmentationNetwork,
+)
+from labeling.promptable import arms
+
+LIVE = (Assignment.State.LEASED, Assignment.State.ANSWERED)
+
+
+def assisted(
+    seats: Sequence[Assignment], campaign: Campaign, network: SegmentationNetwork
+) -> dict[int, bool]:
+    """Whether each of a page's seats draws with the model, by primary key. Queries do not grow with
+    the seats, and are the same for gold."""
+    known = _known([seat.pk for seat in seats])
+    fresh = [seat for seat in seats if seat.pk not in known]
+    if fresh:
+        with writing():
+            lock_questions(sorted({seat.question_id for seat in fresh}))
+            _decide(fresh, campaign, network)
+        known |= _known([seat.pk for seat in fresh])
+    return known
+
+
+def _known(pks: Collection[int]) -> dict[int, bool]:
+    rows = Assistance.objects.filter(assignment__in=pks)
+    return dict(rows.values_list("assignment_id", "assisted"))
+
+
+def _decide(fresh: Sequence[Assignment], campaign: Campaign, network: SegmentationNetwork) -> None:
+    people = networks.people_asked(campaign)
+    questions = Question.objects.in_bulk({seat.question_id for seat in fresh})
+    images = {seat.question.item.image_id for seat in fresh}
+    embedded = ImageEmbedding.objects.filter(network=network, image__in=images).count()
+    before, without = _places(campaign, questions)
+    rows = []
+    for seat in fresh:
+        question = questions[seat.question_id]
+        if embedded < len(images):
+            helped = False
+        elif question.state == Question.State.GOLD:
+            helped = arms.is_assisted_on_gold(question.pk, seat.annotator_id, people)
+        else:
+            helped = arms.is_assisted(
+                question.pk, people, before[question.pk], without[question.pk]
+            )
+        rows.append(Assistance(assignment=seat, assisted=helped))
+        before[question.pk] += 1
+        without[question.pk] += not helped
+    Assistance.objects.bulk_create(rows, ignore_conflicts=True)
+
+
+def _places(campaign: Campaign, questions: Collection[int]) -> tuple[Counter[int], Counter[int]]:
+    """How many people hold a place of each question or have answered, and how many of these draw
+    without the model. Who was blocked, gave back or was late holds none."""
+    voided = calibrations.in_force(campaign).voided
+    before: Counter[int] = Counter()
+    without: Counter[int] = Counter()
+    rows = Assistance.objects.filter(
+        assignment__question__in=questions, assignment__state__in=LIVE
+    ).values_list("assignment__question_id", "assignment__annotator_id", "assisted")
+    for question, person, helped in rows:
+        if person not in voided:
+            before[question] += 1
+            without[question] += not helped
+    return before, without

@@ -1,0 +1,101 @@
+from django.db import models
+from django.utils import timezone
+
+from labeling.models.campaigns import Campaign
+from labeling.models.images import Image
+from labeling.models.people import new_token
+from labeling.models.questions import Assignment
+from labeling.models.work import Job
+
+
+class SegmentationNetwork(models.Model):
+    """The promptable network of a campaign: two files of the store, and how images come to it.
+
+    sha256: of both files and the preparation, by which proposals name it. budget: bytes that
+    embeddings may take; embedding_bytes: of one.
+    """
+
+    campaign = models.OneToOneField(
+        Campaign, on_delete=models.CASCADE, related_name="segmentation_network"
+    )
+    name = models.CharField(max_length=100)
+    sha256 = models.CharField(max_length=64)
+    encoder_sha256 = models.CharField(max_length=64)
+    decoder_sha256 = models.CharField(max_length=64)
+    preparation = models.JSONField()
+    embedding_bytes = models.PositiveIntegerField()
+    budget = models.PositiveBigIntegerField()
+    job = models.ForeignKey(Job, null=True, blank=True, on_delete=models.SET_NULL, related_name="+")
+    created_at = models.DateTimeField(default=timezone.now)
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class ImageEmbedding(models.Model):
+    """An image as a network's encoder sees it; its file is whole where the row is there."""
+
+    network = models.ForeignKey(
+        SegmentationNetwork, on_delete=models.CASCADE, related_name="embeddings", db_index=False
+    )
+    image = models.ForeignKey(Image, on_delete=models.CASCADE, related_name="+")
+    file = models.CharField(max_length=200)
+    sha256 = models.CharField(max_length=64)
+    bytes = models.PositiveIntegerField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["network", "image"], name="one_embedding_per_network_and_image"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"embedding of {self.image_id}"
+
+
+class Assistance(models.Model):
+    """Whether the drawing of a seat may ask the model: decided once, when its page is first given.
+    Without a row it may not."""
+
+    assignment = models.OneToOneField(
+        Assignment, on_delete=models.CASCADE, related_name="assistance"
+    )
+    assisted = models.BooleanField()
+    decided_at = models.DateTimeField(default=timezone.now)
+
+    def __str__(self) -> str:
+        return f"{'with' if self.assisted else 'without'} the model: {self.assignment}"
+
+
+class Proposal(models.Model):
+    """What the model outlined on a seat when it was asked about a part. Never changed.
+
+    polygons: as answers have them; score: the IoU that the network expects. sha256: the network's.
+    digest: of part and prompts, so that asking again gives the same row.
+    """
+
+    assignment = models.ForeignKey(
+        Assignment, on_delete=models.CASCADE, related_name="proposals", db_index=False
+    )
+    token = models.CharField(max_length=32, default=new_token)
+    part = models.CharField(max_length=200)
+    prompts = models.JSONField()
+    digest = models.CharField(max_length=64)
+    polygons = models.JSONField()
+    score = models.FloatField(null=True, blank=True)
+    sha256 = models.CharField(max_length=64)
+    created_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["assignment", "digest"], name="one_proposal_per_seat_and_question"
+            ),
+            models.UniqueConstraint(fields=["token"], name="one_proposal_per_token"),
+        ]
+        # How often somebody asked in the last minute.
+        indexes = [models.Index(fields=["created_at"], name="proposal_by_moment")]
+
+    def __str__(self) -> str:
+        return f"proposal of {self.part}"

@@ -1,0 +1,304 @@
+"""A promptable segmentation network in two ONNX files, as exports of SAM are: an encoder of images
+and a decoder of prompts.
+
+The decoder takes and gives what SAM's own export does
+(https://github.com/facebookresearch/segment-anything, scripts/export_onnx_model.py). The encoder
+has no official export: it takes one image, either (1, 3, S, S) prepared here, or (H, W, 3) from 0
+to 255 where it prepares that itself. onnxruntime is imported inside functions.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image
+
+from labeling import onnx_files
+from labeling.files import BadInput, first_line
+from labeling.promptable.prompts import Prompts
+
+Floats = NDArray[np.float32]
+FLOAT = "tensor(float)"
+# What the decoder is given, by name, with the number of axes.
+INPUTS = {
+    "image_embeddings": 4,
+    "point_coords": 3,
+    "point_labels": 2,
+    "mask_input": 4,
+    "has_mask_input": 1,
+    "orig_im_size": 1,
+}
+MASKS, SCORES = "masks", "iou_predictions"
+# An embedding of more would leave room for few images: SAM's has 4 MiB.
+MOST_EMBEDDING = 64 << 20
+SIDES = (64, 4096)
+# ImageNet's, of colours in [0, 1], as SAM was trained.
+MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
+
+
+@dataclass(frozen=True)
+class Preparation:
+    """How an image comes to the encoder. size: the longer side in pixels. mean, std: of colours in
+    [0, 1]; of no use where the encoder prepares the image itself (raw)."""
+
+    size: int = 1024
+    mean: tuple[float, float, float] = MEAN
+    std: tuple[float, float, float] = STD
+    raw: bool = False
+
+    def as_json(self) -> dict[str, object]:
+        return {key: list(v) if isinstance(v, tuple) else v for key, v in asdict(self).items()}
+
+    @classmethod
+    def of(cls, content: Mapping[str, Any]) -> "Preparation":
+        return cls(
+            int(content["size"]),
+            tuple(content["mean"]),
+            tuple(content["std"]),
+            bool(content["raw"]),
+        )
+
+    def frame(self, width: int, height: int) -> tuple[int, int]:
+        """Width and height of the image as the encoder sees it, rounded as SAM does."""
+        scale = self.size / max(width, height)
+        return max(1, int(width * scale + 0.5)), max(1, int(height * scale + 0.5))
+
+    def pixels(self, image: Image.Image) -> Floats:
+        """The encoder's input of an upright RGB image."""
+        framed = image.convert("RGB").resize(self.frame(*image.size), Image.Resampling.BILINEAR)
+        colours = np.asarray(framed, np.float32)
+        if self.raw:
+            return colours
+        mean, std = np.asarray(self.mean, np.float32), np.asarray(self.std, np.float32)
+        colours = np.asarray((colours / 255 - mean) / std, np.float32)
+        height, width, _ = colours.shape
+        filled = np.zeros((1, 3, self.size, self.size), np.float32)
+        filled[0, :, :height, :width] = colours.transpose(2, 0, 1)
+        return filled
+
+
+class Value(Protocol):
+    """An input or output of a file."""
+
+    name: str
+    type: str
+    shape: list[object]
+
+
+class Session(Protocol):
+    """As onnxruntime has it."""
+
+    def get_inputs(self) -> list[Value]: ...
+
+    def get_outputs(self) -> list[Value]: ...
+
+    def run(
+        self, outputs: Sequence[str] | None, given: Mapping[str, Floats]
+    ) -> list[NDArray[Any]]: ...
+
+
+class Encoder:
+    """preparation: what the file asks for, where it says; else as it was told."""
+
+    def __init__(
+        self,
+        path: Path,
+        size: int | None = None,
+        mean: Sequence[float] = MEAN,
+        std: Sequence[float] = STD,
+    ) -> None:
+        self.path, self.session = path, session(path)
+        inputs = self.session.get_inputs()
+        if len(inputs) != 1:
+            raise _unfit(path, f"has {len(inputs)} inputs ({_names(inputs)}), expected one image")
+        (given,) = inputs
+        if given.type != FLOAT:
+            raise _unfit(path, f"takes {given.type}, expected float32")
+        self.input = given.name
+        self.preparation = _preparation(path, given.shape, size, tuple(mean), tuple(std))
+
+    def embed(self, image: Image.Image) -> Floats:
+        """The embedding (1, C, h, w) of an upright image. Raises BadInput for a network that gives
+        something else."""
+        pixels = self.preparation.pixels(image)
+        try:
+            found = np.asarray(self.session.run(None, {self.input: pixels})[0])
+        # Its exceptions have no base of their own.
+        except Exception as error:
+            raise _unfit(self.path, f"fails on an image ({first_line(error)})") from None
+        if found.ndim != 4 or found.shape[0] != 1 or found.dtype != np.float32:
+            raise _unfit(
+                self.path,
+                f"gives {found.dtype} of shape {list(found.shape)}, expected float32 of "
+                "[1, C, h, w]",
+            )
+        if found.nbytes > MOST_EMBEDDING:
+            raise _unfit(
+                self.path,
+                f"gives {found.nbytes >> 20} MiB an image, at most {MOST_EMBEDDING >> 20} are kept",
+            )
+        if not np.isfinite(found).all():
+            raise _unfit(self.path, "gives numbers that are not finite")
+        return found
+
+
+class Decoder:
+    """Masks of an embedded image, by prompts."""
+
+    def __init__(self, path: Path, threads: int = 0) -> None:
+        self.path, self.session = path, session(path, threads)
+        inputs = {each.name: each for each in self.session.get_inputs()}
+        if missing := [name for name in INPUTS if name not in inputs]:
+            raise _unfit(
+                path,
+                f"has no input {missing[0]!r} (it has {', '.join(inputs)})",
+            )
+        if unknown := [name for name in inputs if name not in INPUTS]:
+            raise _unfit(path, f"wants an input {unknown[0]!r}, which nobody gives it")
+        for name, axes in INPUTS.items():
+            given = inputs[name]
+            if given.type != FLOAT:
+                raise _unfit(path, f"takes {given.type} as {name}, expected float32")
+            if len(given.shape) != axes:
+                raise _unfit(path, f"{name} has {len(given.shape)} axes, expected {axes}")
+        outputs = [each.name for each in self.session.get_outputs()]
+        if lacking := [name for name in (MASKS, SCORES) if name not in outputs]:
+            raise _unfit(path, f"has no output {lacking[0]!r} (it has {', '.join(outputs)})")
+        self.embedding_shape = inputs["image_embeddings"].shape
+        shape = inputs["mask_input"].shape
+        sides = [side for side in shape[1:] if isinstance(side, int)]
+        if len(sides) < 3:
+            raise _unfit(path, f"mask_input has the shape {shape}, expected fixed sides")
+        self.mask_shape = (1, *sides)
+
+    def fits(self, embedding: Floats) -> bool:
+        return all(
+            not isinstance(wanted, int) or wanted == side
+            for wanted, side in zip(self.embedding_shape, embedding.shape, strict=True)
+        )
+
+    def decode(
+        self, embedding: Floats, prompts: Prompts, size: tuple[int, int], preparation: Preparation
+    ) -> tuple[NDArray[np.bool_], float]:
+        """The likeliest mask (h, w), of the image in the encoder's frame, and the IoU that the
+        network expects of it. size: width and height of the image. Raises BadInput."""
+        width, height = preparation.frame(*size)
+        labelled = np.asarray(prompts.labelled(), np.float32)
+        scale = np.asarray([width / size[0], height / size[1]], np.float32)
+        coords = labelled[None, :, :2] * scale
+        given = {
+            "image_embeddings": embedding,
+            "point_coords": coords,
+            "point_labels": labelled[None, :, 2],
+            "mask_input": np.zeros(self.mask_shape, np.float32),
+            "has_mask_input": np.zeros(1, np.float32),
+            # The masks of a frame: those of a large photograph would take its pixels four times.
+            "orig_im_size": np.asarray([height, width], np.float32),
+        }
+        try:
+            masks, scores = self.session.run([MASKS, SCORES], given)
+        except Exception as error:
+            raise _unfit(self.path, f"fails on a prompt ({first_line(error)})") from None
+        masks, scores = np.asarray(masks), np.asarray(scores).reshape(-1)
+        count = masks.shape[1] if masks.ndim == 4 else 0
+        if not count or masks.shape[2:] != (height, width) or len(scores) != count:
+            raise _unfit(
+                self.path,
+                f"gives masks of shape {list(masks.shape)} and {len(scores)} scores, expected "
+                f"[1, N, {height}, {width}] and N",
+            )
+        best = int(np.nanargmax(scores)) if np.isfinite(scores).any() else 0
+        return masks[0, best] > 0, float(scores[best])
+
+
+def try_out(encoder: Encoder, decoder: Decoder) -> int:
+    """Bytes of an embedding, of a network that took an image and a click. Raises BadInput."""
+    image = Image.fromarray(np.arange(48 * 64 * 3, dtype=np.uint8).reshape(48, 64, 3))
+    embedding = encoder.embed(image)
+    if not decoder.fits(embedding):
+        raise _unfit(
+            decoder.path,
+            f"takes embeddings of {list(decoder.embedding_shape)}, and the encoder gives "
+            f"{list(embedding.shape)}",
+            "take both files from one network",
+        )
+    decoder.decode(embedding, Prompts(((32.0, 24.0, 1),)), image.size, encoder.preparation)
+    decoder.decode(embedding, Prompts(box=(8.0, 8.0, 40.0, 40.0)), image.size, encoder.preparation)
+    return embedding.nbytes
+
+
+def session(path: Path, threads: int = 0) -> Session:
+    """The file, opened for the CPU. threads: 0 for all processors. Raises BadInput."""
+    try:
+        import onnxruntime  # type: ignore[import-untyped]
+    except ImportError:
+        raise BadInput(
+            "onnxruntime is not installed", cure="install it: pip install onnxruntime"
+        ) from None
+    onnx_files.check(path)
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 4
+    options.intra_op_num_threads = threads
+    try:
+        opened: Session = onnxruntime.InferenceSession(
+            str(path), options, providers=["CPUExecutionProvider"]
+        )
+    except Exception as error:
+        raise BadInput(
+            f"cannot be opened as ONNX ({first_line(error)})",
+            file=path,
+            cure="export it again, with an opset that this onnxruntime reads",
+        ) from None
+    return opened
+
+
+def _preparation(
+    path: Path,
+    shape: Sequence[Any],
+    size: int | None,
+    mean: tuple[float, ...],
+    std: tuple[float, ...],
+) -> Preparation:
+    axes = list(shape)
+    if len(axes) == 4 and axes[0] in (1, *_free(axes[0])) and axes[1] == 3:
+        sides = {side for side in axes[2:] if isinstance(side, int)}
+        raw = False
+    elif len(axes) == 3 and axes[2] == 3:
+        sides = {side for side in axes[:2] if isinstance(side, int)}
+        if sides:
+            raise _unfit(
+                path, f"takes images of {axes}, expected free sides where it prepares them itself"
+            )
+        raw = True
+    else:
+        raise _unfit(path, f"takes images of shape {axes}, expected [1, 3, S, S] or [H, W, 3]")
+    if len(sides) > 1:
+        raise _unfit(path, f"takes images of {axes}, expected a square")
+    fixed = next(iter(sides), None)
+    if fixed is not None and size is not None and fixed != size:
+        raise BadInput(f"takes images of {fixed} pixels", file=path, cure=f"give --size {fixed}")
+    side = fixed or size or Preparation.size
+    if not SIDES[0] <= side <= SIDES[1]:
+        raise _unfit(path, f"takes images of {side} pixels, expected {SIDES[0]} to {SIDES[1]}")
+    if any(not math.isfinite(value) or value <= 0 for value in std):
+        raise BadInput("a deviation of colours is not above 0", cure="give --std R,G,B above 0")
+    (r, g, b), (sr, sg, sb) = mean, std
+    return Preparation(side, (r, g, b), (sr, sg, sb), raw)
+
+
+def _free(side: object) -> tuple[object, ...]:
+    return () if isinstance(side, int) else (side,)
+
+
+def _names(inputs: Sequence[Any]) -> str:
+    return ", ".join(each.name for each in inputs)
+
+
+def _unfit(
+    path: Path, what: str, cure: str = "see docs/proposals.md for exports that fit"
+) -> BadInput:
+    return BadInput(what, file=path, cure=cure)

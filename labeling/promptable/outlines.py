@@ -1,0 +1,86 @@
+"""The outline of what a decoder marked, as a drawing has it."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from labeling.errors import Refusal
+from labeling.geometry import polygons, regions
+from labeling.geometry.polygons import Polygons
+
+# Pixels of the image, or one of the decoder's mask where that is more: steps go, corners stay.
+SIMPLIFIED_PX = 0.75
+# A hand mends what has so many; the tolerance grows until there are no more.
+MOST_CORNERS = 200
+GROWTH = 1.5
+# A hole that is smaller than this share of the outline is noise.
+SMALL_HOLE = 0.01
+SMALLEST_PX2 = 4.0
+
+
+def outline_of(
+    mask: NDArray[np.bool_], size: tuple[int, int], on_it: Sequence[tuple[float, float]] = ()
+) -> Polygons:
+    """One piece with its holes, in pixels of the image, valid and on tenths; () where nothing of at
+    least a few pixels is marked.
+
+    mask: (h, w), of the whole image scaled to it. size: width and height of the image. on_it:
+    points of the image; of several components the one that most of them lie on, else the largest.
+    """
+    piece = _component(mask, size, on_it)
+    if piece is None:
+        return ()
+    height, width = mask.shape
+    across, down = size[0] / width, size[1] / height
+    scaled = tuple(
+        tuple(tuple((x * across, y * down) for x, y in ring) for ring in rings)
+        for rings in regions.polygons_of(piece)
+    )
+    tolerance = max(SIMPLIFIED_PX, across, down)
+    while True:
+        found = _without_small_holes(_largest(regions.simplify(scaled, tolerance)))
+        if sum(map(len, (ring for rings in found for ring in rings))) <= MOST_CORNERS:
+            break
+        tolerance *= GROWTH
+    if regions.area(found) < SMALLEST_PX2:
+        return ()
+    try:
+        return polygons.clean(polygons.as_json(found), *size)
+    except Refusal:
+        # What simplifying has broken nobody could send.
+        return ()
+
+
+def _component(
+    mask: NDArray[np.bool_], size: tuple[int, int], on_it: Sequence[tuple[float, float]]
+) -> NDArray[np.bool_] | None:
+    from scipy.ndimage import label
+
+    labelled, count = label(mask)
+    if not count:
+        return None
+    sizes = np.bincount(labelled.ravel(), minlength=count + 1)
+    sizes[0] = 0
+    height, width = mask.shape
+    hits = np.zeros(count + 1, int)
+    for x, y in on_it:
+        column = min(int(x * width / size[0]), width - 1)
+        row = min(int(y * height / size[1]), height - 1)
+        hits[labelled[row, column]] += 1
+    hits[0] = 0
+    best = max(range(1, count + 1), key=lambda at: (hits[at], sizes[at], -at))
+    found: NDArray[np.bool_] = labelled == best
+    return found
+
+
+def _largest(found: Polygons) -> Polygons:
+    return (max(found, key=lambda piece: regions.area((piece,))),) if found else ()
+
+
+def _without_small_holes(found: Polygons) -> Polygons:
+    least = SMALL_HOLE * regions.area(found)
+    return tuple(
+        (piece[0], *(hole for hole in piece[1:] if regions.area(((hole,),)) >= least))
+        for piece in found
+    )

@@ -1,0 +1,189 @@
+"""Processes that decode for this one: few, with limits, and ended when they hang.
+
+A decoder is a program of somebody else's. It runs in no web process: in `decoding.py`, with bounds
+of memory and processor time, and few variables. One that hangs or dies is ended and replaced.
+"""
+
+import contextlib
+import json
+import os
+import select
+import subprocess
+import sys
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypedDict
+
+from labeling.environment import allowed
+from labeling.geometry.polygons import PolygonLists
+
+ROOT = Path(__file__).resolve().parents[2]
+# Seconds of a start and of a decoding: SAM's decoder takes a tenth of one.
+START_SECONDS, DECODE_SECONDS = 20.0, 5.0
+# So many requests decode or wait at once, so long: each holds a thread of the web server.
+MOST_WAITING, WAIT_SECONDS = 4, 5.0
+MEMORY_BYTES = 2 << 30
+# Of processor time in all: then a process is replaced.
+CPU_SECONDS = 3600
+# Networks whose processes are kept.
+MOST_NETWORKS = 2
+LONGEST_REPLY = 4 << 20
+
+
+class Reply(TypedDict, total=False):
+    """What a process answers. polygons, score: of a request; refused: why there are none; ready,
+    broken: at its start."""
+
+    polygons: PolygonLists
+    score: float | None
+    refused: str
+    ready: bool
+    broken: str
+
+
+class Busy(Exception):
+    """Too many wait already; later it may go."""
+
+
+class Broken(Exception):
+    """The network gives nothing here: it cannot be opened, fails, hangs, or was ended."""
+
+
+class _Ended(Exception):
+    """The process ended, or took too long."""
+
+
+@dataclass
+class _Worker:
+    """One process of one network. Used under its pool's turn alone."""
+
+    decoder: Path
+    preparation: str
+    process: subprocess.Popen[bytes] | None = None
+    rest: bytes = b""
+
+    def ask(self, request: Mapping[str, Any]) -> Reply:
+        """The reply. Raises Broken; then the process is gone, and the next request starts one."""
+        try:
+            if self.process is None or self.process.poll() is not None:
+                self._start()
+            assert self.process is not None
+            assert self.process.stdin is not None
+            self.process.stdin.write(json.dumps(request).encode() + b"\n")
+            self.process.stdin.flush()
+            return self._read(DECODE_SECONDS)
+        except (_Ended, OSError, ValueError):
+            self.end()
+            raise Broken("gave no answer") from None
+
+    def _start(self) -> None:
+        self.end()
+        command = [sys.executable, "-m", "labeling.promptable.decoding", str(self.decoder)]
+        limits = [self.preparation, str(MEMORY_BYTES), str(CPU_SECONDS)]
+        self.process = subprocess.Popen(  # noqa: S603 - no shell, and a list of our own
+            [*command, *limits],
+            cwd=ROOT,
+            env={**allowed(os.environ), "OMP_NUM_THREADS": "1", "PYTHONUNBUFFERED": "1"},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+        self.rest = b""
+        first = self._read(START_SECONDS)
+        if "ready" not in first:
+            self.end()
+            raise Broken(first.get("broken", "cannot be opened here"))
+
+    def _read(self, seconds: float) -> Reply:
+        """The next line of the process as JSON, within so many seconds."""
+        assert self.process is not None
+        assert self.process.stdout is not None
+        until = time.monotonic() + seconds
+        while b"\n" not in self.rest:
+            ready, _, _ = select.select([self.process.stdout], [], [], until - time.monotonic())
+            content = os.read(self.process.stdout.fileno(), 65536) if ready else b""
+            if not content or len(self.rest) > LONGEST_REPLY or time.monotonic() > until:
+                raise _Ended
+            self.rest += content
+        line, _, self.rest = self.rest.partition(b"\n")
+        found: Reply = json.loads(line)
+        return found
+
+    def end(self) -> None:
+        process, self.process, self.rest = self.process, None, b""
+        if process is None:
+            return
+        process.kill()
+        process.wait()
+        for pipe in (process.stdin, process.stdout):
+            assert pipe is not None
+            with contextlib.suppress(OSError):
+                pipe.close()
+
+
+@dataclass
+class Pool:
+    """A process for each network that is asked, one request at a time."""
+
+    _turn: threading.Lock = field(default_factory=threading.Lock)
+    _waiting: int = 0
+    _count: threading.Lock = field(default_factory=threading.Lock)
+    _workers: OrderedDict[str, _Worker] = field(default_factory=OrderedDict)
+    _process: int = 0
+
+    def decode(
+        self,
+        decoder: Path,
+        preparation: Mapping[str, Any],
+        embedding: Path,
+        size: tuple[int, int],
+        prompts: Mapping[str, Any],
+    ) -> Reply:
+        """{"polygons", "score"} of the prompts. Raises Busy and Broken."""
+        with self._count:
+            if self._waiting >= MOST_WAITING:
+                raise Busy(f"{self._waiting} requests wait")
+            self._waiting += 1
+        try:
+            if not self._turn.acquire(timeout=WAIT_SECONDS):
+                raise Busy(f"{self._waiting} requests wait")
+            try:
+                worker = self._worker(decoder, json.dumps(preparation, sort_keys=True))
+                reply = worker.ask(
+                    {"embedding": str(embedding), "size": list(size), "prompts": dict(prompts)}
+                )
+            finally:
+                self._turn.release()
+        finally:
+            with self._count:
+                self._waiting -= 1
+        if "refused" in reply:
+            raise Broken(reply["refused"])
+        return reply
+
+    def _worker(self, decoder: Path, preparation: str) -> _Worker:
+        if self._process != os.getpid():
+            # A fork has its parent's pipes: they are not its own.
+            self._workers, self._process = OrderedDict(), os.getpid()
+        key = f"{decoder} {preparation}"
+        if key not in self._workers:
+            self._workers[key] = _Worker(decoder, preparation)
+            while len(self._workers) > MOST_NETWORKS:
+                self._workers.popitem(last=False)[1].end()
+        self._workers.move_to_end(key)
+        return self._workers[key]
+
+    def end(self) -> None:
+        """Ends all processes of this one."""
+        if self._process == os.getpid():
+            for worker in self._workers.values():
+                worker.end()
+            self._workers.clear()
+
+
+POOL = Pool()

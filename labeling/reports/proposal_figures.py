@@ -1,0 +1,301 @@
+"""Whether the model helps people who draw: quality and time with it and without, and what becomes
+of its bad proposals.
+
+Reads drawings, so of a large campaign the latest seats alone. docs/proposals.md.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from statistics import fmean, median
+from typing import Any
+
+from django.db.models import QuerySet
+
+from labeling.assistance import embedding, networks
+from labeling.db.cached import cached
+from labeling.estimators.intervals import mean_interval, wilson_interval
+from labeling.geometry import regions
+from labeling.geometry.polygons import from_json
+from labeling.kinds import KINDS
+from labeling.models import Answer, Assignment, Assistance, Campaign, Gold, Proposal
+from labeling.parts.joining import DRAWN, TAKEN, PartLabel, labels_in, likeness
+from labeling.records import Record
+
+# Seats that a page reads.
+MOST_SEATS = 400
+# A proposal or a drawing whose IoU with gold is less is bad.
+BAD_IOU = 0.5
+
+
+@dataclass(kw_only=True)
+class Mean(Record):
+    """interval: 95 %, of two values or more."""
+
+    value: float | None
+    interval: list[float] | None
+    n: int
+
+
+@dataclass(kw_only=True)
+class Share(Record):
+    """count of `of`; interval: 95 %."""
+
+    count: int
+    of: int
+    value: float | None
+    interval: list[float] | None
+
+
+@dataclass(kw_only=True)
+class Arm(Record):
+    """drawings: answers that draw. seconds_per_part: of one drawn part. gold_iou: likeness to gold,
+    by part. others_iou: with drawings of other people that were made without the model. bad: parts
+    of gold that were drawn with an IoU below BAD_IOU."""
+
+    drawings: int
+    parts: int
+    seconds_per_part: Mean
+    median_seconds_per_part: float | None
+    gold_iou: Mean
+    others_iou: Mean
+    bad: Share
+
+
+@dataclass(kw_only=True)
+class Network(Record):
+    """images: that questions are about; embedded: with an embedding; fits: for how many there is
+    room; bytes: that embeddings take."""
+
+    name: str
+    sha256: str
+    images: int
+    embedded: int
+    fits: int
+    bytes: int
+    budget: int
+
+
+@dataclass(kw_only=True)
+class ProposalFigures(Record):
+    """time_ratio: seconds a part with the model over those without. iou_difference: of gold_iou.
+    asked: parts of a seat about which the model was asked; taken, mended: what the drawing came of;
+    refused: the rest. bad_proposals: on gold, how many of those below BAD_IOU were accepted, and
+    sent like that."""
+
+    network: Network | None
+    seats: int
+    with_model: Arm
+    without_model: Arm
+    time_ratio: float | None
+    iou_difference: float | None
+    asked: int
+    taken: int
+    mended: int
+    refused: int
+    bad_proposals: Share
+
+
+@dataclass
+class _Values:
+    drawings: int = 0
+    parts: int = 0
+    seconds: list[float] = field(default_factory=list)
+    gold: list[float] = field(default_factory=list)
+    others: list[float] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class _Seat:
+    """A seat with its latest answer that draws; gold: what is known of its question."""
+
+    pk: int
+    question: int
+    assisted: bool
+    seconds: float
+    labels: Mapping[str, PartLabel]
+    came: Mapping[str, Mapping[str, Any]]
+    gold: Mapping[str, PartLabel] | None
+
+
+def of_page(campaign: Campaign) -> ProposalFigures | None:
+    """The figures of the latest seats, kept a while; None where nobody was ever helped."""
+    known = networks.of(campaign) is not None or _seats_of(campaign).exists()
+    if not known:
+        return None
+    return cached(f"proposals:{campaign.pk}", lambda: figures(campaign, MOST_SEATS))
+
+
+def figures(campaign: Campaign, most: int | None = None) -> ProposalFigures:
+    """most: of the latest seats; None for all."""
+    seats = _read(campaign, most)
+    values = {True: _Values(), False: _Values()}
+    alone: dict[int, list[_Seat]] = defaultdict(list)
+    for seat in seats:
+        if not seat.came:
+            alone[seat.question].append(seat)
+    for seat in seats:
+        _add(values[seat.assisted], seat, alone[seat.question])
+    helped, without = (_arm(values[assisted]) for assisted in (True, False))
+    asked = {
+        (row.assignment_id, row.part): row
+        for row in Proposal.objects.filter(
+            assignment__in=[seat.pk for seat in seats if seat.assisted]
+        ).order_by("pk")
+    }
+    came = [each for seat in seats for each in seat.came.values()]
+    taken = sum(each["how"] == TAKEN for each in came)
+    return ProposalFigures(
+        network=_network(campaign),
+        seats=len(seats),
+        with_model=helped,
+        without_model=without,
+        time_ratio=_ratio(helped.seconds_per_part.value, without.seconds_per_part.value),
+        iou_difference=_difference(helped.gold_iou.value, without.gold_iou.value),
+        asked=len(asked),
+        taken=taken,
+        mended=len(came) - taken,
+        refused=max(0, len(asked) - len(came)),
+        bad_proposals=_bad_proposals(seats, asked),
+    )
+
+
+def _seats_of(campaign: Campaign) -> QuerySet[Assistance]:
+    return Assistance.objects.filter(
+        assignment__question__campaign=campaign,
+        assignment__state=Assignment.State.ANSWERED,
+        assignment__ordinal__isnull=False,
+    )
+
+
+def _read(campaign: Campaign, most: int | None) -> list[_Seat]:
+    """Four queries."""
+    rows = (
+        _seats_of(campaign)
+        .order_by("-pk")
+        .values_list("assignment_id", "assignment__question_id", "assisted")
+    )
+    arms = {pk: (question, assisted) for pk, question, assisted in rows[:most]}
+    longest = KINDS[campaign.kind].longest_work_ms
+    spent: dict[int, int] = defaultdict(int)
+    latest: dict[int, Any] = {}
+    answers = Answer.objects.filter(assignment__in=arms, late=False)
+    for pk, value, duration in answers.order_by("assignment_id", "revision").values_list(
+        "assignment_id", "value", "duration_ms"
+    ):
+        latest[pk] = value
+        spent[pk] += min(duration or 0, longest)
+    known = dict(
+        Gold.objects.filter(question__in={question for question, _ in arms.values()}).values_list(
+            "question_id", "answer"
+        )
+    )
+    return [
+        _seat(pk, *arms[pk], spent[pk] / 1000, value, known)
+        for pk, value in sorted(latest.items())
+        if "parts" in value
+    ]
+
+
+def _seat(
+    pk: int,
+    question: int,
+    assisted: bool,
+    seconds: float,
+    value: Mapping[str, Any],
+    known: Mapping[int, Mapping[str, Any]],
+) -> _Seat:
+    came = {key: part["came"] for key, part in value["parts"].items() if "came" in part}
+    gold = labels_in(known[question]) if question in known else None
+    return _Seat(pk, question, assisted, seconds, labels_in(value), came, gold)
+
+
+def _add(values: _Values, seat: _Seat, alone: Iterable[_Seat]) -> None:
+    drawn = [key for key, label in seat.labels.items() if label.state == DRAWN]
+    values.drawings += 1
+    values.parts += len(drawn)
+    if drawn and seat.seconds:
+        values.seconds.append(seat.seconds / len(drawn))
+    if seat.gold is not None:
+        values.gold += [
+            likeness(seat.labels.get(key), label)
+            for key, label in seat.gold.items()
+            if label.state == DRAWN
+        ]
+        return
+    values.others += [
+        regions.iou(seat.labels[key].polygons, other.labels[key].polygons)
+        for other in alone
+        if other.pk != seat.pk
+        for key in drawn
+        if key in other.labels and other.labels[key].state == DRAWN
+    ]
+
+
+def _bad_proposals(seats: Sequence[_Seat], asked: Mapping[tuple[int, str], Proposal]) -> Share:
+    """Of the last proposal for each part of gold."""
+    shown = accepted = 0
+    for seat in seats:
+        for key, label in (seat.gold or {}).items():
+            row = asked.get((seat.pk, key))
+            if row is None or label.state != DRAWN:
+                continue
+            if regions.iou(from_json(row.polygons), label.polygons) < BAD_IOU:
+                shown += 1
+                sent = seat.labels.get(key)
+                accepted += key in seat.came and likeness(sent, label) < BAD_IOU
+    return _share(accepted, shown)
+
+
+def _arm(values: _Values) -> Arm:
+    return Arm(
+        drawings=values.drawings,
+        parts=values.parts,
+        seconds_per_part=_mean(values.seconds),
+        median_seconds_per_part=median(values.seconds) if values.seconds else None,
+        gold_iou=_mean(values.gold),
+        others_iou=_mean(values.others),
+        bad=_share(sum(iou < BAD_IOU for iou in values.gold), len(values.gold)),
+    )
+
+
+def _network(campaign: Campaign) -> Network | None:
+    found = networks.of(campaign)
+    if found is None:
+        return None
+    state = embedding.state(found)
+    return Network(
+        name=found.name,
+        sha256=found.sha256,
+        images=state.images,
+        embedded=state.embedded,
+        fits=state.fits,
+        bytes=state.bytes,
+        budget=found.budget,
+    )
+
+
+def _mean(values: Sequence[float]) -> Mean:
+    interval = mean_interval(values)
+    return Mean(
+        value=fmean(values) if values else None,
+        interval=list(interval) if interval else None,
+        n=len(values),
+    )
+
+
+def _share(count: int, of: int) -> Share:
+    return Share(
+        count=count,
+        of=of,
+        value=count / of if of else None,
+        interval=list(wilson_interval(count, of)) if of else None,
+    )
+
+
+def _ratio(a: float | None, b: float | None) -> float | None:
+    return a / b if a is not None and b else None
+
+
+def _difference(a: float | None, b: float | None) -> float | None:
+    return a - b if a is not None and b is not None else None
