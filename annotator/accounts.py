@@ -8,6 +8,7 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
+from django.utils.translation import gettext
 
 from labeling.errors import Refusal
 from labeling.models import Invitation, Membership, User
@@ -44,7 +45,12 @@ def join(request: HttpRequest, secret: str) -> Membership:
     """
     membership = memberships.accept(secret, person(request))
     forget(request)
-    messages.success(request, f"You joined “{membership.campaign.title}” as {membership.role}.")
+    said = {
+        Membership.Role.RESEARCHER: gettext("You joined “%(title)s” as researcher."),
+        Membership.Role.REVIEWER: gettext("You joined “%(title)s” as reviewer."),
+        Membership.Role.ANNOTATOR: gettext("You joined “%(title)s” as annotator."),
+    }[Membership.Role(membership.role)]
+    messages.success(request, said % {"title": membership.campaign.title})
     return membership
 
 

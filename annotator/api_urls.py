@@ -25,6 +25,7 @@ from labeling.web.api import (
     quality,
     questions,
     results,
+    texts,
     verification,
     vocabulary,
 )
@@ -113,6 +114,7 @@ v1: Addresses = [
     *rows(D + "jobs", datasets.DatasetJobViewSet, "dataset-jobs"),
     *rows("campaigns", campaigns.CampaignsViewSet, "campaigns"),
     *rows(C + "policies", campaigns.PolicyViewSet, "policies"),
+    *single(C + "texts", texts.TextsViewSet, "texts"),
     *single(C + "graph", graph.GraphViewSet, "graph"),
     *single(C + "quality", quality.QualityViewSet, "quality"),
     *single(C + "naming-figures", quality.NamingFiguresViewSet, "naming-figures"),

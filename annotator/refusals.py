@@ -3,6 +3,7 @@
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.middleware.csrf import get_token
 from django.shortcuts import render
+from django.utils.translation import gettext
 
 from labeling.errors import NotYours, Refusal
 from labeling.web import problems
@@ -23,7 +24,9 @@ class RefusalMiddleware:
     def _no_such_address(self, request: HttpRequest) -> HttpResponse:
         if request.path.startswith("/api/"):
             return problems.not_found(request)
-        return answer(request, NotYours("There is no such address. It has a NUL character."))
+        return answer(
+            request, NotYours(gettext("There is no such address. It has a NUL character."))
+        )
 
     def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
         if not isinstance(exception, Refusal):
@@ -52,7 +55,10 @@ def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
     """Says that the form was out of date, and brings a fresh token for the next try."""
     get_token(request)
     refusal = Refusal(
-        "This page was open for too long or in another session. Go back, reload it and try again.",
+        gettext(
+            "This page was open for too long or in another session. Go back, reload it and try "
+            "again."
+        ),
         code="csrf_failed",
     )
     refusal.status = 403

@@ -22,6 +22,8 @@ ROOT = Path(__file__).resolve().parents[1]
 LOCALE = ROOT / "locale"
 LANGUAGES = ("de", "zh-hans")
 DOMAINS = ("django", "djangojs")
+# Calls within the template strings of a script too.
+OPTIONS = {"parse_template_string": True}
 KEYWORDS = {
     "_": None,
     "gettext": None,
@@ -32,20 +34,13 @@ KEYWORDS = {
     "pgettext": ((1, "c"), 2),
     "pgettext_lazy": ((1, "c"), 2),
 }
-# Researchers' templates are English.
-RESEARCHERS = ("evaluation", "labeling")
 
 
 def sources(domain: str) -> list[Path]:
     """Files in which sentences of a domain are, in a fixed order."""
     if domain == "djangojs":
         return sorted((ROOT / "static" / "js").rglob("*.js"))
-    templates = ROOT / "templates"
-    pages = [
-        path
-        for path in templates.rglob("*.html")
-        if path.relative_to(templates).parts[0] not in RESEARCHERS
-    ]
+    pages = (ROOT / "templates").rglob("*.html")
     code = [path for app in ("annotator", "labeling") for path in (ROOT / app).rglob("*.py")]
     return sorted([*pages, *code])
 
@@ -66,7 +61,9 @@ def _messages(path: Path) -> Iterator[tuple[str | None, str | tuple[str, ...]]]:
     if path.suffix == ".html":
         # Python with everything but the sentences blanked out; Babel minds its indentation.
         text = "\n".join(line.strip() for line in templatize(text).splitlines())
-    for _, message, _, context in extract(method, io.BytesIO(text.encode()), keywords=KEYWORDS):
+    for _, message, _, context in extract(
+        method, io.BytesIO(text.encode()), keywords=KEYWORDS, options=OPTIONS
+    ):
         yield context, message
 
 

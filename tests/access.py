@@ -244,6 +244,8 @@ ROWS = (
         GET,POST campaigns/<slug:name>/graph/nodes/<path:node>/
         GET campaigns/<slug:name>/close/
         GET,POST campaigns/<slug:name>/edit/
+        GET,POST campaigns/<slug:name>/texts/
+        GET campaigns/<slug:name>/texts/texts.json
         GET,POST campaigns/<slug:name>/policy/
         POST campaigns/<slug:name>/vocabulary/
         GET,POST campaigns/<slug:name>/questions/add/
@@ -465,6 +467,7 @@ ROWS = (
         GET,POST api/v1/campaigns/<slug:campaign>/invitations/
         DELETE api/v1/campaigns/<slug:campaign>/invitations/<int:pk>/
         POST api/v1/campaigns/<slug:campaign>/policies/preview/
+        GET,PUT api/v1/campaigns/<slug:campaign>/texts/
         PUT api/v1/campaigns/<slug:campaign>/graph/
         POST api/v1/campaigns/<slug:campaign>/graph/images/
         GET,POST api/v1/campaigns/<slug:campaign>/calibrations/

@@ -124,6 +124,7 @@ def bodies(world: World) -> dict[str, dict[str, Any]]:
                     "value": "yes",
                     "duration_ms": 900,
                     "input_method": "key",
+                    "language": "de",
                     "looks": [{"did": "search", "what": "coot", "at": 9}],
                 }
             ]
@@ -145,6 +146,7 @@ def bodies(world: World) -> dict[str, dict[str, Any]]:
         },
         f"POST {CAMPAIGN}gold/<int:pk>/retire/": {"reason": "Unclear."},
         f"POST {CAMPAIGN}gold/promote/": {"questions": [parts["question"]]},
+        f"PUT {CAMPAIGN}texts/": {"texts": {"de": {"title": "Vögel"}}},
         f"PUT {CAMPAIGN}graph/": {"graph": GRAPH, "reason": "pilot", "version": 1},
         f"POST {CAMPAIGN}graph/images/": {"images": ["coots/000.png"]},
         f"POST {CAMPAIGN}invitations/": {

@@ -58,6 +58,7 @@ PURE = (
         "labeling/image_files.py",
         "labeling/numba_cache.py",
         "labeling/processors.py",
+        "labeling/sentences.py",
         "labeling/estimators",
     ),
     *("labeling/geometry", "labeling/vocabulary", "labeling/parts", "labeling/formats"),

@@ -22,7 +22,9 @@ def keys(catalog) -> set[tuple[str | None, tuple[str, ...]]]:
 
 def placeholders(text: str) -> set[str]:
     """Names and tags that a sentence carries: they are the same in every language."""
-    return set(re.findall(r"%\(\w+\)[sd]|%%|</?[a-z]+", text)) | {
+    # Other languages have no article: the question is worded without it.
+    text = re.sub(r"(<span data-article>)?%\(article\)s(</span>)? ?", "", text)
+    return set(re.findall(r"%\(\w+\)[sd]|</?[a-z]+[^>]*", text)) | {
         f"{{{name}}}" for _, name, _, _ in Formatter().parse(_braces(text)) if name is not None
     }
 
@@ -55,7 +57,7 @@ def test_translations_have_the_placeholders_of_their_sentence(language, domain):
         for message in messages.read(language, domain)
         if message.id
         for string in texts(message.string)
-        if placeholders(string) != placeholders(texts(message.id)[-1])
+        if placeholders(string) not in [placeholders(text) for text in texts(message.id)]
     ]
 
     assert wrong == []

@@ -6,6 +6,8 @@ from typing import Any, NotRequired, TypedDict
 from django.contrib.sessions.backends.base import SessionBase
 from django.http import HttpRequest, QueryDict
 from django.urls import reverse
+from django.utils.translation import gettext
+from django.utils.translation import gettext_noop as _
 
 from annotator.kinds import tutorials
 from annotator.pages import bodies
@@ -86,7 +88,7 @@ class Page:
     # Questions of training that are asked at once; None for as many as a page has.
     training_size: int | None = 1
     # The message for a form without an answer.
-    missing = "Choose one of the answers."
+    missing = _("Choose one of the answers.")
 
     def __init__(self, kind: Kind) -> None:
         self.kind = kind
@@ -145,7 +147,7 @@ class Page:
 
     def read(self, post: QueryDict, campaign: Campaign) -> list[Sent]:
         """The answers of a posted form. Raises Refusal."""
-        return [read_form(post, self.missing)]
+        return [read_form(post, gettext(self.missing))]
 
     def skipped(self, post: QueryDict) -> str | None:
         """The seat that a posted form gives back."""

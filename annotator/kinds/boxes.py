@@ -3,6 +3,9 @@
 from dataclasses import dataclass
 from typing import Any, TypedDict
 
+from django.utils.translation import gettext
+from django.utils.translation import gettext_noop as _
+
 from annotator.kinds.base import Context, Page, SeatPage, SeatRow
 from labeling.boxes.chain import CHECK, CLICKED, COMPLETE, COVER, DRAW, DRAWN, GOOD
 from labeling.boxes.cleaning import as_box, holds
@@ -29,11 +32,11 @@ class Boxes(Page):
     training_template = "annotator/training_boxes.html"
     preview_template = "annotator/preview_boxes.html"
     compared_template = "annotator/_boxes_compared.html"
-    missing = "Draw a box, or choose one of the answers."
+    missing = _("Draw a box, or choose one of the answers.")
 
     def context(self, campaign: Campaign) -> Context:
         steps = {step: STEPS[step].choices(campaign.settings) for step in ORDER}
-        return {**super().context(campaign), "steps": steps, "flags": box_overview.FLAG_ROWS}
+        return {**super().context(campaign), "steps": steps, "flags": box_overview.flag_rows()}
 
     def label_context(self, page: SeatPage) -> Context:
         return {"first": _pictured(page.seats[0]) if page.seats else None}
@@ -81,9 +84,13 @@ class Boxes(Page):
     def words_of(self, value: Any, campaign: Campaign) -> str:
         if isinstance(value, dict) and "small" in value:
             count = len(value["boxes"])
-            return "A box around it" if count == 1 else f"A box around one of {count}"
+            return (
+                gettext("A box around it")
+                if count == 1
+                else gettext("A box around one of %(count)s") % {"count": count}
+            )
         if value == BAD:
-            return "Not good"
+            return gettext("Not good")
         return box_overview.words_of(value, self.kind.words(campaign.settings))
 
     def compared(self, value: Any, gold: Any, seat: Assignment, campaign: Campaign) -> "Comparison":
@@ -106,28 +113,42 @@ class Comparison:
 def _drawn(shown: Shown, value: Any, gold: Any, policy: policies.Policy) -> Comparison:
     known = [] if gold == NONE else gold["boxes"]
     mine = [] if value == NONE else [value["box"]]
-    layers = [Layer("known", known, "known"), Layer("mine", mine, "yours")]
-    picture = box_overview.picture(shown, layers, label="The known box and yours")
+    layers = [Layer("known", known, gettext("known")), Layer("mine", mine, gettext("yours"))]
+    picture = box_overview.picture(shown, layers, label=gettext("The known box and yours"))
     if not known:
         return Comparison(
-            shown["step"], picture, ["Every one has a box here; nothing was left to draw."]
+            shown["step"], picture, [gettext("Every one has a box here; nothing was left to draw.")]
         )
     if not mine:
-        return Comparison(shown["step"], picture, ["The dashed box was still to be drawn."])
+        return Comparison(
+            shown["step"], picture, [gettext("The dashed box was still to be drawn.")]
+        )
     found = [
         (iou(as_box(mine[0]), as_box(box)), "gold_iou_small" if small else "gold_iou")
         for box, small in zip(known, gold["small"], strict=True)
     ]
     best, key = max(found)
     needed = policy[key]  # type: ignore[literal-required]
-    size = ", as it is small" if key == "gold_iou_small" else ""
-    said = f"The two boxes share {best:.2f} of what they cover together (IoU); {needed:g} is needed"
-    return Comparison(shown["step"], picture, [f"{said}{size}."])
+    if key == "gold_iou_small":
+        said = gettext(
+            "The two boxes share %(share)s of what they cover together (IoU); %(needed)s is "
+            "needed, as it is small."
+        )
+    else:
+        said = gettext(
+            "The two boxes share %(share)s of what they cover together (IoU); %(needed)s is needed."
+        )
+    filled = said % {"share": f"{best:.2f}", "needed": f"{needed:g}"}
+    return Comparison(shown["step"], picture, [filled])
 
 
 def _checked(shown: Shown, value: Any, gold: Any, policy: policies.Policy) -> Comparison:
-    picture = box_overview.picture(shown, label="The box that was checked")
-    said = "This box is good." if gold == GOOD else "This box is not good: see its edges."
+    picture = box_overview.picture(shown, label=gettext("The box that was checked"))
+    said = (
+        gettext("This box is good.")
+        if gold == GOOD
+        else gettext("This box is not good: see its edges.")
+    )
     return Comparison(shown["step"], picture, [said])
 
 
@@ -136,16 +157,23 @@ def _covered(shown: Shown, value: Any, gold: Any, policy: policies.Policy) -> Co
     points = [] if value == COMPLETE else value["missing"]
     seen = [any(holds(box, point) for point in points) for box in missing]
     layers = [
-        Layer("found", [box for box, hit in zip(missing, seen, strict=True) if hit], "you saw it"),
-        Layer("missed", [box for box, hit in zip(missing, seen, strict=True) if not hit], "missed"),
+        Layer(
+            "found",
+            [box for box, hit in zip(missing, seen, strict=True) if hit],
+            gettext("you saw it"),
+        ),
+        Layer(
+            "missed",
+            [box for box, hit in zip(missing, seen, strict=True) if not hit],
+            gettext("missed"),
+        ),
     ]
-    mine = [Points("pin", points, "your points")]
-    picture = box_overview.picture(shown, layers, points=mine, label="What has no box")
+    mine = [Points("pin", points, gettext("your points"))]
+    picture = box_overview.picture(shown, layers, points=mine, label=gettext("What has no box"))
     if not missing:
-        return Comparison(shown["step"], picture, ["Every one has a box here."])
-    return Comparison(
-        shown["step"], picture, [f"{sum(seen)} of {len(missing)} without a box were seen."]
-    )
+        return Comparison(shown["step"], picture, [gettext("Every one has a box here.")])
+    said = gettext("%(seen)s of %(count)s without a box were seen.")
+    return Comparison(shown["step"], picture, [said % {"seen": sum(seen), "count": len(missing)}])
 
 
 def _shown(question: Question) -> ShownRow:

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 
 from django.contrib.sessions.backends.base import SessionBase
 from django.http import HttpRequest, QueryDict
+from django.utils.translation import get_language, gettext
 
 from annotator.accounts import person
 from annotator.kinds.base import Context, Page, SeatPage, SeatRow
@@ -59,7 +60,7 @@ class Grid(Page):
     def read(self, post: QueryDict, campaign: Campaign) -> list[Sent]:
         tokens = [read_token(token) for token in post.getlist("seat")]
         if not tokens:
-            raise Refusal("The form names no image. Reload the page.", field="seat")
+            raise Refusal(gettext("The form names no image. Reload the page."), field="seat")
         check_batch(tokens)
         duration_ms = read_duration(post.get("duration_ms"), images=len(tokens))
         hard, yes = set(post.getlist(HARD)), set(post.getlist(YES))
@@ -70,6 +71,7 @@ class Grid(Page):
                 # Ticked as both: whoever finds it too hard has not said yes.
                 value=HARD if token in hard else YES if token in yes else NO,
                 duration_ms=duration_ms,
+                language=get_language(),
             )
             for token in tokens
         ]
@@ -87,7 +89,9 @@ class Grid(Page):
         user = person(request)
         found = seats.seats_of(user, campaign, request.session.get(_key(campaign), []))
         if not found:
-            raise NotYours("The last page can no longer be changed. Go on with the next one.")
+            raise NotYours(
+                gettext("The last page can no longer be changed. Go on with the next one.")
+            )
         payload = seats.describe([seats.Shown.of(seat) for seat, _ in found], user, campaign)
         given = {seat.token: answer for seat, answer in found}
         return SeatPage(request, campaign, {**payload, "left": None}, given)

@@ -1,6 +1,7 @@
 """The page of a review of mistakes: an answer goes with the tags that are ticked beside it."""
 
 from django.http import QueryDict
+from django.utils.translation import gettext
 
 from annotator.kinds.base import Context, Page
 from labeling.answers.sent import Sent, read_form
@@ -10,10 +11,11 @@ from labeling.models import Campaign
 
 class Mistakes(Page):
     def context(self, campaign: Campaign) -> Context:
-        return super().context(campaign) | {"tags": TAGS}
+        tags = [tag._replace(label=gettext(tag.label), words=gettext(tag.words)) for tag in TAGS]
+        return super().context(campaign) | {"tags": tags}
 
     def read(self, post: QueryDict, campaign: Campaign) -> list[Sent]:
         word = post.get("value", "")
         tags = post.getlist(TAGS_KEY)
         value = {ANSWER: word, TAGS_KEY: tags} if word and tags else word
-        return [read_form(post.dict() | {"value": value}, self.missing)]
+        return [read_form(post.dict() | {"value": value}, gettext(self.missing))]

@@ -5,6 +5,7 @@ from itertools import takewhile
 from typing import Any
 
 from django.http import QueryDict
+from django.utils.translation import gettext
 
 from annotator.kinds.base import Context, Page, SeatPage
 from annotator.pages import seats
@@ -62,7 +63,7 @@ class Naming(Page):
     def read(self, post: QueryDict, campaign: Campaign) -> list[Sent]:
         if "most" not in campaign.settings:
             return super().read(post, campaign)
-        return [read_form(post.dict() | {"value": value_of(post, campaign)}, self.missing)]
+        return [read_form(post.dict() | {"value": value_of(post, campaign)}, gettext(self.missing))]
 
 
 def value_of(post: QueryDict, campaign: Campaign) -> object:

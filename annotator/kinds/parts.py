@@ -8,6 +8,8 @@ from typing import Any
 
 from django.http import HttpRequest
 from django.urls import reverse
+from django.utils.translation import gettext
+from django.utils.translation import gettext_noop as _
 
 from annotator.kinds.base import Context, Page, SeatPage, SeatRow, TopicRow
 from annotator.pages import bodies
@@ -29,7 +31,7 @@ class Parts(Page):
     training_template = "annotator/training_parts.html"
     preview_template = "annotator/preview_parts.html"
     compared_template = "annotator/_parts_compared.html"
-    missing = "Draw a part, or skip the image."
+    missing = _("Draw a part, or skip the image.")
 
     def label_context(self, page: SeatPage) -> Context:
         return {
@@ -121,7 +123,8 @@ class Parts(Page):
         return {
             **topic,
             "examples": [
-                example | {"word": "Good" if example["answer"] == "yes" else "Bad"}
+                example
+                | {"word": gettext("Good") if example["answer"] == "yes" else gettext("Bad")}
                 for example in topic.get("examples", [])
             ],
             "parts": parts_of(campaign, key),
@@ -136,8 +139,12 @@ class Parts(Page):
             labels = {one["value"]: one["label"] for one in self.kind.choices(campaign.settings)}
             return labels.get(value["skip"], str(value["skip"]))
         states = Counter(said["state"] for said in value.get("parts", {}).values())
-        said = [f"{states[state]} {STATE_WORDS[state]}" for state in STATE_WORDS if states[state]]
-        return ", ".join(said) or "nothing changed"
+        said = [
+            f"{states[state]} {gettext(STATE_WORDS[state])}"
+            for state in STATE_WORDS
+            if states[state]
+        ]
+        return ", ".join(said) or gettext("nothing changed")
 
     def compared(self, value: Any, gold: Any, seat: Assignment, campaign: Campaign) -> "Comparison":
         """A drawing beside the known one."""
@@ -157,13 +164,13 @@ class Parts(Page):
                 rows.append(
                     ComparedPart(
                         part["name"],
-                        STATE_WORDS[one.state] if one else "nothing",
-                        STATE_WORDS[other.state] if other else "not asked",
+                        gettext(STATE_WORDS[one.state]) if one else gettext("nothing"),
+                        gettext(STATE_WORDS[other.state]) if other else gettext("not asked"),
                         figures.get(part["key"]),
                     )
                 )
         picture = _picture_of(_object_in(seat.question.item, campaign, topic), campaign, topic)
-        return Comparison(replace(picture, layers=layers, label="Both drawings"), rows)
+        return Comparison(replace(picture, layers=layers, label=gettext("Both drawings")), rows)
 
 
 @dataclass(frozen=True)
@@ -264,7 +271,9 @@ def _picture_of(found: ObjectRow, campaign: Campaign, topic: str) -> Picture:
         found["width"],
         found["height"],
         layers,
-        f"The object, with its {names}" if names else "The object",
+        gettext("The object, with its %(names)s") % {"names": names}
+        if names
+        else gettext("The object"),
     )
 
 

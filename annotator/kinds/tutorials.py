@@ -5,6 +5,8 @@ The pictures are in static/tutorial/ and in no dataset, so that no item can be a
 
 from dataclasses import dataclass
 
+from django.utils.translation import gettext_noop as _
+
 Box = tuple[int, int, int, int]
 Points = tuple[tuple[int, int], ...]
 
@@ -52,15 +54,19 @@ def _box(box: Box, label: str = "") -> Shape:
     return Shape(((x0, y0), (x1, y0), (x1, y1), (x0, y1)), label)
 
 
-CAT = Picture("cat.webp", 451, 300, "The face of a cat; one ear reaches out of the picture")
-CUP = Picture("cup.webp", 480, 320, "A cup of coffee on a saucer, with a small spoon beside it")
-ROCKET = Picture("rocket.webp", 480, 320, "A rocket on its pad at night")
-BLURRED = Picture("blurred.webp", 480, 320, "A picture so blurred that only colours are left")
+CAT = Picture("cat.webp", 451, 300, _("The face of a cat; one ear reaches out of the picture"))
+CUP = Picture("cup.webp", 480, 320, _("A cup of coffee on a saucer, with a small spoon beside it"))
+ROCKET = Picture("rocket.webp", 480, 320, _("A rocket on its pad at night"))
+BLURRED = Picture("blurred.webp", 480, 320, _("A picture so blurred that only colours are left"))
 
-YES_NO = (("yes", "Yes", "y"), ("no", "No", "n"), ("hard", "Too hard to tell", "h"))
-MARK = (("mark", "Mark it", "1"), ("leave", "Leave it", "2"), ("tick", "Tick “Too hard”", "3"))
-BOX_A_B = (("a", "Box A", "a"), ("b", "Box B", "b"))
-OUTLINE_A_B = (("a", "Outline A", "a"), ("b", "Outline B", "b"))
+YES_NO = (("yes", _("Yes"), "y"), ("no", _("No"), "n"), ("hard", _("Too hard to tell"), "h"))
+MARK = (
+    ("mark", _("Mark it"), "1"),
+    ("leave", _("Leave it"), "2"),
+    ("tick", _("Tick “Too hard”"), "3"),
+)
+BOX_A_B = (("a", _("Box A"), "a"), ("b", _("Box B"), "b"))
+OUTLINE_A_B = (("a", _("Outline A"), "a"), ("b", _("Outline B"), "b"))
 CUP_BOX: Box = (136, 11, 328, 250)
 EYE: Points = (
     *((132, 112), (140, 94), (158, 85), (178, 86), (196, 98)),
@@ -69,159 +75,173 @@ EYE: Points = (
 
 CONTAINS: Items = (
     Item(
-        "Does this image contain a cat?",
+        _("Does this image contain a cat?"),
         CAT,
         YES_NO,
         "yes",
-        "A part of the thing is enough: the whole cat need not be in the picture.",
+        _("A part of the thing is enough: the whole cat need not be in the picture."),
     ),
     Item(
-        "Does this image contain a spoon?",
+        _("Does this image contain a spoon?"),
         CUP,
         YES_NO,
         "yes",
-        "It is small and partly hidden behind the cup, but it is there. Look at the edges, and "
-        "zoom in.",
+        _(
+            "It is small and partly hidden behind the cup, but it is there. Look at the edges, and "
+            "zoom in."
+        ),
     ),
     Item(
-        "Does this image contain a teapot?",
+        _("Does this image contain a teapot?"),
         BLURRED,
         YES_NO,
         "hard",
-        "Nobody can tell here. “Too hard to tell” is better than a guess, and counts as neither.",
+        _(
+            "Nobody can tell here. “Too hard to tell” is better than a guess, and counts as "
+            "neither."
+        ),
     ),
 )
 GRID: Items = (
     Item(
-        "Which images contain a cat? What do you do with this one?",
+        _("Which images contain a cat? What do you do with this one?"),
         CAT,
         MARK,
         "mark",
-        "Mark every image with the thing in it, whole or in part.",
+        _("Mark every image with the thing in it, whole or in part."),
     ),
     Item(
-        "Which images contain a cat? What do you do with this one?",
+        _("Which images contain a cat? What do you do with this one?"),
         ROCKET,
         MARK,
         "leave",
-        "What you leave untouched is a no once you press Done. So look at each image first.",
+        _("What you leave untouched is a no once you press Done. So look at each image first."),
     ),
     Item(
-        "Which images contain a spoon? What do you do with this one?",
+        _("Which images contain a spoon? What do you do with this one?"),
         CUP,
         MARK,
         "mark",
-        "It is small: the arrows ⤢ at an image show it larger, without losing your place.",
+        _("It is small: the arrows ⤢ at an image show it larger, without losing your place."),
     ),
 )
 NAMING: Items = (
     Item(
-        "What does the image show?",
+        _("What does the image show?"),
         CAT,
-        (("cat", "Cat", "1"), ("dog", "Dog", "2"), ("none", "None of these", "n")),
+        (("cat", _("Cat"), "1"), ("dog", _("Dog"), "2"), ("none", _("None of these"), "n")),
         "cat",
-        "Choose the class that fits what is seen, not what it may be part of.",
+        _("Choose the class that fits what is seen, not what it may be part of."),
     ),
     Item(
-        "What does the image show?",
+        _("What does the image show?"),
         ROCKET,
-        (("cat", "Cat", "1"), ("cup", "Cup", "2"), ("none", "None of these", "n")),
+        (("cat", _("Cat"), "1"), ("cup", _("Cup"), "2"), ("none", _("None of these"), "n")),
         "none",
-        "No class of the list fits. “None of these” says so; do not choose the nearest.",
+        _("No class of the list fits. “None of these” says so; do not choose the nearest."),
     ),
     Item(
-        "What does the image show?",
+        _("What does the image show?"),
         BLURRED,
-        (("cat", "Cat", "1"), ("cup", "Cup", "2"), ("hard", "Too hard to tell", "h")),
+        (("cat", _("Cat"), "1"), ("cup", _("Cup"), "2"), ("hard", _("Too hard to tell"), "h")),
         "hard",
-        "Nobody can tell here. “Too hard to tell” is better than a guess.",
+        _("Nobody can tell here. “Too hard to tell” is better than a guess."),
     ),
 )
 _MISTAKE_CHOICES = (
-    ("valid", "Right", "r"),
-    ("minor", "Minor mistake", "m"),
-    ("major", "Major mistake", "j"),
+    ("valid", _("Right"), "r"),
+    ("minor", _("Minor mistake"), "m"),
+    ("major", _("Major mistake"), "j"),
 )
 MISTAKE: Items = (
     Item(
-        "Is “espresso” right for this image?",
+        _("Is “espresso” right for this image?"),
         CUP,
         _MISTAKE_CHOICES,
         "valid",
-        "The thing is in the image and fits the definition, even if other things are there too.",
+        _("The thing is in the image and fits the definition, even if other things are there too."),
     ),
     Item(
-        "Is “teapot” right for this image?",
+        _("Is “teapot” right for this image?"),
         CUP,
         _MISTAKE_CHOICES,
         "minor",
-        "There is none, but a cup of coffee is near enough that one understands the mistake.",
+        _("There is none, but a cup of coffee is near enough that one understands the mistake."),
     ),
     Item(
-        "Is “cat” right for this image?",
+        _("Is “cat” right for this image?"),
         ROCKET,
         _MISTAKE_CHOICES,
         "major",
-        "Nothing in the image is like it. You are never told whose answer it was.",
+        _("Nothing in the image is like it. You are never told whose answer it was."),
     ),
 )
 BOXES: Items = (
     Item(
-        "Which box is right for the cup?",
+        _("Which box is right for the cup?"),
         CUP,
         BOX_A_B,
         "a",
-        "The smallest box around all that is visible of the cup, its handle included. The saucer "
-        "is not part of it.",
+        _(
+            "The smallest box around all that is visible of the cup, its handle included. The "
+            "saucer is not part of it."
+        ),
         (_box(CUP_BOX, "A"), _box((60, 18, 384, 312), "B")),
     ),
     Item(
-        "Is this box good for the cup?",
+        _("Is this box good for the cup?"),
         CUP,
-        (("good", "Good", "g"), ("loose", "Too loose", "1"), ("cropping", "Cuts off a part", "2")),
+        (
+            ("good", _("Good"), "g"),
+            ("loose", _("Too loose"), "1"),
+            ("cropping", _("Cuts off a part"), "2"),
+        ),
         "cropping",
-        "The handle is outside. Say why a box is not good, so that the next one is drawn better.",
+        _(
+            "The handle is outside. Say why a box is not good, so that the next one is drawn "
+            "better."
+        ),
         (_box((136, 11, 328, 168)),),
     ),
     Item(
-        "Is every spoon boxed? The box is around the cup.",
+        _("Is every spoon boxed? The box is around the cup."),
         CUP,
-        (("complete", "Yes, every one", "y"), ("missing", "No, one is missing", "n")),
+        (("complete", _("Yes, every one"), "y"), ("missing", _("No, one is missing"), "n")),
         "missing",
-        "The spoon has no box yet. Point at what is missing, one click each.",
+        _("The spoon has no box yet. Point at what is missing, one click each."),
         (_box(CUP_BOX),),
     ),
 )
 PARTS: Items = (
     Item(
-        "Which outline is right for the eye?",
+        _("Which outline is right for the eye?"),
         CAT,
         OUTLINE_A_B,
         "a",
-        "The outline follows the edge of what is seen. B leaves much of the face inside.",
+        _("The outline follows the edge of what is seen. B leaves much of the face inside."),
         (Shape(EYE, "A"), _box((112, 66, 226, 166), "B")),
     ),
     Item(
-        "What do you say of the tail?",
+        _("What do you say of the tail?"),
         CAT,
         (
-            ("draw", "Draw it", "1"),
-            ("occluded", "Hidden", "2"),
-            ("not_visible", "Not in the picture", "3"),
+            ("draw", _("Draw it"), "1"),
+            ("occluded", _("Hidden"), "2"),
+            ("not_visible", _("Not in the picture"), "3"),
         ),
         "not_visible",
-        "The picture ends before the tail. “Hidden” is for parts behind something else.",
+        _("The picture ends before the tail. “Hidden” is for parts behind something else."),
     ),
     Item(
-        "What do you do with the ear that reaches out of the picture?",
+        _("What do you do with the ear that reaches out of the picture?"),
         CAT,
         (
-            ("visible", "Outline what is visible", "1"),
-            ("guess", "Guess the rest", "2"),
-            ("skip", "Leave it", "3"),
+            ("visible", _("Outline what is visible"), "1"),
+            ("guess", _("Guess the rest"), "2"),
+            ("skip", _("Leave it"), "3"),
         ),
         "visible",
-        "Outline what is visible, to the edge of the picture and not beyond.",
+        _("Outline what is visible, to the edge of the picture and not beyond."),
     ),
 )
 BY_KIND = {

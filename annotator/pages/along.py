@@ -12,6 +12,7 @@ from django.shortcuts import redirect, render
 from django.templatetags.static import static
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import gettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
 
@@ -20,9 +21,9 @@ from annotator.kinds import page_of
 from annotator.kinds.base import Context, SeatsPayload
 from annotator.pages import bodies, seats, tutorial
 from annotator.pages.views import stopped_page, urls_of
+from annotator.pages.worded import campaign_for
 from labeling.answers.sent import new_id, read_id
 from labeling.assignment import candidates, claiming, taking_along
-from labeling.campaigns.access import campaign_for
 from labeling.errors import Conflict, InTraining, NotWorking, Refusal
 from labeling.kinds import policies
 from labeling.models import Campaign, Membership, TakenAlong, User
@@ -56,7 +57,9 @@ def _check_may_take(user: User, campaign: Campaign) -> None:
     """Raises Refusal where the person can take nothing of the campaign along, and its reason."""
     reader = candidates.reader(user, campaign)
     if reader.state != Campaign.State.OPEN:
-        raise Conflict(claiming.CLOSED[Campaign.State(reader.state)], code="campaign_closed")
+        raise Conflict(
+            gettext(claiming.CLOSED[Campaign.State(reader.state)]), code="campaign_closed"
+        )
     claiming.check_stage(reader)
     if not campaign.take_along:
         raise NotWorking(str(taking_along.NOT_ALLOWED), code="not_taken_along")

@@ -5,6 +5,7 @@ It lives in the site because seats and their signed addresses do (annotator/page
 
 from typing import Any
 
+from django.conf import settings
 from django.http import HttpResponse
 from django.urls import reverse
 from drf_spectacular.types import OpenApiTypes
@@ -78,6 +79,12 @@ class AnswerSerializer(Body):
         required=False,
         default=None,
         help_text="How it was given, for the researchers' figures alone.",
+    )
+    language = serializers.ChoiceField(
+        settings.LANGUAGES,
+        required=False,
+        default=None,
+        help_text="Of the page on which a person gave it, for the researchers' figures alone.",
     )
     looks = AnyField(
         required=False,

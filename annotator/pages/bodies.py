@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.utils.translation import gettext
 
 from labeling.answers import drafts, sent
 from labeling.answers.sent import Sent, check_batch, read_token
@@ -31,7 +32,7 @@ def script_only(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse
             return JsonResponse(
                 {
                     "code": "logged_out",
-                    "message": "You are logged out. Log in again; your answers wait here.",
+                    "message": gettext("You are logged out. Log in again; your answers wait here."),
                     "field": None,
                 },
                 status=401,
@@ -43,17 +44,21 @@ def script_only(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse
 
 def read_drawing(request: HttpRequest) -> Body:
     """The body as a JSON object that may hold a drawing. Raises TooLarge or Refusal."""
-    return read_object(request, MAX_DRAWING_BYTES, "Take corners away where the outline is smooth.")
+    return read_object(
+        request, MAX_DRAWING_BYTES, gettext("Take corners away where the outline is smooth.")
+    )
 
 
-def read_object(
-    request: HttpRequest, most: int = MAX_BODY_BYTES, cure: str = "Send fewer answers at once."
-) -> Body:
+def read_object(request: HttpRequest, most: int = MAX_BODY_BYTES, cure: str = "") -> Body:
     """The body as a JSON object of at most so many bytes. Raises TooLarge or Refusal."""
     # One byte past the limit is asked for, so a length that is missing or forged is caught too.
     raw = request.read(most + 1)
     if len(raw) > most:
-        raise TooLarge(f"The body has more than {most // 1024} KiB. {cure}")
+        raise TooLarge(
+            gettext("The body has more than %(size)s KiB.") % {"size": most // 1024}
+            + " "
+            + (cure or gettext("Send fewer answers at once."))
+        )
     try:
         body = json.loads(raw, parse_constant=_refuse_constant)
     except (ValueError, RecursionError) as error:
@@ -78,7 +83,9 @@ def check_user(request: HttpRequest, body: Body) -> None:
     """
     if body.get("user") != request.user.pk:
         refusal = Refusal(
-            "Somebody else is logged in now. These answers wait for the person who gave them.",
+            gettext(
+                "Somebody else is logged in now. These answers wait for the person who gave them."
+            ),
             field="user",
             code="other_user",
         )
@@ -87,7 +94,7 @@ def check_user(request: HttpRequest, body: Body) -> None:
 
 
 def read_answers(body: Body) -> list[Sent]:
-    """The body's answers: {"id": UUID, "seat", "value", "duration_ms", "input_method"}.
+    """The body's answers: {"id": UUID, "seat", "value", "duration_ms", "input_method", "language"}.
 
     Raises Refusal.
     """

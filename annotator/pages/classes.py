@@ -3,16 +3,18 @@
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.utils.translation import gettext
+from django.utils.translation import gettext_noop as _
 from django.views.decorators.http import require_GET
 
 from annotator.accounts import person
 from annotator.kinds.naming import siblings_of
 from annotator.pages import seats
-from labeling.campaigns.access import campaign_for
+from annotator.pages.worded import campaign_for
 from labeling.errors import NotYours
 from labeling.exchange.naming_campaigns import MOST_EXAMPLES
 
-NO_CLASS = "The campaign has no such class."
+NO_CLASS = _("The campaign has no such class.")
 
 
 @login_required
@@ -23,7 +25,7 @@ def label_class(request: HttpRequest, name: str) -> HttpResponse:
     vocabulary = campaign.settings.get("vocabulary", ())
     key = request.GET.get("key") or (vocabulary[0]["key"] if vocabulary else "")
     if "most" not in campaign.settings or key not in {entry["key"] for entry in vocabulary}:
-        raise NotYours(NO_CLASS)
+        raise NotYours(gettext(NO_CLASS))
     group, siblings = siblings_of(vocabulary, key)
     topics = seats.topics_of(campaign, {entry["key"] for entry in siblings})
     rows = []

@@ -7,9 +7,9 @@ from django.views.decorators.http import require_POST
 from annotator.accounts import person
 from annotator.kinds.parts import draft_of
 from annotator.pages import bodies, seats
+from annotator.pages.worded import campaign_for
 from labeling.answers import drafts
 from labeling.answers.sent import read_token
-from labeling.campaigns.access import campaign_for
 from labeling.models import Assignment, Campaign
 
 

@@ -4,14 +4,15 @@ from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
+from django.utils.translation import gettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
 from annotator.accounts import person
 from annotator.pages import bodies
+from annotator.pages.worded import campaign_for
 from labeling.answers import flagging
 from labeling.answers.sent import new_id, read_id, read_token
-from labeling.campaigns.access import campaign_for
 from labeling.errors import Refusal
 
 MOST = 100
@@ -33,7 +34,9 @@ def label_flags(request: HttpRequest, name: str) -> HttpResponse:
         except Refusal as refusal:
             messages.error(request, refusal.message)
         else:
-            messages.success(request, "The researchers see your note. Their answer comes here.")
+            messages.success(
+                request, gettext("The researchers see your note. Their answer comes here.")
+            )
             return redirect("label", campaign.name)
     rows = list(flagging.own_flags(user, campaign)[:MOST])
     flagging.read_replies(user, campaign)

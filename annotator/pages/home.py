@@ -6,14 +6,17 @@ from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.formats import number_format
+from django.utils.translation import gettext, ngettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET
 
 from annotator.accounts import person
+from annotator.pages.worded import all_worded, campaign_for
 from labeling.answers import flagging
 from labeling.assignment.claiming import NOT_WORKING
 from labeling.assignment.waiting import Waiting, waiting_for
-from labeling.campaigns.access import RESEARCHER, campaign_for, check_role
+from labeling.campaigns.access import RESEARCHER, check_role
 from labeling.datasets import images
 from labeling.errors import NotYours
 from labeling.kinds import KINDS, policies
@@ -89,7 +92,7 @@ def next_campaign(request: HttpRequest) -> HttpResponse:
     found = next((card for card in cards if card.rank < 2 and card.campaign.name != after), None)
     if found:
         return redirect("label", found.campaign.name)
-    messages.info(request, "Nothing else waits for you now.")
+    messages.info(request, gettext("Nothing else waits for you now."))
     return redirect("home")
 
 
@@ -105,7 +108,7 @@ def campaign_picture(request: HttpRequest, name: str) -> HttpResponse:
     example = Example.objects.filter(topic__campaign=campaign).select_related("image").first()
     image = example.image if example else _first_image(campaign)
     if image is None:
-        raise NotYours("The campaign asks nothing yet.")
+        raise NotYours(gettext("The campaign asks nothing yet."))
     with images.open_thumbnail(image) as file:
         response = HttpResponse(file.read(), content_type=file.media_type)
     response["Cache-Control"] = "private, max-age=86400"
@@ -121,19 +124,22 @@ def _first_image(campaign: Campaign) -> Image | None:
 
 def cards_of(user: User) -> list[Card]:
     """The person's campaigns, those of the latest answer first. Three queries."""
-    rows = (
+    rows = list(
         Membership.objects.active()
         .filter(user=user)
         .select_related("campaign__policy")
         .order_by("-last_answered_at", "-joined_at")
     )
+    shown = all_worded(row.campaign for row in rows)
+    for row, campaign in zip(rows, shown, strict=True):
+        row.campaign = campaign
     waits = waiting_for(user)
     replied = flagging.campaigns_with_replies(user)
     return [
         Card(
             row,
             waits.get(row.pk),
-            STOPPED.get(row.stage, ""),
+            gettext(STOPPED[row.stage]) if row.stage in STOPPED else "",
             row.campaign_id in replied,
             *_pace(row),
         )
@@ -160,8 +166,14 @@ def in_words(seconds: float) -> str:
     ('about a minute', 'about 12 minutes', 'about 1.5 hours', 'about 24 hours')
     """
     if seconds < 90:
-        return "about a minute"
+        return gettext("about a minute")
     if seconds < HOUR:
-        return f"about {round(seconds / 60)} minutes"
+        minutes = round(seconds / 60)
+        return ngettext("about %(count)s minute", "about %(count)s minutes", minutes) % {
+            "count": minutes
+        }
     hours = seconds / HOUR
-    return f"about {hours:.1f} hours" if hours < 10 else f"about {round(hours):,} hours"
+    shown = (
+        number_format(hours, 1) if hours < 10 else number_format(round(hours), force_grouping=True)
+    )
+    return gettext("about %(hours)s hours") % {"hours": shown}

@@ -5,12 +5,14 @@ from dataclasses import dataclass
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.utils.translation import gettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET
 
 from annotator.accounts import person
 from annotator.pages import seats
-from labeling.campaigns.access import campaign_for
+from annotator.pages.worded import campaign_for
+from labeling.campaigns import texts
 from labeling.kinds import KINDS
 from labeling.models import Assignment, Campaign, User
 from labeling.reports import overview
@@ -58,12 +60,13 @@ def last_answers(user: User, campaign: Campaign) -> list[LastAnswer]:
     names = overview.topic_names(campaign, {row.question.topic for row in rows})
     found = []
     for row in rows:
+        topic = row.question.topic
         value = "" if kind.drawn else kind.tally_name(given.get(row.pk))
         found.append(
             LastAnswer(
                 row.ordinal or 0,
-                names.get(row.question.topic, row.question.topic),
-                words.get(value, value) or "Drawn",
+                texts.name_of(campaign.words, topic, names.get(topic, topic)),
+                words.get(value, value) or gettext("Drawn"),
                 row.token,
                 seats.image_url(row.token, user) if row.pk in open_seats else None,
             )

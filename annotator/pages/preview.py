@@ -7,7 +7,8 @@ from django.views.decorators.http import require_GET
 
 from annotator.kinds import page_of
 from annotator.pages import seats
-from labeling.campaigns.access import RESEARCHER, REVIEWER, campaign_for
+from annotator.pages.worded import campaign_for
+from labeling.campaigns.access import RESEARCHER, REVIEWER
 from labeling.db import question_counts
 from labeling.models import Campaign, Question
 from labeling.web.views.shared import SignedIn

@@ -6,11 +6,13 @@ import re
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.utils.translation import gettext
+from django.utils.translation import gettext_noop as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET
 
 from annotator.accounts import person
-from labeling.campaigns.access import campaign_for
+from annotator.pages.worded import campaign_for
 from labeling.models import Decision, Membership
 from labeling.quality import monitoring
 
@@ -20,28 +22,28 @@ FEWEST_KNOWN = 20
 FEWEST_SHARED = 40
 # From the best down: the share of right answers from which on, and its words.
 BANDS = (
-    (0.95, "95 % or more"),
-    (0.9, "90 to 95 %"),
-    (0.8, "80 to 90 %"),
-    (0.7, "70 to 80 %"),
-    (0.0, "less than 70 %"),
+    (0.95, _("95 % or more")),
+    (0.9, _("90 to 95 %")),
+    (0.8, _("80 to 90 %")),
+    (0.7, _("70 to 80 %")),
+    (0.0, _("less than 70 %")),
 )
 Stage = Membership.Stage
 STAGES = {
-    Stage.TRAINING: "You are in training.",
-    Stage.TEST: "You are taking the test.",
-    Stage.FAILED: "The test was not passed, so there is no work for you here.",
+    Stage.TRAINING: _("You are in training."),
+    Stage.TEST: _("You are taking the test."),
+    Stage.FAILED: _("The test was not passed, so there is no work for you here."),
     Stage.WORKING: "",
-    Stage.PAUSED: "Your work is paused while a researcher looks at it. Your answers are kept.",
-    Stage.BLOCKED: "A researcher has ended your work here. Ask them if you think this is wrong.",
+    Stage.PAUSED: _("Your work is paused while a researcher looks at it. Your answers are kept."),
+    Stage.BLOCKED: _("A researcher has ended your work here. Ask them if you think this is wrong."),
 }
 DECIDED = {
-    Stage.TRAINING: "To training",
-    Stage.TEST: "To the test",
-    Stage.FAILED: "Test not passed",
-    Stage.WORKING: "To work",
-    Stage.PAUSED: "Paused",
-    Stage.BLOCKED: "Ended",
+    Stage.TRAINING: _("To training"),
+    Stage.TEST: _("To the test"),
+    Stage.FAILED: _("Test not passed"),
+    Stage.WORKING: _("To work"),
+    Stage.PAUSED: _("Paused"),
+    Stage.BLOCKED: _("Ended"),
 }
 MOST_DECISIONS = 20
 
@@ -66,8 +68,9 @@ def figures(membership: Membership) -> dict[str, object]:
     """The figures of the page; None for what is not known yet, or not well enough to be told."""
     told = monitoring.shown_accuracy(membership)
     chance = membership.standing.get("chance") or {}
+    stage = Stage(membership.stage)
     return {
-        "stage": STAGES[Stage(membership.stage)],
+        "stage": STAGES[stage] and gettext(STAGES[stage]),
         "answered": membership.answered,
         "seconds": seconds_each(membership),
         "right": band(told["right"], told["total"]) if told else None,
@@ -90,7 +93,7 @@ def band(right: int, total: int) -> str | None:
     """
     if total < FEWEST_KNOWN:
         return None
-    return next(words for least, words in BANDS if right / total >= least)
+    return gettext(next(words for least, words in BANDS if right / total >= least))
 
 
 def tenths(agreed: int, answers: int) -> str | None:
@@ -101,7 +104,7 @@ def tenths(agreed: int, answers: int) -> str | None:
     """
     if answers < FEWEST_SHARED:
         return None
-    return f"about {round(10 * agreed / answers)} in 10"
+    return gettext("about %(count)s in 10") % {"count": round(10 * agreed / answers)}
 
 
 def decisions_about(membership: Membership) -> list[dict[str, object]]:
@@ -120,10 +123,11 @@ def decisions_about(membership: Membership) -> list[dict[str, object]]:
 
 def _what(decision: Decision) -> str:
     if decision.kind == Decision.Kind.BLOCK:
-        return DECIDED[Stage.BLOCKED]
+        return gettext(DECIDED[Stage.BLOCKED])
     if decision.kind == Decision.Kind.UNBLOCK:
-        return DECIDED[Stage.WORKING]
-    return DECIDED.get(decision.content.get("stage"), "Decided")
+        return gettext(DECIDED[Stage.WORKING])
+    stage = decision.content.get("stage")
+    return gettext(DECIDED[stage]) if stage in DECIDED else gettext("Decided")
 
 
 def discreet(reason: str) -> str:

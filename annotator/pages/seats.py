@@ -5,7 +5,7 @@ and person that expires, and the response has the same headers for every image: 
 no date, and nothing that a shared computer would keep on its disk.
 """
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from datetime import timedelta
 from typing import Any, NamedTuple, Self
 
@@ -14,12 +14,14 @@ from django.db.models import Exists, OuterRef
 from django.http import HttpResponse
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import gettext
 
 from annotator.kinds import page_of
 from annotator.kinds.base import SeatRow, SeatsPayload, TopicRow
 from annotator.pages.wording import article_for, headline
 from labeling.answers import window
 from labeling.assignment import claiming
+from labeling.campaigns import texts
 from labeling.datasets import images
 from labeling.errors import NotAllowed, NotYours
 from labeling.kinds import policies
@@ -63,10 +65,10 @@ def check_signature(token: str, user: User, signature: str) -> None:
         signer.unsign(f"{token}.{user.pk}{signer.sep}{signature}", max_age=MAX_AGE)
     except SignatureExpired as error:
         raise NotAllowed(
-            "This image's address has expired. Reload the page.", code="expired"
+            gettext("This image's address has expired. Reload the page."), code="expired"
         ) from error
     except BadSignature as error:
-        raise NotAllowed("This address was not signed for you.", code="forged") from error
+        raise NotAllowed(gettext("This address was not signed for you."), code="forged") from error
 
 
 def seat_of(user: User, token: str, campaign: Campaign | None = None) -> Assignment:
@@ -79,7 +81,7 @@ def seat_of(user: User, token: str, campaign: Campaign | None = None) -> Assignm
     )
     elsewhere = seat and campaign and seat.question.campaign_id != campaign.pk
     if seat is None or elsewhere or not is_viewable(user, seat):
-        raise NotYours("This image is not with you, or no longer. Take the next one.")
+        raise NotYours(gettext("This image is not with you, or no longer. Take the next one."))
     return seat
 
 
@@ -220,23 +222,29 @@ def topics_of(campaign: Campaign, keys: set[str]) -> dict[str, TopicRow]:
         .prefetch_related("examples")
         .order_by("key")
     )
-    found = {topic.key: describe_topic(topic) for topic in topics}
+    found = {topic.key: describe_topic(topic, campaign.words) for topic in topics}
     for key in keys - set(found):
-        found[key] = {"name": key, "article": "a"}
+        found[key] = {"name": texts.name_of(campaign.words, key, key), "article": "a"}
     page = page_of(campaign)
     return {key: page.describe_topic(topic, campaign, key) for key, topic in found.items()}
 
 
-def describe_topic(topic: Topic) -> TopicRow:
-    name, rest = headline(topic.name)
-    said = [part for part in (rest, topic.definition) if part.lower() not in ("", name.lower())]
+def describe_topic(topic: Topic, words: Mapping[str, Any]) -> TopicRow:
+    """What the page says of a class. words: the texts of the page's language."""
+    own = texts.class_words(words, topic.key)
+    name, rest = headline(own.get("name", topic.name))
+    said = [
+        part
+        for part in (rest, own.get("definition", topic.definition))
+        if part.lower() not in ("", name.lower())
+    ]
     return {
         "name": name,
         "article": article_for(name),
         "synonyms": topic.synonyms,
         "definition": "; ".join(said),
         "url": topic.url,
-        "guidance": topic.guidance,
+        "guidance": own.get("guidance", topic.guidance),
         "siblings": topic.siblings,
         "examples": [
             {

@@ -5,6 +5,7 @@ import json
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.translation import gettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
@@ -12,9 +13,9 @@ from annotator.accounts import person
 from annotator.kinds import page_of
 from annotator.kinds.base import Context
 from annotator.pages import seats
+from annotator.pages.worded import campaign_for
 from labeling.answers import second_pass as passes
 from labeling.answers.sent import new_id
-from labeling.campaigns.access import campaign_for
 from labeling.errors import NotYours
 from labeling.kinds import KINDS
 from labeling.models import Campaign, SecondAnswer, User
@@ -27,7 +28,7 @@ def second_pass(request: HttpRequest, name: str) -> HttpResponse:
     """The next of the person's answered images with what models name, and the answer to it."""
     user, campaign = person(request), campaign_for(person(request), name)
     if not passes.has_proposals(campaign):
-        raise NotYours("This campaign has no second pass.")
+        raise NotYours(gettext("This campaign has no second pass."))
     if request.method == "POST":
         [sent] = page_of(campaign).read(request.POST, campaign)
         passes.submit(user, campaign, sent.seat, sent.value, sent.duration_ms, sent.looks)

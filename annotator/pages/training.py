@@ -19,8 +19,8 @@ from annotator.accounts import person
 from annotator.kinds import page_of
 from annotator.kinds.base import Context, SeatPage
 from annotator.pages import seats
+from annotator.pages.worded import campaign_for
 from labeling.answers.sent import new_id
-from labeling.campaigns.access import campaign_for
 from labeling.errors import Conflict, NotYours
 from labeling.models import Assignment, Campaign, Decision, Membership
 from labeling.quality import qualifying

@@ -6,12 +6,13 @@ Nothing is kept but that the kind's tutorial was seen; nothing counts for or aga
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.translation import gettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
 from annotator.accounts import person
 from annotator.kinds import page_of
-from labeling.campaigns.access import campaign_for
+from annotator.pages.worded import campaign_for
 from labeling.kinds import KINDS
 from labeling.models import Campaign, User
 
@@ -36,7 +37,7 @@ def tutorial(request: HttpRequest, name: str) -> HttpResponse:
     asked = request.POST.get("item", request.GET.get("item", "1"))
     number = int(asked) if asked in {"1", "2", "3"} else 1
     item = items[number - 1]
-    words = {value: words for value, words, _ in item.choices}
+    words = {value: gettext(words) for value, words, _ in item.choices}
     given = request.POST.get("answer", "")
     context = {
         "campaign": campaign,

@@ -7,6 +7,7 @@ from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils.translation import gettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
@@ -15,10 +16,10 @@ from annotator.accounts import person
 from annotator.kinds import page_of
 from annotator.kinds.base import Context, SeatPage, SeatsPayload
 from annotator.pages import bodies, seats, tutorial
+from annotator.pages.worded import campaign_for, worded
 from labeling.answers import submitting
 from labeling.answers.sent import new_id, read_token
 from labeling.assignment import claiming
-from labeling.campaigns.access import campaign_for
 from labeling.errors import Conflict, InTraining, NotWorking, NotYours, Refusal
 from labeling.kinds import policies
 from labeling.models import Campaign, Example, Membership, User
@@ -47,7 +48,7 @@ def join(request: HttpRequest, secret: str) -> HttpResponse:
         return _unusable(request, secret)
     # Kept while the person signs up; memberships.accept looks at the invitation again.
     accounts.remember(request, secret)
-    context = {"invitation": invitation, "campaign": invitation.campaign, "secret": secret}
+    context = {"invitation": invitation, "campaign": worded(invitation.campaign), "secret": secret}
     return render(request, "annotator/join.html", context)
 
 
@@ -225,7 +226,7 @@ def example_image(request: HttpRequest, token: str) -> HttpResponse:
     """An example's image, for the members of its campaign."""
     example = Example.objects.filter(token=token).select_related("image", "topic__campaign").first()
     if example is None:
-        raise NotYours("There is no such example.")
+        raise NotYours(gettext("There is no such example."))
     campaign_for(person(request), example.topic.campaign.name)
     return seats.image_response(example.image)
 

@@ -10,6 +10,7 @@ from datetime import UTC, datetime, timedelta
 
 from django.db import IntegrityError, transaction
 from django.utils import timezone
+from django.utils.translation import gettext
 
 from labeling.db.sql import writing
 from labeling.errors import Conflict, Refusal, TooLarge
@@ -90,8 +91,11 @@ def check(content: object) -> dict[str, object]:
         raise Refusal("The draft has a NUL character.", field="content")
     if size > MAX_BYTES:
         raise TooLarge(
-            f"This drawing takes {size // 1024:,} KiB, and the server keeps {MAX_BYTES // 1024:,}. "
-            "It stays in your browser; take corners away where the outline is smooth.",
+            gettext(
+                "This drawing takes %(size)s KiB, and the server keeps %(most)s. It stays in your "
+                "browser; take corners away where the outline is smooth."
+            )
+            % {"size": f"{size // 1024:,}", "most": f"{MAX_BYTES // 1024:,}"},
             field="content",
         )
     return content

@@ -8,6 +8,7 @@ from uuid import UUID
 from django.db import IntegrityError, transaction
 from django.db.models import QuerySet
 from django.utils import timezone
+from django.utils.translation import gettext
 
 from labeling.errors import Conflict, NotYours, Refusal
 from labeling.models import Assignment, Campaign, Flag, Membership, User
@@ -22,17 +23,18 @@ def flag(user: User, campaign: Campaign, key: UUID, token: str, note: str) -> Fl
 
     Raises NotYours, Conflict for another flag of that id, or Refusal.
     """
-    note = _text(note, "note", "Say what the researchers should know of this image")
+    note = _text(note, "note", gettext("Say what the researchers should know of this image"))
     seat = Assignment.objects.filter(
         token=token, annotator=user, question__campaign=campaign
     ).first()
     members = Membership.objects.active().exclude(stage=Membership.Stage.BLOCKED)
     if seat is None or not members.filter(user=user, campaign=campaign).exists():
-        raise NotYours("This image is not with you.", field="seat")
+        raise NotYours(gettext("This image is not with you."), field="seat")
     own = campaign.flags.filter(annotator=user, replied_at=None)
     if own.exclude(pk=key)[MAX_WAITING - 1 : MAX_WAITING].exists():
         raise Refusal(
-            f"{MAX_WAITING} of your flags wait for an answer. Wait for the researchers.",
+            gettext("%(count)s of your flags wait for an answer. Wait for the researchers.")
+            % {"count": MAX_WAITING},
             field="note",
             code="too_many",
         )
@@ -44,7 +46,9 @@ def flag(user: User, campaign: Campaign, key: UUID, token: str, note: str) -> Fl
     except IntegrityError:
         kept = Flag.objects.get(pk=key)
         if (kept.assignment_id, kept.note) != (seat.pk, note):
-            raise Conflict("Another flag has this id. Reload the page.", field="id") from None
+            raise Conflict(
+                gettext("Another flag has this id. Reload the page."), field="id"
+            ) from None
         return kept
 
 
@@ -83,5 +87,8 @@ def campaigns_with_replies(user: User) -> frozenset[int]:
 def _text(text: str, field: str, cure: str) -> str:
     text = text.strip()
     if not 0 < len(text) <= MAX_TEXT:
-        raise Refusal(f"{cure}, in 1 to {MAX_TEXT} characters.", field=field)
+        raise Refusal(
+            gettext("%(cure)s, in 1 to %(most)s characters.") % {"cure": cure, "most": MAX_TEXT},
+            field=field,
+        )
     return text

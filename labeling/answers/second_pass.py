@@ -8,6 +8,7 @@ from datetime import datetime
 
 from django.db.models import QuerySet
 from django.utils import timezone
+from django.utils.translation import gettext
 
 from labeling.answers.sent import Look
 from labeling.assignment.claiming import CLOSED
@@ -39,7 +40,7 @@ def next_of(user: User, campaign: Campaign) -> SecondAnswer | None:
     """
     member = _member(user, campaign)
     if not has_proposals(campaign):
-        raise NotYours("This campaign has no second pass.")
+        raise NotYours(gettext("This campaign has no second pass."))
     begun = SecondAnswer.objects.filter(
         assignment__annotator=user, assignment__question__campaign=campaign, answered_at=None
     ).select_related("assignment__question")
@@ -49,7 +50,7 @@ def next_of(user: User, campaign: Campaign) -> SecondAnswer | None:
         if existing := begun.order_by("pk").first():
             return existing
         if campaign.state != Campaign.State.OPEN:
-            raise CampaignClosed(CLOSED[Campaign.State(campaign.state)])
+            raise CampaignClosed(gettext(CLOSED[Campaign.State(campaign.state)]))
         seat = _waiting(member).order_by("ordinal").first()
         if seat is None:
             return None
@@ -94,21 +95,21 @@ def submit(
         assignment__token=seat, assignment__annotator=user, assignment__question__campaign=campaign
     ).first()
     if row is None:
-        raise NotYours("This image is not with you, or no longer. Take the next one.")
+        raise NotYours(gettext("This image is not with you, or no longer. Take the next one."))
     cleaned = KINDS[campaign.kind].clean(value, campaign.settings)
     changed = SecondAnswer.objects.filter(pk=row.pk, answered_at=None).update(
         value=cleaned, duration_ms=duration_ms, looks=looks, answered_at=now or timezone.now()
     )
     row.refresh_from_db()
     if not changed and row.value != cleaned:
-        raise Conflict("You have answered this a second time already. That answer stands.")
+        raise Conflict(gettext("You have answered this a second time already. That answer stands."))
     return row
 
 
 def _member(user: User, campaign: Campaign) -> Membership:
     member = Membership.objects.active().filter(user=user, campaign=campaign).first()
     if member is None or member.stage != Membership.Stage.WORKING:
-        raise NotYours("The second pass is for those who label here.")
+        raise NotYours(gettext("The second pass is for those who label here."))
     if campaign.state == Campaign.State.CLOSED:
-        raise Conflict("The campaign is closed.")
+        raise Conflict(gettext("The campaign is closed."))
     return member

@@ -8,6 +8,9 @@ from dataclasses import dataclass
 from typing import Any, TypedDict
 from uuid import UUID
 
+from django.conf import settings
+from django.utils.translation import get_language
+
 from labeling.answers import drafts
 from labeling.errors import Refusal, TooLarge
 from labeling.files import NO_TEXT
@@ -20,7 +23,7 @@ MAX_DURATION_MS = 3_600_000
 MAX_ID = 45
 # Characters of a value in a form: a drawing.
 MAX_VALUE = drafts.MAX_BYTES
-KEYS = ("id", "seat", "value", "duration_ms", "input_method", "looks")
+KEYS = ("id", "seat", "value", "duration_ms", "input_method", "language", "looks")
 # What somebody looked at before the answer: more is left out by the page.
 MOST_LOOKS, LONGEST_LOOK = 200, 100
 LOOKS = ("search", "siblings", "example")
@@ -44,6 +47,7 @@ class Sent:
     value: object
     duration_ms: int | None = None
     input_method: str | None = None
+    language: str | None = None
     looks: list[Look] | None = None
 
 
@@ -67,6 +71,7 @@ def read(answer: object, where: str = "") -> Sent:
         answer.get("value"),
         read_duration(answer.get("duration_ms"), f"{where}duration_ms"),
         read_input_method(answer.get("input_method"), f"{where}input_method"),
+        read_language(answer.get("language"), f"{where}language"),
         read_looks(answer.get("looks"), f"{where}looks"),
     )
 
@@ -118,6 +123,16 @@ def read_input_method(value: object, where: str = "input_method") -> str | None:
     )
 
 
+def read_language(value: object, where: str = "language") -> str | None:
+    """The code of the page's language; None where nothing was said. Raises Refusal."""
+    codes = [code for code, _ in settings.LANGUAGES]
+    if value is None or (isinstance(value, str) and value in codes):
+        return value
+    raise _malformed(
+        f"language is {str(value)[:60]!r}; send one of {', '.join(codes)}, or leave it out.", where
+    )
+
+
 def read_looks(value: object, where: str = "looks") -> list[Look] | None:
     """What was looked at; None where nothing was said. A form says it as JSON. Raises Refusal."""
     if isinstance(value, str):
@@ -143,8 +158,9 @@ def _look(row: object, where: str) -> Look:
 
 
 def read_form(fields: Mapping[str, Any], missing: str = "Choose one of the answers.") -> Sent:
-    """The answer that a form holds. missing: what a Refusal says where it has none."""
-    said = {key: fields.get(key) for key in KEYS}
+    """The answer that a form holds, in the language of its page. missing: what a Refusal says where
+    it has none."""
+    said = {key: fields.get(key) for key in KEYS} | {"language": get_language()}
     return read(said | {"value": _value_of(said["value"] or "", missing)})
 
 

@@ -12,6 +12,8 @@ from typing import Any
 from uuid import UUID
 
 from django.utils import timezone
+from django.utils.translation import gettext
+from django.utils.translation import gettext_noop as _
 
 from labeling.answers import drafts, window
 from labeling.answers.sent import Sent, check_batch
@@ -44,21 +46,27 @@ skip = return_seat
 
 MESSAGES = {
     "not_your_seat": NOT_YOUR_SEAT,
-    "conflict": (
+    "conflict": _(
         "This answer was sent before with another content. The first one stands; "
         "to change it, send a new answer for the same image."
     ),
     "question_closed": (
-        "Another answer has made this question unnecessary. Nothing is lost; take the next one."
+        _("Another answer has made this question unnecessary. Nothing is lost; take the next one.")
     ),
     "revision_closed": (
-        "It is too late to change this answer. The one you gave before stands; go on with the next."
+        _(
+            "It is too late to change this answer. The one you gave before stands; go on with the "
+            "next."
+        )
     ),
     "campaign_closed": (
-        "The campaign was closed before this answer arrived. Everything you sent earlier is kept."
+        _(
+            "The campaign was closed before this answer arrived. Everything you sent earlier is "
+            "kept."
+        )
     ),
     "blocked": NOT_WORKING[Membership.Stage.BLOCKED][1],
-    "bad_id": "The answer has no proper id; give a UUID made for this answer alone.",
+    "bad_id": _("The answer has no proper id; give a UUID made for this answer alone."),
 }
 
 
@@ -207,7 +215,7 @@ def _lock_member(user: User, campaign: Campaign) -> _Member:
         .first()
     )
     if row is None:
-        raise NotYours(NOT_A_MEMBER)
+        raise NotYours(gettext(NOT_A_MEMBER))
     return _Member(
         pk=row.pk,
         answered=row.answered,
@@ -338,6 +346,7 @@ def _accept(batch: _Batch, sent: Sent) -> int:
             value=value,
             duration_ms=_duration_ms(sent, seat, batch.now),
             input_method=sent.input_method,
+            language=sent.language,
             looks=sent.looks,
             late=seat.late or (question is not None and question.state != Question.State.OPEN),
             created_at=batch.now,
@@ -386,7 +395,7 @@ def _clean_value(batch: _Batch, sent: Sent, seat: _Seat | None) -> object:
 
 
 def _refusal(code: str) -> Refusal:
-    return Refusal(MESSAGES[code], code=code)
+    return Refusal(gettext(MESSAGES[code]), code=code)
 
 
 def _is_token(seat: object) -> bool:

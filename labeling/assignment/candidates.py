@@ -12,13 +12,15 @@ from datetime import UTC, datetime
 from operator import itemgetter
 from typing import Any, NamedTuple
 
+from django.utils.translation import gettext, gettext_noop
+
 from labeling.db.sql import fetch, marks
 from labeling.errors import NotYours
 from labeling.kinds import KINDS, policies
 from labeling.models import Campaign, Question, User
 
 RETURNED, FRESH, GOLD = Question.Lane.RETURNED, Question.Lane.FRESH, Question.Lane.GOLD
-NOT_A_MEMBER = "There is no such campaign, or you were not invited to it."
+NOT_A_MEMBER = gettext_noop("There is no such campaign, or you were not invited to it.")
 # Every fourth page begins with fresh questions, so that returned ones cannot hold them up for ever.
 FRESH_EVERY = 4
 # Candidates read for every seat wanted, since others may take some first.
@@ -197,7 +199,7 @@ def reader(user: User, campaign: Campaign) -> Reader:
     """The member as a reader of the campaign. Raises NotYours for anybody else."""
     rows = fetch(READER, [user.pk, campaign.pk])
     if not rows:
-        raise NotYours(NOT_A_MEMBER)
+        raise NotYours(gettext(NOT_A_MEMBER))
     row = rows[0]
     policy = policies.whole(json.loads(row[16]))
     return Reader(

@@ -12,9 +12,11 @@ from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from django.utils import timezone
+from django.utils.translation import gettext
 
 from labeling.assignment import candidates, counters, gold_mixing
 from labeling.assignment.candidates import FRESH, GOLD, RETURNED, Candidate, Reader, Reading
+from labeling.assignment.refusals import CLOSED, IN_TRAINING, NOT_WORKING, NOT_YOUR_SEAT
 from labeling.db import question_counts
 from labeling.db.freeing import free
 from labeling.db.sql import (
@@ -39,33 +41,7 @@ ATTEMPTS = 10
 EXPIRED_AT_ONCE = 100
 EXPIRED_BATCHES = 50
 
-NOT_YOUR_SEAT = "This image is not yours to answer, or no longer. Take the next one."
-CLOSED = {
-    Campaign.State.DRAFT: "This campaign has not been opened yet. Come back when it has.",
-    Campaign.State.PAUSED: (
-        "This campaign is paused. What you have answered is kept; come back later for more."
-    ),
-    Campaign.State.CLOSED: "This campaign is closed. Thank you; there is nothing left to answer.",
-}
 Stage = Membership.Stage
-IN_TRAINING = (
-    "Before the first real question there is a short training. Open this page to start it."
-)
-# Whole sentences about the whole of somebody's work: none names an answer or an image.
-NOT_WORKING = {
-    Stage.FAILED: (
-        "not_qualified",
-        "Thank you for taking the test. It was not passed, so there is no work for you here.",
-    ),
-    Stage.PAUSED: (
-        "paused",
-        "Your work here is paused while a researcher looks at it. What you have answered is kept.",
-    ),
-    Stage.BLOCKED: (
-        "blocked",
-        "A researcher has ended your work in this campaign. Ask them if you think this is wrong.",
-    ),
-}
 
 
 @dataclass(frozen=True)
@@ -177,7 +153,7 @@ def _fill(user: User, campaign: Campaign, size: int | None, skip: bool) -> Fill:
     """Reads before the transaction and claims inside it, so that SQLite's one writer is brief."""
     person = candidates.reader(user, campaign)
     if person.state != Campaign.State.OPEN:
-        raise CampaignClosed(CLOSED[Campaign.State(person.state)])
+        raise CampaignClosed(gettext(CLOSED[Campaign.State(person.state)]))
     check_stage(person)
     size = min(size or person.policy["page_size"], LARGEST_PAGE)
     hand = hand_of(person, size)
@@ -207,12 +183,12 @@ def check_stage(person: Reader) -> None:
     """Raises Newcomer, InTraining or NotWorking unless the person works here."""
     stage = Stage(person.stage)
     if _is_new(person):
-        raise Newcomer(IN_TRAINING)
+        raise Newcomer(gettext(IN_TRAINING))
     if stage in (Stage.TRAINING, Stage.TEST):
-        raise InTraining(IN_TRAINING)
+        raise InTraining(gettext(IN_TRAINING))
     if stage != Stage.WORKING:
         code, message = NOT_WORKING[stage]
-        raise NotWorking(message, code=code)
+        raise NotWorking(gettext(message), code=code)
 
 
 def _is_new(person: Reader) -> bool:
@@ -429,11 +405,13 @@ def return_seat(user: User, token: str) -> None:
     others first. Twice is no error. Raises NotYours, or Conflict once it was answered."""
     seat = Assignment.objects.filter(token=token, annotator=user).values_list("pk", "state").first()
     if seat is None:
-        raise NotYours(NOT_YOUR_SEAT, code="not_your_seat")
+        raise NotYours(gettext(NOT_YOUR_SEAT), code="not_your_seat")
     if not give_back([seat[0]], FRESH):
         state = Assignment.objects.values_list("state", flat=True).get(pk=seat[0])
         if state == Assignment.State.ANSWERED:
-            raise Conflict("You have answered this one already. You may change your answer.")
+            raise Conflict(
+                gettext("You have answered this one already. You may change your answer.")
+            )
 
 
 def return_seats_of(user: User, campaign: Campaign) -> int:

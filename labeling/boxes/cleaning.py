@@ -80,3 +80,14 @@ def holds(box: Sequence[float], point: Sequence[float]) -> bool:
 def is_small(box: Sequence[float], width: int, height: int) -> bool:
     """Whether a box covers under SMALL of its image."""
     return area(as_box(box)) < SMALL * width * height
+
+
+def clean_extremes(value: object, box: Box, width: int, height: int) -> list[list[float]]:
+    """The four points that a box was clicked by. Raises Refusal unless it is around them."""
+    if not isinstance(value, list) or len(value) != 4:
+        raise refusal("A clicked box has four points: leftmost, topmost, rightmost, lowest.")
+    points = [clean_point(point, width, height) for point in value]
+    columns, rows = zip(*points, strict=True)
+    if (min(columns), min(rows), max(columns), max(rows)) != box:
+        raise refusal("The box is not the one around its four points.")
+    return [list(point) for point in points]

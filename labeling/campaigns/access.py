@@ -3,6 +3,8 @@
 A campaign, dataset or benchmark that is not yours answers as if it did not exist.
 """
 
+from django.utils.translation import gettext
+
 from labeling.errors import NotAllowed, NotYours
 from labeling.models import Campaign, Dataset, Membership, User
 
@@ -25,7 +27,7 @@ def campaign_for(user: User, name: str, *roles: str) -> Campaign:
     """
     campaign = Campaign.objects.filter(name=name).select_related("dataset", "policy").first()
     if campaign is None:
-        raise NotYours("There is no such campaign, or you were not invited to it.")
+        raise NotYours(gettext("There is no such campaign, or you were not invited to it."))
     check_role(user, campaign, *roles)
     return campaign
 
@@ -41,11 +43,13 @@ def check_role(user: User, campaign: Campaign, *roles: str) -> None:
         .first()
     )
     if found is None:
-        raise NotYours("There is no such campaign, or you were not invited to it.")
+        raise NotYours(gettext("There is no such campaign, or you were not invited to it."))
     held, stage = found
     # Whose answers are void neither decides nor looks at those of others.
     if roles and stage == Membership.Stage.BLOCKED:
-        raise NotAllowed("A researcher has ended your work in this campaign.", code="blocked")
+        raise NotAllowed(
+            gettext("A researcher has ended your work in this campaign."), code="blocked"
+        )
     if roles and held not in roles:
         raise NotAllowed(f"This is for a {' or '.join(roles)} of the campaign; you are {held}.")
 

@@ -127,6 +127,11 @@ def check_take_along(campaign: Campaign) -> None:
     )
 
 
+def note_texts(campaign: Campaign, actor: User | None, languages: list[str]) -> None:
+    """Keeps who gave the campaign's texts per language."""
+    _record(campaign, Decision.Kind.STATE, actor, {"changed": ["texts"], "languages": languages})
+
+
 def change_policy(campaign: Campaign, actor: User, content: Mapping[str, object]) -> Policy:
     """The next version of the policy. Questions already open keep theirs.
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 from labeling.errors import Refusal
 from labeling.geometry.polygons import Polygons
 from labeling.kinds.votes import Choices, Verdict, checked, offered, plurality
+from labeling.sentences import gettext
 
 if TYPE_CHECKING:
     from labeling.kinds.policies import Policy
@@ -129,7 +130,7 @@ class Kind(ABC):
     def in_words(self, value: Any, settings: Mapping[str, Any]) -> str:
         """An answer as people read it, with its tags."""
         name = self.tally_name(value)
-        labels = [self.tag_labels[tag] for tag in self.tags(value)]
+        labels = [gettext(self.tag_labels[tag]) for tag in self.tags(value)]
         return " · ".join([self.words(settings).get(name, name), *labels])
 
     def class_names(self, settings: Mapping[str, Any]) -> dict[str, str]:

@@ -36,6 +36,7 @@ from labeling.boxes.chain import (
 from labeling.boxes.cleaning import (
     as_box,
     clean_box,
+    clean_extremes,
     clean_flags,
     clean_point,
     holds,
@@ -45,23 +46,25 @@ from labeling.boxes.cleaning import (
 from labeling.boxes.consensus import SAME_IOU, same_object
 from labeling.boxes.shaking import SIDES
 from labeling.errors import Refusal
-from labeling.geometry.boxes import Box, iou
+from labeling.geometry.boxes import iou
 from labeling.kinds.base import BOXES, CHAINS, About, Answer, Kind
 from labeling.kinds.policies import RULES_OF, Policy
 from labeling.kinds.votes import Verdict, offered
+from labeling.sentences import gettext
+from labeling.sentences import gettext_noop as _
 
 NONE = "none"
 DRAG, CLICKS = HOWS = ("drag", "clicks")
 CAME = {DRAG: DRAWN, CLICKS: CLICKED}
 # (reason why a box is not good, words, key), in the order of the page.
 REASONS = (
-    ("loose", "Too loose", "1"),
-    ("cropping", "Cuts off a part", "2"),
-    ("shifted", "Shifted", "3"),
-    ("part", "Only a part of it", "4"),
-    ("several", "Around several", "5"),
-    ("wrong", "Around something else", "6"),
-    ("duplicate", "It has a box already", "7"),
+    ("loose", _("Too loose"), "1"),
+    ("cropping", _("Cuts off a part"), "2"),
+    ("shifted", _("Shifted"), "3"),
+    ("part", _("Only a part of it"), "4"),
+    ("several", _("Around several"), "5"),
+    ("wrong", _("Around something else"), "6"),
+    ("duplicate", _("It has a box already"), "7"),
 )
 REASON_WORDS = tuple(word for word, _, _ in REASONS)
 # Of these, which sides are wrong may be said.
@@ -103,8 +106,8 @@ class Step(Kind):
 
 class Draw(Step):
     step = DRAW
-    title = "Draw a box around one"
-    options = (("box", "Box", ""), (NONE, "Nothing is left to draw", "n"))
+    title = _("Draw a box around one")
+    options = (("box", _("Box"), ""), (NONE, _("Nothing is left to draw"), "n"))
 
     def clean(
         self, value: object, settings: Mapping[str, Any], about: About | None = None
@@ -123,14 +126,16 @@ class Draw(Step):
         box = clean_box(value["box"], about.width, about.height)
         cleaned: dict[str, object] = {"box": list(box), "how": how}
         if how == CLICKS:
-            cleaned["points"] = _clean_extremes(value.get("points"), box, about)
+            cleaned["points"] = clean_extremes(value.get("points"), box, about.width, about.height)
         elif value.get("points") is not None:
             raise refusal("points are of a box that was clicked; leave them out.")
         cleaned["flags"] = clean_flags(value.get("flags", []))
         if any(is_same(box, other) for other in about.content.get("boxes", ())):
             raise refusal(
-                "There is a box here already. Draw one around another instance, or say that nothing"
-                " is left to draw."
+                gettext(
+                    "There is a box here already. Draw one around another instance, or say that "
+                    "nothing is left to draw."
+                )
             )
         return cleaned
 
@@ -193,8 +198,8 @@ class Draw(Step):
 
 class Check(Step):
     step = CHECK
-    title = "Is this box good?"
-    options = ((GOOD, "Good", "g"), *REASONS)
+    title = _("Is this box good?")
+    options = ((GOOD, _("Good"), "g"), *REASONS)
 
     def clean(
         self, value: object, settings: Mapping[str, Any], about: About | None = None
@@ -248,8 +253,11 @@ class Check(Step):
 
 class Cover(Step):
     step = COVER
-    title = "Does every one have a box?"
-    options = ((COMPLETE, "Every one has a box", "y"), ("missing", "Something is missing", ""))
+    title = _("Does every one have a box?")
+    options = (
+        (COMPLETE, _("Every one has a box"), "y"),
+        ("missing", _("Something is missing"), ""),
+    )
 
     def clean(
         self, value: object, settings: Mapping[str, Any], about: About | None = None
@@ -295,12 +303,12 @@ class Review(Step):
     overlap. No step of theirs."""
 
     step = REVIEW
-    title = "Draw every box"
+    title = _("Draw every box")
     options = (
-        (COMPLETE, "Every one has a box", ""),
-        (ABSENT, "There is none", ""),
-        (PARTIAL, "There are more, which I do not draw", ""),
-        (LOOK, "These stand; let people look for more", ""),
+        (COMPLETE, _("Every one has a box"), ""),
+        (ABSENT, _("There is none"), ""),
+        (PARTIAL, _("There are more, which I do not draw"), ""),
+        (LOOK, _("These stand; let people look for more"), ""),
     )
 
     def clean(
@@ -344,7 +352,7 @@ class Boxes(Kind):
     what is known of it otherwise, its words tell."""
 
     name = "boxes"
-    title = "Where is every instance?"
+    title = _("Where is every instance?")
     label = "Boxes"
     asks = CHAINS
     release = BOXES
@@ -480,16 +488,6 @@ def _together(mended: Sequence[Mapping[str, Any]], checks: int) -> object:
         "box": [round(math.fsum(side) / len(mended), 1) for side in sides],
         "flags": [flag for flag in FLAGS if 2 * counts[flag] > checks],
     }
-
-
-def _clean_extremes(value: object, box: Box, about: About) -> list[list[float]]:
-    if not isinstance(value, list) or len(value) != 4:
-        raise refusal("A clicked box has four points: leftmost, topmost, rightmost, lowest.")
-    points = [clean_point(point, about.width, about.height) for point in value]
-    columns, rows = zip(*points, strict=True)
-    if (min(columns), min(rows), max(columns), max(rows)) != box:
-        raise refusal("The box is not the one around its four points.")
-    return [list(point) for point in points]
 
 
 def _most(said: Iterable[Sequence[str]]) -> list[str]:

@@ -10,6 +10,7 @@ from typing import ClassVar
 
 from labeling.kinds.base import CANDIDATES, CONTAINS, ChoiceKind
 from labeling.kinds.policies import Rule, checked_number
+from labeling.sentences import gettext_noop as _
 
 SETTINGS = {
     "precision": Rule(
@@ -38,15 +39,15 @@ class StopRules:
 
 class Candidates(ChoiceKind):
     name = "candidates"
-    title = "Which candidates show the class?"
+    title = _("Which candidates show the class?")
     label = "Candidates"
     asks = CANDIDATES
     release = CONTAINS
     topic_pages = True
     options = (
-        ("yes", "Yes", "y"),
-        ("no", "No", "n"),
-        ("hard", "Too hard to tell", "h"),
+        ("yes", _("Yes"), "y"),
+        ("no", _("No"), "n"),
+        ("hard", _("Too hard to tell"), "h"),
     )
     abstentions = frozenset({"hard"})
     # A table of ten votes knows the votes of its pilot.

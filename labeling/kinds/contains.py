@@ -4,19 +4,20 @@ from collections.abc import Mapping
 
 from labeling.errors import Refusal
 from labeling.kinds.base import CONTAINS, PAIRS, ChoiceKind
+from labeling.sentences import gettext_noop as _
 
 
 class Contains(ChoiceKind):
     name = "contains"
-    title = "Does the image contain it?"
+    title = _("Does the image contain it?")
     label = "Contains"
     asks = PAIRS
     release = CONTAINS
     options = (
-        ("yes", "Yes", "y"),
-        ("no", "No", "n"),
-        ("hard", "Too hard to tell", "h"),
-        ("not_photo", "Not a photograph", "p"),
+        ("yes", _("Yes"), "y"),
+        ("no", _("No"), "n"),
+        ("hard", _("Too hard to tell"), "h"),
+        ("not_photo", _("Not a photograph"), "p"),
     )
     abstentions = frozenset({"hard", "not_photo"})
     can_swipe = True

@@ -9,6 +9,7 @@ from labeling.errors import Refusal
 from labeling.kinds.base import GRAPH, ChoiceKind
 from labeling.question_graph.ordering import ORDERS
 from labeling.question_graph.replaying import MODES
+from labeling.sentences import gettext_noop as _
 
 SETTINGS: dict[str, tuple[str, ...]] = {"mode": MODES, "order": ORDERS}
 # Of "learned": any question of the graph may be asked, and each must save so many missed labels.
@@ -26,15 +27,15 @@ WORDS = {
 
 class Hierarchy(ChoiceKind):
     name = "hierarchy"
-    title = "Which of many classes are in the image?"
+    title = _("Which of many classes are in the image?")
     label = "Question graph"
     asks = GRAPH
     release = GRAPH
     topic_pages = True
     options = (
-        ("yes", "Yes", "y"),
-        ("no", "No", "n"),
-        ("hard", "Too hard to tell", "h"),
+        ("yes", _("Yes"), "y"),
+        ("no", _("No"), "n"),
+        ("hard", _("Too hard to tell"), "h"),
     )
     abstentions = frozenset({"hard"})
 

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from labeling.errors import Refusal
 from labeling.kinds.base import JUDGED, PAIRS, About, Answer, ChoiceKind
+from labeling.sentences import gettext_noop as _
 
 # The keys of an answer with tags.
 ANSWER, TAGS_KEY = "answer", "tags"
@@ -26,19 +27,41 @@ class Tag(NamedTuple):
 # Types of errors in the order of §6.4.2, the miscellaneous ones apart; in words that do not say who
 # named the class.
 TAGS = (
-    Tag("multiple_objects", "Many objects", "o", "Several things, and nothing says which is meant"),
-    Tag("incorrect_annotation", "Wrong name", "a", "The class does not fit at all, as by a slip"),
-    Tag("small_or_thin", "Small or thin", "t", "The thing is very small or thin in the image"),
-    Tag("filter", "Filter", "f", "A filter distorts contrast or colors"),
-    Tag("abstract", "Abstract", "b", "A painting, rendering, toy, statue or shadow of the thing"),
-    Tag("closeup", "Close-up", "l", "An extreme close-up of a part"),
-    Tag("viewpoint", "Odd view", "v", "Seen from an unusual side, or turned"),
-    Tag("text", "Needs text", "x", "Only text in the image says what it is"),
-    Tag("occlusion", "Hidden", "d", "Much of the thing is hidden"),
-    Tag("collage", "Collage", "g", "Several images in one"),
-    Tag("fine_grained", "Fine-grained", "n", "Classes so alike that few tell them apart"),
-    Tag("class_unawareness", "Little-known", "w", "Only who knows that this class exists names it"),
-    Tag("few_examples", "Rare look", "e", "The thing looks unlike most of its class"),
+    Tag(
+        "multiple_objects",
+        _("Many objects"),
+        "o",
+        _("Several things, and nothing says which is meant"),
+    ),
+    Tag(
+        "incorrect_annotation",
+        _("Wrong name"),
+        "a",
+        _("The class does not fit at all, as by a slip"),
+    ),
+    Tag(
+        "small_or_thin", _("Small or thin"), "t", _("The thing is very small or thin in the image")
+    ),
+    Tag("filter", _("Filter"), "f", _("A filter distorts contrast or colors")),
+    Tag(
+        "abstract",
+        _("Abstract"),
+        "b",
+        _("A painting, rendering, toy, statue or shadow of the thing"),
+    ),
+    Tag("closeup", _("Close-up"), "l", _("An extreme close-up of a part")),
+    Tag("viewpoint", _("Odd view"), "v", _("Seen from an unusual side, or turned")),
+    Tag("text", _("Needs text"), "x", _("Only text in the image says what it is")),
+    Tag("occlusion", _("Hidden"), "d", _("Much of the thing is hidden")),
+    Tag("collage", _("Collage"), "g", _("Several images in one")),
+    Tag("fine_grained", _("Fine-grained"), "n", _("Classes so alike that few tell them apart")),
+    Tag(
+        "class_unawareness",
+        _("Little-known"),
+        "w",
+        _("Only who knows that this class exists names it"),
+    ),
+    Tag("few_examples", _("Rare look"), "e", _("The thing looks unlike most of its class")),
 )
 TAG_WORDS = tuple(tag.value for tag in TAGS)
 
@@ -48,16 +71,16 @@ class Mistake(ChoiceKind):
     classifier's. An answer is a word, or with tags {"answer": word, "tags": [tag, …]}."""
 
     name = "mistake"
-    title = "Is this class right for the image?"
+    title = _("Is this class right for the image?")
     label = "Mistake"
     asks = PAIRS
     release = JUDGED
     tag_labels = {tag.value: tag.label for tag in TAGS}
     options = (
-        ("valid", "Right", "r"),
-        ("minor", "Minor mistake", "m"),
-        ("major", "Major mistake", "j"),
-        ("cannot", "Cannot be labeled", "c"),
+        ("valid", _("Right"), "r"),
+        ("minor", _("Minor mistake"), "m"),
+        ("major", _("Major mistake"), "j"),
+        ("cannot", _("Cannot be labeled"), "c"),
     )
     can_take_along = True
 

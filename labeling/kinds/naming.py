@@ -13,6 +13,7 @@ from labeling.errors import Refusal
 from labeling.kinds.base import CLASS, IMAGES, About, Answer, ChoiceKind
 from labeling.kinds.policies import Policy
 from labeling.kinds.votes import Verdict
+from labeling.sentences import gettext_noop as _
 
 LONGEST_QUESTION = 80
 # Classes of one answer: top-5 errors look no further.
@@ -21,13 +22,13 @@ MOST = 5
 
 class Naming(ChoiceKind):
     name = "naming"
-    title = "What does the image show?"
+    title = _("What does the image show?")
     label = "Naming"
     asks = IMAGES
     release = CLASS
     has_vocabulary = True
     # Beside the classes of the vocabulary.
-    options = (("none", "None of these", "n"), ("hard", "Too hard to tell", "h"))
+    options = (("none", _("None of these"), "n"), ("hard", _("Too hard to tell"), "h"))
     abstentions = frozenset({"hard"})
 
     def clean_settings(self, settings: Mapping[str, object]) -> dict[str, object]:

@@ -21,13 +21,15 @@ from labeling.kinds.policies import Policy
 from labeling.kinds.votes import Verdict, exact_share, offered
 from labeling.parts import joining
 from labeling.parts.joining import Came, Drawn, PartAnswer, is_assisted, labels_in
+from labeling.sentences import gettext
+from labeling.sentences import gettext_noop as _
 
 STATES = ("drawn", "not_visible", "occluded")
 # Why an object is not drawn, with words and key, in the order of the page.
 SKIPS = (
-    ("too_small", "Too small or blurry", "1"),
-    ("no_part", "No listed part is visible", "2"),
-    ("under_half", "Fewer than half of the missing parts can be drawn", "3"),
+    ("too_small", _("Too small or blurry"), "1"),
+    ("no_part", _("No listed part is visible"), "2"),
+    ("under_half", _("Fewer than half of the missing parts can be drawn"), "3"),
 )
 # The one word that votes count for.
 WORD = "drawn"
@@ -77,7 +79,7 @@ class Skill(TypedDict):
 
 class Parts(DrawnKind):
     name = "parts"
-    title = "Where are the parts of an object?"
+    title = _("Where are the parts of an object?")
     label = "Parts of objects"
     asks = OBJECTS
     release = OBJECTS
@@ -315,8 +317,11 @@ def _clean_part(label: object, part: AskedPart, about: About) -> PartAnswer:
         raise _refusal(f"{what} is said to be drawn, and there is no drawing of it.")
     if len(drawn) > 1 and not part.get("several"):
         raise _refusal(
-            f"{what} is drawn in {len(drawn)} pieces, and only one is allowed. Join them, or keep "
-            "one of them."
+            gettext(
+                "%(part)s is drawn in %(count)s pieces, and only one is allowed. Join them, or "
+                "keep one of them."
+            )
+            % {"part": what, "count": len(drawn)}
         )
     found: PartAnswer = {"state": "drawn", "polygons": polygons.as_json(drawn)}
     came = _clean_came(label.get("came"), drawn, part["key"], about, what)
@@ -366,8 +371,11 @@ def _check_size(cleaned: Drawn) -> None:
     drawn = [label.polygons for label in labels_in(cleaned).values()]
     if sum(len(ring) for parts in drawn for piece in parts for ring in piece) > MOST_CORNERS:
         raise TooLarge(
-            f"The drawing has more than {MOST_CORNERS:,} corners altogether. Simplify the largest "
-            "parts, or draw them again with fewer.",
+            gettext(
+                "The drawing has more than %(most)s corners altogether. Simplify the largest "
+                "parts, or draw them again with fewer."
+            )
+            % {"most": f"{MOST_CORNERS:,}"},
             field="value",
         )
 

@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from labeling.errors import Refusal
+from labeling.sentences import gettext
 
 if TYPE_CHECKING:
     from labeling.kinds.policies import Policy
@@ -91,7 +92,7 @@ def exact_share(share: float) -> Fraction:
 
 def offered(choices: Choices) -> list[dict[str, str]]:
     """What the page offers: value, label and key of each."""
-    return [{"value": value, "label": label, "key": key} for value, label, key in choices]
+    return [{"value": value, "label": gettext(label), "key": key} for value, label, key in choices]
 
 
 def checked(value: object, choices: Choices) -> str:

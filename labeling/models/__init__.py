@@ -4,7 +4,7 @@
 |---|---|
 | people.py | User, ApiToken, Membership, Quota, Invitation |
 | images.py | Dataset, Image, Import, Item, GivenLabel, Vocabulary |
-| campaigns.py | Campaign, Policy, Graph, Calibration, Topic, Example, Decision |
+| campaigns.py | Campaign, CampaignText, Policy, Graph, Calibration, Topic, Example, Decision |
 | questions.py | Question and its counters, Gold, Assignment, Answer, Draft, SentBack, |
 | | Settlement, Audit |
 | candidates.py | Candidate, Verification |
@@ -24,6 +24,7 @@ from labeling.models.assistance import (
 from labeling.models.campaigns import (
     Calibration,
     Campaign,
+    CampaignText,
     Decision,
     Example,
     Graph,
@@ -57,6 +58,7 @@ __all__ = [
     "Audit",
     "Calibration",
     "Campaign",
+    "CampaignText",
     "Candidate",
     "Dataset",
     "Decision",

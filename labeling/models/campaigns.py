@@ -1,5 +1,9 @@
+from collections.abc import Mapping
+from typing import Any
+
 from django.db import models
 from django.utils import timezone
+from django.utils.translation import gettext_noop as _
 
 from labeling.models.people import new_token
 
@@ -17,10 +21,10 @@ class Campaign(models.Model):
     """One kind of question asked about the items of a dataset, under a policy."""
 
     class State(models.TextChoices):
-        DRAFT = "draft", "draft"
-        OPEN = "open", "open"
-        PAUSED = "paused", "paused"
-        CLOSED = "closed", "closed"
+        DRAFT = "draft", _("draft")
+        OPEN = "open", _("open")
+        PAUSED = "paused", _("paused")
+        CLOSED = "closed", _("closed")
 
     name = models.SlugField(max_length=80, unique=True)
     title = models.CharField(max_length=200)
@@ -32,6 +36,8 @@ class Campaign(models.Model):
     # What people are told, as plain text; settings are the kind's own (kinds/*.py says which).
     instructions = models.TextField(blank=True)
     settings = models.JSONField(default=dict, blank=True)
+    # Languages in which people are told it in other words (CampaignText), by code.
+    languages = models.JSONField(default=list, blank=True)
     policy = models.ForeignKey(
         "labeling.Policy", on_delete=models.PROTECT, related_name="+", null=True
     )
@@ -67,10 +73,32 @@ class Campaign(models.Model):
     opened_at = models.DateTimeField(null=True, blank=True)
     closed_at = models.DateTimeField(null=True, blank=True)
 
+    # The texts of the language that it is shown in (campaigns/texts.py): of copies for pages.
+    words: Mapping[str, Any] = {}
+
     objects = CampaignQuerySet.as_manager()
 
     def __str__(self) -> str:
         return self.title
+
+
+class CampaignText(models.Model):
+    """A campaign's words in one language, for annotators' pages alone: no file and no release has
+    them (campaigns/texts.py)."""
+
+    campaign = models.ForeignKey(Campaign, on_delete=models.CASCADE, related_name="texts")
+    language = models.CharField(max_length=10)
+    content = models.JSONField(default=dict)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["campaign", "language"], name="one_text_per_campaign_and_language"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.language} of {self.campaign}"
 
 
 class Policy(models.Model):

@@ -268,6 +268,11 @@ class Answer(models.Model):
     input_method = models.CharField(  # noqa: DJ001 - a column that no older row has
         max_length=5, choices=InputMethod.choices, null=True, blank=True
     )
+    # Of the page on which it was given, by its code in LANGUAGES; null for programs and older
+    # answers. For figures of researchers alone: no release names it.
+    language = models.CharField(  # noqa: DJ001 - a column that no older row has
+        max_length=10, null=True, blank=True
+    )
     # What was looked at before it, where the page tells (answers/sent.py): searches, siblings,
     # examples. For figures of researchers alone.
     looks = models.JSONField(null=True, blank=True)

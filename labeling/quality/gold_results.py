@@ -1,11 +1,13 @@
 """How often annotators are right on gold."""
 
-from collections import Counter
-from collections.abc import Collection
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import combinations
 from typing import Any
 
+from django.conf import settings
 from django.db.models import BigIntegerField, F, Q
 from django.db.models.functions import Coalesce
 
@@ -34,23 +36,33 @@ LATEST = 5_000
 
 
 @dataclass(frozen=True)
-class MethodError:
+class GivenError:
     """Wrong answers to gold among those given in one way, with the 95 % interval of their share.
 
-    method: of Answer.InputMethod, or "" where none was said."""
+    given: what the column says, "" where nothing was said."""
 
-    method: str
+    given: str
     wrong: int
     total: int
     error: float
     interval: tuple[float, float]
 
 
-def errors_by_method(campaign: Campaign) -> list[MethodError]:
-    """The error on gold by how answers were given, in the order of Answer.InputMethod.
+def errors_by_method(campaign: Campaign) -> list[GivenError]:
+    """The error on gold by how answers were given, as Answer.InputMethod orders them. One query."""
+    return _errors_by(campaign, "input_method", Answer.InputMethod.values)
+
+
+def errors_by_language(campaign: Campaign) -> list[GivenError]:
+    """The error on gold by the language of the page, in the order of LANGUAGES. One query."""
+    return _errors_by(campaign, "language", [code for code, _ in settings.LANGUAGES])
+
+
+def _errors_by(campaign: Campaign, column: str, order: Sequence[str]) -> list[GivenError]:
+    """The error on gold by a column of answers.
 
     Of the latest LATEST seats on gold in force the last revision, in training and tests too. Empty
-    where no answer says how it was given. One query.
+    where no answer has a value there.
     """
     seats = Assignment.objects.filter(
         question__campaign=campaign,
@@ -61,27 +73,87 @@ def errors_by_method(campaign: Campaign) -> list[MethodError]:
     rows = (
         Answer.objects.filter(assignment__in=seats.order_by("-pk").values("pk")[:LATEST])
         .order_by("assignment_id", "revision")
-        .values_list("assignment_id", "input_method", "value", "assignment__question__gold__answer")
+        .values_list("assignment_id", column, "value", "assignment__question__gold__answer")
     )
     latest = {seat: given for seat, *given in rows}
     kind, policy = KINDS[campaign.kind], policies.of(campaign)
     total, wrong = Counter[str](), Counter[str]()
-    for method, value, answer in latest.values():
-        total[method or ""] += 1
-        wrong[method or ""] += not kind.is_right(value, answer, policy)
+    for given, value, answer in latest.values():
+        total[given or ""] += 1
+        wrong[given or ""] += not kind.is_right(value, answer, policy)
     if not set(total) - {""}:
         return []
     return [
-        MethodError(
-            method,
-            wrong[method],
-            total[method],
-            wrong[method] / total[method],
-            wilson_interval(wrong[method], total[method]),
+        GivenError(
+            given,
+            wrong[given],
+            total[given],
+            wrong[given] / total[given],
+            wilson_interval(wrong[given], total[given]),
         )
-        for method in [*Answer.InputMethod.values, ""]
-        if total[method]
+        for given in [*order, ""]
+        if total[given]
     ]
+
+
+@dataclass(frozen=True)
+class LanguageAgreement:
+    """Pairs of answers of two people to one question, given in these languages, and how many of
+    the pairs say the same, with the 95 % interval of their share."""
+
+    first: str
+    second: str
+    agreed: int
+    total: int
+    share: float
+    interval: tuple[float, float]
+
+
+def agreement_by_language(campaign: Campaign) -> list[LanguageAgreement]:
+    """How often people say the same within a language and across two, in the order of LANGUAGES.
+
+    Of the latest LATEST seats on questions that are no gold the last revision. Empty unless two
+    languages meet. Pairs of one question are not independent, so the interval is too narrow.
+    One query.
+    """
+    seats = Assignment.objects.filter(
+        question__campaign=campaign, state=Assignment.State.ANSWERED
+    ).exclude(question__state=Question.State.GOLD)
+    rows = (
+        Answer.objects.filter(assignment__in=seats.order_by("-pk").values("pk")[:LATEST])
+        .order_by("assignment_id", "revision")
+        .values_list("assignment_id", "assignment__question_id", "language", "value")
+    )
+    latest = {seat: given for seat, *given in rows}
+    by_question: dict[int, list[tuple[str, Any]]] = defaultdict(list)
+    for question, language, value in latest.values():
+        if language:
+            by_question[question].append((language, value))
+    order = [code for code, _ in settings.LANGUAGES]
+    kind = KINDS[campaign.kind]
+    total, agreed = Counter[tuple[str, str]](), Counter[tuple[str, str]]()
+    for answers in by_question.values():
+        for (one, value), (other, its) in combinations(answers, 2):
+            pair = (min(one, other, key=_place(order)), max(one, other, key=_place(order)))
+            total[pair] += 1
+            agreed[pair] += kind.agrees(value, its)
+    if all(first == second for first, second in total):
+        return []
+    return [
+        LanguageAgreement(
+            *pair,
+            agreed[pair],
+            total[pair],
+            agreed[pair] / total[pair],
+            wilson_interval(agreed[pair], total[pair]),
+        )
+        for pair in sorted(total, key=lambda pair: [_place(order)(code) for code in pair])
+    ]
+
+
+def _place(order: Sequence[str]) -> Callable[[str], int]:
+    # A language that the site no longer offers comes last.
+    return lambda code: order.index(code) if code in order else len(order)
 
 
 def accuracies(campaign: Campaign, people: Collection[int] | None = None) -> dict[int, Accuracy]:

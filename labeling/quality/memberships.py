@@ -7,6 +7,7 @@ from datetime import timedelta
 from django.db import transaction
 from django.db.models import F
 from django.utils import timezone
+from django.utils.translation import gettext, gettext_noop
 
 from labeling.assignment import claiming
 from labeling.errors import Conflict, NotYours, Refusal
@@ -14,7 +15,7 @@ from labeling.models import Campaign, Decision, Invitation, Membership, User
 
 MAX_DAYS = 90
 MAX_USES = 1000
-REMOVED = (
+REMOVED = gettext_noop(
     "You were removed from this campaign after this invitation was made. "
     "Ask whoever sent it for a new one."
 )
@@ -74,12 +75,12 @@ def explain(secret: str) -> str:
     """Why the invitation behind a secret cannot be used, as a sentence for the person."""
     invitation = Invitation.objects.filter(digest=digest_of(secret)).first()
     if invitation is None:
-        return "This invitation does not exist. Check that the whole link was copied."
+        return gettext("This invitation does not exist. Check that the whole link was copied.")
     if invitation.revoked_at:
-        return "This invitation was withdrawn. Ask whoever sent it for a new one."
+        return gettext("This invitation was withdrawn. Ask whoever sent it for a new one.")
     if invitation.expires_at <= timezone.now():
-        return "This invitation has expired. Ask whoever sent it for a new one."
-    return "This invitation was used up. Ask whoever sent it for a new one."
+        return gettext("This invitation has expired. Ask whoever sent it for a new one.")
+    return gettext("This invitation was used up. Ask whoever sent it for a new one.")
 
 
 def accept(secret: str, user: User) -> Membership:
@@ -108,7 +109,7 @@ def accept(secret: str, user: User) -> Membership:
             return membership
         # Whoever was removed may still have a link for many: it must not bring them back.
         if membership.left_at and invitation.created_at <= membership.left_at:
-            raise Refusal(REMOVED, code="invitation_unusable")
+            raise Refusal(gettext(REMOVED), code="invitation_unusable")
         # Competed for by everybody who holds the link: the count decides.
         taken = Invitation.objects.usable().filter(pk=invitation.pk).update(uses=F("uses") + 1)
         if not taken:

@@ -14,6 +14,7 @@ from typing import Any
 from django.db.models import BigIntegerField, F, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 from django.utils import timezone
+from django.utils.translation import gettext
 
 from labeling.answers import submitting
 from labeling.assignment import claiming, gold_mixing
@@ -138,7 +139,7 @@ def member_of(user: User, campaign: Campaign) -> Membership:
         .first()
     )
     if row is None:
-        raise NotYours(NOT_A_MEMBER)
+        raise NotYours(gettext(NOT_A_MEMBER))
     return row
 
 
@@ -151,7 +152,7 @@ def next_gold(user: User, campaign: Campaign, size: int | None = None) -> claimi
     """
     membership = member_of(user, campaign)
     if membership.campaign.state != Campaign.State.OPEN:
-        raise CampaignClosed(claiming.CLOSED[Campaign.State(membership.campaign.state)])
+        raise CampaignClosed(gettext(claiming.CLOSED[Campaign.State(membership.campaign.state)]))
     stage = advance(membership)
     if stage not in COMING_IN:
         return claiming.Page([], 0)

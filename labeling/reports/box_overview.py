@@ -4,6 +4,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NotRequired, TypedDict
 
+from django.utils.translation import gettext
+from django.utils.translation import gettext_noop as _
+
 from labeling.boxes.chain import CHECK, DRAW
 from labeling.geometry.boxes import Box
 from labeling.kinds import KINDS
@@ -14,16 +17,21 @@ from labeling.plurals import count_of
 # Of a question's content, what its page shows.
 SHOWN = ("boxes", "box", "came", "flags", "rejected", "at")
 # What may be said of a box, with its key, and what it means.
-FLAG_ROWS = [
-    {"value": value, "label": label, "key": key, "means": means}
-    for value, label, key, means in (
-        ("truncated", "Truncated", "t", "it goes on outside of the image"),
-        ("occluded", "Occluded", "o", "something in front hides a part of it"),
-        ("difficult", "Difficult", "d", "hard to make out, even from near"),
-        ("group", "Group", "m", "many that nobody could tell apart; one box around them all"),
-    )
-]
+FLAGS = (
+    ("truncated", _("Truncated"), "t", _("it goes on outside of the image")),
+    ("occluded", _("Occluded"), "o", _("something in front hides a part of it")),
+    ("difficult", _("Difficult"), "d", _("hard to make out, even from near")),
+    ("group", _("Group"), "m", _("many that nobody could tell apart; one box around them all")),
+)
 Sides = list[float]
+
+
+def flag_rows() -> list[dict[str, str]]:
+    """{"value", "label", "key", "means"} of each."""
+    return [
+        {"value": value, "label": gettext(label), "key": key, "means": gettext(means)}
+        for value, label, key, means in FLAGS
+    ]
 
 
 class Rejected(TypedDict):
@@ -85,7 +93,7 @@ class Picture:
     height: int
     layers: Sequence[Layer] = ()
     points: Sequence[Points] = ()
-    label: str = "The image in question"
+    label: str = ""
     view: Box | None = None
 
     @property
@@ -129,18 +137,42 @@ def picture(
     found: Shown,
     more: Iterable[Layer] = (),
     points: Iterable[Points] = (),
-    label: str = "The image in question",
+    label: str = "",
 ) -> Picture:
     """The image with what its page shows, and more over that."""
-    layers = [Layer("standing", found["boxes"], "boxes that stand")]
+    layers = [Layer("standing", found["boxes"], gettext("boxes that stand"))]
     if found["step"] == DRAW and "rejected" in found:
-        layers.append(Layer("rejected", [found["rejected"]["box"]], "sent back"))
+        layers.append(Layer("rejected", [found["rejected"]["box"]], gettext("sent back")))
     if found["step"] == CHECK and "box" in found:
-        layers.append(Layer("checked", [found["box"]], "the box to check"))
+        layers.append(Layer("checked", [found["box"]], gettext("the box to check")))
     places = list(points)
     if "at" in found:
-        places.append(Points("at", [found["at"]], "one was seen here"))
-    return Picture(found["width"], found["height"], [*layers, *more], places, label)
+        places.append(Points("at", [found["at"]], gettext("one was seen here")))
+    return Picture(
+        found["width"],
+        found["height"],
+        [*layers, *more],
+        places,
+        label or gettext("The image in question"),
+    )
+
+
+# As values have them, for people.
+WORDS = {
+    "truncated": _("truncated"),
+    "occluded": _("occluded"),
+    "difficult": _("difficult"),
+    "group": _("group"),
+    "left": _("left"),
+    "top": _("top"),
+    "right": _("right"),
+    "bottom": _("bottom"),
+}
+
+
+def _labels_of(value: Mapping[str, Any]) -> list[str]:
+    """What is said of the box."""
+    return [gettext(WORDS[flag]) for flag in value.get("flags", ())]
 
 
 def words_of(value: Any, labels: Mapping[str, str]) -> str:
@@ -149,14 +181,14 @@ def words_of(value: Any, labels: Mapping[str, str]) -> str:
     if isinstance(value, dict) and "state" in value:
         return f"{labels.get(word, word)}, {count_of(len(value['boxes']), 'box', 'boxes')}"
     if word == "box":
-        how = "clicked" if value.get("how") == CLICKS else "dragged"
-        return ", ".join([f"A box, {how}", *value.get("flags", ())])
+        how = gettext("A box, clicked") if value.get("how") == CLICKS else gettext("A box, dragged")
+        return ", ".join([how, *_labels_of(value)])
     if word == "missing":
-        return f"{len(value['missing'])} missing"
+        return gettext("%(count)s missing") % {"count": len(value["missing"])}
     label = labels.get(word, word)
     if not isinstance(value, dict):
         return label
     if "box" in value:
-        return ", ".join([f"{label}, mended", *value.get("flags", ())])
-    sides = value.get("sides", ())
+        return ", ".join([gettext("%(answer)s, mended") % {"answer": label}, *_labels_of(value)])
+    sides = [gettext(WORDS[side]) for side in value.get("sides", ())]
     return f"{label}: {', '.join(sides)}" if sides else label

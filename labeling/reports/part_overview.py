@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypedDict
 
+from django.utils.translation import gettext_noop as _
+
 from labeling.consensus.votes import votes_on
 from labeling.datasets import objects
 from labeling.geometry import svg
@@ -17,7 +19,7 @@ from labeling.parts.model import OUTLINE, PartedObject
 
 # As many as static/css/drawing.css has.
 TONES = 32
-STATE_WORDS = {"drawn": "drawn", "not_visible": "not visible", "occluded": "occluded"}
+STATE_WORDS = {"drawn": _("drawn"), "not_visible": _("not visible"), "occluded": _("occluded")}
 
 
 def tone_of(number: int) -> str:

@@ -1,6 +1,7 @@
 /* One image of the page, large, to look at closely and to mark: templates/annotator/_closer.html.
 
    imageOf(tile) gives a slot of images.js; singleKeys() says whether letters mean anything. */
+import { gettext } from "./language.js";
 import { Zoom } from "./zoom.js";
 import { markOf } from "./tiles.js";
 import { one, words } from "./screen.js";
@@ -36,7 +37,7 @@ export class Closer {
     this.tile = tile;
     const all = this.tiles.all;
     const place = all.indexOf(tile);
-    this.dialog.querySelector("[data-closer-title]").textContent = `Image ${place + 1} of ${all.length}`;
+    this.dialog.querySelector("[data-closer-title]").textContent = gettext("Image %(number)s of %(count)s", { number: place + 1, count: all.length });
     for (const [name, step] of [["previous", -1], ["next", 1]]) {
       this.dialog.querySelector(`[data-closer=${name}]`).disabled = !all[place + step];
     }
@@ -52,7 +53,7 @@ export class Closer {
     await slot.done;
     if (this.tile !== tile) return;
     if (slot.state !== "ready") {
-      this.note.textContent = "This image is no longer with you.";
+      this.note.textContent = gettext("This image is no longer with you.");
       return;
     }
     this.note.hidden = true;

@@ -2,6 +2,7 @@
 
    label.flaggable: the seat that the flag is about, null where there is none. What was typed stays until
    it has arrived; the same note sent twice is one flag. */
+import { gettext } from "./language.js";
 import { newId, post } from "./outbox.js";
 import { announce, one } from "./screen.js";
 
@@ -14,7 +15,7 @@ export function attachFlag(label) {
   let [seat, id] = [null, newId()];
 
   const open = () => {
-    if (!label.flaggable) return announce("There is no image to flag.");
+    if (!label.flaggable) return announce(gettext("There is no image to flag."));
     if (seat !== label.flaggable) [seat, id] = [label.flaggable, newId()];
     trouble.hidden = true;
     dialog.showModal();
@@ -34,12 +35,12 @@ export function attachFlag(label) {
       form.reset();
       id = newId();
       dialog.close();
-      announce("Sent. What the researchers answer is shown on your home page.");
+      announce(gettext("Sent. What the researchers answer is shown on your home page."));
       return;
     }
     trouble.hidden = false;
     trouble.textContent =
-      reply.body?.message || "No connection. Your note stays here; send it again when it is back.";
+      reply.body?.message || gettext("No connection. Your note stays here; send it again when it is back.");
   });
   form.addEventListener("keydown", (event) => {
     if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) form.requestSubmit();

@@ -5,6 +5,7 @@
    every image of it has arrived and been on the screen. Events on [data-tiles]: "painted" when
    all images of a page have reached the screen, detail {seats}. Of what came, a page has as many images
    as fit on the stage (fit.js); those of one sent before scroll where they do not. */
+import { countsInWords, gettext, ngettext } from "./language.js";
 import { PageProgress } from "./progress.js";
 import { Drafts } from "./drafts.js";
 import { Tiles, markOf } from "./tiles.js";
@@ -52,7 +53,7 @@ class Grid extends Session {
   }
 
   backWords(limits) {
-    return `No page further back can be changed: ${limits}`;
+    return gettext("No page further back can be changed: %(limits)s", { limits });
   }
 
   /* Keeps a page ahead. */
@@ -67,7 +68,13 @@ class Grid extends Session {
     if (this.clock.sincePaint() < leastMs(page)) return announce(words.tooSoon);
     const waiting = page.seats.filter((entry) => this.#slot(entry).state !== "ready").length;
     if (waiting) {
-      announce(`${images(waiting)} still loading. Wait, or skip ${waiting === 1 ? "it" : "them"}.`);
+      announce(
+        ngettext(
+          "%(count)s image still loading. Wait, or skip it.",
+          "%(count)s images still loading. Wait, or skip them.",
+          waiting,
+        ),
+      );
       return;
     }
     if (this.cursor === null && this.#showUnseen()) return;
@@ -82,7 +89,13 @@ class Grid extends Session {
     if (!unseen.length) return false;
     this.tiles.focus(unseen[0], { preventScroll: true });
     unseen[0].scrollIntoView({ block: "start" });
-    announce(`${images(unseen.length)} below had not been on the screen yet.`);
+    announce(
+      ngettext(
+        "%(count)s image below had not been on the screen yet.",
+        "%(count)s images below had not been on the screen yet.",
+        unseen.length,
+      ),
+    );
     return true;
   }
 
@@ -275,7 +288,7 @@ class Grid extends Session {
     const topic = this.topics[key] || { name: key, article: "" };
     this.kind.ask(topic, this.asked !== undefined);
     showAbout(topic);
-    if (this.asked !== undefined) announce(`Another question: ${topic.name}`);
+    if (this.asked !== undefined) announce(gettext("Another question: %(name)s", { name: topic.name }));
     this.asked = key;
   }
 
@@ -297,8 +310,8 @@ class Grid extends Session {
     hard.checked = entry.mark === "hard";
     if (slot.state === "ready") fill();
     else {
-      note.textContent = slot.offline ? "No connection" : "Loading …";
-      slot.onoffline = () => (note.textContent = "No connection");
+      note.textContent = slot.offline ? gettext("No connection") : gettext("Loading …");
+      slot.onoffline = () => (note.textContent = gettext("No connection"));
       slot.done.then(fill);
     }
     return tile;
@@ -338,8 +351,9 @@ class Grid extends Session {
 
   #words() {
     const { yes, no, hard } = this.tiles.counts();
-    const counts = `${yes} yes, ${no} no${hard ? `, ${hard} too hard` : ""}`;
-    one("[data-done-words]").textContent = `${this.cursor === null ? "Done" : "Change to"}: ${counts}`;
+    const counts = countsInWords(yes, no, hard);
+    one("[data-done-words]").textContent =
+      this.cursor === null ? gettext("Done: %(counts)s", { counts }) : gettext("Change to: %(counts)s", { counts });
   }
 
   #listen() {
@@ -368,7 +382,7 @@ class Grid extends Session {
     const marks = { h: "hard", y: "yes", n: "no" };
     if (marks[key] && tile) {
       this.tiles[key === "h" ? "toggle" : "mark"](tile, marks[key]);
-      murmur({ yes: "Yes", no: "No", hard: "Too hard" }[markOf(tile)]);
+      murmur({ yes: gettext("Yes"), no: gettext("No"), hard: gettext("Too hard") }[markOf(tile)]);
     } else if (key === "z") this.closer.open(tile);
     else if (key === "s") this.skip(tile);
     else if (key === "u" || key === "Backspace") this.back();
@@ -394,8 +408,6 @@ class Grid extends Session {
 const ratioOf = ({ size: [width, height] = [4, 3] }) => width / height;
 
 const leastMs = ({ seats }) => LEAST_MS + LEAST_MS_OF_IMAGE * seats.length;
-
-const images = (count) => (count === 1 ? "1 image" : `${count} images`);
 
 /* Takes the page over for a kind of question. */
 export function startGrid(kind) {

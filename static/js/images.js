@@ -2,6 +2,7 @@
 
    Images come as blobs, because the server forbids every cache: what is looked at stays in this
    page's memory and leaves with it. */
+import { gettext } from "./language.js";
 
 const RETRY_MS = 1500;
 // Fewer than the connections that browsers open to one server: answers must not queue behind images.
@@ -80,7 +81,7 @@ export class Images {
     try {
       slot.url = URL.createObjectURL(await response.blob());
       const image = new Image();
-      image.alt = "The image in question";
+      image.alt = gettext("The image in question");
       image.draggable = false;
       image.src = slot.url;
       await image.decode();

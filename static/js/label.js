@@ -5,6 +5,7 @@
    image has paint(entry, slot) and leave() too, and slim(entry) for what a reload needs of an entry;
    kinds/parts.js is the example. HTML: templates/annotator/label.html.
    Events on [data-stage]: "painted" when an image has reached the screen, detail {seat}. */
+import { gettext } from "./language.js";
 import { Progress } from "./progress.js";
 import { Zoom } from "./zoom.js";
 import { announce, loginLink, one, showAbout, showEnd, words } from "./screen.js";
@@ -37,7 +38,7 @@ class Label extends Session {
   }
 
   backWords(limits) {
-    return `Nothing further back can be changed: ${limits}`;
+    return gettext("Nothing further back can be changed: %(limits)s", { limits });
   }
 
   stock() {
@@ -122,7 +123,7 @@ class Label extends Session {
     if (!what) return;
     const last = this.cursor === null ? this.past.at(-1) : undefined;
     what.textContent = (last && this.kind.wordOf?.(last.value)) || "";
-    one("[data-back-words]").textContent = what.textContent ? "Undo" : "Back";
+    one("[data-back-words]").textContent = what.textContent ? gettext("Undo") : gettext("Back");
   }
 
   #finish() {
@@ -215,7 +216,7 @@ class Label extends Session {
       this.progress.past = this.past.filter((other) => other !== entry);
       this.cursor = null;
     }
-    announce("An image is no longer with you: it went to somebody else. Here is the next one.");
+    announce(gettext("An image is no longer with you: it went to somebody else. Here is the next one."));
     this.render();
     this.stock();
   }

@@ -26,3 +26,16 @@ export function sentences(...texts) {
 export function locale() {
   return catalog.gettext ? document.documentElement.lang : undefined;
 }
+
+/* "wing", "wing and tail", "wing, tail and beak". */
+export function listed(names) {
+  if (names.length < 2) return names.join("");
+  return gettext("%(names)s and %(last)s", { names: names.slice(0, -1).join(", "), last: names.at(-1) });
+}
+
+/* What a page of images says. */
+export function countsInWords(yes, no, hard) {
+  return hard
+    ? gettext("%(yes)s yes, %(no)s no, %(hard)s too hard", { yes, no, hard })
+    : gettext("%(yes)s yes, %(no)s no", { yes, no });
+}

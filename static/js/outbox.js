@@ -11,6 +11,7 @@
    answers' questions were taken along with.
    state: saved | sending | waiting | logged-out | other-user | stopped. */
 import { eraseImage } from "./along/store.js";
+import { gettext } from "./language.js";
 import { forget, keep, keysOf, read } from "./storage.js";
 
 export const BATCH = 8;
@@ -103,7 +104,8 @@ export class Outbox extends EventTarget {
   addAll(answers) {
     const entries = answers.map(({ seat, value, duration_ms, input_method, looks }) => {
       this.#last = Math.max(Date.now(), this.#last + 1);
-      const given = { seat, value, duration_ms, input_method, looks, along: this.along };
+      const language = document.documentElement.lang;
+      const given = { seat, value, duration_ms, input_method, language, looks, along: this.along };
       const entry = { id: newId(), at: this.#last, ...given };
       if (!this.#store(this.prefix + entry.id, entry)) this.#memory.set(entry.id, entry);
       return entry;
@@ -203,12 +205,13 @@ export class Outbox extends EventTarget {
   }
 
   #body(batch) {
-    const answers = batch.map(({ id, seat, value, duration_ms, input_method, looks }) => ({
+    const answers = batch.map(({ id, seat, value, duration_ms, input_method, language, looks }) => ({
       id,
       seat,
       value,
       duration_ms,
       input_method,
+      language,
       looks,
     }));
     return { user: this.user, answers };
@@ -231,7 +234,7 @@ export class Outbox extends EventTarget {
     return dealt > 0;
   }
 
-  #refuse(entry, { code = "refused", message = "The server did not take this answer." }) {
+  #refuse(entry, { code = "refused", message = gettext("The server did not take this answer.") }) {
     if (code === CLOSED) {
       this.#remove(entry);
       this.dispatchEvent(new CustomEvent("closed", { detail: message }));

@@ -1,4 +1,5 @@
 /* Small pieces of the labeling screen: finding elements, saying things, the clock, the words. */
+import { gettext, ngettext } from "./language.js";
 
 export const one = (selector) => document.querySelector(selector);
 
@@ -54,23 +55,31 @@ export class Clock {
 }
 
 export const words = {
-  loading: "Loading the image…",
-  offline: "No connection. The image comes when it is back; your answers are kept.",
-  notOpened: "This image could not be opened. Go forward, or reload the page.",
-  loggedOut: "You are logged out. Log in again to go on; your answers are kept.",
-  tooSoon: "Too quick: this had only just appeared, so it was not counted. Press again.",
-  notShown: "The image is not on the screen yet, so this was not counted.",
-  skipped: "Skipped; somebody else gets it.",
+  loading: gettext("Loading the image…"),
+  offline: gettext("No connection. The image comes when it is back; your answers are kept."),
+  notOpened: gettext("This image could not be opened. Go forward, or reload the page."),
+  loggedOut: gettext("You are logged out. Log in again to go on; your answers are kept."),
+  tooSoon: gettext("Too quick: this had only just appeared, so it was not counted. Press again."),
+  notShown: gettext("The image is not on the screen yet, so this was not counted."),
+  skipped: gettext("Skipped; somebody else gets it."),
   goneBack: (steps) =>
-    `${steps === 1 ? "Your last answer" : `Your answer ${steps} images ago`}. Change it, or go forward.`,
+    ngettext(
+      "Your last answer. Change it, or go forward.",
+      "Your answer %(count)s images ago. Change it, or go forward.",
+      steps,
+    ),
   pageBack: (steps) =>
-    `${steps === 1 ? "Your last page" : `Your page ${steps} pages ago`}. Change what you like, or go forward.`,
+    ngettext(
+      "Your last page. Change what you like, or go forward.",
+      "Your page %(count)s pages ago. Change what you like, or go forward.",
+      steps,
+    ),
   trouble({ status, body }) {
     if (status === 0 || status >= 500) {
-      return { title: "No connection", text: "More images come when it is back. Your answers are kept in this browser." };
+      return { title: gettext("No connection"), text: gettext("More images come when it is back. Your answers are kept in this browser.") };
     }
-    if (status === 401) return { title: "You are logged out", text: this.loggedOut };
-    return { title: "No more images for now", text: body?.message || "Please look again later." };
+    if (status === 401) return { title: gettext("You are logged out"), text: this.loggedOut };
+    return { title: gettext("No more images for now"), text: body?.message || gettext("Please look again later.") };
   },
 };
 
@@ -104,12 +113,12 @@ function terms({ name, definition }) {
   return [term, meaning];
 }
 
-function figure({ image: url, answer, caption, word = answer === "yes" ? "Yes" : "No" }) {
+function figure({ image: url, answer, caption, word = answer === "yes" ? gettext("Yes") : gettext("No") }) {
   const element = document.createElement("figure");
   element.className = `example ${answer === "yes" ? "yes" : "no"}`;
   const image = document.createElement("img");
   image.src = url;
-  image.alt = `Example: ${word.toLowerCase()}${caption ? `, ${caption}` : ""}`;
+  image.alt = `${gettext("Example:")} ${word.toLowerCase()}${caption ? `, ${caption}` : ""}`;
   image.loading = "lazy";
   const text = document.createElement("figcaption");
   const strong = document.createElement("b");
@@ -164,7 +173,9 @@ export const TYPING = "input:not([type=checkbox], [type=radio]), textarea, selec
 
 /* The class that is asked about, in [data-article] and [data-class]; `again` after another one. */
 export function showClass({ article, name }, again) {
-  one("[data-article]").textContent = article;
+  // English alone asks with one.
+  const before = one("[data-article]");
+  if (before) before.textContent = article;
   const place = one("[data-class]");
   place.textContent = name;
   // Another class than a moment ago must not go unnoticed.
@@ -181,6 +192,6 @@ export function press(button, pressed) {
 export function loginLink() {
   const link = document.createElement("a");
   link.href = one("[data-finished-login]").href;
-  link.textContent = "Log in again";
+  link.textContent = gettext("Log in again");
   return link;
 }

@@ -4,6 +4,7 @@
    front: what is answered next; inHand: entries with a seat, in their order, the front's first;
    accept(seats, elsewhere): new seats into the queue; render(); stock(): asks for more in time;
    backWords(limits): what to say where nothing further back can be changed. */
+import { gettext } from "./language.js";
 import { Outbox, post } from "./outbox.js";
 import { Images } from "./images.js";
 import { Clock, announce, countLeft, one, showCounts } from "./screen.js";
@@ -61,7 +62,7 @@ export class Session {
   hasRoom() {
     if (!this.outbox.full) return true;
     this.outbox.retry();
-    announce("This browser has no room left. Wait until the answers shown as unsent are sent.");
+    announce(gettext("This browser has no room left. Wait until the answers shown as unsent are sent."));
     return false;
   }
 
@@ -73,7 +74,7 @@ export class Session {
     if (place < 0) {
       const { revise_minutes: minutes, revise_answers: answers } = this.setup;
       this.cursor = this.past.length ? 0 : null;
-      announce(this.backWords(`answers stand after ${minutes} minutes or ${answers} more answers.`));
+      announce(this.backWords(gettext("answers stand after %(minutes)s minutes or %(answers)s more answers.", { minutes, answers })));
     } else this.cursor = place;
     this.render();
   }

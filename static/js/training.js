@@ -3,6 +3,7 @@
 
    <form data-training> with <input name="duration_ms">, perhaps <ul data-tiles>, [data-done-words];
    [data-next] the way on. */
+import { countsInWords, gettext } from "./language.js";
 import { Tiles } from "./tiles.js";
 import { Closer } from "./closer.js";
 import { Images } from "./images.js";
@@ -27,7 +28,7 @@ function attachTiles() {
   );
   const tell = () => {
     const { yes, no, hard } = tiles.counts();
-    one("[data-done-words]").textContent = `Done: ${yes} yes, ${no} no${hard ? `, ${hard} too hard` : ""}`;
+    one("[data-done-words]").textContent = gettext("Done: %(counts)s", { counts: countsInWords(yes, no, hard) });
   };
   list.addEventListener("mark", tell);
   list.addEventListener("closer", ({ detail }) => closer.open(detail.tile));

@@ -1,6 +1,7 @@
 /* On the home page: sends what this browser still holds of each campaign, and says so.
 
    <li data-campaign data-user data-answers="url"> … <p data-unsent hidden></p></li> */
+import { gettext, ngettext, sentences } from "./language.js";
 import { Outbox } from "./outbox.js";
 
 for (const card of document.querySelectorAll("[data-campaign]")) {
@@ -11,10 +12,10 @@ for (const card of document.querySelectorAll("[data-campaign]")) {
     const unsent = outbox.pending().length;
     const refused = outbox.refused().length;
     const parts = [];
-    if (unsent) parts.push(`${unsent} ${unsent === 1 ? "answer is" : "answers are"} not sent yet.`);
+    if (unsent) parts.push(ngettext("%(count)s answer is not sent yet.", "%(count)s answers are not sent yet.", unsent));
     if (unsent && outbox.message) parts.push(outbox.message);
-    if (refused) parts.push(`${refused} not taken; continue to see why.`);
-    words.textContent = parts.join(" ");
+    if (refused) parts.push(gettext("%(count)s not taken; continue to see why.", { count: refused }));
+    words.textContent = sentences(...parts);
     words.hidden = !parts.length;
   };
   outbox.addEventListener("change", tell);

@@ -86,6 +86,9 @@ PRESSED = {
     "labeling/campaign_close.html": HERE,
     "labeling/campaign_edit.html": HERE,
     "labeling/campaign_new.html": "test_forms::test_a_selection_becomes_a_competition_by_mouse",
+    "labeling/campaign_texts.html": (
+        "test_languages::test_words_per_language_are_uploaded_and_read"
+    ),
     "labeling/campaigns.html": HERE,
     "labeling/dataset.html": HERE,
     "labeling/dataset_labels.html": (

@@ -10,7 +10,7 @@ from django.db import transaction
 
 from evaluation.benchmarks.kinds.labeled.label_sets.reviews import HOW_TO_JUDGE
 from evaluation.benchmarks.kinds.mad import competitions
-from evaluation.management import campaign_options, candidate_options
+from evaluation.management import campaign_options, candidate_options, text_options
 from evaluation.management.campaign_options import Choice
 from evaluation.management.commands.wordnet import load
 from evaluation.metrics.wordnet.nouns import WordNet
@@ -99,6 +99,10 @@ class Command(ContractCommand):
             "--per-topic", type=int, required=True, metavar="N", help="questions of each class"
         )
         pilot.add_argument("--seed", type=int, default=0, help="of the choice (0)")
+        worded = self.verb(
+            parser, "texts", text_options.run, text_options.show, help=text_options.HELP
+        )
+        text_options.add(worded)
         verify = self.verb(
             parser,
             "verify",

@@ -100,7 +100,7 @@ def _drawing(audit: Audit) -> dict[str, object]:
         "reasons": {},
         "keep": f"audit:{audit.pk}",
     }
-    return {"setup": setup, "mode": DRAW, "flags": box_overview.FLAG_ROWS}
+    return {"setup": setup, "mode": DRAW, "flags": box_overview.flag_rows()}
 
 
 def _upcoming(request: SignedIn, campaign: Campaign) -> Audit | None:

@@ -53,7 +53,7 @@ def context(
         "accepts": "" if value is None else box_overview.words_of(value, labels),
         "seen": proposal.settlement.pk if proposal else "",
         "verdicts": _verdicts(question.step, pair),
-        "flags": box_overview.FLAG_ROWS,
+        "flags": box_overview.flag_rows(),
     }
     if mode:
         begin: Any = pair.boxes if mode == REVIEW else value

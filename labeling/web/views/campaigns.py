@@ -2,16 +2,17 @@
 
 from urllib.parse import urlencode
 
+from django import forms
 from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.http import HttpResponse
+from django.http import HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from labeling.assistance import embedding
-from labeling.campaigns import lifecycle
+from labeling.campaigns import lifecycle, texts
 from labeling.campaigns.access import campaigns_for, check_may_open
 from labeling.datasets import vocabulary_store
 from labeling.exchange import box_campaigns, lists, naming_campaigns, part_campaigns
@@ -20,11 +21,12 @@ from labeling.kinds import KINDS
 from labeling.kinds.base import CANDIDATES, CHAINS, GRAPH, IMAGES, OBJECTS
 from labeling.kinds.candidates import SETTINGS
 from labeling.models import Campaign
+from labeling.plurals import count_of
 from labeling.quality import auditing, qualifying
 from labeling.reports import campaign_figures, overview
 from labeling.reports.forecasts import Estimate
 from labeling.web.forms.campaigns import NewCampaignForm, SettingsForm
-from labeling.web.forms.common import carried_out, refusals_shown
+from labeling.web.forms.common import WordedForm, carried_out, refusals_shown
 from labeling.web.views.shared import (
     WATCHERS,
     SignedIn,
@@ -37,6 +39,8 @@ from labeling.web.views.shared import (
 )
 
 PAGE = 25
+# As many of the texts that a language lacks are named.
+NAMED = 20
 DRAFTED = "The campaign is a draft: nobody is asked until you open it."
 MOVED = {
     "launch": "The campaign is open: people can answer now.",
@@ -259,3 +263,51 @@ def campaign_vocabulary(request: SignedIn, name: str) -> HttpResponse:
         part_campaigns.adopt(campaign, request.user, latest)
         messages.success(request, f"Version {latest.version} of the vocabulary is in force.")
     return redirect("labeling:campaign_edit", campaign.name)
+
+
+class TextsForm(WordedForm):
+    """The texts of all languages, as a file."""
+
+    texts = forms.FileField(
+        label="Texts, as a file",
+        allow_empty_file=True,
+        help_text='JSON: {"de": {"title", "instructions", "question", "classes", "parts"}}. It '
+        "replaces all texts per language that there are.",
+        widget=forms.ClearableFileInput(attrs={"accept": ".json,application/json"}),
+    )
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def campaign_texts(request: SignedIn, name: str) -> HttpResponse:
+    """Which texts each language has, and a file that replaces them."""
+    campaign = own_campaign(request, name)
+    form = TextsForm(request.POST or None, request.FILES or None)
+
+    def save() -> HttpResponse:
+        found = texts.read(form.cleaned_data["texts"].read())
+        kept = texts.replace(campaign, request.user, found)
+        messages.success(request, f"Saved: {count_of(len(kept), 'language')}.")
+        return redirect("labeling:campaign_texts", campaign.name)
+
+    if saved := carried_out(form, save):
+        return saved
+    rows = [
+        {"row": row, "named": row.missing[:NAMED], "more": len(row.missing[NAMED:])}
+        for row in texts.coverage(campaign)
+    ]
+    return render_campaign(
+        request, "labeling/campaign_texts.html", campaign, "settings", form=form, rows=rows
+    )
+
+
+@login_required
+@require_GET
+def campaign_texts_file(request: SignedIn, name: str) -> HttpResponse:
+    """The texts with those that are missing as empty ones, to go on with."""
+    campaign = own_campaign(request, name)
+    response = JsonResponse(
+        texts.with_gaps(campaign), json_dumps_params={"ensure_ascii": False, "indent": 1}
+    )
+    response["Content-Disposition"] = f'attachment; filename="{campaign.name}-texts.json"'
+    return response

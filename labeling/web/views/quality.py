@@ -3,6 +3,7 @@ people get wrong; pilots and recomputed reputations."""
 
 import secrets
 
+from django.conf import settings
 from django.contrib.auth.decorators import login_required
 from django.db.models import Count
 from django.http import HttpResponse
@@ -36,6 +37,10 @@ METHOD_WORDS = {
 }
 
 
+def _language(code: str) -> str:
+    return dict(settings.LANGUAGES).get(code, code or "not said")
+
+
 @login_required
 @require_GET
 def quality(request: SignedIn, name: str) -> HttpResponse:
@@ -59,8 +64,16 @@ def quality(request: SignedIn, name: str) -> HttpResponse:
         facts |= {
             "failing": _failing(campaign),
             "by_method": [
-                vars(row) | {"words": METHOD_WORDS[row.method]}
+                vars(row) | {"words": METHOD_WORDS[row.given]}
                 for row in gold_results.errors_by_method(campaign)
+            ],
+            "by_language": [
+                vars(row) | {"words": _language(row.given)}
+                for row in gold_results.errors_by_language(campaign)
+            ],
+            "language_pairs": [
+                vars(row) | {"words": f"{_language(row.first)} – {_language(row.second)}"}
+                for row in gold_results.agreement_by_language(campaign)
             ],
             "balance": balance,
             "naming": naming_figures.figures(campaign),

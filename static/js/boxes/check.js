@@ -1,5 +1,6 @@
 /* Is this box good? One key; sides that are wrong are named before it, or not at all. The edges of a
    proposed box can be moved. */
+import { gettext } from "../language.js";
 import { announce } from "../screen.js";
 import { SIDES, equal, gripAt } from "./geometry.js";
 import { withFlag, withSides } from "./sketch.js";
@@ -47,17 +48,17 @@ export class Check extends Step {
   }
 
   hint() {
-    if (this.mends) return { words: "A program proposed it: mend its edges, then say Good." };
+    if (this.mends) return { words: gettext("A program proposed it: mend its edges, then say Good.") };
     const { sides } = this.moment;
-    if (sides.length) return { words: "Now say what is wrong there (1, 2, 3)." };
-    return { words: "Wrong edges? Point at them before you say why." };
+    if (sides.length) return { words: gettext("Now say what is wrong there (1, 2, 3).") };
+    return { words: gettext("Wrong edges? Point at them before you say why.") };
   }
 
   /* Good, as it is or as it was mended. */
   good() {
     const { box, flags, sides } = this.history.now;
     if (sides.length) {
-      announce("You marked an edge as wrong: say what is wrong there, or take the mark away.");
+      announce(gettext("You marked an edge as wrong: say what is wrong there, or take the mark away."));
       return null;
     }
     const { box: shown, flags: known = [] } = this.shows;

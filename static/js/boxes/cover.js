@@ -1,4 +1,5 @@
 /* Does every instance have its box? Yes, or a point in each that has none. */
+import { gettext } from "../language.js";
 import { announce } from "../screen.js";
 import { ARROWS } from "./stage.js";
 import { Step } from "./step.js";
@@ -24,19 +25,19 @@ export class Cover extends Step {
 
   hint() {
     const { length } = this.moment.pins;
-    if (length) return { words: `${length} without a box. Click a point to take it away.` };
-    return { words: "Yes; or click on each that has no box." };
+    if (length) return { words: gettext("%(count)s without a box. Click a point to take it away.", { count: length }) };
+    return { words: gettext("Yes; or click on each that has no box.") };
   }
 
   complete() {
     if (!this.history.now.pins.length) return "complete";
-    announce("You pointed at some that have no box: send that, or take the points away first.");
+    announce(gettext("You pointed at some that have no box: send that, or take the points away first."));
     return null;
   }
 
   answer() {
     const { pins } = this.history.now;
-    if (!pins.length) return (announce("Point at what has no box, or say yes (y)."), null);
+    if (!pins.length) return (announce(gettext("Point at what has no box, or say yes (y).")), null);
     return { missing: pins };
   }
 
@@ -50,7 +51,7 @@ export class Cover extends Step {
     const { pins } = this.history.now;
     const there = this.#pinAt(point, reach);
     if (there >= 0) return void this.commit({ pins: pins.filter((_, place) => place !== there) });
-    if (pins.length >= MOST) return void announce(`${MOST} points can be sent at once. Send these first.`);
+    if (pins.length >= MOST) return void announce(gettext("%(count)s points can be sent at once. Send these first.", { count: MOST }));
     return void this.commit({ pins: [...pins, this.inside(point)] });
   }
 

@@ -1,5 +1,6 @@
 /* One box around one that has none yet: from corner to corner, or by its four outermost points
    (extreme clicking, Papadopoulos et al. 2017). Its edges can then be moved. */
+import { gettext, sentences } from "../language.js";
 import { announce } from "../screen.js";
 import { gripAt, hasArea, moveSides, sidesInWords } from "./geometry.js";
 import { faultOf, fromValue, growing, shorter, valueOf, withCorners, withFlag, withPoint, withSides } from "./sketch.js";
@@ -7,7 +8,9 @@ import { ARROWS } from "./stage.js";
 import { Step } from "./step.js";
 
 const CURSORS = { 0: "ew", 2: "ew", 1: "ns", 3: "ns", "0,1": "nwse", "2,3": "nwse", "2,1": "nesw", "0,3": "nesw" };
-const LEFT = ["Four points left", "Three points left", "Two points left", "One point left"];
+const LEFT = [
+  gettext("Four points left."), gettext("Three points left."), gettext("Two points left."), gettext("One point left."),
+];
 const DRAGGED_PX = 4;
 const HELD_PX = 2;
 
@@ -62,31 +65,31 @@ export class Draw extends Step {
   }
 
   #rejection({ reason, sides }) {
-    return ["Sent back:", this.page.wordsOf(reason).toLowerCase(), sidesInWords(sides)].filter(Boolean).join(" ");
+    return [gettext("Sent back:"), this.page.wordsOf(reason).toLowerCase(), sidesInWords(sides)].filter(Boolean).join(" ");
   }
 
   hint() {
     const { box, points } = this.moment;
     if (this.fault) return { words: this.fault, tone: "bad" };
-    if (box && this.#from === null) return { words: "Move an edge where it does not fit; then send it." };
+    if (box && this.#from === null) return { words: gettext("Move an edge where it does not fit; then send it.") };
     if (this.way === "drag") {
-      return { words: this.#from ? "To the opposite corner." : "Drag from one corner to the opposite one." };
+      return { words: this.#from ? gettext("To the opposite corner.") : gettext("Drag from one corner to the opposite one.") };
     }
-    if (!points.length) return { words: "Click its outermost points: left, top, right, bottom." };
-    return { words: `${LEFT[points.length]}.` };
+    if (!points.length) return { words: gettext("Click its outermost points: left, top, right, bottom.") };
+    return { words: LEFT[points.length] };
   }
 
   answer() {
     const value = valueOf(this.history.now);
     const { words } = this.hint();
-    if (!value || this.fault) return (announce(value ? words : `No box yet. ${words}`), null);
+    if (!value || this.fault) return (announce(value ? words : sentences(gettext("No box yet."), words)), null);
     return value;
   }
 
   /* Nothing is left to draw, unless something was drawn. */
   none() {
     if (this.history.now.box || this.history.now.points.length) {
-      announce("You have begun a box: send it, or take it away first (Backspace).");
+      announce(gettext("You have begun a box: send it, or take it away first (Backspace)."));
       return null;
     }
     return "none";
@@ -182,7 +185,7 @@ export class Draw extends Step {
   place(point) {
     const next = withPoint(this.history.now, point);
     if (next.box && !hasArea(next.box)) {
-      announce("These four points make no box. Point at the outermost places of it.");
+      announce(gettext("These four points make no box. Point at the outermost places of it."));
       return;
     }
     if (next.box) {

@@ -1,4 +1,5 @@
 /* Boxes [x0, y0, x1, y1] and points [x, y] in pixels of the upright image, on tenths. Pure. */
+import { gettext, listed } from "../language.js";
 import { rounded, tenth } from "../drawing/rings.js";
 
 // Their places in a box.
@@ -96,8 +97,9 @@ export function surroundings([x0, y0, x1, y1], { width, height }, share = 0.35) 
 
 /* "on the left and the top"; "" of none. */
 export function sidesInWords(sides) {
-  const words = sides.map((side) => `the ${side}`);
-  if (!words.length) return "";
-  const last = words.pop();
-  return `on ${words.length ? `${words.join(", ")} and ` : ""}${last}`;
+  const names = {
+    left: gettext("the left"), top: gettext("the top"), right: gettext("the right"), bottom: gettext("the bottom"),
+  };
+  const words = sides.map((side) => names[side] ?? side);
+  return words.length ? gettext("on %(sides)s", { sides: listed(words) }) : "";
 }

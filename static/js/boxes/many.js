@@ -2,6 +2,7 @@
 
    A moment is that of the box in hand (sketch.js), with done: the others as rows {box, flags, came}, and
    place: where among them the one in hand belongs, null at the end. */
+import { gettext } from "../language.js";
 import { announce } from "../screen.js";
 import { Draw } from "./draw.js";
 import { gripAt } from "./geometry.js";
@@ -39,9 +40,9 @@ export class Many extends Draw {
   hint() {
     const { box, points, done } = this.moment;
     if (this.fault) return { words: this.fault, tone: "bad" };
-    if (box) return { words: "Move its edges; draw the next one; or click an edge of another to change that." };
+    if (box) return { words: gettext("Move its edges; draw the next one; or click an edge of another to change that.") };
     if (points.length || !done.length) return super.hint();
-    return { words: "Draw what has no box, or click an edge of a box to change it." };
+    return { words: gettext("Draw what has no box, or click an edge of a box to change it.") };
   }
 
   begin(point, how) {
@@ -95,7 +96,7 @@ export class Many extends Draw {
   answer() {
     const { points, box } = this.history.now;
     if (this.fault) return (announce(this.fault), null);
-    if (points.length && !box) return (announce("A box is not finished: place its last points, or take them away."), null);
+    if (points.length && !box) return (announce(gettext("A box is not finished: place its last points, or take them away.")), null);
     return rowsOf(this.history.now);
   }
 }

@@ -4,6 +4,7 @@
    label.js asks for it by paint(entry, slot), leave() and showTopic(topic, again); training.js puts a
    lesson in the label's place. HTML: templates/annotator/label_boxes.html. What belongs to one step
    alone is [data-for-step="draw"]; headings are [data-asks="draw more"]. */
+import { gettext, ngettext } from "../language.js";
 import { attachRouting } from "../parts/keys.js";
 import { able, announce, murmur, one, press } from "../screen.js";
 import { forget, keep, keysOf, read, recall } from "../storage.js";
@@ -128,8 +129,8 @@ export class Page {
     }
     for (const place of all("[data-asks]")) place.hidden = place.dataset.asks !== asks;
     for (const place of all("[data-mends]")) place.hidden = !(step === "check" && this.step.mends) && step !== "draw";
-    const count = boxes.length === 1 ? "1 box stands" : `${boxes.length} boxes stand`;
-    this.root.setAttribute("aria-label", `Photograph; ${count}`);
+    const label = ngettext("Photograph; %(count)s box stands", "Photograph; %(count)s boxes stand", boxes.length);
+    this.root.setAttribute("aria-label", label);
     if (!changed) return;
     const heading = one(`[data-asks="${asks}"]`).textContent.replaceAll(/\s+/g, " ").trim();
     if (this.#met) this.#blink(all(".work-badge"));
@@ -200,7 +201,7 @@ export class Page {
     place.dataset.tone = tone;
     const count = one("[data-pins]");
     const pins = this.step.moment.pins?.length ?? 0;
-    count.textContent = pins ? `${pins} missing` : "what is missing";
+    count.textContent = pins ? gettext("%(count)s missing", { count: pins }) : gettext("what is missing");
   }
 
   #showZoom() {

@@ -6,6 +6,7 @@
 
    <div data-drawing></div>; a scene is {standing, faint, rejected: {box, sides, words}, at, box: {box,
    look, wrong, grips, active}, growing, points, pins, cursor}, all but standing where there are any. */
+import { gettext } from "../language.js";
 import { Pointers } from "../drawing/pointers.js";
 import { View } from "../drawing/view.js";
 import { middleOf, surroundings } from "./geometry.js";
@@ -239,7 +240,7 @@ export class Stage {
     this.back.classList.toggle("faint", Boolean(scene.faint));
     this.front.dataset.look = box?.look ?? "";
     this.#tag("rejected", rejected && { at: [rejected.box[0], rejected.box[1]], words: rejected.words });
-    this.#tag("at", scene.at && { at: scene.at, words: "One was seen here" });
+    this.#tag("at", scene.at && { at: scene.at, words: gettext("One was seen here") });
     this.#tag("box", box?.words && { at: [box.box[0], box.box[1]], words: box.words });
     this.#pins(scene.pins ?? []);
   }

@@ -3,6 +3,7 @@
 
      enter(value, kept), leave(), scene(), hint(), answer(): the value to send or null, after saying
      why not; key(event): whether it meant something; begin, drag, end, hover, cancel: pointers.js. */
+import { gettext } from "../language.js";
 import { History } from "../drawing/history.js";
 import { murmur } from "../screen.js";
 import { SIDES, inside } from "./geometry.js";
@@ -156,7 +157,14 @@ export class Step {
   #sideInWords() {
     const { box } = this.moment;
     if (!box || this.active === null) return "";
-    return `${SIDES[this.active]} edge at ${box[this.active]}`;
+    const at = { at: box[this.active] };
+    const words = {
+      left: gettext("left edge at %(at)s", at),
+      top: gettext("top edge at %(at)s", at),
+      right: gettext("right edge at %(at)s", at),
+      bottom: gettext("bottom edge at %(at)s", at),
+    };
+    return words[SIDES[this.active]];
   }
 
   leave() {

@@ -2,6 +2,7 @@
 
    The board knows parts and shapes, not the screen; `picture` shows what it is told. Events leave by
    `tell(name, detail)`, words by `say(text)` and, where only a listener needs them, `whisper(text)`. */
+import { gettext, ngettext, sentences } from "../language.js";
 import { area, boxOf, cornersOf, lineCrossing, pieceAt, rounded, same, tidy } from "./rings.js";
 import {
   applyRegion, applyRing, checked, mirrored, overlapsIn, removeAt, ringFault, withoutOverlap,
@@ -61,7 +62,7 @@ export class Board {
   /* Whether there is a part to draw for; says what to do where there is none. */
   mayDraw() {
     if (this.selected === null) {
-      this.say("Choose a part first; then draw it.");
+      this.say(gettext("Choose a part first; then draw it."));
       return false;
     }
     if (this.hidden.has(this.selected)) this.hide(this.selected, false);
@@ -173,17 +174,17 @@ export class Board {
 
   undo() {
     const before = this.strokes;
-    if (!this.#history.undo()) return void this.say("Nothing to undo.");
+    if (!this.#history.undo()) return void this.say(gettext("Nothing to undo."));
     this.#follow(before);
-    this.whisper(`Undone. ${this.#standing()}`);
+    this.whisper(sentences(gettext("Undone."), this.#standing()));
     return this.#moved("undo");
   }
 
   redo() {
     const before = this.strokes;
-    if (!this.#history.redo()) return void this.say("Nothing to redo.");
+    if (!this.#history.redo()) return void this.say(gettext("Nothing to redo."));
     this.#follow(before);
-    this.whisper(`Redone. ${this.#standing()}`);
+    this.whisper(sentences(gettext("Redone."), this.#standing()));
     return this.#moved("redo");
   }
 
@@ -204,7 +205,7 @@ export class Board {
   }
 
   #standing() {
-    if (this.stroke) return `Unfinished, ${count(this.stroke.corners.length, "corner")}.`;
+    if (this.stroke) return gettext("Unfinished, %(corners)s.", { corners: cornersInWords(this.stroke.corners.length) });
     const key = this.selected;
     return key === null ? "" : `${this.nameOf(key)}: ${describe(this.shapes.get(key) ?? [])}`;
   }
@@ -217,8 +218,12 @@ export class Board {
       const on = this.neighbours().find(({ polygons }) =>
         polygons.flat(2).some((corner) => same(corner, at)),
       );
-      const where = `${at[0]}, ${at[1]}${on ? `, on the ${this.nameOf(on.key)}` : ""}`;
-      this.whisper(`${this.nameOf(this.selected)}, corner ${kept.corners.length} at ${where}.`);
+      const values = { part: this.nameOf(this.selected), number: kept.corners.length, x: at[0], y: at[1] };
+      this.whisper(
+        on
+          ? gettext("%(part)s, corner %(number)s at %(x)s, %(y)s, on the %(other)s.", { ...values, other: this.nameOf(on.key) })
+          : gettext("%(part)s, corner %(number)s at %(x)s, %(y)s.", values),
+      );
     }
     this.#add(this.shapes, kept, "corner");
   }
@@ -262,8 +267,8 @@ export class Board {
     const stroke = corners ? null : this.stroke;
     this.#add(done.shapes, stroke, "stroke");
     if (done.note) this.say(done.note);
-    const ring = corners ? `closed with ${count(corners, "corner")}; ` : "";
-    this.whisper(`${part.name} ${ring}${describe(done.shapes.get(part.key))}`);
+    const ring = corners ? gettext("closed with %(corners)s;", { corners: cornersInWords(corners) }) : "";
+    this.whisper([part.name, ring, describe(done.shapes.get(part.key))].filter(Boolean).join(" "));
     return true;
   }
 
@@ -274,7 +279,7 @@ export class Board {
     const rest = marks?.slice(0, -1);
     const corners = all ? [] : before.slice(0, rest ? (rest.at(-1) ?? -1) + 1 : -1);
     this.setStroke({ corners, leg: null, ...(rest?.length && { marks: rest }) });
-    this.whisper(all ? "Stroke given up." : `Corner taken back, ${corners.length} left.`);
+    this.whisper(all ? gettext("Stroke given up.") : gettext("Corner taken back, %(count)s left.", { count: corners.length }));
     return true;
   }
 
@@ -312,7 +317,7 @@ export class Board {
 
   removeAt(point) {
     const shapes = this.selected !== null && removeAt(this.shapes, this.selected, point);
-    if (!shapes) return void this.say("No piece of the chosen part lies there.");
+    if (!shapes) return void this.say(gettext("No piece of the chosen part lies there."));
     return this.commit(shapes, "Piece deleted.");
   }
 
@@ -333,23 +338,23 @@ export class Board {
     if (changed) this.commit(new Map([...this.shapes, ...done.shapes]), "Overlap removed.");
     const { vanish, pierced } = done.kept;
     const names = (keys) => keys.map(this.nameOf).join(", ");
-    if (vanish.length) this.say(`${names(vanish)} would vanish under the others and stays as it is.`);
+    if (vanish.length) this.say(gettext("%(parts)s would vanish under the others and stays as it is.", { parts: names(vanish) }));
     else if (pierced.length) {
-      this.say(`${names(pierced)} would get a hole, may have none, and stays as it is: move one of the two.`);
-    } else if (!changed) this.say("No parts overlap that should not.");
+      this.say(gettext("%(parts)s would get a hole, may have none, and stays as it is: move one of the two.", { parts: names(pierced) }));
+    } else if (!changed) this.say(gettext("No parts overlap that should not."));
     return changed;
   }
 
   copyMirrored(from, to) {
     const polygons = this.shapes.get(from) ?? this.fixed.get(from) ?? [];
-    if (!polygons.length) return void this.say(`There is no ${this.nameOf(from)} yet to copy.`);
+    if (!polygons.length) return void this.say(gettext("There is no %(part)s yet to copy.", { part: this.nameOf(from) }));
     const all = [...this.shapes.values(), ...this.fixed.values()].filter((each) => each.length);
     const turned = mirrored(polygons, boxOf(all.flat()), this.size.width);
     const { fixed } = this;
     const done = attempt(() => applyRegion(this.shapes, this.part(to), turned, { fixed }));
     if (done.refused) return void this.say(done.refused);
     this.select(to);
-    this.commit(done.shapes, `Copied from the ${this.nameOf(from)}; drag it into place.`);
+    this.commit(done.shapes, gettext("Copied from the %(part)s; drag it into place.", { part: this.nameOf(from) }));
     return true;
   }
 
@@ -436,13 +441,16 @@ export class Board {
   }
 }
 
-const count = (value, noun) => `${number.format(value)} ${noun}${value === 1 ? "" : "s"}`;
+const cornersInWords = (value) => ngettext("%(count)s corner", "%(count)s corners", value, { count: number.format(value) });
 
 /* "2 pieces, 31 corners, 1,240 square pixels". */
 export function describe(polygons) {
-  if (!polygons.length) return "nothing drawn.";
-  const pieces = polygons.length > 1 ? `${count(polygons.length, "piece")}, ` : "";
-  return `${pieces}${count(cornersOf(polygons), "corner")}, ${number.format(Math.round(area(polygons)))} square pixels.`;
+  if (!polygons.length) return gettext("nothing drawn.");
+  const corners = cornersInWords(cornersOf(polygons));
+  const size = number.format(Math.round(area(polygons)));
+  return polygons.length > 1
+    ? gettext("%(count)s pieces, %(corners)s, %(size)s square pixels.", { count: polygons.length, corners, size })
+    : gettext("%(corners)s, %(size)s square pixels.", { corners, size });
 }
 
 export const plain = ({ a, b, area: size }) => ({ a, b, area: size });
@@ -453,7 +461,7 @@ function attempt(change) {
     return change();
   } catch (error) {
     console.warn(error);
-    return { refused: "These outlines could not be put together. Move a corner a little and try again." };
+    return { refused: gettext("These outlines could not be put together. Move a corner a little and try again.") };
   }
 }
 

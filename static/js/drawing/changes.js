@@ -1,6 +1,7 @@
 /* What a stroke does to the parts: pure functions from shapes to shapes, or to a sentence.
 
    shapes: Map key → polygons. A change is {shapes, note?} or {refused}: why not, for the person. */
+import { gettext } from "../language.js";
 import { area, boxOf, crossing, fault, insidePiece, meet, pieceAt, rounded, same } from "./rings.js";
 import { difference, ON_EDGE_PX, overlap, sound, union, withCornersOf } from "./regions.js";
 
@@ -47,28 +48,28 @@ function added(before, region, part) {
   if (!before.length) return { polygons: region };
   let polygons = union(before, region);
   if (Math.abs(area(polygons) - area(before)) < SMALLEST_PX2) {
-    return { refused: `This lies within the ${part.name} already. To cut it out, turn cutting on (h).` };
+    return { refused: gettext("This lies within the %(part)s already. To cut it out, turn cutting on (h).", { part: part.name }) };
   }
   let note = "";
   if (part.holes === false && holes(polygons) > holes(before)) {
     polygons = polygons.map(([outer]) => [outer]);
-    note = `The ${part.name} takes no holes; the gap was filled.`;
+    note = gettext("The %(part)s takes no holes; the gap was filled.", { part: part.name });
   }
   if (part.several === false && polygons.length > Math.max(1, before.length)) {
-    note = `One ${part.name} is listed, and now there are ${polygons.length} pieces.`;
+    note = gettext("One %(part)s is listed, and now there are %(count)s pieces.", { part: part.name, count: polygons.length });
   }
   return { polygons, note };
 }
 
 function cutAway(before, region, part) {
-  if (!before.length) return { refused: `There is no ${part.name} yet to cut from.` };
+  if (!before.length) return { refused: gettext("There is no %(part)s yet to cut from.", { part: part.name }) };
   const polygons = difference(before, region);
-  if (!polygons.length) return { refused: `That would take the whole ${part.name} away. Delete it instead.` };
+  if (!polygons.length) return { refused: gettext("That would take the whole %(part)s away. Delete it instead.", { part: part.name }) };
   if (Math.abs(area(polygons) - area(before)) < SMALLEST_PX2) {
-    return { refused: `Nothing of the ${part.name} lies there.` };
+    return { refused: gettext("Nothing of the %(part)s lies there.", { part: part.name }) };
   }
   if (part.holes === false && holes(polygons) > holes(before)) {
-    return { refused: `The ${part.name} takes no holes. Cut from its edge instead.` };
+    return { refused: gettext("The %(part)s takes no holes. Cut from its edge instead.", { part: part.name }) };
   }
   return { polygons };
 }
@@ -211,7 +212,7 @@ export function checked(before, after, fixed, name) {
     if (polygons.flat().length > 1 && !sound(polygons)) {
       const whole = union(polygons);
       if (Math.abs(area(whole) - area(polygons)) > SMALLEST_PX2) {
-        const why = "A hole or a piece would cross another outline of the part.";
+        const why = gettext("A hole or a piece would cross another outline of the part.");
         return { refused: `${capital(name(key))}: ${why}` };
       }
       shapes = new Map(shapes).set(key, whole);

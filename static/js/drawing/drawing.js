@@ -6,6 +6,7 @@
    Events: change {reason}, select {key}, overlap {overlaps}, tool {tool, cutting}, history {canUndo,
    canRedo}, view {scale, whole}, opacity {opacity}, edges {ready}; where a model may be asked (`asks`):
    ask {key, prompts}, proposal {waits}, taken {key, proposal}, refused {proposal}. */
+import { gettext } from "../language.js";
 import { Board, plain } from "./board.js";
 import { Keyboard, KEYS } from "./keyboard.js";
 import { Picture } from "./picture.js";
@@ -26,7 +27,8 @@ const ZOOM_STEP = 1.4;
 const VERSION = 1;
 const STEPS_ROOM = 150_000;
 const NAMES = {
-  polygon: "Polygon", scissors: "Scissors", edit: "Edit corners", lasso: "Lasso", box: "Box", eraser: "Eraser", pan: "Move the view", ask: "Ask the model",
+  polygon: gettext("Polygon"), scissors: gettext("Scissors"), edit: gettext("Edit corners"), lasso: gettext("Lasso"), box: gettext("Box"), eraser: gettext("Eraser"), pan: gettext("Move the view"),
+  ask: gettext("Ask the model"),
 };
 // What is proposed waits while one looks around; any other tool mends it.
 const WAITS = ["ask", "pan"];
@@ -207,7 +209,7 @@ export class Drawing extends EventTarget {
     const { selected } = this.board;
     const from = this.board.part(selected).mirror;
     if (from) this.copyMirrored(from, selected);
-    else this.board.say("The chosen part has no mirrored part.");
+    else this.board.say(gettext("The chosen part has no mirrored part."));
   }
 
   undo() {
@@ -252,7 +254,7 @@ export class Drawing extends EventTarget {
 
   hide(key, hidden) {
     this.board.hide(key, hidden);
-    this.board.whisper(`${this.board.nameOf(key)} ${hidden ? "hidden" : "shown"}.`);
+    this.board.whisper(hidden ? gettext("%(part)s hidden.", { part: this.board.nameOf(key) }) : gettext("%(part)s shown.", { part: this.board.nameOf(key) }));
   }
 
   isHidden(key) {
@@ -265,7 +267,7 @@ export class Drawing extends EventTarget {
     const others = [...board.shapes.keys(), ...board.fixed.keys()].filter((key) => key !== board.selected);
     const hidden = others.some((key) => !board.hidden.has(key));
     for (const key of others) board.hide(key, hidden);
-    board.whisper(hidden ? "The other parts are hidden." : "All parts are shown.");
+    board.whisper(hidden ? gettext("The other parts are hidden.") : gettext("All parts are shown."));
   }
 
   get snapping() {
@@ -331,7 +333,7 @@ export class Drawing extends EventTarget {
     try {
       await this.edges.start();
     } catch {
-      this.board.say("The edges of this photograph cannot be found: lines stay straight.");
+      this.board.say(gettext("The edges of this photograph cannot be found: lines stay straight."));
     }
     this.dispatchEvent(new CustomEvent("edges", { detail: { ready: this.edges.ready } }));
   }
@@ -339,7 +341,7 @@ export class Drawing extends EventTarget {
   /* Whether outlines are taken away from the part instead of added. */
   setCutting(cutting) {
     this.board.cutting = cutting;
-    this.board.whisper(cutting ? "Cutting: the next outline is taken away." : "Adding.");
+    this.board.whisper(cutting ? gettext("Cutting: the next outline is taken away.") : gettext("Adding."));
     this.#toolTold();
   }
 
@@ -351,28 +353,28 @@ export class Drawing extends EventTarget {
 
   #label() {
     const { selected } = this.board;
-    const part = selected === null ? "no part chosen" : this.board.nameOf(selected);
-    const cutting = this.board.cutting ? ", cutting" : "";
-    this.picture.surface.setAttribute("aria-label", `Drawing: ${part}, ${NAMES[this.#name].toLowerCase()}${cutting}`);
+    const part = selected === null ? gettext("no part chosen") : this.board.nameOf(selected);
+    const cutting = this.board.cutting ? gettext(", cutting") : "";
+    this.picture.surface.setAttribute("aria-label", gettext("Drawing: %(part)s, %(tool)s", { part, tool: NAMES[this.#name].toLowerCase() }) + cutting);
   }
 
   /* "tracing" or "gluing" (snapping). */
   toggle(what, name) {
     this.board[what] = !this.board[what];
     this.#toolTold();
-    this.board.say(`${name} is ${this.board[what] ? "on" : "off"}.`);
+    this.board.say(this.board[what] ? gettext("%(name)s is on.", { name }) : gettext("%(name)s is off.", { name }));
   }
 
   /* The last traced way goes round the other side. */
   flip() {
     const stroke = this.board.stroke && flipped(this.board.stroke);
     if (stroke) this.board.setStroke(stroke);
-    else this.board.say("The last line was not traced along a neighbour.");
+    else this.board.say(gettext("The last line was not traced along a neighbour."));
   }
 
   resizeEraser(larger) {
     const radius = this.#tools.eraser.resize(larger, this.keyboard.how());
-    this.board.say(`The eraser takes ${Math.round(2 * radius * 10) / 10} pixels.`);
+    this.board.say(gettext("The eraser takes %(count)s pixels.", { count: Math.round(2 * radius * 10) / 10 }));
     if (this.keyboard.point && this.#name === "eraser") this.picture.showBrush(this.keyboard.point, radius);
   }
 

@@ -1,5 +1,6 @@
 /* Every action by key, and a cursor for drawing without a pointer. The page hands keys over by
    handle(event); what it keeps for itself never comes here. */
+import { gettext } from "../language.js";
 const REACH_PX = 12;
 const STEP_PX = 10;
 const FAST = 5;
@@ -10,30 +11,30 @@ const ARROWS = {
 };
 
 export const KEYS = [
-  ["p d l b e x m", "polygon, scissors, lasso, box, edit corners, eraser, move the view"],
-  ["Page up, Page down", "the part before, the next part"],
-  ["Arrows", "move the cursor; Shift faster, Alt finer"],
-  ["Enter", "place a corner; begin and end a stroke; pick up and put down"],
-  ["Ctrl + Enter", "the same without snapping"],
-  ["c", "close the outline"],
-  ["Backspace", "take the last corner back; edit: remove the corner"],
-  ["Escape", "give the stroke up; put back what is held"],
-  ["Ctrl + Z, Ctrl + Y", "undo, redo"],
-  ["h", "cut: the next outline is taken away, as for a hole"],
-  ["t", "trace along neighbours, on or off"],
-  ["f", "trace the other way round"],
-  ["g", "snap to neighbours, on or off"],
-  ["n, Shift + N", "edit: the next corner, the one before"],
-  ["a", "edit: add a corner after this one"],
-  ["Shift + Delete", "delete the piece or hole under the cursor"],
-  ["o", "minimize overlap: the chosen part keeps it"],
-  ["r", "copy from the mirrored part"],
-  ["k, Shift + K", "hide or show the part, all other parts"],
-  ["[ ]", "smaller, larger eraser"],
-  [", .", "fainter, stronger colours"],
-  ["+ −", "zoom in, zoom out"],
-  ["0", "the whole photograph, or the object from near"],
-  ["Space + drag", "move the view; also the middle button or two fingers"],
+  ["p d l b e x m", gettext("polygon, scissors, lasso, box, edit corners, eraser, move the view")],
+  [gettext("Page up, Page down"), gettext("the part before, the next part")],
+  [gettext("Arrows"), gettext("move the cursor; Shift faster, Alt finer")],
+  [gettext("Enter"), gettext("place a corner; begin and end a stroke; pick up and put down")],
+  [gettext("Ctrl + Enter"), gettext("the same without snapping")],
+  ["c", gettext("close the outline")],
+  [gettext("Backspace"), gettext("take the last corner back; edit: remove the corner")],
+  [gettext("Escape"), gettext("give the stroke up; put back what is held")],
+  [gettext("Ctrl + Z, Ctrl + Y"), gettext("undo, redo")],
+  ["h", gettext("cut: the next outline is taken away, as for a hole")],
+  ["t", gettext("trace along neighbours, on or off")],
+  ["f", gettext("trace the other way round")],
+  ["g", gettext("snap to neighbours, on or off")],
+  [gettext("n, Shift + N"), gettext("edit: the next corner, the one before")],
+  ["a", gettext("edit: add a corner after this one")],
+  [gettext("Shift + Delete"), gettext("delete the piece or hole under the cursor")],
+  ["o", gettext("minimize overlap: the chosen part keeps it")],
+  ["r", gettext("copy from the mirrored part")],
+  [gettext("k, Shift + K"), gettext("hide or show the part, all other parts")],
+  ["[ ]", gettext("smaller, larger eraser")],
+  [", .", gettext("fainter, stronger colours")],
+  ["+ −", gettext("zoom in, zoom out")],
+  ["0", gettext("the whole photograph, or the object from near")],
+  [gettext("Space + drag"), gettext("move the view; also the middle button or two fingers")],
 ];
 
 export class Keyboard {
@@ -65,8 +66,8 @@ export class Keyboard {
       p: use("polygon"), d: use("scissors"), l: use("lasso"), b: use("box"), e: use("edit"), x: use("eraser"), m: use("pan"),
       c: () => (board.tool.close ? board.tool.close() : board.finishStroke()),
       h: () => drawing.setCutting(!board.cutting),
-      t: () => drawing.toggle("tracing", "Tracing along neighbours"),
-      g: () => drawing.toggle("gluing", "Snapping"),
+      t: () => drawing.toggle("tracing", gettext("Tracing along neighbours")),
+      g: () => drawing.toggle("gluing", gettext("Snapping")),
       f: () => drawing.flip(),
       o: () => board.minimizeOverlap(),
       r: () => drawing.mirror(),
@@ -196,7 +197,7 @@ export class Keyboard {
     } else {
       tool.begin(point, how);
       this.#begun = tool.holding ?? true;
-      if (this.#begun) this.board.whisper("Begun; move, then press Enter.");
+      if (this.#begun) this.board.whisper(gettext("Begun; move, then press Enter."));
     }
     return true;
   }
@@ -216,7 +217,7 @@ export class Keyboard {
     if (this.#begun) {
       this.#begun = false;
       this.board.tool.cancel();
-      this.board.whisper("Put back.");
+      this.board.whisper(gettext("Put back."));
       return true;
     }
     return this.board.shorten(true);
@@ -228,13 +229,13 @@ export class Keyboard {
     const corner = this.board.tool.step(by, this.#here());
     if (!corner) return;
     this.#go(corner);
-    this.board.whisper(`Corner at ${corner.join(", ")}.`);
+    this.board.whisper(gettext("Corner at %(place)s.", { place: corner.join(", ") }));
   }
 
   #add() {
     const corner = this.board.tool?.add?.();
     if (corner) this.#go(corner);
-    else this.board.say("Choose a corner with n in the edit tool; a adds one after it.");
+    else this.board.say(gettext("Choose a corner with n in the edit tool; a adds one after it."));
   }
 
   #hide() {

@@ -2,6 +2,7 @@
 
    A piece is an outer ring and its holes; polygons are any number of pieces. Nothing here changes
    what it is given. Tests count in tenths, which are integers, so they are exact. */
+import { gettext } from "../language.js";
 
 export const tenth = (value) => Math.round(value * 10) / 10 + 0; // + 0: no minus zero
 export const rounded = ([x, y]) => [tenth(x), tenth(y)];
@@ -168,12 +169,12 @@ export const crossing = (ring) => ownCrossings(ring).next().value ?? null;
 export function fault(ring) {
   if (ring.length < 3) {
     const more = 3 - ring.length;
-    return `A polygon needs 3 corners; place ${more} more.`;
+    return gettext("A polygon needs 3 corners; place %(count)s more.", { count: more });
   }
   const found = crossing(ring);
   if (found) {
     const [x, y] = found.point.map((value) => Math.round(value));
-    return `The outline crosses or touches itself near ${x}, ${y}. Take corners back or move one.`;
+    return gettext("The outline crosses or touches itself near %(x)s, %(y)s. Take corners back or move one.", { x, y });
   }
   if (!signedArea(ring)) return "The corners lie on one line. Place one beside it.";
   return null;

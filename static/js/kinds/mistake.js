@@ -2,6 +2,7 @@
 
    <span data-article> <strong data-class> <p data-gloss> <button data-answer data-key>,
    <details data-tags> with <b data-tagged> and <input type="checkbox" data-tag="key" value> */
+import { gettext } from "../language.js";
 import { answerButtons, start } from "../label.js";
 import { murmur, one, showClass } from "../screen.js";
 import { keep, recall } from "../storage.js";
@@ -53,7 +54,9 @@ start((label) => {
       if (!box) return buttons.key(event);
       box.checked = !box.checked;
       summarize();
-      murmur(`${nameOf(box)}: ${box.checked ? "chosen" : "not chosen"}`);
+      murmur(box.checked
+        ? gettext("%(name)s: chosen", { name: nameOf(box) })
+        : gettext("%(name)s: not chosen", { name: nameOf(box) }));
       return true;
     },
   };

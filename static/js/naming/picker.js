@@ -5,6 +5,7 @@
    class, whose page has [data-siblings] (class.html), and <dialog data-siblings-dialog>.
    In the field: a digit takes a hit, ↑ and ↓ point at one, → looks at its siblings, Enter takes the one pointed at, or
    is done where nothing is typed, ⌫ in the empty field takes the last class away, Alt ↑ moves it up. */
+import { gettext } from "../language.js";
 import { HITS, indexed, search } from "./search.js";
 
 const MOST_LOOKS = 200;
@@ -111,7 +112,7 @@ export class Picker extends EventTarget {
         button.append(digit, words);
         const more = Object.assign(document.createElement("button"), { type: "button", className: "more" });
         more.dataset.look = key;
-        more.setAttribute("aria-label", `Look at ${name} and its siblings`);
+        more.setAttribute("aria-label", gettext("Look at %(name)s and its siblings", { name }));
         more.textContent = "?";
         row.append(button, more);
         return row;
@@ -138,8 +139,8 @@ export class Picker extends EventTarget {
           textContent: this.name(key),
         });
         look.dataset.look = key;
-        row.append(look, ...(at ? [this.#button("raise", key, "↑", "Move up")] : []));
-        row.append(this.#button("remove", key, "×", "Remove"));
+        row.append(look, ...(at ? [this.#button("raise", key, "↑", gettext("Move up"))] : []));
+        row.append(this.#button("remove", key, "×", gettext("Remove")));
         const field = Object.assign(document.createElement("input"), { type: "hidden", name: "class", value: key });
         row.append(field);
         return row;
@@ -147,7 +148,7 @@ export class Picker extends EventTarget {
     );
     this.root.classList.toggle("is-empty", !this.keys.length);
     const left = this.root.querySelector("[data-picked-left]");
-    if (left) left.textContent = this.keys.length < this.most ? `up to ${this.most - this.keys.length} more` : "all taken";
+    if (left) left.textContent = this.keys.length < this.most ? gettext("up to %(count)s more", { count: this.most - this.keys.length }) : gettext("all taken");
   }
 
   #button(action, key, sign, words) {

@@ -1,6 +1,7 @@
 /* What every page with the drawing engine has: the drawing of one object, the labels of its parts,
    the list and the tools beside it. A page that extends it has `labels` and `panel`, and
    changed({reason}) follows a stroke. */
+import { gettext } from "../language.js";
 import { Drawing } from "../drawing/drawing.js";
 import { announce, murmur, one } from "../screen.js";
 import { keep, recall } from "../storage.js";
@@ -39,7 +40,7 @@ export class Easel {
     return {
       ...Object.fromEntries(["polygon", "scissors", "lasso", "box", "edit", "eraser", "pan", "ask"].map(use)),
       cut: () => this.drawing?.setCutting(!this.drawing.cutting),
-      snap: () => this.drawing?.toggle("gluing", "Snapping"),
+      snap: () => this.drawing?.toggle("gluing", gettext("Snapping")),
       overlap: () => this.drawing?.minimizeOverlap(),
       mirror: () => this.drawing?.mirror(),
       undo: () => this.drawing?.undo(),

@@ -4,6 +4,7 @@
    Events: "state" when `state` changed, "conflict" when another device saved meanwhile; then choose()
    says how to go on. state: none | saving | saved | waiting | conflict | logged-out | other-user | gone |
    refused, with `message`. */
+import { gettext } from "../language.js";
 import { newId, post } from "../outbox.js";
 import { keep, recall } from "../storage.js";
 import { forget, forgetOld, get, put } from "./store.js";
@@ -81,7 +82,7 @@ export class Keeper extends EventTarget {
     this.#soon(WAIT_MS);
     const kept = await put(this.prefix + this.#seat, record);
     if (!kept && this.#record === record) {
-      this.#set("refused", "This browser has no room for drafts: stay until the server has it.");
+      this.#set("refused", gettext("This browser has no room for drafts: stay until the server has it."));
     }
   }
 

@@ -3,18 +3,18 @@ import { gettext } from "../language.js";
 import { TYPING, one } from "../screen.js";
 
 export const PAGE_KEYS = [
-  ["Shift + Enter", "Submit"],
-  ["1 2 3", "The chosen part: draw or mend it, not visible, occluded"],
-  ["j, Shift + J", "To the next missing part, the one before"],
-  ["y n", "At least half of the missing parts can be drawn: yes, no"],
-  ["q", "Cannot be drawn: say why"],
-  ["s", "Give it back: somebody else gets it"],
-  ["u, Shift + U", "Back to an earlier answer, forward again"],
-  ["z", "The other drawing, where two devices drew"],
-  ["v", "Brightness and contrast of the photograph, strength of the colours"],
-  ["w", "The list of parts, where it is not beside the drawing"],
-  ["i", "Instructions"],
-  ["?", "This sheet"],
+  [gettext("Shift + Enter"), gettext("Submit")],
+  ["1 2 3", gettext("The chosen part: draw or mend it, not visible, occluded")],
+  [gettext("j, Shift + J"), gettext("To the next missing part, the one before")],
+  ["y n", gettext("At least half of the missing parts can be drawn: yes, no")],
+  ["q", gettext("Cannot be drawn: say why")],
+  ["s", gettext("Give it back: somebody else gets it")],
+  [gettext("u, Shift + U"), gettext("Back to an earlier answer, forward again")],
+  ["z", gettext("The other drawing, where two devices drew")],
+  ["v", gettext("Brightness and contrast of the photograph, strength of the colours")],
+  ["w", gettext("The list of parts, where it is not beside the drawing")],
+  ["i", gettext("Instructions")],
+  ["?", gettext("This sheet")],
 ];
 
 /* Of campaigns with a model. */

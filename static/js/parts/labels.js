@@ -3,6 +3,7 @@
    A part is drawn where the drawing has polygons of it, whatever state it has; so undoing a stroke
    brings back the state that it had. What the import holds stands, and is no shape of the drawing,
    until a drawing or a state replaces it. */
+import { gettext, listed } from "../language.js";
 
 /* The key of the object's own outline among the shapes. */
 export const OUTLINE = "object";
@@ -13,7 +14,7 @@ export const isDrawn = (polygons) => Boolean(polygons?.length);
 export class PartLabels {
   /* parts: of the category. object: as annotator/kinds/parts.py sends it. */
   constructor(parts, object, { half: askHalf, outline: askOutline }) {
-    const outline = { key: OUTLINE, name: "whole object", several: true, holes: true, mirror: "" };
+    const outline = { key: OUTLINE, name: gettext("whole object"), several: true, holes: true, mirror: "" };
     this.parts = askOutline && !object.outline ? [...parts, outline] : parts;
     this.missing = object.missing;
     this.given = object.given;
@@ -97,15 +98,15 @@ export class PartLabels {
 
   /* That the outline of a part is to be closed or given up first. */
   unfinished(key) {
-    return (
-      `The outline of the ${this.part(key).name} is not finished: close it on its first corner (c), ` +
-      "or take it back (Undo, Escape)."
+    return gettext(
+      "The outline of the %(part)s is not finished: close it on its first corner (c), or take it back (Undo, Escape).",
+      { part: this.part(key).name },
     );
   }
 
   /* "head and eye; torso and leg". */
   pairs(overlaps) {
-    return overlaps.map(({ a, b }) => `${this.part(a).name} and ${this.part(b).name}`).join("; ");
+    return overlaps.map(({ a, b }) => listed([this.part(a).name, this.part(b).name])).join("; ");
   }
 
   /* The answer, which holds only what this person says. */
@@ -125,9 +126,3 @@ export class PartLabels {
 }
 
 export const isEmpty = ({ parts, outline }) => !Object.keys(parts).length && !outline;
-
-/* "wing", "wing and tail", "wing, tail and beak". */
-export function listed(names) {
-  if (names.length < 2) return names.join("");
-  return `${names.slice(0, -1).join(", ")} and ${names.at(-1)}`;
-}

@@ -2,7 +2,7 @@
 
    label.js asks for it by paint(entry, slot), leave() and key(event). Events on [data-stage]:
    "painted" when the drawing is there, detail {seat}. HTML: templates/annotator/label_parts.html. */
-import { gettext } from "../language.js";
+import { gettext, listed } from "../language.js";
 import { post } from "../outbox.js";
 import { announce, one, showAbout } from "../screen.js";
 import { Easel } from "./easel.js";
@@ -10,7 +10,7 @@ import { Asking } from "./asking.js";
 import { Keeper } from "./keeper.js";
 import { Panel } from "./panel.js";
 import { ASKING_KEYS, attachRouting, PAGE_KEYS, showKeys } from "./keys.js";
-import { isEmpty, listed, OUTLINE, PartLabels } from "./labels.js";
+import { isEmpty, OUTLINE, PartLabels } from "./labels.js";
 import { Sheets } from "./sheets.js";
 
 // What the server says of the drawing itself, and not of the seat or the campaign.
@@ -204,7 +204,7 @@ export class Page extends Easel {
 
   chooseMissing(by) {
     const key = this.#next(by);
-    if (key === null) announce("No part is missing any more.");
+    if (key === null) announce(gettext("No part is missing any more."));
     else this.choose(key);
   }
 
@@ -215,12 +215,14 @@ export class Page extends Easel {
     if (state === "drawn") return void this.#draw(part);
     if (this.labels.states[key] === state && this.labels.of(key, this.shapes) === state) {
       delete this.labels.states[key];
-      announce(`${part.name}: taken back.`);
+      announce(gettext("%(part)s: taken back.", { part: part.name }));
     } else {
       this.labels.states[key] = state;
       delete this.labels.came[key];
       this.drawing.clear(key);
-      announce(`${part.name}: ${state === "occluded" ? "occluded" : "not visible"}.`);
+      announce(state === "occluded"
+          ? gettext("%(part)s: occluded.", { part: part.name })
+          : gettext("%(part)s: not visible.", { part: part.name }));
     }
     this.changed();
   }
@@ -230,7 +232,7 @@ export class Page extends Easel {
     const mends = this.labels.of(key, this.shapes) === "given";
     if (this.labels.states[key]) {
       delete this.labels.states[key];
-      announce(`${name}: draw it, or say what is to be seen of it.`);
+      announce(gettext("%(name)s: draw it, or say what is to be seen of it.", { name }));
     } else if (mends) this.mend(key);
     else if (this.drawing.tool === "pan") this.drawing.use("polygon");
     this.changed();
@@ -277,10 +279,10 @@ export class Page extends Easel {
     const unlabeled = labels.unlabeled(shapes).map(({ name }) => name);
     const overlaps = this.drawing.overlaps();
     if (this.drawing.proposal) announce(gettext("First take what the model proposes (Enter), or refuse it (Escape)."));
-    else if (labels.asksHalf) announce("First say whether at least half of the missing parts can be drawn.");
+    else if (labels.asksHalf) announce(gettext("First say whether at least half of the missing parts can be drawn."));
     else if (unfinished) this.#finishFirst(unfinished);
     else if (isEmpty(value) && unlabeled.length) {
-      announce(`Nothing was drawn or said yet of ${listed(unlabeled)}. Where it cannot be drawn, say why (q).`);
+      announce(gettext("Nothing was drawn or said yet of %(parts)s. Where it cannot be drawn, say why (q).", { parts: listed(unlabeled) }));
     } else if (this.#hasPieces(shapes)) return;
     else if ((unlabeled.length || overlaps.length) && !anyway) {
       this.sheets.incomplete.ask(listed(unlabeled), labels.pairs(overlaps));
@@ -298,8 +300,10 @@ export class Page extends Easel {
     const part = this.labels.parts.find(({ key, several }) => !several && shapes[key]?.length > 1);
     if (part) {
       this.#complain(
-        `The ${part.name} is drawn in ${shapes[part.key].length} pieces, and only one is allowed. ` +
-          "Join them, or keep one of them.",
+        gettext("The %(part)s is drawn in %(count)s pieces, and only one is allowed. Join them, or keep one of them.", {
+          part: part.name,
+          count: shapes[part.key].length,
+        }),
       );
       this.show();
     }
@@ -312,8 +316,10 @@ export class Page extends Easel {
     if (size(value) <= largest) return true;
     const [[key]] = Object.entries(value.parts).toSorted(([, a], [, b]) => size(b) - size(a));
     announce(
-      `This drawing takes ${kib(size(value))} and ${kib(largest)} can be sent. The largest is the ` +
-        `${this.labels.part(key).name}: take corners away where its outline is smooth.`,
+      gettext(
+        "This drawing takes %(size)s and %(most)s can be sent. The largest is the %(part)s: take corners away where its outline is smooth.",
+        { size: kib(size(value)), most: kib(largest), part: this.labels.part(key).name },
+      ),
     );
     return false;
   }

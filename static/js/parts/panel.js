@@ -10,23 +10,23 @@ import { able, one, press } from "../screen.js";
 import { OUTLINE } from "./labels.js";
 
 const WORDS = {
-  drawn: "drawn",
-  not_visible: "not visible",
-  occluded: "occluded",
-  given: "given",
-  "given-not_visible": "given: not visible",
-  "given-occluded": "given: occluded",
-  "": "missing",
+  drawn: gettext("drawn"),
+  not_visible: gettext("not visible"),
+  occluded: gettext("occluded"),
+  given: gettext("given"),
+  "given-not_visible": gettext("given: not visible"),
+  "given-occluded": gettext("given: occluded"),
+  "": gettext("missing"),
 };
 // What a tool does, for those who have no part's guidance to read.
 const HINTS = {
-  polygon: "Click corner after corner; close on the first one (c).",
-  scissors: "Press on its edge here and there; the line follows it. Close on the first (c).",
-  lasso: "Draw around it; it closes where the line ends.",
-  box: "Drag from corner to corner.",
-  edit: "Drag corners; press an edge for a new one; a second press on a corner removes it.",
-  eraser: "Paint over what is too much; [ and ] change its size.",
-  pan: "Drag the photograph.",
+  polygon: gettext("Click corner after corner; close on the first one (c)."),
+  scissors: gettext("Press on its edge here and there; the line follows it. Close on the first (c)."),
+  lasso: gettext("Draw around it; it closes where the line ends."),
+  box: gettext("Drag from corner to corner."),
+  edit: gettext("Drag corners; press an edge for a new one; a second press on a corner removes it."),
+  eraser: gettext("Paint over what is too much; [ and ] change its size."),
+  pan: gettext("Drag the photograph."),
   ask: gettext("Click on the part, drag a box, or scribble along it. Hold, or Alt: not this."),
 };
 
@@ -118,17 +118,18 @@ export class Panel {
   #showNow(labels, shapes, selected, missing) {
     const part = selected === null ? null : labels.part(selected);
     const state = part ? labels.of(part.key, shapes) : "";
-    for (const place of document.querySelectorAll("[data-part-name]")) place.textContent = part?.name ?? "the part";
+    for (const place of document.querySelectorAll("[data-part-name]")) place.textContent = part?.name ?? gettext("the part");
     for (const each of document.querySelectorAll("[data-state]")) {
       const { state: own } = each.dataset;
       each.disabled = !part || (part.key === OUTLINE && own !== "drawn");
       press(each, own === state);
     }
-    one("[data-state=drawn]").firstChild.textContent = state === "given" ? "Mend it " : "Drawn ";
+    one("[data-state=drawn]").firstChild.textContent = `${state === "given" ? gettext("Mend it") : gettext("Drawn")} `;
     one("[data-part-guidance]").textContent = part?.guidance || "";
     one("[data-hint]").textContent = HINTS[this.page.drawing.tool] ?? "";
     const words = one("[data-list-words]");
-    if (words) words.textContent = `${part?.name ?? "Parts"} · ${missing ? `${missing} missing` : "none missing"}`;
+    const left = missing ? gettext("%(count)s missing", { count: missing }) : gettext("none missing");
+    if (words) words.textContent = `${part?.name ?? gettext("Parts")} · ${left}`;
   }
 
   #showList(labels, shapes, { selected, hidden, unfinished, fault }) {
@@ -140,8 +141,8 @@ export class Panel {
       const swatch = element("b", index + 1);
       swatch.className = "swatch";
       swatch.setAttribute("aria-hidden", "true");
-      const word = unfinished.has(key) && key !== selected ? "outline not finished" : WORDS[state];
-      const choose = button({ choose: key }, swatch, element("span", name), element("small", fault === key ? "not taken" : word));
+      const word = unfinished.has(key) && key !== selected ? gettext("outline not finished") : WORDS[state];
+      const choose = button({ choose: key }, swatch, element("span", name), element("small", fault === key ? gettext("not taken") : word));
       press(choose, key === selected);
       row.classList.toggle("faulty", fault === key);
       row.append(choose, this.#eye(key, name, hidden.has(key)));
@@ -164,9 +165,9 @@ export class Panel {
 
   #eye(key, name, hidden) {
     const icon = this.list.querySelector(`[data-icon="${hidden ? "eye-off" : "eye"}"]`);
-    const eye = button({ hide: key, tip: `${hidden ? "Show" : "Hide"} it`, tipKey: "k" }, icon.content.cloneNode(true));
+    const eye = button({ hide: key, tip: hidden ? gettext("Show it") : gettext("Hide it"), tipKey: "k" }, icon.content.cloneNode(true));
     eye.className = "tool";
-    eye.setAttribute("aria-label", `${hidden ? "Show" : "Hide"} ${name}`);
+    eye.setAttribute("aria-label", hidden ? gettext("Show %(name)s", { name }) : gettext("Hide %(name)s", { name }));
     return eye;
   }
 

@@ -1,7 +1,8 @@
 /* What is asked before something is sent or taken: templates/annotator/_parts_sheets.html. */
+import { gettext, locale } from "../language.js";
 import { one } from "../screen.js";
 
-const time = (at) => new Date(at).toLocaleString(undefined, { dateStyle: "short", timeStyle: "short" });
+const time = (at) => new Date(at).toLocaleString(locale(), { dateStyle: "short", timeStyle: "short" });
 
 /* The sheet of templates/annotator/_parts_incomplete.html; `send` is called where people send all the same. */
 export class IncompleteDialog {
@@ -68,8 +69,8 @@ export class Sheets {
   }
 
   askWhich({ mine, theirs }) {
-    one("[data-mine-words]").textContent = mine.at ? `, changed ${time(mine.at)}` : "";
-    one("[data-theirs-words]").textContent = theirs.saved_at ? `, saved ${time(theirs.saved_at)}` : "";
+    one("[data-mine-words]").textContent = mine.at ? gettext(", changed %(time)s", { time: time(mine.at) }) : "";
+    one("[data-theirs-words]").textContent = theirs.saved_at ? gettext(", saved %(time)s", { time: time(theirs.saved_at) }) : "";
     if (!this.two.open) this.two.showModal();
   }
 

@@ -5,7 +5,8 @@
    labeling/reports/part_overview.py writes it. new PartEditor({image, save, leave}); open() shows it. */
 import { Easel } from "../parts/easel.js";
 import { Panel } from "../parts/panel.js";
-import { listed, OUTLINE, PartLabels } from "../parts/labels.js";
+import { listed } from "../language.js";
+import { OUTLINE, PartLabels } from "../parts/labels.js";
 import { IncompleteDialog } from "../parts/sheets.js";
 import { TYPING, announce, one } from "../screen.js";
 

@@ -96,6 +96,8 @@ def test_batch_is_accepted_and_a_repeat_gives_the_same(as_bob, bob, page):
         ({"input_method": "gaze"}, "malformed", "answers.0.input_method"),
         ({"input_method": ["key"]}, "malformed", "answers.0.input_method"),
         ({"input_method": ""}, "malformed", "answers.0.input_method"),
+        ({"language": "tlh"}, "malformed", "answers.0.language"),
+        ({"language": ["de"]}, "malformed", "answers.0.language"),
         ({"extra": 1}, "malformed", "answers.0"),
     ],
 )
@@ -133,6 +135,21 @@ def test_how_an_answer_was_given_is_kept_and_told_to_nobody_who_labels(as_bob, b
     assert kept == {row["id"]: row.get("input_method") for row in [*sent, old]}
     assert len({json.dumps({**result, "id": ""}) for result in results}) == 1
     assert len(pages) == 1
+
+
+def test_an_answer_keeps_the_language_of_its_page(as_bob, bob, page):
+    by_script, plain = (
+        answer(page["seats"][0]["seat"], language="zh-hans"),
+        page["seats"][1]["seat"],
+    )
+
+    post(as_bob, ANSWERS, {"user": bob.pk, "answers": [by_script]})
+    # Without scripts the page is asked for, and sent, in the language of the browser.
+    form = {"id": str(uuid.uuid4()), "seat": plain, "value": "yes"}
+    as_bob.post(url(LABEL), form, headers={"Accept-Language": "de"})
+
+    kept = Answer.objects.values_list("assignment__token", "language")
+    assert dict(kept) == {by_script["seat"]: "zh-hans", plain: "de"}
 
 
 @pytest.mark.parametrize(

@@ -52,7 +52,7 @@ def test_the_last_revision_counts_under_its_own_method(
     with django_assert_num_queries(1):
         found = gold_results.errors_by_method(coots)
 
-    assert [(row.method, row.wrong, row.total) for row in found] == [
+    assert [(row.given, row.wrong, row.total) for row in found] == [
         *(("key", 0, 1), ("tap", 1, 1), ("swipe", 1, 2), ("", 0, 1)),
     ]
     assert (found[2].error, found[2].interval) == (0.5, wilson_interval(1, 2))
@@ -70,3 +70,45 @@ def test_of_many_answers_the_latest_are_read(coots, gold, monkeypatch):
         give(factories.make_user(f"p{number}"), gold[0], (value, "key"))
 
     assert [(row.wrong, row.total) for row in gold_results.errors_by_method(coots)] == [(0, 3)]
+
+
+def test_the_error_is_told_by_language(coots, bob, gold, django_assert_num_queries):
+    other = factories.make_user("other")
+    for question, user, value, language in (
+        (gold[0], bob, "yes", "de"),
+        (gold[1], bob, "no", "de"),
+        (gold[0], other, "yes", "en-gb"),
+        (gold[1], other, "yes", None),
+    ):
+        give(user, question, (value, "key"))
+        Answer.objects.filter(assignment__annotator=user, assignment__question=question).update(
+            language=language
+        )
+
+    with django_assert_num_queries(1):
+        found = gold_results.errors_by_language(coots)
+
+    assert [(row.given, row.wrong, row.total) for row in found] == [
+        *(("en-gb", 0, 1), ("de", 1, 2), ("", 0, 1)),
+    ]
+
+
+def test_agreement_is_told_within_and_across_languages(coots, django_assert_num_queries):
+    people = [factories.make_user(f"p{number}") for number in range(3)]
+    for question, values in zip(
+        coots.questions.order_by("pk")[:2], [("yes", "yes", "no"), ("no", "no", "no")], strict=True
+    ):
+        for user, value, language in zip(people, values, ("de", "de", "en-gb"), strict=True):
+            give(user, question, (value, None))
+            answers = Answer.objects.filter(assignment__annotator=user)
+            answers.filter(assignment__question=question).update(language=language)
+
+    with django_assert_num_queries(1):
+        found = gold_results.agreement_by_language(coots)
+
+    assert [(row.first, row.second, row.agreed, row.total) for row in found] == [
+        ("en-gb", "de", 2, 4),
+        ("de", "de", 2, 2),
+    ]
+    Answer.objects.update(language="de")
+    assert gold_results.agreement_by_language(coots) == []

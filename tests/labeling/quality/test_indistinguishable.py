@@ -203,6 +203,7 @@ class Visit:
         methods = [self.source.choice(Answer.InputMethod.values) for _ in tokens]
         answers = [
             {"id": pk, "seat": token, "value": one, "duration_ms": 900, "input_method": method}
+            | {"language": self.source.choice(["en-gb", "de", "zh-hans"])}
             for pk, token, one, method in zip(pks, tokens, values, methods, strict=True)
         ]
         response = self.post("label_answers", answers=answers)

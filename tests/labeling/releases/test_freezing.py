@@ -162,15 +162,17 @@ def test_same_content_frozen_from_nothing_gives_the_same_bytes(settled, tmp_path
         assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
 
 
-def test_how_answers_were_given_is_in_no_release(settled, tmp_path):
+def test_how_and_in_which_language_answers_were_given_is_in_no_release(settled, tmp_path):
     first = freezing.freeze(settled, None, tmp_path / "one")
-    Answer.objects.update(input_method="swipe")
+    Answer.objects.update(input_method="swipe", language="zh-hans")
 
     again = freezing.freeze(settled, None, tmp_path / "two")
 
     assert again.sha256 == first.sha256
     for name in frozen.FILES:
-        assert b"swipe" not in (tmp_path / "two" / name).read_bytes()
+        content = (tmp_path / "two" / name).read_bytes()
+        assert b"swipe" not in content
+        assert b"zh-hans" not in content
 
 
 def test_a_new_answer_makes_the_next_number(settled, people):

@@ -146,6 +146,22 @@ def test_the_page_prints_the_error_on_gold_by_how_answers_were_given(desk, clien
     assert "how answers were given" not in text_of(client.get("/campaigns/coots/quality/"))
 
 
+def test_the_page_prints_the_error_on_gold_by_language(desk, coots, alice):
+    lifecycle.change_policy(coots, alice, {"gold_action": "none", "gold_share": 0.5})
+    golden(coots, alice, 2)
+    crowd(coots, ["no", "yes"], pages=3)
+    assert "Error on gold by language" not in text_of(desk.get("/campaigns/coots/quality/"))
+    Answer.objects.filter(value="no").update(language="de")
+    Answer.objects.filter(value="yes").update(language="en-gb")
+
+    page = text_of(desk.get("/campaigns/coots/quality/"))
+
+    table = page.partition("Error on gold by language")[2].partition("</table>")[0]
+    rows = re.findall(r'row" lang="[\w-]+">(\w+)<.*?>(\d+)</td>.*?>(\d+)</td>', table)
+    assert rows == [("English", "2", "0"), ("Deutsch", "2", "2")]
+    assert "Agreement within and across languages" in page
+
+
 def test_gold_that_fails_is_shown_with_its_picture_and_retired_from_there(desk, coots, alice):
     lifecycle.change_policy(coots, alice, {"gold_action": "none", "gold_share": 0.5})
     golden(coots, alice, 2)

@@ -1,5 +1,6 @@
 /* Corners and pieces that are there: drag a corner, press an edge for a new one, drag a piece; a second
    press on a corner removes it. Corners that neighbours share move with it, unless snapping is off. */
+import { gettext } from "../../language.js";
 import { apart, nearestOn, pieceAt, rounded, same } from "../rings.js";
 import { cornersAt, insertCorner, moveCorners, movePiece, removeCorners } from "../changes.js";
 import { placesOf, snap } from "../snapping.js";
@@ -39,7 +40,7 @@ export class EditTool {
     if (place && !beside) return this.#hold(place, point, how);
     if (piece >= 0) {
       this.#held = { start: point, shapes: board.shapes, where: { key: own.key, piece } };
-      return board.whisper(`Holding a piece of the ${board.nameOf(own.key)}.`);
+      return board.whisper(gettext("Holding a piece of the %(part)s.", { part: board.nameOf(own.key) }));
     }
     const other = board.partAt(point);
     this.#active = null;

@@ -1,0 +1,47 @@
+"""What people are told where they can answer nothing, or not this."""
+
+from django.utils.translation import gettext_noop
+
+from labeling.models import Campaign, Membership
+
+NOT_YOUR_SEAT = gettext_noop("This image is not yours to answer, or no longer. Take the next one.")
+CLOSED = {
+    Campaign.State.DRAFT: gettext_noop(
+        "This campaign has not been opened yet. Come back when it has."
+    ),
+    Campaign.State.PAUSED: (
+        gettext_noop(
+            "This campaign is paused. What you have answered is kept; come back later for more."
+        )
+    ),
+    Campaign.State.CLOSED: gettext_noop(
+        "This campaign is closed. Thank you; there is nothing left to answer."
+    ),
+}
+Stage = Membership.Stage
+IN_TRAINING = gettext_noop(
+    "Before the first real question there is a short training. Open this page to start it."
+)
+# Whole sentences about the whole of somebody's work: none names an answer or an image.
+NOT_WORKING = {
+    Stage.FAILED: (
+        "not_qualified",
+        gettext_noop(
+            "Thank you for taking the test. It was not passed, so there is no work for you here."
+        ),
+    ),
+    Stage.PAUSED: (
+        "paused",
+        gettext_noop(
+            "Your work here is paused while a researcher looks at it. What you have answered is "
+            "kept."
+        ),
+    ),
+    Stage.BLOCKED: (
+        "blocked",
+        gettext_noop(
+            "A researcher has ended your work in this campaign. Ask them if you think this is "
+            "wrong."
+        ),
+    ),
+}

@@ -1,0 +1,258 @@
+"""A campaign's words per language: what annotators read in place of its own, and never more than
+that. Files, releases and hashes have the campaign's own words.
+
+    {"de": {"title": "…", "instructions": "…", "question": "…",
+            "classes": {"n02123045": "Tigerkatze",
+                        "n02099601": {"name": "…", "definition": "…", "guidance": "…"}},
+            "parts": {"tail": "Schwanz"}}}
+
+Each text may be left out or empty: then the campaign's own is shown. Keys of classes are those of
+its topics and of its settings, keys of parts those of its vocabulary.
+"""
+
+import copy
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from django.conf import settings
+from django.db import transaction
+
+from labeling.campaigns import lifecycle
+from labeling.errors import Refusal
+from labeling.files import is_storable
+from labeling.models import Campaign, CampaignText, User
+from labeling.records import Record
+
+# Characters.
+LONGEST = {"title": 200, "instructions": 100_000, "question": 80}
+LONGEST_OF_CLASS = {"name": 200, "definition": 2_000, "guidance": 10_000}
+MAX_BYTES = 4 * 1024**2
+SECTIONS = (*LONGEST, "classes", "parts")
+Content = Mapping[str, Any]
+Texts = dict[str, Content]
+
+
+@dataclass(kw_only=True)
+class Coverage(Record):
+    """How many texts a language has, and which it lacks, as "title" or "classes.n02123045"."""
+
+    language: str
+    name: str
+    given: int
+    missing: list[str]
+
+
+def read(text: str | bytes) -> object:
+    """The content of a file. Raises Refusal with the line of what is no JSON."""
+    if len(text) > MAX_BYTES:
+        raise Refusal(f"The file is larger than {MAX_BYTES // 1024**2} MiB.", field="texts")
+    try:
+        return json.loads(text)
+    except UnicodeDecodeError as error:
+        raise Refusal("The file is not UTF-8. Save it as UTF-8.", field="texts") from error
+    except json.JSONDecodeError as error:
+        raise Refusal(
+            f"Line {error.lineno}, column {error.colno}: {error.msg}. Correct the JSON there.",
+            field="texts",
+        ) from error
+    except RecursionError as error:
+        raise Refusal("The file is nested too deeply to be texts.", field="texts") from error
+
+
+def replace(campaign: Campaign, actor: User | None, payload: object) -> Texts:
+    """The texts, kept in place of all earlier ones. Raises Refusal, and nothing is changed."""
+    texts = clean(campaign, payload)
+    with transaction.atomic():
+        campaign.texts.all().delete()
+        CampaignText.objects.bulk_create(
+            CampaignText(campaign=campaign, language=language, content=content)
+            for language, content in texts.items()
+        )
+        Campaign.objects.filter(pk=campaign.pk).update(languages=sorted(texts))
+        lifecycle.note_texts(campaign, actor, sorted(texts))
+    campaign.languages = sorted(texts)
+    return texts
+
+
+def of(campaign: Campaign) -> Texts:
+    """The texts by language, in the order of the site's languages."""
+    found = dict(campaign.texts.values_list("language", "content"))
+    return {code: found[code] for code, _ in settings.LANGUAGES if code in found}
+
+
+def with_gaps(campaign: Campaign) -> Texts:
+    """The texts as a file to go on with: of each language but the campaign's usual one, each text
+    that is missing is there and empty."""
+    given, wanted = of(campaign), list(_wanted(campaign))
+    found: Texts = {}
+    for code, _ in settings.LANGUAGES:
+        if code not in given and code == settings.LANGUAGE_CODE:
+            continue
+        content = dict(given.get(code, {}))
+        for section, key in wanted:
+            if key is None:
+                content.setdefault(section, "")
+            else:
+                content[section] = {key: "", **content.get(section, {})}
+        found[code] = content
+    return found
+
+
+def coverage(campaign: Campaign) -> list[Coverage]:
+    """Of each language that has texts what it has and lacks. Two queries."""
+    wanted = list(_wanted(campaign))
+    rows = []
+    for language, content in of(campaign).items():
+        lacking = [
+            section if key is None else f"{section}.{key}"
+            for section, key in wanted
+            if not (content.get(section) if key is None else content.get(section, {}).get(key))
+        ]
+        name = dict(settings.LANGUAGES)[language]
+        given = len(wanted) - len(lacking)
+        rows.append(Coverage(language=language, name=name, given=given, missing=lacking))
+    return rows
+
+
+def clean(campaign: Campaign, payload: object) -> Texts:
+    """The texts without empty ones. Raises Refusal with the place and the cure."""
+    if not isinstance(payload, dict):
+        raise Refusal('Texts are an object: {"de": {"title": …}}.', field="texts")
+    known = {
+        "classes": {key for section, key in _wanted(campaign) if section == "classes"},
+        "parts": {key for section, key in _wanted(campaign) if section == "parts"},
+    }
+    languages = [code for code, _ in settings.LANGUAGES]
+    texts = {}
+    for language, content in payload.items():
+        if language not in languages:
+            raise _wrong([language], f"is no language of this site. Give: {', '.join(languages)}")
+        if not isinstance(content, dict):
+            raise _wrong([language], "is no object. Give its texts by name")
+        if cleaned := _content(language, content, known):
+            texts[language] = cleaned
+    return texts
+
+
+def _content(
+    language: str, content: Mapping[str, object], known: Mapping[str, set[str | None]]
+) -> Content:
+    cleaned: dict[str, object] = {}
+    for section, value in content.items():
+        if section not in SECTIONS:
+            raise _wrong([language, section], f"is no text. Give: {', '.join(SECTIONS)}")
+        if section in LONGEST:
+            text = _text([language, section], value, LONGEST[section])
+            cleaned |= {section: text} if text else {}
+            continue
+        if not isinstance(value, dict):
+            raise _wrong([language, section], "is no object. Give a text for each key")
+        rows: dict[str, object] = {}
+        for key, entry in value.items():
+            if key not in known[section]:
+                noun = "class" if section == "classes" else "part"
+                raise _wrong(
+                    [language, section, key],
+                    f"is no {noun} of the campaign. Take it out, or correct the key",
+                )
+            if (row := _entry([language, section, key], entry, section)) not in ("", {}):
+                rows[key] = row
+        cleaned |= {section: rows} if rows else {}
+    return cleaned
+
+
+def _entry(place: list[str], entry: object, section: str) -> str | dict[str, str]:
+    if section == "parts" or not isinstance(entry, dict):
+        return _text(place, entry, LONGEST_OF_CLASS["name"])
+    if unknown := sorted(set(entry) - set(LONGEST_OF_CLASS)):
+        known = ", ".join(LONGEST_OF_CLASS)
+        raise _wrong([*place, str(unknown[0])], f"is no text of a class. Give: {known}")
+    texts = {key: _text([*place, key], text, LONGEST_OF_CLASS[key]) for key, text in entry.items()}
+    return {key: text for key, text in texts.items() if text}
+
+
+def _text(place: list[str], text: object, longest: int) -> str:
+    if not isinstance(text, str) or not is_storable(text) or "\0" in text:
+        raise _wrong(place, "is no text. Give a string")
+    if len(text.strip()) > longest:
+        raise _wrong(place, f"has {len(text.strip()):,} characters. Shorten it to {longest:,}")
+    return text.strip()
+
+
+def _wrong(place: Iterable[str], what: str) -> Refusal:
+    return Refusal(f"{'.'.join(str(part)[:80] for part in place)} {what}.", field="texts")
+
+
+def _wanted(campaign: Campaign) -> Iterator[tuple[str, str | None]]:
+    """The section and, of classes and parts, the key of each text that the campaign has."""
+    yield "title", None
+    if campaign.instructions:
+        yield "instructions", None
+    if campaign.settings.get("question"):
+        yield "question", None
+    vocabulary = [entry["key"] for entry in campaign.settings.get("vocabulary", ())]
+    categories = campaign.settings.get("categories", {})
+    topics = campaign.topics.order_by("key").values_list("key", flat=True)
+    for key in dict.fromkeys([*vocabulary, *categories, *topics]):
+        yield "classes", key
+    parts = [part["key"] for row in categories.values() for part in row.get("parts", ())]
+    for key in dict.fromkeys(parts):
+        yield "parts", key
+
+
+def in_language(campaigns: Iterable[Campaign], language: str | None) -> list[Campaign]:
+    """The campaigns as annotators read them: copies with the texts of the language where there are
+    any, else themselves. One query, and none where no campaign has the language."""
+    campaigns = list(campaigns)
+    having = [row.pk for row in campaigns if language in row.languages]
+    if not having:
+        return campaigns
+    found = CampaignText.objects.filter(campaign__in=having, language=language)
+    contents = dict(found.values_list("campaign_id", "content"))
+    return [_worded(row, contents[row.pk]) if row.pk in contents else row for row in campaigns]
+
+
+def _worded(campaign: Campaign, content: Content) -> Campaign:
+    worded = copy.copy(campaign)
+    worded.words = content
+    worded.title = content.get("title", campaign.title)
+    worded.instructions = content.get("instructions", campaign.instructions)
+    worded.settings = _settings(campaign.settings, content)
+    return worded
+
+
+def _settings(own: Content, content: Content) -> dict[str, object]:
+    """Settings with the names that people read replaced; keys stay."""
+    shown, parts = dict(own), content.get("parts", {})
+    if "question" in content and "question" in own:
+        shown["question"] = content["question"]
+    if "vocabulary" in own:
+        shown["vocabulary"] = [
+            {**entry, "name": name_of(content, entry["key"], entry["name"])}
+            for entry in own["vocabulary"]
+        ]
+    if "categories" in own:
+        shown["categories"] = {
+            key: {
+                **row,
+                "name": name_of(content, key, row["name"]),
+                "parts": [
+                    {**part, "name": parts.get(part["key"], part["name"])} for part in row["parts"]
+                ],
+            }
+            for key, row in own["categories"].items()
+        }
+    return shown
+
+
+def name_of(words: Mapping[str, Any], key: str, name: str) -> str:
+    """The name of a class in these words, else the one given."""
+    return str(class_words(words, key).get("name", name))
+
+
+def class_words(words: Mapping[str, Any], key: str) -> dict[str, str]:
+    """What the words say of a class: name, definition and guidance, those that are given."""
+    entry = words.get("classes", {}).get(key, {})
+    return {"name": entry} if isinstance(entry, str) else entry

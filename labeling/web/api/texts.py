@@ -1,0 +1,47 @@
+"""A campaign's words per language."""
+
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from labeling.campaigns import texts
+from labeling.campaigns.access import RESEARCHER
+from labeling.models import CampaignText
+from labeling.web.api.base import Body, CampaignViewSet
+
+
+class CoverageSerializer(serializers.Serializer):
+    language = serializers.CharField()
+    given = serializers.IntegerField()
+    missing = serializers.ListField(child=serializers.CharField())
+
+
+class TextsSerializer(serializers.Serializer):
+    texts = serializers.DictField(help_text="As a file has them: docs/languages.md.")
+    coverage = CoverageSerializer(many=True)
+
+
+class NewTextsSerializer(Body):
+    texts = serializers.DictField(help_text="As a file has them: docs/languages.md.")
+
+
+class TextsViewSet(CampaignViewSet):
+    queryset = CampaignText.objects.none()
+    serializer_class = TextsSerializer
+    pagination_class = None
+    max_body_bytes = texts.MAX_BYTES
+
+    @extend_schema(responses=TextsSerializer)
+    def retrieve(self, request: Request, campaign: str) -> Response:
+        """The words that annotators read in each language, and which are missing."""
+        row = self.campaign(RESEARCHER)
+        found = {"texts": texts.of(row), "coverage": texts.coverage(row)}
+        return self.answer(TextsSerializer, found)
+
+    @extend_schema(request=NewTextsSerializer, responses=TextsSerializer)
+    def update(self, request: Request, campaign: str) -> Response:
+        """Replaces the words of all languages."""
+        row = self.campaign(RESEARCHER)
+        texts.replace(row, self.user, self.read(NewTextsSerializer)["texts"])
+        return self.retrieve(request, campaign)
