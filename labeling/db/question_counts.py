@@ -25,7 +25,7 @@ State = Question.State
 class Counts(NamedTuple):
     """A campaign's questions by state; free: open ones with a free seat; seats_free: these seats;
     repeated: asked ones beyond the first about the same subject; images: that a graph asks about,
-    or did."""
+    or did, and of boxes the pairs of image and class."""
 
     open: int = 0
     settled: int = 0
@@ -134,7 +134,8 @@ SELECT COUNT(CASE WHEN state = 'open' THEN 1 END),
     COALESCE(SUM(CASE WHEN state = 'open' THEN seats_free END), 0),
     COUNT(CASE WHEN state IN ('open', 'settled', 'dropped', 'review') THEN subject END)
     - COUNT(DISTINCT CASE WHEN state IN ('open', 'settled', 'dropped', 'review') THEN subject END),
-    COUNT(DISTINCT CASE WHEN graph_id IS NOT NULL AND state <> 'gold' THEN item_id END), 0 AS place
+    COUNT(DISTINCT CASE WHEN graph_id IS NOT NULL AND state <> 'gold' THEN item_id END)
+    + COUNT(CASE WHEN step <> '' AND round = 0 AND state <> 'gold' THEN 1 END), 0 AS place
 FROM labeling_question WHERE campaign_id = %s
 UNION ALL
 SELECT COALESCE(SUM(open), 0), COALESCE(SUM(settled), 0), COALESCE(SUM(dropped), 0),

@@ -122,6 +122,7 @@ def _open_slice(campaign: Campaign, pairs: Sequence[tuple[int, str]], proposals:
             )
             question_counts.opened(campaign.pk, count, seats)
             opened += count
+        question_counts.add(campaign.pk, {"images": opened})
         return opened
 
 

@@ -9,9 +9,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from labeling.boxes.chain import CHECK, COVER, DRAW
 from labeling.campaigns import lifecycle
 from labeling.db.question_counts import Counts
 from labeling.graphs import learned_order, store
+from labeling.kinds import KINDS, deciding, policies
+from labeling.kinds.base import CHAINS
 from labeling.models import Campaign, Job
 from labeling.question_graph.graph import Graph
 from labeling.simulation import simulating_queries
@@ -24,6 +27,7 @@ FEWER, MORE = 0.5, 2.0
 # often a box is drawn until it is good.
 INSTANCES = (1.0, 1.61, 4.0)
 DRAWN = (1.0, 1.1, 1.3)
+STEPS = (DRAW, CHECK, COVER)
 
 
 class Forecast(NamedTuple):
@@ -68,15 +72,23 @@ def of_images(graph: Graph, images: int, mode: str = "safe", order: str = "bread
     return Forecast(*(round(images * each) for each in per_image(graph, mode, order)))
 
 
-def of_pairs(pairs: int, checks: int, second_looks: float) -> Forecast:
-    """Steps that boxing every instance of so many pairs takes: of each box its drawing, its checks
-    and the look for more, and in some pairs a second look (boxes/chain.py)."""
+def of_pairs(pairs: int, second_looks: float) -> Forecast:
+    """Questions that boxing every instance of so many pairs takes: of each box a drawing, a check
+    and a look for more, and in some pairs a second look (boxes/chain.py)."""
     return Forecast(
         *(
-            round(pairs * (instances * drawn * (1 + checks + 1) + second_looks))
+            round(pairs * (instances * drawn * len(STEPS) + second_looks))
             for instances, drawn in zip(INSTANCES, DRAWN, strict=True)
         )
     )
+
+
+def answers_each(policy: policies.Policy) -> float:
+    """Answers that a question takes on average by the policy; where boxes are drawn, checked and
+    looked for, that is the mean of the three."""
+    if "checks" in policy:
+        return float(policy["draws"] + policy["checks"] + 1) / len(STEPS)
+    return deciding.expected_votes(policy)
 
 
 def of_campaign(campaign: Campaign, counts: Counts) -> Forecast:
@@ -86,12 +98,16 @@ def of_campaign(campaign: Campaign, counts: Counts) -> Forecast:
     """
     asked = counts.asked
     known = listed(asked)
-    if campaign.graph_id is None or campaign.state == Campaign.State.CLOSED:
+    follows = KINDS[campaign.kind].asks == CHAINS or campaign.graph_id is not None
+    if not follows or campaign.state == Campaign.State.CLOSED:
         return known
     jobs = campaign.jobs.filter(kind="open images", state__in=[Job.State.QUEUED, Job.State.RUNNING])
     opening = list(jobs.values_list("payload__images", "progress_done"))
     if not opening and not counts.open and not counts.review:
         return known
+    if campaign.graph_id is None:
+        found = of_pairs(counts.images, policies.of(campaign)["second_looks"])
+        return Forecast(*(max(asked, number) for number in found))
     images = _images(campaign, opening, counts.images)
     if (each := _learned_per_image(campaign)) is not None:
         return listed(max(asked, round(images * each)))
@@ -128,5 +144,8 @@ class Estimate(lifecycle.Cost):
 
 
 def estimate(forecast: Forecast, policy: Mapping[str, object]) -> Estimate:
-    low, likely, high = (lifecycle.estimate(number, policy) for number in forecast)
+    """What so many questions cost by this policy."""
+    rules = policies.whole(policy)
+    each = answers_each(rules)
+    low, likely, high = (lifecycle.estimate(number, rules, each) for number in forecast)
     return Estimate(**vars(likely), low=low, high=high)

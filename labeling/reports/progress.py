@@ -11,7 +11,8 @@ from django.utils import timezone
 from labeling.db import question_counts
 from labeling.db.question_counts import Counts
 from labeling.db.sql import fetch
-from labeling.kinds import deciding, policies
+from labeling.kinds import KINDS, deciding, policies
+from labeling.kinds.base import CHAINS
 from labeling.models import Campaign, Membership
 from labeling.quality import gold_results
 from labeling.records import Record
@@ -70,7 +71,7 @@ def progress(campaign: Campaign, counted: Counted | None = None) -> Progress:
     hours = (work["worked_ms"] or 0) / 3_600_000
     left = counts.seats_free + _leased(campaign) + _answers_to_come(campaign, policy, counts)
     more = forecast.less(asked)
-    each = deciding.expected_votes(policy)
+    each = forecasts.answers_each(policy)
     low, likely, high = (left + round(number * each) for number in more)
     cost = policy["seconds_per_answer"] / 3600 * policy["cost_per_hour"]
     return Progress(
@@ -132,8 +133,9 @@ def without_anybody(campaign: Campaign, counts: Counts) -> int:
 
 def _answers_to_come(campaign: Campaign, policy: policies.Policy, counts: Counts) -> int:
     """What open questions will still ask for beyond the seats that they have now: votes are asked
-    for one at a time until a question is decided. Nothing where all votes are asked for at once."""
-    if policies.asks_all(policy) or not counts.open:
+    for one at a time until a question is decided. Nothing where all are asked for at once, as of
+    the steps of boxes."""
+    if policies.asks_all(policy) or not counts.open or KINDS[campaign.kind].asks == CHAINS:
         return 0
     each = campaign_figures.mean_votes(campaign, counts.decided) if counts.decided else None
     if each is None:

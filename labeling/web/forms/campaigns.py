@@ -313,7 +313,12 @@ class NewCampaignForm(CampaignForm, PolicyForm, ListsForm):
 
     def estimate(self) -> forecasts.Estimate:
         """What the campaign costs, as far as the form can be read."""
-        return forecasts.estimate(self._forecast(), self.policy())
+        return forecasts.estimate(self._forecast(), self._rules())
+
+    def _rules(self) -> policies.Policy:
+        """The rules that the campaign would have."""
+        kind = KINDS.get(self.cleaned_data.get("kind", ""))
+        return policies.whole({**(kind.policy_defaults if kind else {}), **self.policy()})
 
     def _forecast(self) -> Forecast:
         data = self.cleaned_data
@@ -322,8 +327,7 @@ class NewCampaignForm(CampaignForm, PolicyForm, ListsForm):
             pairs = len(data.get("pairs", [])) or data.get("expected") or 0
             if asks == PAIRS:
                 return listed(pairs)
-            rules = policies.whole({**KINDS[data["kind"]].policy_defaults, **self.policy()})
-            return forecasts.of_pairs(pairs, rules["checks"], rules["second_looks"])
+            return forecasts.of_pairs(pairs, self._rules()["second_looks"])
         if asks == CANDIDATES:
             questions = {row[:2] for row in data.get("found", [])}
             return listed(len(questions) or data.get("expected") or 0)

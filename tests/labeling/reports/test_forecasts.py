@@ -11,6 +11,7 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
+from labeling.db import question_counts
 from labeling.follow_ups import opening
 from labeling.graphs import store
 from labeling.kinds import policies
@@ -19,6 +20,7 @@ from labeling.question_graph import graph as question_graph
 from labeling.reports import forecasts, progress
 from labeling.web.forms.campaigns import NewCampaignForm
 from tests import factories
+from tests.labeling import boxers
 
 IMAGES = 26
 # 26 images on ILSVRC's graph, as `simulate queries` has it for 1.4, 2.8 and 5.6 classes an image.
@@ -193,8 +195,30 @@ def test_images_that_a_job_still_opens_are_added_to_those_with_questions(
 
 
 def test_a_pair_of_boxes_takes_several_steps():
-    # One instance: drawn, checked twice, looked at for more, and by a second person.
-    assert forecasts.of_pairs(3, 2, 1.0).low == 15
-    low, likely, high = forecasts.of_pairs(100, 2, 0.7)
+    # One instance: drawn, checked, looked at for more, and by a second person.
+    assert forecasts.of_pairs(3, 1.0).low == 12
+    low, likely, high = forecasts.of_pairs(100, 0.7)
     assert low < likely < high
-    assert likely == round(100 * (1.61 * 1.1 * 4 + 0.7))
+    assert likely == round(100 * (1.61 * 1.1 * 3 + 0.7))
+
+
+def test_a_campaign_of_boxes_is_forecast_with_the_steps_to_come(alice, dataset):
+    campaign = boxers.make(alice, dataset, images=3, policy={"second_looks": 1, "checks": 2})
+
+    forecast = progress.count(campaign).forecast
+
+    assert forecast == forecasts.of_pairs(3, 1.0)
+    # A drawing and a look for more by one, a check by two.
+    assert forecasts.estimate(forecast, policies.of(campaign)).low.answers == 16
+    to_come = round((forecast.high - 3) * 4 / 3)
+    assert progress.progress(campaign).answers_left_range == (3 + 12, 3 + to_come)
+    assert question_counts.differences(campaign.pk) == {}
+    boxers.work(campaign, boxers.people(campaign), whole)
+    # Nothing more follows.
+    found = progress.progress(campaign)
+    assert (found.answers_left, found.questions_range) == (0, (found.questions, found.questions))
+    assert question_counts.differences(campaign.pk) == {}
+
+
+def whole(question, _):
+    return {"draw": boxers.box(boxers.A), "check": "good", "cover": "complete"}[question.step]
