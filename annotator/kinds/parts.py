@@ -43,6 +43,8 @@ class Parts(Page):
         first, campaign = page.seats[0], page.campaign
         about = {"user": page.request.user.pk, "campaign": campaign.name}
         setup = about | {"seats": [first], "topics": page.payload["topics"]} | self.setup(campaign)
+        # Whoever trains draws without the model.
+        setup.pop("propose_url", None)
         return {"setup": setup, "first": _pictured(first, campaign)}
 
     def preview_context(self, campaign: Campaign, question: Question) -> Context:

@@ -48,6 +48,25 @@ def state(network: SegmentationNetwork) -> State:
     return State(asked, rows, min(asked, _room(network)), rows * network.embedding_bytes)
 
 
+@dataclass(frozen=True)
+class Kept:
+    """Of the campaign's page. images: with an embedding; bytes: that they take, of the budget."""
+
+    network: str
+    images: int
+    bytes: int
+    budget: int
+
+
+def kept(campaign: Campaign) -> Kept | None:
+    """None where the campaign has no network. Its cost grows with the embeddings alone."""
+    network = networks.of(campaign)
+    if network is None:
+        return None
+    count = network.embeddings.count()
+    return Kept(network.name, count, count * network.embedding_bytes, network.budget)
+
+
 def start(campaign: Campaign) -> Job:
     """The job that makes what is lacking: one that waits already, or a new one. Raises Refusal
     where the campaign has no network."""

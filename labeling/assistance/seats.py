@@ -15,27 +15,36 @@ from labeling.models import (
     Assistance,
     Campaign,
     ImageEmbedding,
+    Membership,
     Question,
     SegmentationNetwork,
 )
 from labeling.promptable import arms
 
-LIVE = (Assignment.State.LEASED, Assignment.State.ANSWERED)
+LEASED = Assignment.State.LEASED
+LIVE = (LEASED, Assignment.State.ANSWERED)
 
 
 def assisted(
     seats: Sequence[Assignment], campaign: Campaign, network: SegmentationNetwork
 ) -> dict[int, bool]:
-    """Whether each of a page's seats draws with the model, by primary key. Queries do not grow with
-    the seats, and are the same for gold."""
+    """Whether each of one person's seats on a page draws with the model, by primary key; without
+    those of training, and answered ones that were given before there was a network. Queries do not
+    grow with the seats, and are the same for gold."""
     known = _known([seat.pk for seat in seats])
-    fresh = [seat for seat in seats if seat.pk not in known]
-    if fresh:
+    fresh = [seat for seat in seats if seat.pk not in known and seat.state == LEASED]
+    if fresh and _is_working(fresh[0].annotator_id, campaign):
         with writing():
             lock_questions(sorted({seat.question_id for seat in fresh}))
             _decide(fresh, campaign, network)
         known |= _known([seat.pk for seat in fresh])
     return known
+
+
+def _is_working(user: int, campaign: Campaign) -> bool:
+    """Whether training is behind this person."""
+    member = Membership.objects.filter(user=user, campaign=campaign)
+    return member.filter(stage=Membership.Stage.WORKING).exists()
 
 
 def _known(pks: Collection[int]) -> dict[int, bool]:

@@ -11,6 +11,7 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
+from labeling.assistance import embedding
 from labeling.campaigns import lifecycle, texts
 from labeling.campaigns.access import campaigns_for, check_may_open
 from labeling.datasets import vocabulary_store
@@ -185,6 +186,7 @@ def campaign(request: SignedIn, name: str) -> HttpResponse:
         "audit": auditing.estimate(campaign),
         "shortage": qualifying.shortage(campaign),
         "flags_wait": campaign.flags.filter(replied_at=None).exists(),
+        "embeddings": embedding.kept(campaign),
     }
     return render_campaign(request, "labeling/campaign.html", campaign, "overview", **facts)
 

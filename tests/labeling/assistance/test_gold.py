@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.urls import reverse
 
 from labeling.answers import submitting
 from labeling.answers.sent import Sent
@@ -22,6 +23,7 @@ from labeling.models import (
     Campaign,
     Gold,
     ImageEmbedding,
+    Membership,
     Proposal,
     Question,
     SegmentationNetwork,
@@ -30,6 +32,7 @@ from labeling.models import (
 from labeling.quality import gold
 from labeling.releases import freezing
 from tests import factories
+from tests.clients import logged_in
 from tests.labeling import parted
 from tests.labeling.crowd import people
 from tests.labeling.quality.test_indistinguishable import CHANCE, odds_of
@@ -106,7 +109,7 @@ def test_whom_the_model_helps_tells_nothing_of_gold(alice, dataset):
         takers = crowd if question.pk in golden else [next(turns), next(turns)]
         for user in takers:
             plans[user.pk].append(question)
-    for at in range(0, IMAGES, PAGE):
+    for at in range(0, max(map(len, plans.values())), PAGE):
         for user in crowd:
             page = [seat(user, question) for question in plans[user.pk][at : at + PAGE]]
             arms.assisted(page, campaign, network)
@@ -200,3 +203,30 @@ def test_a_network_that_leaves_leaves_the_answers(alice, bob, dataset):
 
     assert Proposal.objects.count() == 1
     assert Settlement.objects.get().value["agreement"]["tail"]["assisted"] == 1
+
+
+def test_whoever_trains_draws_without(alice, bob, dataset):
+    campaign = parted.parts_campaign(alice, dataset, policy={"votes": 2})
+    network = network_of(campaign)
+    factories.join(bob, campaign)
+    Membership.objects.filter(user=bob).update(stage=Membership.Stage.TRAINING)
+
+    assert arms.assisted([seat(bob, parted.question(campaign))], campaign, network) == {}
+
+
+def test_an_answer_from_before_the_network_is_in_no_arm(alice, bob, dataset):
+    campaign = parted.parts_campaign(alice, dataset, policy={"votes": 2})
+    factories.join(bob, campaign)
+    given = seat(bob, parted.question(campaign))
+    given.state = Assignment.State.ANSWERED
+
+    assert arms.assisted([given], campaign, network_of(campaign)) == {}
+
+
+def test_the_campaigns_page_tells_images_and_bytes(alice, dataset):
+    campaign = parted.parts_campaign(alice, dataset, policy={"votes": 2})
+    network_of(campaign)
+
+    page = logged_in(alice).get(reverse("labeling:campaign", args=["cats"])).content.decode()
+
+    assert "The model Made up outlines parts: 3 images embedded" in page
