@@ -284,14 +284,15 @@ def page(browser_as, alice: User) -> Proxy:
 
 @pytest.fixture
 def axe() -> Callable[[Proxy], None]:
-    """Fails with what axe finds wrong on the page."""
+    """Fails with what axe finds wrong on the page, the size of targets (WCAG 2.2 AA) too."""
     from axe_playwright_python.base import AXE_SCRIPT
 
     def check(page: Proxy) -> None:
         if not page.evaluate("'axe' in window"):
             page.evaluate(AXE_SCRIPT)
         found = page.evaluate(
-            "axe.run({resultTypes: ['violations']}).then(({violations}) => violations.flatMap("
+            "axe.run({resultTypes: ['violations'], rules: {'target-size': {enabled: true}}})"
+            ".then(({violations}) => violations.flatMap("
             " ({id, nodes}) => nodes.map(({html, failureSummary}) =>"
             " `${id}: ${html.slice(0, 200)} ${failureSummary}`)))"
         )
