@@ -37,6 +37,9 @@ ALLOWED = {
     "url": "TopicForm TopicBody TopicSerializer ChangedTopicSerializer",
     # Written into an export and never fetched.
     "image_base": "ExportOptionsForm LabelFormatSerializer",
+    # Figures of drawings, in what is sent out alone.
+    "with_model": "ProposalFiguresSerializer",
+    "without_model": "ProposalFiguresSerializer",
     # Names of registered models, and of submissions.
     "models": "PoolForm NewPoolSerializer PoolSerializer OpenReviewForm NewMistakeReviewSerializer",
 }

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
 from django.utils import timezone
+from django.utils.translation import gettext
 from knox.auth import TokenAuthentication
 from knox.crypto import hash_token
 from knox.settings import CONSTANTS
@@ -72,7 +73,7 @@ class EndTokensWithPassword:
         pass
 
     def get_help_text(self) -> str:
-        return "Changing the password ends the account’s API tokens."
+        return gettext("Changing the password ends the account’s API tokens.")
 
     def password_changed(self, password: str, user: User | None = None) -> None:
         if user is not None:

@@ -319,7 +319,7 @@ class Grid extends Session {
 
   /* The image cannot be had any more: it is with somebody else, or its file is broken. */
   #gone(tile) {
-    announce("An image is no longer with you: it left the page.");
+    announce(gettext("An image is no longer with you: it left the page."));
     this.#drop(tile);
   }
 

@@ -230,11 +230,11 @@ export class Page {
   }
 
   undo() {
-    if (this.entry && !this.step.undo()) announce("Nothing to undo here.");
+    if (this.entry && !this.step.undo()) announce(gettext("Nothing to undo here."));
   }
 
   redo() {
-    if (this.entry && !this.step.redo()) announce("Nothing to redo.");
+    if (this.entry && !this.step.redo()) announce(gettext("Nothing to redo."));
   }
 
   /* From near, or the whole photograph again. What is checked stays near from box to box. */
