@@ -126,7 +126,7 @@ class BenchmarkKind(Generic[ResultT]):
 
     def accepted(self, names: Sequence[str]) -> str:
         """What the site says when submissions came or changed."""
-        return f"Taken in: {', '.join(names)}. The score is on its way."
+        return f"Taken in: {', '.join(names)}. This page shows the score once it is there."
 
     def prepare(self, benchmark: Benchmark, run: Run) -> Release:
         """The release that is scored."""

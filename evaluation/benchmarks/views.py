@@ -175,7 +175,11 @@ def _accepted(
 def remove(request: SignedIn, name: str, position: int) -> HttpResponse:
     row = access.benchmark_for(request.user, name)
     text = f"{runs.remove(row, request.user, position)} no longer takes part."
-    text += " The score without it is on its way." if row.submissions.exists() else ""
+    text += (
+        " The benchmark shows the score without it once it is there."
+        if row.submissions.exists()
+        else ""
+    )
     messages.success(request, text)
     return redirect("evaluation:submissions", row.name)
 

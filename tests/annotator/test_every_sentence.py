@@ -112,8 +112,10 @@ TEMPLATES = [
     path
     for path in sorted((settings.BASE_DIR / "templates").rglob("*.html"))
     if path.name in SHARED
-    or (path.relative_to(settings.BASE_DIR / "templates").parts[0] not in ("labeling", "evaluation")
-    and path.name not in FOR_RESEARCHERS)
+    or (
+        path.relative_to(settings.BASE_DIR / "templates").parts[0] not in ("labeling", "evaluation")
+        and path.name not in FOR_RESEARCHERS
+    )
 ]
 TOKEN = re.compile(
     r"{% blocktranslate.*?endblocktranslate %}|{% comment.*?endcomment %}|{%.*?%}|{#.*?#}|{{.*?}}"

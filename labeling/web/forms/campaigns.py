@@ -215,11 +215,12 @@ class NewCampaignForm(CampaignForm, PolicyForm, ListsForm):
 
     def kinds(self) -> dict[str, str]:
         """Which kinds have which fields, by their names: by what they ask, with a vocabulary, those
-        that ask about listed images, and those that ask about listed classes."""
+        that ask about listed images, that ask about listed classes, and that count votes."""
         asking = {asks: [k.name for k in KINDS.values() if k.asks == asks] for asks in ASKS}
         asking["listed"] = asking[IMAGES] + asking[GRAPH]
         asking["listed_pairs"] = asking[PAIRS] + asking[CHAINS]
         asking["classes"] = asking["listed_pairs"] + asking[CANDIDATES]
+        asking["votes"] = [kind.name for kind in KINDS.values() if kind.asks != CHAINS]
         asking["vocabulary"] = [kind.name for kind in KINDS.values() if kind.has_vocabulary]
         return {key: " ".join(names) for key, names in asking.items()}
 

@@ -63,6 +63,20 @@ LABELS = {
     "currency": "Currency",
 }
 
+# How answers are counted, which the steps of boxes have rules of their own for.
+VOTE_KEYS = (
+    "method",
+    "votes",
+    "stop_early",
+    "min_votes",
+    "max_votes",
+    "target_error",
+    "inner_no_error",
+    "prior_yes",
+    "assumed_accuracy",
+    "drop_share",
+)
+
 
 class Group(NamedTuple):
     """Rules that are read together."""
@@ -91,19 +105,7 @@ GROUPS = (
         "How many people answer a question, and when their answers are enough. By majority it is "
         "a fixed number, or fewer once the rest could change nothing; otherwise one answer at a "
         "time is asked for until the question is sure.",
-        (
-            "method",
-            "votes",
-            "stop_early",
-            "min_votes",
-            "max_votes",
-            "target_error",
-            "inner_no_error",
-            "prior_yes",
-            "assumed_accuracy",
-            "calibrate_answers",
-            "drop_share",
-        ),
+        VOTE_KEYS,
     ),
     Group(
         "Review and drawings",
@@ -117,6 +119,11 @@ GROUPS = (
         "goes round in circles ends at a reviewer.",
         tuple(policies.RULES_OF[CHAINS]),
         CHAINS,
+    ),
+    Group(
+        "Learning",
+        "How people answer, and whether proposed boxes pay, is learned from what was settled.",
+        ("calibrate_answers",),
     ),
     Group(
         "Gold",
@@ -164,15 +171,15 @@ GROUPS = (
     ),
 )
 # What decides the price; the other rules most campaigns leave as they are.
-COST_KEYS = (
-    "method",
-    "votes",
-    "stop_early",
-    "seconds_per_answer",
-    "cost_per_hour",
-    "currency",
-    "gold_share",
-)
+VOTE_COST_KEYS = ("method", "votes", "stop_early")
+COST_KEYS = ("seconds_per_answer", "cost_per_hour", "currency", "gold_share")
+
+
+def _is_for(group: Group, asks: str) -> bool:
+    """Whether the rules mean something to kinds that ask so."""
+    if group.asks:
+        return group.asks == asks
+    return asks != CHAINS or group.keys != VOTE_KEYS
 
 
 def _bound(value: float) -> str:
@@ -215,7 +222,8 @@ class PolicyForm(WordedForm):
         super().__init__(*args, **kwargs)
         self.asks = asks
         for key, rule in policies.RULES.items():
-            self.fields[key] = rule_field(key, rule)
+            if asks != CHAINS or key not in VOTE_KEYS:
+                self.fields[key] = rule_field(key, rule)
         for own, rules in policies.RULES_OF.items():
             if asks in (None, own):
                 for key, rule in rules.items():
@@ -235,18 +243,22 @@ class PolicyForm(WordedForm):
         for group in GROUPS:
             fields = [self[key] for key in group.keys if key in self.fields and key not in without]
             faulty = self.is_bound and any(field.errors for field in fields)
-            own = [kind.name for kind in KINDS.values() if group.asks == kind.asks]
+            own = [kind.name for kind in KINDS.values() if _is_for(group, kind.asks)]
             if fields:
                 found.append(ShownGroup(group.title, group.words, fields, faulty, " ".join(own)))
         return found
 
+    def vote_fields(self) -> list[forms.BoundField]:
+        """How many answers a question takes, which decides the price."""
+        return [self[key] for key in VOTE_COST_KEYS]
+
     def cost_fields(self) -> list[forms.BoundField]:
-        """What decides the price."""
+        """What else decides the price."""
         return [self[key] for key in COST_KEYS]
 
     def fine_groups(self) -> list[ShownGroup]:
         """The rules that do not decide the price, under their groups."""
-        return self.groups(COST_KEYS)
+        return self.groups((*VOTE_COST_KEYS, *COST_KEYS))
 
     def fine_faults(self) -> bool:
         """Whether one of those is at fault, and must not hide."""

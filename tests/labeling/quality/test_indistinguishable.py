@@ -113,7 +113,7 @@ class Visit:
                 self.lapse(tokens)
             elif mood < 0.45:
                 self.skip(tokens)
-            elif mood < 0.6:
+            elif mood < 0.6 and self.campaign.take_along:
                 self.take_along()
             else:
                 self.answer(tokens)
@@ -335,7 +335,7 @@ def headers_of(response):
     return tuple((key, "" if key in varying else normal(value)) for key, value in headers)
 
 
-def make_campaign(number, source, alice, dataset):
+def make_campaign(number, source, alice, dataset, along):
     """A campaign of any kind, policy and order, with gold drawn from among its questions."""
     kind = (
         source.choice(["contains", "hierarchy"])
@@ -358,7 +358,7 @@ def make_campaign(number, source, alice, dataset):
         },
         launch=False,
     )
-    campaign.take_along = kind == "contains"
+    campaign.take_along = along and kind == "contains"
     campaign.save(update_fields=["take_along"])
     names = [f"{index:03}.png" for index in range(QUESTIONS)]
     topics = hierarchies.ROOTS
@@ -396,10 +396,10 @@ def labeled(monkeypatch, alice, bob, dataset):
         factories.make_image(dataset, f"{index:03}.png", seed=index % 2)
     others = [factories.make_user(name) for name in ("carol", "dave")]
 
-    def label(count, looking=True):
+    def label(count, looking=True, along=True):
         diary = Diary()
         for number in range(count):
-            campaign = make_campaign(number, source, alice, dataset)
+            campaign = make_campaign(number, source, alice, dataset, along)
             for person in (bob, *others):
                 factories.join(person, campaign)
             Visit(campaign, bob, others, diary, source, looking).run()
@@ -459,8 +459,8 @@ def count_ordinary_questions_alone(monkeypatch):
 def test_a_fault_that_tells_gold_is_seen(labeled, monkeypatch, fault, sign):
     fault(monkeypatch)
 
-    # Neither shows in an image or a page that is looked at again, and two campaigns bring odds of
-    # one in ten million and less.
-    signs = labeled(2, looking=False).signs()
+    # Neither shows in an image, a page that is looked at again or what is taken along, and two
+    # campaigns bring odds of one in ten million and less.
+    signs = labeled(2, looking=False, along=False).signs()
 
     assert sign in {what for what, _, _ in signs}

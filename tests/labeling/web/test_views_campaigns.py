@@ -597,3 +597,15 @@ def test_rules_of_boxes_are_for_boxes(desk, dataset):
 
     assert "checks" not in Campaign.objects.get().policy.content
     assert "Checks that must agree" not in text_of(desk.get("/campaigns/autumn-coots/policy/"))
+
+
+def test_boxes_have_no_rules_of_votes(desk, alice, dataset):
+    campaign = boxers.make(alice, dataset)
+    page = desk.get("/campaigns/boxes/policy/")
+    form = page.context["form"]
+
+    assert "People per question" not in text_of(page)
+    desk.post("/campaigns/boxes/policy/", {**form.initial, "checks": 3})
+
+    campaign.refresh_from_db()
+    assert campaign.policy.content["checks"] == 3
