@@ -94,7 +94,13 @@ export class Session {
   /* Asks for more seats, one request at a time; seats held in any tab are not sent again. */
   refill() {
     // Of questions taken along there are no more than came with the page.
-    if (!this.setup.urls.page) return void (this.exhausted = true);
+    if (!this.setup.urls.page) {
+      if (!this.exhausted) {
+        this.exhausted = true;
+        this.render();
+      }
+      return;
+    }
     this.refilling ??= this.fetchSeats().finally(() => {
       this.refilling = null;
       this.render();
@@ -169,11 +175,11 @@ export function pageSetup() {
 export function attach(session) {
   document.documentElement.classList.add("scripted");
   for (const element of document.querySelectorAll(".no-script")) element.remove();
+  document.dispatchEvent(new CustomEvent("labeling", { detail: session }));
   attachFlag(session);
   attachPanels(session);
   attachKeys(session);
   attachStatus(session);
-  document.dispatchEvent(new CustomEvent("labeling", { detail: session }));
   session.begin();
   return session;
 }

@@ -186,7 +186,7 @@ async function giveBackUnheld() {
   else trouble(reply.body?.message || words.offline);
 }
 
-const timeOf = (ms) => new Date(ms).toLocaleTimeString(locale(), { hour: "2-digit", minute: "2-digit" });
+const timeOf = (ms) => new Date(ms).toLocaleTimeString(locale(), { hour: "2-digit", minute: "2-digit", hour12: false });
 
 /* ---- with a set ---- */
 
