@@ -74,13 +74,13 @@ def _child(environment: dict[str, str], *arguments: str) -> dict[str, Any]:
 
 
 class _Server:
-    """gunicorn with two workers on a free port; leaving ends it."""
+    """gunicorn with two workers on a free port, or on that one; leaving ends it."""
 
-    def __init__(self, environment: dict[str, str]) -> None:
-        self.environment = environment
+    def __init__(self, environment: dict[str, str], port: int = 0) -> None:
+        self.environment, self.port = environment, port
 
     def __enter__(self) -> "_Server":
-        with socket.create_server(("127.0.0.1", 0)) as bound:
+        with socket.create_server(("127.0.0.1", self.port)) as bound:
             self.port = port = bound.getsockname()[1]
         where = ["--bind", f"127.0.0.1:{port}", "--workers", str(WORKERS), "--threads", "4"]
         command = [sys.executable, "-m", "gunicorn", "annotator.wsgi", "--no-control-socket"]

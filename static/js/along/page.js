@@ -9,7 +9,7 @@ import { newId, post } from "../outbox.js";
 import { announce, one } from "../screen.js";
 import { pageSetup } from "../session.js";
 import { Lost, fetchSet, keepPage } from "./fetching.js";
-import { canKeep, erase, keptSet, lockOf, nameOf, note, recordOf, sweep } from "./store.js";
+import { canKeep, erase, keptSet, lockOf, nameOf, note, recordOf, sweep, waitingOf } from "./store.js";
 
 const setup = pageSetup();
 const { here, script, urls } = setup.along;
@@ -192,7 +192,8 @@ const timeOf = (ms) => new Date(ms).toLocaleTimeString(locale(), { hour: "2-digi
 
 async function work(set) {
   const mine = { ...set, user, campaign };
-  const { answered, skipped } = recordOf(mine).id === set.id ? recordOf(mine) : note(mine, "answered", []);
+  // Whoever was stopped between two writes finds the answer in the outbox.
+  const { answered, skipped } = note(mine, "answered", waitingOf(mine));
   const handled = new Set([...answered, ...skipped]);
   const left = set.seats.filter(({ seat }) => !handled.has(seat));
   Object.assign(setup, { seats: left, topics: set.topics, done: answered.length, left: left.length });

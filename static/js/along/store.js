@@ -4,7 +4,7 @@
 
    assay-along:<user>:<until, milliseconds by this browser's clock>:<campaign>:<id of the set>
    Its entry <page>set.json is written last: {id, until, seats, topics}. A cache without it is half a set. */
-import { forget, keep, read } from "../storage.js";
+import { forget, keep, keysOf, read } from "../storage.js";
 
 const PREFIX = "assay-along:";
 export const SET = "set.json";
@@ -84,6 +84,12 @@ const recordKey = ({ user, campaign }) => `assay:along:${user}:${campaign}`;
 export function recordOf(set) {
   const { id, answered = [], skipped = [] } = read(recordKey(set)) ?? {};
   return { id, answered, skipped };
+}
+
+/* Seats of the set whose answers wait to be sent. */
+export function waitingOf({ user, campaign, id }) {
+  const entries = keysOf(`assay:answer:${user}:${campaign}:`).map(read);
+  return entries.filter((entry) => entry?.along === id).map((entry) => entry.seat);
 }
 
 export function note(set, what, seats) {
