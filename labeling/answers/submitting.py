@@ -50,9 +50,7 @@ MESSAGES = {
         "This answer was sent before with another content. The first one stands; "
         "to change it, send a new answer for the same image."
     ),
-    "question_closed": (
-        _("Another answer has made this question unnecessary. Nothing is lost; take the next one.")
-    ),
+    "question_closed": _("This question is no longer asked, so this answer is not kept."),
     "revision_closed": (
         _(
             "It is too late to change this answer. The one you gave before stands; go on with the "

@@ -74,7 +74,9 @@ def of(campaign: Campaign, question: Question) -> History:
     ]
     chain = pair.chain
     known = COVERAGE_WORDS[chain.coverage]
-    if chain.step not in (COMPLETE, DROPPED):
+    if pair.path[-1].state == Question.State.WITHDRAWN:
+        known = f"{known}; withdrawn, so nothing more is asked"
+    elif chain.step not in (COMPLETE, DROPPED):
         known = f"{known}; next: {STEP_WORDS[chain.step].lower()}"
     boxes: list[BoxRow] = [
         {"box": list(one.box), "flags": list(one.flags), "came": one.came} for one in chain.boxes

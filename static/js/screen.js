@@ -21,6 +21,15 @@ export function murmur(text) {
   if (!place.classList.contains("toast")) place.textContent = text;
 }
 
+/* In a workspace announcements are part of the form; beside the card at the end while that is hidden. */
+export function moveAnnouncements(atEnd) {
+  const home = one(".work-say");
+  const place = one("[data-announce]");
+  if (!home) return;
+  if (atEnd && home.contains(place)) one("[data-finished]").after(place);
+  else if (!atEnd && !home.contains(place)) home.append(place);
+}
+
 /* Milliseconds spent looking: from the paint on, without the time in which the page was hidden. */
 export class Clock {
   #spent = 0;

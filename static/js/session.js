@@ -7,7 +7,7 @@
 import { gettext } from "./language.js";
 import { Outbox, post } from "./outbox.js";
 import { Images } from "./images.js";
-import { Clock, announce, countLeft, one, showCounts } from "./screen.js";
+import { Clock, announce, countLeft, moveAnnouncements, one, showCounts } from "./screen.js";
 import { attachFlag } from "./flag.js";
 import { attachKeys, attachPanels } from "./panels.js";
 import { attachStatus } from "./status.js";
@@ -156,6 +156,7 @@ export class Session {
     showCounts(this.done, this.left);
     one("[data-work]").hidden = !entry;
     one("[data-finished]").hidden = Boolean(entry) || (!this.exhausted && !this.trouble);
+    moveAnnouncements(!entry);
     for (const button of document.querySelectorAll('[data-do="back"]')) {
       button.hidden = !(this.cursor === null ? this.past.length : this.cursor > 0);
     }

@@ -70,6 +70,21 @@ def opened(browser_as, bob, campaign, site):
     return make
 
 
+def test_the_last_question_withdrawn_under_ones_hands_says_so_where_nothing_is_left(
+    campaign, opened, shown
+):
+    question = shown("draw")
+    page = opened()
+    hands.draw(page, HEAD)
+    Question.objects.filter(pk=question.pk).update(state="withdrawn", seats_free=0)
+
+    hands.send_by(page, "[data-do=send-box]:visible")
+
+    expect(page.locator("[data-finished]")).to_be_visible()
+    expect(page.get_by_text("This question is no longer asked")).to_be_visible()
+    assert hands.values() == []
+
+
 def test_a_box_is_drawn_by_four_clicks_in_any_order(opened):
     page = opened()
     left, top, right, bottom = hands.extremes(HEAD)

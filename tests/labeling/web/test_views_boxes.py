@@ -105,6 +105,17 @@ def test_a_question_shows_its_pair_in_as_many_queries_as_ever(campaign, crowd, a
     assert page.context["pair"].words == "every one has a box"
 
 
+def test_a_pair_whose_question_was_withdrawn_waits_for_nothing(campaign, crowd, as_alice):
+    boxers.settle(campaign, crowd, box(A))
+    check = campaign.questions.get(state="open")
+    as_alice.post(reverse("labeling:question_withdraw", args=["boxes", check.pk]), {"reason": ""})
+
+    text = text_of(page_of(as_alice, "question", check.pk))
+
+    assert "withdrawn, so nothing more is asked" in text
+    assert "next: check" not in text
+
+
 def test_the_list_of_questions_names_each_step(campaign, crowd, as_alice):
     boxers.settle(campaign, crowd, box(A), "good")
 

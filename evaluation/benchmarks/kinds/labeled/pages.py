@@ -55,6 +55,7 @@ def submissions_page(row: Benchmark) -> dict[str, object]:
         "what": _what(row),
         "is_test": row.settings["split"] == TEST,
         "example": example(row),
+        "may_leave_out": row.kind == DETECTION,
         "truth": row.settings["truth"],
     }
 

@@ -431,6 +431,16 @@ def test_how_a_file_looks_is_said_about_an_image_of_the_truth(alice, cats, as_al
     assert b"".join(zipped.streaming_content).startswith(b"PK")
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_only_detection_says_that_an_image_may_have_no_row(scored, as_alice, kind):
+    scored(kind)
+
+    page = read(as_alice, reverse("evaluation:submissions", args=[kind]))
+
+    assert ("one without a row counts as nothing found" in page) == (kind == "detection")
+    assert ("for every one of the" in page) == (kind != "detection")
+
+
 def test_a_benchmark_of_another_kind_has_none_of_these_pages(scored, as_alice):
     run = scored("localization")
     Benchmark.objects.update(kind="mad")
