@@ -93,7 +93,12 @@ def campaign_new(request: SignedIn) -> HttpResponse:
 
 
 def _new(request: SignedIn, form: NewCampaignForm, estimate: Estimate | None) -> HttpResponse:
-    context = {"form": form, "estimate": estimate, "selection_page": _selection_page(form)}
+    context = {
+        "form": form,
+        "estimate": estimate,
+        "pairs": form.asked() == CHAINS,
+        "selection_page": _selection_page(form),
+    }
     return render(request, "labeling/campaign_new.html", context)
 
 
@@ -172,7 +177,7 @@ def campaign_estimate(request: SignedIn) -> HttpResponse:
     check_may_open(request.user)
     form = NewCampaignForm(request.user, request.POST, request.FILES)
     form.is_valid()
-    context = {"estimate": form.estimate()}
+    context = {"estimate": form.estimate(), "pairs": form.asked() == CHAINS}
     return render(request, "labeling/_estimate.html", context)
 
 

@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from labeling.models import Answer, Assignment, Membership, Question
 from tests import factories
-from tests.browser.conftest import NARROW, count_images, expect, let_pass, log_in
+from tests.browser.conftest import NARROW, WIDE, count_images, expect, let_pass, log_in
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -74,6 +74,32 @@ def test_keys_answer_a_whole_page(page):
     now, ids = time.time(), list(Answer.objects.values_list("pk", flat=True))
     assert {pk.version for pk in ids} == {7}
     assert all(now - 600 < (pk.int >> 80) / 1000 <= now for pk in ids)
+
+
+# What moved from now on, also by what the person did, but for the words of the undo button itself.
+SHIFTS = """(() => {
+  window.shifts = [];
+  const isUndo = ({ node }) => node?.parentElement?.closest("[data-do=back]");
+  new PerformanceObserver((list) => {
+    const moved = list.getEntries().flatMap(({ sources }) => sources.filter((one) => !isUndo(one)));
+    shifts.push(...moved.map(({ node }) => node?.outerHTML?.slice(0, 90)));
+  }).observe({ type: "layout-shift" });
+})()"""
+
+
+@pytest.mark.parametrize("size", [WIDE, NARROW], ids=["wide", "narrow"])
+def test_nothing_moves_from_image_to_image_of_a_class(browser_as, bob, coots, site, size):
+    page = browser_as(bob, viewport=size)
+    open_label(page, site)
+    page.evaluate(SHIFTS)
+
+    press(page, "y", "n")
+    page.keyboard.press("ArrowLeft")
+    press(page, "h", "p", "y", "n")
+
+    wait_for_chip(page, "All saved")
+    shifts = page.evaluate("shifts")
+    assert not shifts, "\n".join(shifts)
 
 
 def test_going_back_changes_an_answer(page):
