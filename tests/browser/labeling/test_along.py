@@ -58,6 +58,14 @@ def press(page, *keys):
         page.keyboard.press(key)
 
 
+def wait_until_empty(page, promised):
+    """Until the list that this promises has nothing in it."""
+    page.evaluate(
+        f"async () => {{ while ((await {promised}).length)"
+        " await new Promise((resume) => setTimeout(resume, 20)); }"
+    )
+
+
 def strip(page):
     return page.locator("[data-strip]")
 
@@ -103,7 +111,7 @@ def test_logging_out_erases_the_images_and_keeps_what_is_not_sent(page, site, bo
     other.locator(".user-menu summary").click()
     other.get_by_role("button", name="Log out").click()
     other.wait_for_url("**/accounts/login/")
-    other.wait_for_function(f"async () => (await {KEPT}).length === 0")
+    wait_until_empty(other, KEPT)
 
     page.bring_to_front()
     page.evaluate("dispatchEvent(new Event('focus'))")
@@ -128,7 +136,7 @@ def test_another_person_who_logs_in_finds_nothing(page, site, charlie, coots):
     log_in(page.context, charlie, site("/").rstrip("/"))
     page.goto(site("/"))
 
-    page.wait_for_function(f"async () => (await {KEPT}).length === 0")
+    wait_until_empty(page, KEPT)
     page.goto(site(PAGE))
     expect(page.get_by_label("Number of questions")).to_be_visible()
 
@@ -147,10 +155,8 @@ def test_the_end_of_the_lease_erases_it_on_the_page_and_after_the_browser_was_cl
     )
     page.context.set_offline(False)
     page.goto(site("/"))
-    page.wait_for_function(f"async () => (await {KEPT}).length === 0")
-    page.wait_for_function(
-        "async () => (await navigator.serviceWorker.getRegistrations()).length === 0"
-    )
+    wait_until_empty(page, KEPT)
+    wait_until_empty(page, "navigator.serviceWorker.getRegistrations()")
 
 
 def test_the_page_ends_when_the_time_is_over(page, site):

@@ -4,6 +4,7 @@ import json
 import uuid
 
 import pytest
+from django.utils import translation
 
 from labeling.answers import sent
 from labeling.answers.sent import MAX_DURATION_MS, Sent
@@ -73,7 +74,9 @@ def test_what_is_no_answer_is_refused_with_its_place(answer, field):
 def test_a_form_holds_a_word_or_an_object():
     form = {"id": str(ID), "seat": "a", "duration_ms": "", "csrfmiddlewaretoken": "x"}
 
-    assert sent.read_form(form | {"value": "yes"}) == Sent(ID, "a", "yes")
+    with translation.override("de"):
+        said = sent.read_form(form | {"value": "yes"})
+    assert said == Sent(ID, "a", "yes", language="de")
     assert sent.read_form(form | {"value": json.dumps({"key": "n1"})}).value == {"key": "n1"}
     for value in ("", "{", "{" * 100_000):
         with pytest.raises(Refusal, match="Draw"):
