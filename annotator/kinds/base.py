@@ -65,7 +65,8 @@ class SeatsPayload(TypedDict):
 
 @dataclass(frozen=True)
 class SeatPage:
-    """The seats that a request is shown. given: answers by seat, where they may be changed."""
+    """The seats that a request is shown. given: the latest answers by seat, where the address
+    asks for seats to go back to."""
 
     request: HttpRequest
     campaign: Campaign

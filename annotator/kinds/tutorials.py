@@ -63,7 +63,7 @@ YES_NO = (("yes", _("Yes"), "y"), ("no", _("No"), "n"), ("hard", _("Too hard to 
 MARK = (
     ("mark", _("Mark it"), "1"),
     ("leave", _("Leave it"), "2"),
-    ("tick", _("Tick “Too hard”"), "3"),
+    ("tick", _("Too hard"), "3"),
 )
 BOX_A_B = (("a", _("Box A"), "a"), ("b", _("Box B"), "b"))
 OUTLINE_A_B = (("a", _("Outline A"), "a"), ("b", _("Outline B"), "b"))
@@ -226,11 +226,11 @@ PARTS: Items = (
         CAT,
         (
             ("draw", _("Draw it"), "1"),
-            ("occluded", _("Hidden"), "2"),
-            ("not_visible", _("Not in the picture"), "3"),
+            ("not_visible", _("Not visible"), "2"),
+            ("occluded", _("Occluded"), "3"),
         ),
         "not_visible",
-        _("The picture ends before the tail. “Hidden” is for parts behind something else."),
+        _("The picture ends before the tail. “Occluded” is for parts behind something else."),
     ),
     Item(
         _("What do you do with the ear that reaches out of the picture?"),

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
-from django.utils.translation import gettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET
 
@@ -61,12 +60,12 @@ def last_answers(user: User, campaign: Campaign) -> list[LastAnswer]:
     found = []
     for row in rows:
         topic = row.question.topic
-        value = "" if kind.drawn else kind.tally_name(given.get(row.pk))
+        value = kind.tally_name(given.get(row.pk))
         found.append(
             LastAnswer(
                 row.ordinal or 0,
                 texts.name_of(campaign.words, topic, names.get(topic, topic)),
-                words.get(value, value) or gettext("Drawn"),
+                words.get(value, value),
                 row.token,
                 seats.image_url(row.token, user) if row.pk in open_seats else None,
             )

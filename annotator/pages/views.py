@@ -22,7 +22,7 @@ from labeling.answers.sent import new_id, read_token
 from labeling.assignment import claiming
 from labeling.errors import Conflict, InTraining, NotWorking, NotYours, Refusal
 from labeling.kinds import policies
-from labeling.models import Campaign, Example, Membership, User
+from labeling.models import Assignment, Campaign, Example, Membership, User
 from labeling.quality import memberships, monitoring, qualifying
 
 
@@ -98,9 +98,11 @@ def _seats_to_show(request: HttpRequest, campaign: Campaign) -> SeatPage:
     else those to answer."""
     user, token = person(request), request.GET.get("seat")
     if token:
-        shown = [seats.Shown.of(seats.seat_of(user, read_token(token), campaign))]
-        payload = seats.describe(shown, user, campaign)
-        return SeatPage(request, campaign, {**payload, "left": None}, {})
+        seat = seats.seat_of(user, read_token(token), campaign)
+        payload = seats.describe([seats.Shown.of(seat)], user, campaign)
+        values = seats.latest_values([seat.pk] if seat.state == Assignment.State.ANSWERED else [])
+        given = {seat.token: values[seat.pk]} if seat.pk in values else {}
+        return SeatPage(request, campaign, {**payload, "left": None}, given)
     if "last" in request.GET and (last := page_of(campaign).last(request, campaign)):
         return last
     return SeatPage(request, campaign, _next_seats(user, campaign, held=set(), known=set()))
@@ -126,6 +128,7 @@ def _label_context(page: SeatPage, membership: Membership | None) -> Context:
         "user": request.user.pk,
         "campaign": campaign.name,
         "done": done,
+        "given": page.given,
         **{key: policy[key] for key in ("page_size", "revise_minutes", "revise_answers")},
         "urls": urls_of(campaign) | {"login": f"{reverse('account_login')}?next={request.path}"},
     }

@@ -123,7 +123,7 @@ class Parts(DrawnKind):
         return offered(SKIPS)
 
     def words(self, settings: Mapping[str, Any]) -> dict[str, str]:
-        return super().words(settings) | {WORD: "Drawn"}
+        return super().words(settings) | {WORD: gettext("Drawn")}
 
     def clean(
         self, value: object, settings: Mapping[str, Any], about: About | None = None

@@ -113,11 +113,22 @@ class Grid extends Session {
   #pass(page) {
     this.past.push({ ...page, at: Date.now() });
     this.progress.trim();
-    this.done += page.seats.length;
-    if (this.left !== null) this.left = Math.max(0, this.left - page.seats.length);
+    this.count(page.seats);
     this.page = null;
     this.render();
     this.stock();
+  }
+
+  pastOf(seats) {
+    return { topic: seats[0].topic, seats };
+  }
+
+  /* A page that is looked at again keeps its images: nothing moves under the hand. */
+  forgetAnswer(seat) {
+    for (const page of this.past) {
+      if (page !== this.shown) page.seats = page.seats.filter((entry) => entry.seat !== seat);
+    }
+    if (this.cursor === null) this.progress.past = this.past.filter((page) => page.seats.length);
   }
 
   /* Gives an image to somebody else. */

@@ -67,8 +67,7 @@ class Label extends Session {
     this.queue.shift();
     this.past.push({ ...entry, value, at: Date.now() });
     this.progress.trim();
-    this.done += 1;
-    if (this.left) this.left -= 1;
+    this.count([entry]);
     this.render();
     this.stock();
   }
@@ -100,11 +99,22 @@ class Label extends Session {
     if (!entry) return void this.refill();
     this.progress.past = this.past.filter((other) => other !== entry);
     this.queue.unshift(entry);
-    this.done -= 1;
-    if (this.left !== null) this.left += 1;
+    if (this.uncount(seat) && this.left !== null) this.left += 1;
     this.cursor = null;
     this.shown = null;
     this.render();
+  }
+
+  pastOf([entry]) {
+    return entry;
+  }
+
+  forgetAnswer(seat) {
+    const place = this.past.findIndex((entry) => entry.seat === seat);
+    if (place < 0) return;
+    this.past.splice(place, 1);
+    if (this.cursor === place) this.cursor = null;
+    else if (this.cursor > place) this.cursor -= 1;
   }
 
   render() {

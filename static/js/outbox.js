@@ -6,8 +6,8 @@
    its id; the server takes the same id once. What it refuses is kept apart until it was read, but
    for answers to questions that closed meanwhile: nobody can do anything about those.
 
-   Events: "change" whenever counts or state may differ, "kept" with new entries as detail, "accepted" and
-   "refused" with the entry, "closed" with the server's sentence. along: the id of the set that the
+   Events: "change" whenever counts or state may differ, "kept" with new entries as detail, "accepted",
+   "refused" and "closed" (its question) with the entry, the last two with the server's message. along: the id of the set that the
    answers' questions were taken along with.
    state: saved | sending | waiting | logged-out | other-user | stopped. */
 import { eraseImage } from "./along/store.js";
@@ -237,7 +237,7 @@ export class Outbox extends EventTarget {
   #refuse(entry, { code = "refused", message = gettext("The server did not take this answer.") }) {
     if (code === CLOSED) {
       this.#remove(entry);
-      this.dispatchEvent(new CustomEvent("closed", { detail: message }));
+      this.dispatchEvent(new CustomEvent("closed", { detail: { ...entry, message } }));
       return;
     }
     const refused = { ...entry, code, message };

@@ -4,11 +4,11 @@
    label.actions names; label.key(event), where there is one, takes the place of the keys here,
    data-open="id of a dialog", data-close, [data-use-keys] a switch, [data-about] the panel. */
 import { TYPING, one } from "./screen.js";
+import { MOVES } from "./zoom.js";
 import { keep, recall } from "./storage.js";
 
 const KEYS_SETTING = "assay:keys";
 const ABOUT_SETTING = "assay:about";
-const PAN = 0.2;
 const wide = matchMedia("(min-width: 64rem)");
 
 export function attachPanels(label) {
@@ -101,7 +101,7 @@ function act(label, event) {
     return key === "i" ? (toggleAbout(), true) : label.key(event);
   }
   if (event.shiftKey && key.startsWith("Arrow")) {
-    label.zoom.pan(...{ ArrowLeft: [-PAN, 0], ArrowRight: [PAN, 0], ArrowUp: [0, -PAN], ArrowDown: [0, PAN] }[key]);
+    label.zoom.pan(...MOVES[key]);
     return true;
   }
   if (key === "+" || key === "=") return (label.zoom.in(), true);

@@ -3,11 +3,21 @@ import { gettext, ngettext } from "./language.js";
 
 export const one = (selector) => document.querySelector(selector);
 
+const ABOVE_PX = 8;
+
+/* How far up from the lower edge answers reach that stand below the image, in pixels; 0 where they stand beside it. */
+function heightOfAnswers() {
+  const answers = one(".work:not([hidden]) > .answers")?.getBoundingClientRect();
+  return answers && answers.width > innerWidth / 2 ? innerHeight - answers.top : 0;
+}
+
 /* Says something to everybody: shown for a moment, and read aloud. */
 export function announce(text) {
   const place = one("[data-announce]");
   place.textContent = text;
   place.classList.add("toast");
+  // Over the image: a toast on the answers would hide what is to be pressed next.
+  place.style.setProperty("--above-answers", `${heightOfAnswers() + ABOVE_PX}px`);
   clearTimeout(announce.timer);
   announce.timer = setTimeout(() => {
     place.textContent = "";
@@ -71,6 +81,7 @@ export const words = {
   tooSoon: gettext("Too quick: this had only just appeared, so it was not counted. Press again."),
   notShown: gettext("The image is not on the screen yet, so this was not counted."),
   skipped: gettext("Skipped; somebody else gets it."),
+  reopened: gettext("Your earlier answer. Change it, or go forward."),
   goneBack: (steps) =>
     ngettext(
       "Your last answer. Change it, or go forward.",

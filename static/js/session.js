@@ -3,11 +3,12 @@
    label.js (one image at a time) and grid.js (a page of them) derive from it. They have
    front: what is answered next; inHand: entries with a seat, in their order, the front's first;
    accept(seats, elsewhere): new seats into the queue; render(); stock(): asks for more in time;
+   forgetAnswer(seat): takes an answer out of the past; pastOf(rows): what the past has of answered seats;
    backWords(limits): what to say where nothing further back can be changed. */
 import { gettext } from "./language.js";
 import { Outbox, post } from "./outbox.js";
 import { Images } from "./images.js";
-import { Clock, announce, countLeft, moveAnnouncements, one, showCounts } from "./screen.js";
+import { Clock, announce, countLeft, moveAnnouncements, one, showCounts, words } from "./screen.js";
 import { attachFlag } from "./flag.js";
 import { attachKeys, attachPanels } from "./panels.js";
 import { attachStatus } from "./status.js";
@@ -24,6 +25,7 @@ export class Session {
     this.queue = []; // entries to come
     this.cursor = null; // the place in the past that is looked at; null at the front
     this.shown = null; // what is on the screen
+    this.counted = new Set(); // seats answered since the page was loaded, which `done` has
     this.exhausted = false;
     this.elsewhere = false; // whether all that is left is open in another tab
     this.refilling = null;
@@ -36,13 +38,23 @@ export class Session {
   async begin() {
     this.progress.claim();
     const elsewhere = await this.progress.heldElsewhere();
-    this.accept(this.setup.seats, elsewhere);
+    const reopened = this.setup.seats.filter(({ seat }) => this.setup.given && seat in this.setup.given);
+    this.accept(this.setup.seats.filter((entry) => !reopened.includes(entry)), elsewhere);
+    if (reopened.length) this.#reopen(reopened);
     this.exhausted = !this.setup.seats.length;
-    this.elsewhere = !this.exhausted && !this.inHand.length;
+    this.elsewhere = !this.exhausted && !reopened.length && !this.inHand.length;
     this.unsentBefore = this.outbox.pending().length;
     this.outbox.retry();
     this.render();
     this.stock();
+  }
+
+  /* Goes back to answers that the address asked for, which this browser need not know of. */
+  #reopen(rows) {
+    for (const { seat } of rows) this.forgetAnswer(seat);
+    const answered = rows.map((row) => ({ ...row, value: row.answer ?? this.setup.given[row.seat] }));
+    this.past.push({ ...this.pastOf(answered), at: Date.now(), reopened: true });
+    this.cursor = this.past.length - 1;
   }
 
   get past() {
@@ -82,6 +94,27 @@ export class Session {
   forward() {
     if (this.cursor === null) return;
     this.cursor = this.cursor + 1 < this.past.length ? this.cursor + 1 : null;
+    this.render();
+  }
+
+  /* Counts entries as answered. */
+  count(entries) {
+    for (const { seat } of entries) this.counted.add(seat);
+    this.done += entries.length;
+    if (this.left !== null) this.left = Math.max(0, this.left - entries.length);
+  }
+
+  /* The server keeps no answer to this seat: whether one was counted. */
+  uncount(seat) {
+    const counted = this.counted.delete(seat);
+    if (counted) this.done -= 1;
+    return counted;
+  }
+
+  /* Its question closed before the answer came: nothing was answered, and there is nothing to change. */
+  dropAnswer(seat) {
+    if (!this.uncount(seat)) return;
+    this.forgetAnswer(seat);
     this.render();
   }
 
@@ -163,7 +196,7 @@ export class Session {
     one('[data-do="forward"]').hidden = this.cursor === null;
     const notice = one("[data-notice]");
     notice.hidden = this.cursor === null;
-    notice.textContent = backNotice(this.past.length - (this.cursor ?? 0));
+    notice.textContent = entry?.reopened ? words.reopened : backNotice(this.past.length - (this.cursor ?? 0));
   }
 }
 

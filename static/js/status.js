@@ -31,7 +31,10 @@ export function attachStatus(label) {
   outbox.addEventListener("change", tell);
   keeper?.addEventListener("state", tell);
   outbox.addEventListener("refused", ({ detail }) => announce(detail.message));
-  outbox.addEventListener("closed", ({ detail }) => announce(detail));
+  outbox.addEventListener("closed", ({ detail }) => {
+    label.dropAnswer(detail.seat);
+    announce(detail.message);
+  });
   let before = outbox.state;
   outbox.addEventListener("change", () => {
     if (before !== "saved" && outbox.state === "saved") label.wake();

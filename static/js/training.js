@@ -2,12 +2,13 @@
    the focus where Enter goes on. data-key in the templates says the keys (keys.js).
 
    <form data-training> with <input name="duration_ms">, perhaps <ul data-tiles>, [data-done-words];
-   [data-next] the way on. */
+   [data-next] the way on; [data-stage] with [data-zoom], one image that can be looked at closely. */
 import { countsInWords, gettext } from "./language.js";
 import { Tiles } from "./tiles.js";
 import { Closer } from "./closer.js";
 import { Images } from "./images.js";
 import { Clock, one } from "./screen.js";
+import { attachZoom } from "./zoom.js";
 
 const form = one("[data-training]");
 const list = one("[data-tiles]");
@@ -19,6 +20,7 @@ if (form) {
   form.addEventListener("submit", () => (form.elements.duration_ms.value = clock.elapsed()));
 }
 if (form && list) attachTiles();
+else if (form && one("[data-zoom]")) attachZoom(one("[data-stage]"));
 
 function attachTiles() {
   const tiles = new Tiles(list);

@@ -3,11 +3,16 @@
    <div data-stage><img> … <div data-zoom><button data-do="zoom-in"> … [data-zoom-level]</div></div>
    The image fits its stage at scale 1; everything here is in stage pixels. */
 
+import { TYPING } from "./screen.js";
+
 const MOST = 12;
 const STEP = 1.4;
 const NEAR = 2.5;
 const TAP_MS = 320;
 const TAP_PX = 24;
+const PAN = 0.2;
+// What an arrow moves the view by, as shares of the stage to the right and down.
+export const MOVES = { ArrowLeft: [-PAN, 0], ArrowRight: [PAN, 0], ArrowUp: [0, -PAN], ArrowDown: [0, PAN] };
 
 export class Zoom {
   #image = null;
@@ -140,4 +145,22 @@ export class Zoom {
       else this.#at(NEAR, point);
     }
   }
+}
+
+/* A stage that shows one image of a form: its buttons, the keys + − 0 and Shift with an arrow. */
+export function attachZoom(stage) {
+  const zoom = new Zoom(stage);
+  const actions = { "zoom-in": () => zoom.in(), "zoom-out": () => zoom.out(), "zoom-reset": () => zoom.reset() };
+  const keys = { "+": zoom.in, "=": zoom.in, "-": zoom.out, "−": zoom.out, 0: zoom.reset };
+  zoom.attach(stage.querySelector("img"));
+  stage.querySelector("[data-zoom]").hidden = false;
+  for (const button of stage.querySelectorAll("[data-do]")) button.addEventListener("click", actions[button.dataset.do]);
+  document.addEventListener("keydown", (event) => {
+    const { key, target } = event;
+    if (event.ctrlKey || event.altKey || event.metaKey || event.defaultPrevented || target.closest(TYPING)) return;
+    if (event.shiftKey && zoom.zoomed && MOVES[key]) zoom.pan(...MOVES[key]);
+    else if (keys[key]) keys[key].call(zoom);
+    else return;
+    event.preventDefault();
+  });
 }

@@ -127,9 +127,11 @@ export class Panel {
     one("[data-state=drawn]").firstChild.textContent = `${state === "given" ? gettext("Mend it") : gettext("Drawn")} `;
     one("[data-part-guidance]").textContent = part?.guidance || "";
     one("[data-hint]").textContent = HINTS[this.page.drawing.tool] ?? "";
-    const words = one("[data-list-words]");
     const left = missing ? gettext("%(count)s missing", { count: missing }) : gettext("none missing");
-    if (words) words.textContent = `${part?.name ?? gettext("Parts")} · ${left}`;
+    const opener = one(".list-open");
+    if (!opener) return;
+    opener.querySelector("[data-list-part]").textContent = part?.name ?? gettext("Parts");
+    opener.querySelector("[data-list-left]").textContent = left;
   }
 
   #showList(labels, shapes, { selected, hidden, unfinished, fault }) {

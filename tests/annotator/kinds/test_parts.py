@@ -10,7 +10,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from annotator.kinds import page_of
-from annotator.pages import bodies, seats
+from annotator.pages import bodies, last, seats
 from labeling.answers import submitting, window
 from labeling.assignment import claiming
 from labeling.campaigns import lifecycle
@@ -392,3 +392,17 @@ def test_drafts_are_the_same_for_gold(as_bob, bob, campaign, page):
     assert [set(reply.json()) for reply in replies] == [{"version"}] * 2
     assert set(told[0]) == set(told[1])
     assert set(told[0]["draft"]) == set(told[1]["draft"])
+
+
+def test_last_answers_say_why_an_object_was_not_drawn(bob, campaign, page):
+    held = [row["seat"] for row in page["seats"][:2]]
+    values = [{"skip": "too_small"}, parted.drawn(tail="occluded")]
+    sent = [
+        submitting.Sent(uuid.uuid4(), seat, value, 900)
+        for seat, value in zip(held, values, strict=True)
+    ]
+    assert {result.message for result in submitting.submit(bob, campaign, sent)} == {""}
+
+    words = [row.words for row in last.last_answers(bob, campaign)]
+
+    assert words == ["Drawn", "Too small or blurry"]

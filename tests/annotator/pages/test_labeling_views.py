@@ -69,6 +69,17 @@ def test_labeling_page_carries_its_seats(as_bob, bob):
     assert "no-store" in response["Cache-Control"]
 
 
+def test_an_answer_that_is_opened_again_comes_with_its_value(as_bob, bob, page):
+    seat, other = (row["seat"] for row in page["seats"][:2])
+    post(as_bob, "label_answers", {"user": bob.pk, "answers": [answer(seat, "hard")]})
+
+    setup = as_bob.get(url(LABEL), {"seat": seat}).context["setup"]
+    held = as_bob.get(url(LABEL), {"seat": other}).context["setup"]
+
+    assert (setup["given"], [row["seat"] for row in setup["seats"]]) == ({seat: "hard"}, [seat])
+    assert (held["given"], as_bob.get(url(LABEL)).context["setup"]["given"]) == ({}, None)
+
+
 def test_batch_is_accepted_and_a_repeat_gives_the_same(as_bob, bob, page):
     body = {
         "user": bob.pk,

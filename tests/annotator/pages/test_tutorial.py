@@ -1,7 +1,10 @@
 """The tutorial of each kind: pictures that are there, answers among the choices, its end kept."""
 
+import re
+
 import pytest
 from django.contrib.staticfiles import finders
+from django.template.loader import get_template
 from django.urls import reverse
 from PIL import Image
 
@@ -25,6 +28,16 @@ def test_every_kind_has_a_tutorial_of_three():
                 for x, y in shape.points:
                     assert 0 <= x <= item.picture.width
                     assert 0 <= y <= item.picture.height
+
+
+def test_states_of_parts_have_the_words_and_keys_of_the_page():
+    states = re.findall(
+        r'data-state="(\w+)".*translate "([^"]+)" %\} <kbd>(.)</kbd>',
+        get_template("annotator/_parts_states.html").template.source,
+    )
+
+    assert len(states) == 3
+    assert [row for row in ITEMS["parts"][1].choices if row[0] != "draw"] == states[1:]
 
 
 @pytest.mark.parametrize("kind", sorted(ITEMS))

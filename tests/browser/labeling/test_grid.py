@@ -424,6 +424,29 @@ def test_closed_questions_are_said_and_forgotten(page):
     page.wait_for_selector("[data-announce]:has-text('no longer asked')")
     assert Answer.objects.count() == 5
     assert page.evaluate(KEPT) == []
+    assert page.inner_text("[data-done]") == "5"
+
+
+def test_an_answer_reopened_from_the_list_is_marked_as_it_was(page, site):
+    page.focus(".tile:nth-child(1) .tile-yes")
+    page.keyboard.press("y")
+    finish(page)
+    wait_for_chip(page, "All saved")
+    page.goto(site("/campaigns/grid/label/last/"))
+
+    page.locator(".strip a:has-text('Yes')").click()
+
+    wait_for_page(page)
+    assert marks(page) == ["yes"]
+    # It was answered, and is nobody else's.
+    assert page.locator("[data-tile-do=skip]").is_hidden()
+    assert page.inner_text("[data-done]") == "6"
+    page.focus(".tile .tile-yes")
+    page.keyboard.press("h")
+    finish(page)
+    wait_for_chip(page, "All saved")
+    assert page.inner_text("[data-done]") == "6"
+    assert Answer.objects.filter(revision=1).values_list("value", flat=True).get() == "hard"
 
 
 def test_one_image_is_looked_at_closely_and_marked_there(page, axe):

@@ -113,6 +113,27 @@ def test_going_back_changes_an_answer(page):
     assert Answer.objects.count() == 4
 
 
+def test_an_answer_reopened_from_the_list_is_changed_and_not_counted_again(page, site):
+    press(page, "y", "n")
+    wait_for_chip(page, "All saved")
+    page.goto(site("/campaigns/coots/label/last/"))
+
+    page.click(".strip li:last-child a")
+
+    page.wait_for_selector(f"{SHOWN}")
+    page.wait_for_selector("[data-answer=yes][aria-pressed=true]")
+    assert page.inner_text("[data-notice]") == "Your earlier answer. Change it, or go forward."
+    assert page.locator("[data-do=skip]:visible").count() == 0
+    press(page, "h")
+    wait_for_chip(page, "All saved")
+    page.wait_for_selector("[data-notice]", state="hidden")
+    assert page.inner_text("[data-done]") == "2"
+    assert given() == {"hard": 1, "no": 1}
+    press(page, "p", "p", "p", "p")
+    page.wait_for_selector("[data-finished]:not([hidden])")
+    assert page.inner_text("[data-finished] [data-done]") == "6"
+
+
 def test_same_answer_given_again_is_no_revision(page):
     press(page, "y", "Backspace", "y", "n")
 
@@ -280,6 +301,21 @@ def test_refused_answer_is_said_and_kept_until_read(page, bob):
     page.click("[data-do=dismiss]")
     page.wait_for_selector("[data-refused]", state="hidden")
     assert given() == {"yes": 1}
+
+
+def test_an_answer_to_a_question_that_closed_meanwhile_is_not_counted(page):
+    def refuse(route):
+        answers = route.request.post_data_json["answers"]
+        row = {"status": "refused", "code": "question_closed", "message": "No longer asked."}
+        route.fulfill(json={"results": [{**row, "id": answer["id"]} for answer in answers]})
+
+    page.route(ANSWERS, refuse)
+
+    press(page, "y")
+
+    page.wait_for_selector("[data-announce]:has-text('No longer asked.')")
+    assert page.inner_text("[data-done]") == "0"
+    assert page.locator(".label-bar [data-do=back]").is_hidden()
 
 
 def test_an_answer_after_its_lease_is_taken_all_the_same(page):

@@ -4,10 +4,11 @@ import pytest
 
 from labeling.campaigns import lifecycle
 from labeling.follow_ups import opening
+from labeling.models import User
 from labeling.question_graph import replaying
 from tests import factories
 from tests.browser import drawing_hands as hands
-from tests.browser.conftest import NARROW, let_pass
+from tests.browser.conftest import NARROW, expect, let_pass
 from tests.labeling import parted
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -157,3 +158,44 @@ def test_a_page_of_images_is_marked_on_a_phone_held_sideways(
     screenshots(page, "sideways-grid")
     axe(page)
     assert_usable(page, "[data-tiles]")
+
+
+def test_a_toast_leaves_the_answers_free(browser_as, bob, cats, site):
+    page = browser_as(bob, **PHONE)
+    page.goto(site("/campaigns/cats/label/"))
+    page.wait_for_selector(SHOWN)
+
+    page.tap(".label-bar [data-do=skip]")
+
+    toast, answers = page.locator(".toast").bounding_box(), page.locator(".answers").bounding_box()
+    assert toast["y"] + toast["height"] <= answers["y"]
+
+
+@pytest.mark.parametrize("size", [NARROW, SIDEWAYS], ids=["upright", "sideways"])
+def test_the_tutorial_fits_a_phone(browser_as, bob, cats, site, screenshots, size):
+    User.objects.update(tutorials=[])
+    page = browser_as(bob, **PHONE | {"viewport": size})
+
+    page.goto(site("/campaigns/cats/label/"))
+    expect(page.locator(".tutorial-answers button").last).to_be_in_viewport(ratio=1)
+    expect(page.locator(".tutorial kbd").first).to_be_hidden()
+    screenshots(page, f"tutorial-{size['width']}")
+    page.locator(".tutorial-answers button").last.tap()
+
+    expect(page.get_by_role("status")).to_be_in_viewport(ratio=1)
+    expect(page.get_by_role("button", name="Next")).to_be_in_viewport(ratio=1)
+    screenshots(page, f"tutorial-wrong-{size['width']}")
+
+
+def test_the_button_of_the_parts_says_how_many_are_missing(browser_as, alice, bob, dataset, site):
+    factories.join(bob, parted.parts_campaign(alice, dataset))
+    page = browser_as(bob, **PHONE)
+    hands.open_page(page, site)
+    page.tap("[data-do=half-yes]")
+
+    page.locator("[data-list-part]").evaluate("(name) => (name.textContent = 'upper '.repeat(20))")
+
+    left = page.locator("[data-list-left]")
+    assert "missing" in left.inner_text()
+    assert left.evaluate("(words) => words.scrollWidth <= words.clientWidth")
+    assert page.locator(".list-open").bounding_box()["width"] <= NARROW["width"] / 2
