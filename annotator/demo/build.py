@@ -28,10 +28,10 @@ from annotator.demo.joining import join
 from evaluation.benchmarks.kinds.mad import competitions
 from evaluation.metrics.wordnet import nouns
 from evaluation.models import Benchmark
-from labeling.campaigns import lifecycle
+from labeling.campaigns import lifecycle, texts
 from labeling.datasets import images
 from labeling.files import BadInput, atomic_write
-from labeling.models import Dataset, User
+from labeling.models import Campaign, Dataset, User
 from labeling.quality.gold import add_gold
 
 SOURCE = Path(__file__).resolve().parent
@@ -81,7 +81,15 @@ def load() -> Benchmark:
         instances,
     ):
         piece.load(members, users[RESEARCHER], benchmark.campaign.dataset)
+    give_words(users[RESEARCHER])
     return benchmark
+
+
+def give_words(researcher: User) -> None:
+    """The campaigns' words in German and Chinese (texts.json), where none were given yet."""
+    words = json.loads((SOURCE / "texts.json").read_text(encoding="utf-8"))
+    for campaign in Campaign.objects.filter(name__in=words, languages=[]):
+        texts.replace(campaign, researcher, words[campaign.name])
 
 
 def accounts_file() -> Path:
@@ -231,5 +239,6 @@ def make_competition(
     lifecycle.add_example(campaign, topic, dataset.images.get(name=image), answer, caption)
     add_gold(campaign, researcher, _rows("gold.csv"))
     lifecycle.launch(campaign, researcher)
+    lifecycle.change(campaign, researcher, take_along=True)
     join(campaign, researcher, [users[name] for name in ANNOTATORS])
     return benchmark

@@ -65,6 +65,9 @@ def test_the_card_at_the_end_agrees_with_the_bar(browser_as, bob, coots, site, l
 
     page.wait_for_selector(FINISHED)
     expect(page.locator(CARD)).to_contain_text("You have answered 6. Thank you.")
+    # Nothing is asked any more: no class is explained, no image can be flagged.
+    expect(page.locator("[data-about]")).to_be_hidden()
+    expect(page.locator("[data-do=flag]")).to_be_hidden()
     expect(page.locator(".label-bar [data-done]")).to_have_text("6")
     expect(page.locator("[data-left]")).to_have_text("0")
     looked_at(page, "finished")

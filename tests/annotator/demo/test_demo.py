@@ -11,7 +11,8 @@ from annotator.demo import build
 from evaluation.benchmarks import runs
 from evaluation.models import Benchmark
 from labeling.assignment import claiming, gold_mixing
-from labeling.models import Gold, Membership, Question, User
+from labeling.campaigns import texts
+from labeling.models import Campaign, Gold, Membership, Question, User
 from labeling.quality import gold_results
 from tests.annotator.truth import answer_everything
 
@@ -123,6 +124,18 @@ def test_gold_is_on_images_that_are_not_asked_about(benchmark):
 
     assert gold
     assert not asked & gold
+
+
+def test_open_campaigns_have_words_in_german_and_chinese_until_others_are_given(benchmark):
+    opened = Campaign.objects.filter(state="open")
+    assert {tuple(campaign.languages) for campaign in opened} == {("de", "zh-hans")}
+    campaign = benchmark.campaign
+    assert not any(row.missing for row in texts.coverage(campaign))
+    texts.replace(campaign, None, {"de": {"title": "Anders"}})
+
+    build.load()
+
+    assert texts.of(campaign) == {"de": {"title": "Anders"}}
 
 
 def test_the_command_says_what_it_loaded():
