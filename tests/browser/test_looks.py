@@ -83,7 +83,7 @@ def test_pages_before_logging_in_look_right(browser_as, alice, cats, site, looke
         looked_at(page, name)
 
 
-@pytest.mark.parametrize("width, rows", [(1920, 1), (1440, 1), (900, 2), (390, 4)])
+@pytest.mark.parametrize(("width", "rows"), [(1920, 1), (1440, 1), (900, 2), (390, 4)])
 def test_four_steps_of_the_front_page_fill_their_rows(browser_as, site, width, rows):
     page = browser_as()
     page.set_viewport_size({"width": width, "height": 900})
