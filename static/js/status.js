@@ -16,6 +16,7 @@ export function attachStatus(label) {
     const button = one("[data-saved]");
     one("[data-saved-words]").textContent = chip;
     button.dataset.tone = tone;
+    button.dataset.count = outbox.pending().length || outbox.refused().length || "";
     one("[data-unsent-words]").textContent = sentence;
     one("[data-draft-words]").textContent = draftWords(keeper);
     const states = [outbox.state, keeper?.unsent && keeper.state];

@@ -187,6 +187,24 @@ def test_the_tutorial_fits_a_phone(browser_as, bob, cats, site, screenshots, siz
     screenshots(page, f"tutorial-wrong-{size['width']}")
 
 
+@pytest.mark.parametrize("size", [NARROW, SIDEWAYS], ids=["upright", "sideways"])
+def test_a_bar_without_a_connection_is_as_wide_as_the_phone(browser_as, bob, cats, site, size):
+    page = browser_as(bob, **PHONE | {"viewport": size}, locale="de")
+    page.goto(site("/campaigns/cats/label/"))
+    page.wait_for_selector(SHOWN)
+    let_pass(page)
+    page.context.set_offline(True)
+
+    page.tap("[data-answer=yes]")
+
+    chip = page.locator("[data-saved][data-tone=warn]")
+    expect(chip).to_have_attribute("data-count", "1")
+    for button in page.locator(".label-bar :is(a, button)").locator("visible=true").all():
+        expect(button).to_be_in_viewport(ratio=1)
+    page.context.set_offline(False)
+    expect(page.locator("[data-saved]")).to_have_attribute("data-tone", "good")
+
+
 def test_the_button_of_the_parts_says_how_many_are_missing(browser_as, alice, bob, dataset, site):
     factories.join(bob, parted.parts_campaign(alice, dataset))
     page = browser_as(bob, **PHONE)
