@@ -115,7 +115,8 @@ def test_an_exported_program_has_maps_too_where_it_takes_the_images_at_once():
         found = class_activation_maps(in_batches(exported, 2, 2), images[:count], CLASSES[:count])
 
         wanted = class_activation_maps(network, images[:count], CLASSES[:count])
-        assert torch.allclose(found, wanted)
+        # Batches of another size may be added up in another order.
+        assert torch.allclose(found, wanted, atol=1e-6)
 
     with pytest.raises(Unsuited, match="takes 2 images at once"):
         class_activation_maps(in_batches(exported, 2, 2), images_of(4), torch.arange(4) % 3)
