@@ -173,6 +173,22 @@ def test_brightness_contrast_and_colours_are_set_by_keys_and_remembered(opened):
     assert page.get_attribute("[data-do=adjust].tool", "aria-pressed") == "true"
 
 
+def test_the_sliders_have_the_colour_of_what_may_be_pressed(opened):
+    page = opened(viewport=WIDE, color_scheme="dark")
+    hands.press(page, "v")
+
+    colours = page.eval_on_selector_all(
+        "[data-adjust] input[type=range]",
+        """(sliders) => sliders.map((slider) => {
+          const style = getComputedStyle(slider);
+          return ["--pico-range-thumb-color", "--action"].map((name) => style.getPropertyValue(name));
+        })""",
+    )
+
+    assert len(colours) == 3
+    assert all(thumb == action for thumb, action in colours)
+
+
 def test_the_object_is_seen_from_near_and_the_zoom_is_told(opened):
     page = opened()
     far = page.inner_text("[data-zoom-level]")
