@@ -181,7 +181,8 @@ def test_the_sliders_have_the_colour_of_what_may_be_pressed(opened):
         "[data-adjust] input[type=range]",
         """(sliders) => sliders.map((slider) => {
           const style = getComputedStyle(slider);
-          return ["--pico-range-thumb-color", "--action"].map((name) => style.getPropertyValue(name));
+          const names = ["--pico-range-thumb-color", "--action"];
+          return names.map((name) => style.getPropertyValue(name));
         })""",
     )
 
