@@ -143,6 +143,15 @@ def test_undo_survives_a_reload(opened):
     assert hands.near(torso()[0][0], TORSO)
 
 
+def test_a_message_leaves_with_the_object_that_it_was_of(opened):
+    page = opened()
+
+    hands.send(page, "2", "j", "2", "j", "2", "Shift+Enter")
+
+    assert "not visible" not in page.text_content("[data-announce]")
+    assert page.locator("[data-announce].toast").count() == 0
+
+
 def test_a_hole_is_cut_out_of_a_part_and_sent(opened):
     page = opened()
     hands.draw(page, *TORSO)
