@@ -10,7 +10,7 @@ import { PageProgress } from "./progress.js";
 import { Drafts } from "./drafts.js";
 import { Tiles, markOf } from "./tiles.js";
 import { Closer } from "./closer.js";
-import { announce, loginLink, murmur, one, showAbout, showEnd, words } from "./screen.js";
+import { announce, loginLink, murmur, one, retract, showAbout, showEnd, words } from "./screen.js";
 import { REFILL_RETRY_MS, Session, attach, pageSetup } from "./session.js";
 import { arrange, best, pageSize } from "./fit.js";
 
@@ -79,6 +79,7 @@ class Grid extends Session {
     }
     if (this.cursor === null && this.#showUnseen()) return;
     if (!this.hasRoom()) return;
+    retract();
     this.#send(page);
     if (this.cursor === null) this.#pass(page);
     else this.forward();

@@ -8,7 +8,7 @@
 import { gettext } from "./language.js";
 import { Progress } from "./progress.js";
 import { Zoom } from "./zoom.js";
-import { announce, loginLink, one, showAbout, showEnd, words } from "./screen.js";
+import { announce, loginLink, one, retract, showAbout, showEnd, words } from "./screen.js";
 import { Session, attach, pageSetup } from "./session.js";
 
 const AHEAD = 4;
@@ -53,6 +53,7 @@ class Label extends Session {
     if (this.shown !== entry.seat) return (announce(words.notShown), false);
     if (this.clock.sincePaint() < TOO_SOON_MS) return (announce(words.tooSoon), false);
     if (!this.hasRoom()) return false;
+    retract();
     const changed = JSON.stringify(entry.value) !== JSON.stringify(value);
     if (this.cursor === null || changed) {
       const given = { duration_ms: this.clock.elapsed(), input_method: inputMethod, looks };

@@ -19,10 +19,15 @@ export function announce(text) {
   // Over the image: a toast on the answers would hide what is to be pressed next.
   place.style.setProperty("--above-answers", `${heightOfAnswers() + ABOVE_PX}px`);
   clearTimeout(announce.timer);
-  announce.timer = setTimeout(() => {
-    place.textContent = "";
-    place.classList.remove("toast");
-  }, 5000);
+  announce.timer = setTimeout(retract, 5000);
+}
+
+/* Takes back what is announced: it was said of what has been answered by now. */
+export function retract() {
+  const place = one("[data-announce]");
+  clearTimeout(announce.timer);
+  place.textContent = "";
+  place.classList.remove("toast");
 }
 
 /* Says something to those who listen, without showing what the page shows already. */

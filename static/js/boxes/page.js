@@ -252,7 +252,7 @@ export class Page {
   hideOthers() {
     const hidden = this.root.classList.toggle("others-hidden");
     press(one('[data-do="others"]'), hidden);
-    announce(hidden ? "Other boxes are hidden." : "Other boxes are shown.");
+    announce(hidden ? gettext("The other boxes are hidden.") : gettext("The other boxes are shown."));
   }
 
   send() {

@@ -1,8 +1,11 @@
 """The demonstration's campaign of boxes: what was answered, what waits, and who finds it."""
 
-import pytest
+import json
 
-from annotator.demo import instances
+import pytest
+from django.utils import translation
+
+from annotator.demo import build, instances
 from evaluation.models import Benchmark, Run
 from labeling.assignment import claiming
 from labeling.jobs import queue
@@ -67,3 +70,12 @@ def test_loading_twice_makes_nothing_new(campaign):
 
     assert campaign.questions.count() == before
     assert Benchmark.objects.filter(name=instances.FOUND).count() == 1
+
+
+@pytest.mark.parametrize("language", ["de", "zh-hans"])
+def test_its_title_is_that_of_its_kind_in_every_language(language):
+    """Home says the kind's title beneath a campaign's, unless it is the same."""
+    texts = json.loads((build.SOURCE / "texts.json").read_text(encoding="utf-8"))
+
+    with translation.override(language):
+        assert texts["demo-instances"][language]["title"] == translation.gettext(instances.TITLE)

@@ -69,6 +69,15 @@ def test_an_item_that_is_not_there_is_the_first(bob, coots, item):
     assert "tutorial, 1 of 3" in text_of(logged_in(bob).get(page, {"item": item}))
 
 
+def test_no_outline_crosses_the_letter_of_another(bob, coots):
+    type(coots).objects.filter(pk=coots.pk).update(kind="boxes")
+
+    drawn = logged_in(bob).get(reverse("tutorial", args=["coots"])).content.decode()
+
+    assert drawn.count("<text ") == 2
+    assert drawn.rindex("<polygon ") < drawn.index("<text ")
+
+
 @pytest.mark.parametrize("kind", sorted(ITEMS))
 def test_the_pages_of_every_kind_say_what_is_right(bob, coots, kind):
     type(coots).objects.filter(pk=coots.pk).update(kind=kind)

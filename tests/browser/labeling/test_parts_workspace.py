@@ -143,6 +143,15 @@ def test_undo_survives_a_reload(opened):
     assert hands.near(torso()[0][0], TORSO)
 
 
+def test_a_message_leaves_with_the_object_that_it_was_of(opened):
+    page = opened()
+
+    hands.send(page, "2", "j", "2", "j", "2", "Shift+Enter")
+
+    assert "not visible" not in page.text_content("[data-announce]")
+    assert page.locator("[data-announce].toast").count() == 0
+
+
 def test_a_hole_is_cut_out_of_a_part_and_sent(opened):
     page = opened()
     hands.draw(page, *TORSO)
@@ -171,6 +180,23 @@ def test_brightness_contrast_and_colours_are_set_by_keys_and_remembered(opened):
     fill = "document.querySelector('.drawing-parts').style.getPropertyValue('--fill')"
     assert page.evaluate(fill) == "0.4"
     assert page.get_attribute("[data-do=adjust].tool", "aria-pressed") == "true"
+
+
+def test_the_sliders_have_the_colour_of_what_may_be_pressed(opened):
+    page = opened(viewport=WIDE, color_scheme="dark")
+    hands.press(page, "v")
+
+    colours = page.eval_on_selector_all(
+        "[data-adjust] input[type=range]",
+        """(sliders) => sliders.map((slider) => {
+          const style = getComputedStyle(slider);
+          const names = ["--pico-range-thumb-color", "--action"];
+          return names.map((name) => style.getPropertyValue(name));
+        })""",
+    )
+
+    assert len(colours) == 3
+    assert all(thumb == action for thumb, action in colours)
 
 
 def test_the_object_is_seen_from_near_and_the_zoom_is_told(opened):
