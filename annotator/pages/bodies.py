@@ -60,7 +60,8 @@ def read_object(request: HttpRequest, most: int = MAX_BODY_BYTES, cure: str = ""
             + (cure or gettext("Send fewer answers at once."))
         )
     try:
-        body = json.loads(raw, parse_constant=_refuse_constant)
+        # As UTF-8, which bytes alone would let be half a surrogate pair or UTF-16.
+        body = json.loads(raw.decode(), parse_constant=_refuse_constant)
     except (ValueError, RecursionError) as error:
         raise Refusal(f"The body is not JSON: {error}.", code="malformed") from error
     if not isinstance(body, dict):

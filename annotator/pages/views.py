@@ -100,8 +100,10 @@ def _seats_to_show(request: HttpRequest, campaign: Campaign) -> SeatPage:
     if token:
         seat = seats.seat_of(user, read_token(token), campaign)
         payload = seats.describe([seats.Shown.of(seat)], user, campaign)
-        values = seats.latest_values([seat.pk] if seat.state == Assignment.State.ANSWERED else [])
-        given = {seat.token: values[seat.pk]} if seat.pk in values else {}
+        values = seats.latest_values([seat.pk]) if seat.state == Assignment.State.ANSWERED else {}
+        # A drawing is in its row already, without what annotators are not shown of it.
+        drawn = any(row.get("answer") is not None for row in payload["seats"])
+        given = {seat.token: True if drawn else values[seat.pk]} if values else {}
         return SeatPage(request, campaign, {**payload, "left": None}, given)
     if "last" in request.GET and (last := page_of(campaign).last(request, campaign)):
         return last

@@ -49,7 +49,7 @@ def read(text: str | bytes) -> object:
     if len(text) > MAX_BYTES:
         raise Refusal(f"The file is larger than {MAX_BYTES // 1024**2} MiB.", field="texts")
     try:
-        return json.loads(text)
+        found = json.loads(text)
     except UnicodeDecodeError as error:
         raise Refusal("The file is not UTF-8. Save it as UTF-8.", field="texts") from error
     except json.JSONDecodeError as error:
@@ -59,6 +59,16 @@ def read(text: str | bytes) -> object:
         ) from error
     except RecursionError as error:
         raise Refusal("The file is nested too deeply to be texts.", field="texts") from error
+    except ValueError as error:
+        raise Refusal(
+            "A number in the file is too long. Texts are strings.", field="texts"
+        ) from error
+    if not is_storable(found):
+        raise Refusal(
+            "The file has a NUL or half a surrogate pair, which is no text. Take it out.",
+            field="texts",
+        )
+    return found
 
 
 def replace(campaign: Campaign, actor: User | None, payload: object) -> Texts:

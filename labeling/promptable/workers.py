@@ -24,8 +24,9 @@ from labeling.geometry.polygons import PolygonLists
 ROOT = Path(__file__).resolve().parents[2]
 # Seconds of a start and of a decoding: SAM's decoder takes a tenth of one.
 START_SECONDS, DECODE_SECONDS = 20.0, 5.0
-# So many requests decode or wait at once, so long: each holds a thread of the web server.
-MOST_WAITING, WAIT_SECONDS = 4, 5.0
+# So many requests decode or wait at once, so long: each holds one of the four threads of a web
+# process, and half of them stay for everybody else.
+MOST_WAITING, WAIT_SECONDS = 2, 5.0
 MEMORY_BYTES = 2 << 30
 # Of processor time in all: then a process is replaced.
 CPU_SECONDS = 3600

@@ -298,7 +298,11 @@ def _state(membership: Membership) -> Done:
         .order_by("assignment__ordinal", "revision")
         .values_list("assignment_id", "value", "assignment__question__gold__answer")
     )
-    latest = {seat: (value, answer) for seat, value, answer in rows}
+    latest: dict[int, tuple[Any, Any]] = {}
+    for seat, value, answer in rows:
+        # Training tells the known answer at once: there only what was said before it counts.
+        if membership.stage != Stage.TRAINING or seat not in latest:
+            latest[seat] = (value, answer)
     right = sum(kind.is_right(value, answer, policy) for value, answer in latest.values())
     held = _open(membership).filter(question__state=Question.State.GOLD).count()
     left = unseen(membership).count() + held

@@ -2,12 +2,10 @@
 
    imageOf(tile) gives a slot of images.js; singleKeys() says whether letters mean anything. */
 import { gettext } from "./language.js";
-import { Zoom } from "./zoom.js";
+import { MOVES, Zoom } from "./zoom.js";
 import { markOf } from "./tiles.js";
 import { one, words } from "./screen.js";
 
-const PAN = 0.2;
-const ARROWS = { ArrowLeft: [-PAN, 0], ArrowRight: [PAN, 0], ArrowUp: [0, -PAN], ArrowDown: [0, PAN] };
 const MARKS = { y: "yes", " ": "yes", Enter: "yes", n: "no", h: "hard" };
 
 export class Closer {
@@ -82,7 +80,7 @@ export class Closer {
   #key(event) {
     const { key } = event;
     if (event.ctrlKey || event.metaKey || event.altKey) return;
-    if (event.shiftKey && key in ARROWS) this.zoom.pan(...ARROWS[key]);
+    if (event.shiftKey && key in MOVES) this.zoom.pan(...MOVES[key]);
     else if (key === "ArrowLeft" || key === "ArrowUp") this.#do("previous");
     else if (key === "ArrowRight" || key === "ArrowDown") this.#do("next");
     else if ((key === " " || key === "Enter") && event.target.closest("button")) return;

@@ -98,6 +98,12 @@ class Label extends Session {
   takeBack(seat) {
     const entry = this.past.find((other) => other.seat === seat);
     if (!entry) return void this.refill();
+    if (entry.reopened) {
+      // Answered before, and counted then: it stays where it was, to be changed again.
+      this.cursor = this.past.indexOf(entry);
+      this.shown = null;
+      return void this.render();
+    }
     this.progress.past = this.past.filter((other) => other !== entry);
     this.queue.unshift(entry);
     if (this.uncount(seat) && this.left !== null) this.left += 1;

@@ -5,7 +5,7 @@ export const one = (selector) => document.querySelector(selector);
 
 const ABOVE_PX = 8;
 
-/* How far up from the lower edge answers reach that stand below the image, in pixels; 0 where they stand beside it. */
+/* Pixels from the window's lower edge to the top of the answers; 0 where they are beside the image. */
 function heightOfAnswers() {
   const answers = one(".work:not([hidden]) > .answers")?.getBoundingClientRect();
   return answers && answers.width > innerWidth / 2 ? innerHeight - answers.top : 0;
@@ -22,7 +22,7 @@ export function announce(text) {
   announce.timer = setTimeout(retract, 5000);
 }
 
-/* Takes back what is announced: it was said of what has been answered by now. */
+/* Clears the announcement: after its five seconds, or once what it is about is answered. */
 export function retract() {
   const place = one("[data-announce]");
   clearTimeout(announce.timer);

@@ -3,7 +3,7 @@
    label.js (one image at a time) and grid.js (a page of them) derive from it. They have
    front: what is answered next; inHand: entries with a seat, in their order, the front's first;
    accept(seats, elsewhere): new seats into the queue; render(); stock(): asks for more in time;
-   forgetAnswer(seat): takes an answer out of the past; pastOf(rows): what the past has of answered seats;
+   forgetAnswer(seat): takes an answer out of the past; pastOf(rows): rows of answered seats as one entry of the past;
    backWords(limits): what to say where nothing further back can be changed. */
 import { gettext } from "./language.js";
 import { Outbox, post } from "./outbox.js";
@@ -38,7 +38,7 @@ export class Session {
   async begin() {
     this.progress.claim();
     const elsewhere = await this.progress.heldElsewhere();
-    const reopened = this.setup.seats.filter(({ seat }) => this.setup.given && seat in this.setup.given);
+    const reopened = this.setup.seats.filter(({ seat }) => (this.setup.given?.[seat] ?? null) !== null);
     this.accept(this.setup.seats.filter((entry) => !reopened.includes(entry)), elsewhere);
     if (reopened.length) this.#reopen(reopened);
     this.exhausted = !this.setup.seats.length;
@@ -52,9 +52,13 @@ export class Session {
   /* Goes back to answers that the address asked for, which this browser need not know of. */
   #reopen(rows) {
     for (const { seat } of rows) this.forgetAnswer(seat);
-    const answered = rows.map((row) => ({ ...row, value: row.answer ?? this.setup.given[row.seat] }));
+    // row.answer: a drawing, in the form in which its page draws it. What waits to be sent is later.
+    const unsent = new Map(this.outbox.pending().map(({ seat, value }) => [seat, value]));
+    const answered = rows.map((row) => ({ ...row, value: unsent.get(row.seat) ?? row.answer ?? this.setup.given[row.seat] }));
     this.past.push({ ...this.pastOf(answered), at: Date.now(), reopened: true });
     this.cursor = this.past.length - 1;
+    // A reload goes on with what is next.
+    history.replaceState(null, "", location.pathname);
   }
 
   get past() {
@@ -104,14 +108,14 @@ export class Session {
     if (this.left !== null) this.left = Math.max(0, this.left - entries.length);
   }
 
-  /* The server keeps no answer to this seat: whether one was counted. */
+  /* Takes the seat's answer off the count. Returns whether it had been counted here. */
   uncount(seat) {
     const counted = this.counted.delete(seat);
     if (counted) this.done -= 1;
     return counted;
   }
 
-  /* Its question closed before the answer came: nothing was answered, and there is nothing to change. */
+  /* The seat's question closed before its answer arrived: it is neither counted nor open to change. */
   dropAnswer(seat) {
     if (!this.uncount(seat)) return;
     this.forgetAnswer(seat);

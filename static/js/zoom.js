@@ -151,7 +151,7 @@ export class Zoom {
 export function attachZoom(stage) {
   const zoom = new Zoom(stage);
   const actions = { "zoom-in": () => zoom.in(), "zoom-out": () => zoom.out(), "zoom-reset": () => zoom.reset() };
-  const keys = { "+": zoom.in, "=": zoom.in, "-": zoom.out, "−": zoom.out, 0: zoom.reset };
+  const keys = { "+": "zoom-in", "=": "zoom-in", "-": "zoom-out", "−": "zoom-out", 0: "zoom-reset" };
   zoom.attach(stage.querySelector("img"));
   stage.querySelector("[data-zoom]").hidden = false;
   for (const button of stage.querySelectorAll("[data-do]")) button.addEventListener("click", actions[button.dataset.do]);
@@ -159,7 +159,7 @@ export function attachZoom(stage) {
     const { key, target } = event;
     if (event.ctrlKey || event.altKey || event.metaKey || event.defaultPrevented || target.closest(TYPING)) return;
     if (event.shiftKey && zoom.zoomed && MOVES[key]) zoom.pan(...MOVES[key]);
-    else if (keys[key]) keys[key].call(zoom);
+    else if (keys[key]) actions[keys[key]]();
     else return;
     event.preventDefault();
   });

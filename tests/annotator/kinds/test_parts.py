@@ -345,6 +345,15 @@ def test_what_may_not_be_revised_again_is_not_shown(bob, campaign, as_bob, monke
     assert not shown(as_bob, bob, campaign, seat)
 
 
+def test_a_drawing_opened_again_is_in_its_row_alone(as_bob, bob, campaign):
+    seat = drawn(bob, campaign)
+
+    setup = as_bob.get(f"/campaigns/cats/label/?seat={seat.token}").context["setup"]
+
+    assert setup["given"] == {seat.token: True}
+    assert setup["seats"][0]["answer"] is not None
+
+
 def test_answered_images_are_shown_no_more_once_the_campaign_is_closed(
     alice, bob, campaign, as_bob
 ):

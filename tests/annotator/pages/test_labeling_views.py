@@ -165,7 +165,11 @@ def test_an_answer_keeps_the_language_of_its_page(as_bob, bob, page):
 
 @pytest.mark.parametrize(
     "body",
-    ["", "nonsense", "[]", "null", '{"user": NaN}', "[" * 50_000, '"\\ud800"', "{}"],
+    [
+        *("", "nonsense", "[]", "null", '{"user": NaN}', "[" * 50_000, '"\\ud800"', "{}"),
+        # Half a surrogate pair in bytes, and UTF-16.
+        *(b'{"user": "\xed\xa0\x80"}', '{"user": "\0"}'.encode("utf-16")),
+    ],
 )
 @pytest.mark.parametrize("name", [PAGE, ANSWERS, SKIP])
 def test_body_that_is_no_request_is_refused(as_bob, name, body):
@@ -173,6 +177,7 @@ def test_body_that_is_no_request_is_refused(as_bob, name, body):
 
     assert response.status_code in (400, 409)
     assert set(response.json()) == {"code", "message", "field"}
+    assert isinstance(body, str) or response.json()["code"] == "malformed"
 
 
 @pytest.mark.parametrize("answers", [None, [], {}, "x", [None], [[]]])

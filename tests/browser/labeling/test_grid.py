@@ -438,7 +438,7 @@ def test_an_answer_reopened_from_the_list_is_marked_as_it_was(page, site):
 
     wait_for_page(page)
     assert marks(page) == ["yes"]
-    # It was answered, and is nobody else's.
+    # An answered image cannot be skipped.
     assert page.locator("[data-tile-do=skip]").is_hidden()
     assert page.inner_text("[data-done]") == "6"
     page.focus(".tile .tile-yes")

@@ -124,6 +124,8 @@ def test_an_answer_reopened_from_the_list_is_changed_and_not_counted_again(page,
     page.wait_for_selector("[data-answer=yes][aria-pressed=true]")
     assert page.inner_text("[data-notice]") == "Your earlier answer. Change it, or go forward."
     assert page.locator("[data-do=skip]:visible").count() == 0
+    # A reload goes on with what is next.
+    expect(page).to_have_url(site("/campaigns/coots/label/"))
     press(page, "h")
     wait_for_chip(page, "All saved")
     page.wait_for_selector("[data-notice]", state="hidden")
@@ -132,6 +134,22 @@ def test_an_answer_reopened_from_the_list_is_changed_and_not_counted_again(page,
     press(page, "p", "p", "p", "p")
     page.wait_for_selector("[data-finished]:not([hidden])")
     assert page.inner_text("[data-finished] [data-done]") == "6"
+
+
+def test_an_answer_opened_again_is_shown_as_it_will_be_once_its_change_is_sent(page, site):
+    last, first = site("/campaigns/coots/label/last/"), ".strip li:last-child a"
+    press(page, "y")
+    wait_for_chip(page, "All saved")
+    page.goto(last)
+    page.click(first)
+    page.wait_for_selector("[data-answer=yes][aria-pressed=true]")
+    page.route("**/label/answers/", lambda route: route.abort())
+    press(page, "h")
+    page.goto(last)
+
+    page.click(first)
+
+    page.wait_for_selector("[data-answer=hard][aria-pressed=true]")
 
 
 def test_same_answer_given_again_is_no_revision(page):

@@ -141,6 +141,14 @@ def test_a_file_that_is_no_json_names_its_line():
         texts.read('{"de":\n {]}')
 
 
+@pytest.mark.parametrize("text", ['{"de": {"title": %s}}' % ("1" * 5000), '{"\\ud800": {}}'])
+def test_a_file_with_what_is_no_text_is_refused_on_its_page(as_alice, coots, german, text):
+    page = as_alice.post(PAGE, {"texts": upload("texts.json", text)})
+
+    assert "is no text" in text_of(page) or "Texts are strings" in text_of(page)
+    assert texts.of(coots) == german
+
+
 def test_a_class_takes_name_definition_and_guidance_alone(coots, alice, key):
     with pytest.raises(Refusal, match=r"Give: name, definition, guidance\.$"):
         texts.replace(coots, alice, {"de": {"classes": {key: {"colour": "red"}}}})

@@ -88,6 +88,17 @@ def test_a_newcomer_is_trained_tested_and_then_works(school, bob):
     ]
 
 
+def test_training_counts_what_was_said_before_the_known_answer_was_told(school, bob):
+    begin(school, bob)
+    seats = qualifying.next_gold(bob, school).seats
+    qualifying.feedback(bob, school, sent(seats[:1], wrong=1))
+    before = qualifying.progress(member(school, bob))
+
+    submitting.submit(bob, school, sent(seats[:1]))
+
+    assert qualifying.progress(member(school, bob)) == before
+
+
 def test_the_test_tells_nothing_of_single_answers(school, bob):
     begin(school, bob)
     do(school, bob)
