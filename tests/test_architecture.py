@@ -52,7 +52,13 @@ DJANGO_ROOT = re.compile(
     r"\w+/((apps|urls|admin|tasks|hooks)\.py$|migrations/|management/|templatetags/)"
 )
 PURE = (
-    *("labeling/errors.py", "labeling/files.py", "labeling/plurals.py", "labeling/strict_yaml.py"),
+    *(
+        "labeling/csv_rows.py",
+        "labeling/errors.py",
+        "labeling/files.py",
+        "labeling/plurals.py",
+        "labeling/strict_yaml.py",
+    ),
     *(
         "labeling/environment.py",
         "labeling/image_files.py",

@@ -4,8 +4,8 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+from labeling.csv_rows import rows
 from labeling.files import BadInput
-from labeling.simulation.vote_files import rows
 
 SHIPPED = Path(__file__).parent / "data" / "engines.csv"
 COLUMNS = ("engine", "quotes", "words", "characters")

@@ -17,8 +17,8 @@ from evaluation.metrics.wordnet import nouns
 from evaluation.readers import box_rows, class_files, coco_boxes, kit_boxes
 from evaluation.readers.answers import require_file
 from evaluation.readers.box_rows import EDGES, Classes, Gathered, Images, Listed, Rows
+from labeling.csv_rows import rows as csv_rows
 from labeling.files import BadInput
-from labeling.simulation.vote_files import rows as csv_rows
 
 COLUMNS = ("image", "wnid", "confidence", *EDGES)
 CSV, COCO, KIT, FOLDER = "CSV", "COCO JSON", "ILSVRC's texts", "ILSVRC's XML"

@@ -15,12 +15,12 @@ from numpy.typing import NDArray
 from evaluation.metrics.ilsvrc.errors import ABSENT
 from evaluation.metrics.wordnet.nouns import UnknownLabel, WordNet
 from evaluation.readers.answers import require_file, text_lines
+from labeling.csv_rows import rows
 from labeling.files import BadInput
 from labeling.kinds.base import CLASS
 from labeling.plurals import count_of
 from labeling.release_files.frozen import Frozen
 from labeling.release_files.frozen_labels import AnswerLine
-from labeling.simulation.vote_files import rows
 
 # Nothing is measured beyond this rank.
 RANKS = 20

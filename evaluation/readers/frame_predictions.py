@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evaluation.readers.sequences import SequenceLine
+from labeling.csv_rows import rows
 from labeling.files import BadInput
-from labeling.simulation.vote_files import rows
 
 COLUMNS = ("frame", "classifier", "wnid")
 # The classifier that people are; no other may be called so.

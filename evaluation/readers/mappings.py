@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from evaluation.metrics.wordnet.nouns import UnknownLabel, WordNet
+from labeling.csv_rows import rows
 from labeling.files import BadInput
-from labeling.simulation.vote_files import rows
 
 COLUMNS = ("category", "wnid")
 

@@ -9,6 +9,7 @@ from evaluation.metrics.wordnet.nouns import WordNet
 from evaluation.readers.answers import file_sha256, json_lines
 from evaluation.readers.class_files import Labels
 from evaluation.readers.valid_sets import Model
+from labeling.csv_rows import rows
 from labeling.files import BadInput
 from labeling.kinds.base import JUDGED
 from labeling.kinds.mistake import TAG_WORDS as TAGS
@@ -16,7 +17,6 @@ from labeling.plurals import count_of
 from labeling.records import Record
 from labeling.release_files.frozen import Frozen
 from labeling.release_files.frozen_labels import AnswerLine
-from labeling.simulation.vote_files import rows
 
 # Is the class right on the image? It is valid, as the truth's is; a minor mistake; a major one; or
 # nobody can say.

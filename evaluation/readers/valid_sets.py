@@ -12,9 +12,9 @@ from pathlib import Path
 from evaluation.metrics.wordnet.nouns import WordNet
 from evaluation.readers.answers import file_sha256
 from evaluation.readers.class_files import Labels
+from labeling.csv_rows import rows
 from labeling.files import BadInput
 from labeling.records import Record
-from labeling.simulation.vote_files import rows
 
 COLUMNS = ("image", "wnid")
 # The files of a version.

@@ -17,9 +17,9 @@ from evaluation.metrics.detection.matched_bins import Bin, match
 from evaluation.metrics.statistics import pearson
 from evaluation.metrics.wordnet.nouns import WordNet
 from evaluation.readers.class_files import Labels
+from labeling.csv_rows import rows
 from labeling.files import BadInput
 from labeling.records import Record
-from labeling.simulation.vote_files import rows
 
 BINS = {
     "size": ("XS", "S", "M", "L", "XL"),

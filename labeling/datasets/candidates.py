@@ -5,7 +5,7 @@ import io
 import itertools
 from collections.abc import Iterable, Iterator
 
-from labeling.formats.table import safe_cell
+from labeling.csv_rows import safe_cell
 from labeling.models import Dataset
 
 COLUMNS = ("wnid", "image", "query")

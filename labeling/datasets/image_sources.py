@@ -18,8 +18,8 @@ from functools import partial
 from pathlib import Path
 from typing import IO
 
+from labeling.csv_rows import plain_cell
 from labeling.errors import Refusal
-from labeling.formats.table import plain_cell
 
 MAX_NAME = 400
 MAX_LICENCE = 200

@@ -10,9 +10,9 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple, TypedDict
 
+from labeling.csv_rows import plain_cell
 from labeling.errors import Refusal, TooLarge
 from labeling.follow_ups import candidate_lists
-from labeling.formats.table import plain_cell
 from labeling.kinds import KINDS
 from labeling.kinds.base import CHAINS, Answer
 

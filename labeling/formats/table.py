@@ -7,6 +7,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import NamedTuple
 
+from labeling.csv_rows import plain_cell, safe_cell
 from labeling.files import BadInput, StrPath, atomic_write
 from labeling.formats.label import About, Box, Label, Pages, check
 
@@ -15,9 +16,6 @@ COLUMNS = ("image", "class", "value", "origin", "probability", "x0", "y0", "x1",
 SUPPORT = ("votes", "low", "high")
 NEEDED = ("image", "class")
 EDGES = ("x0", "y0", "x1", "y1")
-# What a spreadsheet would run begins with one of these; a quote before it is taken off when read.
-RUN = ("=", "+", "-", "@", "\t", "\r")
-QUOTED = tuple(f"'{first}" for first in (*RUN, "'"))
 LONGEST_CELL = 100_000
 
 
@@ -118,17 +116,3 @@ def _float(cell: str, path: StrPath, line: int) -> float | None:
 
 def _number(edge: float | str) -> str:
     return edge if isinstance(edge, str) else f"{edge:g}"
-
-
-def safe_cell(text: str) -> str:
-    """The text with a quote before what a spreadsheet would run."""
-    return f"'{text}" if text.startswith((*RUN, "'")) else text
-
-
-def plain_cell(cell: str) -> str:
-    """The text that safe_cell wrote.
-
-    >>> [plain_cell(safe_cell(text)) for text in ("=1+1", "'=1+1", "'tis")]
-    ['=1+1', "'=1+1", "'tis"]
-    """
-    return cell[1:] if cell.startswith(QUOTED) else cell

@@ -19,8 +19,8 @@ from labeling.boxes.chain import (
     UNKNOWN,
 )
 from labeling.consensus.calibrations import Assisted, BoxFigures, Content
+from labeling.csv_rows import safe_cell
 from labeling.estimators.intervals import wilson_interval
-from labeling.formats.table import safe_cell
 from labeling.kinds import policies
 from labeling.models import Calibration, Campaign
 

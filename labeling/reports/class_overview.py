@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from django.db.models import Count, F, Max, Q, QuerySet, Sum
 from django.db.models.functions import Coalesce
 
+from labeling.csv_rows import safe_cell
 from labeling.estimators.intervals import clopper_pearson
-from labeling.formats.table import safe_cell
 from labeling.kinds import policies
 from labeling.kinds.candidates import StopRules, stop_rules
 from labeling.models import Campaign, Verification

@@ -5,19 +5,16 @@ Names and answers are strings and stay as they are written; " yes" is not "yes".
 
 import csv
 from array import array
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TextIO
 
 import numpy as np
 
+from labeling.csv_rows import rows
 from labeling.estimators.aggregation import AnsweredTwice, Answers, Numbers
 from labeling.files import BadInput, atomic_write
 
-# Longer lines are no answers; reading them whole would let a wrong file fill the memory.
-LONGEST_LINE = 1 << 20
 ANSWER_COLUMNS = ("annotator", "image", "answer")
 TRUTH_COLUMNS = ("image", "answer")
 LABEL_COLUMNS = (*TRUTH_COLUMNS, "probability")
@@ -102,100 +99,3 @@ def read_truth(path: Path) -> dict[str, str]:
     if not truth:
         raise BadInput("there are no answers below the header", path, None, "add rows")
     return truth
-
-
-def rows(
-    path: Path, columns: Sequence[str], optional: Sequence[str] = (), others: bool = False
-) -> Iterator[tuple[int, list[str]]]:
-    """Line number and cells of every row, in the order of `columns`; blank lines are passed over.
-
-    Columns that are optional and absent give "". others: columns of other names are passed over,
-    not refused. A row that spans lines is named by its first.
-    """
-    with open(path, encoding="utf-8-sig", newline="") as file, _csv_errors(path) as place:
-        reader = csv.reader(_lines(file, path, place), strict=True)
-        header = next(reader, None)
-        if header is None:
-            raise BadInput("the file is empty", path, None, f"begin with {','.join(columns)}")
-        order = _columns(header, columns, optional, path, others)
-        width = len(header)
-        place[0] = reader.line_num + 1
-        for row in reader:
-            if row:
-                if len(row) != width:
-                    raise BadInput(
-                        f"the row has {len(row)} cells, the header {width}",
-                        path,
-                        place[0],
-                        "quote cells that hold a comma",
-                    )
-                yield place[0], [row[at] if at >= 0 else "" for at in order]
-            place[0] = reader.line_num + 1
-
-
-def _columns(
-    header: list[str], columns: Sequence[str], optional: Sequence[str], path: Path, others: bool
-) -> list[int]:
-    """Where each column is in the header, -1 for an optional one that is not there."""
-    names = [name.strip() for name in header]
-    cure = f"the header is {','.join(name for name in columns if name not in optional)}"
-    if optional:
-        cure += f", and {', '.join(optional)} if you like"
-    for name in names:
-        if name not in columns and not others:
-            raise BadInput(f"unknown column {name[:80]!r}", path, 1, cure)
-        if name in columns and names.count(name) > 1:
-            raise BadInput(f"the column {name!r} comes twice", path, 1, cure)
-    for name in columns:
-        if name not in names and name not in optional:
-            raise BadInput(f"the column {name!r} is missing", path, 1, cure)
-    return [names.index(name) if name in names else -1 for name in columns]
-
-
-def _lines(file: TextIO, path: Path, place: list[int]) -> Iterator[str]:
-    """The lines of a file; place: in its cell the line on which the row now read begins."""
-    number = row = size = 0
-    while line := file.readline(LONGEST_LINE):
-        number += 1
-        if place[0] != row:
-            row, size = place[0], 0
-        size += len(line)
-        if "\0" in line:
-            raise BadInput("holds a NUL character", path, number, "save it as plain UTF-8 text")
-        if len(line) == LONGEST_LINE:
-            raise BadInput(
-                f"the line is longer than {LONGEST_LINE} characters", path, number, "is it a CSV?"
-            )
-        if size > LONGEST_LINE:
-            raise BadInput(
-                f"the row is longer than {LONGEST_LINE} characters",
-                path,
-                row,
-                "close every quote that is opened",
-            )
-        yield line
-
-
-@contextmanager
-def _csv_errors(path: Path) -> Iterator[list[int]]:
-    """Turns what the reader raises into BadInput; yields a cell for the line being read."""
-    place = [1]
-    try:
-        yield place
-    except csv.Error as error:
-        raise BadInput(
-            f"is not CSV ({error})", path, place[0], "close every quote that is opened"
-        ) from error
-    except UnicodeDecodeError:
-        line = _undecodable_line(path)
-        raise BadInput("is not UTF-8", path, line, "save it as UTF-8") from None
-
-
-def _undecodable_line(path: Path) -> int | None:
-    with open(path, "rb") as file:
-        for number, raw in enumerate(file, 1):
-            try:
-                raw.decode("utf-8")
-            except UnicodeDecodeError:
-                return number
-    return None

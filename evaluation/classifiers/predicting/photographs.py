@@ -24,11 +24,11 @@ from numpy.typing import NDArray
 
 from evaluation.readers.wsol_folders import MOST_PIXELS
 from labeling import image_files
+from labeling.csv_rows import rows
 from labeling.datasets import image_sources
 from labeling.datasets.image_sources import BadSource, Found, Refused
 from labeling.errors import Refusal
 from labeling.files import BadInput, atomic_write
-from labeling.simulation.vote_files import rows
 
 # Lines of the list that are sorted in memory, about 100 MB.
 HELD = 500_000

@@ -20,6 +20,7 @@ from evaluation.readers.class_files import Labels
 from evaluation.readers.mistakes import read_queue
 from labeling.campaigns import lifecycle
 from labeling.consensus import calibrating, settling
+from labeling.csv_rows import rows
 from labeling.datasets import vocabulary_store
 from labeling.errors import Refusal
 from labeling.exchange import box_campaigns, lists, naming_campaigns, part_campaigns
@@ -48,7 +49,6 @@ from labeling.question_graph.graph import Graph
 from labeling.records import Record
 from labeling.releases import freezing
 from labeling.reports import progress
-from labeling.simulation.vote_files import rows
 from labeling.vocabulary import reading
 
 CHANGES = {

@@ -17,9 +17,9 @@ from evaluation.readers.valid_sets import SETS, VERSION, LabelSets, Model
 from evaluation.scoring.mistakes import applying, queueing
 from evaluation.scoring.mistakes.applying import Review
 from evaluation.scoring.mistakes.queueing import Pool, Strata
+from labeling.csv_rows import rows
 from labeling.files import BadInput, atomic_write
 from labeling.release_files import frozen
-from labeling.simulation.vote_files import rows
 
 DISAGREEMENT, SAMPLED, AGREEMENT = STRATA = ("disagreement", "sampled", "agreement")
 

@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 
 from evaluation.metrics.wsol import cues as wsol_cues
+from labeling.csv_rows import rows
 from labeling.files import BadInput
 from labeling.records import Record
-from labeling.simulation.vote_files import rows
 
 COLUMNS = ("class", "cue", "region", "with_class", "without_class")
 REGIONS = ("foreground", "background")

@@ -6,7 +6,7 @@ from functools import partial
 
 import pytest
 
-from labeling.simulation.vote_files import LONGEST_LINE
+from labeling.csv_rows import LONGEST_LINE
 from tests.labeling import crowds
 
 HEADER = "annotator,image,answer\n"

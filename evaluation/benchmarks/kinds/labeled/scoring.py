@@ -31,9 +31,9 @@ from evaluation.scoring.image_lines import ImageOutcome
 from evaluation.scoring.wsol import outcomes as wsol_outcomes
 from evaluation.scoring.wsol import scoring as wsol_scoring
 from evaluation.scoring.wsol.results import WsolResult
+from labeling.csv_rows import rows
 from labeling.errors import Refusal
 from labeling.files import BadInput
-from labeling.simulation.vote_files import rows
 
 
 @dataclass(frozen=True)
