@@ -1,6 +1,7 @@
 """Rows of CSV files, read line by line and checked; cells that no spreadsheet runs. Pure."""
 
 import csv
+import unicodedata
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,11 +19,13 @@ QUOTED = tuple(f"'{first}" for first in (*RUN, "'"))
 def rows(
     path: Path, columns: Sequence[str], optional: Sequence[str] = (), others: bool = False
 ) -> Iterator[tuple[int, list[str]]]:
-    """Line number and cells of every row, in the order of `columns`; blank lines are passed over.
+    """Yield the line number and the cells of every row, in the order of `columns`, in NFC.
 
-    Columns that are optional and absent give "". others: columns of other names are passed over,
-    not refused. A row that spans lines is named by its first.
+    Blank lines are ignored. Columns that are optional and absent give "". `topic` is taken for
+    `wnid`. others: columns of other names are ignored, not refused. A row that spans lines is named
+    by its first. Raise BadInput, also where a file spells one image in two normal forms.
     """
+    spellings: dict[str, str] = {}
     with open(path, encoding="utf-8-sig", newline="") as file, _csv_errors(path) as place:
         reader = csv.reader(_lines(file, path, place), strict=True)
         header = next(reader, None)
@@ -40,7 +43,14 @@ def rows(
                         place[0],
                         "quote cells that hold a comma",
                     )
-                yield place[0], [row[at] if at >= 0 else "" for at in order]
+                cells = [row[at] if at >= 0 else "" for at in order]
+                for at, cell in enumerate(cells):
+                    if not cell.isascii():
+                        cells[at] = unicodedata.normalize("NFC", cell)
+                        if columns[at] == "image" and cell != spellings.setdefault(cells[at], cell):
+                            fault = f"image {cells[at]!r} is written in two Unicode forms"
+                            raise BadInput(fault, path, place[0], "give one of them another name")
+                yield place[0], cells
             place[0] = reader.line_num + 1
 
 
@@ -49,6 +59,13 @@ def _columns(
 ) -> list[int]:
     """Where each column is in the header, -1 for an optional one that is not there."""
     names = [name.strip() for name in header]
+    if len(names) == 1 and names[0] not in columns:
+        for mark, word in ((";", "semicolons"), ("\t", "tabs")):
+            if mark in names[0]:
+                fault = f"has {word} between its cells, where commas belong"
+                raise BadInput(fault, path, 1, "save it with commas")
+    if "wnid" in columns and "topic" not in columns and "wnid" not in names:
+        names = ["wnid" if name == "topic" else name for name in names]
     cure = f"the header is {','.join(name for name in columns if name not in optional)}"
     if optional:
         cure += f", and {', '.join(optional)} if you like"

@@ -19,8 +19,8 @@ def add(verb: CommandParser) -> None:
         "--truth",
         type=Path,
         required=True,
-        help="image,wnid,x0,y0,x1,y1 rows, COCO JSON, the folder of ILSVRC's XML files, or a "
-        "release",
+        help="image,wnid,x0,y0,x1,y1 rows, JSON Lines, COCO or Label Studio JSON, a folder of "
+        "PASCAL VOC's XML files (as ILSVRC has them), or a release",
     )
     verb.add_argument(
         "--predictions",
@@ -29,6 +29,11 @@ def add(verb: CommandParser) -> None:
         metavar="[NAME=]FILE",
         help="image,wnid,confidence,x0,y0,x1,y1 rows, COCO results, or a text of ILSVRC's kit; "
         "may be given several times",
+    )
+    verb.add_argument(
+        "--repair",
+        action="store_true",
+        help="of the truth: cut outlines that cross themselves, and shapes that leave their image",
     )
     verb.add_argument(
         "--inclusive",

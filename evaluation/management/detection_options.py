@@ -9,7 +9,7 @@ from django.core.management.base import CommandParser
 
 from evaluation.management import analysis_options, box_options
 from evaluation.management.named_files import named_files
-from evaluation.management.numbers import whole
+from evaluation.management.numbers import ious, whole
 from evaluation.metrics.significance import MOST_ROUNDS
 from evaluation.scoring import detection
 from evaluation.scoring.comparing import Comparison, Estimate
@@ -23,6 +23,15 @@ FACTS = {"excluded": "excluded pairs of an image and a class"}
 def add(verb: CommandParser) -> None:
     """The options of the verb."""
     box_options.add(verb)
+    verb.add_argument(
+        "--iou",
+        type=ious,
+        default=(),
+        dest="ious",
+        metavar="0.5|0.5:0.95",
+        help="that a detection needs with its object, in place of ILSVRC's less for small objects; "
+        "a range, in steps of 0.05, gives COCO's mean AP",
+    )
     verb.add_argument(
         "--most-rounds",
         type=whole(),
@@ -62,6 +71,8 @@ def show(result: DetectionResult) -> str:
     ]
     if result.comparison:
         parts[1:1] = _comparison(result.comparison, bounds)
+    if result.by_iou:
+        parts.insert(1, table(list(result.by_iou.items()), head=("IoU", "mean AP")))
     return "\n\n".join([*parts, *analysis_options.tables(result), *analysis_options.notes(result)])
 
 

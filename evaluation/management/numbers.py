@@ -3,6 +3,8 @@
 import argparse
 from collections.abc import Callable
 
+import numpy as np
+
 
 def whole(low: int = 0, high: int | None = None) -> Callable[[str], int]:
     """What reads a whole number from low to high, both included; without high there is no end.
@@ -32,6 +34,21 @@ def level(text: str) -> float:
     if not 0 < value < 1:
         raise ValueError(text)
     return value
+
+
+def ious(text: str) -> tuple[float, ...]:
+    """Return an IoU, or those of a range in steps of 0.05, both ends included.
+
+    >>> ious("0.5"), len(ious("0.5:0.95"))
+    ((0.5,), 10)
+    """
+    first, colon, last = text.partition(":")
+    low, high = share(first), share(last if colon else first)
+    steps = round((high - low) / 0.05)
+    if steps < 0 or abs(low + 0.05 * steps - high) > 1e-9:
+        raise ValueError(text)
+    # As pycocotools makes them, to the last bit.
+    return tuple(np.linspace(low, high, steps + 1).tolist())
 
 
 def share(text: str) -> float:

@@ -1,11 +1,15 @@
-"""True boxes and predicted ones from files: CSV, COCO JSON, or ILSVRC's own. No Django.
+"""True boxes and predicted ones from files. No Django.
 
-Which of them a file is, its first line says: `{` or `[` is JSON, a comma CSV, else it is one of the
-kit's texts; a folder holds the kit's XML files.
+Truths are read by the readers of labels (labeling/formats): CSV, JSON Lines, COCO JSON, Label
+Studio JSON, or a folder of PASCAL VOC's XML files, as ILSVRC's kit has them. Predictions are CSV,
+COCO's list of results, or ILSVRC's texts. What a file is, its first line tells.
 """
 
+import json
+from array import array
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -13,39 +17,47 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from evaluation.metrics.detection.precision import Boxes
 from evaluation.metrics.wordnet import nouns
-from evaluation.readers import box_rows, class_files, coco_boxes, kit_boxes
+from evaluation.readers import box_rows, class_files, coco_results, kit_boxes
 from evaluation.readers.answers import require_file
-from evaluation.readers.box_rows import EDGES, Classes, Gathered, Images, Listed, Rows
+from evaluation.readers.box_rows import EDGES, Classes, Gathered, Images, Listed, Named, Rows
 from labeling.csv_rows import rows as csv_rows
 from labeling.files import BadInput
+from labeling.formats import coco, coco_rows, label_studio, lines, table, voc
+from labeling.formats.label import Label
+from labeling.formats.reading import Reading, Skipped, add_skipped, skipped_sentence
+from labeling.parts.model import Photograph
+from labeling.plurals import count_of
 
 COLUMNS = ("image", "wnid", "confidence", *EDGES)
-CSV, COCO, KIT, FOLDER = "CSV", "COCO JSON", "ILSVRC's texts", "ILSVRC's XML"
-
-
-# One pair of them, and several, as notes count them.
-CROWDS = (
-    "image and class with crowd regions is",
-    "pairs of image and class with crowd regions are",
+CSV, JSONL, COCO, LIST, KIT, FOLDER = (
+    *("CSV", "JSON Lines", "COCO JSON", "a JSON list", "ILSVRC's texts", "XML"),
 )
+READERS = {CSV: table.read, JSONL: lines.read, LIST: label_studio.read, FOLDER: voc.read}
+# What the places of a truth's instances number; lines where it is empty.
+UNITS = {COCO: "annotation", LIST: "region", FOLDER: "object"}
 
 
 @dataclass(frozen=True)
 class Options:
     """How files are read and scored.
 
+    repair: of a truth, cut outlines that cross themselves and shapes that leave their image.
     inclusive: x1 and y1 of CSV rows are the last pixels of their box. images: a list of images,
     `image[,width,height]` rows or the kit's names and numbers; there are no others then. exclude:
     `image,wnid` rows, or the kit's list. devkit: what the kit's ids mean, its meta.mat or a list of
-    wnids. strict: localization asks for an IoU above 0.5. most_rounds: of the bootstrap; 0: none.
+    wnids. strict: localization asks for an IoU above 0.5. ious: what
+    detection asks for, none for ILSVRC's thr(B). most_rounds: of the bootstrap; 0: none.
     """
 
+    repair: bool = False
     inclusive: bool = False
     images: Path | None = None
     exclude: Path | None = None
     devkit: Path | None = None
     strict: bool = False
+    ious: tuple[float, ...] = ()
     confidence: float = 0.999
     seed: int = 0
     most_rounds: int = 2_560_000
@@ -53,49 +65,172 @@ class Options:
 
 @dataclass(frozen=True)
 class Truth:
-    """What is known of the images. objects: as they were read; crowds: (E, 2) images and classes
-    with objects that nobody could draw one by one. class_of_id: numbers of classes by the ids that
-    predictions may call them by."""
+    """What is known of the images.
+
+    objects: every one that was drawn; difficult: (N,) those that PASCAL VOC marks so. crowds: boxes
+    of regions in which objects were not drawn one by one. unknown: (E, 2) images and classes of
+    which some object has no box, or whose presence is unknown. class_of_id: numbers of classes by
+    the ids that predictions may call them by. notes: what the reader left out.
+    """
 
     path: Path
     images: Images
     classes: Classes
     objects: Rows
+    difficult: NDArray[np.bool_]
+    crowds: Boxes
+    unknown: NDArray[np.int64]
     class_of_id: dict[Any, int] = field(default_factory=dict)
-    crowds: NDArray[np.int64] = field(default_factory=lambda: np.zeros((0, 2), np.int64))
+    notes: tuple[str, ...] = ()
 
 
 def read_truth(path: Path, options: Options) -> Truth:
-    """The true boxes of a file or folder. Raises BadInput with the place of what is wrong."""
+    """Return the true boxes of a file or folder. Raise BadInput with the place of a fault."""
     layout = layout_of(path)
+    if layout == KIT:
+        cure = "give image,wnid,x0,y0,x1,y1 rows, COCO JSON, or the folder of the kit's XML files"
+        raise BadInput("is no list of true boxes", path, None, cure)
+    if layout == COCO and options.devkit is not None:
+        cure = "leave --devkit out"
+        raise BadInput("is not needed: a COCO file has ids of its own", options.devkit, None, cure)
     images = Images()
     if options.images is not None:
         _list_images(options.images, images)
-    read = {CSV: _csv_truth, COCO: _coco_truth, FOLDER: _kit_truth}.get(layout)
-    if read is None:
-        cure = "give image,wnid,x0,y0,x1,y1 rows, COCO JSON, or the folder of the kit's XML files"
-        raise BadInput("is no list of true boxes", path, None, cure)
-    truth = read(path, images, options)
+    truth = _read_truth(path, layout, images, options)
     if not len(truth.objects):
         raise BadInput("there are no true boxes", path, None, "add the boxes of the objects")
     box_rows.check(truth.objects, truth.images, box_rows.MOST_OBJECTS)
     return truth
 
 
+def _read_truth(path: Path, layout: str, images: Images, options: Options) -> Truth:
+    skipped: list[Skipped] = []
+    mended: list[str] = []
+    reading = Reading(
+        path,
+        repair=options.repair,
+        tell=mended.append,
+        skip=partial(add_skipped, skipped),
+        inclusive=options.inclusive,
+    )
+    classes, class_of_id = _classes(path, layout, options)
+    builder = _Builder(path, layout, images, classes)
+    images.loose = layout == FOLDER and images.listed is not None
+    with ExitStack() as stack:
+        if layout == COCO:
+            file = stack.enter_context(coco_rows.opened(reading))
+            coco.check_names(file)
+            keys = [category.key for category in file.categories.values()]
+            builder.classes = Listed(keys, path)
+            class_of_id = {id_: number for number, id_ in enumerate(file.categories)}
+            for id_ in file.images:
+                builder.add(*coco.page(file, id_))
+                images.by_id[id_] = images.places[file.images[id_].name]
+        else:
+            for photo, labels in READERS[layout](reading):
+                builder.add(photo, labels)
+    if layout in {COCO, FOLDER}:
+        # These have a row or a file for every image, also for one without objects.
+        images.listed = images.listed or path
+    images.loose = layout == FOLDER
+    truth = builder.truth(class_of_id)
+    notes = [*map(skipped_sentence, skipped), *mended]
+    return replace(truth, notes=tuple(notes))
+
+
+def _classes(path: Path, layout: str, options: Options) -> tuple[Classes, dict[Any, int]]:
+    """Return the classes that a truth may name, and their numbers by the ids of the kit."""
+    classes: Classes = class_files.Labels(_wordnet()) if layout == CSV else Named()
+    if options.devkit is None or layout == COCO:
+        return classes, {}
+    meaning = class_files.read_ids(options.devkit)
+    if layout != CSV:
+        classes = Listed(list(dict.fromkeys(wnid for wnid, _ in meaning.values())), options.devkit)
+    return classes, {
+        id_: classes(wnid, options.devkit, line) for id_, (wnid, line) in meaning.items()
+    }
+
+
+class _Builder:
+    """A truth as its pages come."""
+
+    def __init__(self, path: Path, layout: str, images: Images, classes: Classes) -> None:
+        self.path, self.unit, self.images, self.classes = (
+            path,
+            UNITS.get(layout, ""),
+            images,
+            classes,
+        )
+        self.is_folder = layout == FOLDER and path.is_dir()
+        self.objects, self.crowds = Gathered(), Gathered()
+        self.difficult = array("b")
+        self.unknown: set[tuple[int, int]] = set()
+        self.files: list[Path] = []
+
+    def add(self, photo: Photograph, labels: list[Label]) -> None:
+        first = next((one.place for label in labels for one in label.instances), None)
+        place = self.images(photo.name, self.path, None if self.unit else first)
+        if photo.width:
+            self.images.resize(place, photo.width, photo.height)
+        for label in labels:
+            if label.value != "no":
+                self._add(place, label)
+
+    def _add(self, image: int, label: Label) -> None:
+        file = self.path / label.place if self.is_folder else self.path
+        class_ = self._class(label, file)
+        if label.value == "unknown" or not label.instances:
+            self.unknown.add((image, class_))
+        for instance in label.instances:
+            flags = instance.flags or ()
+            if "group" in flags:
+                self.crowds.add(image, class_, 1.0, instance.box, instance.place)
+                continue
+            self.objects.add(image, class_, 1.0, instance.box, instance.place)
+            self.difficult.append("difficult" in flags)
+            self.files.append(file)
+
+    def _class(self, label: Label, file: Path) -> int:
+        try:
+            return self.classes(label.key, file, None)
+        except BadInput as bad:
+            if not label.instances:
+                raise
+            place = label.instances[0].place
+            raise box_rows.fault(file, self.unit, place, bad.message, bad.cure or "") from None
+
+    def truth(self, class_of_id: dict[Any, int]) -> Truth:
+        objects = self.objects.rows(self.path, self.unit)
+        if self.is_folder:
+            objects = replace(objects, files=self.files)
+        return Truth(
+            self.path,
+            self.images,
+            self.classes,
+            objects,
+            np.array(self.difficult, np.bool_),
+            self.crowds.rows(self.path, self.unit).boxes,
+            np.array(sorted(self.unknown), np.int64).reshape(-1, 2),
+            class_of_id,
+        )
+
+
 def read_found(path: Path, truth: Truth, options: Options, ranked: bool = False) -> Rows:
-    """The predicted boxes of a file, in its order, checked.
+    """Return the predicted boxes of a file, in its order, checked.
 
     Images that the truth does not know are numbered after its own, unless it lists them all.
     ranked: the kit's text has a line an image, up to five boxes, the best first; their confidences
-    are 5 to 1 then. Raises BadInput with the place of what is wrong.
+    are 5 to 1 then. Raise BadInput with the place of a fault, and where no image of the predictions
+    is in the truth.
     """
     layout = layout_of(path)
     if layout == FOLDER:
         raise BadInput("is a folder", path, None, "give a file of predictions")
+    known = len(truth.images.places)
     if layout == CSV:
-        found = _csv_rows(path, COLUMNS, truth.images, truth.classes, options.inclusive)
-    elif layout == COCO:
-        found = coco_boxes.read_results(path, truth.images, truth.classes, truth.class_of_id)
+        found = _csv_rows(path, truth.images, truth.classes, options.inclusive)
+    elif layout in {LIST, COCO}:
+        found = coco_results.read(path, truth.images, truth.classes, truth.class_of_id)
     else:
         truth.images.number()
         class_of = partial(_class_of_id, truth)
@@ -103,74 +238,73 @@ def read_found(path: Path, truth: Truth, options: Options, ranked: bool = False)
         found = read(path, truth.images, class_of)
     if not len(found):
         raise BadInput("there are no predictions", path, None, "add rows")
+    if found.boxes.images.min() >= known:
+        names = list(truth.images.places)
+        theirs, ours = names[int(found.boxes.images[0])], names[0]
+        fault = (
+            f"no image of the predictions, such as {theirs!r}, is in the truth, such as {ours!r}"
+        )
+        cure = "call images as the truth does, with folder and extension"
+        raise BadInput(fault, path, None, cure)
     box_rows.check(found, truth.images, box_rows.MOST_DETECTIONS)
     return found
 
 
 def read_excluded(truth: Truth, options: Options) -> tuple[NDArray[np.int64], int]:
-    """(E, 2) images and classes that do not count, class −1 for all of an image; crowds are among
-    them. How many rows named an image that nobody else names, and so did nothing."""
-    pairs = list(map(tuple, truth.crowds.tolist()))
-    unknown = 0
+    """Return (E, 2) images and classes that do not count, class −1 for all of an image.
+
+    Those that the truth does not know in full are among them. Also return how many rows name an
+    image that is not there.
+    """
+    pairs = list(map(tuple, truth.unknown.tolist()))
+    missing = 0
     for image, class_ in _excluded(truth, options) if options.exclude else ():
-        unknown += image is None
+        missing += image is None
         if image is not None:
             pairs.append((image, class_))
-    return np.array(sorted(set(pairs)), np.int64).reshape(-1, 2), unknown
+    return np.array(sorted(set(pairs)), np.int64).reshape(-1, 2), missing
+
+
+def notes_of(truth: Truth, missing: int) -> Iterator[str]:
+    """Yield what a reader of a score must know of its truth. missing: as read_excluded() counts."""
+    yield from truth.notes
+    if len(truth.unknown):
+        pairs = count_of(len(truth.unknown), "image and class", "pairs of image and class")
+        yield f"{pairs} left out: not every object has a box, or nobody knows whether there is one"
+    if missing:
+        yield f"{missing} excluded rows name images that are not there"
 
 
 def layout_of(path: Path) -> str:
-    """CSV, COCO, KIT or FOLDER. Raises BadInput where there is nothing."""
-    if path.is_dir():
+    """Return CSV, JSONL, COCO, LIST, KIT or FOLDER. Raise BadInput where there is no file."""
+    if path.is_dir() or path.suffix.lower() == ".xml":
         return FOLDER
     require_file(path, "check the path")
     with open(path, "rb") as file:
         start = file.read(1 << 16).removeprefix(b"\xef\xbb\xbf")
     first = start.split(b"\n", 1)[0]
-    if start.lstrip()[:1] in (b"{", b"["):
-        return COCO
-    return CSV if b"," in first or not start or first.strip() == b"image" else KIT
+    mark = start.lstrip()[:1]
+    if mark == b"{":
+        return JSONL if path.suffix.lower() in {".jsonl", ".ndjson"} or _is_label(first) else COCO
+    if mark == b"[":
+        return LIST
+    is_csv = any(mark in first for mark in (b",", b";", b"image\t"))
+    return CSV if is_csv or not start or first.strip() == b"image" else KIT
 
 
-def _csv_truth(path: Path, images: Images, options: Options) -> Truth:
-    classes = class_files.Labels(_wordnet())
-    columns = tuple(name for name in COLUMNS if name != "confidence")
-    objects = _csv_rows(path, columns, images, classes, options.inclusive)
-    ids = {}
-    if options.devkit is not None:
-        meaning = class_files.read_ids(options.devkit)
-        ids = {id_: classes(wnid, options.devkit, line) for id_, (wnid, line) in meaning.items()}
-    return Truth(path, images, classes, objects, ids)
+def _is_label(line: bytes) -> bool:
+    try:
+        return {"image", "class"} <= set(json.loads(line))
+    except (ValueError, RecursionError, TypeError):
+        return False
 
 
-def _coco_truth(path: Path, images: Images, options: Options) -> Truth:
-    if options.devkit is not None:
-        cure = "leave --devkit out"
-        raise BadInput("is not needed: a COCO file has ids of its own", options.devkit, None, cure)
-    found = coco_boxes.read_truth(path, images)
-    classes = Listed(found.classes, path)
-    return Truth(path, images, classes, found.objects, found.class_of_id, found.crowds)
-
-
-def _kit_truth(path: Path, images: Images, options: Options) -> Truth:
-    if options.devkit is None:
-        objects, names = kit_boxes.read_folder(path, images)
-        return Truth(path, images, Listed(names, path), objects)
-    meaning = class_files.read_ids(options.devkit)
-    known = Listed(list(dict.fromkeys(wnid for wnid, _ in meaning.values())), options.devkit)
-    objects, _ = kit_boxes.read_folder(path, images, known)
-    ids = {id_: known(wnid, options.devkit, line) for id_, (wnid, line) in meaning.items()}
-    return Truth(path, images, known, objects, ids)
-
-
-def _csv_rows(
-    path: Path, columns: tuple[str, ...], images: Images, classes: Classes, inclusive: bool
-) -> Rows:
+def _csv_rows(path: Path, images: Images, classes: Classes, inclusive: bool) -> Rows:
     gathered = Gathered()
-    sure = len(columns) == len(COLUMNS)
-    for line, (image, wnid, *cells) in csv_rows(path, columns):
-        values = box_rows.numbers(cells, columns[2:], partial(box_rows.fault, path, "", line))
-        confidence = values.pop(0) if sure else 1.0
+    for line, (image, wnid, *cells) in csv_rows(path, COLUMNS):
+        confidence, *values = box_rows.numbers(
+            cells, COLUMNS[2:], partial(box_rows.fault, path, "", line)
+        )
         gathered.add(images(image, path, line), classes(wnid, path, line), confidence, values, line)
     return gathered.rows(path, inclusive=inclusive)
 
@@ -202,7 +336,7 @@ def _excluded(truth: Truth, options: Options) -> Iterator[tuple[int | None, int]
         yield from kit_boxes.read_excluded(path, truth.images, class_of)
         return
     for line, (image, wnid) in csv_rows(path, ("image", "wnid"), ("wnid",)):
-        yield truth.images.places.get(image), truth.classes(wnid, path, line) if wnid else -1
+        yield truth.images.find(image), truth.classes(wnid, path, line) if wnid else -1
 
 
 def _class_of_id(truth: Truth, value: int, path: Path, line: int) -> int:

@@ -5,10 +5,13 @@ corners are image pixels with x1 and y1 exclusive.
 """
 
 import math
+import unicodedata
 from array import array
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from functools import partial
+from pathlib import Path, PurePosixPath
 from typing import Any, Protocol
 
 import numpy as np
@@ -16,16 +19,14 @@ from numpy.typing import NDArray
 
 from evaluation.metrics.detection.precision import Boxes
 from labeling.files import BadInput
+from labeling.formats.reading import EDGE_PX, FARTHEST_PX
 
 # No photograph shows so many objects, and no detector says so much of one that is of use.
 MOST_OBJECTS = 1_000
 MOST_DETECTIONS = 10_000
-# Files count pixels from 0 or from 1, and round: a box may leave its image by so much.
-EDGE_PX = 1.0
-# Of any corner. Areas of larger boxes would overflow, and their overlap be no number.
-FARTHEST_PX = 1e9
 EDGES = ("x0", "y0", "x1", "y1")
 Fail = Callable[[str, str], BadInput]
+nfc = partial(unicodedata.normalize, "NFC")
 
 
 class Classes(Protocol):
@@ -34,7 +35,21 @@ class Classes(Protocol):
     @property
     def names(self) -> list[str]: ...
 
-    def __call__(self, label: str, path: Path, line: int) -> int: ...
+    def __call__(self, label: str, path: Path, line: int | None) -> int: ...
+
+
+class Named:
+    """Classes as they come, numbered in their order."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[str, int] = {}
+
+    @property
+    def names(self) -> list[str]:
+        return list(self._numbers)
+
+    def __call__(self, label: str, path: Path, line: int | None) -> int:
+        return self._numbers.setdefault(label, len(self._numbers))
 
 
 class Listed:
@@ -45,7 +60,7 @@ class Listed:
         self.source = source
         self._numbers = {name: i for i, name in enumerate(self.names)}
 
-    def __call__(self, label: str, path: Path, line: int) -> int:
+    def __call__(self, label: str, path: Path, line: int | None) -> int:
         number = self._numbers.get(label)
         if number is None:
             cure = f"name a class of {self.source}, or remove the row"
@@ -56,7 +71,9 @@ class Listed:
 class Images:
     """Names of images → numbers from 0, with sizes where they are known.
 
-    listed: no others may come. by_id: numbers by the ids that other files call images by.
+    listed: no others may come. by_id: numbers by the ids that other files call images by. loose: a
+    name may lack the folder or the extension of the one image that it means, or have one where the
+    truth has none: XML files name images either way.
     """
 
     def __init__(self) -> None:
@@ -64,16 +81,20 @@ class Images:
         self.sizes: dict[int, tuple[float, float]] = {}
         self.by_id: dict[Any, int] = {}
         self.listed: Path | None = None
+        self.loose = False
+        self._short: dict[str, list[str]] | None = None
+        # By file and image, the name that led to it.
+        self._meant: dict[tuple[Path | None, str], str] = {}
 
     def add(self, name: str, path: Path, line: int | None = None) -> int:
-        """The number of an image that comes only once. Raises BadInput where it came before."""
-        if name in self.places:
+        """Return the number of an image that comes only once. Raise BadInput where it came."""
+        if self.find(name) is not None:
             raise BadInput(f"image {name[:200]!r} comes again", path, line, "keep one of them")
         return self(name, path, line)
 
     def __call__(self, name: str, path: Path, line: int | None) -> int:
-        """The number of an image, which is new where none were listed."""
-        place = self.places.get(name)
+        """Return the number of an image, which is new where none were listed. Raise BadInput."""
+        place = self.find(name, path, line)
         if place is not None:
             return place
         if not name:
@@ -81,7 +102,28 @@ class Images:
         if self.listed is not None:
             cure = f"remove the row, or add the image to {self.listed}"
             raise BadInput(f"unknown image {name[:200]!r}", path, line, cure)
-        return self.places.setdefault(name, len(self.places))
+        return self.places.setdefault(nfc(name), len(self.places))
+
+    def find(self, name: str, path: Path | None = None, line: int | None = None) -> int | None:
+        """Return the number of an image, None where it is unknown. Raise BadInput for two."""
+        place = self.places.get(nfc(name))
+        if place is not None or not self.loose:
+            return place
+        if self._short is None:
+            self._short = defaultdict(list)
+            for known in self.places:
+                self._short[PurePosixPath(known).stem].append(known)
+        names = self._short.get(PurePosixPath(nfc(name)).stem, [])
+        cure = "write the whole name"
+        if len(names) > 1:
+            raise BadInput(f"image {name[:200]!r} may be {', '.join(names[:5])}", path, line, cure)
+        if not names:
+            return None
+        earlier = self._meant.setdefault((path, names[0]), name)
+        if earlier != name:
+            fault = f"images {earlier[:200]!r} and {name[:200]!r} both mean {names[0]!r}"
+            raise BadInput(fault, path, line, cure)
+        return self.places[names[0]]
 
     def number(self) -> None:
         """Counts images from 1 in their order, where nothing gave them ids."""
@@ -129,7 +171,7 @@ class Rows:
 
 
 def fault(path: Path, unit: str, place: int, message: str, cure: str) -> BadInput:
-    """What is wrong at a place: a line where unit is empty, else the place-th of what it names."""
+    """Return a fault at a place: `line N`, or `<unit> N` where there is a unit."""
     if unit:
         return BadInput(f"{unit} {place}: {message}", path, None, cure)
     return BadInput(message, path, place, cure)
@@ -149,12 +191,16 @@ class Gathered:
         self._real.append(confidence)
         self._real.extend(corners)
 
-    def rows(self, path: Path, unit: str = "", inclusive: bool = False) -> Rows:
-        """inclusive: the corners that came in have x1 and y1 inside the box."""
+    def rows(self, path: Path, unit: str = "", inclusive: bool = False, first: int = 0) -> Rows:
+        """Return the rows. inclusive: the corners that came in have x1 and y1 inside the box.
+
+        first: what the upper left pixel is counted as.
+        """
         whole = np.array(self._whole, np.int64).reshape(-1, 3)
         real = np.array(self._real, np.float64).reshape(-1, 5)
         corners = np.ascontiguousarray(real[:, 1:])
         corners[:, 2:] += float(inclusive)
+        corners -= first
         boxes = Boxes(whole[:, 0].copy(), whole[:, 1].copy(), corners)
         return Rows(path, unit, boxes, real[:, 0].copy(), whole[:, 2].copy())
 
@@ -172,7 +218,8 @@ def check(rows: Rows, images: Images, most: int) -> None:
     far = (np.abs(corners) > FARTHEST_PX).any(axis=1)
     _refuse(rows, far, f"a corner is over {FARTHEST_PX:,.0f} pixels away", "give pixels")
     empty = (corners[:, 2:] <= corners[:, :2]).any(axis=1)
-    _refuse(rows, empty, "the box is inside out or empty", "x0 and y0 are its upper left corner")
+    cure = "write x0 < x1 and y0 < y1; take out a box without area"
+    _refuse(rows, empty, "the box is inside out or empty", cure)
     size = images.size_table()[rows.boxes.images]
     outside = (corners[:, :2] < -EDGE_PX).any(axis=1) & np.isfinite(size[:, 0])
     outside |= (corners[:, 2:] > size + EDGE_PX).any(axis=1)

@@ -73,13 +73,13 @@ class Labels:
         self._numbers: dict[str, int] = {}
         self._of_synset: dict[int, int] = {}
 
-    def __call__(self, label: str, path: Path, line: int) -> int:
+    def __call__(self, label: str, path: Path, line: int | None) -> int:
         number = self._numbers.get(label)
         if number is None:
             number = self._numbers[label] = self._find(label.strip(), path, line)
         return number
 
-    def _find(self, label: str, path: Path, line: int) -> int:
+    def _find(self, label: str, path: Path, line: int | None) -> int:
         if len(label) > LONGEST_LABEL:
             cure = "give a wnid: n02084071"
             raise BadInput(f"the label has {len(label)} characters", path, line, cure)
@@ -414,7 +414,10 @@ def _meta(path: Path) -> list[tuple[int, str]]:
         synsets: Any = np.atleast_1d(loadmat(path, squeeze_me=True)["synsets"])
         [field] = [name for name in synsets.dtype.names or () if _ID_FIELD.fullmatch(name)]
         return [(int(row[field]), str(row["WNID"])) for row in synsets]
-    except (MatReadError, ValueError, KeyError, TypeError, IndexError, NotImplementedError):
+    except NotImplementedError:
+        cure = "load it in MATLAB and save it with '-v7'"
+        raise BadInput("is a MATLAB v7.3 file, which is not read", path, None, cure) from None
+    except (MatReadError, ValueError, KeyError, TypeError, IndexError):
         raise BadInput(
             "is no meta.mat of ILSVRC", path, None, "it holds synsets with ILSVRC…_ID and WNID"
         ) from None

@@ -1,56 +1,20 @@
-"""What ILSVRC's kit reads: XML of true boxes, texts of predictions, and lists. No Django.
+"""Texts of ILSVRC's kit: predictions, and lists of images. No Django.
 
-Its pixels are inclusive, as the kit counts them, and are compared as they stand: nothing is moved
-by the one pixel that lies between counting from 0 and from 1.
+Its pixels are inclusive and, as those of its XML files, taken to count from 1.
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
-from xml.etree import ElementTree as ET
 
-from evaluation.readers.box_rows import Gathered, Images, Listed, Rows, fault, numbers
+from evaluation.readers.box_rows import Gathered, Images, Rows, fault, numbers
 from labeling.files import BadInput
 from labeling.plurals import count_of
 
-XML_EDGES = ("xmin", "ymin", "xmax", "ymax")
 # Five boxes a line are under 300 letters.
 LONGEST_LINE = 1 << 16
 RANKS = 5
 ClassOf = Callable[[int, Path, int], int]
-
-
-def read_folder(
-    folder: Path, images: Images, known: Listed | None = None
-) -> tuple[Rows, list[str]]:
-    """The boxes of a folder of XML files, one an image, also of those without objects.
-
-    An image is named by its file without .xml, and there are no others. known: the classes there
-    may be; without it those that come, which are returned. Raises BadInput naming the file and the
-    object.
-    """
-    files = sorted(folder.rglob("*.xml"))
-    if not files:
-        raise BadInput("holds no XML files", folder, None, "give the folder of the annotations")
-    gathered = Gathered()
-    names: dict[str, int] = {}
-    paths: list[Path] = []
-    listed = images.listed
-    for file in files:
-        place = images(file.stem, file, None) if listed else images.add(file.stem, file)
-        root = _parsed(file)
-        if (size := root.find("size")) is not None:
-            images.resize(place, size.findtext("width"), size.findtext("height"))
-        for at, found in enumerate(root.iter("object"), 1):
-            name = (found.findtext("name") or "").strip()
-            class_ = _class(name, names, known, file, at)
-            gathered.add(place, class_, 1.0, _edges(found, file, at), at)
-            paths.append(file)
-    images.listed = listed or folder
-    rows = gathered.rows(folder, "object", inclusive=True)
-    return replace(rows, files=paths), list(names)
 
 
 def read_ranked(path: Path, images: Images, class_of: ClassOf) -> Rows:
@@ -73,7 +37,7 @@ def read_ranked(path: Path, images: Images, class_of: ClassOf) -> Rows:
     if line < len(images.by_id):
         said = f"has {count_of(line, 'line')} for {count_of(len(images.by_id), 'numbered image')}"
         raise BadInput(said, path, None, "give a line for each image; list them with --images")
-    return gathered.rows(path, inclusive=True)
+    return gathered.rows(path, inclusive=True, first=1)
 
 
 def read_detections(path: Path, images: Images, class_of: ClassOf) -> Rows:
@@ -87,7 +51,7 @@ def read_detections(path: Path, images: Images, class_of: ClassOf) -> Rows:
         image = _image(image_id, images, path, line)
         class_ = class_of(_whole(class_id, path, line), path, line)
         gathered.add(image, class_, confidence, corners, line)
-    return gathered.rows(path, inclusive=True)
+    return gathered.rows(path, inclusive=True, first=1)
 
 
 def read_list(path: Path, images: Images) -> None:
@@ -145,35 +109,3 @@ def _image(value: float, images: Images, path: Path, line: int) -> int:
         cure = "list the images with their numbers with --images"
         raise BadInput(f"there is no image {value:g}", path, line, cure)
     return image
-
-
-def _parsed(path: Path) -> Any:
-    from defusedxml import DefusedXmlException
-    from defusedxml.ElementTree import parse
-
-    try:
-        return parse(path, forbid_dtd=True).getroot()
-    except ET.ParseError as error:
-        raise BadInput("is not XML", path, error.position[0], "export it again") from None
-    except DefusedXmlException:
-        cure = "take the DOCTYPE out"
-        raise BadInput("declares entities, which are not read", path, None, cure) from None
-
-
-def _class(name: str, names: dict[str, int], known: Listed | None, path: Path, at: int) -> int:
-    if not name:
-        raise fault(path, "object", at, "has no name", "name its class")
-    if known is None:
-        return names.setdefault(name, len(names))
-    try:
-        return known(name, path, at)
-    except BadInput as bad:
-        raise fault(path, "object", at, bad.message, bad.cure or "") from None
-
-
-def _edges(found: Any, path: Path, at: int) -> list[float]:
-    fail = partial(fault, path, "object", at)
-    bounds = found.find("bndbox")
-    if bounds is None:
-        raise fail("has no bndbox", "write xmin, ymin, xmax and ymax")
-    return numbers([bounds.findtext(name) for name in XML_EDGES], XML_EDGES, fail)

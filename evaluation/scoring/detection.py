@@ -16,9 +16,11 @@ from evaluation.metrics.detection.bootstrap import (
     difference_interval,
     precision_intervals,
 )
+from evaluation.metrics.detection.coco import precisions as coco_precisions
 from evaluation.metrics.detection.precision import (
     SLACK_PX,
     Boxes,
+    LeftOut,
     Precisions,
     average_precisions,
     best_overlaps,
@@ -26,9 +28,9 @@ from evaluation.metrics.detection.precision import (
 )
 from evaluation.metrics.significance import FEW, ROUNDS, Interval, widened
 from evaluation.readers.box_files import (
-    CROWDS,
     Options,
     Truth,
+    notes_of,
     read_excluded,
     read_found,
     read_truth,
@@ -53,7 +55,10 @@ from labeling.records import Record
 
 # Of an image, the surest detections that `outcomes` yields.
 MOST_OF_AN_IMAGE = 100
+# Classes that a note names.
+NAMED = 10
 THRESHOLD = f"IoU of min(0.5, wh / ((w + {SLACK_PX})(h + {SLACK_PX}))) or more"
+RANGE = "COCO: mean over 101 recalls of the highest precision, 100 detections of an image and class"
 AVERAGE = "area under the highest precision at this recall or more (PASCAL VOC)"
 
 
@@ -71,7 +76,8 @@ class ClassPrecision(Record):
 @dataclass(kw_only=True)
 class DetectionResult(Record):
     """What a submission is worth. name, submissions, comparison, classes_won: of several; see
-    explaining.py for analysis and objects. excluded: pairs of an image and a class."""
+    explaining.py for analysis and objects. excluded: pairs of an image and a class. by_iou: the
+    mean AP at each IoU of a range."""
 
     name: str | None = None
     mean_ap: Estimate
@@ -91,12 +97,14 @@ class DetectionResult(Record):
     classes_won: dict[str, int] | None = None
     analysis: Analysis | None = None
     objects: Difficulty | None = None
+    by_iou: dict[str, float | None] | None = None
 
 
 @dataclass(frozen=True)
 class Detected:
     """A submission matched. names: of all N images; labels: of the classes. truth: the objects that
-    count; found, confidences: the detections that count, in the order of the file."""
+    count; found, confidences: the detections that count, in the order of the file. by_iou: (T, C)
+    average precisions at the IoUs of a range."""
 
     names: list[str]
     labels: list[str]
@@ -106,6 +114,22 @@ class Detected:
     measured: Precisions
     excluded: int
     notes: list[str]
+    by_iou: NDArray[np.float64] | None = None
+
+    @property
+    def ap(self) -> NDArray[np.float64]:
+        """(C,) the AP of each class, over a range of IoUs their mean; NaN without objects."""
+        return self.measured.ap if self.by_iou is None else self.by_iou.mean(axis=0)
+
+    @property
+    def mean_ap(self) -> float:
+        return _mean(self.ap)
+
+
+def _mean(values: NDArray[np.float64]) -> float:
+    """Return the mean over classes that have objects; NaN where none has."""
+    known = values[~np.isnan(values)]
+    return float(known.mean()) if len(known) else math.nan
 
 
 def read(truth: Path, predictions: Path, options: Options) -> Detected:
@@ -121,7 +145,8 @@ def read_all(truth: Path, predictions: Mapping[str, Path], options: Options) -> 
     rows = {name: read_found(path, known, options) for name, path in predictions.items()}
     excluded, unknown = read_excluded(known, options)
     shared = list(_notes(known, own, unknown))
-    return {name: _detected(known, found, excluded, shared) for name, found in rows.items()}
+    matching = _Matching.of(known, excluded, options)
+    return {name: matching.detected(found, shared) for name, found in rows.items()}
 
 
 def score(found: Detected, options: Options) -> DetectionResult:
@@ -148,7 +173,7 @@ def score_all(found: Mapping[str, Detected], options: Options) -> DetectionResul
 def precisions_of(found: Detected) -> dict[str, float]:
     """class → its AP, of the classes that have objects."""
     known = np.flatnonzero(found.measured.positives).tolist()
-    return {found.labels[c]: float(found.measured.ap[c]) for c in known}
+    return {found.labels[c]: float(found.ap[c]) for c in known}
 
 
 def images_of(found: Detected) -> dict[str, int]:
@@ -218,20 +243,87 @@ class _Matched:
         return [[found.labels[c], sure, *box, hit, iou] for c, sure, box, hit, iou in columns]
 
 
-def _detected(truth: Truth, rows: Rows, excluded: NDArray[np.int64], notes: list[str]) -> Detected:
-    objects, found = truth.objects.boxes, rows.boxes
-    objects, counts = objects.of(objects.outside(excluded)), found.outside(excluded)
-    found, confidences = found.of(counts), rows.confidences[counts]
-    labels = truth.classes.names
-    measured = average_precisions(objects, found, confidences, len(labels), inclusive=False)
-    names = list(truth.images.places)
-    return Detected(
-        names, labels, objects, found, confidences, measured, len(excluded), list(notes)
-    )
+@dataclass(frozen=True)
+class _Matching:
+    """The objects that detections are matched with. rank: of images, as COCO orders them."""
+
+    truth: Truth
+    objects: Boxes
+    left_out: LeftOut
+    excluded: NDArray[np.int64]
+    ious: tuple[float, ...]
+    rank: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, truth: Truth, excluded: NDArray[np.int64], options: Options) -> "_Matching":
+        objects, crowds = truth.objects.boxes, truth.crowds
+        known = objects.outside(excluded)
+        crowds = crowds.of(crowds.outside(excluded))
+        difficult = objects.of(known & truth.difficult)
+        is_crowd = np.arange(len(difficult) + len(crowds)) >= len(difficult)
+        left_out = LeftOut(difficult.with_(crowds), is_crowd)
+        rank = np.arange(len(truth.images.places))
+        by_id = [place for _, place in sorted(truth.images.by_id.items(), key=_id_order)]
+        rank[by_id] = np.arange(len(by_id))
+        counted = objects.of(known & ~truth.difficult)
+        return cls(truth, counted, left_out, excluded, options.ious, rank)
+
+    def detected(self, rows: Rows, notes: list[str]) -> Detected:
+        counts = rows.boxes.outside(self.excluded)
+        found, confidences = rows.boxes.of(counts), rows.confidences[counts]
+        labels = self.truth.classes.names
+        iou = self.ious[0] if self.ious else None
+        by_iou = None
+        if len(self.ious) > 1:
+            by_iou = coco_precisions(
+                self._ranked(self.objects),
+                self._ranked(found),
+                confidences,
+                len(labels),
+                np.array(self.ious),
+                LeftOut(self._ranked(self.left_out.objects), self.left_out.is_crowd),
+            )
+        measured = average_precisions(
+            self.objects, found, confidences, len(labels), inclusive=False, iou=iou
+        )
+        if len(self.left_out.objects):
+            free = np.zeros(len(found), bool)
+            free[measured.order[~measured.hits]] = True
+            free &= self.left_out.holds(found, iou)
+            found, confidences = found.of(~free), confidences[~free]
+            measured = average_precisions(
+                self.objects, found, confidences, len(labels), inclusive=False, iou=iou
+            )
+            objects = count_of(len(self.left_out.objects), "object")
+            notes = [
+                *notes,
+                f"{objects} marked difficult or crowd left out, "
+                f"with {count_of(int(free.sum()), 'detection')} on them",
+            ]
+        names = list(self.truth.images.places)
+        return Detected(
+            names,
+            labels,
+            self.objects,
+            found,
+            confidences,
+            measured,
+            len(self.excluded),
+            list(notes),
+            by_iou,
+        )
+
+    def _ranked(self, boxes: Boxes) -> Boxes:
+        return Boxes(self.rank[boxes.images], boxes.classes, boxes.corners)
+
+
+def _id_order(item: tuple[Any, int]) -> tuple[bool, Any]:
+    """Order ids that are numbers before those that are texts."""
+    return isinstance(item[0], str), item[0]
 
 
 def _bootstrapped(found: Detected, options: Options) -> PrecisionIntervals | None:
-    if not options.most_rounds:
+    if not options.most_rounds or len(options.ious) > 1:
         return None
     drawn = Resampled.of(found.measured, found.truth, found.found, len(found.names))
     most = max(options.most_rounds, ROUNDS)
@@ -245,7 +337,7 @@ def _scored(found: Detected, drawn: PrecisionIntervals | None, options: Options)
     by_class = drawn.by_class if drawn else {}
     bare = int((measured.positives[own] == 0).sum())
     return DetectionResult(
-        mean_ap=_estimate(measured.mean_ap, _mean_interval(found, drawn, options)),
+        mean_ap=_estimate(found.mean_ap, _mean_interval(found, drawn, options)),
         per_class={
             found.labels[c]: _class_precision(found, c, by_class.get(c), options) for c in own
         },
@@ -254,18 +346,31 @@ def _scored(found: Detected, drawn: PrecisionIntervals | None, options: Options)
         boxes=len(found.truth),
         detections=len(found.found),
         excluded=found.excluded,
-        matching=THRESHOLD,
-        averaging=AVERAGE,
+        matching=_matching_words(options.ious),
+        averaging=AVERAGE if found.by_iou is None else RANGE,
         confidence=options.confidence,
         seed=options.seed,
-        notes=[*found.notes, *_doubts(bare, drawn)],
+        notes=[*found.notes, *_doubts(found, bare, drawn)],
+        by_iou=None
+        if found.by_iou is None
+        else {
+            f"{iou:g}": _number(_mean(ap))
+            for iou, ap in zip(options.ious, found.by_iou, strict=True)
+        },
     )
+
+
+def _matching_words(ious: tuple[float, ...]) -> str:
+    if not ious:
+        return THRESHOLD
+    words = f"IoU of {ious[0]:g} or more"
+    return words if len(ious) == 1 else f"{words}, to {ious[-1]:g} in {len(ious)} steps"
 
 
 def _class_precision(
     found: Detected, c: int, drawn: Interval | None, options: Options
 ) -> ClassPrecision:
-    ap, positives = float(found.measured.ap[c]), int(found.measured.positives[c])
+    ap, positives = float(found.ap[c]), int(found.measured.positives[c])
     estimate = _estimate(ap, _widened(drawn, ap, positives, options))
     return ClassPrecision(
         ap=estimate.value,
@@ -276,18 +381,23 @@ def _class_precision(
     )
 
 
-def _doubts(bare: int, drawn: PrecisionIntervals | None) -> Iterator[str]:
+def _doubts(found: Detected, bare: int, drawn: PrecisionIntervals | None) -> Iterator[str]:
     if bare:
         classes = count_of(bare, "class has", "classes have")
         yield f"{classes} detections and no objects: no AP, and in no mean"
+    if found.by_iou is not None:
+        yield "no interval is computed for a range of IoUs"
     if drawn is None:
         return
     if not drawn.mean.stable:
         yield f"the interval of the mean AP had not settled after {drawn.mean.rounds} rounds"
-    loose = sum(not own.stable for own in drawn.by_class.values())
+    loose = [found.labels[c] for c, interval in drawn.by_class.items() if not interval.stable]
     if loose:
-        classes = count_of(loose, "class", "classes")
-        yield f"the intervals of {classes} had not settled after their rounds"
+        more = f" and {len(loose) - NAMED} more" if len(loose) > NAMED else ""
+        yield (
+            f"the intervals of {count_of(len(loose), 'class', 'classes')} had not settled after "
+            f"their rounds: {', '.join(loose[:NAMED])}{more}"
+        )
 
 
 def _comparison(
@@ -298,7 +408,7 @@ def _comparison(
 ) -> Comparison:
     """By how much the mean AP of each is above that of each after it, and the best of all."""
     pairs = []
-    means = {name: own.measured.mean_ap for name, own in found.items()}
+    means = {name: own.mean_ap for name, own in found.items()}
     for first, second in itertools.combinations(found, 2):
         interval = _difference(first, second, found, drawn, options)
         difference = _estimate(means[first] - means[second], interval)
@@ -353,7 +463,7 @@ def _mean_interval(
     found: Detected, drawn: PrecisionIntervals | None, options: Options
 ) -> Interval | None:
     mean = drawn.mean if drawn else None
-    return _widened(mean, found.measured.mean_ap, _units(found), options)
+    return _widened(mean, found.mean_ap, _units(found), options)
 
 
 def _widened(own: Interval | None, value: float, units: int, options: Options) -> Interval | None:
@@ -365,12 +475,9 @@ def _number(value: float) -> float | None:
     return None if math.isnan(value) else float(value)
 
 
-def _notes(truth: Truth, own: int, unknown: int) -> Iterator[str]:
+def _notes(truth: Truth, own: int, missing: int) -> Iterator[str]:
     more = len(truth.images.places) - own
     if more:
         images = count_of(more, "image of the predictions is", "images of the predictions are")
         yield f"{images} not in the truth: taken as without objects"
-    if unknown:
-        yield f"{unknown} excluded rows name images that are not there"
-    if len(truth.crowds):
-        yield f"{count_of(len(truth.crowds), *CROWDS)} excluded"
+    yield from notes_of(truth, missing)

@@ -11,9 +11,9 @@ from evaluation.metrics.detection.precision import Boxes, best_overlaps, localiz
 from evaluation.metrics.ilsvrc.errors import ABSENT
 from evaluation.metrics.significance import ROUNDS, mean_interval
 from evaluation.readers.box_files import (
-    CROWDS,
     Options,
     Truth,
+    notes_of,
     read_excluded,
     read_found,
     read_truth,
@@ -187,6 +187,7 @@ class _Counted:
         drawn = class_of != ABSENT
         out = np.zeros(len(class_of), bool)
         out[excluded[:, 0]] = True
+        out[known.crowds.images] = True
         kept = np.flatnonzero(drawn & ~out)
         if not len(kept):
             raise BadInput("every image is excluded", options.exclude, None, "leave some")
@@ -194,7 +195,7 @@ class _Counted:
         place[kept] = np.arange(len(kept))
         known.images.listed = known.images.listed or known.path
         objects = _by_image(_renumbered(known.objects.boxes, place))
-        notes = list(_notes(int((~drawn).sum()), unknown, len(known.crowds)))
+        notes = list(_notes(known, int((~drawn).sum()), unknown))
         return cls(
             known, class_of, place, kept, objects, int((drawn & out).sum()), options.strict, notes
         )
@@ -257,13 +258,13 @@ def _classes(truth: Truth) -> NDArray[np.int64]:
     return class_of
 
 
-def _notes(undrawn: int, unknown: int, crowds: int) -> Iterator[str]:
+def _notes(truth: Truth, undrawn: int, missing: int) -> Iterator[str]:
     if undrawn:
         yield f"{count_of(undrawn, 'image has', 'images have')} no true box: left out"
-    if unknown:
-        yield f"{unknown} excluded rows name images that are not there"
-    if crowds:
-        yield f"{count_of(crowds, *CROWDS)} excluded"
+    yield from notes_of(truth, missing)
+    if len(truth.crowds):
+        images = len(np.unique(truth.crowds.images))
+        yield f"{count_of(images, 'image')} with crowd regions left out"
 
 
 def _not_counted(rank: NDArray[np.int64], found: Boxes, images: int) -> Iterator[str]:

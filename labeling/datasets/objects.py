@@ -14,6 +14,7 @@ from django.utils import timezone
 
 from labeling.db.sql import batches
 from labeling.errors import Refusal
+from labeling.formats.reading import EDGE_PX, cut_box, is_box_inside
 from labeling.geometry import crops
 from labeling.geometry.polygons import as_json, from_json
 from labeling.models import Dataset, GivenLabel, Image, Item
@@ -207,13 +208,7 @@ class _Goal:
                 field="image",
             )
         if found.size is not None and found.size != (image.width, image.height):
-            width, height = found.size
-            raise Refusal(
-                f"It is drawn on {width} x {height} pixels, but the image has {image.width} x "
-                f"{image.height}. Give masks and polygons of the image's size, or the image that "
-                "they were drawn on.",
-                field="size",
-            )
+            raise Refusal(other_size(found.size, (image.width, image.height)), field="size")
         return image
 
     def _name(self, found: PartedObject, image: Image, region: list[float]) -> str:
@@ -252,6 +247,15 @@ def twice(found: PartedObject) -> Refusal:
     return Refusal(
         "The image has two objects of this category and box. Take one out, or give each a name.",
         field="box",
+    )
+
+
+def other_size(drawn_on: tuple[int, int], size: tuple[int, int]) -> str:
+    """Return what is wrong with shapes that were drawn on an image of another size."""
+    return (
+        f"It is drawn on {drawn_on[0]} x {drawn_on[1]} pixels, but the image has {size[0]} x "
+        f"{size[1]}. Give masks and polygons of the image's size, or the image that they were "
+        "drawn on."
     )
 
 
@@ -376,7 +380,10 @@ def _category(labels: Sequence[GivenLabel]) -> str:
 
 def _region(found: PartedObject, image: Image) -> list[float]:
     """The object's box as items keep it: tenths, whole numbers as such. Raises Refusal."""
-    tenths = [round(float(value), 1) for value in found.box]
+    size = (image.width, image.height)
+    # Files count pixels from 0 or from 1, and round.
+    near = is_box_inside(found.box, size, EDGE_PX)
+    tenths = [round(float(value), 1) for value in (near and cut_box(found.box, size)) or found.box]
     x0, y0, x1, y1 = tenths
     if not (0 <= x0 < x1 <= image.width and 0 <= y0 < y1 <= image.height):
         raise Refusal(

@@ -51,12 +51,14 @@ def take(
     format_name: str = "",
     source: str = "",
     campaign: Campaign | None = None,
+    repair: bool = False,
 ) -> BroughtIn | Job:
     """What became of the labels in an uploaded file; or the job that will
     bring them in, where they may be many.
 
     format_name: one of FORMATS, else what the file's name says. source: of labels whose row says
     none, else the file's name. campaign: classes that its graph does not have are refused.
+    repair: shapes that cross themselves or leave the image are cut.
     Raises Refusal with the place and the cure; then nothing was changed.
     """
     check_may_bring(actor, dataset)
@@ -67,7 +69,8 @@ def take(
             f"The file has {size:,} bytes; at most {MAX_BYTES // MIB} MiB are taken. {IN_SHELL}",
             field="file",
         )
-    said = {"format": format_name, "source": source or name, "file": name}
+    said: dict[str, Any] = {"format": format_name, "source": source or name, "file": name}
+    said["repair"] = repair
     if size <= SMALL_BYTES and not name.lower().endswith(".zip"):
         with saying_full():
             return _bring(dataset, file, said, campaign)
@@ -187,19 +190,34 @@ def _bring(
         root = Path(scratch)
         with refusing(root):
             path = _lay_out(file, said["file"], root)
-            labels, _ = exporting.read_labels(path, said["format"])
-            return prior_labels.bring_in(dataset, _counted(labels, job), said["source"], campaign)
-
-
-def _counted(labels: Iterable[Label], job: Job | None) -> Iterator[Label]:
-    for count, label in enumerate(labels, 1):
-        if count > MAX_LABELS:
-            raise TooLarge(
-                f"The file has more than {MAX_LABELS:,} labels. {IN_SHELL}", field="file"
+            return prior_labels.bring_in(
+                dataset,
+                path,
+                said["format"],
+                said["source"],
+                campaign,
+                repair=said.get("repair", False),
+                watch=_Watch(job),
             )
-        if job is not None:
-            queue.renew(job, done=count)
-        yield label
+
+
+class _Watch:
+    """Counts labels as they are read, and renews the job's lease."""
+
+    def __init__(self, job: Job | None) -> None:
+        self.job = job
+        self.count = 0
+
+    def __call__(self, labels: Iterable[Label]) -> Iterator[Label]:
+        for label in labels:
+            self.count += 1
+            if self.count > MAX_LABELS:
+                raise TooLarge(
+                    f"The file has more than {MAX_LABELS:,} labels. {IN_SHELL}", field="file"
+                )
+            if self.job is not None:
+                queue.renew(self.job, done=self.count)
+            yield label
 
 
 def _lay_out(file: Any, name: str, root: Path) -> Path:

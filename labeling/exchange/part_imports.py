@@ -8,11 +8,11 @@ Bringing the same in twice changes nothing. See docs/parts.md.
 import itertools
 import secrets
 import tempfile
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any
 
 from django.conf import settings
@@ -22,11 +22,13 @@ from django.db import models, transaction
 
 from labeling.datasets import objects, vocabulary_store
 from labeling.datasets.archives import MIB, Limits, one_file, unpack
+from labeling.datasets.image_names import ImageNames
 from labeling.errors import Conflict, NotYours, Refusal, TooLarge
 from labeling.exchange import label_files, part_reading
 from labeling.exchange.part_report import Place, Report
 from labeling.files import BadInput
-from labeling.formats.object_list import WHOLE
+from labeling.formats.reading import Reading, cut_box
+from labeling.formats.table import WHOLE
 from labeling.jobs import queue, uploads
 from labeling.models import Dataset, Item, Job, User
 from labeling.models import Vocabulary as Version
@@ -47,8 +49,6 @@ IN_SHELL = "Split it, or bring it in from the shell: manage.py labels import --p
 Keep = Callable[[Report], None]
 # Entries for the report, written once the batch before is in.
 ReportSteps = list[Callable[[], None]]
-# Name in the dataset, width and height of an image.
-FoundImage = tuple[str, int, int]
 Mine = tuple[PartedObject | None, Callable[[], None]]
 
 
@@ -181,7 +181,7 @@ class Bringing:
     keep: Keep = lambda report: None
     file: str = ""
     vocabulary: Vocabulary = field(init=False)
-    names: "ImageNames" = field(init=False)
+    names: ImageNames = field(init=False)
     # Of every object that was seen, a hash of what tells it from others.
     seen: set[int] = field(init=False, default_factory=set)
     steps: ReportSteps = field(init=False, default_factory=list)
@@ -209,9 +209,12 @@ class Bringing:
             if not passing:
                 self.steps.append(partial(self.report.mend, said))
 
-        found, where = part_reading.read(
-            path, format_name, repair=self.how.repair, on_fault=on_fault, tell=tell
-        )
+        def skip(what: str, why: str, place: str) -> None:
+            if not passing:
+                self.steps.append(partial(self.report.skip, what, why, place))
+
+        reading = Reading(path, self.how.repair, tell, skip, on_fault)
+        found, where = part_reading.read(reading, format_name)
         if not self.how.source:
             # A release names itself; an upload lies under another name than its sender's.
             said = where if where != path.name else self.file or where
@@ -302,17 +305,20 @@ class Bringing:
                 yield replace(found, category=category.key, name=name), _nothing
 
     def _placed(self, batch: list[PartedObject]) -> Iterator[PartedObject]:
-        """The objects by the names of the dataset's images, those of whole images with boxes."""
+        """Yield the objects by the names of the dataset's images, with boxes for whole images."""
         known = self.names.find({found.image for found in batch})
         for found in batch:
             image = known.get(found.image)
             if image is None:
-                # Objects.put says it where it says it of others.
+                # objects.put() refuses it, as it refuses others.
                 yield found
                 continue
-            name, width, height = image
-            box = (0.0, 0.0, float(width), float(height)) if found.box == WHOLE else found.box
-            yield replace(found, image=name, box=box, size=found.size or (width, height))
+            box = found.box
+            if box == WHOLE:
+                box = (0.0, 0.0, float(image.size[0]), float(image.size[1]))
+            elif self.how.repair:
+                box = cut_box(box, image.size) or box
+            yield replace(found, image=image.name, box=box, size=found.size or image.size)
 
     def _is_new(self, found: PartedObject, category: Category | None = None) -> bool:
         """Whether no object of this file was this one."""
@@ -341,42 +347,6 @@ class Bringing:
             report.leave_apart({**where, "part": f"{instance} {part}".strip()})
         if not objects.crop_of(item)[1]:
             report.lack_room(where)
-
-
-class ImageNames:
-    """The images of a dataset by the names that others have for them.
-
-    A name is an image's own; else the file's name without its folder, where one image alone has
-    it; else that without its ending, as PASCAL VOC names images ("2008_000002").
-    """
-
-    def __init__(self, dataset: Dataset) -> None:
-        self.dataset = dataset
-        self._short: dict[str, str] | None = None
-
-    def find(self, names: Collection[str]) -> dict[str, FoundImage]:
-        """(name in the dataset, width, height) by the names asked for; unknown ones are left out.
-
-        One query where all are known by their own names; else all names are read once.
-        """
-        own = self._own(names)
-        others = {name: self._by_short(name) for name in names if name not in own}
-        known = self._own({name for name in others.values() if name})
-        return own | {name: known[goal] for name, goal in others.items() if goal in known}
-
-    def _own(self, names: Collection[str]) -> dict[str, FoundImage]:
-        rows = self.dataset.images.filter(name__in=names) if names else []
-        return {row.name: (row.name, row.width, row.height) for row in rows}
-
-    def _by_short(self, name: str) -> str:
-        if self._short is None:
-            self._short = {}
-            for full in self.dataset.images.values_list("name", flat=True).iterator():
-                path = PurePosixPath(full)
-                for short in {path.name, path.stem}:
-                    # Two of one short name: it means neither.
-                    self._short[short] = "" if short in self._short else full
-        return self._short.get(PurePosixPath(name.replace("\\", "/")).name, "")
 
 
 def _enqueue(dataset: Dataset, actor: User, payload: dict[str, Any]) -> Job:

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from labeling.files import BadInput, StrPath
-from labeling.formats import object_list
+from labeling.files import BadInput
+from labeling.formats import table
 from labeling.formats.part_formats import PART_FORMATS
-from labeling.formats.reading import OnFault, Tell, say_nothing
+from labeling.formats.reading import Reading
 from labeling.parts.model import PartedObject
 from labeling.release_files import frozen
 
@@ -20,23 +20,16 @@ ENDINGS = {".mat": "pascal-part", ".png": "png", ".csv": CSV}
 HEAD = 4096
 
 
-def read(
-    path: StrPath,
-    format_name: str = "",
-    *,
-    repair: bool = False,
-    on_fault: OnFault | None = None,
-    tell: Tell = say_nothing,
-) -> tuple[Iterator[PartedObject], str]:
-    """The objects of a file or a folder, and where they come from in words.
+def read(reading: Reading, format_name: str = "") -> tuple[Iterator[PartedObject], str]:
+    """Return the objects of a file or a folder, and where they come from in words.
 
     format_name: one of NAMES, else what the files say. A release of this site, or an export of one,
-    is checked against its hashes first. repair, on_fault, tell: as the formats take them. Raises
-    BadInput, with on_fault only for what is wrong with a whole file.
+    is checked against its hashes first. Raise BadInput; with on_fault, only for what is wrong with
+    a whole file.
     """
-    place = Path(path)
+    place = Path(reading.file)
     if not place.exists():
-        raise BadInput("does not exist", file=path, cure="check the path")
+        raise reading.bad("does not exist", "check the path")
     where = place.name
     if (place / "release.json").exists():
         release = frozen.read(place)
@@ -47,9 +40,9 @@ def read(
             return _of_release(release), where
     name = format_name or guess(place)
     if name == CSV:
-        return object_list.read(_the_file(place, ".csv"), on_fault=on_fault), where
-    read_format = PART_FORMATS[name].read
-    return read_format(place, repair=repair, tell=tell, on_fault=on_fault), where
+        return table.read_objects(reading.of(_the_file(place, ".csv"))), where
+    objects: Iterator[PartedObject] = PART_FORMATS[name].read(reading)
+    return objects, where
 
 
 def is_for_parts(path: Path, format_name: str) -> bool:

@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
 from typing import NotRequired, TypedDict, TypeVar
 
+from labeling.formats.reading import Skipped, add_skipped
+
 # So many of each list are kept; the counts are of all.
 LISTED = 500
 # Names that mean nothing are told with their counts: so many different ones, of so many letters.
@@ -59,6 +61,7 @@ class Report:
     unknown: list[Unknown] = field(default_factory=list)
     mended: list[str] = field(default_factory=list)
     mended_count: int = 0
+    skipped: list[Skipped] = field(default_factory=list)
     _rows: dict[tuple[str, str], Unknown] = field(
         init=False, default_factory=dict, repr=False, compare=False
     )
@@ -78,6 +81,9 @@ class Report:
     def mend(self, said: str) -> None:
         self.mended_count += 1
         _keep(self.mended, said[:1000])
+
+    def skip(self, what: str, why: str, place: str) -> None:
+        add_skipped(self.skipped, what, why[:1000], place[:300])
 
     def miss(self, category: str, part: str = "") -> None:
         """Counts a name that the vocabulary lacks: of a category, or of a part of one."""

@@ -1,20 +1,39 @@
 """Given labels: what a list says of images before anybody is asked."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
 from typing import Any, TypedDict
 
 from django.db import transaction
 from django.utils import timezone
 
+from labeling.datasets.image_names import ImageNames, NamedImage
+from labeling.datasets.objects import other_size
+from labeling.db.sql import batches
 from labeling.errors import Refusal
+from labeling.files import BadInput
 from labeling.follow_ups import following
-from labeling.formats import Label
+from labeling.formats.label import Instance, Label, geometry_of
+from labeling.formats.reading import (
+    Reading,
+    Size,
+    Skipped,
+    add_skipped,
+    skipped_sentence,
+)
 from labeling.graphs import store
 from labeling.models import Campaign, Dataset, GivenLabel, Item
+from labeling.parts.model import Photograph
 from labeling.question_graph import replaying
+from labeling.release_files import exporting
 
+Watch = Callable[[Iterable[Label]], Iterable[Label]]
 Row = Mapping[str, Any]
 BATCH = 2_000
+MOST_SENTENCES = 20
 LONGEST = {"key": 64, "source": 200}
 
 
@@ -29,7 +48,9 @@ def add(dataset: Dataset, rows: Sequence[Row], source: str = "") -> int:
     now = timezone.now()
     checked = [_checked(row, number) for number, row in enumerate(rows, 1)]
     places = [_place(row, number) for number, row in enumerate(rows, 1)]
-    _agree(checked, places)
+    first: dict[tuple[str, str], tuple[str, str]] = {}
+    for (image, key, value, _), place in zip(checked, places, strict=True):
+        _agree(key, image, first.setdefault((image, key), (value, place)), (value, place))
     with transaction.atomic():
         items = _items(dataset, [image for image, *_ in checked], places)
         latest = {
@@ -57,53 +78,113 @@ def add(dataset: Dataset, rows: Sequence[Row], source: str = "") -> int:
 
 
 class BroughtIn(TypedDict):
-    """unknown: labels that say nothing, which were not written."""
+    """unknown: labels that say nothing, which were not written. mended: sentences of repairs."""
 
     images: int
     labels: int
     unknown: int
     sources: list[str]
+    skipped: list[Skipped]
+    mended: list[str]
 
 
 def bring_in(
-    dataset: Dataset, labels: Iterable[Label], source: str, campaign: Campaign | None = None
+    dataset: Dataset,
+    path: Path,
+    format_name: str = "",
+    source: str = "",
+    campaign: Campaign | None = None,
+    *,
+    repair: bool = False,
+    watch: Watch = iter,
 ) -> BroughtIn:
-    """What became of labels that were read from a file.
+    """Write the labels of a file, or of a release. Return what became of them.
 
-    Unknown labels say nothing and are counted. A label that comes out of a release says so in its
-    source, with whether people answered it. All or nothing: the first fault refuses all. campaign:
-    classes that its graph does not have are refused too.
+    source: of labels that name none, else the file's name. campaign: classes that its graph does
+    not have are refused. watch: passes the labels on as they are read. Labels that say unknown are
+    counted; a label that comes out of a release says so in its source, with whether people answered
+    it. All or nothing: raise BadInput or Refusal for the first fault, and where a file has entries
+    of which none could be read.
     """
-    by_source: dict[str, list[Row]] = {}
-    images: set[str] = set()
-    unknown = 0
-    for label in labels:
-        images.add(label.image)
-        if label.value == replaying.UNKNOWN:
-            unknown += 1
-            continue
-        said = label.source or source
-        if label.origin != replaying.GIVEN:
-            said = f"{source}: {label.origin}"
-        by_source.setdefault(said[: LONGEST["source"]], []).append(
-            {
-                "image": label.image,
-                "key": label.key,
-                "value": label.value,
-                "geometry": label.geometry,
-                "place": label.place,
-            }
-        )
+    skipped: list[Skipped] = []
+    mended: list[str] = []
+    reading = Reading(path, repair, mended.append, partial(add_skipped, skipped), exact=True)
+    pages, where = exporting.read_labels(reading, format_name)
+    merged = _Merged(source or where)
+    for photo, labels in pages:
+        for label in watch(labels):
+            merged.add(label, photo)
+    if skipped and not merged.labels:
+        raise BadInput(f"has no label that could be read: {skipped_sentence(skipped[0])}", path)
+    rows = merged.rows(ImageNames(dataset), reading)
     with transaction.atomic():
         if campaign is not None:
-            check(campaign, [row for rows in by_source.values() for row in rows])
-        written = sum(add(dataset, rows, said) for said, rows in sorted(by_source.items()))
+            check(campaign, [row for some in rows.values() for row in some])
+        written = sum(add(dataset, some, said) for said, some in sorted(rows.items()))
     return {
-        "images": len(images),
+        "images": len(merged.images),
         "labels": written,
-        "unknown": unknown,
-        "sources": sorted(by_source),
+        "unknown": merged.unknown,
+        "sources": sorted(rows),
+        "skipped": skipped,
+        "mended": mended[:MOST_SENTENCES],
     }
+
+
+class _Merged:
+    """Labels of a file by source, image and class, with the instances of all their rows."""
+
+    def __init__(self, source: str) -> None:
+        self.source = source
+        self.labels: dict[tuple[str, str, str], Label] = {}
+        self.sizes: dict[str, Size] = {}
+        self.images: set[str] = set()
+        self.unknown = 0
+
+    def add(self, label: Label, photo: Photograph) -> None:
+        """Take a row. Raise Refusal where an earlier row has another value."""
+        self.images.add(label.image)
+        if label.instances and photo.width:
+            self.sizes[label.image] = (photo.width, photo.height)
+        said = label.source or self.source
+        if label.origin != replaying.GIVEN:
+            said = f"{self.source}: {label.origin}"
+        key = (said[: LONGEST["source"]], label.image, label.key)
+        earlier = self.labels.get(key)
+        if earlier is not None:
+            _agree(
+                label.key, label.image, (earlier.value, earlier.place), (label.value, label.place)
+            )
+            label = replace(earlier, instances=earlier.instances + label.instances)
+        elif label.value == replaying.UNKNOWN:
+            self.unknown += 1
+        self.labels[key] = label
+
+    def rows(self, names: ImageNames, reading: Reading) -> dict[str, list[Row]]:
+        """Return rows as add() takes them, by source, for the images of the dataset."""
+        known = names.find(sorted(self.images))
+        rows: dict[str, list[Row]] = defaultdict(list)
+        for (said, image, key), label in self.labels.items():
+            if label.value == replaying.UNKNOWN:
+                continue
+            found = known.get(image)
+            if found is None:
+                raise _unknown_image(label.place, image, names.dataset)
+            instances = self._inside(label, found, reading)
+            row = {"image": found.name, "key": key, "value": label.value, "place": label.place}
+            rows[said].append(row | {"geometry": geometry_of(instances)})
+        return rows
+
+    def _inside(self, label: Label, image: NamedImage, reading: Reading) -> list[Instance]:
+        """Return the label's instances, cut at the edges of the image. Raise Refusal."""
+        drawn_on = self.sizes.get(label.image, image.size)
+        if drawn_on != image.size:
+            raise Refusal(f"{label.place}: {label.image}: {other_size(drawn_on, image.size)}")
+        return [
+            inside
+            for instance in label.instances
+            if (inside := reading.inside(instance, image.size, label.place))
+        ]
 
 
 def check(campaign: Campaign, rows: Sequence[Row]) -> None:
@@ -138,41 +219,34 @@ def _checked(row: Row, number: int) -> tuple[str, str, str, Any]:
     return image, key, value, row.get("geometry")
 
 
-def _agree(rows: Sequence[tuple[str, str, str, Any]], places: Sequence[str]) -> None:
-    said: dict[tuple[str, str], tuple[str, str]] = {}
-    for place, (image, key, value, _) in zip(places, rows, strict=True):
-        first, where = said.setdefault((image, key), (value, place))
-        if first != value:
-            where = f"{where[0].lower()}{where[1:]}"
-            raise Refusal(
-                f"{place}: {key} of {image} was {first} in {where}; keep one.", field="value"
-            )
+def _agree(key: str, image: str, first: tuple[str, str], second: tuple[str, str]) -> None:
+    """Raise Refusal where two rows of a class have other values. first, second: value, place."""
+    if first[0] != second[0]:
+        where = f"{first[1][:1].lower()}{first[1][1:]}"
+        raise Refusal(
+            f"{second[1]}: {key} of {image} was {first[0]} in {where}; keep one.", field="value"
+        )
 
 
 def _items(dataset: Dataset, names: Sequence[str], places: Sequence[str]) -> dict[str, int]:
-    """The whole-image items of these images, by name. Raises Refusal naming the place."""
-    wanted = sorted(set(names))
-    images: dict[str, int] = {}
-    for part in _parts(wanted):
-        images.update(dataset.images.filter(name__in=part).values_list("name", "pk"))
+    """Return the whole-image items of these images by name. Raise Refusal naming the place."""
+    images = ImageNames(dataset).find(sorted(set(names)))
     for place, name in zip(places, names, strict=True):
         if name not in images:
-            raise Refusal(
-                f"{place}: {name} is not in {dataset.name}. Add the image first, or take the "
-                "row out.",
-                field="image",
-            )
+            raise _unknown_image(place, name, dataset)
     items: dict[int, int] = {}
-    for part in _parts(sorted(images.values())):
+    for part in batches(sorted(image.pk for image in images.values()), BATCH):
         Item.objects.bulk_create([Item(image_id=pk) for pk in part], ignore_conflicts=True)
         whole = Item.objects.filter(image_id__in=part, region__isnull=True)
         items.update(whole.values_list("image_id", "pk"))
-    return {name: items[pk] for name, pk in images.items()}
+    return {name: items[image.pk] for name, image in images.items()}
 
 
-def _parts(values: Sequence[Any]) -> Iterator[Sequence[Any]]:
-    for start in range(0, len(values), BATCH):
-        yield values[start : start + BATCH]
+def _unknown_image(place: str, name: str, dataset: Dataset) -> Refusal:
+    return Refusal(
+        f"{place}: {name} is not in {dataset.name}. Add the image first, or take the row out.",
+        field="image",
+    )
 
 
 def _asking(dataset: Dataset) -> list[Campaign]:

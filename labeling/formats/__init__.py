@@ -1,7 +1,8 @@
 """Labels in the formats that other tools speak, a file for each.
 
-Every format is a module with `read(path) -> Iterator[Label]`, which checks as it reads, and
-`write(pages, folder, about)`, which writes whole files. `pages` gives (Photograph, its labels).
+Every format is a module with `read(reading) -> Pages`, which checks as it reads, and
+`write(pages, folder, about)`, which writes whole files. Pages give (Photograph, its labels); an
+image may come in several of them.
 
 | format | what is written | what carries an image's labels |
 |---|---|---|

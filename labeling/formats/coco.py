@@ -1,21 +1,26 @@
-"""COCO JSON. Boxes and polygons are `annotations`; what COCO has no word for stands beside them.
+"""COCO JSON. Boxes and outlines are `annotations`; what COCO has no word for is beside them.
 
-An image's labels without geometry, and where every label comes from, are in `labels` of the image:
+An image's labels without a shape, and where every label comes from, are in `labels` of the image:
 {"category_id", "value", "origin", "probability", "source"}, with "votes" and "interval" where the
-probability is a share of votes. Readers of COCO leave it alone.
+probability is a share of votes. Readers of COCO ignore it.
 """
 
 import json
-from collections import defaultdict
 from collections.abc import Iterator
+from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from labeling.files import BadInput, StrPath, atomic_write
-from labeling.formats.label import About, Box, Label, Pages, check, read_json
-
-# [x, y, x, y, …]
-Ring = tuple[float, ...]
+from labeling.files import atomic_write
+from labeling.formats import coco_rows
+from labeling.formats.coco_masks import compressed, run_lengths
+from labeling.formats.coco_rows import CocoFile, Id
+from labeling.formats.label import About, Instance, Label, Pages
+from labeling.formats.reading import Reading, is_number
+from labeling.geometry.polygons import to_shapely
+from labeling.geometry.regions import box_within, mask_of
+from labeling.parts.model import Photograph
 
 
 def write(pages: Pages, folder: Path, about: About) -> None:
@@ -42,7 +47,7 @@ def write(pages: Pages, folder: Path, about: About) -> None:
                 ],
             }
             file.write((", " if number > 1 else "") + json.dumps(image, ensure_ascii=False))
-            for annotation in _annotations(labels, ids):
+            for annotation in _annotations(photo, labels, ids):
                 count += 1
                 row = {"id": count, "image_id": number, "iscrowd": 0, **annotation}
                 kept.write((", " if count > 1 else "") + json.dumps(row))
@@ -54,156 +59,116 @@ def write(pages: Pages, folder: Path, about: About) -> None:
     annotations.unlink()
 
 
-def _annotations(labels: list[Label], ids: dict[str, int]) -> Iterator[dict[str, object]]:
+def _annotations(
+    photo: Photograph, labels: list[Label], ids: dict[str, int]
+) -> Iterator[dict[str, object]]:
     for label in labels:
-        flags = label.flags or [None] * len(label.boxes)
-        shapes: list[tuple[Box, float, list[list[float]], tuple[str, ...] | None]] = [
-            (box, (box[2] - box[0]) * (box[3] - box[1]), [], said)
-            for box, said in zip(label.boxes, flags, strict=True)
-        ]
-        shapes += [(_bounds(ring), _area(ring), [list(ring)], None) for ring in label.polygons]
-        for (x0, y0, x1, y1), area, segmentation, said in shapes:
+        for instance in label.instances:
+            x0, y0, x1, y1 = instance.box
             yield {
                 "category_id": ids[label.key],
                 "bbox": [x0, y0, x1 - x0, y1 - y0],
-                "area": area,
-                "segmentation": segmentation,
+                **_segmentation(instance, photo),
                 "source": label.source,
-                **({} if said is None else _flagged(said)),
+                **({} if instance.flags is None else _flagged(instance.flags)),
             }
 
 
-def _flagged(said: tuple[str, ...]) -> dict[str, object]:
-    """What is said of a box: a group as COCO has it, the rest as PASCAL VOC calls it."""
-    others = {flag: flag in said for flag in ("truncated", "occluded", "difficult")}
-    return {"iscrowd": int("group" in said), **others}
+def _segmentation(instance: Instance, photo: Photograph) -> dict[str, object]:
+    """Return rings and their area; run lengths where there are holes, which rings cannot state."""
+    polygons, size = instance.polygons, (photo.width, photo.height)
+    if not polygons:
+        x0, y0, x1, y1 = instance.box
+        return {"area": (x1 - x0) * (y1 - y0), "segmentation": []}
+    if all(len(piece) == 1 for piece in polygons):
+        rings = [list(chain.from_iterable(piece[0])) for piece in polygons]
+        return {"area": to_shapely(polygons).area, "segmentation": rings}
+    box = box_within(polygons, size)
+    mask = mask_of(polygons, box)
+    counts = compressed(run_lengths(mask, box[:2], size))
+    rle = {"size": [photo.height, photo.width], "counts": counts}
+    return {"area": int(mask.sum()), "segmentation": rle}
 
 
-def _bounds(ring: Ring) -> Box:
-    return (min(ring[0::2]), min(ring[1::2]), max(ring[0::2]), max(ring[1::2]))
+def _flagged(flags: tuple[str, ...]) -> dict[str, object]:
+    """Return flags under COCO's name for a group, and PASCAL VOC's for the others."""
+    others = {flag: flag in flags for flag in ("truncated", "occluded", "difficult")}
+    return {"iscrowd": int("group" in flags), **others}
 
 
-def _area(ring: Ring) -> float:
-    xs, ys = ring[0::2], ring[1::2]
-    pairs = zip(range(len(xs)), [*range(1, len(xs)), 0], strict=True)
-    return float(abs(sum(xs[i] * ys[j] - xs[j] * ys[i] for i, j in pairs)) / 2)
+def read(reading: Reading) -> Pages:
+    """Yield the images of a COCO file with their labels: one for each class and source.
 
-
-def read(path: StrPath) -> Iterator[Label]:
-    """The labels of a COCO file: one for every image and class, with its boxes and polygons.
-
-    A class is named by its category's `wnid` where there is one, else by its name. Segmentations
-    as RLE are kept by their box alone. Raises BadInput naming the annotation.
+    A class is named by its category's `wnid` where there is one, else by its name. Raise BadInput
+    naming the annotation.
     """
-    try:
-        yield from _read(path)
-    except (TypeError, AttributeError):
-        # A list where an id belongs, a number where a list belongs: of hand-made files.
-        raise BadInput(
-            "is not as COCO has it", file=path, cure="write ids as numbers and lists as lists"
-        ) from None
+    with coco_rows.opened(reading) as file:
+        check_names(file)
+        for key in file.images:
+            yield page(file, key)
 
 
-def _read(path: StrPath) -> Iterator[Label]:
-    content = read_json(path)
-    if not isinstance(content, dict):
-        raise BadInput("is no COCO file", file=path, cure="it needs images and categories")
-    try:
-        keys = {
-            row["id"]: (str(row.get("wnid") or row["name"]), str(row["name"]))
-            for row in content["categories"]
-        }
-        names = {row["id"]: str(row["file_name"]) for row in content["images"]}
-    except (KeyError, TypeError, AttributeError):
-        raise BadInput(
-            "is no COCO file",
-            file=path,
-            cure="it needs images (id, file_name) and categories (id, name)",
-        ) from None
-    shapes = _read_shapes(content.get("annotations", []), keys, names, path)
-    for row in content["images"]:
-        yield from _read_image(row, keys, shapes.get(row["id"], {}), path)
-
-
-# By image and category, of whatever type their ids are, the annotations.
-Shapes = dict[Any, dict[Any, list[Any]]]
-
-
-def _read_shapes(
-    rows: Any, keys: dict[Any, tuple[str, str]], names: dict[Any, str], path: StrPath
-) -> Shapes:
-    shapes: Shapes = defaultdict(lambda: defaultdict(list))
-    for number, row in enumerate(rows if isinstance(rows, list) else [], 1):
-        image, category = (
-            (row.get("image_id"), row.get("category_id")) if isinstance(row, dict) else (None, None)
-        )
-        if image not in names or category not in keys:
-            raise BadInput(
-                f"annotation {number} names the image {image!r} and the category {category!r}, "
-                "which are not both in the file",
-                file=path,
-                cure="add them to images and categories, or take the annotation out",
+def check_names(file: CocoFile) -> None:
+    """Raise BadInput where two categories have one name: their annotations would be mixed up."""
+    numbers: dict[str, int] = {}
+    for number, category in enumerate(file.categories.values(), 1):
+        if numbers.setdefault(category.key, number) != number:
+            raise file.reading.bad(
+                f"category {number}: {category.key!r} comes again",
+                "give each class one category, or each category a wnid",
             )
-        shapes[image][category].append(row)
-    return shapes
 
 
-def _read_image(
-    image: Any,
-    keys: dict[Any, tuple[str, str]],
-    shapes: dict[Any, list[Any]],
-    path: StrPath,
-) -> Iterator[Label]:
-    said = [row for row in image.get("labels") or [] if isinstance(row, dict)]
-    known = {row.get("category_id") for row in said}
-    rows = said + [
-        {"category_id": category, "source": found[0].get("source", "")}
-        for category, found in shapes.items()
-        if category not in known
+def page(file: CocoFile, image: Id) -> tuple[Photograph, list[Label]]:
+    """Return an image of the file with its labels. Raise BadInput naming the annotation."""
+    row = file.images[image]
+    width, height = row.size or (0, 0)
+    labels: dict[tuple[str, str], Label] = {}
+    for stated in _stated(file, image):
+        labels[stated.key, stated.source] = stated
+    drawn: dict[tuple[str, str], list[Instance]] = {}
+    for annotation in file.rows(image):
+        key, source = annotation.category.key, annotation.raw.get("source")
+        if source is None:
+            # The annotations of others belong to the one source that the image states of a class.
+            source = next((known for of, known in labels if of == key), "")
+        instance = annotation.instance()
+        if instance is not None:
+            drawn.setdefault((key, str(source)), []).append(instance)
+            name = annotation.category.name
+            labels.setdefault(
+                (key, str(source)), Label(row.name, key, name=name, source=str(source))
+            )
+    place = f"Image {image}"
+    return Photograph(row.name, width, height), [
+        file.reading.checked(replace(label, instances=tuple(drawn.get(of, ())), place=place))
+        for of, label in labels.items()
     ]
+
+
+def _stated(file: CocoFile, image: Id) -> Iterator[Label]:
+    """Yield the `labels` of an image, as our own exports have them."""
+    name, rows = file.images[image].name, file.labels(image) or []
+    fault = file.reading.bad(f"image {name!r} has odd labels", "export the file again")
+    if not isinstance(rows, list):
+        raise fault
     for row in rows:
-        category = row.get("category_id")
-        if category not in keys:
-            raise BadInput(
-                f"image {image['file_name']!r} has a label of the unknown category {category!r}",
-                file=path,
-                cure="add the category",
+        if not isinstance(row, dict):
+            raise fault
+        key: Any = row.get("category_id")
+        if not isinstance(key, int | str) or key not in file.categories:
+            raise file.reading.bad(
+                f"image {name!r} has a label of the unknown category {key!r}", "add the category"
             )
-        key, name = keys[category]
-        mine = [
-            s
-            for s in shapes.get(category, [])
-            if s.get("source", row.get("source", "")) == row.get("source", "")
-        ]
-        try:
-            label = Label(
-                image=str(image["file_name"]),
-                key=key,
-                value=row.get("value", "yes"),
-                origin=row.get("origin", "given"),
-                probability=row.get("probability"),
-                boxes=tuple(_corners(shape["bbox"]) for shape in mine if not _rings(shape)),
-                polygons=tuple(ring for shape in mine for ring in _rings(shape)),
-                name=name,
-                source=str(row.get("source", "")),
-                place=f"Image {image['id']}",
-            )
-        except (TypeError, ValueError, KeyError):
-            raise BadInput(
-                f"image {image['file_name']!r} has an annotation without a proper bbox",
-                file=path,
-                cure="write bbox as [x, y, width, height]",
-            ) from None
-        yield check(label, path)
-
-
-def _corners(bbox: Any) -> Box:
-    x, y, width, height = (float(part) for part in bbox)
-    return (x, y, x + width, y + height)
-
-
-def _rings(shape: Any) -> list[Ring]:
-    rings = shape.get("segmentation") or []
-    if not isinstance(rings, list):
-        return []
-    return [tuple(float(part) for part in ring) for ring in rings]
+        category, probability = file.categories[key], row.get("probability")
+        if probability is not None and not is_number(probability):
+            raise fault
+        yield Label(
+            image=name,
+            key=category.key,
+            value=str(row.get("value", "yes")),
+            origin=str(row.get("origin", "given")),
+            probability=probability,
+            name=category.name,
+            source=str(row.get("source", "")),
+        )

@@ -28,7 +28,7 @@ from labeling.formats.coco_masks import (
     rings,
     run_lengths,
 )
-from labeling.formats.coco_reading import FILE, read
+from labeling.formats.coco_objects import FILE, read
 from labeling.formats.label import About, unique_names
 from labeling.geometry.polygons import Polygons
 from labeling.geometry.regions import Mask, PixelBox, box_of

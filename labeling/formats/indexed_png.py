@@ -15,16 +15,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from labeling.files import BadInput, StrPath
+from labeling.files import BadInput
 from labeling.formats import sidecar
 from labeling.formats.label import About
-from labeling.formats.reading import (
-    MOST_PIXELS,
-    OnFault,
-    Reading,
-    Tell,
-    say_nothing,
-)
+from labeling.formats.reading import MOST_PIXELS, Reading
 from labeling.geometry.polygons import Polygons
 from labeling.geometry.regions import Mask, box_within, mask_of, polygons_of
 from labeling.parts.model import (
@@ -144,41 +138,31 @@ def _palette() -> list[int]:
 PALETTE = _palette()
 
 
-def read(
-    path: StrPath,
-    *,
-    repair: bool = False,
-    tell: Tell = say_nothing,
-    on_fault: OnFault | None = None,
-) -> Iterator[PartedObject]:
-    """The objects in a folder of masks, and the folders below it, by the .json beside each mask.
+def read(reading: Reading) -> Iterator[PartedObject]:
+    """Yield the objects in a folder of masks, and the folders below it, by the .json of each mask.
 
     Of others, a mask needs a .json of its name with "image", "category" and "parts", or a
     labels.json in its folder for all masks without one; without "image" it is named as the mask.
-    Several objects of one mask are listed under "objects". path may be one mask, too. repair is for
-    formats that have polygons. Raises BadInput naming the file; what is without pixels, and masks
-    without a .json, are passed over and told. With on_fault, what is wrong with one mask is told to
-    it instead.
+    Several objects of one mask are listed under "objects". The file may be one mask, too. Raise
+    BadInput naming the file; what has no pixels, and masks without a .json, are skipped.
     """
-    root = Path(path)
-    top = Reading(path, repair, tell, on_fault)
+    root = Path(reading.file)
     found = False
     for mask in sidecar.files_in(root, ".png"):
         file = _beside(mask)
         if file is None:
             if not EXTRA.search(mask.stem):
-                tell(f"{mask.name} has no .json beside it and was passed over.")
+                reading.skip("mask", "it has no .json beside it", mask.name)
             continue
         found = True
         name = mask.relative_to(root if root.is_dir() else root.parent).with_suffix("").as_posix()
-        with top.sparing():
-            yield from _Mask(top.of(file), mask, name).objects()
+        with reading.sparing():
+            yield from _Mask(reading.of(file), mask, name).objects()
     # Our own folder may be of images without objects.
     if not found and not (root / FOLDER).is_dir():
-        raise BadInput(
+        raise reading.bad(
             "holds no masks with a .json beside them",
-            file=path,
-            cure="add labels.json with image, category and parts",
+            "add labels.json with image, category and parts",
         )
 
 
@@ -213,12 +197,12 @@ class _Mask:
         self._check_named(named)
         for number, (row, names) in enumerate(zip(rows, named, strict=True), 1):
             what = f"object {number} of {self.path.name}"
-            category = self.reading.text(row.get("category"), f"{what}'s category")
+            category = self.reading.name(row.get("category"), f"{what}'s category")
             parts = list(self._parts(names))
             if parts:
                 yield self.reading.parted({}, self.image, category, parts, None, self.size, what)
             else:
-                self.reading.tell(f"{what} has no pixels and was passed over.")
+                self.reading.skip("object", "it has no pixels", what)
 
     def _names(self, said: object) -> dict[int, str]:
         """The part of every index. Raises BadInput where it is no such table."""
@@ -232,7 +216,7 @@ class _Mask:
                 raise self.reading.bad(
                     f"names a part for the index {index[:40]!r}", "count from 1 to 255"
                 )
-            names[int(index)] = self.reading.text(name, f"the part of index {index}")
+            names[int(index)] = self.reading.name(name, f"the part of index {index}")
         return names
 
     def _check_named(self, named: list[dict[int, str]]) -> None:
@@ -242,7 +226,7 @@ class _Mask:
         present = set(np.unique(self.indices).tolist()) - {0, *known}
         if VOID in present:
             present.remove(VOID)
-            self.reading.tell(f"{self.path.name}: 255, the border of objects, was passed over.")
+            self.reading.skip("index", "255 is the border of objects", self.path.name)
         if present:
             raise self.reading.bad(
                 f"does not name the indices {', '.join(map(str, sorted(present)))} "
@@ -296,7 +280,10 @@ class _Mask:
                 warnings.simplefilter("ignore", Image.DecompressionBombWarning)
                 with Image.open(path, formats=["PNG"]) as image:
                     self._check_image(image.mode, image.size, path, size)
-                    return np.array(image.convert("L") if image.mode == "1" else image)
+                    indices = np.array(image).astype(np.uint8)
+                    # Pillow spreads grey of 2 and 4 bits over 0 to 255.
+                    steps = 2 ** _grey_bits(path) - 1
+                    return indices // (255 // steps) if 1 < steps < 255 else indices
         except FileNotFoundError:
             raise BadInput("is missing", file=path, cure="export it again") from None
         except (OSError, SyntaxError, ValueError, Image.DecompressionBombError):
@@ -320,6 +307,13 @@ class _Mask:
                 file=path,
                 cure="save masks as large as the image",
             )
+
+
+def _grey_bits(path: Path) -> int:
+    """Return the bits of a pixel of a grey PNG; 8 for a palette, whose indices Pillow keeps."""
+    with open(path, "rb") as file:
+        head = file.read(26)
+    return head[24] if head[25:] == b"\0" else 8
 
 
 def _region(indices: Indices, index: int) -> Polygons:

@@ -1,35 +1,48 @@
-"""What every format reads and writes: a label of an image, and where it comes from."""
+"""A label of an image and its instances: what every format reads and writes."""
 
-import json
-import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TypedDict, TypeVar
+from itertools import chain
+from typing import NotRequired, TypedDict, TypeVar
 
-from labeling.files import NO_TEXT, BadInput, StrPath
-from labeling.parts.model import Photograph
+from labeling.geometry.polygons import Polygons, Ring, from_rings
+from labeling.parts.model import Box, Photograph
 
 VALUES = ("yes", "no", "unknown")
-# What categories of COCO are called: each by a name of its own, or as their classes and parts are.
+# How COCO's categories are named: each by a name of its own, or as their classes and parts are.
 NAMES = ("unique", "plain")
 # People answered, an answer above closed it, it was imported, or other answers make it likely.
 ORIGINS = ("explicit", "inherited", "given", "inferred")
-Box = tuple[float, float, float, float]
+# As PASCAL VOC and COCO call them; a group is COCO's crowd.
+FLAGS = ("group", "truncated", "occluded", "difficult")
 K = TypeVar("K")
 
 
 @dataclass(frozen=True)
-class Label:
-    """Whether an image shows a class.
+class Instance:
+    """One object of a label's class.
 
-    key: the class, a wnid. origin: one of ORIGINS. boxes: (x0, y0, x1, y1) in image pixels, x1 and
-    y1 exclusive. polygons: rings of [x, y, x, y, …], as COCO has them. source: where a given label
-    came from. place: where a reader found it, for people; no part of the label. votes, interval:
-    the people whom the probability stands on and the 95 % interval of the share that it is, for
-    people. flags: of each box, as boxes/chain.py has them; () where nothing is said of any.
-    is_covered: whether every instance has a box, where people were asked for that.
+    box: x0, y0, x1, y1 in image pixels, x1 and y1 exclusive. polygons: its outline, () where only
+    the box is known. flags: of FLAGS, None where the file states none. place: its line, or its
+    number in the file, from 1.
+    """
+
+    box: Box
+    polygons: Polygons = ()
+    flags: tuple[str, ...] | None = None
+    place: int = field(default=0, compare=False)
+
+
+@dataclass(frozen=True)
+class Label:
+    """Whether an image shows a class, and where.
+
+    key: the class, a wnid. origin: one of ORIGINS. source: where a given label came from. place:
+    where a reader found it, for people. votes, interval: the people behind the probability and the
+    95 % interval of the share that it is. is_covered: whether every instance has a box, where
+    people were asked for that.
     """
 
     image: str
@@ -37,30 +50,17 @@ class Label:
     value: str = "yes"
     origin: str = "given"
     probability: float | None = None
-    boxes: tuple[Box, ...] = ()
-    polygons: tuple[tuple[float, ...], ...] = ()
+    instances: tuple[Instance, ...] = ()
     name: str = ""
     source: str = ""
     place: str = field(default="", compare=False)
     votes: int | None = field(default=None, compare=False)
     interval: tuple[float, float] | None = field(default=None, compare=False)
-    flags: tuple[tuple[str, ...], ...] = ()
     is_covered: bool | None = None
 
     @property
-    def geometry(self) -> "Geometry | None":
-        """As GivenLabel keeps it; None for the whole image."""
-        found: Geometry = {}
-        if self.boxes:
-            found["boxes"] = [list(box) for box in self.boxes]
-        if self.polygons:
-            found["polygons"] = [list(ring) for ring in self.polygons]
-        return found or None
-
-    @property
     def statement(self) -> dict[str, object]:
-        """What is known of the class, as exports in JSON say it: where the probability is a share
-        of votes, with what it stands on."""
+        """What exports in JSON say of the class; a share of votes comes with its support."""
         support = {} if self.votes is None else {"votes": self.votes, "interval": self.interval}
         return {
             "value": self.value,
@@ -72,10 +72,75 @@ class Label:
 
 
 class Geometry(TypedDict, total=False):
-    """Boxes and polygons of a label in JSON, as Label has them."""
+    """Instances of a label in JSON, as GivenLabel and JSON Lines have them.
+
+    boxes: of instances without an outline. polygons: of the others: a ring [x, y, x, y, …] each, or
+    a list of rings by the even-odd rule. flags: of every instance, boxes first; absent where no
+    instance has any.
+    """
 
     boxes: list[list[float]]
-    polygons: list[list[float]]
+    polygons: list[list[float] | list[list[float]]]
+    flags: NotRequired[list[list[str]]]
+
+
+def geometry_of(instances: Sequence[Instance]) -> Geometry | None:
+    """Return the JSON of instances; None for a label of the whole image."""
+    boxed = [one for one in instances if not one.polygons]
+    drawn = [one for one in instances if one.polygons]
+    geometry: Geometry = {}
+    if boxed:
+        geometry["boxes"] = [list(one.box) for one in boxed]
+    if drawn:
+        geometry["polygons"] = [_flat(one.polygons) for one in drawn]
+    if any(one.flags for one in instances):
+        geometry["flags"] = [list(one.flags or ()) for one in (*boxed, *drawn)]
+    return geometry or None
+
+
+def _flat(polygons: Polygons) -> list[float] | list[list[float]]:
+    rings = [list(chain.from_iterable(ring)) for piece in polygons for ring in piece]
+    return rings[0] if len(rings) == 1 else rings
+
+
+def instances_of(geometry: Geometry | None) -> tuple[Instance, ...]:
+    """Return the instances of JSON that geometry_of made; nothing is checked.
+
+    >>> instances_of({"boxes": [[0, 0, 5, 4]], "polygons": [[1, 1, 3, 1, 3, 2]]})[1].box
+    (1.0, 1.0, 3.0, 2.0)
+    """
+    geometry = geometry or {}
+    flags = [tuple(row) for row in geometry.get("flags", [])]
+    shapes: list[tuple[Box, Polygons]] = [(_box(box), ()) for box in geometry.get("boxes", [])]
+    for value in geometry.get("polygons", []):
+        polygons = polygons_in(value)
+        shapes.append((bounds(polygons), polygons))
+    return tuple(
+        Instance(box, polygons, flags[nth] if flags else None)
+        for nth, (box, polygons) in enumerate(shapes)
+    )
+
+
+def polygons_in(value: Sequence[float] | Sequence[Sequence[float]]) -> Polygons:
+    """Return the polygons of one entry of Geometry's `polygons`."""
+    rings = [value] if not value or isinstance(value[0], int | float) else value
+    points: list[Ring] = [_points(ring) for ring in rings]  # type: ignore[arg-type]
+    return ((points[0],),) if len(points) == 1 else from_rings(points)
+
+
+def _points(ring: Sequence[float]) -> Ring:
+    return tuple((float(x), float(y)) for x, y in zip(ring[0::2], ring[1::2], strict=True))
+
+
+def _box(box: Sequence[float]) -> Box:
+    x0, y0, x1, y1 = box
+    return (float(x0), float(y0), float(x1), float(y1))
+
+
+def bounds(polygons: Polygons) -> Box:
+    """Return the tight box around polygons; at least one piece."""
+    xs, ys = zip(*(point for piece in polygons for point in piece[0]), strict=True)
+    return (min(xs), min(ys), max(xs), max(ys))
 
 
 @dataclass
@@ -124,78 +189,3 @@ def unique_names(names: Mapping[K, str], detail: Callable[[K], str] = str) -> di
 def _shared(names: Mapping[K, str]) -> list[K]:
     count = Counter(name.casefold() for name in names.values())
     return [key for key, name in names.items() if count[name.casefold()] > 1]
-
-
-def boxes_of(geometry: Geometry | None) -> tuple[Box, ...]:
-    return tuple(_box(box) for box in (geometry or {}).get("boxes", []))
-
-
-def polygons_of(geometry: Geometry | None) -> tuple[tuple[float, ...], ...]:
-    return tuple(tuple(ring) for ring in (geometry or {}).get("polygons", []))
-
-
-def _box(box: Sequence[float]) -> Box:
-    x0, y0, x1, y1 = box
-    return (float(x0), float(y0), float(x1), float(y1))
-
-
-def check(label: Label, path: StrPath, line: int | None = None) -> Label:
-    """The label with its place, once its words, its class and its boxes make sense. Raises
-    BadInput."""
-    if not label.image:
-        raise BadInput("names no image", file=path, line=line, cure="give the image's name")
-    if not label.key or len(label.key) > 64:
-        raise BadInput(
-            f"has the class {label.key!r}",
-            file=path,
-            line=line,
-            cure="give an identifier of 1 to 64 characters, such as a wnid",
-        )
-    _check_text(label, path, line)
-    for word, words, what in (
-        (label.value, VALUES, "value"),
-        (label.origin, ORIGINS, "origin"),
-    ):
-        if word not in words:
-            raise BadInput(
-                f"has the {what} {word!r}", file=path, line=line, cure=f"use {', '.join(words)}"
-            )
-    for box in label.boxes:
-        # Written so that NaN fails too.
-        if not (-math.inf < box[0] < box[2] < math.inf and -math.inf < box[1] < box[3] < math.inf):
-            raise BadInput(
-                f"has the empty box {list(box)}",
-                file=path,
-                line=line,
-                cure="write x0,y0,x1,y1 with x0 < x1 and y0 < y1",
-            )
-    if not all(math.isfinite(edge) for ring in label.polygons for edge in ring):
-        raise BadInput(
-            "has a polygon with a corner that is no number",
-            file=path,
-            line=line,
-            cure="write [x, y, x, y, …] in pixels",
-        )
-    return label if line is None else replace(label, place=f"Line {line}")
-
-
-def _check_text(label: Label, path: StrPath, line: int | None) -> None:
-    # Databases refuse both, and so would whoever reads an export.
-    for text in (label.image, label.key, label.source):
-        if NO_TEXT.search(text):
-            raise BadInput(
-                "has a NUL or half a surrogate pair, which is no text",
-                file=path,
-                line=line,
-                cure="take it out",
-            )
-
-
-def read_json(path: StrPath) -> object:
-    """What a JSON file holds. Raises BadInput naming the line."""
-    try:
-        with open(path, encoding="utf-8-sig") as file:
-            return json.load(file)
-    except (ValueError, RecursionError) as error:
-        line = getattr(error, "lineno", None)
-        raise BadInput("is not JSON", file=path, line=line, cure="export it again") from None

@@ -1,6 +1,6 @@
-"""Label Studio JSON: a task for every image. Choices say yes, rectangles are boxes in per cent.
+"""Label Studio JSON: a task for every image. Choices say yes, regions are instances, in per cent.
 
-Label Studio has no word for no and unknown, nor for where a label comes from: those stand in the
+Label Studio has no word for no and unknown, nor for where a label comes from: those are in the
 task's own data under `labels`, which it keeps and shows; `image` is the image's address there,
 `file_name` its name here. `label_config.xml` is the project's labeling interface, whose classes are
 read by name and stored by key.
@@ -10,16 +10,24 @@ import json
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
-from labeling.files import BadInput, StrPath, atomic_write
+from labeling.files import atomic_write
 from labeling.formats import label_studio_project as project
-from labeling.formats.label import About, Box, Label, Pages, check, read_json
+from labeling.formats.json_stream import elements
+from labeling.formats.label import About, Instance, Label, Pages
+from labeling.formats.label_studio_project import HOLE
+from labeling.formats.label_studio_regions import Region, Task
+from labeling.formats.reading import Reading, is_number
+from labeling.formats.sidecar import rows
 from labeling.parts.model import Photograph
+
+# The control whose choices are classes, here and in files of others that have several.
+CLASSES = "classes"
 
 
 def write(pages: Pages, folder: Path, about: About) -> None:
-    """tasks.json and label_config.xml in the folder."""
+    """Write tasks.json and label_config.xml into the folder."""
+    outlined = False
     with atomic_write(folder / "tasks.json") as file:
         file.write("[")
         for number, (photo, labels) in enumerate(pages, 1):
@@ -38,118 +46,120 @@ def write(pages: Pages, folder: Path, about: About) -> None:
                 data | {"labels": rows},
                 _results(photo, labels),
             )
+            outlined = outlined or any(one.polygons for label in labels for one in label.instances)
             file.write((",\n" if number > 1 else "\n") + json.dumps(task, ensure_ascii=False))
         file.write("\n]\n")
     names = about.unique_classes
-    classes = project.control("Choices", "classes", names, choice="multiple")
+    classes = project.control("Choices", CLASSES, names, choice="multiple")
     boxes = project.control("RectangleLabels", "boxes", names)
-    project.write_config(folder, classes, boxes)
+    outlines = project.control("PolygonLabels", "outlines", names | {HOLE: HOLE})
+    project.write_config(folder, classes, boxes, *([outlines] if outlined else []))
 
 
 def _results(photo: Photograph, labels: list[Label]) -> list[dict[str, object]]:
-    common: dict[str, object] = {
-        "to_name": "image",
-        "original_width": photo.width,
-        "original_height": photo.height,
-        "image_rotation": 0,
-    }
     yes = [label.key for label in labels if label.value == "yes"]
-    found = [
-        {
-            **common,
-            "id": "classes",
-            "from_name": "classes",
-            "type": "choices",
-            "value": {"choices": yes},
-        }
-    ]
+    results = [project.result("classes", "choices", CLASSES, photo, {"choices": yes})]
+    number = 0
     for label in labels:
-        for box in label.boxes:
-            found.append(
-                {
-                    **common,
-                    "id": f"box{len(found)}",
-                    "from_name": "boxes",
-                    "type": "rectanglelabels",
-                    "value": {**_per_cent(box, photo), "rectanglelabels": [label.key]},
-                    "meta": {"source": label.source},
-                }
+        for instance in label.instances:
+            number += 1
+            meta: dict[str, object] = {"source": label.source}
+            if instance.flags:
+                meta["flags"] = list(instance.flags)
+            shape = (f"object{number}", label.key)
+            results += (
+                project.regions(*shape, instance.polygons, photo, control="outlines", meta=meta)
+                if instance.polygons
+                else [project.rectangle(shape[0], "boxes", shape[1], instance.box, photo, meta)]
             )
-    return found
+    return results
 
 
-def _per_cent(box: Box, photo: Photograph) -> dict[str, float]:
-    return {
-        "x": 100 * box[0] / photo.width,
-        "y": 100 * box[1] / photo.height,
-        "width": 100 * (box[2] - box[0]) / photo.width,
-        "height": 100 * (box[3] - box[1]) / photo.height,
-        "rotation": 0,
-    }
+def read(reading: Reading) -> Pages:
+    """Yield the images of a file of tasks with their labels: choices, and shapes as instances.
 
-
-def read(path: StrPath) -> Iterator[Label]:
-    """The labels of a file of tasks: choices, rectangles, and what our own exports add.
-
-    The first annotation of a task that was not cancelled counts. Raises BadInput naming the task.
+    The first annotation of a task that was not cancelled counts. Raise BadInput naming the task.
     """
-    content = read_json(path)
-    if not isinstance(content, list):
-        raise BadInput("is no list of tasks", file=path, cure="export it as JSON")
-    for number, task in enumerate(content, 1):
-        try:
-            labels = list(_read_task(task))
-        except (KeyError, TypeError, ValueError, AttributeError, IndexError):
-            raise BadInput(
-                f"task {number} is not as Label Studio exports it",
-                file=path,
-                cure="export it again as JSON (not JSON-MIN), with data.image",
-            ) from None
-        for label in labels:
-            yield replace(check(label, path), place=f"Task {number}")
+    classes = _controls_of_classes(reading)
+    for number, content in enumerate(elements(reading.file), 1):
+        what = f"task {number}"
+        task = Task(reading, content, what)
+        labels = [
+            reading.checked(replace(label, place=f"Task {number}"))
+            for label in _labels(task, classes)
+        ]
+        size = next((region.size for region in task.regions.values()), (0, 0))
+        yield Photograph(task.image, *size), labels
 
 
-def _read_task(task: Any) -> Iterator[Label]:
-    image = project.image_of(task["data"])
-    if not isinstance(image, str):
-        raise TypeError
-    annotations = [one for one in task.get("annotations", []) if not one.get("was_cancelled")]
-    results = annotations[0]["result"] if annotations else []
-    boxes: dict[tuple[str, str], list[Box]] = {}
-    chosen: list[str] = []
-    for result in results:
-        value = result["value"]
-        if result["type"] == "choices":
-            chosen += [str(choice) for choice in value["choices"]]
-        elif result["type"] == "rectanglelabels":
-            source = str(result.get("meta", {}).get("source", ""))
-            for key in value["rectanglelabels"]:
-                boxes.setdefault((str(key), source), []).append(_pixels(value, result))
-    said: set[str] = set()
-    for row in task["data"].get("labels", []):
-        key, source = str(row["class"]), str(row.get("source", ""))
-        said.add(key)
-        yield Label(
-            image=image,
-            key=key,
-            value=str(row["value"]),
-            origin=str(row["origin"]),
-            probability=row.get("probability"),
-            boxes=tuple(boxes.pop((key, source), ())),
-            name=str(row.get("name", "")),
-            source=source,
-        )
-    for (key, source), found in boxes.items():
-        said.add(key)
-        yield Label(image, key, boxes=tuple(found), source=source)
-    for key in dict.fromkeys(chosen):
-        if key not in said:
+def _controls_of_classes(reading: Reading) -> set[str]:
+    """Return the control whose choices are classes: `classes`, else the only one of the file.
+
+    Beside labelled shapes, choices of another control are no classes, such as a quality.
+    """
+    quiet = replace(reading, skip=lambda *_: None, tell=lambda _: None)
+    controls: set[str] = set()
+    has_shapes = False
+    for number, content in enumerate(elements(reading.file), 1):
+        task = Task(quiet, content, f"task {number}")
+        controls.update(control for control, _ in task.choices)
+        has_shapes = has_shapes or bool(task.regions)
+    named = controls & {CLASSES, ""}
+    return named or (controls if len(controls) == 1 and not has_shapes else set())
+
+
+def _labels(task: Task, classes: set[str]) -> Iterator[Label]:
+    reading, image = task.reading, task.image
+    drawn: dict[tuple[str, str], list[Instance]] = {}
+    for pieces in _objects(task):
+        instance = task.instance(pieces)
+        if instance is None:
+            continue
+        source = str(pieces[0].meta.get("source", ""))
+        for key in pieces[0].labels:
+            drawn.setdefault((key, source), []).append(instance)
+    stated: set[str] = set()
+    for label in _stated(task):
+        stated.add(label.key)
+        yield replace(label, instances=tuple(drawn.pop((label.key, label.source), ())))
+    for (key, source), instances in drawn.items():
+        stated.add(key)
+        yield Label(image, key, instances=tuple(instances), source=source)
+    for control, key in dict.fromkeys(task.choices):
+        if control not in classes:
+            why = f"the control {control!r} has no classes; call it {CLASSES!r} if it has"
+            reading.skip("choice", why, task.what)
+        elif key not in stated:
+            stated.add(key)
             yield Label(image, key)
 
 
-def _pixels(value: Any, result: Any) -> Box:
-    width, height = result["original_width"] / 100, result["original_height"] / 100
-    x0, y0 = value["x"] * width, value["y"] * height
-    # What was written in per cent comes back to the hundredth of a pixel.
-    edges = (x0, y0, x0 + value["width"] * width, y0 + value["height"] * height)
-    return (round(edges[0], 2), round(edges[1], 2), round(edges[2], 2), round(edges[3], 2))
+def _objects(task: Task) -> Iterator[list[Region]]:
+    """Yield the regions of each instance: of our exports its pieces, else one."""
+    pieces: dict[str, list[Region]] = {}
+    for region in task.regions.values():
+        if not region.is_hole:
+            ours = region.key.startswith("object") and "." in region.key
+            pieces.setdefault(region.key.partition(".")[0] if ours else region.key, []).append(
+                region
+            )
+    yield from pieces.values()
+
+
+def _stated(task: Task) -> Iterator[Label]:
+    """Yield the `labels` in a task's data, as our own exports have them."""
+    if "labels" not in task.data:
+        return
+    for row in rows(task.data, "labels", task.reading, task.what):
+        probability = row.get("probability")
+        if "class" not in row or not (probability is None or is_number(probability)):
+            raise task.reading.bad(f"{task.what} has odd labels", "export the file again")
+        yield Label(
+            image=task.image,
+            key=str(row["class"]),
+            value=str(row.get("value")),
+            origin=str(row.get("origin")),
+            probability=probability,
+            name=str(row.get("name", "")),
+            source=str(row.get("source", "")),
+        )

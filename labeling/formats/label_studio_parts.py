@@ -8,23 +8,17 @@ address there, `file_name` its name here. `label_config.xml` is the project's la
 """
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
 
-from labeling.files import StrPath, atomic_write
+from labeling.files import atomic_write
 from labeling.formats import label_studio_project as project
 from labeling.formats.json_stream import elements
 from labeling.formats.label import About, unique_names
 from labeling.formats.label_studio_regions import HOLE, Task
-from labeling.formats.reading import (
-    OnFault,
-    Reading,
-    Tell,
-    say_nothing,
-)
+from labeling.formats.reading import Reading
 from labeling.formats.sidecar import the_file
-from labeling.geometry.polygons import Polygons, Ring
 from labeling.parts.model import (
     OUTLINE,
     PartedObject,
@@ -64,12 +58,14 @@ def _task(
     for nth, found in enumerate(objects, 1):
         key = f"o{nth}"
         result.append(_rectangle(key, found, photo, about))
-        result += _regions(f"{key}s", key, OUTLINE, found.outline or (), photo)
+        result += project.regions(f"{key}s", OUTLINE, found.outline or (), photo, parent=key)
         parts: list[dict[str, object]] = []
         for place, part in enumerate(found.parts, 1):
             parts.append({"id": f"{key}p{place}", **part_details(part)})
             if part.polygons:
-                result += _regions(f"{key}p{place}", key, part.key, part.polygons, photo)
+                result += project.regions(
+                    f"{key}p{place}", part.key, part.polygons, photo, parent=key
+                )
             else:
                 parts[-1]["unseen"] = True
         row = {"id": key, "category": found.category, **object_details(found), "parts": parts}
@@ -80,68 +76,20 @@ def _task(
     return project.task(number, data, result)
 
 
-def _region(key: str, kind: str, photo: Photograph, value: dict[str, object]) -> dict[str, object]:
-    return {
-        "id": key,
-        "type": kind,
-        "from_name": "objects" if kind == "rectanglelabels" else "parts",
-        "to_name": "image",
-        "original_width": photo.width,
-        "original_height": photo.height,
-        "image_rotation": 0,
-        "value": value,
-    }
-
-
 def _rectangle(key: str, found: PartedObject, photo: Photograph, about: About) -> dict[str, object]:
-    (x0, y0), (x1, y1) = _per_cent((found.box[:2], found.box[2:]), photo)
-    value = {
-        "x": x0,
-        "y": y0,
-        "width": x1 - x0,
-        "height": y1 - y0,
-        "rotation": 0,
-        "rectanglelabels": [found.category],
-    }
     words = [word for word in (about.classes.get(found.category, ""), found.name) if word]
-    return {**_region(key, "rectanglelabels", photo, value), "meta": {"text": words}}
+    return project.rectangle(key, "objects", found.category, found.box, photo, {"text": words})
 
 
-def _regions(
-    key: str, parent: str, label: str, polygons: Polygons, photo: Photograph
-) -> Iterator[dict[str, object]]:
-    for nth, piece in enumerate(polygons, 1):
-        own = f"{key}.{nth}"
-        yield _polygon(own, parent, label, piece[0], photo)
-        for hole, ring in enumerate(piece[1:], 1):
-            yield _polygon(f"{own}h{hole}", own, HOLE, ring, photo)
+def read(reading: Reading) -> Iterator[PartedObject]:
+    """Yield the objects in a file of tasks, or in the tasks.json of a folder, task by task.
 
-
-def _polygon(key: str, parent: str, label: str, ring: Ring, photo: Photograph) -> dict[str, object]:
-    value = {"points": _per_cent(ring, photo), "closed": True, "polygonlabels": [label]}
-    return {**_region(key, "polygonlabels", photo, value), "parentID": parent}
-
-
-def _per_cent(points: Iterable[Sequence[float]], photo: Photograph) -> list[list[float]]:
-    return [[100 * x / photo.width, 100 * y / photo.height] for x, y in points]
-
-
-def read(
-    path: StrPath,
-    *,
-    repair: bool = False,
-    tell: Tell = say_nothing,
-    on_fault: OnFault | None = None,
-) -> Iterator[PartedObject]:
-    """The objects in a file of tasks, or in the tasks.json of a folder, task by task.
-
-    Of others: rectangles are objects, and so are polygons and brushes that have parts but no
-    parent. A part goes to its parentID, else to what a relation joins it with, else to the
-    rectangle that it fills most; without any rectangle in the task every region is an object. The
-    first annotation that was not cancelled counts. Raises BadInput naming the task and the region;
-    with on_fault, what is wrong with one task or one object is told to it instead.
+    Of others: rectangles are objects, and so are other shapes that have parts but no parent. A part
+    goes to its parentID, else to what a relation joins it with, else to the rectangle that it fills
+    most; without any rectangle in the task every region is an object. The first annotation that was
+    not cancelled counts. Raise BadInput naming the task and the region.
     """
-    reading = Reading(the_file(path, FILE), repair, tell, on_fault)
+    reading = reading.of(the_file(reading.file, FILE))
     for number, content in enumerate(elements(reading.file), 1):
         with reading.sparing():
             yield from Task(reading, content, f"task {number}").objects()

@@ -5,14 +5,18 @@ Source: Label Studio's task format and the tags Image, Choices, RectangleLabels 
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote, unquote, urlsplit
 from xml.etree import ElementTree as ET
 
 from labeling.files import BadInput
 from labeling.formats.pictures import colour
+from labeling.geometry.polygons import Polygons
+from labeling.parts.model import Box, Photograph
 
+# The label of a hole in the polygon that is its parent.
+HOLE = "hole"
 CONFIG = "label_config.xml"
 # Where Label Studio serves files of its own machine: a local storage of images.
 LOCAL_FILES = "/data/local-files/?d="
@@ -63,15 +67,74 @@ def image_data(name: str, base: str) -> dict[str, object]:
 
 
 def image_of(data: Mapping[str, object]) -> object:
-    """The image's name in a task's data: in ours its own, else the address. Raises KeyError."""
+    """Return the image's name in a task's data: in ours its own, else the path in its address.
+
+    >>> image_of({"image": "/data/local-files/?d=birds/a%20coot.jpg"})
+    'birds/a coot.jpg'
+    """
     ours = "labels" in data or "objects" in data
-    return data["file_name"] if ours and "file_name" in data else data["image"]
+    if ours and "file_name" in data:
+        return data["file_name"]
+    image = data["image"]
+    if not isinstance(image, str) or not (image.startswith("/data/") or "://" in image):
+        return image
+    path = image.rpartition("?d=")[2] if "?d=" in image else image.partition("://")[2] or image
+    return unquote(path.partition("?")[0].lstrip("/"))
 
 
 def task(
     number: int, data: dict[str, object], result: list[dict[str, object]]
 ) -> dict[str, object]:
     return {"id": number, "data": data, "annotations": [{"id": number, "result": result}]}
+
+
+def rectangle(
+    key: str, control: str, label: str, box: Box, photo: Photograph, meta: Mapping[str, object]
+) -> dict[str, object]:
+    """Return the result of a box drawn with the control."""
+    (x0, y0), (x1, y1) = _per_cent((box[:2], box[2:]), photo)
+    value = {"x": x0, "y": y0, "width": x1 - x0, "height": y1 - y0, "rotation": 0}
+    kind = "rectanglelabels"
+    return {**result(key, kind, control, photo, value | {kind: [label]}), "meta": meta}
+
+
+def regions(
+    key: str,
+    label: str,
+    polygons: Polygons,
+    photo: Photograph,
+    parent: str = "",
+    control: str = "parts",
+    meta: Mapping[str, object] | None = None,
+) -> Iterator[dict[str, object]]:
+    """Yield the results of polygons: a region for each piece, and one for each hole in it."""
+    for nth, piece in enumerate(polygons, 1):
+        for hole, ring in enumerate(piece):
+            points = {"points": _per_cent(ring, photo), "closed": True}
+            value = points | {"polygonlabels": [HOLE if hole else label]}
+            above = {"parentID": f"{key}.{nth}" if hole else parent}
+            number = f"{key}.{nth}h{hole}" if hole else f"{key}.{nth}"
+            row = result(number, "polygonlabels", control, photo, value)
+            yield row | (above if above["parentID"] else {}) | ({"meta": meta} if meta else {})
+
+
+def result(
+    key: str, kind: str, control: str, photo: Photograph, value: Mapping[str, object]
+) -> dict[str, object]:
+    return {
+        "id": key,
+        "type": kind,
+        "from_name": control,
+        "to_name": "image",
+        "original_width": photo.width,
+        "original_height": photo.height,
+        "image_rotation": 0,
+        "value": value,
+    }
+
+
+def _per_cent(points: Iterable[Sequence[float]], photo: Photograph) -> list[list[float]]:
+    return [[100 * x / photo.width, 100 * y / photo.height] for x, y in points]
 
 
 def control(tag: str, name: str, labels: Mapping[str, str], **more: str) -> ET.Element:

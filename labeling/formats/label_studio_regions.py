@@ -1,20 +1,25 @@
-"""The regions of a Label Studio task, and which of them are parts of which."""
+"""The regions of a Label Studio task, with their labels, and which of them are parts of which."""
 
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from labeling.formats.brush_masks import mask_of_brush
-from labeling.formats.label_studio_project import image_of
-from labeling.formats.reading import Reading, is_number, shared_area
+from labeling.formats.label import FLAGS, Instance
+from labeling.formats.label_studio_project import HOLE, image_of
+from labeling.formats.reading import Reading, Size, is_number, shared_area
 from labeling.formats.sidecar import rows
 from labeling.geometry.polygons import Polygons
 from labeling.geometry.regions import box_of, polygons_of
 from labeling.parts.model import OUTLINE, Box, Part, PartedObject
 
-# A label with a meaning of its own, as OUTLINE is.
-HOLE = "hole"
-RECTANGLE, POLYGON, BRUSH = KINDS = ("rectanglelabels", "polygonlabels", "brushlabels")
+RECTANGLE, POLYGON, BRUSH, ELLIPSE = SHAPES = ("rectangle", "polygon", "brush", "ellipse")
+# Results that hold a shape with its labels, a shape alone, or the labels of a shape of the same id.
+KINDS = {f"{shape}labels": shape for shape in SHAPES} | {shape: shape for shape in SHAPES}
+LABELS = "labels"
+# The key of a value that tells its shape, where a result holds only its labels.
+SHAPE_OF_KEY = {"points": POLYGON, "rle": BRUSH, "radiusX": ELLIPSE, "width": RECTANGLE}
+ELLIPSE_CORNERS = 64
 # A hole in a piece of a part of an object is four; this is no task that a person made.
 DEEPEST = 20
 Points = list[tuple[float, float]]
@@ -22,26 +27,32 @@ Points = list[tuple[float, float]]
 
 @dataclass
 class Region:
-    """A rectangle, a polygon or a painted mask. above: the region that it is a part of."""
+    """A shape and its labels. shape: of SHAPES. above: the region that it is a part of."""
 
     key: str
-    kind: str
-    label: str
+    shape: str
+    labels: list[str]
     value: dict[str, object]
-    size: tuple[int, int]
+    size: Size
     what: str
+    number: int
     parent: str
+    meta: dict[str, object]
     above: "Region | None" = None
     below: list["Region"] = field(default_factory=list)
 
     @property
+    def label(self) -> str:
+        return self.labels[0]
+
+    @property
     def is_hole(self) -> bool:
         """A part may be called so, too; it lies in a rectangle, not in a polygon."""
-        return self.label == HOLE and self.above is not None and self.above.kind != RECTANGLE
+        return self.label == HOLE and self.above is not None and self.above.shape != RECTANGLE
 
 
 class Task:
-    """The objects of one image."""
+    """What people drew and chose in one image. choices: (name of the control, class), in order."""
 
     def __init__(self, reading: Reading, content: object, what: str) -> None:
         self.reading = reading
@@ -50,69 +61,128 @@ class Task:
         data = content.get("data")
         if not isinstance(data, dict) or "image" not in data:
             raise reading.bad(f"{what} has no data.image", "export it again as JSON (not JSON-MIN)")
+        self.data = data
         self.image = reading.image(image_of(data), what)
-        self.told = rows(data, "objects", reading, what) if "objects" in data else []
         self.regions: dict[str, Region] = {}
         self.relations: list[tuple[object, object]] = []
-        for number, result in enumerate(self._results(content), 1):
-            self._take(result, f"region {number} of {what}")
+        self.choices: list[tuple[str, str]] = []
+        results = self._results(content)
+        self._take_regions(results)
+        self._take_choices(results)
         self._join()
 
     def _results(self, content: Mapping[str, object]) -> list[dict[str, object]]:
-        """Of the first annotation that was not cancelled."""
-        if "annotations" not in content:
-            return []
-        for annotation in rows(content, "annotations", self.reading, self.what):
-            if not annotation.get("was_cancelled"):
-                return rows(annotation, "result", self.reading, self.what)
-        return []
+        """Return the results of the first annotation that was not cancelled."""
+        annotations = []
+        if content.get("annotations"):
+            annotations = rows(content, "annotations", self.reading, self.what)
+        current = [row for row in annotations if not row.get("was_cancelled")]
+        if annotations and not current:
+            self.reading.skip("annotation", "it was cancelled", self.what)
+        for _ in current[1:]:
+            self.reading.skip("annotation", "its task has an earlier one", self.what)
+        if not current and content.get("predictions"):
+            self.reading.skip("prediction", "only annotations are read", self.what)
+        return rows(current[0], "result", self.reading, self.what) if current else []
 
-    def _take(self, result: dict[str, object], what: str) -> None:
-        kind = result.get("type")
-        if kind == "relation":
-            self.relations.append((result.get("from_id"), result.get("to_id")))
-        if kind not in KINDS:
+    def _take_regions(self, results: list[dict[str, object]]) -> None:
+        """Take the shapes. Results of one id, such as a shape and its labels, are one region."""
+        by_id: dict[str, list[tuple[int, dict[str, object]]]] = {}
+        for number, result in enumerate(results, 1):
+            kind = result.get("type")
+            if kind == "relation":
+                self.relations.append((result.get("from_id"), result.get("to_id")))
+            elif kind in KINDS or kind == LABELS:
+                key = result.get("id", f"#{number}")
+                if not isinstance(key, str):
+                    what = f"region {number} of {self.what}"
+                    raise self.reading.bad(f"{what} has the id {key!r}", "export it again")
+                by_id.setdefault(key, []).append((number, result))
+            elif kind != "choices":
+                why = f"labels are no results of the type {str(kind)[:40]}"
+                self.reading.skip("result", why, f"result {number} of {self.what}")
+        for key, parts in by_id.items():
+            self._take(key, parts)
+
+    def _take(self, key: str, results: list[tuple[int, dict[str, object]]]) -> None:
+        number, first = results[0]
+        what = f"region {number} of {self.what}"
+        kinds = [str(result["type"]) for _, result in results]
+        if len(kinds) != len(set(kinds)):
+            raise self.reading.bad(f"{what} has the id {key!r} of another", "export it again")
+        values = [result.get("value") for _, result in results]
+        value: dict[str, object] = {}
+        for more in values:
+            if not isinstance(more, dict):
+                raise self.reading.bad(f"{what} has no value", "export it again")
+            value |= more
+        labels = [
+            self.reading.name(label, f"{what}'s label")
+            for kind in kinds
+            for label in _list(value.get(kind))
+        ]
+        shapes = [KINDS[kind] for kind in kinds if kind in KINDS]
+        shapes += [shape for name, shape in SHAPE_OF_KEY.items() if name in value]
+        if not labels or not shapes:
+            self.reading.skip("region", "it has no label" if shapes else "it has no shape", what)
             return
-        value = result.get("value")
-        labels = value.get(kind) if isinstance(value, dict) else None
-        if not (isinstance(value, dict) and isinstance(labels, list) and len(labels) == 1):
-            raise self.reading.bad(f"{what} has not one label", "give every region one label")
-        if result.get("image_rotation"):
+        if first.get("image_rotation"):
             raise self.reading.bad(
                 f"{what} was drawn on a turned image", "turn it back and export it again"
             )
-        size = (result.get("original_width"), result.get("original_height"))
-        key = result.get("id", f"#{len(self.regions)}")
-        if not isinstance(key, str) or key in self.regions:
-            raise self.reading.bad(f"{what} has the id {key!r} twice or none", "export it again")
+        size = (first.get("original_width"), first.get("original_height"))
+        meta = first.get("meta")
         self.regions[key] = Region(
             key=key,
-            kind=kind,
-            label=self.reading.text(labels[0], f"{what}'s label"),
+            shape=shapes[0],
+            labels=list(dict.fromkeys(labels)),
             value=value,
             size=self.reading.size(*size, f"the image of {what}"),
             what=what,
-            parent=str(result.get("parentID") or ""),
+            number=number,
+            parent=str(first.get("parentID") or ""),
+            meta=meta if isinstance(meta, dict) else {},
         )
 
+    def _take_choices(self, results: list[dict[str, object]]) -> None:
+        """Take the choices about the whole image; those about a region are no classes."""
+        for number, result in enumerate(results, 1):
+            if result.get("type") != "choices":
+                continue
+            what = f"result {number} of {self.what}"
+            if result.get("id") in self.regions:
+                self.reading.skip("choice", "it is about a region", what)
+                continue
+            value = result.get("value")
+            chosen = value.get("choices") if isinstance(value, dict) else None
+            if not isinstance(chosen, list):
+                raise self.reading.bad(f"{what} has no list of choices", "export it again")
+            control = str(result.get("from_name", ""))
+            names = [self.reading.name(choice, f"a choice of {what}") for choice in chosen]
+            self.choices += [(control, name) for name in names]
+
     def _join(self) -> None:
-        """Every region to the one above it: by parentID, by relations, by where it lies."""
+        """Join every region to the one above it, by parentID, then by relations."""
         found = self.regions
         for region in found.values():
             region.above = found.get(region.parent)
         for one, other in self.relations:
             pair = [found[key] for key in (one, other) if isinstance(key, str) and key in found]
             if len(pair) == 2:
-                part, whole = pair if pair[0].kind != RECTANGLE else pair[::-1]
+                part, whole = pair if pair[0].shape != RECTANGLE else pair[::-1]
                 if part.above is None and part is not whole:
                     part.above = whole
         for region in found.values():
             self._check_ends(region)
             if region.above is not None:
                 region.above.below.append(region)
-        rectangles = [one for one in found.values() if one.kind == RECTANGLE and not one.above]
+
+    def _attach(self) -> None:
+        """Join the regions that are left to the rectangle in which they lie."""
+        found = self.regions
+        rectangles = [one for one in found.values() if one.shape == RECTANGLE and not one.above]
         for region in found.values():
-            alone = region.above is None and not region.below and region.kind != RECTANGLE
+            alone = region.above is None and not region.below and region.shape != RECTANGLE
             if alone and rectangles:
                 with self.reading.sparing():
                     region.above = self._around(region, rectangles)
@@ -143,7 +213,13 @@ class Task:
         return rectangles[nth]
 
     def objects(self) -> Iterator[PartedObject]:
-        ours = {key: row for row in self.told if isinstance(key := row.get("id"), str)}
+        self._attach()
+        told = []
+        if "objects" in self.data:
+            told = rows(self.data, "objects", self.reading, self.what)
+        ours = {key: row for row in told if isinstance(key := row.get("id"), str)}
+        for _, choice in self.choices:
+            self.reading.skip("choice", "it has no shape", f"{choice} in {self.what}")
         for key in ours:
             if key not in self.regions:
                 self.reading.tell(f"Object {key} of {self.what} was deleted in Label Studio.")
@@ -156,16 +232,38 @@ class Task:
             if made is not None:
                 yield made
 
-    def _object(self, region: Region, row: dict[str, object]) -> PartedObject:
+    def instance(self, regions: list[Region]) -> Instance | None:
+        """Return the pieces of one object as an instance; None where they have no area."""
+        first = regions[0]
+        polygons: Polygons = ()
+        if not self._is_upright(first):
+            polygons = self._polygons(regions, first.what)
+        box = None if polygons else self._bounds(first)
+        if box is not None and not (box[0] < box[2] and box[1] < box[3]):
+            self.reading.skip("region", "it has no area", first.what)
+            return None
+        flags = tuple(flag for flag in FLAGS if flag in _list(first.meta.get("flags")))
+        return self.reading.instance(
+            box, polygons, flags or None, first.size, first.what, first.number
+        )
+
+    def _object(self, region: Region, row: dict[str, object]) -> PartedObject | None:
+        for one in (region, *_descendants(region)):
+            if len(one.labels) > 1:
+                raise self.reading.bad(f"{one.what} has not one label", "give it one label")
+        shape = self.instance([region])
+        if shape is None:
+            return None
         inside = [one for one in _descendants(region) if not one.is_hole]
         drawn = [one for one in inside if one.label == OUTLINE]
-        own = [] if region.kind == RECTANGLE else [region]
-        outline = self._polygons(own or drawn, region.what) if own or drawn else None
+        outline = shape.polygons if region.shape != RECTANGLE else None
+        if outline is None and drawn:
+            outline = self._polygons(drawn, region.what)
         parts = [one for one in inside if one.label != OUTLINE]
         found = self._listed_parts(row, parts, region) if row else list(self._drawn(parts))
         said = dict(row)
-        if region.kind == RECTANGLE:
-            said["box"] = self._moved(row.get("box"), self._bounds(region))
+        if region.shape == RECTANGLE:
+            said["box"] = self._moved(row.get("box"), shape.box)
         return self.reading.parted(
             said,
             self.image,
@@ -203,7 +301,7 @@ class Task:
             if polygons:
                 yield Part(region.label, polygons)
             else:
-                self.reading.tell(f"{region.what} is empty and was passed over.")
+                self.reading.skip("region", "it has no area", region.what)
 
     def _moved(self, said: object, drawn: Box) -> Box:
         """The box that was written, unless somebody moved its rectangle since."""
@@ -217,7 +315,7 @@ class Task:
         """What the regions cover: polygons with their holes, or one painted mask."""
         if not regions:
             return ()
-        if len(regions) == 1 and regions[0].kind == BRUSH:
+        if len(regions) == 1 and regions[0].shape == BRUSH:
             return self._painted(regions[0])
         pieces = []
         size = (0, 0)
@@ -238,12 +336,13 @@ class Task:
         return polygons_of(mask)
 
     def _points(self, region: Region) -> Points:
-        """The corners of a polygon or rectangle, in pixels."""
+        """Return the corners of a polygon, a rectangle or an ellipse, in pixels."""
         width, height = region.size[0] / 100, region.size[1] / 100
-        if region.kind == RECTANGLE:
-            return [(x * width, y * height) for x, y in self._corners(region)]
+        if region.shape != POLYGON:
+            corners = self._corners if region.shape == RECTANGLE else self._around_ellipse
+            return [(round(x, 2), round(y, 2)) for x, y in corners(region)]
         points = region.value.get("points")
-        if region.kind != POLYGON or not (
+        if not (
             isinstance(points, list)
             and all(isinstance(point, list) and len(point) == 2 for point in points)
             and all(map(is_number, (edge for point in points for edge in point)))
@@ -251,39 +350,64 @@ class Task:
             raise self.reading.bad(
                 f"{region.what} has no list of points", "write [[x, y], …] in per cent"
             )
-        return [(x * width, y * height) for x, y in points]
+        return [(round(x * width, 2), round(y * height, 2)) for x, y in points]
 
     def _corners(self, region: Region) -> Points:
-        """Of a rectangle, in per cent, turned about its first corner as Label Studio does."""
-        value = region.value
-        said = (value.get(key, 0) for key in ("x", "y", "width", "height", "rotation"))
-        numbers = [one for one in said if is_number(one) and math.isfinite(one)]
-        if len(numbers) != 5:
-            raise self.reading.bad(
-                f"{region.what} is no rectangle", "write x, y, width and height in per cent"
-            )
-        x, y, width, height, turned = numbers
-        if not turned:
-            return [(x, y), (x + width, y), (x + width, y + height), (x, y + height)]
-        cos, sin = math.cos(math.radians(turned)), math.sin(math.radians(turned))
-        # It turns on the screen, where per cent of the width are longer than of the height.
-        tall = region.size[1] / region.size[0]
+        """Return the corners of a rectangle, turned about the first, as Label Studio turns it."""
+        x, y, width, height, turned = self._numbers(region, "x", "y", "width", "height")
+        cos, sin = _turn(turned)
         return [
-            (x + a * cos - b * tall * sin, y + (a * sin) / tall + b * cos)
+            (x + a * cos - b * sin, y + a * sin + b * cos)
             for a, b in ((0, 0), (width, 0), (width, height), (0, height))
         ]
 
+    def _around_ellipse(self, region: Region) -> Points:
+        """Return corners along an ellipse, turned about its centre."""
+        x, y, across, down, turned = self._numbers(region, "x", "y", "radiusX", "radiusY")
+        cos, sin = _turn(turned)
+        angles = [math.tau * nth / ELLIPSE_CORNERS for nth in range(ELLIPSE_CORNERS)]
+        ring = [(across * math.cos(angle), down * math.sin(angle)) for angle in angles]
+        return [(x + a * cos - b * sin, y + a * sin + b * cos) for a, b in ring]
+
+    def _numbers(self, region: Region, *keys: str) -> tuple[float, float, float, float, float]:
+        """Return x, y and two lengths in pixels, and the rotation in degrees. Raise BadInput."""
+        values = (region.value.get(key, 0) for key in (*keys, "rotation"))
+        numbers = [value for value in values if is_number(value) and math.isfinite(value)]
+        if len(numbers) != 5 or min(numbers[2:4]) < 0:
+            raise self.reading.bad(
+                f"{region.what} is no {region.shape}", f"write {', '.join(keys)} in per cent"
+            )
+        x, y, a, b, turned = numbers
+        width, height = region.size[0] / 100, region.size[1] / 100
+        return x * width, y * height, a * width, b * height, turned
+
+    def _is_upright(self, region: Region) -> bool:
+        """Return whether the region is a rectangle with level sides, whose box is all of it."""
+        if region.shape != RECTANGLE:
+            return False
+        turned = region.value.get("rotation", 0)
+        return not is_number(turned) or turned % 90 == 0
+
     def _bounds(self, region: Region) -> Box:
-        """To the hundredth of a pixel, and for rectangles inside the image."""
-        if region.kind == BRUSH:
+        """Return the box around a region, to the hundredth of a pixel."""
+        if region.shape == BRUSH:
             return box_of(self._painted(region))
         points = self._points(region)
         if not points:
             raise self.reading.bad(f"{region.what} has no points", "draw it again")
         xs, ys = zip(*points, strict=True)
-        sides = zip((min(xs), min(ys), max(xs), max(ys)), region.size * 2, strict=True)
-        x0, y0, x1, y1 = (round(min(max(edge, 0.0), most), 2) for edge, most in sides)
-        return (x0, y0, x1, y1)
+        return (min(xs), min(ys), max(xs), max(ys))
+
+
+def _list(value: object) -> list[object]:
+    return value if isinstance(value, list) else []
+
+
+def _turn(degrees: float) -> tuple[float, float]:
+    """Return the cosine and the sine of an angle, exact for right angles."""
+    if degrees % 90 == 0:
+        return [(1.0, 0.0), (0.0, 1.0), (-1.0, 0.0), (0.0, -1.0)][int(degrees // 90) % 4]
+    return math.cos(math.radians(degrees)), math.sin(math.radians(degrees))
 
 
 def _descendants(region: Region) -> Iterator[Region]:

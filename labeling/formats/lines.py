@@ -2,86 +2,133 @@
 
 import json
 from collections.abc import Iterator
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from labeling.files import BadInput, StrPath, atomic_write
-from labeling.formats.label import About, Label, Pages, boxes_of, check, polygons_of
+from labeling.files import BadInput, atomic_write
+from labeling.formats.label import (
+    FLAGS,
+    About,
+    Instance,
+    Label,
+    Pages,
+    Polygons,
+    geometry_of,
+    polygons_in,
+)
+from labeling.formats.reading import Reading, is_number
+from labeling.geometry.polygons import as_json
+from labeling.parts.model import Photograph
 
 KEYS = {"image", "class", "name", "value", "origin", "probability", "geometry", "source"} | {
     *("votes", "interval", "is_covered", "flags"),
 }
+GEOMETRY = 'geometry is {"boxes": [[x0, y0, x1, y1], …], "polygons": [[x, y, x, y, …], …]} or null'
 
 
 def write(pages: Pages, folder: Path, about: About) -> None:
-    """labels.jsonl in the folder."""
+    """Write labels.jsonl into the folder."""
     with atomic_write(folder / "labels.jsonl") as file:
         for photo, labels in pages:
             for label in labels:
+                geometry = geometry_of(label.instances)
+                flags = geometry.pop("flags", None) if geometry else None
                 row = {
                     "image": photo.name,
                     "class": label.key,
                     "name": about.classes.get(label.key, label.name),
                     **label.statement,
-                    "geometry": label.geometry,
+                    "geometry": geometry,
                     "source": label.source,
-                    **({"flags": label.flags} if any(label.flags) else {}),
+                    **({"flags": flags} if flags else {}),
                 }
                 file.write(json.dumps(row, ensure_ascii=False) + "\n")
 
 
-def read(path: StrPath) -> Iterator[Label]:
-    """The labels of a JSON Lines file. Raises BadInput naming the line."""
+def read(reading: Reading) -> Pages:
+    """Yield the images of a JSON Lines file with their labels. Raise BadInput naming the line."""
+    for image, labels in groupby(_labels(reading), key=lambda label: label.image):
+        yield Photograph(image, 0, 0), list(labels)
+
+
+def _labels(reading: Reading) -> Iterator[Label]:
     try:
-        with open(path, encoding="utf-8-sig") as file:
+        with open(reading.file, encoding="utf-8-sig") as file:
             for line, text in enumerate(file, 1):
                 if text.strip():
-                    yield check(_label(text, path, line), path, line)
+                    yield _label(text, reading.at(line))
     except UnicodeDecodeError:
-        raise BadInput("is not UTF-8", file=path, cure="save it as UTF-8") from None
+        raise reading.bad("is not UTF-8", "save it as UTF-8") from None
 
 
-def _label(text: str, path: StrPath, line: int) -> Label:
+def _label(text: str, reading: Reading) -> Label:
     try:
         row = json.loads(text)
     except (ValueError, RecursionError):
         row = None
     if not isinstance(row, dict) or not {"image", "class"} <= set(row) <= KEYS:
-        raise BadInput(
+        raise reading.bad(
             "is no label",
-            file=path,
-            line=line,
-            cure='write {"image": "…", "class": "…", "value": "yes"} and no other keys than '
+            'write {"image": "…", "class": "…", "value": "yes"} and no other keys than '
             + ", ".join(sorted(KEYS)),
         )
-    try:
-        return Label(
-            image=_text(row["image"]),
-            key=_text(row["class"]),
+    probability = row.get("probability")
+    if probability is not None and not is_number(probability):
+        raise reading.bad(f"has the probability {str(probability)[:80]!r}", "write a number")
+    return reading.checked(
+        Label(
+            image=reading.image(row["image"], "the image"),
+            key=reading.name(row["class"], "the class"),
             value=row.get("value", "yes"),
             origin=row.get("origin", "given"),
-            probability=_probability(row.get("probability")),
-            boxes=boxes_of(row.get("geometry")),
-            polygons=polygons_of(row.get("geometry")),
-            name=_text(row.get("name") or ""),
-            source=_text(row.get("source") or ""),
+            probability=probability,
+            instances=_instances(row, reading),
+            name=reading.text(row.get("name") or "", "the name", empty=True, most=400),
+            source=reading.text(row.get("source") or "", "the source", empty=True, most=500),
         )
-    except (TypeError, ValueError, AttributeError):
-        raise BadInput(
-            "has a part of the wrong type",
-            file=path,
-            line=line,
-            cure='geometry is {"boxes": [[x0, y0, x1, y1], …]} or null',
+    )
+
+
+def _instances(row: dict[str, Any], reading: Reading) -> tuple[Instance, ...]:
+    geometry = row.get("geometry") or {}
+    if not isinstance(geometry, dict) or not set(geometry) <= {"boxes", "polygons", "flags"}:
+        raise _odd(reading)
+    boxes, outlines = (_list(geometry.get(key), reading) for key in ("boxes", "polygons"))
+    flags = _list(row.get("flags") or geometry.get("flags"), reading)
+    if flags and len(flags) != len(boxes) + len(outlines):
+        raise reading.bad("has other flags than instances", "write a list of flags for each")
+    shapes: list[tuple[Any, Polygons]] = [(reading.box(box, "the row"), ()) for box in boxes]
+    shapes += [(None, _polygons(outline, reading)) for outline in outlines]
+    found = []
+    for nth, (box, polygons) in enumerate(shapes):
+        stated = _flags(flags[nth], reading) if flags else None
+        assert reading.line is not None, "rows have lines"
+        found.append(reading.instance(box, polygons, stated, None, "the row", reading.line))
+    return tuple(instance for instance in found if instance)
+
+
+def _polygons(outline: Any, reading: Reading) -> Polygons:
+    try:
+        value = as_json(polygons_in(outline))
+    except (TypeError, ValueError, KeyError):
+        raise reading.bad(
+            "has a polygon that is no ring of x, y pairs, three corners or more", GEOMETRY
         ) from None
+    return reading.polygons(value, None, "The polygon")
 
 
-def _text(value: object) -> str:
-    if not isinstance(value, str):
-        raise TypeError
-    return value
+def _flags(value: Any, reading: Reading) -> tuple[str, ...]:
+    if not isinstance(value, list) or not all(flag in FLAGS for flag in value):
+        raise reading.bad(f"has the flags {str(value)[:80]}", f"use {', '.join(FLAGS)}")
+    return tuple(value)
 
 
-def _probability(value: Any) -> float | None:
-    if value is None:
-        return None
-    return float(value)
+def _list(value: Any, reading: Reading) -> list[Any]:
+    if not isinstance(value, list | None):
+        raise _odd(reading)
+    return value or []
+
+
+def _odd(reading: Reading) -> BadInput:
+    return reading.bad("has a geometry of another form", GEOMETRY)

@@ -1,8 +1,8 @@
 """Objects with their parts in the formats that other tools speak, a file for each.
 
-Every format is a module with `read(path, *, repair, tell, on_fault) -> Iterator[PartedObject]`,
-which checks as it reads, and `write(scenes, folder, about)`, which writes whole files. `scenes`
-gives (Photograph, its objects). What each carries: docs/part-formats.md.
+Every format is a module with `read(reading) -> Iterator[PartedObject]`, which checks as it reads,
+and `write(scenes, folder, about)`, which writes whole files. `scenes` gives (Photograph, its
+objects). What each carries: docs/part-formats.md.
 
 | format | what is written | geometry |
 |---|---|---|

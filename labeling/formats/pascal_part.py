@@ -16,17 +16,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from labeling.files import BadInput, StrPath
 from labeling.formats import matfiles, sidecar
 from labeling.formats.label import About
 from labeling.formats.matfiles import Value
-from labeling.formats.reading import (
-    MOST_PIXELS,
-    OnFault,
-    Reading,
-    Tell,
-    say_nothing,
-)
+from labeling.formats.reading import MOST_PIXELS, Reading
 from labeling.geometry.polygons import Polygons
 from labeling.geometry.regions import Mask, box_within, mask_of, polygons_of
 from labeling.parts.model import (
@@ -150,30 +143,21 @@ def _row(found: PartedObject) -> dict[str, object]:
     }
 
 
-def read(
-    path: StrPath,
-    *,
-    repair: bool = False,
-    tell: Tell = say_nothing,
-    on_fault: OnFault | None = None,
-) -> Iterator[PartedObject]:
-    """The objects in a folder of .mat files and the folders below it, or in one file.
+def read(reading: Reading) -> Iterator[PartedObject]:
+    """Yield the objects in a folder of .mat files and the folders below it, or in one file.
 
-    An image goes by imname, which has no ending; where our own .json stands beside, by its whole
-    name. repair is for formats that have polygons. Raises BadInput naming the file and the object;
-    empty masks are passed over and told. With on_fault, what is wrong with one file or one object
-    is told to it instead.
+    An image goes by imname, which has no ending; where our own .json is beside, by its whole name.
+    Raise BadInput naming the file and the object; empty masks are skipped.
     """
-    root = Path(path)
+    root = Path(reading.file)
     files = list(sidecar.files_in(root, ".mat"))
     # Our own folder may be of images without objects.
     if not files and not (root / FOLDER).is_dir():
-        raise BadInput("holds no .mat files", file=path, cure="give the folder Annotations_Part")
-    top = Reading(path, repair, tell, on_fault)
+        raise reading.bad("holds no .mat files", "give the folder Annotations_Part")
     seen: dict[str, Path] = {}
     for file in files:
-        with top.sparing():
-            image = _Image(file, top.of(file))
+        with reading.sparing():
+            image = _Image(file, reading.of(file))
             if image.name in seen:
                 raise image.reading.bad(
                     f"is of the image {image.name!r}, as {seen[image.name].name} is",
@@ -232,10 +216,10 @@ class _Image:
     ) -> PartedObject | None:
         for number, (name, polygons) in enumerate(found, 1):
             if not polygons:
-                self.reading.tell(f"{what}.parts({number}), {name}, is empty and was passed over.")
+                self.reading.skip("part", "its mask is empty", f"{what}.parts({number}), {name}")
         parts = [Part(name, polygons) for name, polygons in found if polygons]
         if not mask and not parts:
-            self.reading.tell(f"{what}, {category}, is empty and was passed over.")
+            self.reading.skip("object", "its mask is empty", f"{what}, {category}")
             return None
         return self.reading.parted({}, self.name, category, parts, mask, self._size(), what)
 

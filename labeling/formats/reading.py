@@ -1,17 +1,21 @@
-"""What every reader of parts does with what it finds: checks, mends when told to, says where."""
+"""Checks that every reader of label files shares, with repair where it is asked for."""
 
 import math
+import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any, TypeGuard
+from typing import Any, TypedDict, TypeGuard
 
 from labeling.errors import Refusal
 from labeling.files import NO_TEXT, BadInput, StrPath
+from labeling.formats import label as labels
+from labeling.formats.label import Instance, Label, bounds
 from labeling.geometry.alpha_shapes import METHODS
-from labeling.geometry.polygons import Polygons, Ring, clean, from_shapely, tenths
+from labeling.geometry.polygons import Polygons, Ring, as_json, clean, from_json, from_shapely
 from labeling.geometry.regions import box_of
 from labeling.parts.model import ORIGINS, STATES, Box, Merge, Part, PartedObject, of_merges
+from labeling.plurals import count_of
 
 # A photograph of more is no photograph; and masks of it would fill the memory.
 MOST_PIXELS = 200_000_000
@@ -19,34 +23,81 @@ MOST_PIXELS = 200_000_000
 MOST_VERTICES = 200_000
 MOST_NAME = 64
 
+# Files count pixels from 0 or from 1, and round: a shape may leave its image by so much.
+EDGE_PX = 1.0
+# Of any corner. Areas of larger boxes would overflow, and their overlap be no number.
+FARTHEST_PX = 1e9
+Size = tuple[int, int]
 Tell = Callable[[str], None]
+# Takes what was left out ("annotation"), why, and its place in the file.
+Skip = Callable[[str, str, str], None]
 OnFault = Callable[[BadInput], None]
 
 
-def say_nothing(_: str) -> None:
-    """Where nobody wants to know."""
+def say_nothing(*_: str) -> None:
+    """Ignore sentences."""
+
+
+class Skipped(TypedDict):
+    """Entries of a file that were left out. first: the place of the first of them."""
+
+    what: str
+    count: int
+    why: str
+    first: str
+
+
+def add_skipped(rows: list[Skipped], what: str, why: str, place: str) -> None:
+    """Count an entry that was left out."""
+    for row in rows:
+        if (row["what"], row["why"]) == (what, why):
+            row["count"] += 1
+            return
+    rows.append({"what": what, "count": 1, "why": why, "first": place})
+
+
+def skipped_sentence(row: Skipped) -> str:
+    """Return what was left out as a sentence.
+
+    >>> skipped_sentence({"what": "mask", "count": 2, "why": "it is empty", "first": "a.png"})
+    '2 masks skipped, the first in a.png: it is empty'
+    """
+    entries = count_of(row["count"], row["what"])
+    first = f", the first in {row['first']}" if row["count"] > 1 else f" in {row['first']}"
+    return f"{entries} skipped{first}: {row['why']}"
 
 
 @dataclass(frozen=True)
 class Reading:
-    """How a file is read. repair: polygons that cross themselves or leave the image are mended.
+    """How a file is read.
 
-    tell: is called with a sentence for everything mended or passed over. on_fault: is called with
-    the fault of one object, or of one file of several, and the others are read; else it is raised.
+    repair: shapes that cross themselves or leave the image are cut to what is valid and inside.
+    tell: takes a sentence for each repair. skip: takes each entry that is left out. on_fault: takes
+    the fault of one object, or of one file of several, and reading goes on; without it the fault is
+    raised. inclusive: x1 and y1 of CSV rows are the last pixels. exact: corners of outlines stay as
+    the file has them; else they are rounded to tenths. line: of what is read now.
     """
 
     file: StrPath
     repair: bool = False
     tell: Tell = say_nothing
+    skip: Skip = say_nothing
     on_fault: OnFault | None = None
+    inclusive: bool = False
+    exact: bool = False
+    line: int | None = None
 
     def of(self, file: StrPath) -> "Reading":
-        """The same, of another file."""
+        """Return the same reading of another file."""
         return replace(self, file=file)
+
+    def at(self, line: int) -> "Reading":
+        """Return the same reading at a line."""
+        return replace(self, line=line)
 
     @contextmanager
     def sparing(self) -> Iterator[None]:
-        """What is read inside may fail alone, where somebody takes faults."""
+        """Pass a fault inside to on_fault, where there is one."""
         try:
             yield
         except BadInput as bad:
@@ -55,19 +106,40 @@ class Reading:
             self.on_fault(bad)
 
     def bad(self, message: str, cure: str) -> BadInput:
-        return BadInput(message, file=self.file, cure=cure)
+        return BadInput(message, file=self.file, line=self.line, cure=cure)
 
-    def polygons(
-        self, value: Any, size: tuple[int, int], what: str, made: bool = False
-    ) -> Polygons:
-        """The polygons in a file's nested lists, checked. size: of the image, (width, height).
+    def checked(self, label: Label) -> Label:
+        """Return the label with its place, if every word of it is allowed. Raise BadInput."""
+        self._key(label.key)
+        self._key(label.source, "the source", least=0, most=500)
+        for word, words, what in (
+            (label.value, labels.VALUES, "value"),
+            (label.origin, labels.ORIGINS, "origin"),
+        ):
+            if word not in words:
+                raise self.bad(f"has the {what} {word!r}", f"use {', '.join(words)}")
+        if label.probability is not None and not 0 <= label.probability <= 1:
+            raise self.bad(f"has the probability {label.probability}", "write a number from 0 to 1")
+        return label if self.line is None else replace(label, place=f"Line {self.line}")
 
-        made: the rest, which nobody drew. Its exact corners need not fit tenths; then what tenths
-        can hold of it comes back, which may be nothing. Raises BadInput; with repair, only for what
-        cannot be mended.
+    def _key(self, text: str, what: str = "the class", least: int = 1, most: int = 64) -> None:
+        if not least <= len(text) <= most:
+            raise self.bad(
+                f"has {what} {_short(text)}",
+                f"give {least} to {most} characters, such as a wnid" if least else "shorten it",
+            )
+        if NO_TEXT.search(text):
+            raise self.bad("has a NUL or half a surrogate pair, which is no text", "take it out")
+
+    def polygons(self, value: Any, size: Size | None, what: str, made: bool = False) -> Polygons:
+        """Return the polygons of nested lists, checked. size: of the image, where it is known.
+
+        Corners may leave the image by EDGE_PX and are then cut off. made: an outline that nobody
+        drew, whose exact corners need not fit tenths; what tenths can hold of it is returned, which
+        may be nothing. Raise BadInput; with repair, only for what cannot be repaired.
         """
         try:
-            return clean(value, *size, what, MOST_VERTICES)
+            found = self._clean(value, size, what)
         except Refusal as refusal:
             if not (self.repair or made):
                 raise self._refused(refusal) from None
@@ -76,17 +148,26 @@ class Reading:
                 return mended
             if not mended:
                 raise self._refused(refusal) from None
-            self.tell(f"{refusal.message} Mended.")
+            self.tell(f"{refusal.message} Repaired.")
+        else:
+            if size is None or is_inside(found, size):
+                return from_json(value) if self.exact else found
+            mended = _mend(value, size)
         try:
-            return clean(mended, *size, what, MOST_VERTICES)
+            return self._clean(mended, size, what)
         except Refusal as refusal:
             raise self._refused(refusal) from None
 
-    def _refused(self, refusal: Refusal) -> BadInput:
-        return BadInput(refusal.message.rstrip("."), file=self.file)
+    def _clean(self, value: Any, size: Size | None, what: str) -> Polygons:
+        width, height = size or (math.inf, math.inf)
+        return clean(value, width, height, what, MOST_VERTICES, EDGE_PX if size else math.inf)
 
-    def size(self, width: object, height: object, what: str) -> tuple[int, int]:
-        """(width, height) of an image, in pixels. Raises BadInput."""
+    def _refused(self, refusal: Refusal) -> BadInput:
+        cure = "correct it" if self.repair else "correct it, or import with --repair"
+        return BadInput(refusal.message.rstrip("."), file=self.file, line=self.line, cure=cure)
+
+    def size(self, width: object, height: object, what: str) -> Size:
+        """Return (width, height) of an image in pixels. Raise BadInput."""
         if not (_is_whole(width) and _is_whole(height) and 0 < width * height <= MOST_PIXELS):
             raise self.bad(
                 f"{what} is {_short(width)} × {_short(height)} pixels",
@@ -101,12 +182,61 @@ class Reading:
             # Written so that NaN fails too.
             if -math.inf < x0 < x1 < math.inf and -math.inf < y0 < y1 < math.inf:
                 return (x0, y0, x1, y1)
+            if all(map(math.isfinite, (x0, y0, x1, y1))):
+                cure = "write x0 < x1 and y0 < y1; take out a box without area"
+                raise self.bad(f"{what}: the box is inside out or empty", cure)
         raise self.bad(
             f"{what} has the box {_short(value)}", "write four numbers with x0 < x1 and y0 < y1"
         )
 
+    def instance(
+        self,
+        box: Box | None,
+        polygons: Polygons,
+        flags: tuple[str, ...] | None,
+        size: Size | None,
+        what: str,
+        place: int,
+    ) -> Instance | None:
+        """Return an instance inside its image; None where repair leaves nothing of it.
+
+        box: None for the bounds of its polygons. Boxes may leave the image by EDGE_PX. Raise
+        BadInput.
+        """
+        box = bounds(polygons) if box is None else box
+        if max(map(abs, box)) > FARTHEST_PX:
+            raise self.bad(
+                f"{what}: a corner is over {FARTHEST_PX:,.0f} pixels away", "give pixels"
+            )
+        if size is not None and not is_box_inside(box, size, EDGE_PX):
+            if not self.repair:
+                raise self.bad(
+                    f"{what}: the box leaves its image of {size[0]} × {size[1]} pixels",
+                    "correct it, or cut it at the edges of the image with --repair",
+                )
+            cut = cut_box(box, size)
+            if cut is None:
+                self.skip("object", "it lies outside its image", what)
+                return None
+            self.tell(f"{what[0].upper()}{what[1:]}: the box was cut at the edges of its image.")
+            box = cut
+        return Instance(box, polygons, flags, place)
+
+    def inside(self, instance: Instance, size: Size, place: str) -> Instance | None:
+        """Return an instance cut at the edges of its image; None where nothing is left of it.
+
+        For instances whose file does not state the image's size. Raise BadInput.
+        """
+        polygons = instance.polygons
+        if not is_inside(polygons, size):
+            polygons = self.polygons(as_json(polygons), size, f"{place}: the polygon")
+        box = bounds(polygons) if polygons else instance.box
+        fitting = self.instance(box, polygons, instance.flags, size, place, instance.place)
+        cut = fitting and cut_box(fitting.box, size)
+        return replace(fitting, box=cut) if fitting and cut else None
+
     def part(
-        self, row: Mapping[str, object], polygons: Polygons, size: tuple[int, int], what: str
+        self, row: Mapping[str, object], polygons: Polygons, size: Size | None, what: str
     ) -> Part:
         """The part that part_details() wrote, with its polygons. Raises BadInput."""
         merges = [self._merge(one, size, what) for one in self._list(row, "merges", what)]
@@ -130,7 +260,7 @@ class Reading:
             raise self.bad(f"{what} is not visible and has an outline", "take one of them out")
         return found
 
-    def _merge(self, row: object, size: tuple[int, int], what: str) -> Merge:
+    def _merge(self, row: object, size: Size | None, what: str) -> Merge:
         if not isinstance(row, dict):
             raise self.bad(f"{what} has an odd merge", "export it again")
         return Merge(
@@ -146,7 +276,7 @@ class Reading:
         )
 
     def _pieces(
-        self, row: Mapping[str, object], size: tuple[int, int], what: str
+        self, row: Mapping[str, object], size: Size | None, what: str
     ) -> tuple[Polygons, ...]:
         pieces = self._list(row, "pieces", what)
         return tuple(self.polygons(one, size, f"A piece of {what}") for one in pieces)
@@ -177,7 +307,7 @@ class Reading:
         category: str,
         parts: Sequence[Part],
         outline: Polygons | None,
-        size: tuple[int, int],
+        size: Size | None,
         what: str,
     ) -> PartedObject:
         """The object that object_details() wrote, with what lies in it. Raises BadInput.
@@ -216,9 +346,13 @@ class Reading:
             raise self.bad(f"{what} has a NUL or half a surrogate pair, which is no text", "cut it")
         return value
 
+    def name(self, value: object, what: str, most: int = MOST_NAME) -> str:
+        """Return the name of a class or a part in NFC, without spaces around it."""
+        return unicodedata.normalize("NFC", self.text(value, what, most=most).strip())
+
     def image(self, value: object, what: str) -> str:
         """An image's name out of a file. Raises BadInput where it leaves its folder, too."""
-        name = self.text(value, f"{what}'s name", most=400)
+        name = unicodedata.normalize("NFC", self.text(value, f"{what}'s name", most=400))
         if ".." in name.replace("\\", "/").split("/"):
             raise self.bad(f"{what}'s name leaves its folder: {name!r}", "take the .. out")
         return name
@@ -252,26 +386,43 @@ def _short(value: object) -> str:
     return said if len(said) <= 60 else f"{said[:60]}…"
 
 
-def _mend(value: Any, size: tuple[int, int]) -> Polygons:
-    """The polygons by even-odd, inside the image; () where they are beyond mending.
+def _mend(value: Any, size: Size | None) -> Polygons:
+    """Return what lies inside the image of polygons, by even-odd; () where nothing can be kept.
 
     Rings of one piece are taken together by even-odd, pieces as their union.
     """
-    from shapely import Polygon, make_valid, union_all
+    from shapely import Polygon, box, make_valid, union_all
     from shapely.geometry.base import BaseGeometry
 
-    pieces = _finite_pieces(value)
-    if not pieces:
-        return ()
     regions = []
-    for rings in pieces:
+    for rings in _finite_pieces(value):
         region: BaseGeometry = Polygon()
         for ring in rings:
-            inside = [(min(max(x, 0), size[0]), min(max(y, 0), size[1])) for x, y in ring]
-            if len(set(inside)) >= 3:
-                region = region.symmetric_difference(make_valid(Polygon(inside)))
+            if len(set(ring)) >= 3:
+                region = region.symmetric_difference(make_valid(Polygon(ring)))
         regions.append(region.buffer(0))
-    return tenths(from_shapely(union_all(regions)))
+    whole = union_all(regions)
+    return from_shapely(whole if size is None else whole.intersection(box(0, 0, *size)))
+
+
+def is_inside(polygons: Polygons, size: Size) -> bool:
+    return not polygons or is_box_inside(bounds(polygons), size)
+
+
+def is_box_inside(box: Box, size: Size, margin: float = 0.0) -> bool:
+    x0, y0, x1, y1 = box
+    return min(x0, y0) >= -margin and x1 <= size[0] + margin and y1 <= size[1] + margin
+
+
+def cut_box(box: Box, size: Size) -> Box | None:
+    """Return the box as far as it lies in an image; None where no part of it does.
+
+    >>> cut_box((-30, -5, 10, 35), (100, 60)), cut_box((120, 0, 130, 9), (100, 60))
+    ((0.0, 0.0, 10, 35), None)
+    """
+    x0, y0, x1, y1 = box
+    x0, y0, x1, y1 = max(x0, 0.0), max(y0, 0.0), min(x1, size[0]), min(y1, size[1])
+    return (x0, y0, x1, y1) if x0 < x1 and y0 < y1 else None
 
 
 def _finite_pieces(value: Any) -> list[list[Ring]]:

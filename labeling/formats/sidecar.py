@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from labeling.files import BadInput, StrPath
-from labeling.formats.label import read_json
 from labeling.formats.reading import Reading
 
 # Bytes of a file's name; file systems take 255, endings included.
@@ -29,6 +28,18 @@ def read(path: Path) -> dict[str, object]:
     if not isinstance(content, dict):
         raise BadInput("is no JSON object", file=path, cure="export it again")
     return content
+
+
+def read_json(path: StrPath) -> object:
+    """Return what a JSON file holds. Raise BadInput naming the line."""
+    try:
+        with open(path, encoding="utf-8-sig") as file:
+            return json.load(file)
+    except UnicodeDecodeError:
+        raise BadInput("is not UTF-8", file=path, cure="save it as UTF-8") from None
+    except (ValueError, RecursionError) as error:
+        line = getattr(error, "lineno", None)
+        raise BadInput("is not JSON", file=path, line=line, cure="export it again") from None
 
 
 def rows(

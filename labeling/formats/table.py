@@ -1,32 +1,40 @@
-"""CSV: a row for every label; a label with several boxes has a row for each of them."""
+"""CSV: a row for every label, or for each of its instances; a row for every object with parts.
+
+The class is in the column `class`, or `wnid`, `topic` or `category`, as our other lists call it.
+"""
 
 import csv
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+import math
+from collections.abc import Iterator
 from itertools import groupby
 from pathlib import Path
 from typing import NamedTuple
 
-from labeling.csv_rows import plain_cell, safe_cell
-from labeling.files import BadInput, StrPath, atomic_write
-from labeling.formats.label import About, Box, Label, Pages, check
+from labeling.csv_rows import plain_cell, rows, safe_cell
+from labeling.files import atomic_write
+from labeling.formats.label import FLAGS, About, Instance, Label, Pages
+from labeling.formats.reading import Reading
+from labeling.parts.model import Box, PartedObject, Photograph
 
-COLUMNS = ("image", "class", "value", "origin", "probability", "x0", "y0", "x1", "y1", "source")
+EDGES = ("x0", "y0", "x1", "y1")
+CLASS = ("class", "wnid", "topic", "category")
 # Of a probability: the people it stands on, and the 95 % interval of the share that it is.
 SUPPORT = ("votes", "low", "high")
-NEEDED = ("image", "class")
-EDGES = ("x0", "y0", "x1", "y1")
-LONGEST_CELL = 100_000
+COLUMNS = ("image", "class", "value", "origin", "probability", *EDGES, "source", *SUPPORT, "flags")
+# name: of an object.
+READ = (*CLASS, *(name for name in COLUMNS if name not in {"image", "class"}), "name")
+# The box of an object that is its whole image, whose size the list need not say.
+WHOLE: Box = (0.0, 0.0, math.inf, math.inf)
 
 
 def write(pages: Pages, folder: Path, about: About) -> None:
-    """labels.csv in the folder."""
+    """Write labels.csv into the folder."""
     with atomic_write(folder / "labels.csv") as file:
         writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(COLUMNS + SUPPORT)
+        writer.writerow(COLUMNS)
         for photo, labels in pages:
             for label in labels:
-                for box in label.boxes or (("",) * 4,):
+                for instance in label.instances or (None,):
                     writer.writerow(
                         [
                             safe_cell(photo.name),
@@ -34,85 +42,97 @@ def write(pages: Pages, folder: Path, about: About) -> None:
                             label.value,
                             label.origin,
                             "" if label.probability is None else repr(label.probability),
-                            *(_number(edge) for edge in box),
+                            *(f"{edge:g}" if instance else "" for edge in _box(instance)),
                             safe_cell(label.source),
                             "" if label.votes is None else label.votes,
                             *(map(repr, label.interval) if label.interval else ("", "")),
+                            " ".join(instance.flags or ()) if instance else "",
                         ]
                     )
 
 
-def read(path: StrPath) -> Iterator[Label]:
-    """The labels of a CSV file. Raises BadInput naming the line."""
-    # By how they read: a probability of NaN is no other NaN.
-    for _, rows in groupby(_rows(path), key=lambda row: repr(row.label)):
-        first, *others = list(rows)
-        boxes = tuple(row.box for row in (first, *others) if row.box is not None)
-        yield check(replace(first.label, boxes=boxes), path, first.line)
+def _box(instance: Instance | None) -> Box:
+    return instance.box if instance else WHOLE
 
 
-class Row(NamedTuple):
-    line: int
-    label: Label
-    box: Box | None
+def read(reading: Reading) -> Pages:
+    """Yield the images of a CSV file with their labels. Raise BadInput naming the line."""
+    for image, group in groupby(_rows(reading), key=lambda row: row.label.image):
+        yield Photograph(image, 0, 0), [row.label for row in group]
 
 
-def _rows(path: StrPath) -> Iterator[Row]:
-    csv.field_size_limit(LONGEST_CELL)
-    try:
-        with open(path, encoding="utf-8-sig", newline="") as file:
-            reader = csv.DictReader(file, strict=True)
-            _check_head(reader.fieldnames or [], path)
-            for row in reader:
-                yield _row(row, path, reader.line_num)
-    except csv.Error as error:
-        raise BadInput(f"is not CSV ({error})", file=path, cure="write image,class,value") from None
-    except UnicodeDecodeError:
-        raise BadInput("is not UTF-8", file=path, cure="save it as UTF-8") from None
+def read_objects(reading: Reading) -> Iterator[PartedObject]:
+    """Yield the objects of a CSV file, without parts; those without a box have WHOLE.
 
-
-def _check_head(head: Sequence[str], path: StrPath) -> None:
-    missing = [name for name in NEEDED if name not in head]
-    unknown = [name for name in head if name not in COLUMNS + SUPPORT]
-    if missing or unknown:
-        said = f"lacks the column {missing[0]}" if missing else f"has the column {unknown[0]!r}"
-        raise BadInput(said, file=path, line=1, cure=f"use {','.join(COLUMNS)}; image and class do")
-
-
-def _row(row: dict[str, str], path: StrPath, line: int) -> Row:
-    if None in row or None in row.values():
-        raise BadInput(
-            "has another number of cells than the first line",
-            file=path,
-            line=line,
-            cure="quote cells that hold commas",
+    Raise BadInput naming the line.
+    """
+    for row in _rows(reading):
+        label = row.label
+        if label.value != "yes":
+            reading.skip("row", f"its value is {label.value}", label.place)
+            continue
+        yield PartedObject(
+            image=label.image,
+            category=label.key,
+            box=label.instances[0].box if label.instances else WHOLE,
+            name=row.name,
+            source=label.source,
+            place=label.place,
         )
+
+
+class _Row(NamedTuple):
+    label: Label
+    name: str
+
+
+def _rows(reading: Reading) -> Iterator[_Row]:
+    for line, cells in rows(Path(reading.file), ("image", *READ), optional=READ):
+        row = None
+        with reading.sparing():
+            row = _row(dict(zip(("image", *READ), cells, strict=True)), reading.at(line))
+        if row is not None:
+            yield row
+
+
+def _row(cells: dict[str, str], reading: Reading) -> _Row:
+    classes = {cells[name] for name in CLASS if cells[name]}
+    if len(classes) != 1:
+        fault = "has no class" if not classes else f"has {len(classes)} classes"
+        raise reading.bad(fault, f"write it in one of the columns {', '.join(CLASS)}")
     label = Label(
-        image=plain_cell(row["image"]),
-        key=plain_cell(row["class"]),
-        value=row.get("value") or "yes",
-        origin=row.get("origin") or "given",
-        probability=_float(row.get("probability", ""), path, line),
-        source=plain_cell(row.get("source", "")),
+        image=reading.image(plain_cell(cells["image"]), "the image"),
+        key=reading.name(plain_cell(classes.pop()), "the class"),
+        value=cells["value"] or "yes",
+        origin=cells["origin"] or "given",
+        probability=_float(cells["probability"], reading),
+        instances=_instances(cells, reading),
+        source=plain_cell(cells["source"]),
     )
-    edges = [_float(row.get(edge, ""), path, line) for edge in EDGES]
-    there = [edge for edge in edges if edge is not None]
-    if there and len(there) < 4:
-        raise BadInput("has part of a box", file=path, line=line, cure="give x0,y0,x1,y1 or none")
-    box = (there[0], there[1], there[2], there[3]) if there else None
-    return Row(line, label, box)
+    name = reading.text(cells["name"].strip(), "the object's name", empty=True, most=80)
+    return _Row(reading.checked(label), name)
 
 
-def _float(cell: str, path: StrPath, line: int) -> float | None:
-    if not cell:
-        return None
+def _instances(cells: dict[str, str], reading: Reading) -> tuple[Instance, ...]:
+    edges = [_float(cells[edge], reading) for edge in EDGES]
+    sides = [edge for edge in edges if edge is not None]
+    if not sides:
+        return ()
+    if len(sides) < 4:
+        raise reading.bad("has part of a box", "give x0,y0,x1,y1 or none of them")
+    x0, y0, x1, y1 = sides
+    last = float(reading.inclusive)
+    box = reading.box((x0, y0, x1 + last, y1 + last), "the row")
+    flags = tuple(cells["flags"].split())
+    if not set(flags) <= set(FLAGS):
+        raise reading.bad(f"has the flags {cells['flags']!r}", f"use {' '.join(FLAGS)}")
+    assert reading.line is not None, "rows have lines"
+    instance = reading.instance(box, (), flags or None, None, "the row", reading.line)
+    return (instance,) if instance else ()
+
+
+def _float(cell: str, reading: Reading) -> float | None:
     try:
-        return float(cell)
+        return float(cell) if cell.strip() else None
     except ValueError:
-        raise BadInput(
-            f"has {cell!r} where a number belongs", file=path, line=line, cure="write a number"
-        ) from None
-
-
-def _number(edge: float | str) -> str:
-    return edge if isinstance(edge, str) else f"{edge:g}"
+        raise reading.bad(f"has {cell!r} where a number belongs", "write a number") from None

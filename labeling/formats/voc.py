@@ -7,29 +7,34 @@ where no other image has the same. `ImageSets/Main/trainval.txt` lists the ids,
 `<class>_trainval.txt` is VOC's own way to say yes, no and unknown, `classes.csv` has the wnids.
 """
 
+import codecs
 import contextlib
 import csv
-import math
+import re
+import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path, PurePosixPath
-from typing import Any
 from xml.etree import ElementTree as ET
 
-from labeling.files import BadInput, StrPath
-from labeling.formats.label import About, Box, Label, Pages, check
+from labeling.formats.label import FLAGS, About, Instance, Label, Pages
+from labeling.formats.reading import Reading, Size
 from labeling.formats.sidecar import file_name, file_path
-from labeling.parts.model import Photograph
+from labeling.parts.model import Box, Photograph
 
-# What VOC says of every object, and what is said where people were asked for boxes.
-FLAGS = ("difficult",)
-SAID_FLAGS = ("truncated", "occluded", "difficult", "group")
+# The flags of VOC that are written of every object, and those where people were asked for boxes.
+VOC_FLAGS = ("difficult",)
+STATED_FLAGS = ("truncated", "occluded", "difficult", "group")
+# The colour of the background and of borders in masks, as CVAT and Datumaro write them.
+BACKGROUND = "background:0,0,0::"
+ENCODING = re.compile(rb"""^(\s*<\?xml[^>]*?)\s+encoding\s*=\s*["']([^"']*)["']""")
 SIGNS = {"yes": "1", "no": "-1", "unknown": "0"}
 EDGES = ("xmin", "ymin", "xmax", "ymax")
 
 
 def write(pages: Pages, folder: Path, about: About) -> None:
-    """Annotations/, ImageSets/Main/ and classes.csv in the folder."""
+    """Write Annotations/, ImageSets/Main/, classes.csv and labelmap.txt into the folder."""
     lists = folder / "ImageSets" / "Main"
     lists.mkdir(parents=True, exist_ok=True)
     ids = _Ids(about.images)
@@ -45,6 +50,9 @@ def write(pages: Pages, folder: Path, about: About) -> None:
                 # Readers split these lines at spaces.
                 cell = own.replace(" ", "%20")
                 files.add(f"{name}_trainval", f"{cell} {SIGNS[label.value]:>2}\n")
+    with open(folder / "labelmap.txt", "w", encoding="utf-8") as file:
+        file.write("# label:color_rgb:parts:actions\n")
+        file.writelines(f"{row}\n" for row in (BACKGROUND, *(f"{n}:::" for n in names.values())))
     with open(folder / "classes.csv", "w", encoding="utf-8", newline="") as file:
         rows = csv.writer(file, lineterminator="\n")
         rows.writerows([("name", "wnid"), *((name, key) for key, name in names.items())])
@@ -107,15 +115,15 @@ def _write_image(goal: Path, photo: Photograph, labels: list[Label], about: Abou
     for name, value in (("width", photo.width), ("height", photo.height), ("depth", 3)):
         _add(size, name, str(value))
     for label in labels:
-        for place, box in enumerate(label.boxes):
+        for instance in label.instances:
             found = _add(root, "object")
             _add(found, "name", about.unique_classes.get(label.key) or label.key)
             _add(found, "wnid", label.key)
-            said = label.flags[place] if label.flags else None
-            for flag in FLAGS if said is None else SAID_FLAGS:
-                _add(found, flag, "1" if said and flag in said else "0")
+            flags = instance.flags
+            for flag in VOC_FLAGS if flags is None else STATED_FLAGS:
+                _add(found, flag, "1" if flags and flag in flags else "0")
             bounds = _add(found, "bndbox")
-            for name, edge in zip(EDGES, _inclusive(box), strict=True):
+            for name, edge in zip(EDGES, _inclusive(instance.box), strict=True):
                 _add(bounds, name, f"{edge:g}")
             _add(found, "source", label.source)
         stated = _add(root, "label")
@@ -154,84 +162,145 @@ def _inclusive(box: Box) -> Box:
     return (box[0] + 1, box[1] + 1, box[2], box[3])
 
 
-def read(path: StrPath) -> Iterator[Label]:
-    """The labels of a VOC folder (its Annotations), of a folder of XML files, or of one file.
+def read(reading: Reading) -> Pages:
+    """Yield the images of a VOC folder (its Annotations), a folder of XML files, or one file.
 
-    An image is named by <path> where an export of ours wrote it, else by <filename>; a class by
-    <wnid>, else by <name>. Raises BadInput naming the file and the object.
+    An image is named by <path> where an export of ours wrote it, else by <filename>, below the
+    folder in which its XML lies. Raise BadInput naming the file and the object.
     """
-    root = Path(path)
+    root = Path(reading.file)
     folder = root / "Annotations" if (root / "Annotations").is_dir() else root
     files = sorted(folder.rglob("*.xml")) if folder.is_dir() else [folder]
     if not files:
-        raise BadInput("holds no XML files", file=path, cure="give the folder with Annotations/")
+        raise reading.bad("holds no XML files", "give the folder with Annotations/")
     for file in files:
-        yield from _read_file(file)
+        below = file.relative_to(folder).parent if folder.is_dir() else Path()
+        yield _page(reading.of(file), file, below)
 
 
-def _read_file(path: Path) -> Iterator[Label]:
+def _page(reading: Reading, file: Path, below: Path) -> tuple[Photograph, list[Label]]:
+    root = _root(reading, file)
+    stated = root.findall("label")
+    if stated:
+        name = root.findtext("path") or ""
+    else:
+        name = _text(root, "filename")
+        # ImageNet's own files have the placeholder of a template.
+        name = (below / (file.stem if name in {"", "%s"} else name)).as_posix()
+    image = reading.image(name, "the image")
+    size = _size(root, reading)
+    drawn: dict[tuple[str, str], list[Instance]] = {}
+    for number, element in enumerate(root.iter("object"), 1):
+        key = reading.name(
+            _text(element, "wnid") or _text(element, "name"), f"object {number}'s name"
+        )
+        instance = _instance(element, number, size, reading)
+        if instance is not None:
+            drawn.setdefault((key, _text(element, "source")), []).append(instance)
+    labels = [
+        Label(
+            image=image,
+            key=_text(element, "class"),
+            name=_text(element, "name"),
+            value=_text(element, "value"),
+            origin=_text(element, "origin"),
+            probability=_probability(_text(element, "probability"), reading),
+            source=_text(element, "source"),
+        )
+        for element in stated
+    ]
+    known = {(label.key, label.source) for label in labels}
+    labels += [
+        Label(image, key, source=source) for key, source in drawn if (key, source) not in known
+    ]
+    width, height = size or (0, 0)
+    return Photograph(image, width, height), [
+        reading.checked(
+            replace(
+                label,
+                instances=tuple(drawn.get((label.key, label.source), ())),
+                place=(below / file.name).as_posix(),
+            )
+        )
+        for label in labels
+    ]
+
+
+def _root(reading: Reading, file: Path) -> ET.Element:
+    """Return the root of an XML file in any encoding that Python knows. Raise BadInput."""
     from defusedxml import DefusedXmlException
-    from defusedxml.ElementTree import parse
+    from defusedxml.ElementTree import fromstring
 
     try:
-        root = parse(path, forbid_dtd=True).getroot()
-        assert root is not None
+        root: ET.Element = fromstring(_as_utf8(file.read_bytes()), forbid_dtd=True)
+    except (LookupError, UnicodeError):
+        raise reading.bad("has an encoding that is not read", "save it as UTF-8") from None
     except ET.ParseError as error:
-        raise BadInput(
-            "is not XML", file=path, line=error.position[0], cure="export it again"
-        ) from None
+        raise reading.at(error.position[0]).bad("is not XML", "export it again") from None
     except DefusedXmlException:
-        raise BadInput(
-            "declares entities, which are not read", file=path, cure="take the DOCTYPE out"
-        ) from None
-    image = root.findtext("path") if root.find("label") is not None else root.findtext("filename")
-    boxes: dict[tuple[str, str], list[Box]] = {}
-    for number, found in enumerate(root.iter("object"), 1):
-        key = (found.findtext("wnid") or found.findtext("name") or "").strip()
-        box = _box(found, path, number)
-        boxes.setdefault((key, found.findtext("source") or ""), []).extend([box] if box else [])
-    for said in root.iter("label"):
-        key, source = said.findtext("class") or "", said.findtext("source") or ""
-        yield check(
-            Label(
-                image=image or "",
-                key=key,
-                name=said.findtext("name") or "",
-                value=said.findtext("value") or "",
-                origin=said.findtext("origin") or "",
-                probability=_probability(said.findtext("probability"), path),
-                boxes=tuple(boxes.pop((key, source), ())),
-                source=source,
-                place=path.name,
-            ),
-            path,
+        raise reading.bad("declares entities, which are not read", "take the DOCTYPE out") from None
+    if root.tag != "annotation":
+        raise reading.bad(
+            f"is no file of PASCAL VOC: its root is <{root.tag[:40]}>, not <annotation>",
+            "export it as PASCAL VOC",
         )
-    for (key, source), found_boxes in boxes.items():
-        label = Label(image or "", key, boxes=tuple(found_boxes), source=source, place=path.name)
-        yield check(label, path)
+    return root
 
 
-def _probability(text: str | None, path: Path) -> float | None:
-    if not text:
+def _as_utf8(raw: bytes) -> bytes:
+    """Return XML in UTF-8 where it declares another encoding; expat knows only four."""
+    declared = ENCODING.match(raw)
+    if not declared or codecs.lookup(declared[2].decode("ascii")).name == "utf-8":
+        return raw
+    return (
+        raw.decode(declared[2].decode("ascii"))
+        .replace(declared[0].decode("ascii"), declared[1].decode("ascii"), 1)
+        .encode()
+    )
+
+
+def _text(element: ET.Element, name: str) -> str:
+    return unicodedata.normalize("NFC", (element.findtext(name) or "").strip())
+
+
+def _size(root: ET.Element, reading: Reading) -> Size | None:
+    sides = [_text(root, f"size/{name}") for name in ("width", "height")]
+    if set(sides) <= {"", "0"}:
         return None
+    width, height = (int(side) if side.isdecimal() else side for side in sides)
+    return reading.size(width, height, "the image")
+
+
+def _probability(text: str, reading: Reading) -> float | None:
+    try:
+        return float(text) if text else None
+    except ValueError:
+        raise reading.bad(f"has the probability {text!r}", "write a number") from None
+
+
+def _instance(
+    element: ET.Element, number: int, size: Size | None, reading: Reading
+) -> Instance | None:
+    what = f"object {number}"
+    bounds = element.find("bndbox")
+    if bounds is None:
+        shapes = [child.tag for child in element if child.tag in {"polygon", "robndbox", "mask"}]
+        shape = f", only a {shapes[0]}" if shapes else ""
+        raise reading.bad(
+            f"{what} has no bndbox{shape}", "write xmin, ymin, xmax and ymax, or take it out"
+        )
+    x0, y0, x1, y1 = (_edge(bounds, name, what, reading) for name in EDGES)
+    box = reading.box((x0 - 1, y0 - 1, x1, y1), what)
+    stated = {flag: _text(element, flag) for flag in STATED_FLAGS if element.find(flag) is not None}
+    flags = tuple(flag for flag in FLAGS if stated.get(flag, "0").lower() in {"1", "true", "yes"})
+    # Ours state a group of every object where people were asked for flags.
+    is_stated = flags or "group" in stated
+    return reading.instance(box, (), flags if is_stated else None, size, what, number)
+
+
+def _edge(bounds: ET.Element, name: str, what: str, reading: Reading) -> float:
+    text = _text(bounds, name)
     try:
         return float(text)
     except ValueError:
-        raise BadInput(f"has the probability {text!r}", file=path, cure="write a number") from None
-
-
-def _box(found: Any, path: Path, number: int) -> Box | None:
-    bounds = found.find("bndbox")
-    if bounds is None:
-        return None
-    try:
-        edges = [float(bounds.findtext(name) or "") for name in EDGES]
-        if not all(math.isfinite(edge) for edge in edges):
-            raise ValueError
-    except ValueError:
-        raise BadInput(
-            f"object {number} has no proper bndbox",
-            file=path,
-            cure="write xmin, ymin, xmax and ymax as numbers",
-        ) from None
-    return (edges[0] - 1, edges[1] - 1, edges[2], edges[3])
+        raise reading.bad(f"{what}: {name} is {text[:80]!r}", "write a number") from None

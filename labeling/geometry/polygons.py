@@ -24,6 +24,8 @@ Ring = tuple[Point, ...]
 # The outer ring, then the holes.
 Piece = tuple[Ring, ...]
 Polygons = tuple[Piece, ...]
+# The least x and y of a corner, the largest x, the largest y.
+Limits = tuple[float, float, float]
 # The same in JSON.
 PolygonLists = list[list[list[list[float]]]]
 
@@ -37,24 +39,25 @@ TENTHS = 10
 
 def clean(
     value: Any,
-    width: int,
-    height: int,
+    width: float,
+    height: float,
     what: str = "The polygon",
     most_vertices: int = MOST_VERTICES,
+    margin: float = 0.0,
 ) -> Polygons:
     """The polygons that JSON holds, rounded to tenths, without corners said twice in a row.
 
-    value: [[[[x, y], …], hole, …], piece, …]. width, height: of the image, in pixels. what: begins
-    each sentence. A ring that repeats its first corner at its end is taken too. No pieces at all
-    is (). Raises Refusal, naming piece and ring: another shape than that, fewer than three corners,
-    a number that is none, a corner outside the image, a ring that crosses or touches itself (and
-    where), no area, a hole outside its ring, pieces that overlap; TooLarge for too many vertices,
-    before any of them is looked at.
+    value: [[[[x, y], …], hole, …], piece, …]. width, height: of the image, in pixels. margin: how
+    far corners may lie outside it. what: begins each sentence. A ring that repeats its first corner
+    at its end is taken too. No pieces at all is (). Raises Refusal, naming piece and ring: another
+    shape than that, fewer than three corners, a number that is none, a corner outside the image, a
+    ring that crosses or touches itself (and where), no area, a hole outside its ring, pieces that
+    overlap; TooLarge for too many vertices, before any of them is looked at.
     """
     _check_count(value, what, most_vertices)
     polygons = tuple(
         tuple(
-            _ring(ring, width, height, _name(what, value, at, nth))
+            _ring(ring, (-margin, width + margin, height + margin), _name(what, value, at, nth))
             for nth, ring in enumerate(piece)
         )
         for at, piece in enumerate(value)
@@ -82,6 +85,27 @@ def from_json(value: Sequence[Any]) -> Polygons:
     return tuple(
         tuple(tuple((float(x), float(y)) for x, y in ring) for ring in piece) for piece in value
     )
+
+
+def from_rings(rings: Sequence[Ring]) -> Polygons:
+    """Return the polygons of rings by the even-odd rule: a ring inside an outer ring is a hole.
+
+    Trusted: rings do not cross. Corners stay as they are.
+
+    >>> outer, hole = ((0, 0), (9, 0), (9, 9)), ((5, 2), (7, 2), (7, 4))
+    >>> from_rings([hole, outer]) == ((outer, hole),)
+    True
+    """
+    shapes: Any = [shapely.Polygon(ring) for ring in rings]
+    around: dict[int, list[int]] = {nth: [] for nth in range(len(rings))}
+    for inner, outer in shapely.STRtree(shapes).query(shapes, predicate="within").T.tolist():
+        if inner != outer:
+            around[inner].append(outer)
+    pieces = {nth: [rings[nth]] for nth, outer in around.items() if len(outer) % 2 == 0}
+    for nth, outer in around.items():
+        if nth not in pieces:
+            pieces[max(outer, key=lambda ring: len(around[ring]))].append(rings[nth])
+    return tuple(map(tuple, pieces.values()))
 
 
 def tenths(polygons: Polygons) -> Polygons:
@@ -197,8 +221,8 @@ def _name(what: str, value: Sequence[Any], piece: int, ring: int) -> str:
     return f"{of}, hole {ring}" if ring else of
 
 
-def _ring(value: Sequence[Any], width: int, height: int, what: str) -> Ring:
-    points = [point for point, _ in groupby(_corners(value, width, height, what))]
+def _ring(value: Sequence[Any], limits: Limits, what: str) -> Ring:
+    points = [point for point, _ in groupby(_corners(value, limits, what))]
     if len(points) > 1 and points[0] == points[-1]:
         points.pop()
     if len(points) < 3:
@@ -209,8 +233,9 @@ def _ring(value: Sequence[Any], width: int, height: int, what: str) -> Ring:
     return tuple(points)
 
 
-def _corners(value: Sequence[Any], width: int, height: int, what: str) -> list[Point]:
-    """The ring's corners on tenths. Raises Refusal for the first that is none or lies outside."""
+def _corners(value: Sequence[Any], limits: Limits, what: str) -> list[Point]:
+    """Return the ring's corners on tenths. Raise Refusal for the first outside its limits."""
+    least, widest, highest = limits
     # All at once where nothing is wrong: files have millions.
     if {type(given) for given in value} <= {list, tuple} and {len(given) for given in value} == {2}:
         numbers = [number for given in value for number in given]
@@ -218,16 +243,16 @@ def _corners(value: Sequence[Any], width: int, height: int, what: str) -> list[P
         if {type(number) for number in numbers} == {float} and math.isfinite(sum(numbers)):
             points = _rounded(value)
             xs, ys = zip(*points, strict=True)
-            if min(xs) >= 0 and min(ys) >= 0 and max(xs) <= width and max(ys) <= height:
+            if min(*xs, *ys) >= least and max(xs) <= widest and max(ys) <= highest:
                 return points
     points = []
     for at, given in enumerate(value):
         point = _point(given, f"{what}: corner {at + 1}")
         x, y = point
-        if not (0 <= x <= width and 0 <= y <= height):
+        if not (least <= x <= widest and least <= y <= highest):
             raise Refusal(
                 f"{what}: corner {at + 1} ({x:g}, {y:g}) lies outside the image of "
-                f"{width} × {height} pixels. Move it inside.",
+                f"{widest + least:g} × {highest + least:g} pixels. Move it inside.",
                 code="outside",
             )
         points.append(point)

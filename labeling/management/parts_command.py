@@ -11,6 +11,7 @@ from labeling.errors import Refusal
 from labeling.exchange import part_imports
 from labeling.exchange.part_report import Report
 from labeling.files import BadInput
+from labeling.formats.reading import skipped_sentence
 from labeling.management.contract import ContractCommand, Result, table
 from labeling.models import Dataset
 from labeling.parts.simplifying import CAP
@@ -41,7 +42,9 @@ def add_arguments(parser: CommandParser) -> None:
         help="merge pieces up to this radius, of the object's diagonal; 100 is no bound",
     )
     parser.add_argument(
-        "--repair", action="store_true", help="mend polygons that cross or leave the image"
+        "--repair",
+        action="store_true",
+        help="cut outlines that cross themselves, and shapes outside",
     )
 
 
@@ -78,6 +81,10 @@ def bring_in(
             raise BadInput(refusal.message.rstrip("."), file=path, cure=cure) from None
     for said in _warnings(report):
         command.warn(said)
+    if report.skipped and not (report.read or report.refused):
+        raise BadInput(
+            f"has no object that could be read: {skipped_sentence(report.skipped[0])}", path
+        )
     if report.refused and not report.objects:
         first = report.refused[0]
         raise BadInput(
@@ -119,6 +126,7 @@ def _warnings(report: Report) -> Iterator[str]:
         yield f"refused: {row['place']}: {row['why']}"
     if report.refused_count > WARNED:
         yield f"and {report.refused_count - WARNED:,} more were refused"
+    yield from map(skipped_sentence, report.skipped)
     yield from report.mended[:WARNED]
     if report.mended_count > WARNED:
         yield f"and {report.mended_count - WARNED:,} more were mended or passed over"

@@ -19,9 +19,10 @@ from typing import IO
 from labeling.boxes.chain import COMPLETE
 from labeling.files import BadInput, StrPath
 from labeling.formats import FORMATS, Label, pictures
-from labeling.formats.label import NAMES, About, Pages, boxes_of, polygons_of
+from labeling.formats.label import NAMES, About, Pages, instances_of
 from labeling.formats.label_studio_project import check_base
 from labeling.formats.part_formats import PART_FORMATS
+from labeling.formats.reading import Reading
 from labeling.kinds import KINDS
 from labeling.kinds.base import OBJECTS
 from labeling.parts.background import without
@@ -248,8 +249,10 @@ def scenes(
 
 
 def _label(row: LabelLine, names: dict[str, str], given: GivenLine | None) -> Label:
-    # Where objects were drawn, their boxes stand with the label itself.
-    geometry = (given and given["geometry"]) or {"boxes": row.get("boxes", [])}
+    geometry = given["geometry"] if given else None
+    if not geometry:
+        # Where objects were drawn, their boxes are in the line of the label itself.
+        geometry = {"boxes": row.get("boxes", []), "flags": row.get("flags", [])}
     interval = row.get("interval")
     return Label(
         image=row["image"],
@@ -257,37 +260,30 @@ def _label(row: LabelLine, names: dict[str, str], given: GivenLine | None) -> La
         value=row["value"],
         origin=row["origin"],
         probability=row["probability"],
-        boxes=boxes_of(geometry),
-        polygons=polygons_of(geometry),
+        instances=instances_of(geometry),
         name=names.get(row["wnid"], ""),
         source=given["source"] if given else "; ".join(row.get("queries", ())),
         votes=row.get("votes"),
         interval=(interval[0], interval[1]) if interval else None,
-        flags=tuple(tuple(said) for said in row.get("flags", ())),
         is_covered=row["coverage"] == COMPLETE if row.get("boxes") and "coverage" in row else None,
     )
 
 
-def read_labels(path: StrPath, format_name: str = "") -> tuple[Iterator[Label], str]:
-    """The labels of a file or a folder, and where they come from in words.
+def read_labels(reading: Reading, format_name: str = "") -> tuple[Pages, str]:
+    """Return the images of a file or a folder with their labels, and their origin in words.
 
-    A release or an export of one is checked against its hashes and says more than any format;
-    else the format is the one named, or follows from the file's name. Raises BadInput.
+    A release or an export of one is checked against its hashes and says more than any format; else
+    the format is the one named, or follows from the file's name. Raise BadInput.
     """
-    place = Path(path)
+    place = Path(reading.file)
     if (place / "release.json").exists():
         release = frozen.read(place)
         meta = release.meta
-        return _of_release(release), f"{meta['campaign']['name']} release {meta['number']}"
+        return pages(release), f"{meta['campaign']['name']} release {meta['number']}"
     name = format_name or guess(place)
     if not place.exists():
-        raise BadInput("does not exist", file=path, cure="check the path")
-    return FORMATS[name].read(place), place.name
-
-
-def _of_release(release: Frozen) -> Iterator[Label]:
-    for _, labels in pages(release):
-        yield from labels
+        raise reading.bad("does not exist", "check the path")
+    return FORMATS[name].read(reading), place.name
 
 
 def guess(path: Path) -> str:

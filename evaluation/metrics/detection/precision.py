@@ -5,6 +5,7 @@ Source: Russakovsky et al. (2015), §4.2, §4.3 and Algorithm 2. Pixels are incl
 told which.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,6 +16,8 @@ SLACK_PX = 10
 # From this IoU on two boxes show the same thing.
 NEEDED_IOU = 0.5
 MISSED = -1
+Floats = NDArray[np.floating]
+Overlap = Callable[[Floats, Floats, bool], NDArray[np.float64]]
 
 
 @dataclass(frozen=True)
@@ -31,12 +34,42 @@ class Boxes:
     def of(self, chosen: NDArray[np.bool_] | NDArray[np.int64]) -> "Boxes":
         return Boxes(self.images[chosen], self.classes[chosen], self.corners[chosen])
 
+    def with_(self, more: "Boxes") -> "Boxes":
+        """Return these boxes and more of them."""
+        return Boxes(
+            np.concatenate([self.images, more.images]),
+            np.concatenate([self.classes, more.classes]),
+            np.concatenate([self.corners, more.corners]),
+        )
+
     def outside(self, excluded: NDArray[np.int64]) -> NDArray[np.bool_]:
         """(N,) which boxes are none of the (E, 2) excluded images and classes; class −1 is all."""
         images = int(max(self.images.max(initial=0), excluded[:, 0].max(initial=0))) + 1
         pairs, whole = excluded[excluded[:, 1] >= 0], excluded[excluded[:, 1] < 0]
         named = np.isin(_keys(self, images), pairs[:, 1] * images + pairs[:, 0])
         return ~named & ~np.isin(self.images, whole[:, 0])
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """M objects that no detection has to find, and none is wrong to find.
+
+    is_crowd: (M,) regions of objects that were not drawn one by one; a detection lies on one by the
+    share of its own area, as COCO counts, on another object by IoU. Any number may.
+    """
+
+    objects: Boxes
+    is_crowd: NDArray[np.bool_]
+
+    def holds(self, found: Boxes, iou: float | None) -> NDArray[np.bool_]:
+        """Return (D,) whether each detection lies on one of them. iou: None for thr(B)."""
+        crowds, others = self.objects.of(self.is_crowd), self.objects.of(~self.is_crowd)
+        least = NEEDED_IOU if iou is None else iou
+        on_crowd = best_overlaps(crowds, found, inclusive=False, by=pair_coverage) >= least
+        if iou is not None:
+            return on_crowd | (best_overlaps(others, found, inclusive=False) >= iou)
+        ratio = best_overlaps(others, found, inclusive=False, by=_share_of_needed)
+        return on_crowd | (ratio >= 1)
 
 
 @dataclass(frozen=True)
@@ -83,6 +116,26 @@ def pair_iou(
     return np.where(whole > 0, shared / np.where(whole > 0, whole, 1), 0.0)[()]
 
 
+def pair_coverage(
+    a: NDArray[np.floating], b: NDArray[np.floating], inclusive: bool
+) -> NDArray[np.float64]:
+    """Return the share of each box of `a` that lies in its box of `b`, as COCO has it for crowds.
+
+    >>> pair_coverage(np.array([0, 0, 10, 10]), np.array([5, 0, 99, 99]), inclusive=False).item()
+    0.5
+    """
+    extra = float(inclusive)
+    low, high = np.maximum(a[..., :2], b[..., :2]), np.minimum(a[..., 2:], b[..., 2:])
+    shared = np.maximum(high - low + extra, 0).prod(axis=-1)
+    return np.asarray(shared / (a[..., 2:] - a[..., :2] + extra).prod(axis=-1))
+
+
+def _share_of_needed(
+    a: NDArray[np.floating], b: NDArray[np.floating], inclusive: bool
+) -> NDArray[np.float64]:
+    return pair_iou(a, b, inclusive) / needed_iou(b, inclusive)
+
+
 def needed_iou(corners: NDArray[np.floating], inclusive: bool) -> NDArray[np.float64]:
     """thr(B) of Eq. 5 for boxes (…, 4): 0.5, less for objects under about 25 pixels.
 
@@ -100,16 +153,18 @@ def average_precisions(
     confidences: NDArray[np.floating],
     classes: int,
     inclusive: bool,
+    iou: float | None = None,
 ) -> Precisions:
-    """Average precision of every class by Algorithm 2 and the envelope of PASCAL VOC.
+    """Return the average precision of every class by Algorithm 2 and the envelope of PASCAL VOC.
 
     Detections go by confidence, then image, then their order; each takes the object of its class
     and image, free and overlapping enough, that it overlaps most, of equal ones the first. A second
     one of the same object is wrong. AP is the area under the highest precision at this recall or
-    more. Take what is excluded out of both before, see Boxes.outside().
+    more. iou: that a detection needs, None for thr(B) of its object. Take what is excluded out of
+    both before, see Boxes.outside().
     """
     order = _by_class(found, confidences, classes)
-    taken = _matched(truth, found.of(order), inclusive)
+    taken = matched(truth, found.of(order), iou, inclusive)
     positives = np.bincount(truth.classes, minlength=classes)
     detections = np.bincount(found.classes, minlength=classes)
     ends = np.cumsum(detections)
@@ -133,8 +188,12 @@ def envelope_area(hits: NDArray[np.bool_]) -> float:
     return float(envelope[hits].sum())
 
 
-def best_overlaps(truth: Boxes, found: Boxes, inclusive: bool) -> NDArray[np.float64]:
-    """(D,) the best IoU of each found box with an object of its image and class; 0 without one.
+def best_overlaps(
+    truth: Boxes, found: Boxes, inclusive: bool, by: Overlap = pair_iou
+) -> NDArray[np.float64]:
+    """Return (D,) the best IoU of each found box with an object of its image and class, 0 without.
+
+    by: what is measured in place of IoU.
 
     >>> one = Boxes(np.array([7]), np.array([3]), np.array([[0.0, 0.0, 10.0, 10.0]]))
     >>> best_overlaps(one, one, inclusive=False).tolist()
@@ -146,7 +205,7 @@ def best_overlaps(truth: Boxes, found: Boxes, inclusive: bool) -> NDArray[np.flo
     place = np.arange(len(row)) - np.repeat(np.cumsum(end - first) - (end - first), end - first)
     of = order[first[row] + place]
     best = np.zeros(len(found))
-    np.maximum.at(best, row, pair_iou(found.corners[row], truth.corners[of], inclusive))
+    np.maximum.at(best, row, by(found.corners[row], truth.corners[of], inclusive))
     return best
 
 
@@ -196,8 +255,11 @@ def _candidates(
     )
 
 
-def _matched(objects: Boxes, found: Boxes, inclusive: bool) -> NDArray[np.int64]:
-    """The free object of its class and image that each detection, in their order, finds."""
+def matched(objects: Boxes, found: Boxes, iou: float | None, inclusive: bool) -> NDArray[np.int64]:
+    """Return (D,) the free object of its class and image that each detection finds, in their order.
+
+    iou: that a detection needs, None for thr(B) of each object.
+    """
     from evaluation.metrics.detection.kernels_matching import match_greedily
 
     order, first, end = _candidates(objects, found)
@@ -207,7 +269,7 @@ def _matched(objects: Boxes, found: Boxes, inclusive: bool) -> NDArray[np.int64]
         end,
         np.ascontiguousarray(found.corners, np.float64).reshape(-1, 4),
         corners,
-        needed_iou(corners, inclusive),
+        needed_iou(corners, inclusive) if iou is None else np.full(len(corners), iou),
         float(inclusive),
     )
     taken[taken != MISSED] = order[taken[taken != MISSED]]

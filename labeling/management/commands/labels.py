@@ -1,6 +1,6 @@
 """`labels export` and `labels import`: labels out of a release and into a dataset."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +10,9 @@ from labeling.errors import Refusal
 from labeling.exchange import export_files, part_reading, prior_labels
 from labeling.files import BadInput
 from labeling.formats import FORMATS
-from labeling.formats.label import NAMES, VALUES
+from labeling.formats.label import NAMES, VALUES, Label
 from labeling.formats.label_studio_project import LOCAL_FILES
+from labeling.formats.reading import skipped_sentence
 from labeling.management import parts_command, release_options
 from labeling.management.contract import ContractCommand, UsageError, table
 from labeling.management.release_options import find_campaign, find_release, images_in
@@ -116,27 +117,40 @@ class Command(ContractCommand):
             if campaign:
                 raise UsageError("--campaign goes with labels of classes, not with parts")
             return parts_command.bring_in(self, goal, path, format_name, **how)
-        return self.import_labels(goal, path, format_name, how["source"], campaign)
+        return self.import_labels(goal, path, format_name, campaign, how)
 
     def show_import(self, result: Mapping[str, Any]) -> str:
         return parts_command.show(result) if "refused" in result else self.show(result)
 
     def import_labels(
-        self, goal: Dataset, path: Path, format_name: str, source: str, campaign: str | None
+        self,
+        goal: Dataset,
+        path: Path,
+        format_name: str,
+        campaign: str | None,
+        how: Mapping[str, Any],
     ) -> prior_labels.BroughtIn:
-        labels, where = exporting.read_labels(path, format_name)
-        try:
-            return prior_labels.bring_in(
-                goal,
-                self._watched(labels),
-                source or where,
-                find_campaign(campaign) if campaign else None,
-            )
-        except Refusal as refusal:
-            raise BadInput(refusal.message, file=path) from None
-
-    def _watched(self, labels: Iterable[Any]) -> Iterable[Any]:
         with self.progress(None, "label", "labels") as bar:
-            for label in labels:
-                bar.update()
-                yield label
+
+            def watch(labels: Iterable[Label]) -> Iterator[Label]:
+                for label in labels:
+                    bar.update()
+                    yield label
+
+            try:
+                result = prior_labels.bring_in(
+                    goal,
+                    path,
+                    format_name,
+                    how["source"],
+                    find_campaign(campaign) if campaign else None,
+                    repair=how["repair"],
+                    watch=watch,
+                )
+            except Refusal as refusal:
+                raise BadInput(refusal.message.rstrip("."), file=path) from None
+        for sentence in (*map(skipped_sentence, result["skipped"]), *result["mended"]):
+            self.warn(sentence)
+        if not (result["labels"] or result["unknown"]):
+            self.warn("the file has no labels")
+        return result

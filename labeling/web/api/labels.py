@@ -26,7 +26,7 @@ from labeling.web.api.base import (
     CampaignViewSet,
     download,
 )
-from labeling.web.serializers.common import JobSerializer, Plain
+from labeling.web.serializers.common import JobSerializer, Plain, SkippedSerializer
 
 WAIT_SECONDS = "2"
 
@@ -57,6 +57,10 @@ class BroughtInSerializer(Plain):
     labels = serializers.IntegerField(help_text="Labels that are known now.")
     unknown = serializers.IntegerField(help_text="Labels that say unknown, and so nothing.")
     sources = serializers.ListField(child=serializers.CharField())
+    skipped = SkippedSerializer(many=True)
+    mended = serializers.ListField(
+        child=serializers.CharField(), help_text="What `repair` changed: the first sentences."
+    )
 
 
 class LabelImportSerializer(JobSerializer):
@@ -93,6 +97,11 @@ class NewLabelsSerializer(Body):
         required=False,
         max_length=80,
         help_text="Refuse classes that the question graph of this campaign does not have.",
+    )
+    repair = serializers.BooleanField(
+        default=False,
+        help_text="Cut outlines that cross themselves, and shapes that leave their image; else "
+        "they refuse the file.",
     )
 
 
@@ -187,6 +196,7 @@ class GivenLabelViewSet(BaseViewSet):
             format_name=body.get("format", ""),
             source=body["source"],
             campaign=label_files.campaign_of(goal, self.user, body.get("campaign", "")),
+            repair=body["repair"],
         )
         if isinstance(made, Job):
             return self.answer(LabelImportSerializer, made, 202)

@@ -16,7 +16,7 @@ from labeling.models import GivenLabel, Item, Job
 from labeling.parts.model import Part, PartedObject, merge_content
 from labeling.parts.simplifying import CAP
 from labeling.web.api.base import Body, BoundedMultiPartParser, InDataset
-from labeling.web.serializers.common import JobSerializer, Plain
+from labeling.web.serializers.common import JobSerializer, Plain, SkippedSerializer
 
 POLYGONS = "Pieces of rings of corners [x, y], in pixels of the image; the first ring is the outer."
 
@@ -110,6 +110,7 @@ class PartReportSerializer(Plain):
     unknown = UnknownNameSerializer(many=True)
     mended = serializers.ListField(child=serializers.CharField())
     mended_count = serializers.IntegerField()
+    skipped = SkippedSerializer(many=True)
 
 
 class PartImportSerializer(JobSerializer):

@@ -41,6 +41,11 @@ class KnownLabelsForm(KeepsFiles, WordedForm):
         max_length=200,
         help_text="Where the labels come from, for rows that do not say so; else the file’s name.",
     )
+    repair = forms.BooleanField(
+        required=False,
+        label="Cut shapes that cross themselves or leave their image",
+        help_text="Else such a shape refuses the file.",
+    )
     campaign = CampaignField(
         queryset=Campaign.objects.none(),
         required=False,

@@ -10,6 +10,7 @@ from django.views.decorators.http import require_GET, require_http_methods
 from labeling.campaigns.access import dataset_for
 from labeling.exchange import export_files, label_files
 from labeling.exchange.prior_labels import BroughtIn
+from labeling.formats.reading import skipped_sentence
 from labeling.models import Campaign, Dataset, Job, Release
 from labeling.plurals import count_of
 from labeling.release_files import exporting
@@ -41,6 +42,7 @@ def dataset_labels(request: SignedIn, name: str) -> HttpResponse:
             format_name=data["format"],
             source=data["source"],
             campaign=data.get("campaign"),
+            repair=data["repair"],
         )
         if not isinstance(made, Job):
             return done(request, _summary(made), "dataset_labels", dataset.name)
@@ -116,8 +118,9 @@ def _summary(result: BroughtIn) -> str:
     labels, images = result["labels"], result["images"]
     said = f"Known now: {count_of(labels, 'label')} of {count_of(images, 'image')}."
     if result["unknown"]:
-        said += f" Passed over: {result['unknown']:,} that said unknown."
-    return said
+        said += f" {count_of(result['unknown'], 'label')} said unknown and were not written."
+    sentences = [*map(skipped_sentence, result.get("skipped", [])), *result.get("mended", [])]
+    return " ".join((said, *(f"{one[0].upper()}{one[1:].rstrip('.')}." for one in sentences)))
 
 
 def _form(request: SignedIn, dataset: Dataset, *data: object) -> KnownLabelsForm:

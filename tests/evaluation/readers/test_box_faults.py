@@ -57,7 +57,7 @@ def test_a_wrong_row_of_predictions_is_named_by_its_line(files, row):
     [
         (("a", DRAKE, 50, 0, 0, 50), "the box is inside out or empty"),
         (("a", DRAKE, 0, 0, 202, 50), "the box leaves its image"),
-        (("a", DRAKE, 0, 0, "", 50), "x1 is ''"),
+        (("a", DRAKE, 0, 0, "", 50), "has part of a box"),
         (("b", DRAKE, *BOX), "unknown image 'b'"),
         (("a", "no class", *BOX), "no class"),
     ],
@@ -199,18 +199,18 @@ def test_a_wrong_result_of_coco_is_named_by_its_number(files, change, message):
 @pytest.mark.parametrize(
     ("key", "row", "message"),
     [
-        ("images", {"id": 3}, "image 3: has no file_name"),
+        ("images", {"id": 3}, "image 3's name is None"),
         ("images", {"id": 3, "file_name": "a"}, "image 3: 'a' comes again"),
         ("images", {"id": 10, "file_name": "c"}, "image 3: the id 10 comes again"),
-        ("images", {"id": None, "file_name": "c"}, "image 3: its id is 'None'"),
-        ("images", {"id": 3, "file_name": "c", "width": -1, "height": 5}, "image 3: its size"),
-        ("images", {"id": 3, "file_name": "c", "width": 10**400, "height": 5}, "image 3: its size"),
+        ("images", {"id": None, "file_name": "c"}, "image 3 has the id None"),
+        ("images", {"id": 3, "file_name": "c", "width": -1, "height": 5}, "image 3 is -1 × 5"),
+        ("images", {"id": 3, "file_name": "c", "width": 10**400, "height": 5}, "× 5 pixels"),
         ("images", {"id": 3, "file_name": "\udfff"}, "has half a character"),
-        ("images", 5, "image 3: is no object"),
-        ("categories", {"id": 3}, "category 3: has no name"),
+        ("images", 5, "image 3 is no object"),
+        ("categories", {"id": 3}, "category 3's name is None"),
         ("categories", {"id": 3, "name": DRAKE}, f"category 3: '{DRAKE}' comes again"),
-        ("annotations", {"image_id": 99}, "annotation 3: unknown image_id '99'"),
-        ("annotations", {"image_id": 10, "category_id": {}}, "annotation 3: unknown category_id"),
+        ("annotations", {"image_id": 99}, "annotation 3: unknown image_id 99"),
+        ("annotations", {"image_id": 10, "category_id": {}}, "annotation 3's category has the id"),
     ],
 )
 def test_a_wrong_truth_of_coco_is_named_by_its_number(files, key, row, message):
@@ -220,12 +220,19 @@ def test_a_wrong_truth_of_coco_is_named_by_its_number(files, key, row, message):
     assert message in refused_coco(files, truth, found)
 
 
-@pytest.mark.parametrize("missing", ["images", "annotations", "categories"])
-def test_a_truth_of_coco_needs_its_lists(files, missing):
+@pytest.mark.parametrize(
+    ("missing", "message"),
+    [
+        ("images", "is no COCO file"),
+        ("annotations", "there are no true boxes"),
+        ("categories", "is no COCO file"),
+    ],
+)
+def test_a_truth_of_coco_needs_its_lists(files, missing, message):
     truth, found = coco()
     del truth[missing]
 
-    assert refused_coco(files, truth, found) == f"has no {missing}"
+    assert refused_coco(files, truth, found) == message
 
 
 def test_ids_of_the_kit_mean_nothing_beside_a_coco_truth(files):
@@ -246,6 +253,7 @@ def test_json_that_is_cut_off_is_named_by_its_line(files):
     assert fault["line"] > 10
 
 
+BNDBOX = "<bndbox><xmin>1</xmin><ymin>1</ymin><xmax>9</xmax><ymax>9</ymax></bndbox>"
 KIT = {
     "localization": [
         ("1 1 1 9\n\n", "the line has 4 numbers", 1),
@@ -287,10 +295,10 @@ def test_a_wrong_line_of_the_kits_texts_is_named(tmp_path, verb, text, message, 
 @pytest.mark.parametrize(
     ("objects", "message"),
     [
-        ("<object><bndbox/></object>", "object 1: has no name"),
-        (f"<object><name>{COOT}</name></object>", "object 1: unknown class"),
-        (f"<object><name>{DRAKE}</name></object>", "object 1: has no bndbox"),
-        (f"<object><name>{DRAKE}</name><bndbox/></object>", "object 1: xmin is 'None'"),
+        ("<object><bndbox/></object>", "object 1's name is"),
+        (f"<object><name>{COOT}</name>{BNDBOX}</object>", "object 1: unknown class"),
+        (f"<object><name>{DRAKE}</name></object>", "object 1 has no bndbox"),
+        (f"<object><name>{DRAKE}</name><bndbox/></object>", "object 1: xmin is ''"),
         ("<object>", "is not XML"),
     ],
 )

@@ -1,5 +1,6 @@
 """`manage.py score detection`: its result, its options and its formats."""
 
+import numpy as np
 import pytest
 
 from evaluation.metrics import significance
@@ -182,18 +183,178 @@ def test_coco_says_the_same(files):
     assert result == mixed == plain
 
 
-def test_a_crowd_takes_its_class_out_of_its_image(files):
-    truth = box_world.coco_truth(files.truth, crowd=(1,))
-    known = box_world.write_json(files.folder / "truth.json", truth)
-    found = box_world.write_json(
-        files.folder / "found.json", box_world.coco_results(truth, files.found[:4])
+LEFT_OUT = [
+    # A detection that lies on the object is neither right nor wrong; one elsewhere is wrong.
+    ("difficult", (50, 50, 70, 70), [(50, 50, 70, 70)], 1.0),
+    ("difficult", (50, 50, 70, 70), [(50, 50, 70, 70)] * 3, 1.0),
+    ("difficult", (50, 50, 70, 70), [(80, 80, 99, 99)], 0.5),
+    ("iscrowd", (40, 40, 199, 199), [(50, 50, 70, 70), (80, 80, 99, 99)], 1.0),
+    # Of a crowd's detections half their own area has to lie in it.
+    ("iscrowd", (40, 40, 199, 199), [(35, 50, 50, 70)], 1.0),
+    ("iscrowd", (40, 40, 199, 199), [(20, 50, 45, 70)], 0.5),
+]
+
+
+@pytest.mark.parametrize(("flag", "object_", "detections", "ap"), LEFT_OUT)
+def test_difficult_objects_and_crowds_are_left_out_one_by_one(
+    flag, object_, detections, ap, tmp_path
+):
+    truth = box_world.coco_truth([("a", DRAKE, *BOX), ("a", DRAKE, *object_)])
+    truth["annotations"][1][flag] = 1
+    rows = [("a", DRAKE, 0.9, *box) for box in detections]
+    results = box_world.coco_results(truth, [*rows, ("a", DRAKE, 0.1, *BOX)])
+    known = box_world.write_json(tmp_path / "truth.json", truth)
+    found = box_world.write_json(tmp_path / "found.json", results)
+
+    for more in ((), ("--iou", "0.5")):
+        result = result_of(
+            "detection", "--truth", known, "--predictions", found, *more, "--most-rounds", 0
+        )
+
+        drake = result["per_class"][DRAKE]
+        assert (drake["ap"], drake["positives"]) == (ap, 1)
+        assert "1 object marked difficult or crowd left out" in result["notes"][0]
+
+
+def random_coco(seed):
+    """A truth of COCO with crowds, and results near its objects, many of equal scores."""
+    chance = np.random.default_rng(seed)
+    truth = {"images": [], "categories": [{"id": c, "name": f"c{c}"} for c in (3, 1)]}
+    truth["annotations"], results = [], []
+    for image in chance.permutation(8).tolist():
+        truth["images"].append(
+            {"id": image, "file_name": f"{image}.jpg", "width": 200, "height": 200}
+        )
+        for _ in range(chance.integers(0, 9)):
+            x, y, w, h = chance.integers([0, 0, 5, 5], [120, 120, 80, 80]).tolist()
+            row = {"image_id": image, "category_id": int(chance.choice([1, 3]))}
+            crowd = int(chance.random() < 0.15)
+            truth["annotations"].append(
+                {"id": len(truth["annotations"]) + 1, **row, "bbox": [x, y, w, h], "iscrowd": crowd}
+                | {"area": w * h}
+            )
+            for _ in range(chance.integers(0, 4)):
+                dx, dy, dw, dh = chance.integers(-12, 13, 4).tolist()
+                box = [max(0, x + dx), max(0, y + dy), max(1, w + dw), max(1, h + dh)]
+                box = [*box[:2], min(box[2], 200 - box[0]), min(box[3], 200 - box[1])]
+                results.append({**row, "bbox": box, "score": round(float(chance.random()), 1)})
+    return truth, results
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_a_range_of_ious_is_coco_s_mean_ap(seed, tmp_path):
+    from pycocotools.coco import COCO
+    from pycocotools.cocoeval import COCOeval
+
+    truth, results = random_coco(seed)
+    known = box_world.write_json(tmp_path / "truth.json", truth)
+    found = box_world.write_json(tmp_path / "found.json", results)
+    peer = COCO(str(known))
+    evaluation = COCOeval(peer, peer.loadRes(str(found)), "bbox")
+    evaluation.evaluate()
+    evaluation.accumulate()
+    evaluation.summarize()
+
+    result = result_of("detection", "--truth", known, "--predictions", found, "--iou", "0.5:0.95")
+
+    assert abs(result["mean_ap"]["value"] - evaluation.stats[0]) < 1e-9
+    assert abs(result["by_iou"]["0.5"] - evaluation.stats[1]) < 1e-9
+    assert abs(result["by_iou"]["0.75"] - evaluation.stats[2]) < 1e-9
+    assert result["mean_ap"]["interval"] is None
+
+
+def test_an_explicit_iou_switches_the_lower_one_of_small_objects_off(tmp_path):
+    # An IoU of 0.25: enough for an object of 10 × 10 pixels by ILSVRC.
+    files = Files(
+        tmp_path, "detection", [("a", DRAKE, 5, 5, 15, 15)], [("a", DRAKE, 1, 0, 0, 20, 20)]
     )
 
-    result = result_of("detection", "--truth", known, "--predictions", found, *FEW)
+    by_size, fixed = (
+        result_of(*files.named(*more), *FEW)["mean_ap"]["value"] for more in ((), ("--iou", "0.5"))
+    )
 
-    drake = result["per_class"][DRAKE]
-    assert (drake["ap"], drake["positives"], drake["detections"]) == (0.5, 1, 2)
-    assert result["notes"][0] == "1 image and class with crowd regions is excluded"
+    assert (by_size, fixed) == (1, 0)
+
+
+@pytest.mark.parametrize("iou", ["0", "1.5", "0.95:0.5", "0.5:0.93", "half", "0.5:"])
+def test_an_odd_iou_is_wrong_usage(iou, shell):
+    assert shell("score", "detection", "--truth", "x", "--predictions", "x", "--iou", iou)[0] == 2
+
+
+def test_xml_files_and_rows_of_csv_have_one_frame(tmp_path):
+    box_world.write_xml(tmp_path / "xml", "a", [(DRAKE, 1, 1, 10, 10)])
+    rows = [("a", DRAKE, 1, 0, 0, 10, 10)]
+    found = box_world.write(tmp_path / "found.csv", box_world.FOUND_HEAD, rows)
+
+    result = result_of("detection", "--truth", tmp_path / "xml", "--predictions", found, "--iou", 1)
+
+    assert result["mean_ap"]["value"] == 1
+
+
+@pytest.mark.parametrize("name", ["a", "a.jpg", "x/a.jpg"])
+def test_images_of_xml_files_go_by_their_name_without_folder_or_extension(name, tmp_path):
+    box_world.write_xml(tmp_path / "xml", "a", [(DRAKE, 1, 1, 10, 10)])
+    rows = [(name, DRAKE, 1, 0, 0, 10, 10)]
+    found = box_world.write(tmp_path / "found.csv", box_world.FOUND_HEAD, rows)
+
+    result = result_of("detection", "--truth", tmp_path / "xml", "--predictions", found)
+
+    assert result["mean_ap"]["value"] == 1
+
+
+def test_xml_files_of_one_name_in_several_folders_are_several_images(tmp_path):
+    for folder in ("x", "y"):
+        (tmp_path / "xml" / folder).mkdir(parents=True)
+        box_world.write_xml(tmp_path / "xml" / folder, "img", [(DRAKE, 1, 1, 10, 10)])
+    box_world.write(tmp_path / "list.csv", ["image", "width", "height"], [["img", "", ""]])
+    found = box_world.write(
+        tmp_path / "found.csv", box_world.FOUND_HEAD, [("img", DRAKE, 1, 0, 0, 10, 10)]
+    )
+    named = ("detection", "--truth", tmp_path / "xml", "--predictions", found)
+
+    assert "may be x/img, y/img" in refused(*named)["error"]
+    assert "both mean 'img'" in refused(*named, "--images", tmp_path / "list.csv")["error"]
+
+
+@pytest.mark.parametrize("name", ["a", "photographs/a.jpg"])
+def test_predictions_of_other_images_alone_are_refused(name, tmp_path):
+    files = Files(tmp_path, "detection", [("a.jpg", DRAKE, *BOX)], [(name, DRAKE, 1, *BOX)])
+
+    fault = refused(*files.named())
+
+    assert fault["error"].startswith(f"no image of the predictions, such as {name!r}, is in the")
+
+
+def test_images_are_compared_in_one_normal_form(tmp_path):
+    truth = [("cafe\u0301.jpg", DRAKE, *BOX)]
+    files = Files(tmp_path, "detection", truth, [("caf\u00e9.jpg", DRAKE, 1, *BOX)])
+
+    assert result_of(*files.named(), *FEW)["mean_ap"]["value"] == 1
+
+
+@pytest.mark.parametrize("form", ["jsonl", "label-studio"])
+def test_every_format_of_labels_is_a_truth(form, tmp_path):
+    box = {"x": 0, "y": 0, "width": 25, "height": 25, "rectanglelabels": [DRAKE]}
+    sizes = {"original_width": 200, "original_height": 200}
+    result = {"id": "r", "type": "rectanglelabels", "value": box, **sizes}
+    task = {"data": {"image": "a"}, "annotations": [{"result": [result]}]}
+    label = {"image": "a", "class": DRAKE, "geometry": {"boxes": [BOX]}}
+    known = box_world.write_json(tmp_path / "t", label if form == "jsonl" else [task])
+    found = box_world.write(tmp_path / "found.csv", box_world.FOUND_HEAD, [("a", DRAKE, 1, *BOX)])
+
+    result = result_of("detection", "--truth", known, "--predictions", found)
+
+    assert result["mean_ap"]["value"] == 1
+
+
+def test_a_class_of_which_some_object_has_no_box_is_left_out_of_its_image(tmp_path):
+    rows = [("a", DRAKE, *BOX), ("a", DRAKE, "", "", "", ""), ("b", DRAKE, *BOX)]
+    files = Files(tmp_path, "detection", rows, [("a", DRAKE, 1, *BOX), ("b", DRAKE, 0.5, *BOX)])
+
+    result = result_of(*files.named())
+
+    assert result["per_class"][DRAKE]["positives"] == 1
+    assert result["notes"][0].startswith("1 image and class left out")
 
 
 def test_a_coco_truth_of_other_names_needs_no_wordnet(tmp_path, monkeypatch):

@@ -30,7 +30,14 @@ def waiting_uploads():
 def test_a_small_file_is_known_at_once(alice, pond):
     result = label_files.take(pond, alice, files.rows(f"0.png,{DOG},yes", f"1.png,{CUP},no"))
 
-    assert result == {"images": 2, "labels": 2, "unknown": 0, "sources": ["labels.csv"]}
+    assert result == {
+        "images": 2,
+        "labels": 2,
+        "unknown": 0,
+        "sources": ["labels.csv"],
+        "skipped": [],
+        "mended": [],
+    }
     assert kept(pond) == [("0.png", DOG, "yes", "labels.csv"), ("1.png", CUP, "no", "labels.csv")]
     assert not Job.objects.exists()
 
@@ -68,13 +75,13 @@ def test_the_format_can_be_said(alice, pond):
         (files.rows(f"0.png,{DOG},yes", "9.png,x,yes"), "Line 3: 9.png is not in elsewhere. Add"),
         (files.rows(f"0.png,{DOG},yes", "", "1.png,x,maybe"), "Line 4: has the value 'maybe'. Use"),
         (files.rows(f"0.png,{DOG},yes", f"0.png,{DOG},no"), "Line 3: .* was yes in line 2; keep"),
-        (files.rows("0.png,x", head="image,label"), "Line 1: lacks the column class. Use"),
+        (files.rows("0.png,x", head="image,label"), "Line 1: unknown column 'label'. The header"),
         (files.upload("{}", "a.json"), "The file is no COCO file. It needs images"),
         (files.upload(files.coco("0.png", "9.png"), "a.json"), "Image 2: 9.png is not in"),
         (files.upload(files.tasks("0.png", "9.png"), "a.json"), "Task 2: 9.png is not in"),
         (files.upload("<a", "a.xml"), "Line 1: is not XML. Export"),
         (files.upload("<!DOCTYPE a><a/>", "a.xml"), "The file declares entities"),
-        (files.upload(b"image,class\n\xff,x\n"), "The file is not UTF-8. Save"),
+        (files.upload(b"image,class\n\xff,x\n"), "Line 2: is not UTF-8. Save"),
     ],
 )
 def test_a_fault_anywhere_says_where_it_is_and_brings_nothing_in(alice, pond, sent, said):

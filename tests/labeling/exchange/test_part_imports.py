@@ -135,13 +135,12 @@ def test_a_list_of_objects_comes_in_without_parts(meadow, run_jobs):
     [
         ("2008_000585.jpg,cow,1,2,3,", "has part of a box"),
         ("2008_000585.jpg,cow,1,2,x,4", "has 'x' where a number belongs"),
-        ("2008_000585.jpg,cow,5,2,3,4", "write four numbers with x0 < x1"),
+        ("2008_000585.jpg,cow,5,2,3,4", "the box is inside out or empty"),
         ("2008_000585.jpg,cow,1,2,900,4", "The box 1,2,900,4 is not inside the image"),
         ("2008_000585.jpg,cow,nan,2,9,4", "x0 < x1"),
         ("a/../../b.jpg,cow,,,,", "leaves its folder"),
         ("nowhere.jpg,cow,,,,", "The image is not in meadow"),
-        ("2008_000585.jpg,,,,,", "the category"),
-        ("2008_000585.jpg,cow", "another number of cells"),
+        ("2008_000585.jpg,,,,,", "has no class"),
     ],
 )
 def test_a_bad_line_is_named_and_the_others_come_in(meadow, run_jobs, line, words):
@@ -341,7 +340,7 @@ def test_too_large_an_upload_is_refused(meadow, settings):
             "v7.3|HDF5|-v7",
         ),
         (upload(b"\x89PNG\r\n\x1a\n", "a.png"), "."),
-        (upload("a,b\n", "a.csv"), "lacks the column image"),
+        (upload("a,b\n", "a.csv"), "unknown column 'a'"),
         (upload("x", "a.txt"), "does not say its format"),
         (upload("PK no zip", "a.zip"), "not a zip"),
         (zipped({"a.txt": "x"}, "a.zip"), "holds no objects"),

@@ -12,7 +12,7 @@ import pytest
 from PIL import Image
 
 from labeling.formats import FORMATS
-from labeling.formats.label import About, Label
+from labeling.formats.label import About, Instance, Label, bounds
 from labeling.parts.model import Photograph
 from labeling.release_files import exporting
 from labeling.releases import freezing
@@ -34,15 +34,21 @@ PHOTOS = [
     Photograph("two words.jpg", 16, 16),
 ]
 BOXES = {"horse.jpg": (2.0, 3.0, 30.0, 20.0), "two words.jpg": (0.0, 0.0, 16.0, 8.0)}
-RING = (1.0, 1.0, 9.0, 1.0, 9.0, 9.0, 1.0, 9.0)
+OUTLINE = ((((1.0, 1.0), (9.0, 1.0), (9.0, 9.0), (1.0, 9.0)),),)
 
 
 def labels_of(photo):
     found = [Label(photo.name, BIRD, "no", "inherited", name="crane")]
     if photo.name in BOXES:
-        found.append(Label(photo.name, HORSE, boxes=(BOXES[photo.name],), name="horse"))
+        found.append(
+            Label(photo.name, HORSE, instances=(Instance(BOXES[photo.name]),), name="horse")
+        )
     if photo.name == "coot.jpg":
-        found.append(Label(photo.name, MACHINE, polygons=(RING,), name="crane"))
+        found.append(
+            Label(
+                photo.name, MACHINE, instances=(Instance(bounds(OUTLINE), OUTLINE),), name="crane"
+            )
+        )
     return found
 
 

@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 from itertools import groupby
 from xml.etree import ElementTree
 
@@ -6,9 +7,27 @@ import pytest
 
 from labeling.files import BadInput
 from labeling.formats import FORMATS
-from labeling.formats.label import NAMES, About, Label
+from labeling.formats.label import NAMES, About, Instance, Label, bounds
 from labeling.formats.label_studio_project import check_base
+from labeling.formats.reading import Reading
+from labeling.geometry.polygons import from_rings
 from labeling.parts.model import Photograph
+
+
+def labels_in(name, path, **how):
+    """The labels of a file, with the instances of all rows of a class in one."""
+    merged = {}
+    for _, labels in FORMATS[name].read(Reading(path, **how)):
+        for label in labels:
+            key = (label.image, label.key, label.source)
+            earlier = merged.get(key, replace(label, instances=()))
+            merged[key] = replace(earlier, instances=earlier.instances + label.instances)
+    return list(merged.values())
+
+
+def boxed(*boxes):
+    return tuple(Instance(tuple(map(float, box))) for box in boxes)
+
 
 PHOTOS = [
     Photograph("birds/coot 1.jpg", 640, 480, "a" * 64, "CC BY 4.0", "a pond"),
@@ -23,7 +42,7 @@ LABELS = [
         "yes",
         "explicit",
         0.9931,
-        boxes=((0.0, 0.0, 64.0, 48.0), (10.0, 12.0, 600.0, 480.0)),
+        instances=boxed((0.0, 0.0, 64.0, 48.0), (10.0, 12.0, 600.0, 480.0)),
         name="bird",
         source="somebody",
     ),
@@ -32,6 +51,11 @@ LABELS = [
     Label(PHOTOS[1].name, "n02084071", "yes", "given", None, name="dog, <hound>", source="-1"),
     Label(PHOTOS[2].name, "n02084071", "no", "given", None, name="dog, <hound>", source="x"),
 ]
+
+
+def outlined(*rings):
+    polygons = from_rings(rings)
+    return Instance(bounds(polygons), polygons)
 
 
 def written(name, folder):
@@ -53,7 +77,7 @@ def written(name, folder):
 def test_what_was_written_comes_back(name, tmp_path):
     path = written(name, tmp_path)
 
-    found = list(FORMATS[name].read(path))
+    found = labels_in(name, path)
 
     def plain(label):
         # CSV has no column for names, and a place is no part of a label.
@@ -77,13 +101,18 @@ def test_a_share_of_votes_comes_with_their_number_and_interval(name, tmp_path):
 
 
 def test_polygons_come_back_from_json_lines_and_coco(tmp_path):
-    label = Label("a.png", "n01514668", polygons=((0.0, 0.0, 9.0, 0.0, 9.0, 9.0),), name="bird")
+    label = Label(
+        "a.png",
+        "n01514668",
+        instances=(outlined(((0.0, 0.0), (9.0, 0.0), (9.0, 9.0))),),
+        name="bird",
+    )
     page = [(Photograph("a.png", 10, 10), [label])]
 
     for name, file in (("jsonl", "labels.jsonl"), ("coco", "labels.json")):
         FORMATS[name].write(page, tmp_path, About("test", CLASSES))
 
-        assert list(FORMATS[name].read(tmp_path / file)) == [label]
+        assert labels_in(name, tmp_path / file) == [label]
 
 
 def test_coco_of_others_gives_boxes_by_category(tmp_path):
@@ -100,15 +129,23 @@ def test_coco_of_others_gives_boxes_by_category(tmp_path):
                         "image_id": 7,
                         "category_id": 18,
                         "bbox": [5, 5, 1, 1],
-                        "segmentation": {"counts": "…", "size": [9, 9]},
+                        "segmentation": {"counts": [0, 81], "size": [9, 9]},
                     },
                 ],
             }
         )
     )
 
-    assert list(FORMATS["coco"].read(path)) == [
-        Label("a.jpg", "dog", boxes=((1, 2, 4, 6), (5, 5, 6, 6)), name="dog")
+    assert labels_in("coco", path) == [
+        Label(
+            "a.jpg",
+            "dog",
+            instances=(
+                *boxed((1, 2, 4, 6)),
+                replace(outlined(((0, 0), (9, 0), (9, 9), (0, 9))), box=(5, 5, 6, 6)),
+            ),
+            name="dog",
+        )
     ]
 
 
@@ -119,8 +156,14 @@ def test_voc_of_others_counts_pixels_from_one(tmp_path):
         "<ymin>1</ymin><xmax>10</xmax><ymax>20</ymax></bndbox></object></annotation>"
     )
 
-    assert list(FORMATS["voc"].read(tmp_path)) == [
-        Label("1.jpg", "dog", boxes=((0.0, 0.0, 10.0, 20.0),))
+    assert labels_in("voc", tmp_path) == [
+        Label(
+            "1.jpg",
+            "dog",
+            instances=boxed(
+                (0.0, 0.0, 10.0, 20.0),
+            ),
+        )
     ]
 
 
@@ -156,7 +199,17 @@ CRANES = {"n02012849": "crane", "n03126707": "Crane", "n02084071": "dog"}
 
 
 def test_voc_names_classes_as_people_do_each_once_with_its_wnid(tmp_path):
-    labels = [Label("a.png", key, boxes=((0, 0, 5, 5),), name=name) for key, name in CRANES.items()]
+    labels = [
+        Label(
+            "a.png",
+            key,
+            instances=boxed(
+                (0, 0, 5, 5),
+            ),
+            name=name,
+        )
+        for key, name in CRANES.items()
+    ]
     page = [(Photograph("a.png", 10, 10), labels)]
 
     FORMATS["voc"].write(page, tmp_path, About("test", CRANES, images=["a.png"]))
@@ -169,16 +222,17 @@ def test_voc_names_classes_as_people_do_each_once_with_its_wnid(tmp_path):
         said = (tmp_path / "ImageSets" / "Main" / f"{name}_trainval.txt").read_text()
         assert said == "a  1\n"
     assert (tmp_path / "classes.csv").read_text().splitlines()[1] == f"{names[0]},n02012849"
-    assert list(FORMATS["voc"].read(tmp_path)) == labels
+    assert labels_in("voc", tmp_path) == labels
 
 
 def test_boxes_of_voc_without_the_labels_of_ours_have_their_wnid(tmp_path):
     (tmp_path / "a.xml").write_text(
         "<annotation><filename>a.jpg</filename><object><name>dog</name><wnid>n02084071</wnid>"
+        "<bndbox><xmin>1</xmin><ymin>1</ymin><xmax>9</xmax><ymax>9</ymax></bndbox>"
         "</object></annotation>"
     )
 
-    assert [label.key for label in FORMATS["voc"].read(tmp_path)] == ["n02084071"]
+    assert [label.key for label in labels_in("voc", tmp_path)] == ["n02084071"]
 
 
 @pytest.mark.parametrize("names", NAMES)
@@ -207,7 +261,14 @@ BASES = [
 @pytest.mark.parametrize(("base", "address"), BASES)
 def test_tasks_of_label_studio_have_an_id_and_the_images_address(base, address, tmp_path):
     name = "birds/a coot.jpg"
-    label = Label(name, "n01514668", boxes=((0.0, 0.0, 4.0, 4.0),), name="bird")
+    label = Label(
+        name,
+        "n01514668",
+        instances=boxed(
+            (0.0, 0.0, 4.0, 4.0),
+        ),
+        name="bird",
+    )
     about = About("test", CLASSES, image_base=base)
 
     FORMATS["label-studio"].write([(Photograph(name, 10, 10), [label])], tmp_path, about)
@@ -220,7 +281,7 @@ def test_tasks_of_label_studio_have_an_id_and_the_images_address(base, address, 
     choices = {row.get("alias"): row.get("value") for row in config.iterfind("Choices/Choice")}
     assert choices == CLASSES
     assert {row.get("name") for row in config} == {"image", "classes", "boxes"}
-    assert list(FORMATS["label-studio"].read(tmp_path / "tasks.json")) == [label]
+    assert labels_in("label-studio", tmp_path / "tasks.json") == [label]
 
 
 @pytest.mark.parametrize(
@@ -267,44 +328,50 @@ def test_label_studio_of_others_gives_choices_and_boxes(tmp_path):
         )
     )
 
-    assert list(FORMATS["label-studio"].read(path)) == [
-        Label("a.jpg", "cat", boxes=((20, 10, 120, 60),)),
+    assert labels_in("label-studio", path) == [
+        Label(
+            "a.jpg",
+            "cat",
+            instances=boxed(
+                (20, 10, 120, 60),
+            ),
+        ),
         Label("a.jpg", "dog"),
     ]
 
 
 FAULTS = [
-    ("csv", "image\na\n", "lacks the column class"),
-    ("csv", "image,class,colour\na,b,c\n", "has the column 'colour'"),
-    ("csv", "image,class\na\n", "another number of cells"),
+    ("csv", "image\na\n", "line 2: has no class"),
+    ("csv", "image,class,colour\na,b,c\n", "unknown column 'colour'"),
+    ("csv", "image,class\na\n", "the row has 1 cells, the header 2"),
     ("csv", "image,class,value\na,b,maybe\n", "has the value 'maybe'"),
     ("csv", "image,class,x0,y0,x1,y1\na,b,1,2,,\n", "part of a box"),
-    ("csv", "image,class,x0,y0,x1,y1\na,b,5,2,5,9\n", "empty box"),
-    ("csv", "image,class,x0,y0,x1,y1\na,b,nan,2,5,9\n", "empty box"),
+    ("csv", "image,class,x0,y0,x1,y1\na,b,5,2,5,9\n", "x0 < x1 and y0 < y1"),
+    ("csv", "image,class,x0,y0,x1,y1\na,b,nan,2,5,9\n", "x0 < x1 and y0 < y1"),
     ("csv", "image,class,probability\na,b,high\n", "'high' where a number belongs"),
-    ("csv", "image,class\n,b\n", "names no image"),
+    ("csv", "image,class\n,b\n", "the image's name is ''"),
     ("jsonl", '{"image": "a"}\n', "is no label"),
     ("jsonl", "[[[\n", "is no label"),
-    ("jsonl", '{"image": "a", "class": 3}\n', "of the wrong type"),
-    ("jsonl", '{"image": "a", "class": "b", "geometry": {"boxes": [[1]]}}\n', "wrong type"),
+    ("jsonl", '{"image": "a", "class": 3}\n', "the class is 3"),
+    ("jsonl", '{"image": "a", "class": "b", "geometry": {"boxes": [[1]]}}\n', "has the box [1]"),
     ("coco", "{", "is not JSON"),
-    ("coco", "[]", "is no COCO file"),
-    ("coco", '{"images": [{"id": 1}], "categories": []}', "is no COCO file"),
+    ("coco", "[]", "is no JSON object"),
+    ("coco", '{"images": [{"id": 1}], "categories": []}', "image 1's name is None"),
     (
         "coco",
         '{"images": [], "categories": [], "annotations": [{"image_id": 1}]}',
-        "annotation 1 names the image 1",
+        "annotation 1: unknown image_id 1",
     ),
     ("voc", "<annotation>", "is not XML"),
     ("voc", '<!DOCTYPE a [<!ENTITY b "c">]><annotation/>', "declares entities"),
-    ("voc", "<annotation><object><name>d</name></object></annotation>", "names no image"),
-    ("label-studio", "{}", "no list of tasks"),
-    ("label-studio", '[{"data": {}}]', "task 1 is not as Label Studio"),
+    ("voc", "<annotation><object><name>d</name></object></annotation>", "has no bndbox"),
+    ("label-studio", "{}", "is no JSON list"),
+    ("label-studio", '[{"data": {}}]', "task 1 has no data.image"),
     (
         "label-studio",
         '[{"data": {"image": 5}, "annotations": [{"result": [{"type": "choices", "value": '
         '{"choices": ["n1"]}}]}]}]',
-        "task 1 is not as Label Studio",
+        "task 1's name is 5",
     ),
 ]
 
@@ -315,7 +382,7 @@ def test_a_fault_is_named_with_its_file_and_cure(name, content, said, tmp_path):
     path.write_text(content)
 
     with pytest.raises(BadInput) as refused:
-        list(FORMATS[name].read(path))
+        labels_in(name, path)
 
     assert said in str(refused.value)
     assert str(path) in str(refused.value)
@@ -328,7 +395,7 @@ def test_bytes_that_are_no_text_are_refused(tmp_path):
 
     for name in ("csv", "jsonl"):
         with pytest.raises(BadInput, match="UTF-8"):
-            list(FORMATS[name].read(path))
+            labels_in(name, path)
 
 
 UNSOUND = [
@@ -337,24 +404,28 @@ UNSOUND = [
     (
         "labels.jsonl",
         '{"image": "a.png", "class": "n", "geometry": {"boxes": [[0, 0, 1e999, 9]]}}',
-        "empty box",
+        "x0 < x1 and y0 < y1",
     ),
     (
         "labels.jsonl",
         '{"image": "a.png", "class": "n", "geometry": {"polygons": [[1e999, 2]]}}',
-        "no number",
+        "corner 1 is not two finite numbers",
     ),
-    ("labels.json", '{"images": [{"id": [], "file_name": "a"}], "categories": []}', "COCO"),
+    (
+        "labels.json",
+        '{"images": [{"id": [], "file_name": "a"}], "categories": []}',
+        "image 1 has the id",
+    ),
     (
         "labels.json",
         '{"images": [{"id": 1, "file_name": "a", "labels": 5}], "categories": []}',
-        "COCO has it",
+        "odd labels",
     ),
     (
         "labels.json",
         '{"images": [{"id": 1, "file_name": "a", "labels": [{"category_id": []}]}],'
         ' "categories": []}',
-        "COCO has it",
+        "unknown category",
     ),
 ]
 
@@ -362,7 +433,7 @@ UNSOUND = [
 @pytest.mark.parametrize(("name", "text", "said"), UNSOUND)
 def test_what_no_database_keeps_is_refused_by_the_reader(name, text, said, tmp_path):
     (tmp_path / name).write_text(text)
-    form = FORMATS["coco" if name.endswith(".json") else "jsonl"]
+    form = "coco" if name.endswith(".json") else "jsonl"
 
     with pytest.raises(BadInput, match=said):
-        list(form.read(tmp_path / name))
+        labels_in(form, tmp_path / name)

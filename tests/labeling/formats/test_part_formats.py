@@ -17,6 +17,7 @@ from labeling.files import BadInput
 from labeling.formats import json_stream
 from labeling.formats.label import About
 from labeling.formats.part_formats import PART_FORMATS
+from labeling.formats.reading import Reading
 from labeling.parts.model import REST_BACKGROUND, REST_OBJECT, Part, PartedObject, Photograph
 from tests.labeling.part_scenes import (
     DOG,
@@ -51,7 +52,7 @@ def back(name, found):
     with tempfile.TemporaryDirectory() as folder:
         path = written(name, found, Path(folder))
         assert not list(path.rglob("*.part"))
-        return list(PART_FORMATS[name].read(path))
+        return list(PART_FORMATS[name].read(Reading(path)))
 
 
 @pytest.mark.parametrize("name", EXACT)
@@ -115,7 +116,7 @@ def test_what_is_unlabeled_is_a_part_of_its_own(name, tmp_path):
     background = Part(REST_BACKGROUND, rectangle(50, 50, 60, 60), origin="made")
     path = written(name, [(PHOTO, [dog(HEAD, rest, background)])], tmp_path)
 
-    [found] = PART_FORMATS[name].read(path)
+    [found] = PART_FORMATS[name].read(Reading(path))
 
     assert [(part.key, part.origin) for part in found.parts[1:]] == [
         (REST_OBJECT, "made"),
@@ -129,7 +130,7 @@ def test_what_tenths_cannot_hold_of_the_rest_refuses_no_file(name, tmp_path):
     rest = Part(REST_OBJECT, (*rectangle(30, 30, 40, 40), hair), origin="made")
     path = written(name, [(PHOTO, [dog(HEAD, rest)])], tmp_path)
 
-    [found] = PART_FORMATS[name].read(path)
+    [found] = PART_FORMATS[name].read(Reading(path))
 
     assert found.parts[1].polygons == rectangle(30, 30, 40, 40)
 
@@ -151,7 +152,7 @@ def test_categories_of_coco_are_called_by_class_and_part_each_once(tmp_path):
     assert [row.get("supercategory") for row in rows] == [
         *(None, "dog", "dog", None, "cow", "cow", None)
     ]
-    assert [found.category for found in PART_FORMATS["coco"].read(tmp_path)] == [
+    assert [found.category for found in PART_FORMATS["coco"].read(Reading(tmp_path))] == [
         *(DOG, "cow", "dog head")
     ]
 
@@ -170,7 +171,9 @@ def test_the_labeling_configuration_has_every_class_and_part_that_tasks_name(tmp
     assert parts == ["tail", "object", "hole", "head", REST_OBJECT]
     [task] = json.loads((tmp_path / "tasks.json").read_text())
     assert (task["id"], task["data"]["image"]) == (1, "s3://bucket/a.jpg")
-    assert {found.image for found in PART_FORMATS["label-studio"].read(tmp_path)} == {"a.jpg"}
+    assert {found.image for found in PART_FORMATS["label-studio"].read(Reading(tmp_path))} == {
+        "a.jpg"
+    }
 
 
 def test_a_part_that_sticks_out_of_the_outline_is_in_the_objects_mask(tmp_path):
@@ -190,7 +193,7 @@ def test_parts_in_the_background_are_no_part_of_the_objects_mask(name, tmp_path)
     masks = {"coco": coco_mask, "pascal-part": mat_mask}
     if name in masks:
         assert masks[name](path) == pixels(HEAD.polygons).sum()
-    [found] = PART_FORMATS[name].read(path)
+    [found] = PART_FORMATS[name].read(Reading(path))
     assert found.outline is None
 
 
@@ -210,7 +213,7 @@ def test_readers_say_how_large_the_image_is_and_what_others_called_a_part(name, 
     part = replace(HEAD, names=("lhead", "rhead"))
     path = written(name, [(PHOTO, [dog(part)])], tmp_path)
 
-    [found] = PART_FORMATS[name].read(path)
+    [found] = PART_FORMATS[name].read(Reading(path))
 
     assert found.size == (WIDTH, HEIGHT)
     assert found.place
@@ -236,11 +239,11 @@ def test_no_image_is_written_outside_the_folder(name, tmp_path):
 
     assert {file.name for file in tmp_path.iterdir()} == {"a"}
     with pytest.raises(BadInput, match=r"leaves its folder"):
-        list(PART_FORMATS[name].read(path))
+        list(PART_FORMATS[name].read(Reading(path)))
 
 
 @pytest.mark.parametrize("name", ["coco", "label-studio"])
-def test_a_self_crossing_ring_is_refused_with_its_place_or_mended_and_told(name, tmp_path):
+def test_a_self_crossing_ring_is_refused_with_its_place_or_repaired(name, tmp_path):
     path = written(name, [(PHOTO, [dog(HEAD)])], tmp_path)
     [file] = path.glob("*.json")
     content = file.read_text()
@@ -256,12 +259,12 @@ def test_a_self_crossing_ring_is_refused_with_its_place_or_mended_and_told(name,
     read = PART_FORMATS[name].read
 
     with pytest.raises(BadInput, match=r"crosses or touches itself near \(15\.0, 15\.0\)"):
-        list(read(path))
+        list(read(Reading(path)))
     told = []
-    [found] = read(path, repair=True, tell=told.append)
+    [found] = read(Reading(path, repair=True, tell=told.append))
 
     assert len(told) == 1
-    assert "Mended" in told[0]
+    assert "Repaired" in told[0]
     assert pixels(found.parts[0].polygons).sum() == 50
 
 
@@ -282,7 +285,7 @@ def test_coco_is_written_and_read_in_flat_memory(tmp_path, monkeypatch):
         tracemalloc.start()
         coco.write(many(count), tmp_path, NAMES)
         size = (tmp_path / "parts.json").stat().st_size
-        assert sum(1 for _ in coco.read(tmp_path)) == count
+        assert sum(1 for _ in coco.read(Reading(tmp_path))) == count
         peaks[count] = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
 

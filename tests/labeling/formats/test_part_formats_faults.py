@@ -11,6 +11,7 @@ from PIL import Image
 from labeling.files import BadInput
 from labeling.formats import coco_parts, indexed_png, json_stream, label_studio_parts
 from labeling.formats.part_formats import PART_FORMATS
+from labeling.formats.reading import Reading
 from labeling.parts.model import Merge, Part, PartedObject, Photograph, of_merges
 from tests.labeling.part_scenes import rectangle, written
 
@@ -61,13 +62,15 @@ def rle(counts, size=(50, 100)):
         (rle("oooooooooooooooooooo"), "do not add up"),
         (rle(["5000"]), "do not add up"),
         (rle([5000], size=(100, 50)), "mask of another size"),
-        ({"image_id": 9}, "names the image 9"),
-        ({"image_id": None}, "annotation 1's image has no id"),
-        ({"category_id": 9}, "names the category 9"),
-        ({"category_id": [1]}, "annotation 1's category has no id"),
-        ({"bbox": [1, 1, 0, 5]}, "annotation 1 has the box"),
-        ({"bbox": [1, 1, math.nan, 5]}, "annotation 1 has the box"),
-        ({}, "neither a box nor an outline"),
+        ({"image_id": 9}, "unknown image_id 9"),
+        ({"image_id": None}, "annotation 1's image has the id None"),
+        ({"category_id": 9}, "unknown category_id 9"),
+        ({"category_id": [1]}, r"annotation 1's category has the id \[1"),
+        ({"bbox": [1, 1, -1, 5]}, "annotation 1: bbox is"),
+        ({"bbox": [1, 1, math.nan, 5]}, "annotation 1: bbox is"),
+        ({"bbox": 0, "segmentation": [[1, 1, 9, 1, 9, 9]]}, "annotation 1: bbox is 0"),
+        ({"bbox": [1, 1, 500, 5]}, "the box leaves its image"),
+        ({}, "neither a bbox nor a segmentation"),
         ({"bbox": [1, 1, 5, 5], "part_of": 7}, "part of annotation 7, which is not in its image"),
         ({"bbox": [1, 1, 5, 5], "part_of": {}}, "which is not in its image"),
         ({"bbox": [1, 1, 5, 5], "part_of": 1}, "part of itself"),
@@ -98,26 +101,31 @@ def test_a_fault_of_a_coco_annotation_is_named(row, said, tmp_path):
     path = coco(tmp_path, row)
 
     with pytest.raises(BadInput, match=said):
-        list(coco_parts.read(path))
+        list(coco_parts.read(Reading(path)))
 
 
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        ({"annotations": [{"id": 1, "image_id": 1, "category_id": 1}] * 2}, "id 1 of one above"),
+        ({"annotations": [{"id": 1, "image_id": 1, "category_id": 1}] * 2}, "the id 1 comes again"),
         (
-            {"images": [{"id": 1, "file_name": "a", "width": 9, "height": 9}] * 2},
-            "id 1 of one above",
+            {"images": [{"id": 1, "file_name": "a"}, {"id": 1, "file_name": "b"}]},
+            "the id 1 comes again",
         ),
-        ({"categories": [{"id": 1, "name": "a"}] * 2}, "id 1 of one above"),
+        ({"categories": [{"id": 1, "name": "a"}] * 2}, "the id 1 comes again"),
         (
             {"images": [{"id": 1, "file_name": "../a", "width": 9, "height": 9}]},
             "leaves its folder",
         ),
         ({"images": [{"id": 1, "file_name": 7, "width": 9, "height": 9}]}, "name is 7"),
-        ({"images": [{"id": 1, "file_name": "a"}]}, "None × None pixels"),
+        ({"images": [{"id": n, "file_name": "a"} for n in (1, 2)]}, "image 2: 'a' comes again"),
+        (
+            {"images": [{"id": n, "file_name": f"caf{e}"} for n, e in ((1, "é"), (2, "e\u0301"))]},
+            "image 2: 'café' comes again",
+        ),
+        ({"images": [{"id": 1, "file_name": "a", "width": 9}]}, "9 × None pixels"),
         ({"images": [{"id": 1, "file_name": "a", "width": 1e9, "height": 1e9}]}, "pixels"),
-        ({"images": [{"id": [], "file_name": "a", "width": 9, "height": 9}]}, "has no id"),
+        ({"images": [{"id": [], "file_name": "a", "width": 9, "height": 9}]}, "has the id"),
         ({"images": {"1": "a.jpg"}}, "image 1 is no object"),
         ({"images": [["a.jpg"]]}, "image 1 is no object"),
         ({"categories": [{"id": 1}]}, "category 1's name is None"),
@@ -131,7 +139,7 @@ def test_a_fault_of_a_coco_file_is_named(content, said, tmp_path):
     path.write_text(json.dumps(usual | content))
 
     with pytest.raises(BadInput, match=said):
-        list(coco_parts.read(path))
+        list(coco_parts.read(Reading(path)))
 
 
 @pytest.mark.parametrize(
@@ -147,7 +155,7 @@ def test_what_is_no_json_is_told_with_its_line(text, tmp_path):
 
     for read in (coco_parts.read, label_studio_parts.read):
         with pytest.raises(BadInput, match=r"is no JSON|is not JSON|nests too deeply|line 3"):
-            list(read(path))
+            list(read(Reading(path)))
 
 
 def test_json_is_read_the_same_however_it_falls_into_pieces(tmp_path, monkeypatch):
@@ -181,23 +189,25 @@ def test_good_objects_of_a_coco_file_stay_when_somebody_takes_faults(tmp_path):
     )
     told = []
 
-    [found] = coco_parts.read(path, on_fault=told.append)
+    [found] = coco_parts.read(Reading(path, on_fault=told.append))
 
     assert [part.key for part in found.parts] == ["head"]
     assert [str(fault).partition("nnotation ")[2][:1] for fault in told] == ["3", "2"]
 
 
-def test_crowds_and_empty_parts_are_passed_over_and_told(tmp_path):
+def test_crowds_and_annotations_without_area_are_skipped(tmp_path):
     square = {"segmentation": [[1, 1, 9, 1, 9, 9, 1, 9]]}
     crowd = {**rle([10, 20, 4970]), "iscrowd": 1}
     empty = {**rle([5000]), "part_of": 1, "category_id": 2}
-    told = []
+    skipped = []
+    path = coco(tmp_path, square, crowd, empty, {"bbox": [1, 1, 0, 5]})
 
-    [_] = coco_parts.read(coco(tmp_path, square, crowd, empty), tell=told.append)
+    [_] = coco_parts.read(Reading(path, skip=lambda *said: skipped.append(said)))
 
-    assert told == [
-        "annotation 2 is a crowd and was passed over.",
-        "annotation 3 is empty and was passed over.",
+    assert skipped == [
+        ("annotation", "it is a crowd (iscrowd)", "annotation 2"),
+        ("annotation", "it has no area", "annotation 3"),
+        ("annotation", "it has no area", "annotation 4"),
     ]
 
 
@@ -233,17 +243,17 @@ LABELS = {"image": "a.jpg", "category": "dog", "parts": {"1": "head", "2": "leg"
 )
 def test_a_fault_of_the_labels_of_a_mask_is_named(labels, said, tmp_path):
     with pytest.raises(BadInput, match=said):
-        list(indexed_png.read(mask_files(tmp_path, labels)))
+        list(indexed_png.read(Reading(mask_files(tmp_path, labels))))
 
 
 def test_a_mask_that_has_no_indices_is_refused(tmp_path):
     path = mask_files(tmp_path, LABELS, np.zeros((2, 2, 3), np.uint8))
     with pytest.raises(BadInput, match="has the mode RGB, not indices"):
-        list(indexed_png.read(path))
+        list(indexed_png.read(Reading(path)))
 
     (tmp_path / "a.png").write_bytes(b"\x89PNG\r\n\x1a\n no")
     with pytest.raises(BadInput, match="is no PNG, or a damaged one"):
-        list(indexed_png.read(path))
+        list(indexed_png.read(Reading(path)))
 
 
 def test_masks_of_another_size_are_refused(tmp_path):
@@ -252,19 +262,19 @@ def test_masks_of_another_size_are_refused(tmp_path):
     Image.fromarray(np.zeros((3, 3), np.uint8)).save(tmp_path / "b.png")
 
     with pytest.raises(BadInput, match=r"b.png: is 3 × 3 pixels, a.png 2 × 2"):
-        list(indexed_png.read(path))
+        list(indexed_png.read(Reading(path)))
 
 
-def test_the_border_of_objects_and_masks_without_labels_are_passed_over_and_told(tmp_path):
+def test_the_border_of_objects_and_masks_without_labels_are_skipped(tmp_path):
     path = mask_files(tmp_path, LABELS, np.array([[0, 1], [2, 255]], np.uint8))
     Image.fromarray(np.zeros((3, 3), np.uint8)).save(tmp_path / "b.png")
-    told = []
+    skipped = []
 
-    [_] = indexed_png.read(path, tell=told.append)
+    [_] = indexed_png.read(Reading(path, skip=lambda *said: skipped.append(said)))
 
-    assert told == [
-        "a.png: 255, the border of objects, was passed over.",
-        "b.png has no .json beside it and was passed over.",
+    assert skipped == [
+        ("index", "255 is the border of objects", "a.png"),
+        ("mask", "it has no .json beside it", "b.png"),
     ]
 
 
@@ -298,14 +308,22 @@ def task_file(tmp_path, *regions, data=None):
             "finite",
         ),
         (region(value={"points": [[1, 1], [200, 1], [3, 3]], "polygonlabels": ["a"]}), "outside"),
-        (region(value={"points": [], "polygonlabels": ["a", "b"]}), "has not one label"),
-        (region(value=[]), "has not one label"),
+        (
+            region(value={"points": [[1, 1], [9, 1], [9, 9]], "polygonlabels": ["a", "b"]}),
+            "has not one label",
+        ),
+        (region(value=[]), "has no value"),
         (region(original_width=None), "None × 100 pixels"),
         (region(image_rotation=90), "drawn on a turned image"),
         (region(id=7), "has the id 7"),
         (region(parentID="r"), "part of itself"),
         (region("rectanglelabels", {"x": "a", "rectanglelabels": ["a"]}), "is no rectangle"),
-        (region("rectanglelabels", {"x": 1, "rectanglelabels": ["a"]}), "has the box"),
+        (
+            region(
+                "rectanglelabels", {"x": 90, "width": 20, "height": 5, "rectanglelabels": ["a"]}
+            ),
+            "the box leaves its image",
+        ),
         (region("brushlabels", {"rle": [0, 1], "brushlabels": ["a"]}), "painted mask"),
         (region("brushlabels", {"rle": ["x"], "brushlabels": ["a"]}), "painted mask"),
         (region("brushlabels", {"rle": [0, 1, 56, 128, 61], "brushlabels": ["a"]}), "painted mask"),
@@ -313,7 +331,7 @@ def task_file(tmp_path, *regions, data=None):
 )
 def test_a_fault_of_a_label_studio_region_is_named(found, said, tmp_path):
     with pytest.raises(BadInput, match=said):
-        list(label_studio_parts.read(task_file(tmp_path, found)))
+        list(label_studio_parts.read(Reading(task_file(tmp_path, found))))
 
 
 @pytest.mark.parametrize(
@@ -332,7 +350,7 @@ def test_an_odd_task_is_named(content, tmp_path):
     path.write_text(json.dumps(content))
 
     with pytest.raises(BadInput, match="task 1 has no"):
-        list(label_studio_parts.read(path))
+        list(label_studio_parts.read(Reading(path)))
 
 
 def test_a_part_in_no_rectangle_is_named(tmp_path):
@@ -340,9 +358,9 @@ def test_a_part_in_no_rectangle_is_named(tmp_path):
     path = task_file(tmp_path, region(), region("rectanglelabels", around, id="o"))
 
     with pytest.raises(BadInput, match="'head', lies in no object's rectangle"):
-        list(label_studio_parts.read(path))
+        list(label_studio_parts.read(Reading(path)))
     told = []
-    found = list(label_studio_parts.read(path, on_fault=told.append))
+    found = list(label_studio_parts.read(Reading(path, on_fault=told.append)))
 
     assert len(told) == 1
     assert [one.category for one in found] == ["head", "dog"]
@@ -385,7 +403,7 @@ def test_nothing_odd_in_json_does_more_than_be_refused(name, tmp_path):
         goal[last] = chance.choice([*ODD, *NESTED])
         file.write_text(json.dumps(spoilt))
         try:
-            list(PART_FORMATS[name].read(path, repair=chance.random() < 0.5))
+            list(PART_FORMATS[name].read(Reading(path, repair=chance.random() < 0.5)))
         except BadInput:
             refused += 1
 

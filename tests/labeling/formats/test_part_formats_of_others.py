@@ -14,6 +14,7 @@ from scipy.io import loadmat, savemat
 from labeling.formats import coco_parts, indexed_png, label_studio_parts, matfiles, pascal_part
 from labeling.formats.brush_masks import mask_of_brush
 from labeling.formats.coco_masks import Canvas, compressed, counts_in, mask_in, rings, run_lengths
+from labeling.formats.reading import Reading
 from labeling.geometry.regions import mask_of
 from labeling.parts.model import Part, PartedObject, Photograph
 from tests.labeling import pascal_mats
@@ -115,7 +116,7 @@ def test_coco_parts_of_others_go_to_the_object_they_name(link, tmp_path):
     categories = [{"id": 1, "name": "dog"}, {"id": 2, "name": "head"}]
     dogs = square(1, 0, 0, 50, 50), square(1, 0, 0, 60, 60), square(2, 5, 5, 9, 9, **{link: 1})
 
-    found = list(coco_parts.read(coco_file(tmp_path, categories, dogs)))
+    found = list(coco_parts.read(Reading(coco_file(tmp_path, categories, dogs))))
 
     assert brief(found) == [("dog", (0, 0, 50, 50), ["head"]), ("dog", (0, 0, 60, 60), [])]
     assert found[0].outline == rectangle(0, 0, 50, 50)
@@ -125,7 +126,7 @@ def test_coco_parts_of_others_go_to_the_object_they_name(link, tmp_path):
 def test_coco_parts_of_others_go_to_the_object_of_their_supercategory_that_they_lie_in(tmp_path):
     rows = square(1, 0, 0, 50, 50), square(1, 60, 0, 90, 50), square(3, 62, 5, 70, 9)
 
-    found = list(coco_parts.read(coco_file(tmp_path, DOG_AND_PARTS, rows)))
+    found = list(coco_parts.read(Reading(coco_file(tmp_path, DOG_AND_PARTS, rows))))
 
     assert brief(found) == [("dog", (0, 0, 50, 50), []), ("dog", (60, 0, 90, 50), ["leg"])]
 
@@ -133,7 +134,7 @@ def test_coco_parts_of_others_go_to_the_object_of_their_supercategory_that_they_
 def test_coco_parts_without_an_object_make_one_for_each_image_and_supercategory(tmp_path):
     rows = square(2, 5, 5, 9, 9), square(3, 62, 5, 70, 9), square(3, 20, 30, 25, 40)
 
-    found = list(coco_parts.read(coco_file(tmp_path, DOG_AND_PARTS, rows)))
+    found = list(coco_parts.read(Reading(coco_file(tmp_path, DOG_AND_PARTS, rows))))
 
     assert brief(found) == [("dog", (5, 5, 70, 40), ["head", "leg", "leg"])]
     assert found[0].outline is None
@@ -150,7 +151,9 @@ def test_coco_of_instances_gives_objects_without_parts(tmp_path):
         for said in (compressed(counts), counts.tolist())
     ]
 
-    found = list(coco_parts.read(coco_file(tmp_path, categories, [*rows, {**rows[0], "bbox": 0}])))
+    found = list(
+        coco_parts.read(Reading(coco_file(tmp_path, categories, [*rows, {**rows[0], "bbox": []}])))
+    )
 
     assert [one.parts for one in found] == [(), (), ()]
     assert all(np.array_equal(pixels(one.outline), mask) for one in found)
@@ -160,21 +163,21 @@ def test_rings_of_one_coco_annotation_are_pieces_of_one_part(tmp_path):
     two = square(1, 0, 0, 9, 9)
     two["segmentation"] += square(1, 20, 0, 29, 9)["segmentation"]
 
-    [found] = coco_parts.read(coco_file(tmp_path, DOG_AND_PARTS, [two]))
+    [found] = coco_parts.read(Reading(coco_file(tmp_path, DOG_AND_PARTS, [two])))
 
     assert found.outline == (*rectangle(0, 0, 9, 9), *rectangle(20, 0, 29, 9))
 
 
-def test_mending_cuts_off_what_leaves_the_image_and_joins_rings_that_overlap(tmp_path):
+def test_repair_cuts_off_what_leaves_the_image_and_joins_rings_that_overlap(tmp_path):
     row = square(1, 150, 100, 170, 130)
     row["segmentation"] += square(1, 140, 100, 155, 110)["segmentation"] + [[1, 1, 2, 2]]
     told = []
 
     [found] = coco_parts.read(
-        coco_file(tmp_path, DOG_AND_PARTS, [row]), repair=True, tell=told.append
+        Reading(coco_file(tmp_path, DOG_AND_PARTS, [row]), repair=True, tell=told.append)
     )
 
-    assert len(told) == 1
+    assert len(told) == 2
     assert np.array_equal(
         pixels(found.outline),
         pixels(rectangle(150, 100, 160, 120)) | pixels(rectangle(140, 100, 155, 110)),
@@ -184,7 +187,7 @@ def test_mending_cuts_off_what_leaves_the_image_and_joins_rings_that_overlap(tmp
 def test_pascal_part_gives_masks_to_the_pixel_and_names_as_they_are(tmp_path):
     pascal_mats.a_scene(tmp_path)
 
-    cow, dog, person = pascal_part.read(tmp_path)
+    cow, dog, person = pascal_part.read(Reading(tmp_path))
 
     assert (cow.image, cow.category, cow.box) == ("2008_000585", "cow", (4, 10, 64, 80))
     assert [part.key for part in cow.parts] == pascal_mats.NAMES["cow"].split()
@@ -196,31 +199,31 @@ def test_pascal_part_gives_masks_to_the_pixel_and_names_as_they_are(tmp_path):
     assert (person.parts, person.place) == ((), "anno.objects(3)")
 
 
-def test_empty_masks_of_pascal_part_are_passed_over_and_told(tmp_path):
+def test_empty_masks_of_pascal_part_are_skipped(tmp_path):
     dog = pascal_mats.an_object("dog", (30, 40), (1, 1, 29, 29), ["head", "tail"])
     nothing = np.zeros((30, 40), bool)
     dog.parts = [*dog.parts, ("nose", nothing)]
     pascal_mats.save(tmp_path, "x", [dog, pascal_mats.MatObject("cat", nothing)])
-    told = []
+    skipped = []
 
-    [found] = pascal_part.read(tmp_path, tell=told.append)
+    [found] = pascal_part.read(Reading(tmp_path, skip=lambda *said: skipped.append(said)))
 
     assert [part.key for part in found.parts] == ["head", "tail"]
-    assert told == [
-        "anno.objects(1).parts(3), nose, is empty and was passed over.",
-        "anno.objects(2), cat, is empty and was passed over.",
+    assert skipped == [
+        ("part", "its mask is empty", "anno.objects(1).parts(3), nose"),
+        ("object", "its mask is empty", "anno.objects(2), cat"),
     ]
 
 
 def test_a_mat_file_without_its_json_is_read_by_its_masks(tmp_path):
     pascal_mats.save(tmp_path, "x", [pascal_mats.an_object("dog", (30, 40), (1, 1, 29, 29))])
-    [before] = pascal_part.read(tmp_path)
+    [before] = pascal_part.read(Reading(tmp_path))
     goal = tmp_path / "ours"
     goal.mkdir()
     pascal_part.write([(Photograph("x.jpg", 40, 30), [before])], goal, NAMES)
-    [ours] = pascal_part.read(goal)
+    [ours] = pascal_part.read(Reading(goal))
     (goal / "Annotations_Part" / "x.mat.json").unlink()
-    [found] = pascal_part.read(goal)
+    [found] = pascal_part.read(Reading(goal))
 
     assert (ours.image, found.image) == ("x.jpg", "x")
     assert found.outline == ours.outline == before.outline
@@ -288,7 +291,7 @@ def test_one_table_of_parts_holds_for_all_masks_of_its_folder(tmp_path):
     table = {"category": "cat", "parts": {"1": "head", "2": "leg", "3": "leg"}}
     (folder / "labels.json").write_text(json.dumps(table))
 
-    cat, dog = indexed_png.read(folder)
+    cat, dog = indexed_png.read(Reading(folder))
 
     assert (cat.image, cat.category, cat.box) == ("cat-1", "cat", (1, 0, 3, 2))
     assert [(part.key, part.polygons) for part in cat.parts] == [
@@ -307,7 +310,7 @@ def test_one_mask_may_hold_several_objects(tmp_path):
     ]
     (folder / "cat-1.json").write_text(json.dumps({"image": "both.jpg", "objects": two}))
 
-    found = list(indexed_png.read(folder / "cat-1.png"))
+    found = list(indexed_png.read(Reading(folder / "cat-1.png")))
 
     assert brief(found) == [("cat", (1, 0, 3, 2), ["head", "leg"]), ("dog", (2, 1, 3, 2), ["leg"])]
     assert {one.image for one in found} == {"both.jpg"}
@@ -353,7 +356,7 @@ def test_label_studio_parts_go_to_their_parent_and_holes_to_their_piece(tmp_path
         {"type": "choices", "value": {"choices": ["wild"]}},
     )
 
-    [found] = label_studio_parts.read(path)
+    [found] = label_studio_parts.read(Reading(path))
 
     assert (found.image, found.category, found.box) == ("a.jpg", "dog", (0, 0, 100, 50))
     assert found.parts[0].polygons == (
@@ -371,7 +374,7 @@ def test_label_studio_parts_without_a_parent_go_by_relation_then_by_place(tmp_pa
         {"type": "relation", "from_id": "q", "to_id": "big", "direction": "right"},
     )
 
-    dog, cat = label_studio_parts.read(path)
+    dog, cat = label_studio_parts.read(Reading(path))
 
     assert [part.key for part in dog.parts] == ["leg"]
     assert [part.key for part in cat.parts] == ["head"]
@@ -381,14 +384,16 @@ def test_label_studio_polygons_may_be_objects_themselves(tmp_path):
     alone, whole = ring("a", "dog", *CORNERS), ring("b", "cat", [0, 0], [90, 0], [90, 90])
     path = tasks(tmp_path, alone, whole, ring("c", "head", *CORNERS, parent="b"))
 
-    dog, cat = label_studio_parts.read(path)
+    dog, cat = label_studio_parts.read(Reading(path))
 
     assert dog.outline == cat.parts[0].polygons == ((((20, 10), (40, 10), (40, 20)),),)
     assert (dog.parts, cat.box) == ((), (0, 0, 180, 90))
 
 
 def test_a_turned_rectangle_is_an_object_of_the_box_around_it(tmp_path):
-    [found] = label_studio_parts.read(tasks(tmp_path, box("o", "dog", 50, 0, 10, 40, rotation=90)))
+    [found] = label_studio_parts.read(
+        Reading(tasks(tmp_path, box("o", "dog", 50, 0, 10, 40, rotation=90)))
+    )
 
     assert found.box == (60, 0, 100, 20)
 
@@ -440,7 +445,9 @@ def test_a_painted_part_is_read_to_the_pixel(tmp_path):
     rle = packed(image.ravel().tolist())
     painted = region("p", "brushlabels", "head", "o", format="rle", rle=rle)
 
-    [found] = label_studio_parts.read(tasks(tmp_path, box("o", "dog", 0, 0, 50, 50), painted))
+    [found] = label_studio_parts.read(
+        Reading(tasks(tmp_path, box("o", "dog", 0, 0, 50, 50), painted))
+    )
 
     assert found.parts[0].polygons == rectangle(30, 10, 50, 20)
 
@@ -462,7 +469,7 @@ def test_what_was_changed_in_label_studio_is_what_comes_back(tmp_path):
     path.write_text(json.dumps([task]))
     told = []
 
-    [found] = label_studio_parts.read(path, tell=told.append)
+    [found] = label_studio_parts.read(Reading(path, tell=told.append))
 
     assert [part.key for part in found.parts] == ["renamed", "b", "tail", "new"]
     assert found.parts[1].polygons[0][0][0] == (0, 0)

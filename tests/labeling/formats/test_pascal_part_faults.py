@@ -11,6 +11,7 @@ from scipy.io import savemat
 
 from labeling.files import BadInput
 from labeling.formats import matfiles, pascal_part
+from labeling.formats.reading import Reading
 from tests.labeling import pascal_mats
 
 
@@ -66,7 +67,7 @@ def test_a_fault_of_a_mat_file_is_named(content, said, tmp_path):
     path = pascal_mats.save_anno(tmp_path / "x.mat", content)
 
     with pytest.raises(BadInput, match=said):
-        list(pascal_part.read(path))
+        list(pascal_part.read(Reading(path)))
 
 
 @pytest.mark.parametrize(
@@ -84,7 +85,7 @@ def test_what_is_no_mat_file_is_told(content, said, tmp_path):
     path.write_bytes(content)
 
     with pytest.raises(BadInput, match=said):
-        list(pascal_part.read(path))
+        list(pascal_part.read(Reading(path)))
 
 
 def mat_of(kind, rest):
@@ -121,7 +122,7 @@ def test_a_mat_file_that_claims_more_than_it_has_is_damaged(tmp_path):
     path.write_bytes(good[:128] + struct.pack("<II", 15, len(packed)) + packed)
 
     with pytest.raises(BadInput, match="damaged"):
-        list(pascal_part.read(path))
+        list(pascal_part.read(Reading(path)))
 
 
 def test_no_bytes_of_a_mat_file_do_more_than_be_refused(tmp_path):
@@ -136,7 +137,7 @@ def test_no_bytes_of_a_mat_file_do_more_than_be_refused(tmp_path):
             bad[chance.randrange(128, 1200)] = chance.choice([0, 1, 255, chance.randrange(256)])
         path.write_bytes(bad[: chance.choice([len(bad)] * 9 + [chance.randrange(len(bad))])])
         try:
-            list(pascal_part.read(path))
+            list(pascal_part.read(Reading(path)))
         except BadInput:
             refused += 1
 
@@ -149,7 +150,7 @@ def test_good_mat_files_stay_when_somebody_takes_faults(tmp_path):
     pascal_mats.save_anno(tmp_path / "c.mat", pascal_mats.anno("b", [cow()]))
     told = []
 
-    found = list(pascal_part.read(tmp_path, on_fault=told.append))
+    found = list(pascal_part.read(Reading(tmp_path, on_fault=told.append)))
 
     assert [one.image for one in found] == ["b"]
     assert [Path(fault.file).name for fault in told] == ["a.mat", "c.mat"]

@@ -30,5 +30,5 @@ def test_gold_without_a_shape_hides_no_box_that_was_imported():
 
     [(_, [label])] = exporting.pages(released(gold, imported))
 
-    assert label.boxes == (tuple(BOX),)
+    assert [one.box for one in label.instances] == [tuple(BOX)]
     assert label.source == "a list"

@@ -8,6 +8,7 @@ import pytest
 
 from evaluation.benchmarks.kinds.labeled.truth import ground_truth
 from labeling.errors import Refusal
+from labeling.formats.reading import Reading
 from labeling.release_files import exporting
 from labeling.releases import freezing
 from tests import factories
@@ -81,9 +82,10 @@ def test_coco_says_crowd_of_a_group(release, tmp_path):
 def test_what_was_exported_is_read_again(release, tmp_path, name):
     folder = export(release, name, tmp_path)
 
-    labels, _ = exporting.read_labels(folder)
+    pages, _ = exporting.read_labels(Reading(folder))
 
-    assert [(one.image, one.key, len(one.boxes)) for one in labels if one.value == "yes"] == [
+    labels = [label for _, labels in pages for label in labels]
+    assert [(one.image, one.key, len(one.instances)) for one in labels if one.value == "yes"] == [
         ("0.png", DOG, 2),
         ("0.png", CAT, 1),
         ("1.png", DOG, 1),

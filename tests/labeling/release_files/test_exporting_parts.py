@@ -12,6 +12,7 @@ from pycocotools.coco import COCO
 from labeling.errors import Refusal
 from labeling.exchange import export_files
 from labeling.files import BadInput
+from labeling.formats.reading import Reading
 from labeling.geometry.regions import mask_of
 from labeling.models import Release
 from labeling.parts import background
@@ -156,7 +157,7 @@ def test_parts_and_rest_share_no_pixel_and_leave_none_in_the_crop(release):
 def test_reading_our_own_export_gives_equal_vertices_states_and_origins(release, tmp_path, name):
     exporting.export(release, name, tmp_path / "out")
 
-    read = exporting.OBJECT_FORMATS[name].read(tmp_path / "out" / "parts.json")
+    read = exporting.OBJECT_FORMATS[name].read(Reading(tmp_path / "out" / "parts.json"))
     back = sorted(
         (background.without(thing) for thing in read), key=lambda one: (one.image, one.name)
     )
@@ -178,7 +179,7 @@ def test_reading_our_own_masks_gives_an_iou_of_one(release, tmp_path, name, fold
     exporting.export(release, name, tmp_path / "out")
     sizes = {photo.name: (photo.width, photo.height) for photo, _ in release.objects()}
 
-    read = exporting.OBJECT_FORMATS[name].read(tmp_path / "out" / folder)
+    read = exporting.OBJECT_FORMATS[name].read(Reading(tmp_path / "out" / folder))
     back = {(thing.image, thing.name): thing for thing in read}
 
     for before in drawn(release):
@@ -196,10 +197,10 @@ def test_label_formats_say_which_categories_an_image_shows_and_where(release, tm
 
     assert told.labels == {"explicit": {"yes": 3, "unknown": 1}}
     assert (tmp_path / "out" / "labels.csv").read_text().splitlines()[1:] == [
-        f"cats/0.png,{COW},yes,explicit,,0,0,20,20,,,,",
-        f"cats/0.png,{CAT},yes,explicit,,8,6,56,42,,,,",
-        f"cats/1.png,{CAT},yes,explicit,,8,6,56,42,,,,",
-        f"cats/2.png,{CAT},unknown,explicit,,,,,,,,,",
+        f"cats/0.png,{COW},yes,explicit,,0,0,20,20,,,,,",
+        f"cats/0.png,{CAT},yes,explicit,,8,6,56,42,,,,,",
+        f"cats/1.png,{CAT},yes,explicit,,8,6,56,42,,,,,",
+        f"cats/2.png,{CAT},unknown,explicit,,,,,,,,,,",
     ]
 
 

@@ -65,8 +65,7 @@ def test_exports_carry_queries_and_come_in_again(pets, tmp_path, alice):
     other = factories.make_dataset(alice, "other")
     for name in found:
         factories.make_image(other, name)
-    labels, source = exporting.read_labels(tmp_path / "out")
-    prior_labels.bring_in(other, labels, source)
+    prior_labels.bring_in(other, tmp_path / "out")
     labels = GivenLabel.objects.filter(item__image__dataset=other)
     assert sorted(labels.values_list("item__image__name", "key", "value")) == [
         ("n01/00.png", CAT, "yes"),

@@ -69,7 +69,9 @@ def _boxes_by_class(
     absent = set()
     for label in labels:
         if label.value == "yes":
-            boxes.setdefault(label.key, []).extend(inside(label.boxes, photo))
+            boxes.setdefault(label.key, []).extend(
+                inside([instance.box for instance in label.instances], photo)
+            )
         elif label.value == "no":
             absent.add(label.key)
     return boxes, known - boxes.keys() - absent
@@ -80,7 +82,7 @@ def _partial(labels: Sequence[Label]) -> frozenset[str]:
     return frozenset(
         label.key
         for label in labels
-        if label.is_covered is False or any("group" in said for said in label.flags)
+        if label.is_covered is False or any("group" in (one.flags or ()) for one in label.instances)
     )
 
 

@@ -1,0 +1,105 @@
+"""Images of a dataset by the names that files have for them."""
+
+import unicodedata
+from collections import defaultdict
+from collections.abc import Collection, Iterable
+from pathlib import PurePosixPath
+from typing import NamedTuple
+
+from labeling.db.sql import batches
+from labeling.errors import Refusal
+from labeling.models import Dataset
+
+BATCH = 2_000
+MOST_CANDIDATES = 5
+
+
+class NamedImage(NamedTuple):
+    """An image of a dataset; size: (width, height) in pixels."""
+
+    pk: int
+    name: str
+    size: tuple[int, int]
+
+
+class ImageNames:
+    """Finds images by name: by an image's whole name; else by the name without folder or extension.
+
+    Names are compared in NFC. A name that several images answer to is refused, and so are two names
+    for one image.
+    """
+
+    def __init__(self, dataset: Dataset) -> None:
+        self.dataset = dataset
+        self._short: dict[str, list[str]] | None = None
+        # By image, the name that led to it.
+        self._names: dict[str, str] = {}
+
+    def find(self, names: Collection[str]) -> dict[str, NamedImage]:
+        """Return the images by the names asked for; unknown names are left out. Raise Refusal.
+
+        Queries do not grow with the names where all are whole; else all names are read once.
+        """
+        exact = self._exact(names)
+        short = {name: self._by_short(name) for name in names if name not in exact}
+        images = self._exact({full for full in short.values() if full})
+        found = exact | {name: images[full] for name, full in short.items() if full in images}
+        for name, image in found.items():
+            earlier = self._names.setdefault(image.name, _nfc(name))
+            if earlier != _nfc(name):
+                raise Refusal(
+                    f"{earlier!r} and {name!r} both mean the image {image.name!r}. "
+                    "Write the whole name of each image.",
+                    field="image",
+                )
+        return found
+
+    def _exact(self, names: Collection[str]) -> dict[str, NamedImage]:
+        forms = {form: None for name in names for form in (name, _nfc(name), _nfd(name))}
+        images: dict[str, list[NamedImage]] = defaultdict(list)
+        for part in batches(list(forms), BATCH):
+            rows = self.dataset.images.filter(name__in=part)
+            for pk, name, width, height in rows.values_list("pk", "name", "width", "height"):
+                images[_nfc(name)].append(NamedImage(pk, name, (width, height)))
+        return {name: self._one(name, images[_nfc(name)]) for name in names if _nfc(name) in images}
+
+    def _one(self, name: str, images: list[NamedImage]) -> NamedImage:
+        if len(images) > 1:
+            raise _ambiguous(name, [image.name for image in images])
+        return images[0]
+
+    def _by_short(self, name: str) -> str:
+        """Return the whole name of the one image with this file name, or with its stem; else ""."""
+        if self._short is None:
+            self._short = defaultdict(list)
+            for full in self.dataset.images.values_list("name", flat=True).iterator():
+                for short in _short_names(full):
+                    self._short[short].append(full)
+        for short in _short_names(name):
+            if images := self._short.get(short):
+                if len(images) > 1:
+                    raise _ambiguous(name, images)
+                return images[0]
+        return ""
+
+
+def _short_names(name: str) -> Iterable[str]:
+    path = PurePosixPath(_nfc(name).replace("\\", "/"))
+    return dict.fromkeys((path.name, path.stem))
+
+
+def _ambiguous(name: str, images: list[str]) -> Refusal:
+    more = " …" if len(images) > MOST_CANDIDATES else ""
+    return Refusal(
+        f"The image {name!r} may be {', '.join(sorted(images)[:MOST_CANDIDATES])}{more}. "
+        "Write its whole name.",
+        field="image",
+    )
+
+
+def _nfc(name: str) -> str:
+    return unicodedata.normalize("NFC", name)
+
+
+def _nfd(name: str) -> str:
+    return unicodedata.normalize("NFD", name)

@@ -1,0 +1,176 @@
+"""COCO files of objects and parts, ours and those of others, read without holding them.
+
+How parts find their object in files of others, the first that is there:
+
+1. `part_of`, `parent_id` or `parent` of an annotation: the id of the object's annotation;
+   `object_id`, where it is another annotation's.
+2. A category whose `supercategory` names an object: the part lies in the object of that category
+   whose box it fills most; without any, the parts of an image and supercategory are one object.
+   COCO's own supercategories ("animal", "vehicle", …) name no objects.
+3. Else every annotation is an object without parts.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from labeling.formats import coco_rows
+from labeling.formats.coco_rows import ImageRow, Row
+from labeling.formats.reading import Reading, shared_area
+from labeling.formats.sidecar import the_file
+from labeling.geometry.regions import box_of
+from labeling.parts.background import with_rest
+from labeling.parts.model import Box, Part, PartedObject
+
+FILE = "parts.json"
+LINKS = ("part_of", "parent_id", "parent")
+
+
+def read(reading: Reading) -> Iterator[PartedObject]:
+    """Yield the objects in a COCO file, or in the parts.json of a folder, image by image.
+
+    RLE becomes polygons along the edges of pixels. Crowds (iscrowd) and what has no area are
+    skipped. Raise BadInput naming the annotation.
+    """
+    with coco_rows.opened(reading.of(the_file(reading.file, FILE))) as file:
+        for key, image in file.images.items():
+            yield from _Image(file.reading, image, file.rows(key)).objects()
+
+
+@dataclass
+class _Found:
+    """An object and its parts' annotations; row is None where only its parts tell of it."""
+
+    category: str
+    row: Row | None
+    parts: list[Row] = field(default_factory=list)
+
+
+class _Image:
+    """The objects of one image, out of its annotations."""
+
+    def __init__(self, reading: Reading, image: ImageRow, rows: list[Row]) -> None:
+        self.reading = reading
+        self.name, self.size = image.name, image.size
+        self.rows = rows
+        self.by_id = {row.raw["id"]: row for row in rows if "id" in row.raw}
+
+    def objects(self) -> Iterator[PartedObject]:
+        for found in self._found().values():
+            made = None
+            with self.reading.sparing():
+                made = self._made(found)
+            if made is not None:
+                yield made
+
+    def _found(self) -> dict[str | int, _Found]:
+        """The objects by the number of their annotation, in its order; the others by category."""
+        found: dict[str | int, _Found] = {}
+        parts = []
+        for row in self.rows:
+            with self.reading.sparing():
+                root = self._root(row)
+                if root.raw.get("iscrowd"):
+                    self.reading.skip("annotation", "it is a crowd (iscrowd)", row.what)
+                elif root is row and not row.category.whole:
+                    found[row.number] = _Found(row.category.key, row)
+                else:
+                    parts.append((row, root))
+        for row, root in parts:
+            with self.reading.sparing():
+                whole = found.get(root.number) or self._of_its_kind(row, found)
+                whole.parts.append(row)
+        return found
+
+    def _root(self, row: Row) -> Row:
+        """The annotation of the object that this one is a part of; itself where it is none."""
+        seen = {row.number}
+        while (link := self._link(row)) is not None:
+            above = self.by_id.get(link) if isinstance(link, str | int | float) else None
+            if above is None:
+                raise self.reading.bad(
+                    f"{row.what} is part of annotation {link!r}, which is not in its image",
+                    "name the id of the object's annotation",
+                )
+            if above.number in seen:
+                raise self.reading.bad(f"{row.what} is part of itself", "name its object")
+            seen.add(above.number)
+            row = above
+        return row
+
+    def _link(self, row: Row) -> object:
+        for name in LINKS:
+            if row.raw.get(name) is not None:
+                return row.raw[name]
+        link = row.raw.get("object_id")
+        return None if link == row.raw.get("id") else link
+
+    def _of_its_kind(self, row: Row, found: dict[str | int, _Found]) -> _Found:
+        """The object of the part's supercategory that holds most of it, or a made one."""
+        whole = row.category.whole or row.category.key
+        kind = [one for one in found.values() if one.category == whole]
+        if not kind:
+            return found.setdefault(whole, _Found(whole, None))
+        if len(kind) == 1:
+            return kind[0]
+        box = self._box(row)
+        shared = [shared_area(box, self._box(one.row)) if one.row else 0.0 for one in kind]
+        if max(shared) == 0:
+            raise self.reading.bad(
+                f"{row.what} lies in no {whole!r} of its image", "say part_of with an id"
+            )
+        return kind[shared.index(max(shared))]
+
+    def _box(self, row: Row) -> Box:
+        box = row.box
+        return box_of(row.polygons) if box is None else box
+
+    def _made(self, found: _Found) -> PartedObject | None:
+        if found.row is None:
+            parts = self._parts(found)
+            what = f"image {self.name!r}"
+            return self.reading.parted({}, self.name, found.category, parts, None, self.size, what)
+        raw, what = found.row.raw, found.row.what
+        if "unseen" in raw:
+            # Our own exports alone state unseen parts.
+            row, outline = raw, found.row.polygons
+        else:
+            shape = found.row.instance()
+            if shape is None and not found.parts:
+                return None
+            outline = shape.polygons if shape else ()
+            row = {"box": shape.box} if shape and not outline else {}
+        parts = self._with_unseen(self._parts(found), row.get("unseen", []), what)
+        whole = self.reading.parted(
+            row, self.name, found.category, parts, outline or None, self.size, what
+        )
+        return with_rest(whole) if any(map(_follows, found.parts)) else whole
+
+    def _parts(self, found: _Found) -> list[Part]:
+        rows = (row for row in found.parts if not _follows(row))
+        return [part for row in rows if (part := self._part(row))]
+
+    def _part(self, row: Row) -> Part | None:
+        shape = None if row.raw.get("origin") == "made" else row.instance()
+        polygons = shape.polygons if shape else row.polygons
+        if not polygons:
+            if shape:
+                self.reading.skip("annotation", "a part needs an outline", row.what)
+            return None
+        if "part" in row.raw:
+            return self.reading.part(row.raw, polygons, self.size, row.what)
+        return Part(row.category.key, polygons)
+
+    def _with_unseen(self, parts: list[Part], unseen: object, what: str) -> list[Part]:
+        """The parts with those that have no polygons back at their places."""
+        found = list(parts)
+        for row in unseen if isinstance(unseen, list) else [None]:
+            at = row.get("at") if isinstance(row, dict) and "part" in row else None
+            if not isinstance(row, dict) or type(at) is not int or at < 0:
+                raise self.reading.bad(f"{what} has an odd list of unseen parts", "export it again")
+            found.insert(min(at, len(found)), self.reading.part(row, (), self.size, what))
+        return found
+
+
+def _follows(row: Row) -> bool:
+    """Whether it is the rest of an object of ours, which follows from the other parts."""
+    return row.raw.get("origin") == "made" and "polygons" not in row.raw

@@ -1,0 +1,309 @@
+"""Images, categories and annotations of a COCO file, checked and read without holding the file."""
+
+import json
+import math
+from array import array
+from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from tempfile import TemporaryFile
+from typing import IO, Any, NamedTuple
+
+from labeling.formats.coco_masks import counts_in, mask_in
+from labeling.formats.json_stream import members
+from labeling.formats.label import FLAGS, Instance
+from labeling.formats.reading import Reading, Size, is_number
+from labeling.geometry.polygons import Polygons
+from labeling.geometry.regions import polygons_of
+from labeling.parts.model import Box
+
+# COCO's own groups of objects, less `person`, which is an object too.
+GROUPS = {
+    *("vehicle", "outdoor", "animal", "accessory", "sports", "kitchen", "food", "furniture"),
+    *("electronic", "appliance", "indoor", "object", "thing", "stuff", "none", ""),
+}
+LISTS = ("images", "annotations", "categories")
+Id = str | float
+
+
+class Category(NamedTuple):
+    """key: of the class or the part. whole: of the class that it is a part of, "" for an object."""
+
+    key: str
+    name: str
+    whole: str
+
+
+class ImageRow(NamedTuple):
+    """size: None where the file does not state it. labels: those of our own exports."""
+
+    name: str
+    size: Size | None
+    labels: "tuple[int, int] | None"
+
+
+class Row(NamedTuple):
+    """An annotation. number: in the file, from 1. size: of its image, where that is known."""
+
+    number: int
+    raw: dict[str, object]
+    category: Category
+    size: Size | None
+    reading: Reading
+
+    @property
+    def what(self) -> str:
+        return f"annotation {self.number}"
+
+    @property
+    def is_crowd(self) -> bool:
+        return bool(self.raw.get("iscrowd"))
+
+    @property
+    def box(self) -> Box | None:
+        """The corners of its bbox, which may have no area; None without one. Raise BadInput."""
+        bbox = self.raw.get("bbox")
+        if bbox is None or bbox == []:
+            return None
+        if isinstance(bbox, list) and len(bbox) == 4 and all(map(is_number, bbox)):
+            x, y, width, height = map(float, bbox)
+            corners = (x, y, x + width, y + height)
+            if all(map(math.isfinite, corners)) and min(width, height) >= 0:
+                return corners
+        raise self.reading.bad(
+            f"{self.what}: bbox is {str(bbox)[:80]}",
+            "write it as [x, y, width, height] in pixels, width and height not negative",
+        )
+
+    @property
+    def polygons(self) -> Polygons:
+        """Its outline, () where there is none. Raise BadInput."""
+        name = f"{self.what[0].upper()}{self.what[1:]}"
+        if "polygons" in self.raw:
+            made = self.raw.get("origin") == "made"
+            return self.reading.polygons(self.raw["polygons"] or [], self.size, name, made)
+        value = self.raw.get("segmentation")
+        if isinstance(value, dict):
+            return self._from_rle(value)
+        rings = [ring for ring in value if ring != []] if isinstance(value, list) else value
+        if not rings:
+            return ()
+        if not isinstance(rings, list) or not all(map(_is_ring, rings)):
+            raise self.reading.bad(
+                f"{self.what}: its segmentation is neither rings nor RLE",
+                "write [[x, y, x, y, …], …] or {size, counts}, or leave it out: the bbox is enough",
+            )
+        pieces = [[list(zip(ring[::2], ring[1::2], strict=True))] for ring in rings]
+        return self.reading.polygons(pieces, self.size, name)
+
+    def _from_rle(self, value: dict[str, object]) -> Polygons:
+        size, sides = self.size, value.get("size")
+        if size is None and isinstance(sides, list) and len(sides) == 2:
+            size = self.reading.size(sides[1], sides[0], f"the mask of {self.what}")
+        if size is None or sides != [size[1], size[0]]:
+            expected = f" {size[0]} × {size[1]}" if size else ""
+            raise self.reading.bad(
+                f"{self.what} has a mask of another size than its image's{expected}",
+                "write size as [height, width]",
+            )
+        counts = counts_in(value.get("counts"), size)
+        if counts is None:
+            raise self.reading.bad(
+                f"{self.what} has run lengths that do not add up to {size[0]} × {size[1]} pixels",
+                "export it again",
+            )
+        mask, origin = mask_in(counts, size)
+        return polygons_of(mask, origin)
+
+    @property
+    def flags(self) -> tuple[str, ...] | None:
+        """Its flags, as COCO, PASCAL VOC or CVAT's `attributes` name them."""
+        attributes = self.raw.get("attributes")
+        stated = {**attributes, **self.raw} if isinstance(attributes, dict) else self.raw
+        flags = {flag: bool(stated.get(flag)) for flag in FLAGS if flag in stated}
+        if self.is_crowd:
+            flags["group"] = True
+        return tuple(flag for flag in FLAGS if flags.get(flag)) if flags else None
+
+    def instance(self) -> Instance | None:
+        """Return the annotation as an instance; None where it has no area. Raise BadInput."""
+        box, polygons = self.box, self.polygons
+        if box is None and not polygons and not self.raw.get("segmentation"):
+            raise self.reading.bad(
+                f"{self.what} has neither a bbox nor a segmentation",
+                "write bbox as [x, y, width, height]",
+            )
+        if box is not None and not (box[0] < box[2] and box[1] < box[3]):
+            box = None
+        if box is None and not polygons:
+            self.reading.skip("annotation", "it has no area", self.what)
+            return None
+        return self.reading.instance(box, polygons, self.flags, self.size, self.what, self.number)
+
+
+def _places() -> "array[int]":
+    return array("q")
+
+
+@dataclass
+class CocoFile:
+    """Images and categories by their ids, and where annotations lie in a copy of the file."""
+
+    reading: Reading
+    copy: IO[bytes]
+    images: dict[Id, ImageRow] = field(default_factory=dict)
+    categories: dict[Id, Category] = field(default_factory=dict)
+    # By image the offset, the length and the number of each of its annotations.
+    places: "dict[Id, array[int]]" = field(default_factory=lambda: defaultdict(_places))
+    ids: set[Id] = field(default_factory=set)
+    names: set[str] = field(default_factory=set)
+
+    def rows(self, image: Id) -> list[Row]:
+        """Return the annotations of an image; one without a category goes to on_fault."""
+        rows: list[Row] = []
+        places = self.places.pop(image, ())
+        for at in range(0, len(places), 3):
+            with self.reading.sparing():
+                rows.append(
+                    self._row(self._kept(places[at], places[at + 1]), places[at + 2], image)
+                )
+        return rows
+
+    def labels(self, image: Id) -> object:
+        """Return the `labels` of an image, as our own exports have them; None without."""
+        place = self.images[image].labels
+        return None if place is None else self._kept(*place)
+
+    def _kept(self, offset: int, length: int) -> Any:
+        self.copy.seek(offset)
+        return json.loads(self.copy.read(length).decode("utf-8", "surrogatepass"))
+
+    def keep(self, text: str) -> tuple[int, int]:
+        """Append the text to the copy. Return its offset and its length."""
+        raw = text.encode("utf-8", "surrogatepass")
+        offset = self.copy.tell()
+        self.copy.write(raw)
+        return offset, len(raw)
+
+    def _row(self, raw: dict[str, object], number: int, image: Id) -> Row:
+        key = _id(raw.get("category_id"), f"annotation {number}'s category", self.reading)
+        if key not in self.categories:
+            raise self.reading.bad(
+                f"annotation {number}: unknown category_id {key!r}",
+                "add it to categories, or take the annotation out",
+            )
+        return Row(number, raw, self.categories[key], self.images[image].size, self.reading)
+
+
+@contextmanager
+def opened(reading: Reading) -> Iterator[CocoFile]:
+    """Open a COCO file. Raise BadInput naming the image, category or annotation that is wrong.
+
+    Annotations are copied to disk first, so memory holds the images and one image's annotations.
+    """
+    with TemporaryFile() as copy:
+        yield _indexed(CocoFile(reading, copy))
+
+
+def _indexed(file: CocoFile) -> CocoFile:
+    reading = file.reading
+    count = dict.fromkeys(LISTS, 0)
+    lists = set()
+    categories: list[tuple[Id, dict[str, object]]] = []
+    for key, text, value in members(reading.file):
+        if key not in LISTS:
+            continue
+        if not text:
+            lists.add(key)
+            continue
+        count[key] += 1
+        what = f"{key.removesuffix('s').replace('ie', 'y')} {count[key]}"
+        if key not in lists or not isinstance(value, dict):
+            raise reading.bad(f"{what} is no object", f"write {key} as a list of objects")
+        if key == "images":
+            _add_image(file, value, what)
+        elif key == "categories":
+            categories.append((_id(value.get("id"), what, reading), value))
+        else:
+            _add_annotation(file, value, text, count[key])
+    if not {"images", "categories"} <= lists:
+        cure = "it needs images (id, file_name) and categories (id, name)"
+        raise reading.bad("is no COCO file", cure)
+    _add_categories(file, categories)
+    for image, places in file.places.items():
+        if image not in file.images:
+            raise reading.bad(
+                f"annotation {places[2]}: unknown image_id {image!r}",
+                "add it to images, or take the annotation out",
+            )
+    return file
+
+
+def _id(value: object, what: str, reading: Reading) -> Id:
+    if isinstance(value, str) or (is_number(value) and value == value):
+        return value
+    raise reading.bad(f"{what} has the id {str(value)[:80]}", "write a number or a text")
+
+
+def _add_image(file: CocoFile, row: dict[str, object], what: str) -> None:
+    reading = file.reading
+    key = _id(row.get("id"), what, reading)
+    if key in file.images:
+        raise reading.bad(f"{what}: the id {key!r} comes again", "number the images again")
+    size = None
+    if row.get("width") is not None or row.get("height") is not None:
+        size = reading.size(row.get("width"), row.get("height"), what)
+    labels = file.keep(json.dumps(row["labels"])) if row.get("labels") else None
+    name = reading.image(row.get("file_name"), what)
+    if name in file.names:
+        raise reading.bad(f"{what}: {name[:200]!r} comes again", "keep one of them")
+    file.names.add(name)
+    file.images[key] = ImageRow(name, size, labels)
+
+
+def _add_annotation(file: CocoFile, row: dict[str, object], text: str, number: int) -> None:
+    what = f"annotation {number}"
+    if "id" in row:
+        key = _id(row["id"], what, file.reading)
+        if key in file.ids:
+            raise file.reading.bad(
+                f"{what}: the id {key!r} comes again", "number the annotations again"
+            )
+        file.ids.add(key)
+    image = _id(row.get("image_id"), f"{what}'s image", file.reading)
+    file.places[image].extend((*file.keep(text), number))
+
+
+def _add_categories(file: CocoFile, rows: list[tuple[Id, dict[str, object]]]) -> None:
+    reading = file.reading
+    keys: dict[str, str] = {}
+    for number, (key, row) in enumerate(rows, 1):
+        what = f"category {number}"
+        if key in file.categories:
+            raise reading.bad(f"{what}: the id {key!r} comes again", "number them again")
+        name = reading.name(row.get("name"), f"{what}'s name", most=200)
+        wnid = reading.name(row.get("wnid") or name, f"{what}'s wnid")
+        keys.setdefault(name, wnid)
+        file.categories[key] = _category(row, name, wnid, what, reading)
+    for key, category in file.categories.items():
+        # A supercategory is a name; objects go by their class.
+        if category.whole:
+            file.categories[key] = category._replace(whole=keys.get(category.whole, category.whole))
+
+
+def _category(
+    row: dict[str, object], name: str, wnid: str, what: str, reading: Reading
+) -> Category:
+    if "part" in row:
+        return Category(reading.name(row["part"], f"{what}'s part"), name, wnid)
+    above = row.get("supercategory") or ""
+    if not isinstance(above, str):
+        raise reading.bad(f"{what}'s supercategory is no text", "write a name")
+    if above.lower() in GROUPS or above == name or "wnid" in row:
+        return Category(wnid, name, "")
+    return Category(wnid, name, reading.name(above, f"{what}'s supercategory"))
+
+
+def _is_ring(value: object) -> bool:
+    return isinstance(value, list) and len(value) % 2 == 0
