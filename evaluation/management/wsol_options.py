@@ -215,6 +215,8 @@ def _pixels(result: MaskResult) -> str:
     ]
     classes = table(result.per_class.items(), head=("class", "PxAP"))
     shown = f"{table(rows, head=('metric', 'value'))}\n\n{classes}"
+    if result.reason:
+        shown = f"No PxAP: {result.reason}.\n\n{shown}"
     if result.curves:
         columns = [getattr(result.curves, name) for name in ("thresholds", *PIXEL_CURVES)]
         lines = zip(*columns, strict=True)

@@ -40,9 +40,9 @@ class ImageNames:
 
         Queries do not grow with the names where all are whole; else all names are read once.
         """
-        exact = self._exact(names)
+        exact = self.exact(names)
         short = {name: self._by_short(name) for name in names if name not in exact}
-        images = self._exact({full for full in short.values() if full})
+        images = self.exact({full for full in short.values() if full})
         found = exact | {name: images[full] for name, full in short.items() if full in images}
         for name, image in found.items():
             earlier = self._names.setdefault(image.name, _nfc(name))
@@ -54,7 +54,8 @@ class ImageNames:
                 )
         return found
 
-    def _exact(self, names: Collection[str]) -> dict[str, NamedImage]:
+    def exact(self, names: Collection[str]) -> dict[str, NamedImage]:
+        """Return the images by their whole names, in whatever normal form. Raise Refusal."""
         forms = {form: None for name in names for form in (name, _nfc(name), _nfd(name))}
         images: dict[str, list[NamedImage]] = defaultdict(list)
         for part in batches(list(forms), BATCH):

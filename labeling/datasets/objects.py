@@ -181,13 +181,16 @@ class _Goal:
             raise twice(found)
         known = self.there.setdefault(image.pk, {}).get(name)
         if known is None:
-            known = Item(image=image, region=region, name=name, derived_from=self.wholes[image.pk])
+            whole, is_boxed = self.wholes[image.pk], found.is_boxed
+            known = Item(
+                image=image, region=region, name=name, derived_from=whole, is_boxed=is_boxed
+            )
             self.there[image.pk][name] = known
             self.new.append(known)
         else:
             self._check_category(found, image, name)
-            if known.region != region:
-                known.region = region
+            if (known.region, known.is_boxed) != (region, found.is_boxed):
+                known.region, known.is_boxed = region, found.is_boxed
                 self.moved.append(known)
         self.taken.add((image.pk, name))
         self.categories[image.pk, name] = found.category
@@ -196,7 +199,7 @@ class _Goal:
     def save(self) -> int:
         """How many objects are new."""
         Item.objects.bulk_create(self.new, batch_size=BATCH)
-        Item.objects.bulk_update(self.moved, ["region"], batch_size=BATCH)
+        Item.objects.bulk_update(self.moved, ["region", "is_boxed"], batch_size=BATCH)
         return len(self.new)
 
     def _image(self, found: PartedObject) -> Image:
@@ -370,6 +373,7 @@ def _described(item: Item) -> PartedObject:
         name=item.name,
         source=first.source if first is not None else "",
         size=(item.image.width, item.image.height),
+        is_boxed=item.is_boxed,
     )
 
 

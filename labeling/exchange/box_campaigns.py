@@ -12,7 +12,7 @@ from django.db import transaction
 from labeling.boxes.acceptance import is_unassisted
 from labeling.campaigns import lifecycle
 from labeling.campaigns.lifecycle import TopicRow
-from labeling.db.sql import batches
+from labeling.datasets.image_names import ImageNames
 from labeling.errors import Refusal
 from labeling.exchange.lists import ProposalRow
 from labeling.files import BadInput
@@ -20,7 +20,7 @@ from labeling.follow_ups import asking, opening
 from labeling.follow_ups.asking import AddedQuestions
 from labeling.follow_ups.chaining import Tick
 from labeling.geometry.boxes import Box, iou
-from labeling.models import Campaign, Dataset, Image, Release, User
+from labeling.models import Campaign, Dataset, Release, User
 from labeling.plurals import count_of
 from labeling.release_files.frozen import Frozen
 
@@ -112,11 +112,8 @@ def propose(dataset: Dataset, pairs: Pairs, rows: Sequence[ProposalRow]) -> Prop
 
 
 def _sizes(dataset: Dataset, names: Iterable[str]) -> dict[str, tuple[int, int]]:
-    found: dict[str, tuple[int, int]] = {}
-    for part in batches(sorted(names), BATCH):
-        rows = Image.objects.filter(dataset=dataset, name__in=part)
-        found |= {name: (w, h) for name, w, h in rows.values_list("name", "width", "height")}
-    return found
+    found = ImageNames(dataset).exact(set(names))
+    return {name: image.size for name, image in found.items()}
 
 
 def _check_images(

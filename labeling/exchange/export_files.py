@@ -43,7 +43,7 @@ LEVEL = 3
 # Pictures are compressed already.
 AS_IT_IS = (".png",)
 # Of how formats are written: zips of an earlier one are not given out again.
-LAYOUT = 2
+LAYOUT = 3
 
 
 def fetch(

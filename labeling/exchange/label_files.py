@@ -69,7 +69,7 @@ def take(
             f"The file has {size:,} bytes; at most {MAX_BYTES // MIB} MiB are taken. {IN_SHELL}",
             field="file",
         )
-    said: dict[str, Any] = {"format": format_name, "source": source or name, "file": name}
+    said: dict[str, object] = {"format": format_name, "source": source or name, "file": name}
     said["repair"] = repair
     if size <= SMALL_BYTES and not name.lower().endswith(".zip"):
         with saying_full():

@@ -7,6 +7,7 @@ import csv
 import io
 import json
 import math
+import unicodedata
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple, TypedDict
 
@@ -203,7 +204,8 @@ def _decimal(value: object, name: str, number: int, field: str) -> float:
 
 def read_names(content: str | bytes) -> list[str]:
     """The image names, one a line, each once."""
-    lines = (line.strip() for line in _text(content, "images").splitlines())
+    text = unicodedata.normalize("NFC", _text(content, "images"))
+    lines = (line.strip() for line in text.splitlines())
     return list(dict.fromkeys(line for line in lines if line and line != "image"))
 
 
@@ -234,6 +236,8 @@ def _rows(
             row[name] = value.strip()
         for name in columns:
             row[name] = _cell(row.get(name), name, number, field)
+        if "image" in columns:
+            row["image"] = unicodedata.normalize("NFC", row["image"])
         yield number, row
 
 
@@ -278,6 +282,8 @@ def _csv_lines(
             if not any(cell.strip() for cell in cells):
                 continue
             heads = [cell.strip().lower() for cell in cells]
+            if "wnid" in columns and "wnid" not in heads:
+                heads = ["wnid" if head == "topic" else head for head in heads]
             if first and set(columns[:needed]) <= set(heads):
                 names, first = heads, False
                 continue

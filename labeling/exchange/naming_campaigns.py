@@ -7,12 +7,12 @@ from typing import Any
 
 from django.db import transaction
 
-from labeling.db.sql import batches
+from labeling.datasets.image_names import ImageNames
 from labeling.errors import Refusal
 from labeling.follow_ups import opening
 from labeling.kinds import KINDS
 from labeling.kinds.naming import MOST
-from labeling.models import Campaign, Dataset, Example, Image, NamedProposal, User
+from labeling.models import Campaign, Dataset, Example, NamedProposal, User
 
 # Of a class, as Russakovsky et al. (2015), section 6.4.1, showed them.
 MOST_EXAMPLES = 13
@@ -110,10 +110,7 @@ def _check_classes(campaign: Campaign, keys: Collection[str], field: str) -> Non
 
 
 def _images(dataset: Dataset, names: Collection[str], field: str) -> dict[str, int]:
-    found: dict[str, int] = {}
-    for part in batches(sorted(names), BATCH):
-        rows = Image.objects.filter(dataset=dataset, name__in=part)
-        found |= dict(rows.values_list("name", "pk"))
+    found = {name: image.pk for name, image in ImageNames(dataset).exact(names).items()}
     if missing := sorted(set(names) - set(found)):
         raise Refusal(
             f"{dataset.name} has no image {missing[0][:80]!r}. Add it, or name another dataset.",

@@ -318,7 +318,8 @@ class Bringing:
                 box = (0.0, 0.0, float(image.size[0]), float(image.size[1]))
             elif self.how.repair:
                 box = cut_box(box, image.size) or box
-            yield replace(found, image=image.name, box=box, size=found.size or image.size)
+            size, is_boxed = found.size or image.size, found.box != WHOLE
+            yield replace(found, image=image.name, box=box, size=size, is_boxed=is_boxed)
 
     def _is_new(self, found: PartedObject, category: Category | None = None) -> bool:
         """Whether no object of this file was this one."""

@@ -7,13 +7,14 @@ from django.db import transaction
 
 from labeling.campaigns import subjects
 from labeling.consensus import settling
+from labeling.datasets.image_names import ImageNames
 from labeling.db import question_counts, sql
 from labeling.db.sql import Locked, batches
 from labeling.errors import Conflict, Refusal
 from labeling.follow_ups import chaining
 from labeling.kinds import KINDS, policies
 from labeling.kinds.base import CHAINS, GRAPH, OBJECTS
-from labeling.models import Assignment, Campaign, Decision, Image, Item, Policy, Question, User
+from labeling.models import Assignment, Campaign, Decision, Item, Policy, Question, User
 
 BATCH = 2_000
 # Why no pairs of image and class are added, by what a kind asks about.
@@ -108,10 +109,8 @@ def check_topics(campaign: Campaign, keys: set[str]) -> None:
 
 def whole_items(campaign: Campaign, names: list[str]) -> tuple[dict[str, int], list[str]]:
     """The whole-image item of every named image, made where it is not there; what is missing."""
-    images: dict[str, int] = {}
-    for part in batches(names, BATCH):
-        rows = Image.objects.filter(dataset_id=campaign.dataset_id, name__in=part)
-        images.update(rows.values_list("name", "pk"))
+    found = ImageNames(campaign.dataset).exact(names)
+    images = {name: image.pk for name, image in found.items()}
     missing = [name for name in names if name not in images]
     if missing:
         return {}, missing

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 from django.db import connection
 
 from labeling.consensus import settling
+from labeling.datasets.image_names import ImageNames
 from labeling.db import question_counts
 from labeling.db.sql import (
     Locked,
@@ -132,13 +133,11 @@ def check_images(campaign: Campaign, names: Sequence[str]) -> None:
 
 
 def _image_ids(campaign: Campaign, names: Sequence[str] | None) -> list[int]:
-    pool = Image.objects.filter(dataset_id=campaign.dataset_id)
     if names is None:
+        pool = Image.objects.filter(dataset_id=campaign.dataset_id)
         return list(pool.order_by("pk").values_list("pk", flat=True))
     wanted = list(dict.fromkeys(names))
-    found: dict[str, int] = {}
-    for part in batches(wanted, SLICE):
-        found.update(pool.filter(name__in=part).values_list("name", "pk"))
+    found = ImageNames(campaign.dataset).exact(wanted)
     missing = [name for name in wanted if name not in found]
     if missing:
         more = " …" if len(missing) > LISTED else ""
@@ -148,7 +147,7 @@ def _image_ids(campaign: Campaign, names: Sequence[str] | None) -> list[int]:
             "list.",
             field="images",
         )
-    return sorted(found.values())
+    return sorted(image.pk for image in found.values())
 
 
 def _first_nodes(campaign: Campaign, graph: Graph, items: list[int]) -> dict[str, list[int]]:

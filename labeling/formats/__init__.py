@@ -23,10 +23,10 @@ from labeling.formats.label import Label
 
 FORMATS: dict[str, ModuleType] = {
     "csv": table,
+    "label-studio": label_studio,
     "jsonl": lines,
     "coco": coco,
     "voc": voc,
-    "label-studio": label_studio,
 }
 
 __all__ = ["FORMATS", "Label"]

@@ -1,7 +1,7 @@
 """JSON Lines: an object for every label, with all that is known of it."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -90,7 +90,7 @@ def _label(text: str, reading: Reading) -> Label:
     )
 
 
-def _instances(row: dict[str, Any], reading: Reading) -> tuple[Instance, ...]:
+def _instances(row: Mapping[str, object], reading: Reading) -> tuple[Instance, ...]:
     geometry = row.get("geometry") or {}
     if not isinstance(geometry, dict) or not set(geometry) <= {"boxes", "polygons", "flags"}:
         raise _odd(reading)

@@ -115,6 +115,8 @@ class Item(models.Model):
     image = models.ForeignKey(Image, on_delete=models.PROTECT, related_name="items")
     # x0, y0, x1, y1 in image pixels, x1 and y1 exclusive; null for the whole image.
     region = models.JSONField(null=True, blank=True)
+    # False for an object whose row had no box: its region is the whole image, but nobody drew it.
+    is_boxed = models.BooleanField(default=True, db_default=True)
     # An object's, among those of its image: "cat-2". Empty for the whole image.
     name = models.CharField(max_length=80, blank=True, default="", db_default="")
     derived_from = models.ForeignKey(

@@ -72,7 +72,8 @@ class PartedObject:
     the image, x1 and y1 exclusive, tight around the object; crop: the same with its context.
     outline: the object's own mask where there is one, None where nobody knows it. source: where a
     given one came from. place: where a reader found it, for people; no part of the object. size:
-    width and height of the image as the file has them, None where it does not say.
+    width and height of the image as the file has them, None where it does not say. is_boxed: False
+    where the box is that of its image because its row had none.
     """
 
     image: str
@@ -85,6 +86,7 @@ class PartedObject:
     source: str = ""
     place: str = field(default="", compare=False)
     size: tuple[int, int] | None = field(default=None, compare=False)
+    is_boxed: bool = field(default=True, compare=False)
 
 
 @dataclass(frozen=True)

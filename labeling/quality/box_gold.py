@@ -28,6 +28,7 @@ from labeling.boxes.chain import (
     TRUNCATED,
 )
 from labeling.boxes.cleaning import clean_box, is_small
+from labeling.datasets.image_names import ImageNames
 from labeling.db import question_counts
 from labeling.db.sql import batches
 from labeling.errors import Conflict, Refusal
@@ -132,10 +133,7 @@ def _read(campaign: Campaign, rows: Sequence[Mapping[str, object]]) -> list[Know
             f"Row {number}: {campaign.dataset.name} has no image {missing[0]!r}. Add it first.",
             field="image",
         )
-    sizes: dict[str, tuple[int, int]] = {}
-    for part in batches(names, BATCH):
-        found = Image.objects.filter(dataset=campaign.dataset_id, name__in=part)
-        sizes |= {name: (w, h) for name, w, h in found.values_list("name", "width", "height")}
+    sizes = {name: image.size for name, image in ImageNames(campaign.dataset).exact(names).items()}
     pairs: dict[tuple[str, str], Known] = {}
     for number, row in enumerate(rows, 1):
         image, topic = str(row.get("image", "")), str(row.get("topic", ""))

@@ -23,6 +23,7 @@ from labeling.formats.label import NAMES, About, Pages, instances_of
 from labeling.formats.label_studio_project import check_base
 from labeling.formats.part_formats import PART_FORMATS
 from labeling.formats.reading import Reading
+from labeling.formats.sidecar import file_path
 from labeling.kinds import KINDS
 from labeling.kinds.base import OBJECTS
 from labeling.parts.background import without
@@ -37,6 +38,12 @@ ENDINGS = {".csv": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".xml": "voc"}
 # Of a release with parts: objects with their parts, and what else can be said of its images.
 OBJECT_FORMATS: dict[str, ModuleType] = {**PART_FORMATS, "pictures": pictures}
 BESIDE_OBJECTS = ("csv", "jsonl", "voc")
+# The folder of the photographs, where its readers look for another than images/.
+IMAGES = {"voc": "JPEGImages"}
+COCO_NOTE = (
+    "No label has a box, so readers of COCO find 0 annotations; the labels are in `labels` of each "
+    "image. CSV and Label Studio JSON state labels of whole images."
+)
 
 # Opens an image by its name, where the pixels are at hand.
 Open = Callable[[str], IO[bytes]]
@@ -90,8 +97,8 @@ def formats_of(kind: str) -> dict[str, ModuleType]:
 
 @dataclass(kw_only=True)
 class Exported(Record):
-    """labels: {origin: {value: n}}; or, of objects with parts, objects and parts {origin: {state:
-    n}}, the made rest apart."""
+    """labels: {origin: {value: n}}, with the instances that were drawn; or, of objects with parts,
+    objects and parts {origin: {state: n}}, the made rest apart."""
 
     format: str
     out: str
@@ -100,6 +107,12 @@ class Exported(Record):
     objects: int | None = None
     parts: dict[str, dict[str, int]] | None = None
     sha256: str
+    instances: int | None = None
+
+    @property
+    def note(self) -> str:
+        """What its reader has to know; "" where there is nothing."""
+        return COCO_NOTE if self.format == "coco" and self.instances == 0 else ""
 
 
 def export(
@@ -108,12 +121,15 @@ def export(
     out: StrPath,
     open_image: Open | None = None,
     options: Options = DEFAULT,
+    *,
+    with_images: bool = False,
 ) -> Exported:
-    """What was written.
+    """Write a release in a format. Return what was written.
 
     out: a folder that does not exist yet or is empty; it appears when it is whole. open_image: for
-    pictures. Image by image, so memory stays flat. Raises BadInput when it cannot be written, and
-    for a format or an option that releases of this kind do not have.
+    pictures, and with_images, which copies the photographs. Image by image, so memory stays flat.
+    Raise BadInput when it cannot be written, and for a format or an option that releases of this
+    kind do not have.
     """
     kind = release.kind.name
     formats = formats_of(kind)
@@ -144,6 +160,8 @@ def export(
             module.write(counts.watch_objects(found), part, about)
         else:
             module.write(counts.watch(pages(release)), part, about)
+        if with_images:
+            _copy_images(release, open_image, part / IMAGES.get(format_name, "images"))
         sha256 = _write_head(part, release, {"format": format_name, **chosen})
     said = {origin: dict(found) for origin, found in sorted(counts.said.items())}
     by_objects = counts.objects is not None
@@ -155,14 +173,29 @@ def export(
         objects=counts.objects,
         parts=said if by_objects else None,
         sha256=sha256,
+        instances=None if by_objects else counts.instances,
     )
+
+
+def _copy_images(release: Frozen, open_image: Open | None, folder: Path) -> None:
+    if open_image is None:
+        raise BadInput("the photographs are not here", cure="give their folder with --images")
+    for line in release.images():
+        goal = folder / file_path(line["name"])
+        goal.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            with open_image(line["name"]) as source, open(goal, "wb") as file:
+                shutil.copyfileobj(source, file)
+        except FileNotFoundError:
+            cure = "add it, or export without the photographs"
+            raise BadInput(f"the photograph {line['name']!r} is missing", cure=cure) from None
 
 
 class _Counts:
     """What passes by on its way into an export."""
 
     def __init__(self) -> None:
-        self.images = 0
+        self.images = self.instances = 0
         # None where labels pass by.
         self.objects: int | None = None
         # By origin, then by value or by state.
@@ -173,6 +206,7 @@ class _Counts:
             self.images += 1
             for label in labels:
                 self.said[label.origin][label.value] += 1
+                self.instances += len(label.instances)
             yield photo, labels
 
     def watch_objects(self, found: Scenes) -> Iterator[tuple[Photograph, list[PartedObject]]]:

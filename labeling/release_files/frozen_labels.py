@@ -48,6 +48,7 @@ class AnswerLine(TypedDict):
     node: NotRequired[str]
     order: NotRequired[int]
     box: NotRequired[list[float]]
+    boxed: NotRequired[bool]
     queries: NotRequired[list[str]]
 
 
@@ -107,15 +108,20 @@ def of_objects(answers: Iterable[AnswerLine]) -> Iterator[LabelLine]:
     """The labels of a campaign that draws objects: of each image the categories it was asked about.
 
     yes where one of the image's objects of that category was drawn, else unknown: that people
-    could not draw an object says nothing against it. "boxes": of those that were drawn.
+    could not draw an object says nothing against it. "boxes": of those that were drawn, but for
+    objects whose row had no box.
     """
     for image, lines in groupby(answers, itemgetter("image")):
         boxes: dict[str, list[list[float]]] = {}
+        drawn: set[str] = set()
         for line in lines:
-            found = boxes.setdefault(str(line["wnid"]), [])
-            found += [line["box"]] if line["contains"] else []
+            wnid = str(line["wnid"])
+            boxes.setdefault(wnid, [])
+            if line["contains"]:
+                drawn.add(wnid)
+                boxes[wnid] += [line["box"]] if line.get("boxed", True) else []
         for wnid in sorted(boxes):
-            value = YES if boxes[wnid] else UNKNOWN
+            value = YES if wnid in drawn else UNKNOWN
             yield {**_label(image, wnid, value, EXPLICIT), "boxes": boxes[wnid]}
 
 

@@ -42,6 +42,13 @@ class Objects:
             item.region = regions[pk]
         self.known = objects.described(items.values())
 
+    def box_note(self, question: Asked) -> dict[str, bool]:
+        """Return {"boxed": …} for an object as large as its image: whether its row had a box."""
+        known = self.known[question.item]
+        assert known.size is not None, "described with its image"
+        is_whole = list(known.box) == [0, 0, *known.size]
+        return {"boxed": known.is_boxed} if is_whole else {}
+
     def line(
         self, question: Asked, settled: Settled, by: dict[str, int]
     ) -> frozen_objects.ObjectLine:

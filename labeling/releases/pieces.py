@@ -137,6 +137,7 @@ def _write_chunk(writer: _Writer, chunk: list[Asked]) -> None:
         if by_parts is not None and writer.objects is not None:
             place["object"] = line["object"] = question.object
             line["box"] = question.region
+            line |= by_parts.box_note(question)
             if settled is not None and question.state == Question.State.SETTLED:
                 writer.objects.write(by_parts.line(question, settled, line["settled_by"]))
         if settled and settled.calibration:

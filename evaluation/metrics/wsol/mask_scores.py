@@ -63,7 +63,7 @@ def average_precision(counts: Counts) -> float:
     """
     # An empty bin above 1, as the authors' code has it: recall starts at 0.
     false, true = np.pad(counts, ((0, 0), (0, 1)))[:, ::-1].cumsum(axis=1)
-    if true[-1] == 0:
+    if true[-1] == 0 or false[-1] == 0:
         return float("nan")
     called = (true + false)[1:]
     some = called != 0
@@ -108,7 +108,8 @@ class MaskScore:
     def result(self, curves: bool = False) -> dict[str, Any]:
         """pxap over all pixels, mpxap the mean over classes, per_class, and px_acc at its best τ.
 
-        A class without object pixels has NaN and is left out of the mean.
+        A class without object pixels, or without background, has NaN and is left out of the mean.
+        reason: why pxap is NaN.
         """
         every = sum(self.classes.values(), np.zeros((2, self.protocol.thresholds + 1), np.int64))
         per_class = {
@@ -126,6 +127,12 @@ class MaskScore:
                 "threshold": float(self.protocol.taus[best]),
             },
         }
+        if missing := [
+            word
+            for word, kind in (("background", BACKGROUND), ("object", FOREGROUND))
+            if not every[kind].any()
+        ]:
+            found["reason"] = f"no {' and no '.join(missing)} pixel is left that counts"
         if curves:
             found["curves"] = {
                 "thresholds": self.protocol.taus,

@@ -84,7 +84,10 @@ class BoxResult(Record):
 
 @dataclass(kw_only=True)
 class MaskResult(Record):
-    """The result of `score wsol` for masks. pxap: over all pixels, mpxap: the mean over classes."""
+    """The result of `score wsol` for masks. pxap: over all pixels, mpxap: the mean over classes.
+
+    reason: why pxap is null.
+    """
 
     protocol: str
     normalize: str
@@ -96,6 +99,7 @@ class MaskResult(Record):
     per_class: dict[str, float | None]
     px_acc: Best
     curves: Curves | None = None
+    reason: str | None = None
 
 
 @dataclass(kw_only=True)
@@ -107,6 +111,7 @@ class WsolResult(BoxResult):
     mpxap: float | None = None
     per_class: dict[str, float | None] | None = None
     px_acc: Best | None = None
+    reason: str | None = None
 
 
 def intervals(result: BoxResult) -> Intervals:

@@ -59,6 +59,11 @@ class Command(ContractCommand):
             help="label-studio: what stands before an image's name in its address; "
             f"{LOCAL_FILES} by default",
         )
+        out.add_argument(
+            "--with-images",
+            action="store_true",
+            help="with the photographs as people saw them, in images/ (voc: JPEGImages/)",
+        )
         into = self.verb(
             parser, "import", self.bring_in, self.show_import, help="into a dataset, as given"
         )
@@ -83,6 +88,7 @@ class Command(ContractCommand):
         names: str,
         rest: bool,
         image_base: str,
+        with_images: bool,
         **_: Any,
     ) -> exporting.Exported:
         options = exporting.Options(names, rest, image_base)
@@ -92,9 +98,14 @@ class Command(ContractCommand):
         else:
             open_image = None if stored is None else export_files.images_of(stored)
         try:
-            return exporting.export(frozen, format_name, out, open_image, options)
+            made = exporting.export(
+                frozen, format_name, out, open_image, options, with_images=with_images
+            )
         except Refusal as refusal:
             raise BadInput(refusal.message) from None
+        if made.note:
+            self.warn(made.note)
+        return made
 
     def show_export(self, result: exporting.Exported) -> str:
         words, said = VALUES, result.labels

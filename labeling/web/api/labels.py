@@ -142,9 +142,10 @@ class ReleaseLabelViewSet(CampaignViewSet):
         """The labels of a release in a format of others, as a zip; of a campaign that draws parts,
         its objects.
 
-        Beside the labels it holds the release itself, so that it comes back with its provenance.
-        Up to 200,000 labels come at once, or 500 objects with parts, or pictures of 33. Where there
-        are more, a job makes the zip: 202 with the
+        COCO states objects: of labels of whole images its readers find 0 annotations. csv and
+        label-studio state both. Beside the labels it holds the release itself, so that it comes
+        back with its provenance. Up to 200,000 labels come at once, or 500 objects with parts, or
+        pictures of 33. Where there are more, a job makes the zip: 202 with the
         job, and the zip when you ask again later (see Retry-After). If its state is failed,
         `jobs/<id>/retry/` tries again.
         """

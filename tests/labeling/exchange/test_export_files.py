@@ -151,7 +151,7 @@ def test_what_a_job_made_is_made_again_once_it_was_forgotten(release, run_jobs, 
 
 
 def test_a_release_whose_files_are_gone_or_an_unknown_format_says_what_to_do(release):
-    with pytest.raises(Refusal, match=r"no format 'tsv'. Choose one of: csv, jsonl"):
+    with pytest.raises(Refusal, match=r"no format 'tsv'. Choose one of: csv"):
         export_files.fetch(release, "tsv")
 
     shutil.rmtree(freezing.folder_of(release))

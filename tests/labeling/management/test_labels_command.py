@@ -2,6 +2,7 @@ import json
 
 import pytest
 from django.core.management import call_command
+from PIL import Image
 
 from labeling.exchange import prior_labels
 from labeling.files import BadInput
@@ -189,3 +190,47 @@ def test_the_table_is_for_people(home, tmp_path, capsys):
     call_command("labels", "export", "home", "--out", str(tmp_path / "out"))
 
     assert "3 images as csv" in capsys.readouterr().out
+
+
+def test_photographs_come_with_an_export_where_its_readers_look(home, tmp_path, capsys):
+    freezing.freeze(home)
+
+    for name, folder in (("csv", "images"), ("voc", "JPEGImages")):
+        run(capsys, "export", "home", "--format", name, "--out", tmp_path / name, "--with-images")
+
+        for image in home.dataset.images.all():
+            with Image.open(tmp_path / name / folder / image.name) as copy:
+                assert copy.size == (image.width, image.height)
+
+
+def test_photographs_that_are_not_here_refuse_the_export(home, shell, tmp_path):
+    release = freezing.folder_of(freezing.freeze(home))
+
+    for more in ((), ("--images", tmp_path)):
+        fault = shell.refusal(
+            "labels", "export", release, "--out", tmp_path / "out", "--with-images", *more
+        )
+        assert "photograph" in fault["error"]
+    assert not (tmp_path / "out").exists()
+
+
+def test_coco_without_a_box_says_that_its_readers_find_nothing(alice, dataset, shell, tmp_path):
+    campaign = make(alice, dataset, images=1)
+    follow(campaign, animal="yes", kitchen="no", electric="no", person="no")
+    freezing.freeze(campaign)
+
+    _, _out, err = shell("labels", "export", "home", "--format", "coco", "--out", tmp_path / "o")
+
+    assert "readers of COCO find 0 annotations" in err
+    assert shell("labels", "export", "home", "--out", tmp_path / "csv")[2] == ""
+
+
+def test_voc_has_a_map_of_its_labels(home, tmp_path, capsys):
+    freezing.freeze(home)
+
+    run(capsys, "export", "home", "--format", "voc", "--out", tmp_path / "voc")
+
+    lines = (tmp_path / "voc" / "labelmap.txt").read_text().splitlines()
+    assert lines[:2] == ["# label:color_rgb:parts:actions", "background:0,0,0::"]
+    names = (tmp_path / "voc" / "classes.csv").read_text().splitlines()[1:]
+    assert [line.partition(":")[0] for line in lines[2:]] == [n.partition(",")[0] for n in names]

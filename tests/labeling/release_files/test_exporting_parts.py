@@ -233,7 +233,7 @@ def test_pictures_need_the_photographs(release, tmp_path):
 
 def test_a_format_of_another_kind_is_refused_with_those_there_are(alice, release, row, tmp_path):
     release.meta["campaign"]["kind"] = "contains"
-    with pytest.raises(BadInput, match="not written as pictures; choose one of: csv, jsonl"):
+    with pytest.raises(BadInput, match="not written as pictures; choose one of: csv"):
         exporting.export(release, "pictures", tmp_path / "out")
 
     with pytest.raises(Refusal, match="Choose one of: coco, pascal-part, png"):

@@ -172,5 +172,5 @@ def test_an_unknown_format_and_an_unknown_release_are_pages_that_say_so(desk, al
     response = desk.get("/campaigns/home/releases/1/labels?format=tsv")
 
     assert response.status_code == 400
-    assert "Choose one of: csv, jsonl, coco, voc, label-studio" in response.content.decode()
+    assert "Choose one of: csv, label-studio, jsonl, coco, voc" in response.content.decode()
     assert desk.get("/campaigns/home/releases/9/labels").status_code == 404

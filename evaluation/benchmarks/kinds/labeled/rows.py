@@ -493,6 +493,8 @@ def notes(result: LabeledResult) -> list[tuple[list[str], str]]:
     """(submissions, note): those of the run first, of nobody; one that several have comes once."""
     found: dict[str, list[str]] = {note: [] for note in result.notes}
     for own in result.submissions:
-        for note in getattr(own.result, "notes", ()):
+        reason = getattr(own.result, "reason", None)
+        no_pixels = [f"PxAP is not known: {reason}"] if reason else []
+        for note in (*getattr(own.result, "notes", ()), *no_pixels):
             found.setdefault(note, []).append(own.name)
     return [(who, note) for note, who in found.items()]

@@ -184,6 +184,7 @@ def _wsol(truth: Path, path: Path, settings: Settings, device: str) -> Scored:
     pixels = wsol_scoring.score_masks(masks, masks, path, protocol, curves=True, device=device)
     result.masks, result.pxap, result.mpxap = pixels.masks, pixels.pxap, pixels.mpxap
     result.per_class, result.px_acc = pixels.per_class, pixels.px_acc
+    result.reason = pixels.reason
     too = partial(wsol_outcomes.mask_outcomes, masks, masks, path, protocol, pixels)
     curves = KindCurves(boxes=boxes.curves, masks=pixels.curves)
     return Scored(result, partial(_both, each, too), curves=curves)

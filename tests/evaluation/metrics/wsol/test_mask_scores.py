@@ -143,3 +143,21 @@ def test_masks_are_brought_to_a_size_by_the_nearest_below(shape):
 
 def test_a_precision_of_nothing_called_is_left_out():
     assert average_precision(np.array([[0, 1, 0, 0], [0, 1, 0, 0]])) == 0.5
+
+
+@pytest.mark.parametrize(
+    ("truth", "reason"),
+    [
+        ([[FOREGROUND, IGNORED]], "no background pixel is left that counts"),
+        ([[BACKGROUND, IGNORED]], "no object pixel is left that counts"),
+        ([[IGNORED, IGNORED]], "no background and no object pixel is left that counts"),
+    ],
+)
+def test_without_object_or_background_there_is_no_pxap(truth, reason):
+    score = MaskScore(Protocol("paper", thresholds=10))
+
+    score.add(np.array([[0.2, 1.0]]), np.array(truth, np.uint8), "a")
+
+    result = score.result()
+    assert np.isnan([result["pxap"], result["mpxap"], result["per_class"]["a"]]).all()
+    assert result["reason"] == reason

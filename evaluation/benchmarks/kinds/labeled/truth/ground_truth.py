@@ -83,6 +83,7 @@ def _made(frozen: Frozen, kind: str, folder: Path | None, inclusive: bool) -> Co
     with Sheets(folder) as sheets:
         take = _taker(frozen, kind, folder, sheets, tally, inclusive)
         for scene in scenes(frozen, with_objects=kind == WSOL and folder is not None):
+            tally.unboxed += scene.unboxed if kind != CLASSIFICATION else 0
             take(scene)
     _check(frozen, kind, tally)
     return tally.counts(frozen)
@@ -99,6 +100,8 @@ class Tally:
         # and the images that these are of;
         # objects that were not settled, in images that stay.
         self.undecided = self.excluded = self.lacking = self.unsettled = 0
+        # Objects whose row had no box.
+        self.unboxed = 0
 
     def the_class(self, scene: Scene, boxed: bool) -> str | None:
         """The one class that is in the image; None where it is left out, which is counted.
@@ -156,6 +159,11 @@ class Tally:
                 f"left out, on {self.lacking:,} of {count_of(self.images, 'image')}, which stay "
                 "for their other classes: nobody decided whether the class is there, or not all "
                 "of its objects are known to have a box of their own",
+            ),
+            (
+                self.unboxed,
+                ("object is", "objects are"),
+                "without ground truth: the row that brought it in had no box, and nobody drew one",
             ),
             (
                 self.unsettled,

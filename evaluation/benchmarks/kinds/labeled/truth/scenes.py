@@ -25,7 +25,8 @@ class Scene:
     classes of the release of which nobody decided whether they are there. objects: those whose
     parts are settled, where they were asked for. unsettled: class → boxes of the objects that were
     asked about in vain. partial: classes of which not every instance is known to have a box of its
-    own, where people were asked for boxes.
+    own, where people were asked for boxes, or an object's row had no box. unboxed: how many such
+    objects there are.
     """
 
     photo: Photograph
@@ -34,6 +35,7 @@ class Scene:
     objects: list[PartedObject] = field(default_factory=list)
     unsettled: dict[str, list[Box]] = field(default_factory=dict)
     partial: frozenset[str] = frozenset()
+    unboxed: int = 0
 
 
 def has_parts(frozen: Frozen) -> bool:
@@ -54,11 +56,20 @@ def scenes(frozen: Frozen, with_objects: bool = False) -> Iterator[Scene]:
     answers = Groups(frozen.answers() if parted else ())
     for (photo, labels), things in zip(exporting.pages(frozen), objects, strict=False):
         unsettled: dict[str, list[Box]] = {}
-        for line in answers.of(photo.name):
-            if line["contains"] is None and line["box"] is not None:
-                unsettled.setdefault(line["wnid"], []).extend(inside([line["box"]], photo))
         boxes, undecided = _boxes_by_class(labels, known, photo)
-        yield Scene(photo, boxes, undecided, things, unsettled, _partial(labels))
+        partial, unboxed = set(_partial(labels)), 0
+        for line in answers.of(photo.name):
+            key, whole = str(line["wnid"]), [0, 0, photo.width, photo.height]
+            # Older releases do not state it of a box as large as the image.
+            is_boxed = line.get("boxed", list(line["box"] or ()) != whole)
+            if line["contains"] is None and line["box"] is not None:
+                unsettled.setdefault(key, []).extend(inside([line["box"]], photo))
+            elif line["contains"] and not is_boxed:
+                partial.add(key)
+                unboxed += 1
+                if "boxed" not in line:
+                    boxes[key].remove((0.0, 0.0, float(photo.width), float(photo.height)))
+        yield Scene(photo, boxes, undecided, things, unsettled, frozenset(partial), unboxed)
 
 
 def _boxes_by_class(

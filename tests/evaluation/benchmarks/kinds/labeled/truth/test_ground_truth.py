@@ -16,7 +16,9 @@ from evaluation.readers import box_files
 from evaluation.readers import wsol_folders as wsol_files
 from labeling.datasets.image_sources import clean_name
 from labeling.errors import Refusal
+from labeling.models import Item
 from labeling.releases import freezing
+from labeling.releases import parts as release_parts
 from tests import factories
 from tests.evaluation import crowd
 from tests.evaluation.benchmarks.kinds.labeled import world
@@ -109,6 +111,77 @@ def test_wsol_has_boxes_and_masks_of_parts(parts, tmp_path):
 def _torso_beside_head() -> int:
     # From x = 22 to 50.3: centres up to 50; the head ends where it begins.
     return (50 - 22) * (30 - 12)
+
+
+WHOLE = (0.0, 0.0, 64.0, 48.0)
+
+
+def as_large_as_its_image(dataset, **fields):
+    """The cat of the one image of one class, now with the box of its whole image."""
+    Item.objects.filter(image__name="cats/1.png", name="cat-1").update(region=list(WHOLE), **fields)
+
+
+@pytest.fixture
+def settled(alice, bob, dataset):
+    return world.part_releases.settled(alice, bob, dataset)
+
+
+@pytest.mark.parametrize("kind", ["localization", "wsol"])
+def test_an_object_whose_row_had_no_box_is_no_ground_truth(kind, settled, alice, dataset, tmp_path):
+    as_large_as_its_image(dataset, is_boxed=False)
+    release = freezing.read(freezing.freeze(settled, alice))
+
+    with pytest.raises(Refusal, match="no box of an object"):
+        written(release, kind, tmp_path / kind)
+
+
+def test_an_object_without_a_box_leaves_its_class_out_of_its_image(
+    settled, alice, dataset, tmp_path
+):
+    as_large_as_its_image(dataset, is_boxed=False)
+    release = freezing.read(freezing.freeze(settled, alice))
+
+    counts = written(release, "detection", tmp_path / "t")
+
+    assert ("cats/1.png", CAT) in rows(tmp_path / "t" / "excluded.csv")
+    assert "cats/1.png" not in [row[0] for row in rows(tmp_path / "t" / "truth.csv")]
+    assert any(note.startswith("1 object is without ground truth") for note in counts.notes)
+    assert written(release, "classification", tmp_path / "c").images == 1
+
+
+def test_a_drawn_box_may_be_as_large_as_its_image(settled, alice, dataset, tmp_path):
+    as_large_as_its_image(dataset)
+    release = freezing.read(freezing.freeze(settled, alice))
+
+    written(release, "localization", tmp_path / "t")
+
+    assert rows(tmp_path / "t" / "truth.csv") == [("cats/1.png", CAT, "0", "0", "64", "48")]
+
+
+def test_older_releases_tell_a_box_that_nobody_drew_by_its_size(
+    settled, alice, dataset, tmp_path, monkeypatch
+):
+    as_large_as_its_image(dataset)
+    monkeypatch.setattr(release_parts.Objects, "box_note", lambda *_: {})
+    release = freezing.read(freezing.freeze(settled, alice))
+
+    with pytest.raises(Refusal, match="no box of an object"):
+        written(release, "localization", tmp_path / "t")
+
+
+def test_rows_without_a_box_say_so_of_their_objects(alice, dataset, shell, tmp_path):
+    for name in ("a.png", "b.png"):
+        factories.make_image(dataset, name)
+    content = f"image,category,x0,y0,x1,y1\na.png,{CAT},,,,\nb.png,{CAT},0,0,64,48\n"
+    (tmp_path / "objects.csv").write_text(content)
+
+    shell.result(
+        *("labels", "import", dataset.name, tmp_path / "objects.csv"),
+        *("--parts", "--vocabulary", "shipped"),
+    )
+
+    objects = Item.objects.filter(region__isnull=False)
+    assert {one.image.name: one.is_boxed for one in objects} == {"a.png": False, "b.png": True}
 
 
 def test_an_outline_joins_the_parts_and_leaves_nothing_to_ignore(parts):
