@@ -139,7 +139,7 @@ def test_a_radius_that_a_person_chose_stays_while_its_pieces_do(pond):
     [
         ({"image": "9.png"}, "line 3: 9.png: The image is not in pond. Add the image"),
         ({"size": (48, 64)}, "It is drawn on 48 x 64 pixels, but the image has 64 x 48"),
-        ({"box": (0, 0, 65, 9)}, "The box 0,0,65,9 is not inside the image of 64 x 48"),
+        ({"box": (0, 0, 66, 9)}, "The box 0,0,66,9 is not inside the image of 64 x 48"),
         ({"box": (9, 0, 9, 9)}, "The box 9,0,9,9 is not inside the image"),
         ({"box": (float("nan"), 0, 9, 9)}, "The box nan,0,9,9 is not inside the image"),
         ({"name": "n" * 81}, "has 81 characters"),

@@ -88,14 +88,14 @@ def test_four_pixels_by_hand():
 
 
 def test_ignored_pixels_count_nowhere_and_objects_win_over_them():
-    masks = [np.array([[True, False, False]]), np.array([[False, True, False]])]
-    ignore = [np.array([[False, True, True]])]
+    masks = [np.array([[True, False, False, False]]), np.array([[False, True, False, False]])]
+    ignore = [np.array([[False, True, True, False]])]
 
     truth = truth_of(masks, ignore)
 
-    assert truth.tolist() == [[FOREGROUND, FOREGROUND, IGNORED]]
+    assert truth.tolist() == [[FOREGROUND, FOREGROUND, IGNORED, BACKGROUND]]
     score = MaskScore(Protocol(thresholds=10))
-    score.add(np.array([[0.0, 0.5, 1.0]]), truth, "c")
+    score.add(np.array([[0.4, 0.5, 1.0, 0.0]]), truth, "c")
     assert score.result()["pxap"] == 1.0
 
 
