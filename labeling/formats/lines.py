@@ -86,6 +86,7 @@ def _label(text: str, reading: Reading) -> Label:
             instances=_instances(row, reading),
             name=reading.text(row.get("name") or "", "the name", empty=True, most=400),
             source=reading.text(row.get("source") or "", "the source", empty=True, most=500),
+            place=f"Line {reading.line}",
         )
     )
 

@@ -67,7 +67,7 @@ def skipped_sentence(row: Skipped) -> str:
     return f"{entries} skipped{first}: {row['why']}"
 
 
-@dataclass(frozen=True)
+@dataclass
 class Reading:
     """How a file is read.
 
@@ -92,8 +92,9 @@ class Reading:
         return replace(self, file=file)
 
     def at(self, line: int) -> "Reading":
-        """Return the same reading at a line."""
-        return replace(self, line=line)
+        """Return this reading, now at a line."""
+        self.line = line
+        return self
 
     @contextmanager
     def sparing(self) -> Iterator[None]:
@@ -109,7 +110,7 @@ class Reading:
         return BadInput(message, file=self.file, line=self.line, cure=cure)
 
     def checked(self, label: Label) -> Label:
-        """Return the label with its place, if every word of it is allowed. Raise BadInput."""
+        """Return the label, if every word of it is allowed. Raise BadInput."""
         self._key(label.key)
         self._key(label.source, "the source", least=0, most=500)
         for word, words, what in (
@@ -120,7 +121,7 @@ class Reading:
                 raise self.bad(f"has the {what} {word!r}", f"use {', '.join(words)}")
         if label.probability is not None and not 0 <= label.probability <= 1:
             raise self.bad(f"has the probability {label.probability}", "write a number from 0 to 1")
-        return label if self.line is None else replace(label, place=f"Line {self.line}")
+        return label
 
     def _key(self, text: str, what: str = "the class", least: int = 1, most: int = 64) -> None:
         if not least <= len(text) <= most:

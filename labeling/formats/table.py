@@ -108,6 +108,7 @@ def _row(cells: dict[str, str], reading: Reading) -> _Row:
         probability=_float(cells["probability"], reading),
         instances=_instances(cells, reading),
         source=plain_cell(cells["source"]),
+        place=f"Line {reading.line}",
     )
     name = reading.text(cells["name"].strip(), "the object's name", empty=True, most=80)
     return _Row(reading.checked(label), name)
