@@ -4,6 +4,7 @@ import csv
 import unicodedata
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TextIO
 
@@ -13,17 +14,23 @@ from labeling.files import BadInput
 LONGEST_LINE = 1 << 20
 # What a spreadsheet would run begins with one of these; a quote before it is taken off when read.
 RUN = ("=", "+", "-", "@", "\t", "\r")
+nfc = partial(unicodedata.normalize, "NFC")
 QUOTED = tuple(f"'{first}" for first in (*RUN, "'"))
 
 
 def rows(
-    path: Path, columns: Sequence[str], optional: Sequence[str] = (), others: bool = False
+    path: Path,
+    columns: Sequence[str],
+    optional: Sequence[str] = (),
+    others: bool = False,
+    as_nfc: bool = True,
 ) -> Iterator[tuple[int, list[str]]]:
-    """Yield the line number and the cells of every row, in the order of `columns`, in NFC.
+    """Yield the line number and the cells of every row, in the order of `columns`.
 
     Blank lines are ignored. Columns that are optional and absent give "". `topic` is taken for
-    `wnid`. others: columns of other names are ignored, not refused. A row that spans lines is named
-    by its first. Raise BadInput, also where a file spells one image in two normal forms.
+    `wnid`. others: columns of other names are ignored, not refused. as_nfc: cells are in NFC;
+    not for those that name files. A row that spans lines is named by its first. Raise BadInput,
+    also where a file spells one image in two normal forms.
     """
     spellings: dict[str, str] = {}
     with open(path, encoding="utf-8-sig", newline="") as file, _csv_errors(path) as place:
@@ -44,9 +51,9 @@ def rows(
                         "quote cells that hold a comma",
                     )
                 cells = [row[at] if at >= 0 else "" for at in order]
-                for at, cell in enumerate(cells):
+                for at, cell in enumerate(cells if as_nfc else ()):
                     if not cell.isascii():
-                        cells[at] = unicodedata.normalize("NFC", cell)
+                        cells[at] = nfc(cell)
                         if columns[at] == "image" and cell != spellings.setdefault(cells[at], cell):
                             fault = f"image {cells[at]!r} is written in two Unicode forms"
                             raise BadInput(fault, path, place[0], "give one of them another name")

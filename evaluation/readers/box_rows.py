@@ -5,12 +5,10 @@ corners are image pixels with x1 and y1 exclusive.
 """
 
 import math
-import unicodedata
 from array import array
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Any, Protocol
 
@@ -18,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evaluation.metrics.detection.precision import Boxes
+from labeling.csv_rows import nfc
 from labeling.files import BadInput
 from labeling.formats.reading import EDGE_PX, FARTHEST_PX
 
@@ -26,7 +25,6 @@ MOST_OBJECTS = 1_000
 MOST_DETECTIONS = 10_000
 EDGES = ("x0", "y0", "x1", "y1")
 Fail = Callable[[str, str], BadInput]
-nfc = partial(unicodedata.normalize, "NFC")
 
 
 class Classes(Protocol):

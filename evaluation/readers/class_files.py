@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from evaluation.metrics.ilsvrc.errors import ABSENT
 from evaluation.metrics.wordnet.nouns import UnknownLabel, WordNet
 from evaluation.readers.answers import require_file, text_lines
-from labeling.csv_rows import rows
+from labeling.csv_rows import nfc, rows
 from labeling.files import BadInput
 from labeling.kinds.base import CLASS
 from labeling.plurals import count_of
@@ -172,7 +172,7 @@ def read_named(truth: Path, release: Frozen, wordnet: WordNet) -> Classified:
     predicted = np.full((len(images), RANKS), ABSENT, np.int32)
     elsewhere = 0
     for line, answer in enumerate(release.answers(), 1):
-        place = images.get(answer["image"])
+        place = images.get(nfc(answer["image"]))
         if place is None:
             elsewhere += 1
             continue

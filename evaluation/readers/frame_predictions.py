@@ -104,7 +104,7 @@ def read_predictions(
     classes: dict[str, int] = {}
     places: list[tuple[str, int] | None] = []
     found: dict[str, NDArray[np.int32]] = {}
-    for line, (frame, classifier, wnid) in rows(path, COLUMNS, others=True):
+    for line, (frame, classifier, wnid) in rows(path, COLUMNS, others=True, as_nfc=False):
         place = frames.get(frame)
         if place is None:
             raise BadInput(

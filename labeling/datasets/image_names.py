@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable
 from pathlib import PurePosixPath
 from typing import NamedTuple
 
+from labeling.csv_rows import nfc
 from labeling.db.sql import batches
 from labeling.errors import Refusal
 from labeling.models import Dataset
@@ -45,8 +46,8 @@ class ImageNames:
         images = self.exact({full for full in short.values() if full})
         found = exact | {name: images[full] for name, full in short.items() if full in images}
         for name, image in found.items():
-            earlier = self._names.setdefault(image.name, _nfc(name))
-            if earlier != _nfc(name):
+            earlier = self._names.setdefault(image.name, nfc(name))
+            if earlier != nfc(name):
                 raise Refusal(
                     f"{earlier!r} and {name!r} both mean the image {image.name!r}. "
                     "Write the whole name of each image.",
@@ -56,13 +57,13 @@ class ImageNames:
 
     def exact(self, names: Collection[str]) -> dict[str, NamedImage]:
         """Return the images by their whole names, in whatever normal form. Raise Refusal."""
-        forms = {form: None for name in names for form in (name, _nfc(name), _nfd(name))}
+        forms = {form: None for name in names for form in (name, nfc(name), _nfd(name))}
         images: dict[str, list[NamedImage]] = defaultdict(list)
         for part in batches(list(forms), BATCH):
             rows = self.dataset.images.filter(name__in=part)
             for pk, name, width, height in rows.values_list("pk", "name", "width", "height"):
-                images[_nfc(name)].append(NamedImage(pk, name, (width, height)))
-        return {name: self._one(name, images[_nfc(name)]) for name in names if _nfc(name) in images}
+                images[nfc(name)].append(NamedImage(pk, name, (width, height)))
+        return {name: self._one(name, images[nfc(name)]) for name in names if nfc(name) in images}
 
     def _one(self, name: str, images: list[NamedImage]) -> NamedImage:
         if len(images) > 1:
@@ -85,7 +86,7 @@ class ImageNames:
 
 
 def _short_names(name: str) -> Iterable[str]:
-    path = PurePosixPath(_nfc(name).replace("\\", "/"))
+    path = PurePosixPath(nfc(name).replace("\\", "/"))
     return dict.fromkeys((path.name, path.stem))
 
 
@@ -96,10 +97,6 @@ def _ambiguous(name: str, images: list[str]) -> Refusal:
         "Write its whole name.",
         field="image",
     )
-
-
-def _nfc(name: str) -> str:
-    return unicodedata.normalize("NFC", name)
 
 
 def _nfd(name: str) -> str:

@@ -7,11 +7,10 @@ import csv
 import io
 import json
 import math
-import unicodedata
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple, TypedDict
 
-from labeling.csv_rows import plain_cell
+from labeling.csv_rows import nfc, plain_cell
 from labeling.errors import Refusal, TooLarge
 from labeling.follow_ups import candidate_lists
 from labeling.kinds import KINDS
@@ -204,7 +203,7 @@ def _decimal(value: object, name: str, number: int, field: str) -> float:
 
 def read_names(content: str | bytes) -> list[str]:
     """The image names, one a line, each once."""
-    text = unicodedata.normalize("NFC", _text(content, "images"))
+    text = nfc(_text(content, "images"))
     lines = (line.strip() for line in text.splitlines())
     return list(dict.fromkeys(line for line in lines if line and line != "image"))
 
@@ -237,7 +236,7 @@ def _rows(
         for name in columns:
             row[name] = _cell(row.get(name), name, number, field)
         if "image" in columns:
-            row["image"] = unicodedata.normalize("NFC", row["image"])
+            row["image"] = nfc(row["image"])
         yield number, row
 
 

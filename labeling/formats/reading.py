@@ -1,12 +1,12 @@
 """Checks that every reader of label files shares, with repair where it is asked for."""
 
 import math
-import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, TypedDict, TypeGuard
 
+from labeling.csv_rows import nfc
 from labeling.errors import Refusal
 from labeling.files import NO_TEXT, BadInput, StrPath
 from labeling.formats import label as labels
@@ -349,11 +349,11 @@ class Reading:
 
     def name(self, value: object, what: str, most: int = MOST_NAME) -> str:
         """Return the name of a class or a part in NFC, without spaces around it."""
-        return unicodedata.normalize("NFC", self.text(value, what, most=most).strip())
+        return nfc(self.text(value, what, most=most).strip())
 
     def image(self, value: object, what: str) -> str:
         """An image's name out of a file. Raises BadInput where it leaves its folder, too."""
-        name = unicodedata.normalize("NFC", self.text(value, f"{what}'s name", most=400))
+        name = nfc(self.text(value, f"{what}'s name", most=400))
         if ".." in name.replace("\\", "/").split("/"):
             raise self.bad(f"{what}'s name leaves its folder: {name!r}", "take the .. out")
         return name

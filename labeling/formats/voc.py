@@ -11,13 +11,13 @@ import codecs
 import contextlib
 import csv
 import re
-import unicodedata
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from xml.etree import ElementTree as ET
 
+from labeling.csv_rows import nfc
 from labeling.formats.label import FLAGS, About, Instance, Label, Pages
 from labeling.formats.reading import Reading, Size
 from labeling.formats.sidecar import file_name, file_path
@@ -260,7 +260,7 @@ def _as_utf8(raw: bytes) -> bytes:
 
 
 def _text(element: ET.Element, name: str) -> str:
-    return unicodedata.normalize("NFC", (element.findtext(name) or "").strip())
+    return nfc((element.findtext(name) or "").strip())
 
 
 def _size(root: ET.Element, reading: Reading) -> Size | None:

@@ -172,7 +172,7 @@ class Source:
             yield _entry(file, str(number), f"{entries[number].CRC:08x}")
 
     def _in_manifest(self) -> Iterator[Entry]:
-        for line, (image,) in rows(self.path, (COLUMN,), others=True):
+        for line, (image,) in rows(self.path, (COLUMN,), others=True, as_nfc=False):
             try:
                 name = image_sources.clean_name(image)
             except Refusal as refusal:
@@ -265,7 +265,7 @@ def _twice(source: Source, name: str) -> BadInput:
     if source.kind == "manifest":
         lines = (
             line
-            for line, (image,) in rows(source.path, (COLUMN,), others=True)
+            for line, (image,) in rows(source.path, (COLUMN,), others=True, as_nfc=False)
             if image_sources.clean_name(image) == name
         )
         line = list(islice(lines, 2))[1]

@@ -71,7 +71,7 @@ def read_cues(path: Path) -> dict[str, Cues]:
     """
     classes: dict[str, Cues] = {}
     first: dict[tuple[str, str], int] = {}
-    for line, cells in rows(path, COLUMNS):
+    for line, cells in rows(path, COLUMNS, as_nfc=False):
         label, cue, region, *counts = (cell.strip() for cell in cells)
         if not label or not cue:
             raise BadInput("a name is empty", path, line, "name the class and the cue")
