@@ -39,6 +39,8 @@ AT_WORK = (Campaign.State.OPEN, Campaign.State.PAUSED)
 NIGHTLY = "nightly"
 # How long a night's done jobs are kept.
 KEPT = timedelta(days=7)
+# The clock that sends the message may be ahead of the one that reads it.
+CLOCKS_DIFFER = timedelta(minutes=5)
 # The jobs that settle or watch: the freeze waits for a campaign's own, at most so long.
 BEFORE_FREEZING = ("advance", "calibrate", "look again", "question dropped", "verify", "watch")
 FREEZE_PATIENCE = timedelta(hours=1)
@@ -226,15 +228,15 @@ def start_night(night: str | None = None) -> str:
 
     A job for each campaign and step, each of which queues the next and the last one for each
     benchmark; a campaign that is a draft has its benchmarks scored, and nothing else.
-    night: the nearest, by default, so that a second clock or a repeated message starts nothing.
+    night: by default the one that was due last, so that a second clock or a repeated message starts
+    nothing, and a round that starts hours late leaves the next night to its own round.
     Removes what rounds of more than a week ago got done.
     """
     rounds.record("nightly")
     now = timezone.now()
     if night is None:
-        # Half a day to either side of the hour: a clock may be ahead, and a message late.
-        at = now - timedelta(hours=settings.ASSAY_NIGHTLY_HOUR) + timedelta(hours=12)
-        night = at.date().isoformat()
+        due = now - timedelta(hours=settings.ASSAY_NIGHTLY_HOUR) + CLOCKS_DIFFER
+        night = due.date().isoformat()
     Job.objects.filter(kind=NIGHTLY, state=Job.State.DONE, finished_at__lt=now - KEPT).delete()
     claiming.return_expired()
     for campaign in Campaign.objects.exclude(state=Campaign.State.DRAFT).order_by("pk"):

@@ -2,7 +2,9 @@
 
 An action writes the row in its own transaction, `on_commit` sends the id, a worker claims the row
 by a conditional update, renews its lease while it works and finishes it once; `sweep` sends again
-what nobody works on. So a job may run twice, and every handler must bear that. See docs/jobs.md.
+what nobody works on. So a job may run twice, and every handler must bear that. Leases are written
+and compared by the database's clock: a machine whose clock is wrong holds no job for hours. See
+docs/jobs.md.
 """
 
 import atexit
@@ -20,6 +22,7 @@ from celery import current_app
 from django.conf import settings
 from django.db import IntegrityError, connection, transaction
 from django.db.models import F, Q
+from django.db.models.functions import Now
 from django.utils import timezone
 from django.utils.module_loading import import_string
 
@@ -88,7 +91,7 @@ def enqueue(
                         key=key,
                         payload=dict(payload or {}),
                         campaign=campaign,
-                        leased_until=timezone.now() + PATIENCE,
+                        leased_until=Now() + PATIENCE,
                     )
             except IntegrityError:
                 # Someone else enqueued it at this moment; take theirs. Another cause (a campaign
@@ -105,13 +108,12 @@ def claim(job_id: int) -> Job | None:
 
     Queued jobs can be claimed, and running ones whose worker has let the lease run out.
     """
-    now = timezone.now()
     token = secrets.token_hex(16)
-    abandoned = Q(state=Job.State.RUNNING) & (Q(claim="") | Q(leased_until__lte=now))
+    abandoned = Q(state=Job.State.RUNNING) & (Q(claim="") | Q(leased_until__lte=Now()))
     taken = Job.objects.filter(Q(state=Job.State.QUEUED) | abandoned, pk=job_id).update(
         state=Job.State.RUNNING,
         claim=token,
-        leased_until=now + _lease(),
+        leased_until=Now() + _lease(),
         attempts=F("attempts") + 1,
         progress_done=0,
         progress_total=0,
@@ -128,7 +130,7 @@ def renew(job: Job, done: int | None = None, total: int | None = None) -> None:
     finished = done is not None and done == total
     if not finished and moment - getattr(job, "_renewed_at", 0.0) < RENEW_SECONDS:
         return
-    changes: dict[str, object] = {"leased_until": timezone.now() + _lease()}
+    changes: dict[str, object] = {"leased_until": Now() + _lease()}
     if done is not None:
         changes["progress_done"] = job.progress_done = done
     if total is not None:
@@ -141,9 +143,8 @@ def renew(job: Job, done: int | None = None, total: int | None = None) -> None:
 def renew_child(job: Job, last_line: str, exit_code: int | None = None) -> None:
     """Renews the lease and stores what the job's child process says: alive now, or ended with a
     status. Raises LeaseLost for a job of others."""
-    now = timezone.now()
-    changes = {"child_seen_at": now, "exit_code": exit_code, "last_line": last_line}
-    if not _ours(job).update(leased_until=now + _lease(), **changes):
+    changes = {"child_seen_at": timezone.now(), "exit_code": exit_code, "last_line": last_line}
+    if not _ours(job).update(leased_until=Now() + _lease(), **changes):
         raise LeaseLost(f"job {job.pk} went to another worker")
     vars(job).update(changes)
 
@@ -239,7 +240,7 @@ def retry(job: Job, actor: User | None) -> Job:
                     error="",
                     waits_since=None,
                     finished_at=None,
-                    leased_until=timezone.now() + PATIENCE,
+                    leased_until=Now() + PATIENCE,
                 )
         except IntegrityError:
             raise again from None
@@ -260,7 +261,7 @@ def sweep() -> dict[str, int]:
     now = timezone.now()
     overdue = (
         Job.objects.filter(state__in=[Job.State.QUEUED, Job.State.RUNNING])
-        .filter(Q(leased_until__lte=now) | Q(leased_until=None))
+        .filter(Q(leased_until__lte=Now()) | Q(leased_until=None))
         .order_by("leased_until", "pk")[:SWEEP_SIZE]
     )
     counts = {"sent": 0, "given_up": 0}
@@ -269,10 +270,12 @@ def sweep() -> dict[str, int]:
             counts["given_up"] += _give_up(job, now)
             continue
         # An empty claim: whoever held it can neither renew nor finish, and anyone may claim.
-        if not _as_read(job).update(claim="", leased_until=now + _patience(job, now)):
+        if not _as_read(job).update(claim="", leased_until=Now() + _patience(job, now)):
             continue
         if not _send(job.pk, job.kind, PATIENT_SEND_SECONDS):
-            Job.objects.filter(pk=job.pk, claim="", state=job.state).update(leased_until=now)
+            Job.objects.filter(pk=job.pk, claim="", state=job.state).update(
+                leased_until=job.leased_until
+            )
             break
         counts["sent"] += 1
     return counts
@@ -284,13 +287,12 @@ def run_all(after: Callable[[], object] | None = None) -> int:
     count = 0
     last = 0
     while True:
-        now = timezone.now()
         job = (
             Job.objects.filter(pk__gt=last)
             .filter(
                 Q(state=Job.State.QUEUED)
                 | Q(state=Job.State.RUNNING, claim="")
-                | Q(state=Job.State.RUNNING, leased_until__lte=now)
+                | Q(state=Job.State.RUNNING, leased_until__lte=Now())
             )
             .order_by("pk")
             .first()
@@ -345,7 +347,7 @@ class _Heartbeat:
     def _beat(self) -> None:
         while not self.over.wait(_lease().total_seconds() / 3):
             try:
-                if not _ours(self.job).update(leased_until=timezone.now() + _lease()):
+                if not _ours(self.job).update(leased_until=Now() + _lease()):
                     return
             except Exception:
                 # The database may be away for a moment; the lease has two more beats to live.
@@ -408,7 +410,7 @@ def _queue_again(
                 attempts=job.attempts,
                 error=reason,
                 waits_since=waits_since,
-                leased_until=timezone.now() + pause,
+                leased_until=Now() + pause,
             )
     except IntegrityError:
         # The same work was queued again while this ran: that one is the next attempt.

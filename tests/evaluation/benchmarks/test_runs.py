@@ -340,8 +340,10 @@ def test_a_night_is_a_job_for_each_campaign_and_step_and_starts_once(settled):
 
 
 @pytest.mark.parametrize("hour", [0, 2, 23])
-@pytest.mark.parametrize("late", [timedelta(milliseconds=-50), timedelta(hours=11, minutes=59)])
-def test_a_message_is_of_the_nearest_night_whatever_the_clock_of_its_worker_says(
+@pytest.mark.parametrize(
+    "late", [timedelta(minutes=-4), timedelta(0), timedelta(hours=13), timedelta(hours=23)]
+)
+def test_a_late_round_is_of_the_night_that_was_due_and_the_next_has_its_own(
     settled, settings, monkeypatch, hour, late
 ):
     settings.ASSAY_NIGHTLY_HOUR = hour
@@ -349,7 +351,7 @@ def test_a_message_is_of_the_nearest_night_whatever_the_clock_of_its_worker_says
     monkeypatch.setattr(runs.timezone, "now", lambda: due + late)
     assert runs.start_night() == "2026-11-22"
 
-    monkeypatch.setattr(runs.timezone, "now", lambda: due + timedelta(days=1) + late)
+    monkeypatch.setattr(runs.timezone, "now", lambda: due + timedelta(days=1))
     assert runs.start_night() == "2026-11-23"
 
 

@@ -160,6 +160,37 @@ def test_a_job_under_lease_cannot_be_claimed_and_an_abandoned_one_can(db):
     assert queue.claim(swept.pk) is not None
 
 
+@pytest.mark.parametrize("hours", [-5, 5])
+def test_leases_follow_the_clock_of_the_database_not_of_the_machine(db, monkeypatch, hours):
+    true_now = timezone.now
+    lost = make(key="lost", state="running", claim="x", leased_until=ago(seconds=1))
+    alive = make(
+        key="alive", state="running", claim="x", leased_until=ago(seconds=-60), attempts=1
+    )
+    monkeypatch.setattr(queue.timezone, "now", lambda: true_now() + timedelta(hours=hours))
+    monkeypatch.setattr(queue, "_send", lambda *_: True)
+
+    job = queue.claim(make(key="claimed").pk)
+    leases = [job.leased_until]
+    assert queue.claim(alive.pk) is None
+    assert queue.sweep()["sent"] == 1
+    for change in (lambda: queue.renew(job, 1, 1), lambda: queue.renew_child(job, "")):
+        change()
+        job.refresh_from_db()
+        leases.append(job.leased_until)
+    for key in ("queued", "claimed"):
+        if key == "queued":
+            queue.enqueue("note", key)
+        else:
+            queue.fail(job, "again")
+        leases.append(Job.objects.get(key=key).leased_until)
+    lost.refresh_from_db()
+    leases.append(lost.leased_until)
+
+    late = true_now() + timedelta(hours=1)
+    assert all(true_now() - timedelta(minutes=1) < lease < late for lease in leases), leases
+
+
 @pytest.mark.parametrize("state", ["done", "failed"])
 def test_a_job_that_has_ended_cannot_be_claimed(db, state):
     assert queue.claim(make(state=state).pk) is None
