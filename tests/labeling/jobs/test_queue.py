@@ -162,12 +162,10 @@ def test_a_job_under_lease_cannot_be_claimed_and_an_abandoned_one_can(db):
 
 @pytest.mark.parametrize("hours", [-5, 5])
 def test_leases_follow_the_clock_of_the_database_not_of_the_machine(db, monkeypatch, hours):
-    true_now = timezone.now
+    clock = timezone.now
     lost = make(key="lost", state="running", claim="x", leased_until=ago(seconds=1))
-    alive = make(
-        key="alive", state="running", claim="x", leased_until=ago(seconds=-60), attempts=1
-    )
-    monkeypatch.setattr(queue.timezone, "now", lambda: true_now() + timedelta(hours=hours))
+    alive = make(key="alive", state="running", claim="x", leased_until=ago(seconds=-60), attempts=1)
+    monkeypatch.setattr(queue.timezone, "now", lambda: clock() + timedelta(hours=hours))
     monkeypatch.setattr(queue, "_send", lambda *_: True)
 
     job = queue.claim(make(key="claimed").pk)
@@ -187,8 +185,8 @@ def test_leases_follow_the_clock_of_the_database_not_of_the_machine(db, monkeypa
     lost.refresh_from_db()
     leases.append(lost.leased_until)
 
-    late = true_now() + timedelta(hours=1)
-    assert all(true_now() - timedelta(minutes=1) < lease < late for lease in leases), leases
+    late = clock() + timedelta(hours=1)
+    assert all(clock() - timedelta(minutes=1) < lease < late for lease in leases), leases
 
 
 @pytest.mark.parametrize("state", ["done", "failed"])
