@@ -61,9 +61,17 @@ class Answers:
 
     @classmethod
     def from_codes(
-        cls, codes: NDArray[np.int32], people: "Numbers", items: "Numbers", classes: "Numbers"
+        cls,
+        codes: NDArray[np.int32],
+        people: "Numbers",
+        items: "Numbers",
+        classes: "Numbers",
+        repeated: bool = False,
     ) -> "Answers":
-        """The answers of (N, 3) numbers that `Numbers` gave out; label -1 is an abstention."""
+        """The answers of (N, 3) numbers that `Numbers` gave out; label -1 is an abstention.
+
+        Raises AnsweredTwice, unless `repeated` lets an annotator answer an item more than once.
+        """
         annotator_names, new_annotators = people.sorted()
         item_names, new_items = items.sorted()
         class_names, new_classes = classes.sorted()
@@ -71,7 +79,7 @@ class Answers:
         order = np.lexsort((annotators, places))
         annotators, places, labels = annotators[order], places[order], codes[order, 2]
         twice = (annotators[1:] == annotators[:-1]) & (places[1:] == places[:-1])
-        if twice.any():
+        if not repeated and twice.any():
             row = int(order[1:][twice].min())
             raise AnsweredTwice(
                 row,

@@ -5,7 +5,7 @@ Pure, no Django.
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,8 @@ MANY_CLASSES = 20
 NEGLIGIBLE = 1e-6
 # A table's cells grow with the square of the votes.
 MOST_VOTES = 100
+# In place of a gold label that is no answer of anybody: all answers to the image are wrong.
+UNANSWERED = -2
 
 
 @dataclass(frozen=True)
@@ -38,7 +40,7 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Task:
-    """The input, checked. known: (I,) gold labels, else -1."""
+    """The input, checked. known: as known_labels gives it."""
 
     path: Path
     answers: Answers
@@ -47,52 +49,50 @@ class Task:
     known: NDArray[np.int32]
     options: dict[str, Any]
 
-
-def with_classes(answers: Answers, more: set[str]) -> Answers:
-    """The same answers, with classes that nobody gave but gold knows."""
-    classes = tuple(sorted({*answers.classes, *more}))
-    if classes == answers.classes:
-        return answers
-    place = {name: at for at, name in enumerate(classes)}
-    moved = np.array([place[name] for name in answers.classes], np.int32)
-    return Answers(
-        answers.annotators,
-        answers.items,
-        moved[answers.labels] if len(answers) else answers.labels,
-        answers.annotator_names,
-        answers.item_names,
-        classes,
-    )
+    @property
+    def teaching(self) -> NDArray[np.bool_]:
+        """(N,) the answers to images whose label is among the answers, as far as is known."""
+        return self.known[self.answers.items] != UNANSWERED
 
 
 def known_labels(answers: Answers, gold: dict[str, str], path: Path | None) -> NDArray[np.int32]:
-    """(I,) the gold label of each image, else -1; BadInput if none of them has answers."""
+    """(I,) the gold label of each image: -1 without one, UNANSWERED where nobody gives that answer.
+
+    Raises BadInput if no image of the gold has answers.
+    """
     place = {name: at for at, name in enumerate(answers.classes)}
-    known = [place[gold[name]] if name in gold else -1 for name in answers.item_names]
-    if gold and max(known) < 0:
+    known = [
+        place.get(gold[name], UNANSWERED) if name in gold else -1 for name in answers.item_names
+    ]
+    if gold and set(known) == {-1}:
         raise BadInput("no image of it has answers", path, None, "check the names of images")
     return np.array(known, np.int32)
 
 
 def by_majority(task: Task) -> Outcome:
     labels, shares, ties = aggregation.majority(task.answers)
-    return Outcome(labels, shares, ties, _agreeing(task.answers, labels))
+    return Outcome(labels, shares, ties, _agreeing(task, labels, ties))
 
 
 def by_dawid_skene(task: Task) -> Outcome:
-    answers, options = task.answers, task.options
+    answers, options, teaching = task.answers, task.options, task.teaching
     settings = {
         "prior": options["prior"],
         "max_iterations": options["max_iterations"],
         "tolerance": options["tolerance"],
     }
     try:
-        found = dawid_skene.fit(
-            answers,
+        fitted = dawid_skene.fit(
+            replace(
+                answers,
+                annotators=answers.annotators[teaching],
+                items=answers.items[teaching],
+                labels=answers.labels[teaching],
+            ),
             # The class prior gets the same pseudo-counts.
             class_prior=options["prior"],
             confusion_prior=options["prior"],
-            known=task.known,
+            known=np.maximum(task.known, -1),
             max_iterations=options["max_iterations"],
             tolerance=options["tolerance"],
         )
@@ -100,16 +100,19 @@ def by_dawid_skene(task: Task) -> Outcome:
         raise BadInput(str(error), task.path, None, "use --method majority") from error
     settings |= {
         "start": "majority",
-        "iterations": found.iterations,
-        "converged": found.converged,
-        "log_likelihood": found.log_likelihood,
-        "class_prior": dict(zip(answers.classes, found.priors.tolist(), strict=True)),
+        "iterations": fitted.iterations,
+        "converged": fitted.converged,
+        "log_likelihood": fitted.log_likelihood,
+        "class_prior": dict(zip(answers.classes, fitted.priors.tolist(), strict=True)),
     }
+    posteriors, unanswered = fitted.posteriors, task.known == UNANSWERED
+    if unanswered.any():
+        posteriors[unanswered] = _posterior(task, fitted.confusions, fitted.priors)[unanswered]
     return Outcome(
-        *_of_answered(answers, found.posteriors, found.priors),
-        found.accuracies,
+        *_of_answered(answers, posteriors, fitted.priors),
+        fitted.accuracies * _shares(answers, teaching),
         settings,
-        found.confusions,
+        fitted.confusions,
     )
 
 
@@ -123,7 +126,9 @@ def by_posterior(task: Task) -> Outcome:
     n_classes, n_people = len(answers.classes), len(answers.annotator_names)
     met = task.known[answers.items] >= 0
     if not met.any():
-        raise BadInput("nobody answered its images", task.gold_path, None, "give other gold")
+        raise BadInput(
+            "nobody answered its images with its answers", task.gold_path, None, "give other gold"
+        )
     people, said = answers.annotators[met], answers.labels[met]
     truth = task.known[answers.items[met]]
     cells = (people.astype(np.int64) * n_classes + truth) * n_classes + said
@@ -134,20 +139,16 @@ def by_posterior(task: Task) -> Outcome:
     confusions = _rates(counts, prior, crowd)
     shares = np.bincount(task.known[task.known >= 0], minlength=n_classes) + prior
     shares = shares / shares.sum()
-    probabilities = aggregation.posterior(
-        answers.annotators,
-        answers.items,
-        answers.labels,
-        n_items=len(answers.item_names),
-        confusions=confusions,
-        prior=shares,
-    )
-    right, total = np.einsum("akk->a", counts), counts.sum(axis=(1, 2))
+    probabilities = _posterior(task, confusions, shares)
+    # Of all gold images, also those of which nobody's answer can be right.
+    judged = task.known[answers.items] != -1
     with np.errstate(invalid="ignore"):
-        accuracies = right / total
+        accuracies = np.einsum("akk->a", counts) / np.bincount(
+            answers.annotators[judged], minlength=n_people
+        )
     settings = {
         "prior": prior,
-        "gold_images": int((task.known >= 0).sum()),
+        "gold_images": int((task.known != -1).sum()),
         "class_prior": dict(zip(answers.classes, shares.tolist(), strict=True)),
     }
     return Outcome(*_of_answered(answers, probabilities, shares), accuracies, settings, confusions)
@@ -192,7 +193,7 @@ def by_vote_table(task: Task) -> Outcome:
         "strength": vote_tables.STRENGTH,
         "topics": len(tables) - 1,
     }
-    return Outcome(labels, probabilities, ties, _agreeing(answers, labels), settings)
+    return Outcome(labels, probabilities, ties, _agreeing(task, labels, ties), settings)
 
 
 METHODS: dict[str, Callable[[Task], Outcome]] = {
@@ -227,6 +228,7 @@ def report(answers: Answers, outcome: Outcome, method: str) -> dict[str, Any]:
         "images": len(labels),
         "answers": len(answers),
         "ties": int(outcome.ties.sum()),
+        "tied": [answers.item_names[item] for item in np.flatnonzero(outcome.ties)],
         "alpha": krippendorff_alpha(counts),
         "labels": labels,
         "probabilities": {
@@ -254,14 +256,35 @@ def _of_answered(
     return labels, probabilities, ties
 
 
-def _agreeing(answers: Answers, labels: NDArray[np.int32]) -> Floats:
-    """(A,) the share of each annotator's answers that are the label; NaN without answers."""
+def _posterior(task: Task, confusions: Floats, prior: Floats) -> Floats:
+    answers = task.answers
+    return aggregation.posterior(
+        answers.annotators,
+        answers.items,
+        answers.labels,
+        n_items=len(answers.item_names),
+        confusions=confusions,
+        prior=prior,
+    )
+
+
+def _agreeing(task: Task, labels: NDArray[np.int32], ties: NDArray[np.bool_]) -> Floats:
+    """(A,) the share of each annotator's answers to untied images that are the label."""
+    answers = task.answers
+    right = task.teaching & (answers.labels == labels[answers.items])
+    return _shares(answers, right, ~ties[answers.items])
+
+
+def _shares(
+    answers: Answers, hits: NDArray[np.bool_], judged: NDArray[np.bool_] | None = None
+) -> Floats:
+    """(A,) the share of hits among each annotator's judged answers; NaN without any."""
+    judged = np.ones(len(answers), bool) if judged is None else judged
     n_people = len(answers.annotator_names)
-    agreed = answers.labels == labels[answers.items]
     with np.errstate(invalid="ignore"):
         return np.asarray(
-            np.bincount(answers.annotators, weights=agreed, minlength=n_people)
-            / np.bincount(answers.annotators, minlength=n_people)
+            np.bincount(answers.annotators[hits & judged], minlength=n_people)
+            / np.bincount(answers.annotators[judged], minlength=n_people)
         )
 
 

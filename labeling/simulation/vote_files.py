@@ -4,8 +4,9 @@ Names and answers are strings and stay as they are written; " yes" is not "yes".
 """
 
 import csv
+import unicodedata
 from array import array
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,28 +19,33 @@ from labeling.files import BadInput, atomic_write
 ANSWER_COLUMNS = ("annotator", "image", "answer")
 TRUTH_COLUMNS = ("image", "answer")
 LABEL_COLUMNS = (*TRUTH_COLUMNS, "probability")
+# What to do where an annotator answers an image again: Dawid and Skene's own data has such rows.
+REPEATED = ("refuse", "keep", "last")
 
 
 @dataclass(frozen=True)
 class AnswerSheet:
-    """What answers.csv holds. topics: image → topic, empty without that column."""
+    """What answers.csv holds.
+
+    topics: image → topic, empty without that column. repeats: rows that answer an image again.
+    """
 
     answers: Answers
     abstentions: int
     topics: dict[str, str]
+    repeats: int
 
 
-def read_answers(path: Path, with_topic: bool = False) -> AnswerSheet:
+def read_answers(path: Path, with_topic: bool = False, repeated: str = "refuse") -> AnswerSheet:
     """The answers of a CSV with the columns annotator, image, answer, in any order.
 
     An empty answer is an abstention. with_topic allows a fourth column, topic, the same for every
-    row of an image. Raises BadInput with the line for anything else, and for an annotator who
-    comes twice with one image, abstentions included.
+    row of an image. Raises BadInput with the line for anything else, and, where `repeated` is
+    "refuse", for an annotator who comes twice with one image, abstentions included.
     """
     people, images, classes = Numbers(), Numbers(), Numbers()
     codes, lines = array("i"), array("q")
     topics: dict[str, str] = {}
-    abstentions = 0
     columns = (*ANSWER_COLUMNS, "topic") if with_topic else ANSWER_COLUMNS
     for line, row in rows(path, columns, optional=columns[3:]):
         annotator, image, answer = row[:3]
@@ -53,24 +59,36 @@ def read_answers(path: Path, with_topic: bool = False) -> AnswerSheet:
                 line,
                 "give every image one topic",
             )
-        abstentions += not answer
         codes.extend((people(annotator), images(image), classes(answer) if answer else -1))
         lines.append(line)
     if not lines:
         raise BadInput("there are no answers below the header", path, None, "add rows")
+    table = np.array(codes, np.int32).reshape(-1, 3)
+    pairs = table[:, 0].astype(np.int64) * len(images.known) + table[:, 1]
+    distinct, from_end = np.unique(pairs[::-1], return_index=True)
+    if repeated == "last":
+        table = table[len(table) - 1 - from_end]
     try:
-        answers = Answers.from_codes(
-            np.array(codes, np.int32).reshape(-1, 3), people, images, classes
-        )
+        answers = Answers.from_codes(table, people, images, classes, repeated == "keep")
     except AnsweredTwice as twice:
         raise BadInput(
             f"annotator {twice.annotator!r} answers image {twice.item!r} again, first on line "
             f"{lines[twice.first]}",
             path,
             lines[twice.row],
-            "keep one row for each annotator and image",
+            "remove one of the rows, or use --repeated keep or --repeated last",
         ) from None
-    return AnswerSheet(answers, abstentions, topics)
+    return AnswerSheet(answers, int((table[:, 2] < 0).sum()), topics, len(lines) - len(distinct))
+
+
+def spelling(answer: str) -> str:
+    """Return the answer without what hides a typing error: case, spaces, normal form."""
+    return " ".join(unicodedata.normalize("NFKC", answer).casefold().split())
+
+
+def spellings(answers: Iterable[str]) -> dict[str, str]:
+    """Return spelling → answer, of answers of one spelling the first."""
+    return {spelling(answer): answer for answer in sorted(answers, reverse=True)}
 
 
 def write_labels(
@@ -85,16 +103,28 @@ def write_labels(
                 rows.writerow([image, label, probabilities[image].get(label, "")])
 
 
-def read_truth(path: Path) -> dict[str, str]:
-    """image → answer of a CSV with these two columns, and probability, which is passed over;
-    BadInput for an image that comes twice."""
+def read_truth(path: Path, answers: Collection[str] = ()) -> dict[str, str]:
+    """image → answer of a CSV with these two columns, and probability, which is passed over.
+
+    answers: what people gave. Raises BadInput for an image that comes twice, and for an answer that
+    differs from one of `answers` in spelling only.
+    """
     truth: dict[str, str] = {}
+    near = spellings(answers)
     for line, (image, answer, _) in rows(path, LABEL_COLUMNS, optional=("probability",)):
         if not image or not answer:
             empty = "answer" if image else "image"
             raise BadInput(f"the {empty} is empty", path, line, "fill it in, or remove the row")
         if image in truth:
             raise BadInput(f"image {image!r} comes again", path, line, "keep one row for an image")
+        if answer not in answers and (nearest := near.get(spelling(answer))):
+            raise BadInput(
+                f"the answer {answer!r} differs from people's {nearest!r} only in case, spaces or "
+                "normal form",
+                path,
+                line,
+                f"write {nearest!r}",
+            )
         truth[image] = answer
     if not truth:
         raise BadInput("there are no answers below the header", path, None, "add rows")

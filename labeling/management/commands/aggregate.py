@@ -2,6 +2,7 @@
 
 import argparse
 import math
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,6 @@ from labeling.simulation.aggregate_methods import (
     Task,
     known_labels,
     report,
-    with_classes,
 )
 
 SHOWN = 20
@@ -50,6 +50,12 @@ class Command(ContractCommand):
         parser.add_argument(
             "--out", type=Path, metavar="LABELS.csv", help="image,answer,probability of each image"
         )
+        parser.add_argument(
+            "--repeated",
+            choices=vote_files.REPEATED,
+            default=vote_files.REPEATED[0],
+            help="people who answer an image again: refuse (default), keep all, or the last row",
+        )
         parser.add_argument("--yes", metavar="ANSWER", help="vote-table: the answer that means yes")
         parser.add_argument("--max-iterations", type=_whole, default=1000, help="dawid-skene")
         parser.add_argument("--tolerance", type=_pseudo_count, default=1e-6, help="dawid-skene")
@@ -69,11 +75,15 @@ class Command(ContractCommand):
             raise UsageError("--method majority learns nothing from --gold; leave it out")
         if method != "vote-table" and options["yes"] is not None:
             raise UsageError("--yes goes with --method vote-table")
-        sheet = vote_files.read_answers(answers, with_topic=method == "vote-table")
-        known = vote_files.read_truth(gold) if gold else {}
+        sheet = vote_files.read_answers(
+            answers, with_topic=method == "vote-table", repeated=options["repeated"]
+        )
+        given, classes = sheet.answers, sheet.answers.classes
+        known = vote_files.read_truth(gold, classes) if gold else {}
         right = vote_files.read_truth(truth) if truth else None
-        self._warn_of_spaces(sheet.answers.classes)
-        given = with_classes(sheet.answers, set(known.values()))
+        if sheet.repeats:
+            self.warn(f"{count_of(sheet.repeats, 'row')} repeat an image of the same annotator")
+        self._warn_of_words(classes, known, gold, right or {}, truth)
         task = Task(answers, given, sheet.topics, gold, known_labels(given, known, gold), options)
         outcome = METHODS[method](task)
         result = report(given, outcome, method)
@@ -84,11 +94,29 @@ class Command(ContractCommand):
             result["out"] = str(out)
         return result
 
-    def _warn_of_spaces(self, classes: tuple[str, ...]) -> None:
-        seen: dict[str, str] = {}
+    def _warn_of_words(
+        self,
+        classes: tuple[str, ...],
+        gold: dict[str, str],
+        gold_path: Path | None,
+        truth: dict[str, str],
+        truth_path: Path | None,
+    ) -> None:
+        near = vote_files.spellings(classes)
         for name in classes:
-            if (other := seen.setdefault(name.strip(), name)) != name:
-                self.warn(f"the answers {other!r} and {name!r} differ only in spaces")
+            if (nearest := near[vote_files.spelling(name)]) != name:
+                self.warn(
+                    f"the answers {nearest!r} and {name!r} differ only in case, spaces or "
+                    "normal form"
+                )
+        for path, words in ((gold_path, gold), (truth_path, truth)):
+            for word, count in Counter(words.values()).items():
+                if word not in classes:
+                    alike = near.get(vote_files.spelling(word))
+                    cure = f"; answers have {alike!r}" if alike else ""
+                    self.warn(
+                        f"nobody answers {word!r}, of {count_of(count, 'image')} in {path}{cure}"
+                    )
 
     def _accuracy(
         self,

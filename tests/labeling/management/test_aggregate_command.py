@@ -86,7 +86,9 @@ def test_majority_is_the_default_and_ties_are_counted(result, write):
     assert got["probabilities"]["d"] == {}
     assert (got["ties"], got["answers"], got["abstentions"]) == (1, 9, 4)
     assert got["accuracy"] is None
-    assert got["annotators"]["p0"] == {"accuracy": pytest.approx(3 / 4), "answers": 4}
+    # The tied image judges nobody.
+    assert got["tied"] == ["b"]
+    assert got["annotators"]["p0"] == {"accuracy": 1.0, "answers": 4}
     assert got["settings"] == {}
 
 
@@ -126,12 +128,54 @@ def test_strings_stay_strings(result, write):
     assert result(answers)["labels"] == {"01": "1.0", "1": "with, comma", "ü": "two\nlines"}
 
 
-def test_answers_that_differ_in_spaces_only_are_pointed_out(run, write):
-    status, out, err = run(write(HEADER + "a,1,yes\nb,1,yes \n"), "--json")
+SPELLINGS = ["yes ", " yes", "Yes", "YES", "y\uff45s"]
+
+
+@pytest.mark.parametrize("word", SPELLINGS)
+def test_answers_that_differ_in_spelling_only_are_pointed_out(run, write, word):
+    status, out, err = run(write(HEADER + f"a,1,yes\nb,1,{word}\n"), "--json")
 
     assert status == 0
-    assert json.loads(out)["classes"] == ["yes", "yes "]
-    assert err == "the answers 'yes' and 'yes ' differ only in spaces\n"
+    assert json.loads(out)["classes"] == sorted(["yes", word])
+    assert err.endswith("differ only in case, spaces or normal form\n")
+
+
+@pytest.mark.parametrize("word", SPELLINGS)
+@pytest.mark.parametrize("method", ["dawid-skene", "posterior", "vote-table"])
+def test_gold_that_differs_from_an_answer_in_spelling_only_is_refused(refusal, write, method, word):
+    answers = write(sheet({"a": "yn", "b": "yy"}).replace(",y\n", ",yes\n"))
+    gold = write(f"image,answer\nb,yes\na,{word}\n", "gold.csv")
+
+    got = refusal(answers, "--method", method, "--gold", gold)
+
+    assert f"the answer {word!r} differs from people's 'yes' only in case" in got["error"]
+    assert (got["file"], got["line"], got["cure"]) == (str(gold), 3, "write 'yes'")
+
+
+def test_a_truth_of_other_words_is_warned_of_and_never_refused(run, write):
+    answers = write(sheet({"a": "yyn", "b": "nny"}))
+    known = write(truth({"a": "Y", "b": "m"}), "truth.csv")
+
+    status, out, err = run(answers, "--truth", known, "--json")
+
+    assert (status, json.loads(out)["accuracy"]) == (0, 0)
+    assert f"nobody answers 'Y', of 1 image in {known}; answers have 'y'\n" in err
+    assert f"nobody answers 'm', of 1 image in {known}\n" in err
+
+
+def test_repeated_answers_are_kept_or_the_last_counts(run, write):
+    rows = HEADER + "a,1,x\na,1,y\na,1,y\nb,1,x\nb,2,y\na,2,x\na,2,\n"
+    kept, last = (
+        run(write(rows), "--repeated", repeated, "--json") for repeated in ("keep", "last")
+    )
+
+    for status, _, err in (kept, last):
+        assert (status, err) == (0, "3 rows repeat an image of the same annotator\n")
+    kept, last = json.loads(kept[1]), json.loads(last[1])
+    assert kept["probabilities"]["1"] == {"x": 0.5, "y": 0.5}
+    assert (kept["answers"], kept["abstentions"]) == (6, 1)
+    assert last["probabilities"] == {"1": {"x": 0.5, "y": 0.5}, "2": {"x": 0.0, "y": 1.0}}
+    assert (last["answers"], last["abstentions"], last["tied"]) == (3, 1, ["1"])
 
 
 def test_marks_at_the_start_blank_lines_and_windows_line_ends_are_fine(result, write):
@@ -267,18 +311,35 @@ def test_gold_that_nobody_answered_teaches_nothing(refusal, write):
     gold = write(truth({"a": "y"}), "gold.csv")
     got = refusal(write(sheet({"a": ".", "b": "y"})), "--method", "posterior", "--gold", gold)
 
-    assert (got["error"], got["file"]) == ("nobody answered its images", str(gold))
+    assert (got["file"], got["line"]) == (str(gold), None)
+    assert "nobody answered its images" in got["error"]
 
 
-def test_gold_may_know_a_class_that_nobody_answers(result, write):
-    answers = write(sheet({"a": "yy", "b": "yn"}))
-    gold = write(truth({"a": "m"}), "gold.csv")
+@pytest.mark.parametrize("method", ["dawid-skene", "posterior", "vote-table"])
+def test_gold_that_nobody_answers_is_no_class_and_makes_its_image_wrong(run, write, method):
+    # Each image twice the ten votes of a vote table; p0 is right on g0 to g9.
+    votes = {f"g{n}": "y" * 9 + "n" * 3 if n % 2 else "n" * 9 + "y" * 3 for n in range(10)}
+    gold = {image: vote[0] for image, vote in votes.items()}
+    votes |= {"new": "y" * 8 + "n" * 4, "odd": "y" * 12}
+    answers = write(sheet(votes))
 
-    got = result(answers, "--method", "dawid-skene", "--gold", gold, "--truth", gold)
+    def run_with(more: dict[str, str]):
+        known = write(truth(gold | more), "gold.csv")
+        status, out, err = run(answers, "--method", method, "--gold", known, "--json")
+        assert status == 0
+        return json.loads(out), err
 
-    assert got["classes"] == ["m", "n", "y"]
-    assert got["labels"]["a"] == "m"
-    assert (got["accuracy"], got["accuracy_outside_gold"]) == (1.0, None)
+    plain, silence = run_with({})
+    got, err = run_with({"odd": "maybe"})
+
+    assert silence == ""
+    assert "nobody answers 'maybe', of 1 image" in err
+    assert got["classes"] == ["n", "y"]
+    assert got["labels"] == plain["labels"]
+    assert got["labels"]["odd"] == "y"
+    accuracies = [each["annotators"]["p0"]["accuracy"] for each in (plain, got)]
+    judged = 11 if method == "posterior" else 12
+    assert accuracies == pytest.approx([1, (judged - 1) / judged], abs=0.01)
 
 
 def test_a_vote_table_is_learned_for_each_topic(result, write):
