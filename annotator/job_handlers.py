@@ -20,6 +20,7 @@ ASSAY_JOB_HANDLERS = {
     "pilot": "labeling.quality.piloting.execute",
     "predict": "evaluation.pools.making.execute",
     "question dropped": "evaluation.benchmarks.kinds.mad.competitions.replace_dropped",
+    "recount": "labeling.quality.recounting.execute",
     "score": "evaluation.benchmarks.runs.execute",
     "verify": "labeling.quality.verifying.execute",
     "watch": "labeling.quality.monitoring.execute",

@@ -35,7 +35,7 @@ STAGES = {
     Stage.FAILED: _("The test was not passed, so there is no work for you here."),
     Stage.WORKING: "",
     Stage.PAUSED: _("Your work is paused while a researcher looks at it. Your answers are kept."),
-    Stage.BLOCKED: _("A researcher has ended your work here. Ask them if you think this is wrong."),
+    Stage.BLOCKED: _("Your work here has ended. Ask a researcher if you think this is wrong."),
 }
 DECIDED = {
     Stage.TRAINING: _("To training"),

@@ -42,7 +42,15 @@ KEPT = timedelta(days=7)
 # The clock that sends the message may be ahead of the one that reads it.
 CLOCKS_DIFFER = timedelta(minutes=5)
 # The jobs that settle or watch: the freeze waits for a campaign's own, at most so long.
-BEFORE_FREEZING = ("advance", "calibrate", "look again", "question dropped", "verify", "watch")
+BEFORE_FREEZING = (
+    "advance",
+    "calibrate",
+    "look again",
+    "question dropped",
+    "recount",
+    "verify",
+    "watch",
+)
 FREEZE_PATIENCE = timedelta(hours=1)
 # What changes nothing where nobody answers any more.
 AT_WORK_STEPS = ("watch", "calibrate")

@@ -40,8 +40,7 @@ NOT_WORKING = {
     Stage.BLOCKED: (
         "blocked",
         gettext_noop(
-            "A researcher has ended your work in this campaign. Ask them if you think this is "
-            "wrong."
+            "Your work in this campaign has ended. Ask a researcher if you think this is wrong."
         ),
     ),
 }

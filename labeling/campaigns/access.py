@@ -47,9 +47,7 @@ def check_role(user: User, campaign: Campaign, *roles: str) -> None:
     held, stage = found
     # Whose answers are void neither decides nor looks at those of others.
     if roles and stage == Membership.Stage.BLOCKED:
-        raise NotAllowed(
-            gettext("A researcher has ended your work in this campaign."), code="blocked"
-        )
+        raise NotAllowed(gettext("Your work in this campaign has ended."), code="blocked")
     if roles and held not in roles:
         raise NotAllowed(f"This is for a {' or '.join(roles)} of the campaign; you are {held}.")
 

@@ -211,6 +211,7 @@ def _count_votes(question_ids: Sequence[int], user_id: int) -> int:
 def _enter(campaign: Campaign, member: Membership, void: bool) -> str:
     """The stage that the person leaves; they enter the one that follows."""
     before = member.stage
+    member.standing.pop("freed", None)
     member.stage = Stage.BLOCKED if void else _stage_before(campaign, member)
     if not void:
         # What they answered to gold led to the block: counted again, it would lead there again.

@@ -22,6 +22,7 @@ from labeling.errors import Conflict, Refusal
 from labeling.estimators.intervals import wilson_interval
 from labeling.follow_ups import asking, following
 from labeling.graphs import store
+from labeling.jobs import queue
 from labeling.kinds import KINDS, About, policies
 from labeling.kinds.base import CHAINS
 from labeling.models import (
@@ -64,8 +65,10 @@ def add_gold(campaign: Campaign, actor: User, rows: Sequence[Mapping[str, object
     with transaction.atomic():
         asking.check_topics(campaign, {row.topic for row in cleaned})
         _check_graph(campaign, [(row.image, row.item, row.topic, row.answer) for row in cleaned])
+        corrected = False
         for number, row in enumerate(cleaned, 1):
             question = _gold_question(campaign, row.item, row.topic, number)
+            corrected |= Gold.objects.filter(question=question).exclude(answer=row.answer).exists()
             Gold.objects.update_or_create(
                 question=question,
                 defaults={
@@ -76,6 +79,8 @@ def add_gold(campaign: Campaign, actor: User, rows: Sequence[Mapping[str, object
                 },
             )
         _record(campaign, actor, {"added": len(cleaned)})
+        if corrected:
+            _ask_recount(campaign)
     return len(cleaned)
 
 
@@ -232,7 +237,8 @@ def _gold_question(campaign: Campaign, item_id: int, topic: str, number: int) ->
 def retire_gold(campaign: Campaign, actor: User | None, question_id: int, reason: str = "") -> Gold:
     """The gold, no longer given to anybody; from now on it counts for nobody's reputation.
 
-    What was done because of it (a block, say) stands until somebody undoes it.
+    What was done because of it (a block, say) stands until somebody undoes it; recounting.py lists
+    whom.
     """
     with transaction.atomic():
         gold = (
@@ -248,6 +254,7 @@ def retire_gold(campaign: Campaign, actor: User | None, question_id: int, reason
             gold.save(update_fields=["retired_at"])
             _put_away(Question.objects.get(pk=question_id))
             _record(campaign, actor, {"retired": question_id}, reason)
+            _ask_recount(campaign)
     return gold
 
 
@@ -486,6 +493,10 @@ def retire_failed(campaign: Campaign, question_ids: Iterable[int] | None = None)
             retire_gold(campaign, None, met.question_id, reason)
             retired.append(met.question_id)
     return retired
+
+
+def _ask_recount(campaign: Campaign) -> None:
+    queue.enqueue("recount", f"campaign {campaign.pk}", {"campaign": campaign.pk}, campaign)
 
 
 def _record(

@@ -1,7 +1,7 @@
 """How often annotators are right on gold."""
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import combinations
@@ -167,15 +167,20 @@ def accuracies(campaign: Campaign, people: Collection[int] | None = None) -> dic
     }
 
 
-def rights(campaign: Campaign, people: Collection[int] | None = None) -> dict[int, list[bool]]:
+def rights(
+    campaign: Campaign,
+    people: Collection[int] | None = None,
+    since: Mapping[int, datetime] | None = None,
+) -> dict[int, list[bool]]:
     """Whether each gold answer was right, in the order in which the person gave them, by user id.
 
     people: only of these users. The latest revision counts, of gold that is in force, first
-    answered since the person works (not in training or a test, nor before a pardon). Two queries.
+    answered since the person works (not in training or a test, nor before a pardon), or `since`.
+    Two queries, one with `since`.
     """
     if people is not None and not people:
         return {}
-    since = _working_since(campaign, people)
+    since = _working_since(campaign, people) if since is None else since
     rows = (
         Answer.objects.filter(
             _on_gold(campaign, people), assignment__state=Assignment.State.ANSWERED

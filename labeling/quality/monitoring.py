@@ -114,7 +114,7 @@ def _watch_one(
     """What was done about this person; None for nothing."""
     figures = measure(campaign, membership, policy)
     found = annotator_checks.reasons(figures, policy)
-    action, reason = _decide(campaign, membership, policy, found)
+    action, reason = decide(membership, policy, found)
     if not _keep(membership, figures, found, policy) or action == "none":
         return None
     _act(membership, action, reason, found)
@@ -154,7 +154,8 @@ def measure(campaign: Campaign, membership: Membership, policy: policies.Policy)
     The pool they are measured against is what others answered to the very questions they met, so
     that neither hard classes nor long stretches without a "yes" count against anybody.
     """
-    rights = gold_results.rights(campaign, [membership.user_id]).get(membership.user_id, [])
+    since = {membership.user_id: membership.working_since}
+    rights = gold_results.rights(campaign, list(since), since).get(membership.user_id, [])
     mine = _recent(campaign, membership)
     pool = _others(campaign, membership, mine, policy["signal_answers"])
     kind = KINDS[campaign.kind]
@@ -255,11 +256,8 @@ def _answers_of_others(
     )
 
 
-def _decide(
-    campaign: Campaign,
-    membership: Membership,
-    policy: policies.Policy,
-    found: Sequence[dict[str, str]],
+def decide(
+    membership: Membership, policy: policies.Policy, found: Sequence[dict[str, str]]
 ) -> tuple[str, str]:
     """The strongest action that any reason asks for, and the reasons for it in words."""
     action = max((row["action"] for row in found), key=ACTIONS.index, default="none")
@@ -279,18 +277,7 @@ def _keep(
     policy: policies.Policy,
 ) -> bool:
     """Writes what was found; False when the person left work, or began again, meanwhile."""
-    now = timezone.now()
-    tested = figures["test"]
-    standing = {
-        "test": asdict(tested)
-        | {"last": list(tested.last), "now": list(tested.now), "verdict": VERDICTS[tested.verdict]},
-        "speed": figures["speed"],
-        "runs": figures["runs"],
-        "chance": figures["chance"],
-        "reasons": list(found),
-        "at": now.isoformat(),
-        "told": _shown(membership.standing.get("told"), tested, now),
-    }
+    tested, standing = figures["test"], standing_of(membership, figures, found)
     with writing():
         row = (
             Membership.objects.active()
@@ -306,6 +293,23 @@ def _keep(
         row.save(update_fields=["standing", "gold_share"])
     membership.standing, membership.gold_share = row.standing, row.gold_share
     return True
+
+
+def standing_of(
+    membership: Membership, figures: Figures, found: Sequence[dict[str, str]]
+) -> dict[str, object]:
+    """What Membership.standing keeps of these figures."""
+    tested, now = figures["test"], timezone.now()
+    return {
+        "test": asdict(tested)
+        | {"last": list(tested.last), "now": list(tested.now), "verdict": VERDICTS[tested.verdict]},
+        "speed": figures["speed"],
+        "runs": figures["runs"],
+        "chance": figures["chance"],
+        "reasons": list(found),
+        "at": now.isoformat(),
+        "told": _shown(membership.standing.get("told"), tested, now),
+    }
 
 
 def _shown(before: Shown | None, tested: Tested, now: datetime) -> Shown | None:
@@ -359,7 +363,7 @@ def preview(campaign: Campaign, policy: policies.Policy) -> list[Stopped]:
             **{name: kept.get(name, {}) for name in ("speed", "runs", "chance")},
         }
         found = annotator_checks.reasons(figures, policy)
-        action, reason = _decide(campaign, membership, policy, found)
+        action, reason = decide(membership, policy, found)
         if action != "none":
             rows.append(_stopped(membership, action, reason))
     return sorted(rows, key=lambda row: row.pseudonym)

@@ -15,7 +15,7 @@ from labeling.kinds import KINDS
 from labeling.kinds.base import CHAINS
 from labeling.models import Campaign, Image, Question, Topic
 from labeling.plurals import count_of
-from labeling.quality import qualifying
+from labeling.quality import qualifying, recounting
 from labeling.quality.gold import add_gold, conflicts, gold_from_settled, retire_gold, without
 from labeling.reports import overview
 from labeling.web.forms.common import ListsForm, carried_out, list_file
@@ -130,6 +130,7 @@ def _gold(request: SignedIn, campaign: Campaign, form: GoldListForm | None = Non
         rows=overview.gold_rows(campaign, list(page.object_list)),
         page_obj=page,
         query=query_of(request),
+        freed=recounting.freed(campaign),
         shortage=qualifying.shortage(campaign),
         conflicts=conflicts(campaign),
         without=without(campaign),

@@ -18,7 +18,7 @@ from labeling.errors import NotYours
 from labeling.kinds import policies
 from labeling.models import Campaign, Invitation, Membership, User
 from labeling.plurals import count_of
-from labeling.quality import blocking, memberships, monitoring
+from labeling.quality import blocking, memberships, monitoring, recounting
 from labeling.reports import person_overview, progress
 from labeling.web.forms.common import carried_out, refusals_shown
 from labeling.web.forms.people import InvitationForm, QuotasForm, ReasonForm, RoleForm
@@ -319,6 +319,7 @@ def _people(
         form=form,
         link=link,
         made=made,
+        freed=recounting.freed(campaign),
         members=progress.annotators(campaign, list(page.object_list)),
         page_obj=page,
         query=query_of(request),

@@ -96,7 +96,7 @@ def test_home_says_that_work_was_sent_back(client, alice, bob, dataset):
 
 @pytest.mark.parametrize(
     ("stage", "sentence"),
-    [("paused", "Your work here is paused"), ("blocked", "A researcher has ended your work")],
+    [("paused", "Your work here is paused"), ("blocked", "Your work in this campaign has ended")],
 )
 def test_home_says_why_somebody_gets_no_work(client, bob, coots, stage, sentence):
     coots.memberships.filter(user=bob).update(stage=stage)

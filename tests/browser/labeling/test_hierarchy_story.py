@@ -238,7 +238,7 @@ def test_a_bad_annotators_votes_come_back_and_the_labels_come_out(
     assert back <= set(real.values_list("assignment__question", flat=True))
     people["mallory"].goto(site("/campaigns/everything-in-it/label/"))
     assert people["mallory"].locator(".tile").count() == 0
-    assert people["mallory"].is_visible("text=A researcher has ended your work in this campaign.")
+    assert people["mallory"].is_visible("text=Your work in this campaign has ended.")
 
     # Others answer them, one page of it here, and Mallory is asked nothing any more.
     seats = mallory.user.assignments.count()

@@ -1,0 +1,82 @@
+"""After gold was corrected everybody is counted again, also those whom it stopped.
+
+This lets nobody in: `freed` lists whom the campaign's rules stopped and would not stop by the gold
+as it is now, and a researcher decides. docs/quality.md, Gold.
+"""
+
+from django.db.models import Q
+
+from labeling.estimators import annotator_checks
+from labeling.jobs import queue
+from labeling.kinds import policies
+from labeling.models import Campaign, Decision, Job, Membership
+from labeling.quality import gold_results, monitoring
+
+Stage = Membership.Stage
+STOPPED = (Stage.PAUSED, Stage.BLOCKED, Stage.FAILED)
+ABOUT_PEOPLE = (Decision.Kind.STAGE, Decision.Kind.BLOCK, Decision.Kind.UNBLOCK)
+
+
+def execute(job: Job) -> None:
+    """The job "recount": watches everybody at work, then recounts everybody who was stopped."""
+    campaign = Campaign.objects.select_related("policy").get(pk=job.payload["campaign"])
+    monitoring.watch_all(campaign)
+    stopped = campaign.memberships.active().filter(
+        role=Membership.Role.ANNOTATOR, stage__in=STOPPED
+    )
+    for membership in stopped.select_related("user", "campaign").order_by("pk"):
+        queue.renew(job)
+        _recount(campaign, membership)
+
+
+def freed(campaign: Campaign) -> list[Membership]:
+    """Return the people whom the rules stopped, and would not stop by the gold as it is now."""
+    rows = campaign.memberships.active().filter(stage__in=STOPPED, standing__has_key="freed")
+    return list(rows.select_related("user").order_by("pk"))
+
+
+def _recount(campaign: Campaign, membership: Membership) -> None:
+    decisions = Decision.objects.filter(
+        campaign=campaign, kind__in=ABOUT_PEOPLE, content__annotator=membership.user_id
+    ).order_by("-pk")
+    stop = decisions.first()
+    if stop is None or stop.actor_id is not None:
+        # A researcher stopped this person, whatever the gold says.
+        return
+    entered, failed = membership.working_since, membership.stage == Stage.FAILED
+    began = Q(content__stage=Stage.TEST if failed else Stage.WORKING)
+    began |= Q(kind=Decision.Kind.UNBLOCK)
+    start = decisions.filter(began, pk__lt=stop.pk).first()
+    membership.working_since = start.at if start else membership.joined_at
+    standing = _test_again(membership) if failed else _measure_again(membership)
+    if standing is not None:
+        rows = Membership.objects.filter(
+            pk=membership.pk, stage=membership.stage, working_since=entered
+        )
+        rows.update(standing=standing)
+
+
+def _test_again(membership: Membership) -> dict[str, object]:
+    since = {membership.user_id: membership.working_since}
+    rights = gold_results.rights(membership.campaign, list(since), since)
+    passed = rights.get(membership.user_id, [])
+    needed = policies.of(membership.campaign)["test_pass"] * len(passed)
+    if not passed or sum(passed) < needed - 1e-9:
+        return {}
+    return {"freed": f"Right on {sum(passed)} of {len(passed)} questions of the test."}
+
+
+def _measure_again(membership: Membership) -> dict[str, object] | None:
+    """The standing by the gold in force; None where gold was no reason to stop this person."""
+    campaign, kept = membership.campaign, membership.standing
+    by_gold = {"test"} & {row["signal"] for row in kept.get("reasons", [])}
+    if not by_gold and "freed" not in kept:
+        return None
+    policy = policies.of(campaign)
+    figures = monitoring.measure(campaign, membership, policy)
+    found = annotator_checks.reasons(figures, policy)
+    standing = monitoring.standing_of(membership, figures, found)
+    if monitoring.decide(membership, policy, found)[0] not in monitoring.STOPPING:
+        tested = figures["test"]
+        standing["freed"] = f"Right on {tested.right} of {tested.total} gold questions."
+    return standing
