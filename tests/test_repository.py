@@ -166,15 +166,3 @@ def test_no_browser_test_waits_for_a_script_of_its_own():
     tests = [f for f in tracked() if f.suffix == ".py" and "tests" in f.relative_to(ROOT).parts]
 
     assert [f.name for f in tests if call in f.read_text()] == []
-
-
-def test_source_files_stay_under_500_lines():
-    code = [
-        file
-        for file in tracked()
-        if file.suffix in {".py", ".js"}
-        and not {"vendor", "migrations", "tests"} & set(file.relative_to(ROOT).parts)
-    ]
-    long = {f.name: n for f in code if (n := len(f.read_text().splitlines())) > 500}
-
-    assert long == {}
