@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, TypedDict
 
+from django.conf import settings
 from django.core.exceptions import PermissionDenied, RequestDataTooBig, SuspiciousOperation
 from django.http import Http404, JsonResponse
 from rest_framework import exceptions, status
@@ -82,7 +83,8 @@ def _as_refusal(exception: Exception) -> Exception:
     if isinstance(exception, BadInput):
         return _from_bad_input(exception)
     if isinstance(exception, RequestDataTooBig):
-        return TooLarge("The body is larger than is read here. Send less at once.")
+        size = f"{settings.DATA_UPLOAD_MAX_MEMORY_SIZE // 1024:,} KiB"
+        return TooLarge(f"The form has more than {size} beside its files. Send less at once.")
     if isinstance(exception, SuspiciousOperation):
         return Refusal("The request is malformed. Correct it and send it again.", code="malformed")
     if isinstance(exception, Http404):

@@ -17,7 +17,7 @@ from rest_framework.exceptions import ErrorDetail, NotFound, ParseError, Validat
 from rest_framework.generics import GenericAPIView
 from rest_framework.metadata import SimpleMetadata
 from rest_framework.pagination import CursorPagination
-from rest_framework.parsers import JSONParser, MultiPartParser
+from rest_framework.parsers import BaseParser, MultiPartParser
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -30,15 +30,22 @@ from labeling.web.problems import MEDIA_TYPE
 MIB = 1024 * 1024
 
 
-class StrictJSONParser(JSONParser):
-    """JSON of at most the view's `max_body_bytes`, without what databases or JSON itself refuse."""
+class StrictJSONParser(BaseParser):
+    """JSON of at most the view's `max_body_bytes`, without what databases or JSON itself refuse.
+
+    Not a JSONParser: the framework hands those `request.body`, which Django bounds by
+    `DATA_UPLOAD_MAX_MEMORY_SIZE` whatever the view allows. Others read the stream.
+    """
+
+    media_type = "application/json"
 
     def parse(self, stream: Any, media_type: str | None = None, parser_context: Any = None) -> Any:
         limit = getattr((parser_context or {}).get("view"), "max_body_bytes", MIB)
         # One byte past the limit is asked for, so a length that is missing or forged is caught.
         raw = stream.read(limit + 1)
         if len(raw) > limit:
-            raise TooLarge(f"The body has more than {limit // 1024} KiB. Send less at once.")
+            size = f"{limit // MIB} MiB" if limit >= MIB else f"{limit // 1024} KiB"
+            raise TooLarge(f"The body has more than {size}. Send less at once.")
         try:
             return strict_json(raw.decode("utf-8"), "body")
         except UnicodeDecodeError as error:

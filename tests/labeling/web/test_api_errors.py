@@ -118,6 +118,38 @@ def test_a_body_that_is_too_large_is_refused(client):
     assert problem["errors"][0]["cure"] == "Send less at once."
 
 
+@pytest.mark.parametrize(
+    ("method", "address", "limit", "named"),
+    [
+        ("POST", "campaigns/coots/answers/", 2**18, "256 KiB"),
+        ("POST", "campaigns/", 2**20, "1 MiB"),
+        ("PUT", "datasets/pond/vocabulary/", 2**21, "2 MiB"),
+        ("POST", "campaigns/coots/topics/", 2**22, "4 MiB"),
+        ("POST", "campaigns/coots/gold/", 2**22, "4 MiB"),
+        ("PUT", "campaigns/coots/texts/", 2**22, "4 MiB"),
+        ("POST", "campaigns/coots/questions/", 2**24, "16 MiB"),
+        ("PUT", "campaigns/coots/graph/", 2**24, "16 MiB"),
+    ],
+)
+@pytest.mark.parametrize("session", [True, False], ids=["session", "token"])
+def test_each_view_reads_bodies_up_to_its_limit(
+    alice, dataset, coots, method, address, limit, named, session
+):
+    client = APIClient()
+    if session:
+        client.force_login(alice)
+    else:
+        _, secret = tokens.create_token(alice, scope="write")
+        client.credentials(HTTP_AUTHORIZATION=f"Bearer {secret}")
+    body = b"[]".ljust(limit)
+
+    within = client.generic(method, API + address, body, "application/json")
+    beyond = client.generic(method, API + address, body + b" ", "application/json")
+
+    assert within.status_code in (400, 404, 409), within.content
+    assert named in check(beyond, 413)["detail"]
+
+
 def test_an_upload_that_is_too_large_is_refused_by_its_length(client, dataset, settings):
     settings.ASSAY_MAX_UPLOAD_BYTES = 100
 
