@@ -63,9 +63,9 @@ def add(parser: CommandParser) -> None:
     )
     parser.add_argument(
         "--vocabulary",
-        metavar="FILE|shipped",
-        help="wnids, one a line: classes to choose from; for parts a vocabulary of parts in "
-        "YAML, or shipped",
+        metavar="FILE|ilsvrc|shipped",
+        help="wnids, one a line: classes to choose from, or ilsvrc; for parts a vocabulary of "
+        "parts in YAML, or shipped",
     )
     parser.add_argument(
         "--graph", metavar="FILE|ilsvrc", help="question graph, JSON or YAML; or ILSVRC's"

@@ -18,6 +18,7 @@ from evaluation.readers import selections
 from evaluation.readers.answers import text_lines
 from evaluation.readers.class_files import Labels
 from evaluation.readers.mistakes import read_queue
+from evaluation.readers.shipped import classes_file
 from labeling.campaigns import lifecycle
 from labeling.consensus import calibrating, settling
 from labeling.csv_rows import rows
@@ -494,4 +495,4 @@ def _owner(username: str, dataset: Dataset) -> User:
 def _wnids(path: str, net: WordNet) -> list[str]:
     from evaluation.readers.pools import read_classes
 
-    return read_classes(Path(path), net)
+    return read_classes(classes_file(path), net)

@@ -73,6 +73,18 @@ def test_open_naming_asks_about_every_image(shell, tmp_path, dataset, wordnet):
     assert (result["kind"], result["questions"]) == ("naming", 3)
 
 
+def test_open_naming_takes_the_shipped_classes(shell, dataset, wordnet):
+    factories.make_image(dataset, "a.png")
+
+    result = shell.result(
+        *("campaign", "open", "naming", "--name", "names", "--dataset", "pond"),
+        *("--vocabulary", "ilsvrc"),
+    )
+
+    assert result["questions"] == 1
+    assert len(Campaign.objects.get().settings["vocabulary"]) == 1000
+
+
 def test_a_naming_release_of_listed_classes_is_scored_as_a_submission(
     shell, tmp_path, dataset, wordnet, bob
 ):
