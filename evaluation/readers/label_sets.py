@@ -3,7 +3,7 @@
 Source: Frome et al. (2013), DeViSE, §4.2 and appendix A.3 with Table 1.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -43,17 +43,16 @@ class SizeTable(Record):
     hierarchy: str
 
 
-def near(wordnet: WordNet, seed: Path, hops: int, among: Path | None = None) -> NearLabels:
-    """The labels at most so many hops from one of a list, of all nouns or of another list.
+def near(wordnet: WordNet, seed: Sequence[int], hops: int, among: Path | None = None) -> NearLabels:
+    """The labels at most so many hops from a seed's synsets, of all nouns or of a list.
 
-    Those of the list itself are 0 hops away and belong to it. Raises BadInput for what is no wnid.
+    Those of the seed itself are 0 hops away and belong to it. Raises BadInput for what is no wnid.
     """
-    given = [wordnet.index(wnid) for wnid in read_classes(seed, wordnet)]
-    found = hpk.labels_within(wordnet, given, hops)
+    found = hpk.labels_within(wordnet, seed, hops)
     if among is not None:
         allowed = {wordnet.index(wnid) for wnid in read_classes(among, wordnet)}
         found = [synset for synset in found if synset in allowed]
-    own = set(given)
+    own = set(seed)
     return NearLabels(
         labels=[wordnet.wnid(synset) for synset in found],
         count=len(found),

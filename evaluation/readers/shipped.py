@@ -39,6 +39,12 @@ PASCAL: dict[str, tuple[str, tuple[str, ...]]] = {
     "tvmonitor": ("n04404412", ("n04404412", "n03782006")),
 }
 
+# The categories of PPS-12 (Sarvadevabhatla et al. 2016). The paper lists eleven; bird is missing.
+PPS_12 = (
+    *("aeroplane", "bicycle", "bird", "bus", "car", "cat"),
+    *("cow", "dog", "horse", "person", "sheep", "train"),
+)
+
 
 def classes_file(text: str) -> Path:
     """The list of classes of that name ("ilsvrc"), else the path."""

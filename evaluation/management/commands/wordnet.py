@@ -1,6 +1,7 @@
 """`manage.py wordnet`: distances, similarities and definitions from WordNet 3.0."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from evaluation.metrics.wordnet.gloss_vectors import NOTE
 from evaluation.readers import content_files, embedding_files, label_sets
 from evaluation.readers.mappings import Mapping, places_in, read_mapping
 from evaluation.readers.pools import read_classes
-from evaluation.readers.shipped import classes_file, mapping_file
+from evaluation.readers.shipped import PASCAL, PPS_12, classes_file, mapping_file
 from labeling.files import BadInput
 from labeling.management.contract import ContractCommand, UsageError, table
 from labeling.plurals import count_of
@@ -51,6 +52,13 @@ class Command(ContractCommand):
             metavar="wnids.txt",
             help="all classes, a wnid a line; ilsvrc: the 1000 of ILSVRC 2012",
         )
+        criteria.add_argument(
+            "--categories",
+            nargs="?",
+            const=",".join(PPS_12),
+            metavar="A,B,…",
+            help="only these of the mapping; without a value the paper's 12 (PPS-12)",
+        )
         add_similarity(
             similarity, "--measure", similarities.MEASURES, "it", (nltk_similarity.CONVENTION,)
         )
@@ -72,10 +80,17 @@ class Command(ContractCommand):
         near = self.verb(
             parser, "near", self.near, show_labels, help="the labels some hops from those of a list"
         )
-        near.add_argument("labels", metavar="SEED", type=Path, help="a wnid a line")
+        near.add_argument(
+            "labels",
+            metavar="SEED",
+            help="a file with a wnid a line, ilsvrc, or one label: a wnid, dog.n.01, a lemma",
+        )
         near.add_argument("--hops", type=whole(), required=True, metavar="N", help="up or down")
         near.add_argument(
-            "--among", type=Path, metavar="WNIDS", help="only labels of this list, a wnid a line"
+            "--among",
+            type=classes_file,
+            metavar="WNIDS",
+            help="only labels of this list, a wnid a line",
         )
         sets = self.verb(
             parser, "correct-sets", self.correct_sets, show_sizes, help="how large hCorrectSets are"
@@ -113,10 +128,15 @@ class Command(ContractCommand):
         embed.add_argument("--seed", type=whole(), default=0, help="of --by random (0)")
 
     def near(
-        self, labels: Path, hops: int, among: Path | None, **options: Any
+        self, labels: str, hops: int, among: Path | None, **options: Any
     ) -> label_sets.NearLabels:
         """The zero-shot label sets of DeViSE."""
-        return label_sets.near(load(), labels, hops, among)
+        wordnet, path = load(), classes_file(labels)
+        if path.exists() or len(path.parts) > 1 or path.suffix == ".txt":
+            seed = [wordnet.index(wnid) for wnid in read_classes(path, wordnet)]
+        else:
+            seed = [find(wordnet, labels)]
+        return label_sets.near(wordnet, seed, hops, among)
 
     def correct_sets(
         self, labels: list[str], true: Path | None, **options: Any
@@ -189,11 +209,20 @@ class Command(ContractCommand):
         }
 
     def criteria(
-        self, mapping: Path, pool: Path, measure: str, convention: str, by: str, **options: Any
+        self,
+        mapping: Path,
+        pool: Path,
+        measure: str,
+        convention: str,
+        by: str,
+        categories: str | None,
+        **options: Any,
     ) -> dict[str, object]:
         """Both criteria of Sarvadevabhatla et al. (2016), Supplement B."""
         wordnet = load()
         mapped = read_mapping(mapping, wordnet)
+        if categories is not None:
+            mapped = _restricted(wordnet, mapped, categories, by)
         classes = read_classes(pool, wordnet)
         if len(classes) < 2:
             raise BadInput("there is one class", pool, None, "list all classes of the classifiers")
@@ -201,10 +230,10 @@ class Command(ContractCommand):
         synsets = [wordnet.index(wnid) for wnid in classes]
         if by == "word":
             synsets = [similarities.as_word(wordnet, index) for index in synsets]
-        categories = _categories(wordnet, mapped, by)
+        category_synsets = _categories(wordnet, mapped, by)
         try:
             found = similarity_criteria.criteria(
-                wordnet, categories, synsets, places, measure, convention
+                wordnet, category_synsets, synsets, places, measure, convention
             )
         except wn.WordNetMissing as error:
             raise BadInput(error.message, cure=error.cure) from error
@@ -216,7 +245,7 @@ class Command(ContractCommand):
             "pool": len(classes),
             "ties": found.ties,
             **_settings(measure, convention, by),
-            **_instances(wordnet, [*categories, *synsets]),
+            **_instances(wordnet, [*category_synsets, *synsets]),
         }
 
     def define(self, label: str, **options: Any) -> dict[str, object]:
@@ -317,6 +346,22 @@ def _check_convention(measure: str, convention: str, ic: Path | None) -> None:
 
 def _categories(wordnet: wn.WordNet, mapping: Mapping, by: str) -> list[int]:
     return [find(wordnet, name, by, mapping.path, mapping.lines[name]) for name in mapping.classes]
+
+
+def _restricted(wordnet: wn.WordNet, mapping: Mapping, names: str, by: str) -> Mapping:
+    """Return the mapping with these categories only: PASCAL VOC's names, or labels."""
+    chosen: dict[int, str] = {}
+    for name in (text.strip() for text in names.split(",")):
+        chosen[find(wordnet, PASCAL[name][0] if name in PASCAL else name, by)] = name
+    by_synset = dict(zip(_categories(wordnet, mapping, by), mapping.classes.items(), strict=True))
+    if missing := [name for synset, name in chosen.items() if synset not in by_synset]:
+        raise BadInput(
+            f"no row maps a class to {', '.join(missing)}",
+            mapping.path,
+            None,
+            "add rows, or give --categories that the mapping has",
+        )
+    return replace(mapping, classes=dict(by_synset[synset] for synset in chosen))
 
 
 def _instances(wordnet: wn.WordNet, synsets: list[int]) -> dict[str, list[str]]:

@@ -270,3 +270,20 @@ def test_without_counts_the_folder_is_named_with_the_cure(tmp_path, wordnet, mon
 
     assert "cntlist.rev" in refusal["error"]
     assert "make setup" in refusal["cure"]
+
+
+def test_criteria_over_the_papers_categories_or_a_users():
+    shipped = ("criteria", "--mapping", "pascal", "--pool", "ilsvrc")
+
+    assert result_of(*shipped)["categories"] == 20
+    assert result_of(*shipped, "--categories")["categories"] == 12
+    pair = result_of(*shipped, "--categories", "dog,n02121620")
+    assert (pair["categories"], pair["criterion_1"]) == (2, 1.0)
+    by_word = result_of(*shipped, "--categories", "--by", "word")
+    assert (by_word["categories"], by_word["by"]) == (12, "word")
+
+
+def test_a_category_without_rows_is_named(tmp_path):
+    assert (
+        "no row maps a class to bird" in refused(*files(tmp_path), "--categories", "bird")["error"]
+    )

@@ -125,3 +125,15 @@ def test_what_is_no_label_is_refused(tmp_path):
 @pytest.mark.parametrize("hops", ["-1", "x", "1.5"])
 def test_hops_are_whole_numbers(tmp_path, hops):
     assert run("near", listed(tmp_path / "seed.txt", DRAKE), "--hops", hops)[0] == 2
+
+
+@pytest.mark.parametrize("label", [DRAKE, "drake.n.02"])
+def test_labels_near_one_label(tmp_path, label):
+    seed = listed(tmp_path / "seed.txt", DRAKE)
+
+    assert result_of("near", label, "--hops", 1) == result_of("near", seed, "--hops", 1)
+    assert result_of("near", "ilsvrc", "--hops", 0)["count"] == 1000
+
+
+def test_a_label_that_names_no_class_is_refused():
+    assert "n99999999" in refused("near", "n99999999", "--hops", 1)["error"]
