@@ -34,6 +34,7 @@ from tests.conftest import find_chromium, skip_or_fail
 
 WIDE = {"width": 1440, "height": 900}
 NARROW = {"width": 390, "height": 844}
+PATIENCE_MS = 45_000
 
 
 class Carrier:
@@ -187,8 +188,9 @@ def browser(carrier: Carrier) -> Iterator[Proxy]:
         skip_or_fail("no Chromium: install it, or name it in CHROMIUM")
 
     def begin() -> Any:
-        from playwright.sync_api import sync_playwright
+        from playwright.sync_api import expect, sync_playwright
 
+        expect.set_options(timeout=PATIENCE_MS)  # Its default is five seconds.
         driver = sync_playwright().start()
         return driver, driver.chromium.launch(
             executable_path=executable, args=["--no-sandbox", "--disable-dev-shm-usage"]
@@ -227,9 +229,8 @@ def open_context(browser: Proxy, **options: Any) -> tuple[Proxy, list[str]]:
 
     context = browser.new_context(**{"viewport": WIDE, "color_scheme": "light", **options})
     context.add_init_script(AHEAD)
-    context.set_default_timeout(10_000)
-    # The first page of a process loads half the house; a busy machine takes long over it.
-    context.set_default_navigation_timeout(30_000)
+    # On a busy machine a page may take long; a test's own timeout ends one that never comes.
+    context.set_default_timeout(PATIENCE_MS)
     context.on("page", watch)
     return context, faults
 

@@ -18,8 +18,6 @@ SCREEN = """async ([x, y]) => {
 
 
 def open_page(page: Any, site: Any, name: str = "cats") -> None:
-    # Slow machines draw slowly.
-    page.set_default_timeout(30_000)
     page.goto(site(f"/campaigns/{name}/label/"))
     settle(page)
 
@@ -100,7 +98,7 @@ def state_of(page: Any, key: str) -> str:
 def expect_state(page: Any, key: str, state: str) -> None:
     """Waits until the list of parts says this of a part: a draft takes a moment to come back."""
     said = f"[data-choose='{key}'] small:text-is('{state}')"
-    page.wait_for_selector(said, state="attached", timeout=10_000)
+    page.wait_for_selector(said, state="attached")
 
 
 def near(ring: Any, corners: Any, pixels: float = 0.2) -> bool:

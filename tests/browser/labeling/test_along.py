@@ -252,7 +252,7 @@ def test_a_lost_connection_while_images_come_keeps_nothing(page, bob):
     page.get_by_role("button", name="Take them along").click()
 
     expect(page.locator("[data-trouble]")).to_contain_text(
-        "The connection was lost while images came. Nothing is kept here", timeout=15_000
+        "The connection was lost while images came. Nothing is kept here"
     )
     assert page.evaluate(KEPT) == []
     assert not Assignment.objects.filter(annotator=bob, state="leased").exists()

@@ -9,6 +9,7 @@ from labeling.campaigns import texts
 from labeling.errors import Refusal
 from labeling.files import BadInput
 from labeling.models import CampaignText, Decision
+from labeling.release_files import frozen
 from labeling.releases import freezing
 from tests.clients import logged_in, text_of, upload
 
@@ -94,9 +95,15 @@ def test_releases_stay_byte_for_byte(coots, alice, key, tmp_path):
     after = freezing.freeze(coots, None, tmp_path / "two")
 
     assert after.sha256 == before.sha256
-    for file in (tmp_path / "one").iterdir():
-        if file.is_file():
-            assert file.read_bytes() == (tmp_path / "two" / file.name).read_bytes()
+    files = [path.name for path in (tmp_path / "one").iterdir() if path.is_file()]
+    assert {*frozen.FILES, "release.json"} <= {*files}
+    for name in files:
+        first, second = [(tmp_path / folder / name).read_bytes() for folder in ("one", "two")]
+        if name == "release.json":  # Only the time of the freeze may differ.
+            first, second = [
+                json.loads(content) | {"created_at": ""} for content in (first, second)
+            ]
+        assert first == second
 
 
 @pytest.mark.parametrize(

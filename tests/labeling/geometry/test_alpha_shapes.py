@@ -2,7 +2,6 @@
 
 import itertools
 import math
-import time
 
 import alphashape
 import numpy as np
@@ -339,15 +338,3 @@ def test_leaving_out_deep_corners_changes_nothing(seed):
 
     assert merged.radius == ranks.radii[at]
     assert to_shapely(merged.polygons).equals(alpha_reference.shape(mask, named))
-
-
-def test_two_parts_of_30_by_30_pixels_are_merged_in_no_time():
-    pieces = [disc((80, 80), 20, 20, 15), disc((80, 80), 55, 50, 15)]
-
-    times = []
-    for _ in range(20):
-        started = time.perf_counter()
-        merge(pieces)
-        times.append(time.perf_counter() - started)
-
-    assert min(times) < 0.1

