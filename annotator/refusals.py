@@ -1,11 +1,14 @@
 """The one place where a Refusal becomes a page or an HTTP status."""
 
+import sys
+
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.middleware.csrf import get_token
 from django.shortcuts import render
 from django.utils.translation import gettext
+from django.views import defaults
 
-from labeling.errors import NotYours, Refusal
+from labeling.errors import NotYours, Refusal, Unavailable
 from labeling.web import problems
 
 
@@ -29,9 +32,14 @@ class RefusalMiddleware:
         )
 
     def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
-        if not isinstance(exception, Refusal):
-            return None
-        return answer(request, exception)
+        refusal = problems.as_unavailable(exception) or exception
+        return answer(request, refusal) if isinstance(refusal, Refusal) else None
+
+
+def server_error(request: HttpRequest) -> HttpResponse:
+    """Answer an exception that no view raised, but a middleware: the session, the user."""
+    refusal = problems.as_unavailable(sys.exception())
+    return answer(request, refusal) if refusal else defaults.server_error(request)
 
 
 def wants_json(request: HttpRequest) -> bool:
@@ -42,13 +50,22 @@ def wants_json(request: HttpRequest) -> bool:
 
 
 def answer(request: HttpRequest, refusal: Refusal) -> HttpResponse:
-    """The refusal as {"code", "message", "field"} for scripts and as a page for people."""
+    """The refusal: a problem below the API, {"code", "message", "field"} for scripts of pages, a
+    page for people."""
+    if request.path.startswith("/api/"):
+        return problems.respond(refusal)
     if wants_json(request):
-        return JsonResponse(
+        response: HttpResponse = JsonResponse(
             {"code": refusal.code, "message": refusal.message, "field": refusal.field},
             status=refusal.status,
         )
-    return render(request, "refusal.html", {"refusal": refusal}, status=refusal.status)
+    else:
+        # Without a database there is no user for the header of the page.
+        reader = None if isinstance(refusal, Unavailable) else request
+        response = render(reader, "refusal.html", {"refusal": refusal}, status=refusal.status)
+    for name, value in problems.retry_after(refusal).items():
+        response.headers[name] = value
+    return response
 
 
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:

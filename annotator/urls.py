@@ -31,6 +31,8 @@ change_password = admin.site.admin_view(
     RedirectView.as_view(url=reverse_lazy("account_change_password"))
 )
 
+handler500 = "annotator.refusals.server_error"
+
 urlpatterns: list[URLPattern | URLResolver] = [
     path("", home.home, name="home"),
     path("language/", language.set_language, name="set_language"),

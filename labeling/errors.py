@@ -9,11 +9,12 @@ class Refusal(Exception):
     """A request the domain turns down and that changed nothing.
 
     message: one clear sentence with the cure. code: stable, for programs. field: which part of the
-    request was at fault, where there is one.
+    request was at fault, where there is one. retry_after: seconds until it is worth a second try.
     """
 
     status = 400
     code = "refused"
+    retry_after: int | None = None
 
     def __init__(self, message: str, *, field: str | None = None, code: str | None = None) -> None:
         super().__init__(message)
@@ -70,6 +71,14 @@ class TooLarge(Refusal):
     code = "too_large"
 
 
+class Unavailable(Refusal):
+    """A request that is in order and may succeed in a moment."""
+
+    status = 503
+    code = "unavailable"
+    retry_after = 2
+
+
 class StoreFault(Refusal):
     """The object store refuses what the site asks of it; whoever runs the site mends it."""
 
@@ -81,3 +90,4 @@ class StoreAway(StoreFault):
     """The object store does not answer: a job that meets this waits for it, as if untried."""
 
     code = "store_away"
+    retry_after = 60

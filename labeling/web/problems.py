@@ -1,18 +1,25 @@
 """The API's errors as problem+json (RFC 9457): what was wrong, in which field, and the cure."""
 
+import logging
 import re
+import sqlite3
 from collections.abc import Iterator
 from typing import Any, TypedDict
 
 from django.conf import settings
 from django.core.exceptions import PermissionDenied, RequestDataTooBig, SuspiciousOperation
+from django.db import InterfaceError, OperationalError
 from django.http import Http404, JsonResponse
+from django.utils.translation import gettext
 from rest_framework import exceptions, status
 from rest_framework.response import Response
 from rest_framework.views import exception_handler
 
-from labeling.errors import NotAllowed, NotYours, Refusal, TooLarge
+from labeling.db.sql import Raced
+from labeling.errors import NotAllowed, NotYours, Refusal, TooLarge, Unavailable
 from labeling.files import BadInput
+
+logger = logging.getLogger(__name__)
 
 MEDIA_TYPE = "application/problem+json"
 NON_FIELD = "non_field_errors"
@@ -28,6 +35,7 @@ TITLES = {
     413: "The request is too large",
     415: "The body is of a type that is not read here",
     429: "Too many requests",
+    503: "The site cannot do this at the moment",
 }
 CURES = {
     400: "Correct the request and send it again.",
@@ -40,6 +48,7 @@ CURES = {
     413: "Send less at once.",
     415: "Send application/json; files go as multipart/form-data.",
     429: "Wait as long as the Retry-After header says.",
+    503: "Wait as long as the Retry-After header says, then send the request again.",
 }
 # What to do about a field, by the code that Django REST framework gives.
 FIELD_CURES = {
@@ -68,7 +77,8 @@ def handle(exception: Exception, context: dict[str, object]) -> Response | None:
     """The problem of an exception; None for one that is a fault of ours."""
     exception = _as_refusal(exception)
     if isinstance(exception, Refusal):
-        return _respond(exception.status, exception.code, list(_from_refusals(exception)))
+        errors = list(_from_refusals(exception))
+        return _respond(exception.status, exception.code, errors, retry_after(exception))
     response = exception_handler(exception, context)
     if response is None or not isinstance(exception, exceptions.APIException):
         return None
@@ -80,6 +90,8 @@ def handle(exception: Exception, context: dict[str, object]) -> Response | None:
 
 
 def _as_refusal(exception: Exception) -> Exception:
+    if unavailable := as_unavailable(exception):
+        return unavailable
     if isinstance(exception, BadInput):
         return _from_bad_input(exception)
     if isinstance(exception, RequestDataTooBig):
@@ -92,6 +104,36 @@ def _as_refusal(exception: Exception) -> Exception:
     if isinstance(exception, PermissionDenied):
         return NotAllowed("You may not do this.")
     return exception
+
+
+def as_unavailable(exception: BaseException | None) -> Unavailable | None:
+    """Return the refusal for a lost race or a database that cannot be reached, None otherwise."""
+    if isinstance(exception, Raced):
+        return Unavailable(gettext("Many requests changed the same rows at once."), code="busy")
+    if not isinstance(exception, OperationalError | InterfaceError) or _is_faulty(exception):
+        return None
+    logger.error("the database does not answer: %s", exception)
+    return Unavailable(gettext("The database does not answer."))
+
+
+def _is_faulty(error: Exception) -> bool:
+    """Whether our statement is at fault: SQLite has no class of errors for that alone."""
+    cause = error.__cause__
+    generic = isinstance(error, InterfaceError) and isinstance(cause, sqlite3.Error)
+    return generic or getattr(cause, "sqlite_errorcode", None) == sqlite3.SQLITE_ERROR
+
+
+def retry_after(refusal: Refusal) -> dict[str, str]:
+    """The header that tells clients when to try again, where there is a time."""
+    return {"Retry-After": str(refusal.retry_after)} if refusal.retry_after else {}
+
+
+def respond(refusal: Refusal) -> JsonResponse:
+    """The problem of a refusal outside the framework's views."""
+    content = body(refusal.status, refusal.code, list(_from_refusals(refusal)))
+    return JsonResponse(
+        content, status=refusal.status, content_type=MEDIA_TYPE, headers=retry_after(refusal)
+    )
 
 
 def _from_bad_input(bad: BadInput) -> Refusal:
