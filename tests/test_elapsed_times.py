@@ -28,6 +28,11 @@ def reads_clock(node: ast.AST, timed: set[str]) -> bool:
     )
 
 
+def appends(node: ast.AST) -> bool:
+    call = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
+    return call and node.func.attr == "append"
+
+
 def functions_of(tree: ast.AST) -> list[ast.FunctionDef]:
     return [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
 
@@ -41,7 +46,7 @@ def timed_names(function: ast.FunctionDef, timed: set[str]) -> set[str]:
             if isinstance(node, ast.Assign) and reads_clock(node.value, timed):
                 names = [n for goal in node.targets for n in ast.walk(goal)]
                 timed |= {n.id for n in names if isinstance(n, ast.Name)}
-            elif name_of(getattr(node, "func", node)) == "append" and reads_clock(node, timed):
+            elif appends(node) and reads_clock(node, timed):
                 timed.add(name_of(node.func.value))
     return timed
 
