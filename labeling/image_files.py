@@ -38,6 +38,8 @@ THUMBNAIL_PX = 320
 # Up to here a lossless source stays lossless: drawings and screenshots suffer most from JPEG.
 LOSSLESS_PIXELS = 2_000_000
 JPEG_QUALITY = 92
+# Percentiles that become black and white.
+STRETCHED = (0.1, 99.9)
 ORIENTATION_TAG = 0x0112
 # EXIF orientation → the transposes that make the image upright.
 UPRIGHT = {
@@ -73,12 +75,16 @@ class Encoded:
     media_type: str
 
 
-def check(file: IO[bytes], *, max_pixels: int) -> Checked:
+def check(file: IO[bytes], *, max_pixels: int, first_frame: bool = False) -> Checked:
     """What the file is, after decoding all of it. Raises BadImage.
 
-    The number of pixels is checked from the header, before anything is decoded.
+    The number of pixels is checked from the header, before anything is decoded. Animated files are
+    refused unless first_frame says that their first frame is meant, which is all that the functions
+    below read.
     """
     with _opened(file, max_pixels) as image:
+        if not first_frame and image.format not in {"MPO", "TIFF"} and _is_animated(image):
+            raise BadImage("It is animated. Save the frame that is meant as a still image.")
         media_type = _media_type(image)
         if media_type == "image/png":
             # Decoding stops at the last pixel; this goes through every chunk and its checksum.
@@ -178,12 +184,13 @@ def _check_header(image: Image.Image, max_pixels: int) -> None:
         raise BadImage("The image has no pixels.")
     if width * height > max_pixels:
         raise BadImage(f"{_too_many_pixels(max_pixels)} It says {width} × {height}.")
-    # An MPO is a JPEG from a phone or stereo camera; its further pictures are previews or depth.
-    frames = 1 if image.format == "MPO" else getattr(image, "n_frames", 1)
+    frames = getattr(image, "n_frames", 1)
     if frames > 1 and image.format == "TIFF":
         raise BadImage(f"It has {frames} pages. Save each page as an image of its own.")
-    if frames > 1 or (getattr(image, "is_animated", False) and image.format != "MPO"):
-        raise BadImage("It is animated. Save the frame that is meant as a still image.")
+
+
+def _is_animated(image: Image.Image) -> bool:
+    return getattr(image, "n_frames", 1) > 1 or getattr(image, "is_animated", False)
 
 
 def _too_many_pixels(max_pixels: int) -> str:
@@ -260,17 +267,24 @@ def _flat(image: Image.Image) -> Image.Image:
 def _eight_bit(image: Image.Image) -> Image.Image:
     """Deep grey values as 8 bits: 16-bit ones by their upper byte, wider ones from least to most.
 
-    Values that are not finite become black.
+    16-bit files whose values stay below a quarter of the range hold 14 bits or fewer, as
+    microscopes and CT write them: those are stretched between two percentiles, so that a few hot
+    pixels leave the rest visible. Values that are not finite become black.
     """
     values = np.asarray(image)
     if image.mode.startswith("I;16"):
-        return Image.fromarray((values.astype(np.uint32) >> 8).astype(np.uint8))
-    values = np.where(np.isfinite(values), values, np.nan).astype(np.float64)
-    if np.isnan(values).all():
-        return Image.new("L", image.size)
-    low, high = np.nanmin(values), np.nanmax(values)
+        if values.max(initial=0) >= 2**14:
+            return Image.fromarray((values.astype(np.uint32) >> 8).astype(np.uint8))
+        low, high = np.percentile(values, STRETCHED)
+    else:
+        values = np.where(np.isfinite(values), values, np.nan).astype(np.float64)
+        if np.isnan(values).all():
+            return Image.new("L", image.size)
+        low, high = np.nanmin(values), np.nanmax(values)
+    if low == high:
+        low, high = np.nanmin(values), np.nanmax(values)
     scaled = (values - low) * (255 / (high - low) if high > low else 0)
-    return Image.fromarray(np.nan_to_num(scaled).round().astype(np.uint8))
+    return Image.fromarray(np.nan_to_num(scaled).clip(0, 255).round().astype(np.uint8))
 
 
 def _encode(image: Image.Image, media_type: str) -> Encoded:

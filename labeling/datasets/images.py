@@ -75,13 +75,14 @@ class Added:
 @dataclass(frozen=True)
 class Goal:
     """Where files go and what is said of those that say nothing themselves. lookalikes: of what is
-    there; what looks like one of them is left out."""
+    there; what looks like one of them is left out. first_frame: takes animated files."""
 
     dataset: Dataset
     licence: str = ""
     source: str = ""
     came_with: Import | None = None
     lookalikes: Lookalikes | None = None
+    first_frame: bool = False
 
     def brought(self, image: Image, name: str) -> bool:
         """Whether this very import added the file already: it was cut off and runs again."""
@@ -158,16 +159,18 @@ def add_path(
     source: str = "",
     watch: Watch | None = None,
     against: Sequence[Dataset] | None = None,
+    first_frame: bool = False,
 ) -> Report:
     """What became of the files at the path (stream_at). licence, source: of rows of a manifest that
     name none. against: what looks like an image of these datasets or of this one is left out; None
-    where that is not looked for."""
+    where that is not looked for. first_frame: animated files are taken, and shown by their first
+    frame."""
     path, report = Path(path), Report()
     if not path.exists():
         raise Refusal(f"There is no {printable(str(path))}. Check the path.", field="path")
     lookalikes = None if against is None else Lookalikes(dataset, against)
     with ExitStack() as opened:
-        goal = Goal(dataset, licence, source, lookalikes=lookalikes)
+        goal = Goal(dataset, licence, source, lookalikes=lookalikes, first_frame=first_frame)
         add_all(goal, stream_at(path, opened)(), report, watch)
     return report
 
@@ -237,7 +240,9 @@ def _add_found(goal: Goal, found: Found, name: str, report: Report) -> Image | N
     more: dict[str, object] = {"queries": [list(query) for query in found.queries]}
     if goal.lookalikes is not None:
         more["fingerprint"] = to_bytes(own)
-    added = _store(goal.dataset, name, content, licence, source, goal.came_with, **more)
+    added = _store(
+        goal.dataset, name, content, licence, source, goal.came_with, goal.first_frame, **more
+    )
     if added.image is not None:
         report.added += 1
         if goal.lookalikes is not None:
@@ -282,6 +287,7 @@ def _store(
     licence: str,
     source: str,
     came_with: Import | None = None,
+    first_frame: bool = False,
     **more: object,
 ) -> Added:
     """The image, its file stored first and its row after it; raises Refusal for a bad file."""
@@ -292,7 +298,11 @@ def _store(
     if "\0" in licence + source:
         raise Refusal("The licence or the source has a NUL character. Remove it.", field="licence")
     try:
-        checked = check(io.BytesIO(content), max_pixels=settings.ASSAY_MAX_IMAGE_PIXELS)
+        checked = check(
+            io.BytesIO(content),
+            max_pixels=settings.ASSAY_MAX_IMAGE_PIXELS,
+            first_frame=first_frame,
+        )
     except BadImage as bad:
         raise Refusal(str(bad), field="file", code="bad_image") from bad
     image = Image(

@@ -121,6 +121,16 @@ def test_an_animation_is_refused(form):
         judged(samples.animated(form))
 
 
+@pytest.mark.parametrize("form", ["GIF", "PNG", "WEBP"])
+def test_the_first_frame_of_an_animation_is_taken_where_it_is_meant(form):
+    file = io.BytesIO(samples.animated(form))
+
+    checked = check(file, max_pixels=MANY, first_frame=True)
+
+    display, _ = derive(file, max_pixels=MANY)
+    assert Image.open(io.BytesIO(display.content)).size == (checked.width, checked.height)
+
+
 def test_a_tiff_of_several_pages_is_refused():
     with pytest.raises(BadImage, match="3 pages"):
         judged(samples.animated("TIFF"))
@@ -234,6 +244,28 @@ def test_deep_grey_keeps_its_steps():
     image = shown(samples.saved(Image.fromarray(steps), "PNG"))
 
     assert np.array_equal(np.asarray(image.convert("L")), steps >> 8)
+
+
+@pytest.mark.parametrize("form", ["PNG", "TIFF"])
+@pytest.mark.parametrize("bits", [10, 12, 14])
+def test_deep_grey_of_few_bits_is_stretched(form, bits):
+    """A scan of 10 to 14 bits in a file of 16, with one hot pixel."""
+    values = np.tile(np.linspace(50, 2**bits // 4, 100), (100, 1)).astype(np.uint16)
+    values[0, 0] = 2**bits - 1
+
+    image = np.asarray(shown(samples.saved(Image.fromarray(values), form)).convert("L"))
+
+    assert (image[50, 0], image[50, -1]) == (0, 255)
+    assert (np.diff(image[50].astype(int)) >= 1).all()
+
+
+@pytest.mark.parametrize("value", [0, 700])
+def test_deep_grey_of_one_value_is_black(value):
+    values = np.full((8, 8), value, np.uint16)
+
+    image = shown(samples.saved(Image.fromarray(values), "PNG")).convert("L")
+
+    assert image.getextrema() == (0, 0)
 
 
 @pytest.mark.parametrize("kind", [np.int32, np.float32])

@@ -72,6 +72,11 @@ class Command(ContractCommand):
             metavar="OWNER",
             help="make the dataset if there is none, owned by this user",
         )
+        add.add_argument(
+            "--first-frame",
+            action="store_true",
+            help="take the first frame of animated files, which are refused otherwise",
+        )
         near = self.verb(
             parser, "near", self.near, self.show_near, help="what looks alike, and what may go"
         )
@@ -126,6 +131,7 @@ class Command(ContractCommand):
         near: bool,
         against: list[str],
         create: str | None,
+        first_frame: bool,
         **_: Any,
     ) -> Result:
         goal = _dataset(dataset, create)
@@ -139,6 +145,7 @@ class Command(ContractCommand):
                     source=source,
                     watch=bar.update,
                     against=others if near or others else None,
+                    first_frame=first_frame,
                 )
             except Refusal as refusal:
                 line = getattr(refusal, "line", None)

@@ -6,6 +6,7 @@ import pytest
 from django.core.management import call_command
 
 from labeling.datasets import images
+from labeling.jobs import queue
 from labeling.models import Dataset, Job
 from tests import factories
 from tests.labeling import samples
@@ -30,6 +31,21 @@ def test_a_folder_is_added_with_one_json_object(shell, dataset, folder):
     assert result["duplicates"] == [{"file": "copy.jpg", "same_as": "a.jpg"}]
     assert [set(each) for each in result["refused"]] == [{"file", "why"}]
     assert dataset.images.get().licence == "CC0"
+
+
+def test_animated_files_are_taken_by_their_first_frame_where_that_is_meant(
+    shell, dataset, folder
+):
+    (folder / "moving.gif").write_bytes(samples.animated("GIF"))
+    (folder / "pages.tif").write_bytes(samples.animated("TIFF"))
+
+    plain = shell.result("images", "add", "pond", str(folder))
+    first = shell.result("images", "add", "pond", str(folder), "--first-frame", "--near")
+
+    assert {row["file"] for row in plain["refused"]} == {"moving.gif", "notes.txt", "pages.tif"}
+    assert {row["file"] for row in first["refused"]} == {"notes.txt", "pages.tif"}
+    queue.run_all()
+    assert dataset.images.get(name="moving.gif").display
 
 
 def test_without_json_a_person_reads_a_table(shell, dataset, folder):
