@@ -54,6 +54,7 @@ urlpatterns = [
     path(C + "overlaps/decide/", boxes.overlap_decide, name="overlap_decide"),
     path(C + "questions/", questions.questions, name="questions"),
     path(C + "questions/add/", questions.questions_add, name="questions_add"),
+    path(C + "questions/ask-more/", questions.questions_ask_more, name="questions_ask_more"),
     path(C + "questions/<int:pk>/", questions.question, name="question"),
     path(C + "questions/<int:pk>/image", questions.question_image, name="question_image"),
     path(

@@ -1,5 +1,6 @@
 """Questions are added, withdrawn and brought back."""
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
@@ -28,10 +29,14 @@ UNLISTED = {
 
 @dataclass
 class AddedQuestions:
-    """What became of a request to ask: nothing was asked if any image was missing."""
+    """What became of a request to ask: nothing was asked if any image was missing.
+
+    reopened: questions that had been withdrawn; existing: those that stay as they are.
+    """
 
     created: int = 0
     existing: int = 0
+    reopened: int = 0
     missing_images: list[str] = field(default_factory=list)
 
 
@@ -75,11 +80,9 @@ def add_item_questions(
         for key in keys
         if key in existing and existing[key][1] == Question.State.WITHDRAWN
     ]
-    for ids in batches(withdrawn, BATCH):
-        bring_back(campaign, ids)
-    for part in batches(new, BATCH):
-        _create_questions(campaign, part, lane)
-    return AddedQuestions(created=len(new) + len(withdrawn), existing=len(keys) - len(new))
+    reopened = sum(bring_back(campaign, ids) for ids in batches(withdrawn, BATCH))
+    created = sum(_create_questions(campaign, part, lane) for part in batches(new, BATCH))
+    return AddedQuestions(created, len(keys) - created - reopened, reopened)
 
 
 def add_pairs(
@@ -91,10 +94,9 @@ def add_pairs(
     """As add_item_questions, of pairs whose questions follow one another; proposals and tick as
     chaining.open_pairs takes them. One that was withdrawn on the way goes on where it was."""
     back = chaining.withdrawn(campaign, keys)
-    for ids in batches(back, BATCH):
-        bring_back(campaign, ids)
-    created = chaining.open_pairs(campaign, keys, proposals, tick) + len(back)
-    return AddedQuestions(created=created, existing=len(keys) - created)
+    reopened = sum(bring_back(campaign, ids) for ids in batches(back, BATCH))
+    created = chaining.open_pairs(campaign, keys, proposals, tick)
+    return AddedQuestions(created, len(keys) - created - reopened, reopened)
 
 
 def check_topics(campaign: Campaign, keys: set[str]) -> None:
@@ -142,7 +144,7 @@ def _existing_questions(
 
 
 @transaction.atomic
-def _create_questions(campaign: Campaign, keys: Sequence[tuple[int, str]], lane: int) -> None:
+def _create_questions(campaign: Campaign, keys: Sequence[tuple[int, str]], lane: int) -> int:
     policy = Policy.objects.get(pk=Campaign.objects.values_list("policy").get(pk=campaign.pk)[0])
     first = take_tickets(campaign, len(keys))
     about = subjects.of_items({item for item, _ in keys})
@@ -168,7 +170,9 @@ def _create_questions(campaign: Campaign, keys: Sequence[tuple[int, str]], lane:
         )
     # Tickets from the first on are ours alone until this transaction ends.
     found = Question.objects.filter(campaign=campaign, item__in={item for item, _ in keys})
-    question_counts.opened(campaign.pk, found.filter(ticket__gte=first).count(), seats)
+    created = found.filter(ticket__gte=first).count()
+    question_counts.opened(campaign.pk, created, seats)
+    return created
 
 
 def take_tickets(campaign: Campaign, count: int) -> int:
@@ -217,6 +221,22 @@ def take_out(campaign: Campaign, question_ids: Iterable[int], states: Sequence[s
         state=Assignment.State.CLOSED
     )
     return pks
+
+
+# Why a withdrawal leaves questions alone, by their state.
+KEPT = {
+    Question.State.SETTLED: "It is settled: its label stands, and nobody is asked any "
+    "more. Ask more people instead.",
+    Question.State.DROPPED: "It was dropped: nobody is asked any more.",
+    Question.State.WITHDRAWN: "It was withdrawn before.",
+    Question.State.GOLD: "It is gold. Retire the gold instead.",
+}
+
+
+def kept(campaign: Campaign, question_ids: Iterable[int]) -> Counter[Question.State]:
+    """Return how many of these questions a withdrawal leaves alone, by state."""
+    rows = campaign.questions.filter(pk__in=set(question_ids), state__in=list(KEPT))
+    return Counter(Question.State(state) for state in rows.values_list("state", flat=True))
 
 
 def withdraw_questions(

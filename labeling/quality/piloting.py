@@ -18,7 +18,8 @@ from labeling.errors import Conflict, Refusal
 from labeling.estimators.vote_tables import CALIBRATION_VOTES
 from labeling.jobs import queue
 from labeling.kinds import deciding, policies
-from labeling.models import Campaign, Decision, Job, Policy, Question, User
+from labeling.models import Campaign, Decision, Job, Question, User
+from labeling.quality import asking_more
 
 State = Question.State
 MOST = 10_000
@@ -37,7 +38,7 @@ def plan(campaign: Campaign, per_topic: int, seed: int) -> lifecycle.Cost:
     in. Raises what ask_pilot does."""
     _check(campaign, per_topic)
     lacking = questions = 0
-    same = _same(campaign, _content(campaign))
+    same = asking_more.same_version(campaign, _content(campaign))
     for ids in batches(_sample(campaign, per_topic, seed), CHUNK):
         chosen = Question.objects.filter(pk__in=ids).exclude(policy=same)
         pks = list(chosen.values_list("pk", flat=True))
@@ -130,15 +131,11 @@ def ask_pilot(campaign: Campaign, actor: User | None, per_topic: int, seed: int)
     _check(campaign, per_topic)
     chosen = _sample(campaign, per_topic, seed)
     with transaction.atomic():
-        policy = _policy(campaign)
+        policy = asking_more.version_of(campaign, _content(campaign))
         locked = [row for ids in batches(chosen, CHUNK) for row in lock_questions(ids)]
         moved = [q for q in locked if q.policy_id != policy.pk and _may(q.state)]
-        found = settling.Replayed()
-        for part in batches(moved, CHUNK):
-            Question.objects.filter(pk__in=[q.id for q in part]).update(policy=policy)
-            found.add(settling.replay_locked([q._replace(policy_id=policy.pk) for q in part]))
         # The campaign's row after all questions, as everywhere (sql.py).
-        found.give()
+        asking_more.move(policy, moved).give()
         if moved:
             Decision.objects.create(
                 campaign=campaign,
@@ -170,22 +167,6 @@ def _sample(campaign: Campaign, per_topic: int, seed: int) -> list[int]:
         for _, pks in sorted(by_topic.items())
         for pk in chance.sample(sorted(pks), min(per_topic, len(pks)))
     )
-
-
-def _policy(campaign: Campaign) -> Policy:
-    """The pilot's version of the policy in force: made once for each."""
-    content = _content(campaign)
-    same = _same(campaign, content)
-    if same is not None:
-        return same
-    last = campaign.policies.latest("version").version
-    return Policy.objects.create(campaign=campaign, version=last + 1, content=content)
-
-
-def _same(campaign: Campaign, content: policies.Policy) -> Policy | None:
-    """The campaign's version that means this, also one from before some key."""
-    versions = campaign.policies.order_by("version")
-    return next((row for row in versions if policies.whole(row.content) == content), None)
 
 
 def _content(campaign: Campaign) -> policies.Policy:

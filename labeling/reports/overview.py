@@ -445,6 +445,12 @@ def decision_words(decision: Decision) -> str:
     if decision.kind == Decision.Kind.POLICY:
         if "pilot" in content:
             return f"asked for a pilot of {count_of(content['pilot'], 'question')}"
+        if "more" in content:
+            people = count_of(content["more"], "more person", "more people")
+            return f"asked {people} about {count_of(len(content['questions']), 'question')}"
+        if "applied" in content:
+            asked = count_of(content["applied"], "open question")
+            return f"applied version {content['version']} of the rules to {asked}"
         return f"wrote version {content.get('version')} of the rules"
     if decision.kind == Decision.Kind.MEMBER:
         return ACTIONS.get(content.get("deed", ""), "changed the members").format(

@@ -22,7 +22,7 @@ from labeling.follow_ups import opening
 from labeling.kinds import KINDS, policies
 from labeling.kinds.base import OBJECTS
 from labeling.models import Campaign, Decision, Policy
-from labeling.quality import monitoring
+from labeling.quality import asking_more, monitoring
 from labeling.reports import forecasts, progress
 from labeling.web.api.base import BaseViewSet, CampaignViewSet
 from labeling.web.serializers.campaigns import (
@@ -159,12 +159,16 @@ class PolicyViewSet(CampaignViewSet):
 
     @extend_schema(request=NewPolicySerializer, responses={201: PolicySerializer})
     def create(self, request: Request, campaign: str) -> Response:
-        """The next version of the policy. Questions already open keep theirs."""
+        """The next version of the policy. Questions already open keep theirs, but with `apply`
+        those without answers."""
         row = self.campaign(RESEARCHER)
         body = self.read(NewPolicySerializer)
         content = policies.clean_next(row, body["content"])
         monitoring.check_policy(row, content, confirmed=body["confirmed"])
-        return self.answer(PolicySerializer, lifecycle.change_policy(row, self.user, content), 201)
+        made = lifecycle.change_policy(row, self.user, content)
+        if body["apply"]:
+            asking_more.apply_policy(row, self.user)
+        return self.answer(PolicySerializer, made, 201)
 
     @extend_schema(request=NewPolicySerializer, responses=StoppedSerializer(many=True))
     @action(["post"], detail=False)

@@ -25,6 +25,7 @@ from labeling.kinds import KINDS
 from labeling.kinds.base import CANDIDATES, CHAINS
 from labeling.models import Campaign, Example, Gold, Image, Question, Settlement, Topic
 from labeling.plurals import count_of
+from labeling.quality import asking_more
 from labeling.quality.gold import add_gold, gold_from_settled, retire_gold
 from labeling.reports import overview
 from labeling.web.api.base import MIB, CampaignViewSet
@@ -33,6 +34,8 @@ from labeling.web.serializers.common import NAME_HELP, AnyField
 from labeling.web.serializers.questions import (
     AcceptanceSerializer,
     AddedQuestionsSerializer,
+    AskedMoreSerializer,
+    AskMoreSerializer,
     ChangedTopicSerializer,
     CountSerializer,
     ExampleSerializer,
@@ -51,6 +54,7 @@ from labeling.web.serializers.questions import (
     TopicSerializer,
     VerdictSerializer,
     WithdrawalSerializer,
+    WithdrawnSerializer,
 )
 
 
@@ -289,14 +293,30 @@ class QuestionViewSet(CampaignViewSet):
             names=Names(row),
         )
 
-    @extend_schema(request=WithdrawalSerializer, responses=CountSerializer)
+    @extend_schema(request=WithdrawalSerializer, responses=WithdrawnSerializer)
     @action(["post"], detail=False)
     def withdraw(self, request: Request, campaign: str) -> Response:
-        """Stops asking these questions. Their answers stay."""
+        """Stops asking these questions. Their answers stay. `kept` says why others were left."""
         row = self.campaign(RESEARCHER)
         body = self.read(WithdrawalSerializer)
+        kept = asking.kept(row, body["questions"])
         count = asking.withdraw_questions(row, body["questions"], self.user, body["reason"])
-        return self.answer(CountSerializer, {"count": count})
+        why = [
+            {"state": state.value, "count": number, "why": asking.KEPT[state]}
+            for state, number in sorted(kept.items())
+        ]
+        return self.answer(WithdrawnSerializer, {"count": count, "kept": why})
+
+    @extend_schema(request=AskMoreSerializer, responses=AskedMoreSerializer)
+    @action(["post"], detail=False, url_path="ask-more")
+    def ask_more(self, request: Request, campaign: str) -> Response:
+        """Asks more people about these settled questions; all their answers count."""
+        row = self.campaign(RESEARCHER)
+        body = self.read(AskMoreSerializer)
+        asked = asking_more.ask_more(
+            row, body["questions"], body["people"], self.user, body["reason"]
+        )
+        return self.answer(AskedMoreSerializer, asked)
 
     @extend_schema(request=VerdictSerializer, responses=SettlementSerializer)
     @action(["post"], detail=True)

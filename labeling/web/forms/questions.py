@@ -285,6 +285,13 @@ class AuditForm(WordedForm):
     )
 
 
+class AskMoreForm(WordedForm):
+    """How many more people to ask about settled questions."""
+
+    people = forms.IntegerField(min_value=1, max_value=25)
+    reason = forms.CharField(required=False, max_length=500)
+
+
 class PilotForm(WordedForm):
     """A random sample of every class that gets ten votes a question."""
 

@@ -130,6 +130,7 @@ class NewQuestionsSerializer(Body):
 class AddedQuestionsSerializer(Plain):
     created = serializers.IntegerField()
     existing = serializers.IntegerField()
+    reopened = serializers.IntegerField(help_text="They had been withdrawn.")
 
 
 class QuestionKeysSerializer(Body):
@@ -138,6 +139,29 @@ class QuestionKeysSerializer(Body):
 
 class WithdrawalSerializer(QuestionKeysSerializer):
     reason = serializers.CharField(max_length=500)
+
+
+class KeptSerializer(Plain):
+    state = serializers.CharField()
+    count = serializers.IntegerField()
+    why = serializers.CharField()
+
+
+class WithdrawnSerializer(Plain):
+    count = serializers.IntegerField()
+    kept = KeptSerializer(many=True)
+
+
+class AskMoreSerializer(QuestionKeysSerializer):
+    people = serializers.IntegerField(min_value=1, max_value=25)
+    reason = serializers.CharField(default="", allow_blank=True, max_length=500)
+
+
+class AskedMoreSerializer(Plain):
+    count = serializers.IntegerField(help_text="Questions that ask more people now.")
+    skipped = serializers.DictField(
+        child=serializers.IntegerField(), help_text="Why others were left alone: how many."
+    )
 
 
 class SettlementSerializer(Plain):

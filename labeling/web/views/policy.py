@@ -8,7 +8,8 @@ from labeling.campaigns import lifecycle
 from labeling.estimators import annotator_checks
 from labeling.kinds import KINDS, policies
 from labeling.models import Campaign
-from labeling.quality import monitoring
+from labeling.plurals import count_of
+from labeling.quality import asking_more, monitoring
 from labeling.web.forms.common import carried_out
 from labeling.web.forms.policy import PolicyForm
 from labeling.web.views.shared import SignedIn, done, own_campaign, render_campaign
@@ -41,6 +42,9 @@ def policy(request: SignedIn, name: str) -> HttpResponse:
     def change() -> HttpResponse:
         made = lifecycle.change_policy(campaign, request.user, content)
         said = f"Version {made.version} of the rules holds for questions asked from now on."
+        if "apply" in request.POST:
+            count = asking_more.apply_policy(campaign, request.user)
+            said += f" It was applied to {count_of(count, 'open question')} without answers."
         return done(request, said, "campaign_policy", campaign.name)
 
     return carried_out(form, change) or _page(request, campaign, form)
@@ -62,6 +66,7 @@ def _page(
         groups=form.groups(),
         policy=campaign.policy,
         preview=preview,
+        apply="apply" in request.POST,
         advice=annotator_checks.advice(shown),
         by_table=shown["method"] == "vote-table",
         actions=policies.ACTIONS,

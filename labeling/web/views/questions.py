@@ -12,9 +12,10 @@ from labeling.kinds import KINDS
 from labeling.kinds.base import CANDIDATES, CHAINS, GRAPH, IMAGES, OBJECTS
 from labeling.models import Campaign
 from labeling.plurals import count_of
+from labeling.quality import asking_more
 from labeling.reports import overview, pair_history, part_overview, question_list
-from labeling.web.forms.common import carried_out
-from labeling.web.forms.questions import QuestionFilterForm, QuestionsForm
+from labeling.web.forms.common import carried_out, refusals_shown
+from labeling.web.forms.questions import AskMoreForm, QuestionFilterForm, QuestionsForm
 from labeling.web.views.shared import (
     SignedIn,
     display_response,
@@ -50,6 +51,8 @@ def questions(request: SignedIn, name: str) -> HttpResponse:
         campaign,
         "questions",
         form=form,
+        # Settled questions may be chosen, to ask more people about them.
+        choosing=chosen.get("state") == "settled" and KINDS[campaign.kind].asks != CHAINS,
         rows=overview.question_rows(campaign, page.questions),
         key_page=page,
         query=query_of(request, "after", "before", "page"),
@@ -126,20 +129,21 @@ def _ask(campaign: Campaign, form: QuestionsForm) -> str:
     if asks == OBJECTS:
         objects = part_campaigns.objects_of(campaign.dataset, images=content["names"])
         added = part_campaigns.ask(campaign, objects)
-        return _added("object", added.created, added.existing)
+        return _added("object", added)
     if asks == CANDIDATES:
         added = candidate_lists.ask(campaign, content["found"], content["topics"])
-        return _added("candidate", added.created, added.existing)
+        return _added("candidate", added)
     pairs = content.get("pairs", [])
     if asks == IMAGES:
         pairs = naming_campaigns.pairs_of(campaign, content["names"])
     added = opening.ask(campaign, pairs, content.get("topics", []))
-    return _added("question", added.created, added.existing)
+    return _added("question", added)
 
 
-def _added(what: str, created: int, existing: int) -> str:
-    asked = count_of(created, f"{what} was", f"{what}s were")
-    return f"{asked} added; {count_of(existing, 'was', 'were')} there already."
+def _added(what: str, added: asking.AddedQuestions) -> str:
+    asked = count_of(added.created, f"{what} was", f"{what}s were")
+    again = f"{count_of(added.reopened, 'was', 'were')} reopened, " if added.reopened else ""
+    return f"{asked} added; {again}{count_of(added.existing, 'was', 'were')} there already."
 
 
 @login_required
@@ -148,11 +152,32 @@ def question_withdraw(request: SignedIn, name: str, pk: int) -> HttpResponse:
     """Takes one question out of the queue; its answers stay."""
     campaign = own_campaign(request, name)
     question = question_in(campaign, pk)
-    gone = asking.withdraw_questions(
-        campaign, [question.pk], request.user, sent(request, "reason")[:500]
-    )
-    if gone:
+    why = [asking.KEPT[state] for state in asking.kept(campaign, [question.pk])]
+    reason = sent(request, "reason")[:500]
+    if not why and asking.withdraw_questions(campaign, [question.pk], request.user, reason):
         messages.success(request, "The question is withdrawn. Its answers stay.")
     else:
-        messages.error(request, f"The question is {question.get_state_display()}; it stays.")
+        messages.error(request, " ".join(["Nothing was withdrawn.", *why]))
     return redirect("labeling:question", campaign.name, question.pk)
+
+
+@login_required
+@require_POST
+def questions_ask_more(request: SignedIn, name: str) -> HttpResponse:
+    """Asks more people about the chosen settled questions."""
+    campaign = own_campaign(request, name)
+    chosen = [key for pk in request.POST.getlist("question") if (key := key_of(pk))]
+    form = AskMoreForm(request.POST)
+    if not chosen or not form.is_valid():
+        messages.error(request, "Choose at least one question, and 1 to 25 people.")
+    else:
+        people, reason = form.cleaned_data["people"], form.cleaned_data["reason"]
+        with refusals_shown(request):
+            asked = asking_more.ask_more(campaign, chosen, people, request.user, reason)
+            more = count_of(people, "more person", "more people")
+            said = f"{count_of(asked.count, 'question asks', 'questions ask')} {more}."
+            left = [f"{count:,} left alone: {why}." for why, count in asked.skipped.items()]
+            (messages.success if asked.count else messages.error)(request, " ".join([said, *left]))
+    if len(chosen) == 1:
+        return redirect("labeling:question", campaign.name, chosen[0])
+    return redirect("labeling:questions", campaign.name)

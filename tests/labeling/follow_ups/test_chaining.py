@@ -168,7 +168,7 @@ def test_an_image_that_is_withdrawn_half_way_asks_no_more_and_refuses_what_comes
     assert boxers.steps(campaign) == [("draw", "settled"), ("check", "withdrawn")]
     assert chain_of(campaign).coverage == "unknown"
     # Asked for again, it goes on where it was.
-    assert asking.add_questions(campaign, [("0.png", DOG)]).created == 1
+    assert asking.add_questions(campaign, [("0.png", DOG)]).reopened == 1
     boxers.settle(campaign, crowd, "good", "complete")
     assert chain_of(campaign).coverage == "complete"
 

@@ -33,9 +33,7 @@ def test_a_folder_is_added_with_one_json_object(shell, dataset, folder):
     assert dataset.images.get().licence == "CC0"
 
 
-def test_animated_files_are_taken_by_their_first_frame_where_that_is_meant(
-    shell, dataset, folder
-):
+def test_animated_files_are_taken_by_their_first_frame_where_that_is_meant(shell, dataset, folder):
     (folder / "moving.gif").write_bytes(samples.animated("GIF"))
     (folder / "pages.tif").write_bytes(samples.animated("TIFF"))
 

@@ -69,7 +69,7 @@ def test_a_campaign_runs_from_upload_to_release_by_programs_alone(alices, bobs, 
     asked = [{"image": f"a/{n}.png", "topic": COOT} for n in range(3)]
     for created, existing in ((3, 0), (0, 3)):
         added = alices.post(base + "questions/", {"questions": asked}).json()
-        assert added == {"created": created, "existing": existing}
+        assert added == {"created": created, "existing": existing, "reopened": 0}
     assert alices.post(base + "launch/").json()["state"] == "open"
     invitation = alices.post(base + "invitations/", {"note": "for Bob"}).json()
     joined = bobs.post(API + "invitations/accept/", {"secret": invitation["secret"]}).json()
@@ -279,7 +279,7 @@ def test_withdrawn_questions_are_asked_no_more(coots, alices, bobs):
 
     done = alices.post(API + "campaigns/coots/questions/withdraw/", body).json()
 
-    assert done == {"count": 5}
+    assert done == {"count": 5, "kept": []}
     assert len(bobs.post(API + "campaigns/coots/seats/", {}).json()["seats"]) == 1
 
 

@@ -92,7 +92,7 @@ def test_a_campaign_of_candidates_is_made_and_filled_by_the_api(as_alice, datase
     }
     added = as_alice.post(f"{API}questions/", asked, JSON)
 
-    assert (added.status_code, added.json()) == (201, {"created": 2, "existing": 0})
+    assert (added.status_code, added.json()) == (201, {"created": 2, "existing": 0, "reopened": 0})
     assert sorted(Candidate.objects.values_list("query", flat=True)) == ["burmese", "chat birman"]
     topic = as_alice.get(f"{API}topics/{CAT}/").json()
     assert topic["siblings"] == [{"name": "Siamese cat", "definition": "another breed"}]

@@ -117,7 +117,8 @@ def by_page_withdrawn(user, question):
 def by_program_withdrawn(user, question):
     body = {"questions": [question.pk], "reason": "not ours"}
     assert program(user).post(API + "campaigns/boxes/questions/withdraw/", body).json() == {
-        "count": 1
+        "count": 1,
+        "kept": [],
     }
 
 
@@ -143,7 +144,7 @@ def test_a_pair_withdrawn_half_way_says_so_to_whoever_had_it_and_goes_on_when_as
     assert not campaign.questions.filter(state="open").exists()
     assert claiming.next_page(crowd[0], campaign, 1).seats == []
     again = ask(alice, ("0.png", DOG, A)).json()
-    assert (again["created"], again["existing"]) == (1, 0)
+    assert (again["created"], again["existing"], again["reopened"]) == (0, 0, 1)
     assert campaign.questions.get(state="open").step == question.step
 
 

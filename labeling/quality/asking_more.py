@@ -1,0 +1,198 @@
+"""Questions that are to get another number of answers than the policy they were asked under says.
+
+Each question names the version of the policy that judges it, so moving it to another version and
+judging it again is all there is to do; `campaign rebuild` comes to the same settlements.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from django.db import transaction
+from django.db.models import Exists, OuterRef, QuerySet
+
+from labeling.consensus import settling
+from labeling.consensus.votes import rules_by, votes_on
+from labeling.db.sql import Locked, batches, lock_questions, retried, writing
+from labeling.errors import Conflict, Refusal
+from labeling.kinds import KINDS, policies
+from labeling.kinds.base import CHAINS
+from labeling.kinds.policies import RULES, Rule
+from labeling.models import Assignment, Campaign, Decision, Policy, Question, Settlement, User
+from labeling.plurals import count_of
+
+CHUNK = 1_000
+State = Question.State
+
+
+@dataclass
+class Asked:
+    """How many questions ask more people now; skipped: reason → how many were left alone."""
+
+    count: int = 0
+    skipped: Counter[str] = field(default_factory=Counter)
+
+
+def move(
+    policy: Policy, locked: Sequence[Locked], found: settling.Replayed | None = None
+) -> settling.Replayed:
+    """Judges these locked questions by this version of the policy from now on.
+
+    The caller gives the seats (Replayed.give), after the locks of all questions.
+    """
+    found = settling.Replayed() if found is None else found
+    for part in batches(locked, CHUNK):
+        Question.objects.filter(pk__in=[row.id for row in part]).update(policy=policy)
+        found.add(settling.replay_locked([row._replace(policy_id=policy.pk) for row in part]))
+    return found
+
+
+def same_version(campaign: Campaign, content: policies.Policy) -> Policy | None:
+    """Return the campaign's version that means this, also one from before some key."""
+    versions = campaign.policies.order_by("version")
+    return next((row for row in versions if policies.whole(row.content) == content), None)
+
+
+def version_of(campaign: Campaign, content: policies.Policy) -> Policy:
+    """Return the campaign's version with this content: a new one, not in force, where none is."""
+    if same := same_version(campaign, content):
+        return same
+    last = campaign.policies.latest("version").version
+    return Policy.objects.create(campaign=campaign, version=last + 1, content=content)
+
+
+def ask_more(
+    campaign: Campaign, question_ids: Iterable[int], more: int, actor: User, reason: str = ""
+) -> Asked:
+    """Asks so many more people about each of these settled questions.
+
+    All answers count in the new settlement. What is not settled, or was decided by a reviewer, is
+    left alone. Raises Refusal for chains of boxes and for more answers than a policy takes,
+    Conflict for a closed campaign.
+    """
+    most = RULES["votes"]
+    assert isinstance(most, Rule)
+    if not 1 <= more <= most.high:
+        raise Refusal(f"people is {more}; give 1 to {most.high:g}.", field="people")
+    if KINDS[campaign.kind].asks == CHAINS:
+        raise Refusal(
+            "The questions of this campaign follow one another, so none can be asked again alone. "
+            "Use the audit to have boxes looked at again.",
+            field="questions",
+        )
+    if campaign.state == Campaign.State.CLOSED:
+        raise Conflict("The campaign is closed: nobody could answer. Open it again first.")
+    with transaction.atomic():
+        asked = Asked()
+        chosen = _settled(campaign, question_ids, asked)
+        found = settling.Replayed()
+        for policy, rows in _versions(campaign, chosen, more, int(most.high)):
+            move(policy, rows, found)
+        # The campaign's row after all questions, as everywhere (sql.py).
+        found.give()
+        asked.count = len(chosen)
+        if chosen:
+            _record(campaign, actor, {"more": more, "questions": [q.id for q in chosen]}, reason)
+    return asked
+
+
+def _settled(campaign: Campaign, question_ids: Iterable[int], asked: Asked) -> list[Locked]:
+    pks = set(question_ids)
+    rows = campaign.questions.filter(pk__in=pks).values_list("pk", flat=True)
+    locked = [row for ids in batches(sorted(rows), CHUNK) for row in lock_questions(ids)]
+    asked.skipped["there is no such question"] += len(pks) - len(locked)
+    reviewed = set(
+        Settlement.objects.filter(question__in=[row.id for row in locked], reviewed=True)
+        .values_list("question", flat=True)
+        .distinct()
+    )
+    chosen = []
+    for row in locked:
+        if row.state != State.SETTLED:
+            asked.skipped[f"it is {State(row.state).label}, not settled"] += 1
+        elif row.id in reviewed:
+            asked.skipped["a reviewer decided it"] += 1
+        else:
+            chosen.append(row)
+    asked.skipped = +asked.skipped
+    return chosen
+
+
+def _versions(
+    campaign: Campaign, chosen: Sequence[Locked], more: int, most: int
+) -> list[tuple[Policy, list[Locked]]]:
+    """The version that each question moves to, by how many votes it has: (version, questions)."""
+    rules = rules_by({row.policy_id for row in chosen})
+    groups: dict[tuple[int, int], list[Locked]] = defaultdict(list)
+    for part in batches(chosen, CHUNK):
+        votes = votes_on([row.id for row in part])
+        for row in part:
+            voided = rules[row.policy_id].skills.voided
+            count = sum(vote.annotator not in voided for vote in votes[row.id])
+            groups[row.policy_id, count + more].append(row)
+    too_many = max((wanted for _, wanted in groups), default=0) - most
+    if too_many > 0:
+        raise Refusal(
+            f"A question takes at most {most} answers. Ask {count_of(too_many, 'person')} fewer.",
+            field="people",
+        )
+    return [
+        (version_of(campaign, _with_votes(rules[policy].policy, wanted)), rows)
+        for (policy, wanted), rows in sorted(groups.items())
+    ]
+
+
+def _with_votes(policy: policies.Policy, votes: int) -> policies.Policy:
+    longest = max(policy["max_votes"], votes)
+    if policy["method"] == "majority":
+        return policy | {"votes": votes, "stop_early": "never", "max_votes": longest}
+    return policy | {"min_votes": votes, "max_votes": longest}
+
+
+def _unanswered(campaign: Campaign) -> QuerySet[Question]:
+    answered = Assignment.objects.filter(question=OuterRef("pk"), state=Assignment.State.ANSWERED)
+    # Versions that never came in force, such as a pilot's, are for the questions that have them.
+    own = campaign.decisions.filter(kind=Decision.Kind.POLICY, content__has_key="pilot")
+    pilots = [content["version"] for content in own.values_list("content", flat=True)]
+    return (
+        campaign.questions.filter(state=State.OPEN)
+        .exclude(policy=campaign.policy_id)
+        .exclude(policy__version__in=pilots)
+        .filter(~Exists(answered))
+    )
+
+
+def apply_policy(campaign: Campaign, actor: User) -> int:
+    """How many open questions without answers have the policy in force from now on.
+
+    In batches, so that annotators wait for milliseconds; harmless to repeat.
+    """
+    campaign.refresh_from_db(fields=["policy"])
+    policy = campaign.policy
+    assert policy is not None, "a campaign has a policy"
+    waiting = list(_unanswered(campaign).order_by("pk").values_list("pk", flat=True))
+    count = sum(_apply(campaign, policy, pks) for pks in batches(waiting, CHUNK))
+    if count:
+        _record(campaign, actor, {"applied": count, "version": policy.version})
+    return count
+
+
+@retried
+def _apply(campaign: Campaign, policy: Policy, pks: Sequence[int]) -> int:
+    with writing():
+        # Whoever answers meanwhile commits before we lock, or after we commit.
+        locked = lock_questions(pks)
+        still = set(_unanswered(campaign).filter(pk__in=pks).values_list("pk", flat=True))
+        rows = [row for row in locked if row.id in still]
+        move(policy, rows).give()
+    return len(rows)
+
+
+def _record(campaign: Campaign, actor: User, content: dict[str, object], reason: str = "") -> None:
+    Decision.objects.create(
+        campaign=campaign,
+        kind=Decision.Kind.POLICY,
+        actor=actor,
+        content=content,
+        reason=reason[:500],
+    )
