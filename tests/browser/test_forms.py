@@ -208,6 +208,15 @@ STEPS = [
         "1 question was added",
     ),
     Step("/campaigns/coots/questions/{question}/", "Make it gold", says="It is gold now"),
+    Step(
+        "/campaigns/coots/questions/?state=settled",
+        "Ask about the chosen questions",
+        {"tr:last-child [name=question]": True, "[name=people]": "1"},
+        "1 question asks 1 more person.",
+    ),
+    Step(
+        "/campaigns/coots/questions/{question}/", "Ask them", says="1 question asks 2 more people."
+    ),
     Step("/campaigns/coots/questions/{asked}/", "Withdraw it", says="The question is withdrawn."),
     Step("/campaigns/coots/topics/", "Search", {"[name=q]": "coot"}),
     Step(
