@@ -5,6 +5,7 @@ memory stays flat however large the pool; of a stretch only its own bytes are re
 """
 
 import hashlib
+import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -68,13 +69,14 @@ class Pool:
 def read_pool(
     folder: Path,
     names: Sequence[str] | None,
-    wordnet: WordNet,
+    wordnet: WordNet | None,
     shard: tuple[int, int] = (1, 1),
     threads: int = 1,
 ) -> Pool:
     """A predictions folder, checked, with the SHA-256 of each file; or the I-th of N stretches.
 
-    names: classifiers in the order wanted, else all in the folder, sorted. shard: (I, N), from 1.
+    names: classifiers in the order wanted, else all in the folder, sorted. wordnet: None where
+    classes may have any names. shard: (I, N), from 1.
     Of a stretch, only its own lines and values are read, checked and hashed: the SHA-256 of a
     classifier's file is that of the array's head and the stretch's values, that of images.txt the
     one of the stretch's lines. An id that two stretches hold is not found. Raises BadInput.
@@ -212,14 +214,20 @@ def classifiers_in(folder: Path) -> list[str]:
     )
 
 
-def read_classes(path: Path, wordnet: WordNet) -> list[str]:
-    """The wnids of classes.txt. Raises BadInput for one not in WordNet 3.0 or there twice."""
-    require_file(path, "list one wnid per line, in the order of the labels")
+def read_classes(path: Path, wordnet: WordNet | None) -> list[str]:
+    """The wnids of classes.txt; without wordnet, any names, in NFC.
+
+    Raises BadInput for one that is empty, there twice, or not in WordNet 3.0.
+    """
+    require_file(path, "list one class per line, in the order of the labels")
     first: dict[str, int] = {}
     for number, text in enumerate(text_lines(path), start=1):
-        wnid = text.strip()
+        wnid = unicodedata.normalize("NFC", text.strip())
+        if wordnet is None and not wnid:
+            raise BadInput("the line is empty", path, number, "list one class per line")
         try:
-            wordnet.index(wnid)
+            if wordnet is not None:
+                wordnet.index(wnid)
         except UnknownLabel as error:
             raise BadInput(
                 f"{wnid!r} is no wnid of a noun of WordNet 3.0",

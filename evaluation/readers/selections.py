@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import TypeVar
 
 from evaluation.metrics.mad.ranking import SelectedImage
-from evaluation.metrics.wordnet.distances import DISTANCES
+from evaluation.metrics.wordnet import nouns
+from evaluation.metrics.wordnet.distances import DISTANCES, OF_WORDNET
 from evaluation.metrics.wordnet.nouns import UnknownLabel, WordNet
 from evaluation.readers.answers import json_lines
 from labeling.files import BadInput
@@ -23,8 +24,12 @@ from labeling.release_files.frozen import canonical
 
 MAX_RANK = 1_000_000
 MAX_TOP_K = 10_000
+# As long as a label in the database may be.
+LONGEST_CLASS = 64
 # Settings of a selection that a joining classifier must share, or the two lists do not compare.
-RULE = ("top_k", "min_confidence", "max_per_label", "distance", "unique_pairs")
+RULE = (
+    *("top_k", "min_confidence", "max_per_label", "distance", "distance_sha256", "unique_pairs"),
+)
 Row = Mapping[str, object]
 L = TypeVar("L", bound=SelectedImage)
 
@@ -35,7 +40,8 @@ class Meta(Record):
 
     inputs: SHA-256 of each file that was read. parts: of how many it was merged. stretches: after
     how many images each of them ended, where each read its own stretch alone; inputs then has, but
-    of classes.txt, what pools.joined_sha256 gives. added: the classifier that joined by it. Lines
+    of classes.txt, what pools.joined_sha256 gives. added: the classifier that joined by it.
+    distance_sha256: of the user's file that `distance` names. Lines
     that other tools write have the first and top_k alone, and whatever they like under wordnet,
     inputs, counts and stretches.
     """
@@ -48,12 +54,18 @@ class Meta(Record):
     max_per_label: int | None = None
     unique_pairs: bool | None = None
     distance: str | None = None
+    distance_sha256: str | None = None
     wordnet: object = None
     inputs: object = None
     counts: object = None
     parts: int | None = None
     stretches: object = None
     added: str | None = None
+
+    @property
+    def needs_wordnet(self) -> bool:
+        """Whether its classes are WordNet's; by zero-one or a user's distances they may be any."""
+        return self.distance in (None, *OF_WORDNET)
 
     def in_order(self, names: Iterable[str]) -> list[str]:
         """The names as a full run over them all would order them: sorted, or as they were given."""
@@ -117,7 +129,15 @@ class SelectionFile:
         return digest.hexdigest()
 
 
-def read(path: Path, wordnet: WordNet, name: str = "") -> SelectionFile:
+def wordnet_for(path: Path, load: Callable[[], WordNet] = nouns.load) -> WordNet | None:
+    """What `load` gives; None where WordNet is missing and the selection's classes need none."""
+    _, row = next(json_lines(path), (0, {}))
+    meta = row.get("meta")
+    distance = meta.get("distance") if isinstance(meta, dict) else None
+    return load() if distance in (None, *OF_WORDNET) else nouns.load_or_none()
+
+
+def read(path: Path, wordnet: WordNet | None, name: str = "") -> SelectionFile:
     """The selection in a file that `mad select` or `mad add` wrote; messages call it `name`.
 
     Raises BadInput naming the line and the cure: for a field that is missing or of another type, a
@@ -127,24 +147,35 @@ def read(path: Path, wordnet: WordNet, name: str = "") -> SelectionFile:
     return _whole(json_lines(path), wordnet, name or path.name)
 
 
-def from_rows(rows: SelectionFile | Sequence[Row], wordnet: WordNet) -> SelectionFile:
+def from_rows(rows: SelectionFile | Sequence[Row], wordnet: WordNet | None) -> SelectionFile:
     """The same from the objects of the lines, the meta line first; what is checked stays."""
     if isinstance(rows, SelectionFile):
         return rows
     return _whole(enumerate(rows, 1), wordnet, "selection.jsonl")
 
 
-def _whole(numbered: Iterable[tuple[int, Row]], wordnet: WordNet, file: str) -> SelectionFile:
+def _whole(
+    numbered: Iterable[tuple[int, Row]], wordnet: WordNet | None, file: str
+) -> SelectionFile:
     known: set[str] = set()
+    first: list[Meta] = []
+
+    def meta_of(raw: object, file: str, number: int) -> Meta:
+        first.append(_checked_meta(raw, file, number))
+        return first[-1]
 
     def line_of(row: Row, names: Collection[str]) -> Line:
         line = _line(row, names)
         for label in set(line.labels) - known:
-            wordnet.index(label)
+            if not first[0].needs_wordnet:
+                if not _is_text(label, LONGEST_CLASS):
+                    raise ValueError(f"a class has 1 to {LONGEST_CLASS} characters: {label[:80]!r}")
+            elif wordnet is not None:
+                wordnet.index(label)
             known.add(label)
         return line
 
-    metas, lines = _read({file: numbered}, _checked_meta, line_of, RULE)
+    metas, lines = _read({file: numbered}, meta_of, line_of, RULE)
     if not lines:
         raise _bad(file, None, "the selection chooses no image", "lower --min-confidence")
     return SelectionFile(replace(metas[0], classifiers=_names(metas)), lines)
@@ -258,7 +289,7 @@ def _checked_meta(raw: object, file: str, number: int) -> Meta:
     if meta.top_k > MAX_TOP_K:
         message = f"top_k is {str(meta.top_k)[:60]}, expected a whole number from 1 to {MAX_TOP_K}"
         raise _bad(file, number, message)
-    if meta.distance not in (None, *DISTANCES):
+    if meta.distance not in (None, *DISTANCES) and not isinstance(meta.distance_sha256, str):
         message = f"distance is {meta.distance!r}, expected one of {', '.join(DISTANCES)}"
         raise _bad(file, number, message)
     # The whole meta line is kept with the benchmark, and no database takes these.

@@ -64,14 +64,14 @@ class ShardedPool:
         return sorted(name.removesuffix(LABELS) for name in files if name.endswith(LABELS))
 
     def open_all(
-        self, names: Sequence[str] | None, wordnet: WordNet, threads: int = 1
+        self, names: Sequence[str] | None, wordnet: WordNet | None, threads: int = 1
     ) -> Iterator[Pool]:
         """One shard after the other, as open() reads it."""
         for number in range(1, len(self.shards) + 1):
             yield self.open(number, names, wordnet, threads)
 
     def open(
-        self, number: int, names: Sequence[str] | None, wordnet: WordNet, threads: int = 1
+        self, number: int, names: Sequence[str] | None, wordnet: WordNet | None, threads: int = 1
     ) -> Pool:
         """The number-th shard (from 1), as a stretch of the pool.
 
@@ -85,7 +85,12 @@ class ShardedPool:
         return self._read(folder, number, names, wordnet, threads)
 
     def _read(
-        self, folder: Path, number: int, names: Sequence[str] | None, wordnet: WordNet, threads: int
+        self,
+        folder: Path,
+        number: int,
+        names: Sequence[str] | None,
+        wordnet: WordNet | None,
+        threads: int,
     ) -> Pool:
         """As open() returns it, from the folder where the shard lies."""
         shard = self.shards[number - 1]
@@ -181,16 +186,14 @@ def read_sharded(path: Path) -> ShardedPool:
     return pool
 
 
-def write_sharded(
-    folder: Path, count: int, out: Path, wordnet: WordNet, threads: int = 1
-) -> list[Shard]:
+def write_sharded(folder: Path, count: int, out: Path, threads: int = 1) -> list[Shard]:
     """Cuts a predictions folder into so many, below `out` without its suffix + .shards, and writes
     pool.jsonl; one shard is the folder itself.
 
     Raises BadInput for a folder that read_pool refuses, ids that do not ascend, fewer images than
     shards, and shards that are there already; then nothing is left.
     """
-    pool = read_pool(folder, None, wordnet, threads=threads)
+    pool = read_pool(folder, None, None, threads=threads)
     refuse_input(out, [folder / file for file in pool.sha256])
     _refuse_out_of_order(pool.images)
     if count > pool.total:

@@ -2,7 +2,7 @@
 
 import io
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,11 +10,13 @@ import numpy as np
 
 from evaluation import devices
 from evaluation.engines.tasks import Task, task
+from evaluation.metrics.wordnet.distances import OF_WORDNET
 from evaluation.metrics.wordnet.nouns import load
 from evaluation.readers.answers import file_sha256
 from evaluation.readers.pools import CLASSES, IMAGES, classifiers_in, read_pool
 from evaluation.readers.sharded_pools import CONFIDENCES, LABELS
 from evaluation.selection import selecting, shards
+from evaluation.selection.distance_files import read_distances
 from evaluation.selection.stored_pools import Source, pool_at, source_of
 
 # Images of a task where the pool is one folder: half a second of work for ten classifiers.
@@ -49,14 +51,15 @@ def tasks_of(
         images = len(np.load(source / files[2], mmap_mode="r", allow_pickle=False))
         count = max(1, -(-images // MOST_IMAGES))
     shared = {
-        "settings": asdict(settings.rule) | {"distance": settings.distance},
+        "settings": settings.to_json(),
         "names": chosen,
         "order": order,
         "added": added,
         "inputs": inputs,
     }
     place = source if isinstance(source, str) else str(source.absolute())
-    locations = {"source": place, "sharded": sharded, "device": device}
+    distances = settings.distances and str(settings.distances.path.absolute())
+    locations = {"source": place, "sharded": sharded, "device": device, "distances": distances}
     gpus = 0 if device is None else 1
     return [
         Task.of(reduced_part, {**shared, "number": number, "count": count}, gpus, **locations)
@@ -76,23 +79,26 @@ def reduced_part(
     source: str,
     sharded: bool,
     device: str | None,
+    distances: str | None = None,
 ) -> bytes:
     """The number-th of so many parts of a pool, as shards.write_part writes it."""
     device = device and devices.checked(device)
-    wordnet, path = load(), source_of(source)
+    rules, path = selecting.settings_of(settings), source_of(source)
+    if distances is not None:
+        rules = replace(rules, distances=read_distances(Path(distances)))
+    wordnet = load() if rules.distance in OF_WORDNET else None
     if sharded:
         # Held to the end: what it fetched goes with it.
         whole = pool_at(path)
         pool = whole.open(number, names, wordnet)
     else:
         pool = read_pool(Path(path), names, wordnet, (number, count))
-    rules = selecting.settings_of(settings)
     meta = selecting.meta_of(pool, rules, names, order, wordnet)
     meta.added = added
-    levels = selecting.levels_of(pool.classes, wordnet, rules.distance, pool.given(CLASSES))
+    levels = rules.levels(pool.classes, wordnet, pool.given(CLASSES))
     reduced = selecting.reduce_pairs(
         pool, selecting.pairs_in(meta), levels, rules.rule, device=device
     )
     file = io.BytesIO()
-    shards.write_part(file, pool, meta, (number, count), reduced)
+    shards.write_part(file, pool, meta, (number, count), reduced, levels)
     return file.getvalue()

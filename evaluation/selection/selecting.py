@@ -22,11 +22,12 @@ from evaluation.metrics.mad.selection import (
     choose,
     survivors,
 )
-from evaluation.metrics.wordnet.distances import NoPlaceInHierarchy, distance_matrix
+from evaluation.metrics.wordnet.distances import OF_WORDNET, NoPlaceInHierarchy, distance_matrix
 from evaluation.metrics.wordnet.nouns import WordNet
 from evaluation.readers.image_lists import ImageList
 from evaluation.readers.pools import Pool
 from evaluation.readers.selections import Line, Meta, SelectionFile
+from evaluation.selection.distance_files import DistanceFile
 from labeling.files import BadInput, StrPath, atomic_write
 
 Pair = tuple[str, str]
@@ -39,16 +40,31 @@ STRETCH = 1 << 22
 
 @dataclass(frozen=True)
 class Settings:
-    """What decides a selection, beside its input."""
+    """What decides a selection, beside its input. distances: the user's, called `distance`."""
 
     rule: Rule
     distance: str
+    distances: DistanceFile | None = None
+
+    def to_json(self) -> dict[str, object]:
+        """As the meta line has it, and settings_of reads it."""
+        sha256 = {"distance_sha256": self.distances.sha256} if self.distances else {}
+        return asdict(self.rule) | {"distance": self.distance} | sha256
+
+    def levels(self, classes: Sequence[str], wordnet: WordNet | None, file: StrPath) -> Levels:
+        """Distances of the classes in `file` as levels. Raises BadInput for one that has none."""
+        if self.distances is not None:
+            return Levels.of_matrix(self.distances.matrix(classes, file))
+        return levels_of(classes, wordnet, self.distance, file)
 
 
 def levels_of(
-    pool_classes: Sequence[str], wordnet: WordNet, distance: str, file: StrPath
+    pool_classes: Sequence[str], wordnet: WordNet | None, distance: str, file: StrPath
 ) -> Levels:
     """Distances of the classes as levels. Raises BadInput for a class outside the hierarchy."""
+    if distance not in OF_WORDNET:
+        return Levels.of_matrix(1.0 - np.eye(len(pool_classes)))
+    assert wordnet is not None
     places = [wordnet.index(wnid) for wnid in pool_classes]
     try:
         return Levels.of_matrix(distance_matrix(wordnet, places, distance))
@@ -220,7 +236,7 @@ def write_selection(out: Path, meta: Meta, lists: Iterable[list[Line]]) -> Meta:
 
 
 def meta_of(
-    pool: Pool, settings: Settings, names: Sequence[str], order: str, wordnet: WordNet
+    pool: Pool, settings: Settings, names: Sequence[str], order: str, wordnet: WordNet | None
 ) -> Meta:
     """The meta line: every setting, the SHA-256 of each input, the counts.
 
@@ -229,9 +245,8 @@ def meta_of(
     return Meta(
         classifiers=list(names),
         classifier_order=order,
-        **asdict(settings.rule),
-        distance=settings.distance,
-        wordnet={"version": "3.0", "hierarchy_sha256": wordnet.sha256},
+        **settings.to_json(),  # type: ignore[arg-type]
+        wordnet=wordnet and {"version": "3.0", "hierarchy_sha256": wordnet.sha256},
         inputs=dict(pool.sha256),
         counts={
             "images": pool.total,

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evaluation.metrics.mad.selection import Candidates, Levels, Rule, choose, survivors
+from evaluation.metrics.wordnet.distances import DISTANCES
 from evaluation.metrics.wordnet.nouns import WordNet
 from evaluation.readers.pools import CLASSES, IMAGES, Pool, joined_sha256
 from evaluation.readers.selections import Line, Meta
@@ -78,11 +79,13 @@ def write_part(
     meta: Meta,
     shard: tuple[int, int],
     reduced: Iterator[Candidates],
+    levels: Levels | None = None,
 ) -> int:
     """Writes a stretch's mergeable state and returns how many images it holds, over all pairs.
 
     An .npz (no pickles): `meta`, then of each pair labels (n, 2), confidences (n, 2) float32, image
-    ids end to end and where each ends. Pairs are written one by one.
+    ids end to end and where each ends. Pairs are written one by one. levels: those of a user's
+    distances, which are written too.
     """
     held = 0
     whole = PartMeta(
@@ -95,6 +98,8 @@ def write_part(
     )
     with zipfile.ZipFile(file, "w") as archive:
         _put(archive, "meta", np.frombuffer(json.dumps(whole.to_json()).encode(), np.uint8))
+        if levels is not None and meta.distance not in DISTANCES:
+            _put(archive, "distances", levels.values[levels.of])
         for number, (pair, candidates) in enumerate(zip(pairs_in(meta), reduced, strict=True)):
             labels, confidences, names = _state(pool, pair, candidates)
             _put(archive, f"{number}.labels", labels)
@@ -160,6 +165,19 @@ class Part:
             array: NDArray[Any] = np.lib.format.read_array(file, allow_pickle=False)
         return array
 
+    def levels(self, wordnet: WordNet | None, distance: str) -> Levels:
+        """The distances of the part's classes, as levels."""
+        classes = self.meta.all_classes
+        if distance in DISTANCES:
+            return levels_of(classes, wordnet, distance, self.path)
+        try:
+            matrix = self._get("distances")
+        except (OSError, ValueError, KeyError, zipfile.BadZipFile, EOFError) as error:
+            raise self.broken() from error
+        if matrix.shape != (len(classes), len(classes)) or matrix.dtype != np.float64:
+            raise self.broken()
+        return Levels.of_matrix(matrix)
+
     def pair(self, number: int) -> State:
         """The state of one pair."""
         try:
@@ -181,7 +199,7 @@ class Part:
         return labels, confidences, names
 
 
-def join_parts(parts: Sequence[Part], wordnet: WordNet) -> tuple[Meta, Rule, Levels]:
+def join_parts(parts: Sequence[Part], wordnet: WordNet | None) -> tuple[Meta, Rule, Levels]:
     """The meta line of what parts are merged to, and the rule and levels that all share.
 
     Raises BadInput where parts come of different settings or inputs, overlap, or leave a gap.
@@ -213,7 +231,7 @@ def join_parts(parts: Sequence[Part], wordnet: WordNet) -> tuple[Meta, Rule, Lev
         settings = settings_of(first.meta.to_json())
     except (KeyError, TypeError, ValueError) as error:
         raise first.broken() from error
-    levels = levels_of(first.meta.all_classes, wordnet, settings.distance, first.path)
+    levels = first.levels(wordnet, settings.distance)
     return _joined_meta(ordered), settings.rule, levels
 
 

@@ -34,7 +34,7 @@ class _StoredPool(ShardedPool):
         weakref.finalize(self, _remove, self.fetched)
 
     def open(
-        self, number: int, names: Sequence[str] | None, wordnet: WordNet, threads: int = 1
+        self, number: int, names: Sequence[str] | None, wordnet: WordNet | None, threads: int = 1
     ) -> Pool:
         """As ShardedPool.open; the shard opened before is gone then."""
         _remove(self.fetched)

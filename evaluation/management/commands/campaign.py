@@ -187,9 +187,10 @@ class Command(ContractCommand):
     def _contains(self, owner: User, choice: Choice) -> Campaign:
         if choice.selection is None:
             raise UsageError("a campaign of the kind contains needs --selection")
-        net = load()
+        net = selections.wordnet_for(choice.selection, load)
         lines = selections.read(choice.selection, net)
-        wnids = _wnids(choice.vocabulary, net) if choice.vocabulary else None
+        checking = net if lines.meta.needs_wordnet else None
+        wnids = _wnids(choice.vocabulary, checking) if choice.vocabulary else None
         plan = competitions.plan(lines, choice.dataset, choice.policy)
         if plan.missing_reserve:
             self.warn(
@@ -492,7 +493,7 @@ def _owner(username: str, dataset: Dataset) -> User:
     return user
 
 
-def _wnids(path: str, net: WordNet) -> list[str]:
+def _wnids(path: str, net: WordNet | None) -> list[str]:
     from evaluation.readers.pools import read_classes
 
     return read_classes(classes_file(path), net)

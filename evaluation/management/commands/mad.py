@@ -2,7 +2,7 @@
 
 import argparse
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 from typing import Any, TypeGuard
@@ -25,19 +25,21 @@ from evaluation.metrics.mad.ranking import (
 )
 from evaluation.metrics.mad.results import Ranking
 from evaluation.metrics.mad.selection import Levels, Rule
-from evaluation.metrics.wordnet.distances import DISTANCES
+from evaluation.metrics.wordnet.distances import DISTANCES, OF_WORDNET
 from evaluation.metrics.wordnet.nouns import WordNet
 from evaluation.readers import sharded_pools
 from evaluation.readers.answers import read_accuracy, read_answers
 from evaluation.readers.pools import CLASSES, Pool, read_pool, sha256_in_stretches
 from evaluation.readers.selections import Meta, read_ranked
 from evaluation.selection import pool_tasks, selecting, shards
+from evaluation.selection.distance_files import read_distances
 from evaluation.selection.stored_pools import Source, pool_at, source_of
 from labeling import processors
 from labeling.files import BadInput, atomic_write, refuse_input
 from labeling.management.contract import ContractCommand, UsageError, table
 from labeling.plurals import count_of
 
+BRING_BACK = "bring it back, or select again"
 THREADS = "by default as many as processors"
 DEFAULTS = {**vars(Rule()), "distance": "weighted"}
 
@@ -129,7 +131,7 @@ class Command(ContractCommand):
         self, folder: Path, shards: int, out: Path, threads: int, **options: Any
     ) -> dict[str, object]:
         """pool.jsonl, and the folders that its lines name."""
-        written = sharded_pools.write_sharded(folder, shards, out, load(), threads)
+        written = sharded_pools.write_sharded(folder, shards, out, threads)
         images = sum(shard.images for shard in written)
         return {"out": str(out), "shards": len(written), "images": images}
 
@@ -156,7 +158,7 @@ class Command(ContractCommand):
         assert source is not None
         if out is not None:
             refuse_input(out, [source, *Path(source).glob("*")])
-        wordnet, order = load(), "given" if classifiers else "sorted"
+        wordnet, order = _wordnet(settings.distance), "given" if classifiers else "sorted"
         with in_tasks(self, on, work, shard if work else None) as engine:
             if engine is not None:
                 device = _sorting_on(options["device"])
@@ -191,7 +193,7 @@ class Command(ContractCommand):
                 progress=bar.update,
             )
             with atomic_write(out, "wb") as file:
-                held = shards.write_part(file, opened.first, meta, shard, reduced)
+                held = shards.write_part(file, opened.first, meta, shard, reduced, levels)
         return SelectionResult(**vars(meta), shard=list(shard), out=str(out), held=held)
 
     def _choose(
@@ -200,7 +202,7 @@ class Command(ContractCommand):
         pairs: Sequence[selecting.Pair],
         settings: selecting.Settings,
         meta: Meta,
-        wordnet: WordNet,
+        wordnet: WordNet | None,
         threads: int,
         *,
         out: Path,
@@ -243,7 +245,9 @@ class Command(ContractCommand):
         )
 
     def _join(self, opened: Sequence[shards.Part], out: Path) -> SelectionResult:
-        meta, rule, levels = shards.join_parts(opened, load())
+        meta, rule, levels = shards.join_parts(
+            opened, _wordnet(opened[0].meta.distance or "weighted")
+        )
         with self.progress(len(selecting.pairs_in(meta)), "pair", "joining") as bar:
             lists = shards.merged(opened, meta, rule, levels, bar.update)
             written = selecting.write_selection(out, meta, lists)
@@ -269,7 +273,7 @@ class Command(ContractCommand):
                 cure="give a classifier that is not",
             )
         settings = _joining_settings(before.meta, _given(options), into)
-        wordnet = load()
+        wordnet = _wordnet(settings.distance)
         order = before.meta.classifier_order or "given"
         names = before.meta.in_order([*before.classifiers, classifier])
         opened = _Opened(predictions, pool, names, wordnet, threads)
@@ -322,7 +326,7 @@ class _Opened:
         predictions: Path | None,
         pool: Source | None,
         names: Sequence[str] | None,
-        wordnet: WordNet,
+        wordnet: WordNet | None,
         threads: int,
         shard: tuple[int, int] | None = None,
     ) -> None:
@@ -368,7 +372,13 @@ def _add_pool(parser: CommandParser) -> None:
     parser.add_argument("--top-k", type=int, help=f"images a pair ({DEFAULTS['top_k']})")
     parser.add_argument("--min-confidence", type=float, help="of both classifiers (0.8)")
     parser.add_argument("--max-per-label", type=int, help="images with one label (3)")
-    parser.add_argument("--distance", choices=DISTANCES, help="(weighted)")
+    parser.add_argument(
+        "--distance",
+        type=_distance,
+        metavar=f"{'|'.join(DISTANCES)}|FILE.csv",
+        help="(weighted); zero-one takes any class names; a file: child,parent rows of a tree, or "
+        "a square matrix",
+    )
     parser.add_argument("--reserve", type=int, help="further images a pair (30)")
     parser.add_argument(
         "--unique-pairs",
@@ -385,8 +395,21 @@ def _add_pool(parser: CommandParser) -> None:
     add_device(parser)
 
 
-def _levels(pool: Pool, wordnet: WordNet, settings: selecting.Settings) -> Levels:
-    return selecting.levels_of(pool.classes, wordnet, settings.distance, pool.given(CLASSES))
+def _levels(pool: Pool, wordnet: WordNet | None, settings: selecting.Settings) -> Levels:
+    return settings.levels(pool.classes, wordnet, pool.given(CLASSES))
+
+
+def _wordnet(distance: str) -> WordNet | None:
+    """WordNet, where the distance is one of its own."""
+    return load() if distance in OF_WORDNET else None
+
+
+def _distance(text: str) -> str:
+    if text not in DISTANCES and not text.lower().endswith(".csv"):
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is none of {', '.join(DISTANCES)} and no .csv file"
+        )
+    return text
 
 
 def _given(options: Mapping[str, Any]) -> dict[str, object]:
@@ -395,9 +418,17 @@ def _given(options: Mapping[str, Any]) -> dict[str, object]:
 
 def _settings(values: Mapping[str, Any]) -> selecting.Settings:
     try:
-        return selecting.settings_of(values)
+        return _with_file(selecting.settings_of(values))
     except ValueError as error:
         raise UsageError(str(error)) from error
+
+
+def _with_file(settings: selecting.Settings) -> selecting.Settings:
+    """The settings with the file that their distance names, where it is a file."""
+    if settings.distance in DISTANCES:
+        return settings
+    path = Path(settings.distance)
+    return replace(settings, distance=path.name, distances=read_distances(path))
 
 
 def _joining_settings(meta: Meta, given: dict[str, object], into: Path) -> selecting.Settings:
@@ -412,12 +443,19 @@ def _joining_settings(meta: Meta, given: dict[str, object], into: Path) -> selec
         )
     if values["top_k"] != meta.top_k:
         raise UsageError(f"--top-k is {values['top_k']}, but {into} has {meta.top_k}")
-    if values["distance"] not in DISTANCES:
-        raise BadInput(f"the distance is {values['distance']!r}", into, 1)
+    if values["distance"] not in DISTANCES and "distance" not in given:
+        raise BadInput(
+            f"the distance is {values['distance']!r}", into, 1, "give that file by --distance"
+        )
     try:
-        return selecting.settings_of(values)
+        settings = _with_file(selecting.settings_of(values))
     except (TypeError, ValueError) as error:
         raise BadInput(str(error), into, 1, "mend it or give it as an option") from error
+    if settings.distances and settings.distances.sha256 != meta.distance_sha256:
+        raise BadInput(
+            f"is not the file that {into} was made with", settings.distances.path, None, BRING_BACK
+        )
+    return settings
 
 
 def _refuse_another_pool(meta: Meta, opened: _Opened, into: Path) -> None:
@@ -444,7 +482,7 @@ def _refuse_another_pool(meta: Meta, opened: _Opened, into: Path) -> None:
                 opened.source,
                 f"has another {name} in its shards than {into} was made from",
             )
-        raise BadInput(what, file=file, cure="bring it back, or select again")
+        raise BadInput(what, file=file, cure=BRING_BACK)
 
 
 def _is_cut(ends: object, images: int) -> TypeGuard[list[int]]:

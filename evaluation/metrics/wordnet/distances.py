@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 from evaluation.metrics.wordnet.nouns import WordNet
 
 DISTANCES = ("weighted", "weighted-undirected", "hops", "hops-undirected", "zero-one")
+# Those that say nothing of WordNet take any class names.
+OF_WORDNET = DISTANCES[:-1]
 # Path pairs compared at once: a bound on memory, about 100 MB.
 _BLOCK = 4_000_000
 

@@ -311,6 +311,14 @@ def load() -> WordNet:
     raise WordNetMissing(f"WordNet 3.0 was not found in {tried}")
 
 
+def load_or_none() -> WordNet | None:
+    """The WordNet 3.0 of this machine, or None."""
+    try:
+        return load()
+    except WordNetMissing:
+        return None
+
+
 def _mapped(path: Path) -> mmap.mmap:
     try:
         with open(path, "rb") as file:

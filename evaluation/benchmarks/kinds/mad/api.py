@@ -16,6 +16,7 @@ from evaluation.benchmarks.kinds.mad.serializers import (
     TrueLabelsSerializer,
 )
 from evaluation.benchmarks.uploads import load_wordnet
+from evaluation.metrics.wordnet.nouns import load_or_none
 from evaluation.models import Selection, Submission
 from labeling.errors import NotYours
 from labeling.web.api.base import BaseViewSet, BoundedMultiPartParser, StrictJSONParser
@@ -65,5 +66,7 @@ class SelectionViewSet(BaseViewSet):
         chosen = list(row.selections.filter(pk__in=keys).select_related("first", "second"))
         if len(chosen) < len(keys):
             raise NotYours("Some of these selections are not in this benchmark.")
-        campaign = true_labels.ask_true_label(row, self.user, chosen, load_wordnet())
+        needed = competitions.meta_of(row).needs_wordnet
+        net = load_wordnet() if needed else load_or_none()
+        campaign = true_labels.ask_true_label(row, self.user, chosen, net)
         return self.answer(NamingSerializer, campaign, 201)

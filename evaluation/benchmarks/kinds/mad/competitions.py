@@ -79,7 +79,7 @@ def create(
     title: str,
     dataset: Dataset,
     lines: SelectionFile | Sequence[Row],
-    wordnet: WordNet,
+    wordnet: WordNet | None,
     policy: Mapping[str, object] | None = None,
     instructions: str = "",
     vocabulary: Sequence[str] | None = None,
@@ -98,7 +98,8 @@ def create(
     selection = selections.from_rows(lines, wordnet)
     stated = {**DEFAULTS, **(settings or {})}
     stated |= {"meta": selection.meta.to_json(), "selection_sha256": selection.sha256()}
-    stated["vocabulary"] = _checked_vocabulary(vocabulary, wordnet)
+    strict = wordnet if selection.meta.needs_wordnet else None
+    stated["vocabulary"] = _checked_vocabulary(vocabulary, strict)
     existing = Benchmark.objects.filter(name=name, created_by=owner).first()
     if existing and existing.settings.get("selection_sha256") == stated["selection_sha256"]:
         return existing
@@ -135,7 +136,7 @@ def add_classifier(
     benchmark: Benchmark,
     actor: User,
     lines: SelectionFile | Sequence[Row],
-    wordnet: WordNet,
+    wordnet: WordNet | None,
 ) -> list[str]:
     """The names of the classifiers that joined with the lines of `mad add`; only their pairs are
     asked about.
@@ -252,9 +253,28 @@ def topic_of(synset: Synset) -> lifecycle.TopicRow:
     }
 
 
-def _checked_vocabulary(wnids: Sequence[str] | None, wordnet: WordNet) -> list[str] | None:
+def topics_of(keys: Iterable[str], wordnet: WordNet | None) -> list[lifecycle.TopicRow]:
+    """The classes as people read them; one that WordNet does not know has its key as its name."""
+
+    def topic(key: str) -> lifecycle.TopicRow:
+        try:
+            return topic_of(wordnet.synset(wordnet.index(key))) if wordnet else _plain(key)
+        except UnknownLabel:
+            return _plain(key)
+
+    return [topic(key) for key in keys]
+
+
+def _plain(key: str) -> lifecycle.TopicRow:
+    return {"key": key, "name": key}
+
+
+def _checked_vocabulary(wnids: Sequence[str] | None, wordnet: WordNet | None) -> list[str] | None:
+    """wordnet: None where classes may have any names."""
     if not wnids:
         return None
+    if wordnet is None:
+        return list(dict.fromkeys(wnids))
     try:
         return [wordnet.wnid(wordnet.index(wnid)) for wnid in dict.fromkeys(wnids)]
     except UnknownLabel as error:
@@ -296,7 +316,7 @@ def _add_submissions(benchmark: Benchmark, actor: User, names: Sequence[str], fi
     )
 
 
-def _add_lines(benchmark: Benchmark, selection: SelectionFile, wordnet: WordNet) -> None:
+def _add_lines(benchmark: Benchmark, selection: SelectionFile, wordnet: WordNet | None) -> None:
     places = {row.name: row for row in benchmark.submissions.all()}
     Selection.objects.bulk_create(
         [
@@ -320,10 +340,7 @@ def _add_lines(benchmark: Benchmark, selection: SelectionFile, wordnet: WordNet)
         batch_size=BATCH,
     )
     # Reserves' classes as well: WordNet need not be there when one is called.
-    lifecycle.define_topics(
-        benchmark.campaign,
-        [topic_of(wordnet.synset(wordnet.index(wnid))) for wnid in selection.wnids()],
-    )
+    lifecycle.define_topics(benchmark.campaign, topics_of(selection.wnids(), wordnet))
     dropped = _dropped_keys(benchmark, {line.image for line in selection.chosen()})
     _ask(benchmark, [key for key in selection.questions() if key not in dropped])
 

@@ -7,7 +7,6 @@ from django.core.files.uploadedfile import UploadedFile
 
 from evaluation.benchmarks.forms import NamedForm, SubmissionForm, limited
 from evaluation.benchmarks.kinds.mad import competitions
-from evaluation.metrics.wordnet import nouns
 from evaluation.models import Benchmark
 from evaluation.readers import selections
 from evaluation.readers.answers import parse_accuracies
@@ -87,7 +86,7 @@ class CompetitionForm(NamedForm):
 
     def chosen(self) -> dict[str, object]:
         """What competitions.create takes. Raises BadInput for a selection at fault."""
-        data, net = self.cleaned_data, nouns.load()
+        data, net = self.cleaned_data, selections.wordnet_for(self.path("selection"))
         return {
             "lines": selections.read(self.path("selection"), net, data["selection"].name),
             "wordnet": net,

@@ -140,7 +140,7 @@ def _measure(benchmark: Benchmark, entry: Entry) -> None:
         entry.truth,
         [prediction.wnid for prediction in entry.predictions],
         benchmark.settings["meta"].get("distance", "weighted"),
-        nouns.load(),
+        nouns.load_or_none(),
     )
     for prediction, distance in zip(entry.predictions, measured, strict=True):
         prediction.distance_to_truth = distance

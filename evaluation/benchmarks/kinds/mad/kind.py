@@ -10,7 +10,6 @@ from evaluation.benchmarks.kinds.mad import competitions, figures, pages, scorin
 from evaluation.benchmarks.kinds.mad.scoring import MadResult
 from evaluation.benchmarks.kinds.mad.tables import TABLES
 from evaluation.metrics.mad import ranking
-from evaluation.metrics.wordnet import nouns
 from evaluation.models import Benchmark, Run
 from evaluation.readers import selections
 from labeling.errors import NotYours
@@ -54,7 +53,7 @@ class Mad(BenchmarkKind[MadResult]):
     def accept(
         self, benchmark: Benchmark, actor: User, path: Path, file_name: str, name: str = ""
     ) -> list[str]:
-        net = nouns.load()
+        net = selections.wordnet_for(path)
         lines = selections.read(path, net, file_name)
         return competitions.add_classifier(benchmark, actor, lines, net)
 

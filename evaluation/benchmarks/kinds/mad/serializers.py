@@ -99,8 +99,8 @@ PLAN_WORDS = "What a competition would ask and cost, and which images the datase
 
 def chosen(user: User, body: dict[str, Any]) -> dict[str, object]:
     """What competitions.create takes, of a checked body."""
-    net = load_wordnet()
     dataset = dataset_for(user, body.pop("dataset"))
     with uploaded(body.pop("selection")) as path:
+        net = selections.wordnet_for(path, load_wordnet)
         lines = selections.read(path, net, name="selection")
     return body | {"dataset": dataset, "lines": lines, "wordnet": net}

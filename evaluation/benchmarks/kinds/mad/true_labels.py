@@ -7,7 +7,7 @@ from django.db import transaction
 
 from evaluation.benchmarks import class_lists
 from evaluation.metrics.wordnet import distances
-from evaluation.metrics.wordnet.nouns import WordNet
+from evaluation.metrics.wordnet.nouns import UnknownLabel, WordNet
 from evaluation.models import Benchmark, Selection
 from labeling.campaigns import lifecycle
 from labeling.errors import Refusal
@@ -31,7 +31,7 @@ def both_wrong(benchmark: Benchmark, rows: Iterable[Selection]) -> list[Selectio
 
 
 def ask_true_label(
-    benchmark: Benchmark, actor: User, rows: Sequence[Selection], wordnet: WordNet
+    benchmark: Benchmark, actor: User, rows: Sequence[Selection], wordnet: WordNet | None
 ) -> Campaign:
     """The open campaign that asks what these images show, out of the competition's classes.
 
@@ -60,7 +60,7 @@ def ask_true_label(
     return campaign
 
 
-def vocabulary_of(benchmark: Benchmark, wordnet: WordNet) -> list[dict[str, str]]:
+def vocabulary_of(benchmark: Benchmark, wordnet: WordNet | None) -> list[dict[str, str]]:
     """The competition's classes, by name; a name that two classes share shows its synonyms too."""
     wnids = benchmark.settings.get("vocabulary") or sorted(
         {
@@ -69,7 +69,13 @@ def vocabulary_of(benchmark: Benchmark, wordnet: WordNet) -> list[dict[str, str]
             for wnid in pair
         }
     )
-    return class_lists.classes(wnids, wordnet)
+    try:
+        if wordnet is not None:
+            return class_lists.classes(wnids, wordnet)
+    except UnknownLabel:
+        # A competition by zero-one or a user's distances, over classes of any names.
+        pass
+    return [{"key": wnid, "name": wnid} for wnid in wnids]
 
 
 def true_labels(benchmark: Benchmark, images: Iterable[str]) -> dict[str, str]:
@@ -87,10 +93,15 @@ def true_labels(benchmark: Benchmark, images: Iterable[str]) -> dict[str, str]:
 
 
 def distances_to(
-    truth: str, labels: Sequence[str], distance: str, wordnet: WordNet
+    truth: str, labels: Sequence[str], distance: str, wordnet: WordNet | None
 ) -> list[float | None]:
-    """How far each label is from the true one, by the competition's distance; None without one."""
-    if truth in ("none", "dropped"):
+    """How far each label is from the true one, by the competition's distance; None without one.
+
+    A user's distances are not kept, so there is none either.
+    """
+    if truth not in ("none", "dropped") and distance == "zero-one":
+        return [float(label != truth) for label in labels]
+    if truth in ("none", "dropped") or wordnet is None or distance not in distances.DISTANCES:
         return [None] * len(labels)
     wnids = list(dict.fromkeys([truth, *labels]))
     matrix = distances.distance_matrix(wordnet, [wordnet.index(w) for w in wnids], distance)
@@ -116,7 +127,7 @@ def settled_values(campaign: Campaign, images: set[str]) -> dict[tuple[str, str]
     return found
 
 
-def _open(benchmark: Benchmark, actor: User, wordnet: WordNet) -> Campaign:
+def _open(benchmark: Benchmark, actor: User, wordnet: WordNet | None) -> Campaign:
     source = benchmark.campaign
     campaign = opening.draft(
         actor,

@@ -87,7 +87,8 @@ def true_labels(request: SignedIn, name: str) -> HttpResponse:
         lines = both_wrong(row, lines)
     if not lines:
         raise Refusal("There is no such image here on which both classifiers were wrong.")
-    naming = ask_true_label(row, request.user, lines, nouns.load())
+    net = nouns.load() if competitions.meta_of(row).needs_wordnet else nouns.load_or_none()
+    naming = ask_true_label(row, request.user, lines, net)
     messages.success(
         request,
         f"{count_of(len(lines), 'image')}: people are asked for the true label "
