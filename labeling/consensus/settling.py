@@ -339,6 +339,8 @@ def rebuild(campaign: Campaign) -> Iterator[Difference]:
             if stands is not None:
                 by = rules_of(stands, by)
             judged = verdict_on(question, votes[question.id], by, places)
+            if stands is None and _awaits_reviewer(question, judged):
+                continue
             complete = question.seats_free == 0 and not held[question.id]
             difference = Difference(
                 question=question.id,
@@ -347,6 +349,11 @@ def rebuild(campaign: Campaign) -> Iterator[Difference]:
             )
             if difference.stands != difference.rebuilt:
                 yield difference
+
+
+def _awaits_reviewer(question: Locked, judged: Judged) -> bool:
+    """Return whether the question was opened for a reviewer, so that no answers decide it."""
+    return question.state == State.REVIEW == judged.verdict.state and not judged.answers
 
 
 def _as_settled(question: Locked, settlement: Settlement | None) -> Locked:

@@ -13,7 +13,7 @@ from labeling.consensus import reviewing, settling
 from labeling.db import question_counts
 from labeling.errors import Conflict, Refusal
 from labeling.follow_ups import asking, chaining, following
-from labeling.models import Assignment, Item, Question
+from labeling.models import Assignment, Item, Question, Settlement
 from labeling.quality import blocking
 from tests import factories
 from tests.labeling import boxers
@@ -101,6 +101,7 @@ def test_circles_end_at_a_reviewer_who_draws(alice, campaign, crowd):
     question = campaign.questions.get(state="review")
     assert (question.step, question.seats_free) == ("review", 0)
     assert question_counts.differences(campaign.pk) == {}
+    assert list(settling.rebuild(campaign)) == []
     with pytest.raises(Refusal, match="at least one"):
         reviewing.decide(campaign, question.pk, alice, {"boxes": [], "state": "complete"})
 
@@ -111,6 +112,18 @@ def test_circles_end_at_a_reviewer_who_draws(alice, campaign, crowd):
 
     chain = chain_of(campaign)
     assert (chain.coverage, [list(one.box) for one in chain.boxes]) == ("partial", [B])
+    assert list(settling.rebuild(campaign)) == []
+
+
+def test_a_rebuild_still_reports_lost_settlements_of_pairs(alice, campaign, crowd):
+    boxers.settle(campaign, crowd, "none", "none", "none")
+    Settlement.objects.filter(question__step="draw").delete()
+
+    differences = list(settling.rebuild(campaign))
+
+    assert [row.question for row in differences] == list(
+        campaign.questions.filter(step="draw").order_by("pk").values_list("pk", flat=True)
+    )
 
 
 def test_a_block_takes_back_what_followed_and_lifting_it_brings_it_back(alice, campaign, crowd):
