@@ -14,12 +14,14 @@ import tempfile
 import time
 from collections.abc import Iterator
 from datetime import datetime
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
 from django.conf import settings
 from django.core.files.base import File
 from django.core.files.storage import FileSystemStorage, Storage, storages
+
+from labeling.errors import StoreFault
 
 # The end of the name of a folder.
 FOLDER = ".tar"
@@ -98,11 +100,7 @@ def fetch(name: str, goal: Path) -> bool:
         with stored:
             if name.endswith(FOLDER):
                 with tarfile.open(fileobj=stored.file, mode="r:") as archive:
-                    # Python 3.11.2, Debian 12's own, has no filters yet.
-                    archive.extraction_filter = getattr(
-                        tarfile, "data_filter", lambda member, _: member
-                    )
-                    archive.extractall(part / "whole")  # noqa: S202 (written by put)
+                    _unpack(archive, part / "whole")
                 (part / "whole").mkdir(exist_ok=True)
             else:
                 with open(part / "whole", "wb") as file:
@@ -117,6 +115,26 @@ def fetch(name: str, goal: Path) -> bool:
     finally:
         shutil.rmtree(part, ignore_errors=True)
     return goal.exists()
+
+
+def _unpack(archive: tarfile.TarFile, folder: Path) -> None:
+    """Fills the folder with files and folders. Raises StoreFault, unpacking nothing, for links,
+    devices and names that lead out of it.
+
+    Python 3.11.2, Debian 12's own, has no filters of tarfile yet: our check is the same everywhere.
+    """
+    members = archive.getmembers()
+    for member in members:
+        name = PurePosixPath(member.name)
+        if name.is_absolute() or ".." in name.parts or not (member.isreg() or member.isdir()):
+            raise StoreFault(
+                f"The object store has a folder with {member.name!r}, which is no plain file or "
+                "leads out of the folder: it was not unpacked. Check who writes to the bucket."
+            )
+        member.mode = 0o750 if member.isdir() else 0o640
+        member.uid, member.gid, member.uname, member.gname = os.getuid(), os.getgid(), "", ""
+    archive.extraction_filter = lambda member, _: member
+    archive.extractall(folder, members)  # noqa: S202 (checked above)
 
 
 def remove(path: Path, name: str) -> None:
