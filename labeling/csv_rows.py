@@ -27,10 +27,10 @@ def rows(
 ) -> Iterator[tuple[int, list[str]]]:
     """Yield the line number and the cells of every row, in the order of `columns`.
 
-    Blank lines are ignored. Columns that are optional and absent give "". `topic` is taken for
-    `wnid`. others: columns of other names are ignored, not refused. as_nfc: cells are in NFC;
-    not for those that name files. A row that spans lines is named by its first. Raise BadInput,
-    also where a file spells one image in two normal forms.
+    Blank lines are ignored. Columns that are optional and absent give "". `topic` and `wnid` are
+    taken for each other. others: columns of other names are ignored, not refused. as_nfc: cells
+    are in NFC; not for those that name files. A row that spans lines is named by its first. Raise
+    BadInput, also where a file spells one image in two normal forms.
     """
     spellings: dict[str, str] = {}
     with open(path, encoding="utf-8-sig", newline="") as file, _csv_errors(path) as place:
@@ -71,8 +71,9 @@ def _columns(
             if mark in names[0]:
                 fault = f"has {word} between its cells, where commas belong"
                 raise BadInput(fault, path, 1, "save it with commas")
-    if "wnid" in columns and "topic" not in columns and "wnid" not in names:
-        names = ["wnid" if name == "topic" else name for name in names]
+    for column, alias in (("wnid", "topic"), ("topic", "wnid")):
+        if column in columns and alias not in columns and column not in names:
+            names = [column if name == alias else name for name in names]
     cure = f"the header is {','.join(name for name in columns if name not in optional)}"
     if optional:
         cure += f", and {', '.join(optional)} if you like"

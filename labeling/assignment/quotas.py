@@ -106,7 +106,7 @@ def _check(membership: Membership, wanted: Mapping[str, int]) -> None:
     for topic, images in wanted.items():
         if topic not in known:
             raise Refusal(
-                f"The campaign has no topic {topic[:80]!r}. Choose one that it asks about.",
+                f"The campaign has no class {topic[:80]!r}. Choose one that it asks about.",
                 field="topic",
             )
         if isinstance(images, bool) or not isinstance(images, int) or not 1 <= images <= MOST:

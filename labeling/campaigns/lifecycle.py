@@ -200,7 +200,7 @@ def change_topic(campaign: Campaign, key: str, actor: User, **fields: Any) -> To
     topic = topic_of(campaign, key)
     allowed = {"name", "synonyms", "definition", "url", "guidance", "siblings"}
     if unknown := set(fields) - allowed:
-        raise Refusal(f"A topic has no {sorted(unknown)[0]}.", field=sorted(unknown)[0])
+        raise Refusal(f"A class has no {sorted(unknown)[0]}.", field=sorted(unknown)[0])
     with transaction.atomic():
         for name, value in fields.items():
             setattr(topic, name, value)
@@ -212,7 +212,7 @@ def change_topic(campaign: Campaign, key: str, actor: User, **fields: Any) -> To
 def topic_of(campaign: Campaign, key: str) -> Topic:
     topic = campaign.topics.filter(key=key).first()
     if topic is None:
-        raise Refusal(f"The campaign has no topic {key!r}. Define it first.", field="topic")
+        raise Refusal(f"The campaign has no class {key!r}. Define it first.", field="topic")
     return topic
 
 

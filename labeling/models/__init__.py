@@ -12,7 +12,7 @@
 | naming.py | NamedProposal, SecondAnswer |
 | taken_along.py | TakenAlong |
 | assistance.py | SegmentationNetwork, ImageEmbedding, Assistance, Proposal |
-| work.py | Job, Release |
+| work.py | Job, Release, ReplacedRelease |
 """
 
 from labeling.models.assistance import (
@@ -48,7 +48,7 @@ from labeling.models.questions import (
     Settlement,
 )
 from labeling.models.taken_along import TakenAlong
-from labeling.models.work import Job, Release
+from labeling.models.work import Job, Release, ReplacedRelease
 
 __all__ = [
     "Answer",
@@ -82,6 +82,7 @@ __all__ = [
     "QuestionCount",
     "Quota",
     "Release",
+    "ReplacedRelease",
     "SecondAnswer",
     "SegmentationNetwork",
     "SentBack",

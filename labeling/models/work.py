@@ -87,3 +87,25 @@ class Release(models.Model):
         """How many questions were open or waited for review when it was frozen: they are not in
         it."""
         return int(self.counts.get("open", 0)) + int(self.counts.get("review", 0))
+
+
+class ReplacedRelease(models.Model):
+    """An interim release that went when a newer one stood: its number, date and hash stay."""
+
+    campaign = models.ForeignKey(
+        "labeling.Campaign", on_delete=models.CASCADE, related_name="replaced_releases"
+    )
+    number = models.PositiveIntegerField()
+    sha256 = models.CharField(max_length=64)
+    created_at = models.DateTimeField()
+    replaced_by = models.PositiveIntegerField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["campaign", "number"], name="one_replaced_release_per_campaign_and_number"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.campaign.name} release {self.number}, replaced by {self.replaced_by}"

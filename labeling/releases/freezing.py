@@ -22,7 +22,7 @@ from labeling.db import batch, question_counts
 from labeling.errors import NotYours
 from labeling.files import StrPath
 from labeling.jobs import queue, shared_files
-from labeling.models import Campaign, Job, Question, Release, Settlement, User
+from labeling.models import Campaign, Job, Question, Release, ReplacedRelease, Settlement, User
 from labeling.release_files import frozen
 from labeling.release_files.frozen import Line
 from labeling.releases import cut, graph, joining, parts, queries, ranges
@@ -105,20 +105,30 @@ def release_for(campaign: Campaign, number: int) -> Release:
     """The campaign's release of that number. Raises NotYours when there is none."""
     release = campaign.releases.filter(number=number).first()
     if release is None:
-        raise NotYours(f"{campaign.name} has no release {number}.")
+        replaced = campaign.replaced_releases.filter(number=number).first()
+        why = f": release {replaced.replaced_by} replaced it" if replaced else ""
+        raise NotYours(f"{campaign.name} has no release {number}{why}.")
     return release
 
 
 def prune(campaign: Campaign, keep: Release) -> int:
     """How many interim releases went: all but `keep` and those that a run or a benchmark still
-    stands on."""
+    stands on. A ReplacedRelease says of each what it was."""
     old = [
         release
         for release in campaign.releases.exclude(pk=keep.pk).filter(runs=None, benchmarks=None)
         if release.counts.get("interim")
     ]
     for release in old:
-        release.delete()
+        with transaction.atomic():
+            ReplacedRelease.objects.create(
+                campaign=campaign,
+                number=release.number,
+                sha256=release.sha256,
+                created_at=release.created_at,
+                replaced_by=keep.number,
+            )
+            release.delete()
         shared_files.remove(place_of(release), stored_name(campaign.name, release.sha256))
     return len(old)
 

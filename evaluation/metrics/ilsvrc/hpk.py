@@ -116,7 +116,8 @@ def mean_sizes(sets: CorrectSets, truth: NDArray[np.integer] | None = None) -> d
 def labels_within(wordnet: WordNet, given: Sequence[int], hops: int) -> list[int]:
     """All synsets at most so many undirected hops from one of those given, in WordNet's order.
 
-    The zero-shot label sets of the paper are these for 2 and 3 hops, met with another list.
+    DeViSE's zero-shot label sets are meant as these for 2 and 3 hops, but it walked ImageNet's own
+    tree: no list of ours gives its 2,589 and 8,860 labels (docs/metrics.md).
     """
     child, parent = _edges(wordnet)
     near = np.zeros(len(wordnet), bool)

@@ -166,7 +166,7 @@ def person_quotas(request: SignedIn, name: str, pk: int) -> HttpResponse:
     left = quotas.assign(membership, request.user, form.wanted())
     who = name_of(membership)
     said = f"{count_of(sum(left.values()), 'image is', 'images are')} left to {who}."
-    said = said if form.wanted() else f"{who} has no quota: any topic comes."
+    said = said if form.wanted() else f"{who} has no quota: any class comes."
     return done(request, said, "person", campaign.name, membership.pk)
 
 

@@ -83,6 +83,8 @@ def releases(request: SignedIn, name: str) -> HttpResponse:
         "releases",
         page_obj=page,
         query=query_of(request),
+        replaced=page_of(request, campaign.replaced_releases.order_by("-number"), PAGE, "replaced"),
+        replaced_query=query_of(request, "replaced"),
         formats=[(name, label_files.WORDS[name]) for name in exporting.formats_of(campaign.kind)],
         has_objects=KINDS[campaign.kind].release == OBJECTS,
         being_made=freezing.is_being_made(campaign),

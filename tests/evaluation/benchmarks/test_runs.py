@@ -231,7 +231,7 @@ def test_clock_waits_between_two_scores(birds, people, run_jobs, settings):
     assert len(runs.rescore_changed()) == 1
 
 
-def test_interim_runs_do_not_pile_up(birds, people, run_jobs, settings):
+def test_interim_runs_do_not_pile_up(client, birds, alice, people, run_jobs, settings):
     settings.ASSAY_RESCORE_SECONDS = 0
     right = crowd.right_is(COOT)
     for images in (("shared.png",), ("alpha-beta-2.png",), ("alpha-gamma-2.png",)):
@@ -243,6 +243,15 @@ def test_interim_runs_do_not_pile_up(birds, people, run_jobs, settings):
 
     assert Run.objects.filter(state="done").count() == 1
     assert [release.number for release in Release.objects.all()] == [3]
+    # What was replaced keeps its number, date and hash, on a page.
+    replaced = birds.campaign.replaced_releases.order_by("number")
+    assert [(row.number, row.replaced_by) for row in replaced] == [(1, 2), (2, 3)]
+    client.force_login(alice)
+    page = client.get(f"/campaigns/{birds.campaign.name}/releases/").content.decode()
+    assert replaced[0].sha256 in page
+    gone = client.get(f"/api/v1/campaigns/{birds.campaign.name}/releases/1/")
+    assert gone.status_code == 404
+    assert "release 2 replaced it" in gone.content.decode()
 
 
 def test_a_run_that_somebody_asked_for_stays(birds, people, alice, run_jobs, settings):

@@ -474,3 +474,13 @@ def test_it_runs_where_there_is_no_database(tmp_path, write):
 
     assert (done.returncode, done.stderr) == (0, "")
     assert json.loads(done.stdout)["labels"] == {"a": "y"}
+
+
+@pytest.mark.parametrize("column", ["topic", "wnid"])
+def test_the_class_of_an_image_may_be_called_topic_or_wnid(result, write, column):
+    rows = [
+        f"p{n},i{image},{'y' if image % 2 else 'n'},coot\n" for n in range(10) for image in (1, 2)
+    ]
+    answers = write(f"annotator,image,answer,{column}\n" + "".join(rows))
+
+    assert result(answers, "--method", "vote-table")["settings"]["topics"] == 1

@@ -91,7 +91,7 @@ def ask(user, *rows):
 @pytest.mark.parametrize(("row", "said"), FAULTS.values(), ids=FAULTS)
 def test_a_program_s_proposals_that_do_not_fit_are_refused(alice, campaign, row, said):
     if "does not ask" in said:
-        said = "has no topic 'n1'"
+        said = "has no class 'n1'"
 
     answer = ask(alice, ("1.png", DOG, SIDES), row)
 
