@@ -196,6 +196,11 @@ class Kind(ABC):
         """Whether the answer counts as the known one."""
         return self.grade(value, gold) >= 1
 
+    def fits(self, value: Any, settled: Any, policy: "Policy") -> bool:
+        """Return whether the answer says what its question settled as. A settled value may have
+        another shape than a known one, which is_right reads."""
+        return self.is_right(value, settled, policy)
+
     def likeness(self, value: Any, gold: Any) -> dict[str, float]:
         """How right each part of the answer is, by its key; {} where it has no parts."""
         return {}

@@ -15,6 +15,7 @@ import math
 from abc import abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from labeling.boxes import chain
@@ -46,7 +47,7 @@ from labeling.boxes.cleaning import (
 from labeling.boxes.consensus import SAME_IOU, same_object
 from labeling.boxes.shaking import SIDES
 from labeling.errors import Refusal
-from labeling.geometry.boxes import iou
+from labeling.geometry.boxes import Box, iou
 from labeling.kinds.base import BOXES, CHAINS, About, Answer, Kind
 from labeling.kinds.policies import RULES_OF, Policy
 from labeling.kinds.votes import Verdict, offered
@@ -76,6 +77,38 @@ MENDED_IOU = 0.5
 MOST_POINTS, MOST_BOXES = 100, 1_000
 
 
+@dataclass(frozen=True)
+class KnownDrawing:
+    """Gold of a step that draws: boxes of the objects that have none yet, and whether each is
+    small. No boxes: nothing is left to draw."""
+
+    boxes: tuple[Box, ...]
+    small: tuple[bool, ...]
+
+    @classmethod
+    def from_json(cls, gold: Any) -> "KnownDrawing":
+        if gold == NONE:
+            return cls((), ())
+        if not isinstance(gold, dict) or set(gold) != {"boxes", "small"}:
+            raise ValueError(f"gold of a drawing is {NONE!r} or boxes and small, not {gold!r}")
+        return cls(tuple(map(as_box, gold["boxes"])), tuple(gold["small"]))
+
+
+@dataclass(frozen=True)
+class KnownMissing:
+    """Gold of a step that looks for more: boxes of the objects that have none; () where all do."""
+
+    boxes: tuple[Box, ...]
+
+    @classmethod
+    def from_json(cls, gold: Any) -> "KnownMissing":
+        if gold == COMPLETE:
+            return cls(())
+        if not isinstance(gold, dict) or set(gold) != {"missing"}:
+            raise ValueError(f"gold of a look is {COMPLETE!r} or missing, not {gold!r}")
+        return cls(tuple(map(as_box, gold["missing"])))
+
+
 class Step(Kind):
     """One step of a pair; its name in `step`. Votes count for the words of tally_name."""
 
@@ -98,6 +131,9 @@ class Step(Kind):
     @abstractmethod
     def seats(self, policy: Policy) -> int:
         """Free seats of a new question of this step."""
+
+    def fits(self, value: Any, settled: Any, policy: Policy) -> bool:
+        return self.agrees(value, settled)
 
     @abstractmethod
     def answer(self, value: Any) -> chain.Answer:
@@ -180,19 +216,21 @@ class Draw(Step):
     def grade(self, value: Any, gold: Any) -> float:
         """IoU with the object drawn, of those that have no box; nothing drawn is right where none
         is left. gold: "none", or {"boxes": […], "small": whether each is}."""
-        if gold == NONE or value == NONE:
+        known = KnownDrawing.from_json(gold)
+        if not known.boxes or value == NONE:
             return float(gold == value)
-        return max(iou(as_box(value["box"]), as_box(box)) for box in gold["boxes"])
+        return max(iou(as_box(value["box"]), box) for box in known.boxes)
 
     def is_right(self, value: Any, gold: Any, policy: Policy) -> bool:
         """Whether its IoU with one of the objects is as much as the policy wants, which is less for
         small ones: people differ from each other by that much."""
-        if gold == NONE or value == NONE:
+        known = KnownDrawing.from_json(gold)
+        if not known.boxes or value == NONE:
             return bool(gold == value)
         return any(
-            iou(as_box(value["box"]), as_box(box))
+            iou(as_box(value["box"]), box)
             >= policy["gold_iou_small" if small else "gold_iou"] - 1e-9
-            for box, small in zip(gold["boxes"], gold["small"], strict=True)
+            for box, small in zip(known.boxes, known.small, strict=True)
         )
 
 
@@ -291,10 +329,11 @@ class Cover(Step):
     def grade(self, value: Any, gold: Any) -> float:
         """Share of the objects without a box that were pointed at; 1 where none is missing and
         none was. gold: "complete", or {"missing": boxes of the objects}."""
-        if gold == COMPLETE or value == COMPLETE:
+        known = KnownMissing.from_json(gold)
+        if not known.boxes or value == COMPLETE:
             return float(gold == value)
         points = value["missing"]
-        hit = [any(holds(box, point) for point in points) for box in gold["missing"]]
+        hit = [any(holds(box, point) for point in points) for box in known.boxes]
         return sum(hit) / len(hit)
 
 
@@ -411,6 +450,9 @@ class Boxes(Kind):
 
     def is_right(self, value: Any, gold: Any, policy: Policy) -> bool:
         return _step_of(value).is_right(value, gold, policy)
+
+    def fits(self, value: Any, settled: Any, policy: Policy) -> bool:
+        return _step_of(value).fits(value, settled, policy)
 
 
 def rules_of(policy: Policy) -> chain.Rules:

@@ -85,7 +85,8 @@ def _row(
     if stands is not None and stands != "dropped":
         name = kind.tally_name(stands)
         if gold or kind.vote(answer.value) is not None:
-            agrees = kind.is_right(answer.value, stands, policies.of(campaign))
+            compare = kind.is_right if gold else kind.fits
+            agrees = compare(answer.value, stands, policies.of(campaign))
     return AnswerRow(
         question=question,
         image=question.item.image,

@@ -12,8 +12,10 @@ from evaluation.benchmarks import runs
 from evaluation.models import Benchmark
 from labeling.assignment import claiming, gold_mixing
 from labeling.campaigns import texts
+from labeling.kinds import KINDS
 from labeling.models import Campaign, Gold, Membership, Question, User
 from labeling.quality import gold_results
+from tests.annotator.crawler import Crawl
 from tests.annotator.truth import answer_everything
 
 pytestmark = pytest.mark.usefixtures("benchmark")
@@ -175,3 +177,15 @@ def test_five_people_rank_the_classifiers_and_drop_the_drawing(benchmark, run_jo
     ranks = dict(zip(run.result["classifiers"], run.result["ranks"], strict=True))
     assert ranks["aurora"] == 1
     assert ranks["drizzle"] == 4
+
+
+@pytest.mark.parametrize("name", ["admin", "alice", "bob", None])
+def test_no_link_fails_or_needs_many_queries(name):
+    User.objects.filter(username="bob").update(tutorials=list(KINDS))
+    crawl = Crawl(User.objects.get(username=name) if name else None)
+
+    crawl.pages()
+    crawl.api()
+
+    assert crawl.faults == []
+    assert len(crawl.seen) > {"admin": 1_000, "alice": 1_000, "bob": 150, None: 10}[name]
