@@ -34,7 +34,7 @@ Row = list[str]
 
 @dataclass
 class Work:
-    """A predictions file that is being made, and the frames that it has already.
+    """A predictions file that is being made. done_by: the frames that each classifier has already.
 
     rows are strings: frame, classifier, then wnid and confidence, the likeliest first.
     """
@@ -42,8 +42,13 @@ class Work:
     out: Path
     path: Path
     file: IO[bytes]
-    done: set[str] = field(default_factory=set)
+    done_by: dict[str, set[str]] = field(default_factory=dict)
     added: int = 0
+
+    @property
+    def done(self) -> set[str]:
+        """The frames that any classifier has already."""
+        return set().union(*self.done_by.values())
 
     def add(self, rows: list[Row]) -> None:
         """Keeps a batch. Killed in the middle, the file lacks all of it."""
@@ -51,15 +56,19 @@ class Work:
         self.file.flush()
         self.added += len(rows)
 
-    def finish(self) -> int:
-        """How many rows the predictions file has, now that it is there and whole."""
-        count = 0
+    def finish(self, classes: int = 0) -> int:
+        """How many rows the predictions file has, now that it is there and whole.
+
+        classes: of the classifier that has the most; 0: as many as the first row names.
+        """
+        count, width = 0, 2 + 2 * min(classes, TOP)
         with atomic_write(self.out) as file:
             writer = csv.writer(file, lineterminator="\n")
             for rows in _batches(self.path):
                 if count == 0:
-                    writer.writerow(columns((len(rows[0]) - 2) // 2))
-                writer.writerows(rows)
+                    width = max(width, len(rows[0]))
+                    writer.writerow(columns((width - 2) // 2))
+                writer.writerows([*row, *[""] * (width - len(row))] for row in rows)
                 count += len(rows)
             if count == 0:
                 raise BadInput("there are no frames to classify", cure="give some that have parts")
@@ -103,8 +112,8 @@ def classify(
     Raises BadInput where the network gives something that is not a number, and where the GPU's
     memory does not hold one frame.
     """
-    before = work.added
-    for rows in named((one for one in frames if one[0] not in work.done), classifier, batch):
+    before, done = work.added, work.done_by.get(classifier.name, set())
+    for rows in named((one for one in frames if one[0] not in done), classifier, batch):
         work.add(rows)
         if watch is not None:
             watch(len(rows))
@@ -205,22 +214,23 @@ def _rows(names: list[str], classifier: "Classifier", probabilities: "Tensor") -
     return rows
 
 
-def _resumed(file: IO[bytes], path: Path, settings: dict[str, object]) -> set[str]:
-    """The frames that are done; a batch that was not wholly written is cut off."""
+def _resumed(file: IO[bytes], path: Path, settings: dict[str, object]) -> dict[str, set[str]]:
+    """The frames that are done, by classifier; a batch that was not wholly written is cut off."""
     file.seek(0)
     head = file.readline()
     if not head.endswith(b"\n"):
         file.truncate(0)
         file.write(_line({"settings": settings}))
         file.flush()
-        return set()
+        return {}
     _check_settings(head, settings, path)
-    done: set[str] = set()
+    done: dict[str, set[str]] = {}
     whole = file.tell()
     for line in file:
         if not line.endswith(b"\n"):
             break
-        done.update(row[0] for row in json.loads(line))
+        for name, classifier, *_ in json.loads(line):
+            done.setdefault(classifier, set()).add(name)
         whole += len(line)
     file.truncate(whole)
     return done

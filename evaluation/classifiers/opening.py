@@ -103,7 +103,7 @@ def load(
     Raises BadInput: no such model, library, file or weights; another number of outputs than
     classes; another size than the network takes.
     """
-    named, spec = _split(spec)
+    named, spec = split(spec)
     device = devices.checked(device)
     library, _, model = spec.partition(":")
     if library in LIBRARIES and model:
@@ -145,7 +145,7 @@ def load(
 
 def absolute(spec: str) -> str:
     """The spec without its name and, of a file, by a path that any process understands."""
-    spec = _split(spec)[1]
+    spec = split(spec)[1]
     return str(Path(spec).absolute()) if Path(spec).exists() else spec
 
 
@@ -188,7 +188,7 @@ def _sha256(network: Any) -> str:
     return found.hexdigest()
 
 
-def _split(spec: str) -> tuple[str, str]:
+def split(spec: str) -> tuple[str, str]:
     """The name and the rest of `name=spec`; a file whose name has such a sign is a file."""
     match = NAMED.fullmatch(spec)
     return (match[1], match[2]) if match and not Path(spec).exists() else ("", spec)

@@ -41,18 +41,21 @@ class Networks:
         classifiers: Sequence[Classifier],
         weights: Path | None,
         random_weights: bool,
-        preparing: Mapping[str, Any],
+        preparing: Sequence[Mapping[str, Any]],
     ) -> "Networks":
-        """The networks of specs, which opening.load opened with these options."""
+        """The networks of specs, which opening.load opened with these options.
+
+        preparing: of each.
+        """
         device = classifiers[0].device
         locations = {
             "specs": [opening.absolute(spec) for spec in specs],
             "names": [one.name for one in classifiers],
-            "classes": list(classifiers[0].classes),
+            "classes": [list(one.classes) for one in classifiers],
             "device": device,
             "weights": None if weights is None else str(weights.absolute()),
             "random_weights": random_weights,
-            "preparing": dict(preparing),
+            "preparing": [dict(each) for each in preparing],
         }
         return cls(
             [_identity(one) for one in classifiers], locations, 0 if device == devices.CPU else 1
@@ -70,17 +73,18 @@ def opened(
 def _opened(arguments: str, locations: str) -> Sequence[Classifier]:
     how = json.loads(locations)
     found = []
-    for named, spec, name in zip(json.loads(arguments), how["specs"], how["names"], strict=True):
+    columns = (how[key] for key in ("specs", "names", "classes", "preparing"))
+    for named, spec, name, classes, preparing in zip(json.loads(arguments), *columns, strict=True):
         one = opening.load(
             spec,
-            how["classes"],
+            classes,
             device=how["device"],
             name=name,
             weights=None if how["weights"] is None else Path(how["weights"]),
             random_weights=how["random_weights"],
             preparing={
                 key: tuple(value) if isinstance(value, list) else value
-                for key, value in how["preparing"].items()
+                for key, value in preparing.items()
             },
         )
         if json.loads(json.dumps(_identity(one))) != named:

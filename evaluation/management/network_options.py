@@ -10,7 +10,8 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from evaluation import devices
-from evaluation.classifiers import opening
+from evaluation.classifiers import model_lists, opening
+from evaluation.classifiers.model_lists import Model
 from evaluation.classifiers.opening import Classifier
 from evaluation.classifiers.task_networks import Networks
 from evaluation.management.device_options import add_device, device_of
@@ -20,7 +21,7 @@ from evaluation.metrics.wordnet.nouns import WordNetMissing, load
 from evaluation.readers import pools
 from evaluation.readers.shipped import classes_file
 from labeling.files import BadInput
-from labeling.management.contract import table
+from labeling.management.contract import UsageError, table
 
 MODEL = (
     "torchvision:NAME, timm:NAME, a TorchScript (.pt), exported-program (.pt2) or ONNX (.onnx) "
@@ -28,6 +29,40 @@ MODEL = (
     "you trust"
 )
 PREPARING = ("size", "fit", "mean", "std")
+
+
+def add_models(parser: CommandParser) -> None:
+    """--model, which may come again, and --models."""
+    parser.add_argument(
+        "--model",
+        action="append",
+        metavar="[NAME=]SPEC",
+        help=f"may be given several times: {MODEL}",
+    )
+    add_list(parser)
+
+
+def add_list(parser: CommandParser) -> None:
+    """--models."""
+    parser.add_argument(
+        "--models",
+        type=Path,
+        metavar="models.yaml",
+        help="NAME: {file, size, mean, std, fit, classes}, any number of them; what one does not "
+        "state is as the options say",
+    )
+
+
+def chosen(options: Mapping[str, Any]) -> list[Model]:
+    """The models of --model and --models. Raises UsageError and BadInput."""
+    models = [Model(spec, {}) for spec in options["model"] or ()]
+    if options["models"] is not None:
+        models += model_lists.read_models(options["models"])
+    if not models:
+        raise UsageError("give --model or --models")
+    if options.get("weights") and len(models) > 1:
+        raise UsageError("--weights goes with one --model; name the others' in their files")
+    return models
 
 
 def add_weights(parser: CommandParser) -> None:
@@ -55,9 +90,9 @@ def add_classes(parser: CommandParser) -> None:
     parser.add_argument(
         "--classes",
         type=classes_file,
-        required=True,
         metavar="wnids.txt",
-        help="a wnid a line for each output; ilsvrc: the 1000 of ILSVRC 2012",
+        help="a wnid a line for each output; ilsvrc: the 1000 of ILSVRC 2012; needed where "
+        "--models does not say it",
     )
 
 
@@ -86,38 +121,51 @@ def add_preparation(parser: CommandParser) -> argparse._ArgumentGroup:
     return by
 
 
+def classes_of(model: Model, options: Mapping[str, Any]) -> list[str]:
+    """The wnids of a model's outputs. Raises UsageError where neither it nor --classes says."""
+    if model.classes is not None:
+        return read_classes(classes_file(model.classes))
+    if options["classes"] is None:
+        raise UsageError("give --classes, or the classes of each model in --models")
+    return read_classes(options["classes"])
+
+
 def opened(
-    spec: str, classes: Sequence[str], options: Mapping[str, Any], name: str = ""
+    model: Model, classes: Sequence[str], options: Mapping[str, Any], name: str = ""
 ) -> Classifier:
-    """The network of a spec, opened with the options of add_network and add_preparation.
+    """The network of a model, opened with the options of add_network and add_preparation.
 
     For tasks on a GPU of a cluster it is opened on the CPU here, only to be named. Raises BadInput.
     """
     on, device = options["on"], device_of(options["device"], options["on"])
     here = devices.CPU if on is not None and on.on_other_machines else device
     one = opening.load(
-        spec,
+        model.spec,
         classes,
         device=here,
         name=name,
         weights=options["weights"],
         random_weights=options["random_weights"],
-        preparing=_preparing(options),
+        preparing=_preparing(model, options),
     )
     return replace(one, device=device)
 
 
 def networks(
-    specs: Sequence[str], classifiers: Sequence[Classifier], options: Mapping[str, Any]
+    models: Sequence[Model], classifiers: Sequence[Classifier], options: Mapping[str, Any]
 ) -> Networks:
     """The networks, opened with the options of add_network and add_preparation, for tasks."""
     return Networks.of(
-        specs, classifiers, options["weights"], options["random_weights"], _preparing(options)
+        [model.spec for model in models],
+        classifiers,
+        options["weights"],
+        options["random_weights"],
+        [_preparing(model, options) for model in models],
     )
 
 
-def _preparing(options: Mapping[str, Any]) -> Mapping[str, object]:
-    return {key: options.get(key) for key in PREPARING}
+def _preparing(model: Model, options: Mapping[str, Any]) -> Mapping[str, object]:
+    return {key: options.get(key) for key in PREPARING} | dict(model.preparing)
 
 
 def show(result: Mapping[str, object] | Share) -> str:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from django.core.management.base import CommandParser
 
+from evaluation.classifiers.model_lists import Model
 from evaluation.classifiers.scoremaps import planning, reading
 from evaluation.management import network_options
 from evaluation.management.numbers import whole
@@ -46,6 +47,7 @@ def add(parser: CommandParser) -> None:
     """All options but --method, --metadata and --out."""
     parser.add_argument("--images", type=Path, metavar="DIR", help="where the ids are paths")
     parser.add_argument("--model", metavar="SPEC", help=network_options.MODEL)
+    network_options.add_list(parser)
     parser.add_argument(
         "--classes",
         metavar="FILE|N",
@@ -168,7 +170,7 @@ def plan(labels: dict[str, str], options: Options) -> planning.Plan:
         file = options["metadata"] / "class_labels.txt"
         chosen = planning.outputs_of(labels, classes, file)
     recipe = {name: options[name] for name in RECIPE if options[name] is not None}
-    classifier = network_options.opened(options["model"], classes, options)
+    classifier = network_options.opened(Model(options["model"], {}), classes, options)
     if str(classifier.source["model"]).lower().endswith(".onnx"):
         raise BadInput(
             f"{options['model']} is an ONNX file, which gives no gradients and hides its maps",

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from evaluation import devices
@@ -54,6 +55,11 @@ def refuse_names(names: Sequence[str]) -> None:
             or len(name.encode()) > LONGEST_NAME_BYTES
         ):
             raise BadInput(f"files cannot be named after the classifier {name[:80]!r}", cure=cure)
+
+
+def joined(classifiers: Sequence[Classifier]) -> list[str]:
+    """The classes of a pool of these: those of the first, then what others have besides."""
+    return list(dict.fromkeys(wnid for one in classifiers for wnid in one.classes))
 
 
 @dataclass(frozen=True)
@@ -113,6 +119,8 @@ def named(
     seconds: of each classifier, to which is added what it takes.
     """
     batches = decoding.batches_of(plan.listed, plan.size, start)
+    places = {wnid: place for place, wnid in enumerate(joined(classifiers))}
+    tables = {one.name: np.array([places[wnid] for wnid in one.classes]) for one in classifiers}
     with closing(batches), decoding.Decoders(plan, processes) as decoders, _repeatable():
         for batch, pixels, reasons in decoders.prepared(batches):
             readable = [at for at in range(len(batch.images)) if at not in reasons]
@@ -122,7 +130,7 @@ def named(
                 name, begun = classifier.name, time.perf_counter()
                 prepared = pixels[plan.preparations.index(classifier.preparation)]
                 probabilities = _probabilities(classifier, prepared, at_once[name])[readable]
-                predictions[name] = _predicted(probabilities, top, name, images)
+                predictions[name] = _predicted(probabilities, top, name, images, tables[name])
                 if seconds is not None:
                     seconds[name] += time.perf_counter() - begun
             skipped = _skipped(batch, reasons)
@@ -148,10 +156,15 @@ def _skipped(batch: decoding.Batch, reasons: Mapping[int, str]) -> list[tuple[st
     return sorted(refused + unread, key=lambda row: row[0].encode())
 
 
-def _predicted(probabilities: Tensor, count: int, name: str, images: Sequence[str]) -> Predicted:
+def _predicted(
+    probabilities: Tensor, count: int, name: str, images: Sequence[str], table: NDArray[np.int64]
+) -> Predicted:
+    """table: of each output, the place of its class in the pool."""
     labels, confidences = classifying.likeliest(probabilities, count, name, images)
     # Half precision and rounding leave [0, 1] by a little; + 0 makes -0 a 0.
-    return Predicted(labels.cpu().numpy(), confidences.cpu().numpy().clip(0, 1) + np.float32(0))
+    return Predicted(
+        table[labels.cpu().numpy()], confidences.cpu().numpy().clip(0, 1) + np.float32(0)
+    )
 
 
 def _probabilities(classifier: Classifier, prepared: Pixels, at_once: devices.Batch) -> Tensor:
@@ -169,10 +182,14 @@ def settings(
     listed: Listed, classifiers: Sequence[Classifier], batch: int, top: int | None
 ) -> Mapping[str, object]:
     """Everything that the predictions depend on, as JSON."""
+    digests = {
+        one.name: hashlib.sha256("\n".join(one.classes).encode()).hexdigest() for one in classifiers
+    }
+    shared = len(set(digests.values())) == 1
     return {
         "images": listed.sha256,
         "models": {one.name: dict(one.source) for one in classifiers},
-        "classes": hashlib.sha256("\n".join(classifiers[0].classes).encode()).hexdigest(),
+        "classes": digests[classifiers[0].name] if shared else digests,
         "preparation": {
             classifier.name: classifier.preparation.as_dict() for classifier in classifiers
         },

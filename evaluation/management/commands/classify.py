@@ -12,6 +12,7 @@ from django.core.management.base import CommandParser
 
 from evaluation import devices
 from evaluation.classifiers import classifying, frame_tasks, opening, preparing
+from evaluation.classifiers.model_lists import Model
 from evaluation.classifiers.task_networks import Networks
 from evaluation.engines.tasks import Task
 from evaluation.management import network_options, sequence_options
@@ -53,13 +54,8 @@ class Command(ContractCommand):
         parser.add_argument(
             "--frames", type=Path, metavar="DIR", help="that sequences wrote, for a release"
         )
-        parser.add_argument(
-            "--model",
-            required=True,
-            metavar="SPEC",
-            help=network_options.MODEL,
-        )
-        parser.add_argument("--name", default="", help="of the classifier in the predictions")
+        network_options.add_models(parser)
+        parser.add_argument("--name", default="", help="of the one classifier in the predictions")
         network_options.add_classes(parser)
         parser.add_argument(
             "--out",
@@ -80,41 +76,57 @@ class Command(ContractCommand):
         add_engine(parser)
 
     def action(self, **options: Any) -> dict[str, object] | Share:
+        models = options["chosen"] = network_options.chosen(options)
+        if options["name"] and len(models) > 1:
+            raise UsageError("--name goes with one --model; give the others as NAME=SPEC")
         with in_tasks(self, options["on"], options["work"], options["shard"]) as engine:
             if engine is None or not engine.shard:
                 return self._made(needed(options["out"]), engine, options)
-            source, classifier = _source(options), _load(options)
-            batch = options["batch"]
-            networks = network_options.networks([options["model"]], [classifier], options)
-            return engine.share(source.tasks(engine, networks, batch), classifier.name)
+            source, classifiers = _source(options), _load(options)
+            tasks = [
+                task
+                for model, one in zip(models, classifiers, strict=True)
+                for task in source.tasks(
+                    engine, network_options.networks([model], [one], options), options["batch"]
+                )
+            ]
+            return engine.share(tasks, "classify")
 
     def _made(self, out: Path, engine: Work | None, options: Options) -> dict[str, object]:
-        source, classifier = _source(options), _load(options)
-        preparation = classifier.preparation.as_dict()
-        settings = source.settings | {
-            "model": dict(classifier.source),
-            "name": classifier.name,
-            "classes": _sha256(classifier.classes),
-            "preparation": preparation,
-        }
-        with classifying.opened(out, settings, options["restart"]) as work:
-            resumed = len(work.done)
-            if engine is None:
-                total, classified = self._classify(source, classifier, work, options["batch"])
-            else:
-                total, classified = _by_tasks(source, classifier, work, engine, options)
-        result = {
-            "classifier": classifier.name,
-            "frames": total,
-            "classified": classified,
-            "resumed": resumed,
-            "classes": len(classifier.classes),
-            "model": dict(classifier.source),
-            "preparation": preparation,
-            "device": classifier.device,
-            "out": os.fspath(out),
-        }
-        return devices.named(result)
+        source, classifiers = _source(options), _load(options)
+        alone = [
+            {
+                "model": dict(one.source),
+                "name": one.name,
+                "classes": _sha256(one.classes),
+                "preparation": one.preparation.as_dict(),
+            }
+            for one in classifiers
+        ]
+        # One model has the settings that it had before there could be several.
+        of_models = alone[0] if len(alone) == 1 else {"models": alone}
+        about: dict[str, dict[str, object]] = {}
+        with classifying.opened(out, source.settings | of_models, options["restart"]) as work:
+            for model, one in zip(options["chosen"], classifiers, strict=True):
+                resumed = len(work.done_by.get(one.name, ()))
+                if engine is None:
+                    classified = self._classify(source, one, work, options["batch"])
+                else:
+                    classified = _by_tasks(source, model, one, work, engine, options)
+                about[one.name] = {
+                    "classified": classified,
+                    "resumed": resumed,
+                    "classes": len(one.classes),
+                    "model": dict(one.source),
+                    "preparation": one.preparation.as_dict(),
+                    "device": one.device,
+                }
+            total = work.finish(max(len(one.classes) for one in classifiers))
+        result: dict[str, object] = {"frames": total // len(classifiers), "out": os.fspath(out)}
+        if len(about) == 1:
+            [(name, single)] = about.items()
+            return devices.named({"classifier": name} | result | single)
+        return devices.named(result | {"classifiers": about, "device": classifiers[0].device})
 
     def _classify(
         self,
@@ -122,20 +134,20 @@ class Command(ContractCommand):
         classifier: opening.Classifier,
         work: classifying.Work,
         batch: int,
-    ) -> tuple[int, int]:
-        """How many frames the predictions have, and how many of them were classified now."""
+    ) -> int:
+        """How many frames were classified now."""
+        done = work.done_by.get(classifier.name, set())
         count = sum(len(set(line.frames)) for line in source.lines())
-        frames = source.frames(lambda name: name not in work.done, classifier.device)
+        frames = source.frames(lambda name: name not in done, classifier.device)
         try:
             with (
                 closing(frames),
                 self.progress(count, "frame", classifier.name) as bar,
             ):
-                bar.update(len(work.done))
-                classified = classifying.classify(frames, classifier, work, batch, bar.update)
+                bar.update(len(done))
+                return classifying.classify(frames, classifier, work, batch, bar.update)
         except Refusal as refusal:
             raise BadInput(refusal.message) from None
-        return work.finish(), classified
 
 
 @dataclass(frozen=True)
@@ -157,26 +169,36 @@ def _source(options: Options) -> Source:
     return _of_folder(folder, options) if folder else _of_release(options)
 
 
-def _load(options: Options) -> opening.Classifier:
-    classes = network_options.read_classes(options["classes"])
-    return network_options.opened(options["model"], classes, options, options["name"])
+def _load(options: Options) -> list[opening.Classifier]:
+    classifiers = [
+        network_options.opened(
+            model, network_options.classes_of(model, options), options, options["name"]
+        )
+        for model in options["chosen"]
+    ]
+    names = [one.name for one in classifiers]
+    if twice := [name for name in names if names.count(name) > 1]:
+        raise BadInput(f"two classifiers are called {twice[0]!r}", cure="give one as NAME=SPEC")
+    return classifiers
 
 
 def _by_tasks(
     source: Source,
+    model: Model,
     classifier: opening.Classifier,
     work: classifying.Work,
     engine: Work,
     options: Options,
-) -> tuple[int, int]:
-    """How many frames the predictions have, and how many of them were classified now."""
-    networks = network_options.networks([options["model"]], [classifier], options)
+) -> int:
+    """How many frames were classified now."""
+    networks = network_options.networks([model], [classifier], options)
+    done, before = work.done_by.get(classifier.name, set()), work.added
     tasks = source.tasks(engine, networks, options["batch"])
     for content in engine.results(tasks, classifier.name):
         for rows in frame_tasks.rows_in(content):
-            if lacking := [row for row in rows if row[0] not in work.done]:
+            if lacking := [row for row in rows if row[0] not in done]:
                 work.add(lacking)
-    return work.finish(), work.added
+    return work.added - before
 
 
 def _of_release(options: Options) -> Source:

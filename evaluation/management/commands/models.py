@@ -1,16 +1,18 @@
 """`models register|list|remove`: which networks the site may name."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from django.core.management.base import CommandParser
 
 from evaluation.classifiers import opening
+from evaluation.classifiers.model_lists import Model
 from evaluation.classifiers.preparing import FITS
 from evaluation.management import network_options
 from evaluation.models import RegisteredModel
 from evaluation.pools import registering
-from labeling.management.contract import ContractCommand, Result, table
+from labeling.management.contract import ContractCommand, Result, UsageError, table
 
 
 class Command(ContractCommand):
@@ -20,10 +22,13 @@ class Command(ContractCommand):
         register = self.verb(
             parser, "register", self.register, help="let the site name a network, or another by it"
         )
-        register.add_argument("name", metavar="NAME", help="what the site calls it: a word")
         register.add_argument(
-            "--model", required=True, metavar="SPEC", help=network_options.MODEL.split("; NAME")[0]
+            "name", metavar="NAME", nargs="?", help="what the site calls it: a word"
         )
+        register.add_argument(
+            "--model", metavar="SPEC", help=network_options.MODEL.split("; NAME")[0]
+        )
+        network_options.add_list(register)
         network_options.add_classes(register)
         network_options.add_weights(register)
         network_options.add_preparation(register).add_argument(
@@ -34,15 +39,26 @@ class Command(ContractCommand):
         remove.add_argument("name", metavar="NAME", help="as models list shows it")
 
     def register(
-        self, name: str, model: str, classes: Path, weights: Path | None, **preparing: Any
+        self, name: str | None, model: str | None, models: Path | None, **options: Any
     ) -> Result:
+        """The network by its name, or those of models.yaml by theirs."""
+        if models is not None and not (name or model):
+            chosen = network_options.chosen({"model": None, "models": models, **options})
+            return {
+                "models": [self._register(*opening.split(one.spec), one, options) for one in chosen]
+            }
+        if name is None or model is None or models is not None:
+            raise UsageError("give NAME and --model, or --models alone")
+        return self._register(name, model, Model(model, {}), options)
+
+    def _register(self, name: str, spec: str, model: Model, options: Mapping[str, Any]) -> Result:
         """Opens the network once, as a pool will: what cannot be opened is not registered."""
         registering.check_name(name)
-        wnids = network_options.read_classes(classes)
-        file = Path(model)
+        wnids = network_options.classes_of(model, options)
+        file, weights = Path(spec), options["weights"] and options["weights"].absolute()
         # A worker starts in another folder.
-        spec = str(file.absolute()) if file.exists() else model
-        weights = weights and weights.absolute()
+        spec = str(file.absolute()) if file.exists() else spec
+        preparing = {key: options[key] for key in network_options.PREPARING} | dict(model.preparing)
         opened = opening.load(spec, wnids, name=name, weights=weights, preparing=preparing)
         made = registering.register(
             name,

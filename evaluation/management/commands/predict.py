@@ -26,7 +26,7 @@ from evaluation.management.numbers import whole
 from labeling import processors
 from labeling.files import BadInput
 from labeling.jobs.image_store import StorageFull, saying_full
-from labeling.management.contract import ContractCommand, Result, UsageError, table
+from labeling.management.contract import ContractCommand, Result, table
 from labeling.plurals import count_of
 
 if TYPE_CHECKING:
@@ -46,13 +46,7 @@ class Command(ContractCommand):
             metavar="IMAGES",
             help="a folder, a .zip, or a manifest.csv with a column image of paths beside it",
         )
-        parser.add_argument(
-            "--model",
-            required=True,
-            action="append",
-            metavar="[NAME=]SPEC",
-            help=f"may be given several times: {network_options.MODEL}",
-        )
+        network_options.add_models(parser)
         network_options.add_classes(parser)
         parser.add_argument(
             "--out",
@@ -87,8 +81,7 @@ class Command(ContractCommand):
         add_engine(parser)
 
     def action(self, **options: Any) -> Result | Share:
-        if options["weights"] and len(options["model"]) > 1:
-            raise UsageError("--weights goes with one --model; name the others' in their files")
+        options["chosen"] = network_options.chosen(options)
         options["device"] = device_of(options["device"], options["on"])
         source, out = photographs.source_of(options["images"]), options["out"]
         with in_tasks(self, options["on"], options["work"], options["shard"]) as engine:
@@ -135,7 +128,7 @@ class Command(ContractCommand):
         settings = predicting.settings(listed, classifiers, options["batch"], options["top"])
         names = [classifier.name for classifier in classifiers]
         opened = pool_files.opened(
-            options["out"], settings, classifiers[0].classes, names, options["top"]
+            options["out"], settings, predicting.joined(classifiers), names, options["top"]
         )
         with opened as pool:
             resumed = pool.state.images
@@ -241,7 +234,7 @@ def _tasks(
     classifiers: list[opening.Classifier],
     options: Options,
 ) -> list[Task]:
-    networks = network_options.networks(options["model"], classifiers, options)
+    networks = network_options.networks(options["chosen"], classifiers, options)
     processes = options["processes"]
     if processes is None:
         processes = 0 if classifiers[0].device == devices.CPU else processors.count()
@@ -253,8 +246,10 @@ def _tasks(
 def _load(options: Options) -> list[opening.Classifier]:
     from evaluation.classifiers.predicting.predicting import refuse_names
 
-    classes = network_options.read_classes(options["classes"])
-    classifiers = [network_options.opened(spec, classes, options) for spec in options["model"]]
+    classifiers = [
+        network_options.opened(model, network_options.classes_of(model, options), options)
+        for model in options["chosen"]
+    ]
     refuse_names([classifier.name for classifier in classifiers])
     return classifiers
 

@@ -10,6 +10,8 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from evaluation import devices
+from evaluation.classifiers import opening
+from evaluation.classifiers.model_lists import Model
 from evaluation.classifiers.scoremaps import folder, reading, stretch_tasks
 from evaluation.classifiers.scoremaps.planning import Plan
 from evaluation.engines.tasks import Task
@@ -23,7 +25,7 @@ from evaluation.readers import wsol_folders
 from labeling.errors import Refusal
 from labeling.files import BadInput, atomic_write, first_line
 from labeling.jobs.image_store import saying_full
-from labeling.management.contract import ContractCommand
+from labeling.management.contract import ContractCommand, UsageError
 
 
 class Command(ContractCommand):
@@ -46,6 +48,8 @@ class Command(ContractCommand):
         add_engine(parser)
 
     def action(self, **options: Any) -> dict[str, object] | Share:
+        if options["models"] is not None:
+            return self._each(**options)
         scoremap_options.refuse_unfit(options)
         device_of(options["device"], options["on"])
         labels = wsol_folders.read_labels(options["metadata"])
@@ -61,6 +65,20 @@ class Command(ContractCommand):
             raise BadInput(
                 refusal.message, cure="the same command then goes on where this one stopped"
             ) from None
+
+    def _each(self, out: Path | None, models: Path, **options: Any) -> dict[str, object]:
+        """The maps of each model of a file, in folders called after them."""
+        for name in ("model", "predictions", "shard"):
+            if options[name] is not None:
+                raise UsageError(f"--{name} goes with one --model, without --models")
+        of_each: dict[str, object] = {}
+        for model in network_options.chosen({"model": None, "models": models} | options):
+            name, _ = opening.split(model.spec)
+            classes = {} if model.classes is None else {"classes": model.classes}
+            needed(out).mkdir(exist_ok=True)
+            given = {"model": model.spec, "models": None, "out": needed(out) / name}
+            of_each[name] = self.action(**options | dict(model.preparing) | classes | given)
+        return devices.named({"classifiers": of_each, "out": os.fspath(needed(out))})
 
     def _made(
         self, labels: dict[str, str], engine: Work | None, options: Options
@@ -165,7 +183,7 @@ def _images(options: Options) -> stretch_tasks.Images:
 
 
 def _tasks(stretches: Sequence[Sequence[str]], plan: Plan, options: Options) -> list[Task]:
-    networks = network_options.networks([options["model"]], [plan.classifier], options)
+    networks = network_options.networks([Model(options["model"], {})], [plan.classifier], options)
     named = options["predictions"] is not None
     return stretch_tasks.tasks_of(
         stretches, _images(options), plan, networks, options["batch"], named

@@ -1,0 +1,102 @@
+"""models.yaml: several models, each with what it is given. No Django."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from evaluation.classifiers.preparing import FITS
+from evaluation.readers.answers import require_file, text_lines
+from labeling import strict_yaml
+from labeling.files import BadInput
+
+KEYS = ("file", "size", "mean", "std", "fit", "classes")
+CURE = "write NAME: {file, size, mean, std, fit, classes}; only file is needed"
+
+
+@dataclass(frozen=True)
+class Model:
+    """A model to open. preparing: fields of Preparation that the file states.
+
+    classes: a file, or the name of a shipped list; None where the command says which.
+    """
+
+    spec: str
+    preparing: Mapping[str, Any]
+    classes: str | None = None
+
+
+def read_models(path: Path) -> list[Model]:
+    """The models of a file, in its order. Paths are relative to its folder. Raises BadInput."""
+    require_file(path, CURE)
+    try:
+        content, lines = strict_yaml.load_with_lines("\n".join(text_lines(path)))
+    except (yaml.YAMLError, RecursionError) as error:
+        line = getattr(error, "line", None)
+        raise BadInput("cannot be read as YAML", path, line, CURE) from error
+    if not isinstance(content, dict) or not content:
+        raise BadInput("names no models", path, None, CURE)
+    return [
+        _model(str(name), value, path, lines.get((str(name),))) for name, value in content.items()
+    ]
+
+
+def _model(name: str, value: object, path: Path, line: int | None) -> Model:
+    if not isinstance(value, dict) or not isinstance(value.get("file"), str):
+        raise BadInput(f"{name} names no file", path, line, CURE)
+    if unknown := [key for key in value if key not in KEYS]:
+        raise BadInput(f"{name} has an unknown key {str(unknown[0])[:40]!r}", path, line, CURE)
+    preparing: dict[str, object] = {}
+    for key, read in (("size", _size), ("mean", _colour), ("std", _colour), ("fit", _fit)):
+        if value.get(key) is not None:
+            try:
+                preparing[key] = read(value[key])
+            except (TypeError, ValueError) as error:
+                raise BadInput(
+                    f"{name} has the {key} {value[key]!r}, expected {EXPECTED[key]}",
+                    path,
+                    line,
+                    CURE,
+                ) from error
+    classes = value.get("classes")
+    if classes is not None and not isinstance(classes, str):
+        raise BadInput(f"{name} has classes that name no file", path, line, CURE)
+    spec = f"{name}={_beside(path, value['file'])}"
+    return Model(spec, preparing, classes and _beside(path, classes))
+
+
+EXPECTED = {
+    "size": "pixels, such as 224 or [240, 320]",
+    "mean": "three numbers",
+    "std": "three numbers",
+    "fit": f"one of {', '.join(FITS)}",
+}
+
+
+def _beside(path: Path, name: str) -> str:
+    """A file beside models.yaml, else the name as it is."""
+    return str(path.parent / name) if (path.parent / name).exists() else name
+
+
+def _size(value: Any) -> tuple[int, int]:
+    sides = str(value).split("x") if isinstance(value, int | str) else list(value)
+    height, width = (int(side) for side in (sides * 2 if len(sides) == 1 else sides))
+    if isinstance(value, bool) or min(height, width) < 1:
+        raise ValueError(value)
+    return height, width
+
+
+def _colour(value: Any) -> tuple[float, ...]:
+    numbers = tuple(map(float, value.split(",") if isinstance(value, str) else value))
+    if len(numbers) != 3 or not all(map(math.isfinite, numbers)):
+        raise ValueError(value)
+    return numbers
+
+
+def _fit(value: Any) -> str:
+    if value not in FITS:
+        raise ValueError(value)
+    return str(value)
