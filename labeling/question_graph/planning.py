@@ -71,13 +71,14 @@ def stand(
     mode: str,
     given: Mapping[str, str] | None = None,
     *,
-    withdrawn: bool = False,
+    pending: bool = False,
 ) -> Replay:
     """The image's labels, of the answers that count.
 
     An answer counts while something above it says yes (or could not be decided), as Algorithm 1
     would have asked it; the order is that of the first settling, so a block and its lifting give
-    the labels that were. withdrawn: withdrawn questions count too, as if they had come back.
+    the labels that were. pending: questions that were settled once and are open, in review or
+    withdrawn count too, as if they were settled again.
     given: what is known beforehand, also "unknown" where that is all that can be known.
     """
     given = given or {}
@@ -88,13 +89,13 @@ def stand(
     counted = []
     answered = [one for one in asked if one.value is not None and one.node in graph.index]
     for one in sorted(answered, key=lambda one: graph.index[one.node]):
-        if not one.decided and not (withdrawn and one.state == "withdrawn"):
+        if not one.decided and not pending:
             continue
         parents = graph.node(one.node).parents
         if parents and all(firm.get(parent, NO) == NO for parent in parents):
             continue
         counted.append(one)
-        # What may come back opens nothing below itself until it has.
+        # What is pending opens nothing below itself until it is settled.
         if one.decided:
             firm.setdefault(one.node, str(one.value))
     counted.sort(key=lambda one: (one.first, one.id))
@@ -114,14 +115,15 @@ def plan(
     asked: its questions but gold (whose answers are given). choose: which candidates to ask now; by
     default all of them. Planning again once this is done plans nothing more.
     """
-    replay = stand(graph, asked, mode, given, withdrawn=True)
+    replay = stand(graph, asked, mode, given, pending=True)
     rows = {one.node: one for one in asked}
     away = {node for node, one in rows.items() if one.state == "withdrawn"}
-    candidates = [node for node in replay.candidates if _reached(graph, replay, node, away)]
+    pending = {node for node, one in rows.items() if not one.decided}
+    candidates = [node for node in replay.candidates if _reached(graph, replay, node, pending)]
     counts = {node for node, (_, origin) in replay.settled.items() if origin == EXPLICIT}
     keep = counts.union(candidates)
     leaving = [one.id for node, one in rows.items() if node not in away and node not in keep]
-    waiting = {node for node in candidates if node in rows and rows[node].state == "open"}
+    waiting = {node for node in keep if node in rows and rows[node].state == "open"}
     # What comes back because its answers count again is not chosen again.
     wanted = [node for node in rows if node in counts and node in away]
     wanted += (choose or breadth)(graph, replay, candidates, waiting)
@@ -173,11 +175,17 @@ def plan_any(
     return Plan(open=[node], withdraw=leaving)
 
 
-def _reached(graph: Graph, replay: Replay, node: str, away: set[str]) -> bool:
-    """Whether something above the node opens it that stands now."""
+def _reached(graph: Graph, replay: Replay, node: str, pending: set[str]) -> bool:
+    """Return whether a parent that counts now opens the node.
+
+    A parent that is pending opens nothing, unless it is known without its answers: a given "yes"
+    below it withdraws its question, but its other children are still asked.
+    """
     parents = graph.node(node).parents
     return not parents or any(
-        parent not in away and replay.settled.get(parent, (NO, ""))[0] != NO for parent in parents
+        replay.settled.get(parent, (NO, ""))[0] != NO
+        and (parent not in pending or parent in replay.known)
+        for parent in parents
     )
 
 

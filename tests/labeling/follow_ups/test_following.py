@@ -1,7 +1,10 @@
 """What a settled question opens and closes, and that nothing is asked image by image."""
 
+from importlib import import_module
+
 import numpy as np
 import pytest
+from django.apps import apps
 
 from labeling.campaigns import lifecycle
 from labeling.consensus import calibrating
@@ -281,6 +284,36 @@ def test_a_given_label_that_comes_later_is_followed_too(home, run_jobs):
 
     assert asked(home)["animal"] == "withdrawn"
     assert asked(home)["cat"] == "open"
+
+
+def test_siblings_of_a_class_given_later_stay_asked(home, run_jobs):
+    row = {"image": "0.png", "key": "n02084071", "value": "yes"}
+    prior_labels.add(home.dataset, [row], "later")
+    run_jobs()
+
+    follow(home, person="no")
+    prior_labels.add(home.dataset, [row], "another source")
+    run_jobs()
+
+    assert asked(home)["cat"] == "open"
+
+
+def test_the_migration_asks_siblings_that_were_withdrawn_unasked(home, alice, dataset, run_jobs):
+    closed = make(alice, dataset, name="closed")
+    lifecycle.close(closed, alice)
+    row = {"image": "0.png", "key": "n02084071", "value": "yes"}
+    prior_labels.add(home.dataset, [row], "later")
+    run_jobs()
+    factories.put(home, [question(home, "cat").pk], state="withdrawn", seats_free=0)
+    Job.objects.all().delete()
+
+    migration = import_module("labeling.migrations.0032_plan_graph_campaigns_again")
+    for _ in range(2):
+        migration.plan_again(apps, None)
+    assert list(Job.objects.values_list("kind", "campaign")) == [("look again", home.pk)]
+    run_jobs()
+
+    assert (question(home, "cat").state, question(home, "cat").seats_free) == ("open", 1)
 
 
 def test_a_given_no_closes_its_class(home, run_jobs):
