@@ -1,20 +1,29 @@
 """Accounts: sign-up by invitation alone, and limits on logins that fail."""
 
+import logging
+import secrets
+from collections.abc import Mapping
 from typing import Any
 
 from allauth.account.adapter import DefaultAccountAdapter
 from allauth.core.internal import ratelimit
+from django.conf import settings
 from django.contrib import messages
+from django.core import signing
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils.translation import gettext
 
 from labeling.errors import Refusal
-from labeling.models import Invitation, Membership, User
+from labeling.models import Invitation, Membership, User, canonical_username
 from labeling.quality import memberships
 
+logger = logging.getLogger(__name__)
+
 INVITATION_KEY = "invitation"
+# A browser in which somebody logged in keeps this for so long, for up to so many accounts.
+DEVICE_COOKIE, DEVICE_SECONDS, DEVICE_ACCOUNTS = "device", 365 * 24 * 3600, 10
 
 
 def person(request: HttpRequest) -> User:
@@ -58,7 +67,8 @@ class InvitationOnlyAdapter(DefaultAccountAdapter):
     """allauth's accounts, where sign-up takes an invitation.
 
     allauth counts logins that failed by address; here they are counted by account as well, from one
-    address and from all. The numbers are ACCOUNT_RATE_LIMITS.
+    address and from all. The numbers are ACCOUNT_RATE_LIMITS. A browser in which the person logged
+    in before has a count of its own in place of the last: strangers cannot lock it out.
     """
 
     def is_open_for_signup(self, request: HttpRequest) -> bool:
@@ -70,6 +80,7 @@ class InvitationOnlyAdapter(DefaultAccountAdapter):
         """Whoever signs up does so by an invitation, and joins with it. People who had an account
         are asked first: they may be logged in as somebody else."""
         response: HttpResponse = super().post_login(request, user, signup=signup, **kwargs)
+        _remember_device(request, response, user)
         secret = request.session.get(INVITATION_KEY)
         if not (signup and secret):
             return response
@@ -101,6 +112,7 @@ class InvitationOnlyAdapter(DefaultAccountAdapter):
             failure = ratelimit.consume(request, app="allauth.account", action=action, key=key)
             if not failure:
                 self._rollback_login_failed_rl_usage()
+                _log_failure(f"refused ({action})", request, credentials)
                 raise self.validation_error("too_many_login_attempts")
             self._failures.append(failure)
 
@@ -111,10 +123,46 @@ class InvitationOnlyAdapter(DefaultAccountAdapter):
             failure.rollback()
 
     def _failure_counters(
-        self, request: HttpRequest, credentials: dict[str, Any]
+        self, request: HttpRequest, credentials: Mapping[str, object]
     ) -> list[tuple[str, str]]:
-        account = str(credentials.get("username", "")).lower()
+        account = canonical_username(str(credentials.get("username", "")))
+        device = _devices(request).get(account, "")
         return [
             ("login_failed_here", f"{ratelimit.get_ip(request)} {account}"),
-            ("login_failed_anywhere", account),
+            ("login_failed_anywhere", f"{account} {device}" if device else account),
         ]
+
+    def authentication_failed(self, request: HttpRequest, **credentials: Any) -> None:
+        _log_failure("failed", request, credentials)
+
+
+def _log_failure(event: str, request: HttpRequest, credentials: Mapping[str, object]) -> None:
+    account = str(credentials.get("username", ""))[:150]
+    logger.warning("login %s: user %r from %s", event, account, ratelimit.get_ip(request))
+
+
+def _devices(request: HttpRequest) -> dict[str, str]:
+    """The account → random word of each account that was logged in to in this browser."""
+    try:
+        devices: dict[str, str] = signing.loads(
+            request.COOKIES.get(DEVICE_COOKIE, ""), salt=DEVICE_COOKIE, max_age=DEVICE_SECONDS
+        )
+    except signing.BadSignature:
+        return {}
+    return devices
+
+
+def _remember_device(request: HttpRequest, response: HttpResponse, user: User) -> None:
+    account = canonical_username(user.username)
+    devices = _devices(request)
+    # The latest comes last: it is the last to be forgotten.
+    devices[account] = devices.pop(account, "") or secrets.token_hex(8)
+    kept = dict(list(devices.items())[-DEVICE_ACCOUNTS:])
+    response.set_cookie(
+        DEVICE_COOKIE,
+        signing.dumps(kept, salt=DEVICE_COOKIE),
+        max_age=DEVICE_SECONDS,
+        httponly=True,
+        secure=settings.SESSION_COOKIE_SECURE,
+        samesite="Lax",
+    )

@@ -9,7 +9,7 @@ from evaluation.metrics.wordnet.nouns import WordNet
 from evaluation.readers.answers import file_sha256, json_lines
 from evaluation.readers.class_files import Labels
 from evaluation.readers.valid_sets import Model
-from labeling.csv_rows import rows
+from labeling.csv_rows import plain_cell, rows
 from labeling.files import BadInput
 from labeling.kinds.base import JUDGED
 from labeling.kinds.mistake import TAG_WORDS as TAGS
@@ -85,11 +85,13 @@ def read_judgements(path: Path, queue: Queue, wordnet: WordNet) -> dict[Pair, Ju
     are missing.
     """
     asked = set(queue.pairs)
+    images = {image for image, _ in asked}
     labels = Labels(wordnet)
     found: dict[Pair, Judgement] = {}
     for line, (image, wnid, answer, tags) in rows(
         path, ("image", "wnid", "answer", "tags"), ("tags",)
     ):
+        image = image if image in images else plain_cell(image)
         pair = image, labels.synsets[labels(wnid, path, line)]
         if pair not in asked:
             raise BadInput(

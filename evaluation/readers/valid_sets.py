@@ -12,7 +12,7 @@ from pathlib import Path
 from evaluation.metrics.wordnet.nouns import WordNet
 from evaluation.readers.answers import file_sha256
 from evaluation.readers.class_files import Labels
-from labeling.csv_rows import rows
+from labeling.csv_rows import plain_cell, rows
 from labeling.files import BadInput
 from labeling.records import Record
 
@@ -70,6 +70,7 @@ def read_label_sets(path: Path, images: Collection[str], wordnet: WordNet) -> La
     empty: dict[str, int] = {}
     line = 0
     for line, (image, wnid) in rows(path, COLUMNS):
+        image = image if image in known else plain_cell(image)
         if image not in known:
             cure = "remove the row, or add the image to the truth"
             raise BadInput(f"the truth lacks the image {image!r}", path, line, cure)

@@ -35,7 +35,14 @@ from labeling.models.candidates import Candidate, Verification
 from labeling.models.flags import Flag
 from labeling.models.images import Dataset, GivenLabel, Image, Import, Item, Vocabulary
 from labeling.models.naming import NamedProposal, SecondAnswer
-from labeling.models.people import ApiToken, Invitation, Membership, Quota, User
+from labeling.models.people import (
+    ApiToken,
+    Invitation,
+    Membership,
+    Quota,
+    User,
+    canonical_username,
+)
 from labeling.models.questions import (
     Answer,
     Assignment,
@@ -92,4 +99,5 @@ __all__ = [
     "User",
     "Verification",
     "Vocabulary",
+    "canonical_username",
 ]

@@ -1,4 +1,5 @@
 import secrets
+import unicodedata
 from functools import cached_property
 
 from django.contrib.auth.models import AbstractUser
@@ -15,6 +16,16 @@ def new_pseudonym() -> str:
 def new_token() -> str:
     """128 random bits in hexadecimal: unguessable, and equal in length whatever it stands for."""
     return secrets.token_hex(16)
+
+
+def canonical_username(username: str) -> str:
+    """The form in which usernames are compared: NFKC and casefolded, on every database alike.
+
+    >>> canonical_username("ＡLICE"), canonical_username("Straße")
+    ('alice', 'strasse')
+    """
+    folded = unicodedata.normalize("NFKC", username).casefold()
+    return unicodedata.normalize("NFKC", folded)
 
 
 # knox is untyped, so the manager of its tokens is unknown here.

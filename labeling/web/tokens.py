@@ -4,11 +4,13 @@ The secret is shown once; knox keeps its digest. The only writer of ApiToken.
 """
 
 import binascii
+import logging
 from datetime import timedelta
 from hmac import compare_digest
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from django.conf import settings
+from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.translation import gettext
 from knox.auth import TokenAuthentication
@@ -17,6 +19,7 @@ from knox.settings import CONSTANTS
 from rest_framework.exceptions import AuthenticationFailed
 from rest_framework.permissions import SAFE_METHODS, BasePermission
 from rest_framework.request import Request
+from rest_framework.throttling import BaseThrottle
 
 from labeling.errors import Conflict, NotYours, Refusal
 from labeling.models import ApiToken, User
@@ -25,13 +28,19 @@ if TYPE_CHECKING:
     # Views read this module's classes from the settings as they are imported.
     from rest_framework.views import APIView
 
+logger = logging.getLogger(__name__)
+
 MAX_DAYS = 365
 MAX_SECRET = 200
 INVALID = "This token is unknown, expired or revoked. Make a new one."
 
 
 def create_token(
-    user: User, name: str = "", scope: str = ApiToken.Scope.READ, days: int = 90
+    user: User,
+    name: str = "",
+    scope: str = ApiToken.Scope.READ,
+    days: int = 90,
+    address: str = "",
 ) -> tuple[ApiToken, str]:
     """A new token and its secret, which is shown this once and kept only as a digest."""
     if scope not in ApiToken.Scope.values:
@@ -44,21 +53,35 @@ def create_token(
     limit = settings.REST_KNOX["TOKEN_LIMIT_PER_USER"]
     if tokens_of(user).filter(expiry__gt=timezone.now()).count() >= limit:
         raise Conflict(f"You have {limit} tokens already. Revoke one you no longer use.")
-    return ApiToken.objects.create(
+    made: tuple[ApiToken, str] = ApiToken.objects.create(
         user=user, expiry=timedelta(days=days), name=name[:100], scope=scope
     )
+    _log("made", user, made[0].token_key, address)
+    return made
 
 
-def revoke_token(user: User, key: str) -> None:
+def revoke_token(user: User, key: str, address: str = "") -> None:
     """The token with this key works no more. Raises NotYours when the person has no such token."""
     deleted, _ = tokens_of(user).filter(token_key=key).delete()
     if not deleted:
         raise NotYours("There is no such token, or it was revoked already.")
+    _log("revoked", user, key, address)
 
 
 def revoke_all(user: User) -> None:
     """No token of the person works any more."""
-    ApiToken.objects.filter(user=user).delete()
+    deleted, _ = ApiToken.objects.filter(user=user).delete()
+    if deleted:
+        _log("revoked", user, "all")
+
+
+def _log(event: str, user: User, key: str, address: str = "") -> None:
+    logger.info("token %s %s: user %s from %s", key, event, user.pk, address or "no request")
+
+
+def address_of(request: HttpRequest | Request) -> str:
+    """The client's address, past the proxies that the settings trust."""
+    return str(BaseThrottle().get_ident(cast(Request, request)))
 
 
 class EndTokensWithPassword:

@@ -144,6 +144,52 @@ def test_an_account_that_is_tried_from_many_addresses_closes_to_all(bob, setting
     assert LOCKED in log_in("bob", "password", address="203.0.113.9").content.decode()
 
 
+def test_a_browser_that_logged_in_before_is_not_locked_out_by_strangers(bob, charlie, settings):
+    settings.ACCOUNT_RATE_LIMITS = {
+        **settings.ACCOUNT_RATE_LIMITS,
+        "login_failed_anywhere": "5/h/key",
+    }
+    known, stranger = Client(REMOTE_ADDR="203.0.113.9"), Client(REMOTE_ADDR="203.0.113.9")
+    form = {"login": "bob", "password": "password"}
+    for client, username in ((known, "charlie"), (known, "bob"), (stranger, "charlie")):
+        assert is_in(client.post(LOGIN, {"login": username, "password": "password"}))
+        client.post("/accounts/logout/")
+    fail("bob", 5, address="192.0.2.1")
+
+    assert LOCKED in stranger.post(LOGIN, form).content.decode()
+    assert is_in(known.post(LOGIN, form))
+    known.post("/accounts/logout/")
+    for number in range(5):
+        known.post(LOGIN, form | {"password": "wrong"}, REMOTE_ADDR=f"198.51.100.{number}")
+    assert LOCKED in known.post(LOGIN, form).content.decode()
+
+
+def test_failed_logins_and_tokens_are_logged_with_user_and_address(bob, caplog, settings):
+    caplog.set_level("INFO")
+    log_in("bob\nforged", "wrong", address="192.0.2.1")
+    client = logged_in(bob)
+    made = client.post("/api/v1/tokens/", {"scope": "write"}, "application/json").json()
+    client.delete(f"/api/v1/tokens/{made['key']}/")
+
+    assert "login failed: user 'bob\\nforged' from 192.0.2.1" in caplog.text
+    for event in ("made", "revoked"):
+        assert f"token {made['key']} {event}: user {bob.pk} from 127.0.0.1" in caplog.text
+    assert made["secret"] not in caplog.text
+
+
+def test_a_token_revokes_itself_and_no_other(bob):
+    first, secret = tokens.create_token(bob, scope="write")
+    second, _ = tokens.create_token(bob)
+    headers = {"Authorization": f"Bearer {secret}"}
+
+    refused = Client().delete(f"/api/v1/tokens/{second.token_key}/", headers=headers)
+    itself = Client().delete(f"/api/v1/tokens/{first.token_key}/", headers=headers)
+
+    assert (refused.status_code, refused.json()["code"]) == (403, "session_needed")
+    assert itself.status_code == 204
+    assert list(ApiToken.objects.all()) == [second]
+
+
 def test_one_address_alone_cannot_close_an_account_to_all():
     limits = {
         name: int(rate.split("/")[0]) / {"5m": 5 / 60, "h": 1}[rate.split("/")[1]]

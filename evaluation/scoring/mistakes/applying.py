@@ -16,6 +16,7 @@ from evaluation.readers.mistakes import ANSWERS, CANNOT, TAGS, VALID, Judgement,
 from evaluation.readers.valid_sets import SetVersion
 from evaluation.scoring.comparing import Estimate
 from evaluation.scoring.mistakes.queueing import Pool, Strata
+from labeling.csv_rows import safe_cell
 from labeling.records import Record
 
 UNANSWERED = "no_prediction"
@@ -188,7 +189,9 @@ def lines(review: Reviewed, wnid_of: Callable[[int], str]) -> Iterator[str]:
     writer = csv.writer(stream, lineterminator="\n")
     writer.writerow(("image", "wnid"))
     for image, synsets in zip(review.pool.images, review.after, strict=True):
-        writer.writerows((image, wnid) for wnid in sorted(map(wnid_of, synsets)) or ("",))
+        writer.writerows(
+            (safe_cell(image), wnid) for wnid in sorted(map(wnid_of, synsets)) or ("",)
+        )
         yield stream.getvalue()
         stream.seek(0)
         stream.truncate()

@@ -17,7 +17,7 @@ from evaluation.readers.valid_sets import SETS, VERSION, LabelSets, Model
 from evaluation.scoring.mistakes import applying, queueing
 from evaluation.scoring.mistakes.applying import Review
 from evaluation.scoring.mistakes.queueing import Pool, Strata
-from labeling.csv_rows import rows
+from labeling.csv_rows import plain_cell, rows, safe_cell
 from labeling.files import BadInput, atomic_write
 from labeling.release_files import frozen
 
@@ -142,7 +142,7 @@ def write_strata(path: Path, images: Sequence[str], strata: Strata) -> None:
     with atomic_write(path) as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(("image", "stratum"))
-        writer.writerows(strata_lines(images, strata))
+        writer.writerows((safe_cell(image), word) for image, word in strata_lines(images, strata))
 
 
 def read_strata(path: Path, images: Sequence[str]) -> Strata:
@@ -150,6 +150,7 @@ def read_strata(path: Path, images: Sequence[str]) -> Strata:
     places = {image: place for place, image in enumerate(images)}
     found: dict[str, list[int]] = {word: [] for word in STRATA}
     for line, (image, stratum) in rows(path, ("image", "stratum")):
+        image = image if image in places else plain_cell(image)
         if image not in places or stratum not in found:
             raise BadInput("is not of this truth", path, line, "restore it from a backup")
         found[stratum].append(places[image])
@@ -164,7 +165,7 @@ def answer_rows(
     """`image,wnid,answer,tags` rows, in the order of the queue."""
     for image, synset in pairs:
         own = judged[image, synset]
-        yield image, wnid_of(synset), own.answer, " ".join(own.tags)
+        yield safe_cell(image), wnid_of(synset), own.answer, " ".join(own.tags)
 
 
 def _models_of(meta: QueueMeta, inputs: Inputs, path: Path) -> list[str]:

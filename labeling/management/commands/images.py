@@ -10,6 +10,7 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
+from labeling.csv_rows import safe_cell
 from labeling.datasets import candidates, datasets, images
 from labeling.datasets.image_sources import Found, Query, Refused, merged
 from labeling.datasets.near_images import fingerprints_of, known_in
@@ -189,7 +190,9 @@ class Command(ContractCommand):
             with atomic_write(pairs) as file:
                 writer = csv.DictWriter(file, ("image", "kept", "of", "distance", "why"))
                 writer.writeheader()
-                writer.writerows(named)
+                writer.writerows(
+                    {key: safe_cell(str(cell)) for key, cell in row.items()} for row in named
+                )
         if out is not None:
             with atomic_write(out) as file:
                 _write_kept(file, compared, rows)

@@ -4,6 +4,7 @@ from typing import Any
 
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
+from rest_framework.exceptions import PermissionDenied
 from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -119,14 +120,19 @@ class TokenViewSet(BaseViewSet):
     @extend_schema(request=NewTokenSerializer, responses={201: TokenSecretSerializer})
     def create(self, request: Request) -> Response:
         """A new token. Its secret is shown this once. Takes a session: tokens make no tokens."""
-        token, secret = tokens.create_token(self.user, **self.read(NewTokenSerializer))
+        address = tokens.address_of(request)
+        token, secret = tokens.create_token(
+            self.user, **self.read(NewTokenSerializer), address=address
+        )
         token.secret = secret
         return self.answer(TokenSecretSerializer, token, 201)
 
     @extend_schema(responses={204: None})
     def destroy(self, request: Request, token_key: str) -> Response:
-        """Revokes a token, at once."""
-        tokens.revoke_token(self.user, token_key)
+        """Revokes a token, at once. A token may revoke itself; others take a session."""
+        if isinstance(request.auth, ApiToken) and request.auth.token_key != token_key:
+            raise PermissionDenied(tokens.LoggedInBySession.message, "session_needed")
+        tokens.revoke_token(self.user, token_key, tokens.address_of(request))
         return Response(status=204)
 
 

@@ -9,7 +9,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from labeling.web.forms.common import refusals_shown
 from labeling.web.forms.people import TokenForm
-from labeling.web.tokens import create_token, revoke_token, tokens_of
+from labeling.web.tokens import address_of, create_token, revoke_token, tokens_of
 from labeling.web.views.shared import SignedIn, done
 
 
@@ -22,7 +22,9 @@ def tokens(request: SignedIn) -> HttpResponse:
     made, secret = None, ""
     if form.is_valid():
         with refusals_shown(form):
-            made, secret = create_token(request.user, **form.cleaned_data)
+            made, secret = create_token(
+                request.user, **form.cleaned_data, address=address_of(request)
+            )
             form = TokenForm()
     return render(
         request,
@@ -41,5 +43,5 @@ def tokens(request: SignedIn) -> HttpResponse:
 @require_POST
 def token_revoke(request: SignedIn, key: str) -> HttpResponse:
     """Makes a token useless."""
-    revoke_token(request.user, key)
+    revoke_token(request.user, key, address_of(request))
     return done(request, "The token works no more.", "tokens")

@@ -4,6 +4,7 @@ import json
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from django.contrib.sessions.models import Session
 from django.utils import timezone
 
 from evaluation import tasks
@@ -331,8 +332,10 @@ def test_a_night_is_a_job_for_each_campaign_and_step_and_starts_once(settled):
 
     queue.run_all()
     assert queue.run(first.pk) is None
+    Session.objects.create(session_key="ended", expire_date=timezone.now() - timedelta(days=1))
     tasks.nightly()
     queue.run_all()
+    assert not Session.objects.filter(session_key="ended").exists()
 
     assert [job.payload["step"] for job in nightly.order_by("pk")] == [
         "settle",

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from evaluation.readers.mistakes import Judgement
-from evaluation.scoring.mistakes import applying, queueing
+from evaluation.readers.valid_sets import read_label_sets
+from evaluation.scoring.mistakes import applying, queueing, reviewing
 from evaluation.scoring.mistakes.queueing import Pool, Strata
 
 DUCK, DOG, CUP = 0, 1, 2
@@ -153,3 +154,23 @@ def test_sets_are_written_with_a_row_for_an_empty_one(review):
     text = "".join(applying.lines(review, lambda synset: f"n{synset}"))
 
     assert text.splitlines()[:6] == ["image,wnid", "0,n0", "0,n1", "1,n1", "2,n0", "3,"]
+
+
+@pytest.mark.parametrize("name", ["=1+1", "+1", "-1", "@a", "'=1", "plain"])
+def test_names_that_a_spreadsheet_would_run_are_quoted_and_read_back(wordnet, tmp_path, name):
+    pool = Pool([name], [frozenset((0,))], {}, {})
+    strata = Strata(np.array([0]), np.array([], np.int64), np.array([], np.int64))
+    review = applying.Reviewed(pool, strata, {}, pool.sets)
+    sets, rows = tmp_path / "sets.csv", tmp_path / "strata.csv"
+
+    sets.write_text("".join(applying.lines(review, wordnet.wnid)))
+    reviewing.write_strata(rows, [name], strata)
+    answers = list(
+        reviewing.answer_rows([(name, 0)], {(name, 0): Judgement("valid")}, wordnet.wnid)
+    )
+
+    for text in (sets.read_text(), rows.read_text()):
+        assert text.splitlines()[1].startswith(name if name == "plain" else "'")
+    assert answers[0][0] == (name if name == "plain" else f"'{name}")
+    assert read_label_sets(sets, [name], wordnet).sets == {name: frozenset((0,))}
+    assert reviewing.read_strata(rows, [name]).disagreements.tolist() == [0]
