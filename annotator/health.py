@@ -4,7 +4,7 @@
 |---|---|---|
 | `/livez` | the process answers | nothing |
 | `/healthz` | the database answers | the database |
-| `/readyz` | every dependency works | database, migrations, broker, cache, image store |
+| `/readyz` | every dependency works | pages, database, migrations, broker, cache, image store |
 | `/metrics` | ASSAY_MONITORING_TOKEN is sent | database, cache |
 """
 
@@ -26,6 +26,7 @@ from django.db import Error, connection
 from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.recorder import MigrationRecorder
 from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.urls import get_resolver
 from django.utils.cache import add_never_cache_headers
 from django.utils.crypto import constant_time_compare
 from django.views.decorators.http import require_safe
@@ -157,6 +158,23 @@ def look() -> Readiness:
     return Readiness(time.monotonic(), failures, ages)
 
 
+def load_pages() -> None:
+    """Import every view. Servers call this before they accept: it takes seconds."""
+    assert get_resolver().url_patterns
+
+
+@once_in_a_process
+def _start_loading() -> None:
+    threading.Thread(target=load_pages, daemon=True, name="load pages").start()
+
+
+def _ask_pages() -> None:
+    """Raise RuntimeError until the views are imported; import them where no server has."""
+    if "url_patterns" not in vars(get_resolver()):
+        _start_loading()
+        raise RuntimeError("the pages are being loaded")
+
+
 def _ask_database() -> None:
     with connection.cursor() as cursor:
         cursor.execute("SELECT 1")
@@ -213,6 +231,7 @@ def _ask_image_store() -> None:
 
 
 DEPENDENCIES: dict[str, Callable[[], None]] = {
+    "pages": _ask_pages,
     "database": _ask_database,
     "migrations": _ask_migrations,
     "broker": _ask_broker,

@@ -45,6 +45,13 @@ def on_starting(server: Any) -> None:
         file.unlink()
 
 
+def post_worker_init(worker: Any) -> None:
+    """Load the pages before the worker accepts: otherwise its first visitor waits for them."""
+    from annotator.health import load_pages
+
+    load_pages()
+
+
 def on_exit(server: Any) -> None:
     """Removes the folder that was made here, also by an earlier reading of this file (SIGHUP)."""
     folder = Path(os.environ["PROMETHEUS_MULTIPROC_DIR"])

@@ -99,8 +99,10 @@ def main() -> None:
 
     from django.conf import settings
 
+    from annotator.health import load_pages
     from annotator.wsgi import application
 
+    load_pages()
     # It warns whenever a request waits for a thread, as those of one page do.
     logging.getLogger("waitress.queue").setLevel(logging.ERROR)
     server = create_server(

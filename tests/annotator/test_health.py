@@ -9,6 +9,7 @@ from django.core.exceptions import ImproperlyConfigured
 from django.core.files.storage import default_storage
 from django.db import DatabaseError, InterfaceError
 from django.db.migrations.recorder import MigrationRecorder
+from django.urls.resolvers import RegexPattern, URLResolver
 from django.utils import timezone
 
 from annotator import health
@@ -23,6 +24,7 @@ PATHS = ("/livez", "/healthz", "/readyz")
 
 @pytest.fixture(autouse=True)
 def _nothing_is_kept(monkeypatch):
+    health.load_pages()
     monkeypatch.setattr(health, "_last", None)
     monkeypatch.setattr(health, "KEPT_SECONDS", -1)
 
@@ -84,6 +86,7 @@ def test_a_site_whose_dependencies_work_is_ready(client):
     assert response.json() == {
         "status": "ready",
         "dependencies": {
+            "pages": True,
             "database": True,
             "migrations": True,
             "broker": True,
@@ -251,3 +254,16 @@ def test_a_sweep_goes_on_without_the_cache(db, monkeypatch, settings):
 def test_a_short_token_is_refused_at_the_start(fresh_settings):
     with pytest.raises(ImproperlyConfigured, match="7 characters, expected at least 20"):
         fresh_settings({"ASSAY_MONITORING_TOKEN": "letmein"})
+
+
+def test_a_process_is_ready_once_its_pages_are_loaded(client, monkeypatch):
+    resolver, started = URLResolver(RegexPattern(r"^/"), "annotator.urls"), []
+    monkeypatch.setattr(health, "get_resolver", lambda: resolver)
+    monkeypatch.setattr(health, "_start_loading", lambda: started.append(True))
+
+    early = client.get("/readyz")
+    health.load_pages()
+    late = client.get("/readyz")
+
+    assert (early.status_code, early.json()["failing"], started) == (503, ["pages"], [True])
+    assert (late.status_code, late.json()["failing"]) == (200, [])

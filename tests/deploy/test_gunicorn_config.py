@@ -40,3 +40,12 @@ def test_a_folder_that_somebody_else_made_stays(tmp_path, monkeypatch):
 
     assert list(tmp_path.iterdir()) == [folder]
     assert list(folder.iterdir()) == []
+
+
+def test_a_worker_loads_the_pages_before_it_accepts(monkeypatch):
+    loaded = []
+    monkeypatch.setattr("annotator.health.load_pages", lambda: loaded.append(True))
+
+    runpy.run_path(str(FILE))["post_worker_init"](None)
+
+    assert loaded == [True]

@@ -126,3 +126,22 @@ def test_the_mail_server_has_a_timeout(fresh_settings):
     found = fresh_settings({"EMAIL_URL": "smtp://user:password@mail.example.org:587"})
 
     assert found.EMAIL_TIMEOUT == 10
+
+
+def test_the_pages_are_loaded_before_the_process_accepts(monkeypatch):
+    done: list[str] = []
+    monkeypatch.setattr("sys.argv", ["web_server.py", "0"])
+    monkeypatch.setattr(web_server.signal, "signal", lambda *_: None)
+    monkeypatch.setattr(web_server.socket, "socket", lambda **_: None)
+    monkeypatch.setattr("annotator.checks.refuse_insecure_key", lambda: None)
+    monkeypatch.setattr("annotator.health.load_pages", lambda: done.append("load"))
+
+    class Server:
+        def run(self):
+            done.append("accept")
+
+    monkeypatch.setattr(web_server, "create_server", lambda *_, **__: Server())
+    with contextlib.suppress(AttributeError):
+        web_server.main()
+
+    assert done[:2] == ["load", "accept"]
