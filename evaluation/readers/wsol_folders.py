@@ -201,7 +201,7 @@ class ScoreMaps:
     def read(self, name: str, normalize: str, size: int | None = None) -> NDArray[Any]:
         """(H, W) finite floats. size: the side that the map must have; else any up to MOST_PIXELS.
 
-        Under normalize `none` scores must lie in [0, 1].
+        Under normalize `none` scores must lie in [0, 1]; under `max` one must be 0 or more.
         """
         path = self.path(name)
         scores = _array(path, size)
@@ -214,6 +214,13 @@ class ScoreMaps:
                 path,
                 None,
                 "give --normalize min-max",
+            )
+        if normalize == "max" and highest < 0:
+            raise BadInput(
+                f"has only negative scores, up to {highest:g}, which have no maximum to divide by",
+                path,
+                None,
+                "give --normalize min-max, or write the map again",
             )
         return scores
 
@@ -228,13 +235,15 @@ def _array(path: Path, size: int | None) -> NDArray[Any]:
             raise BadInput(
                 "is no array of numpy's", path, None, "save it by numpy.save, as 2-D floats"
             ) from None
-        if len(shape) != 2 or kind.kind != "f":
+        if len(shape) != 2 or kind.kind not in "fiu":
             raise BadInput("is no 2-D array of floats", path, None, "save the map as 2-D floats")
         _check_shape(shape, size, path)
         file.seek(begin)
         values = np.fromfile(file, kind, shape[0] * shape[1])
         if values.size < shape[0] * shape[1]:
             raise BadInput("ends too early", path, None, "write it again")
+    if kind.kind != "f":
+        values = values.astype(np.float32 if kind.itemsize <= 2 else np.float64)
     return values.reshape(shape, order="F" if by_columns else "C")
 
 

@@ -117,7 +117,8 @@ def test_maps_come_from_a_folder_or_a_baseline(folder):
     [
         (np.full((16, 16), np.nan), (), "row 0, column 0"),
         (np.full((16, 16), -np.inf), (), "-inf"),
-        (np.zeros((16, 16), int), (), "2-D array of floats"),
+        (np.zeros((16, 16), complex), (), "2-D array of floats"),
+        (np.full((16, 16), -2.0), ("--normalize", "max"), "only negative scores"),
         (np.zeros((1, 16, 16)), (), "2-D array of floats"),
         (np.zeros((0, 16)), (), "0 pixels"),
         (np.array([[{}]]), (), "2-D array of floats"),
@@ -133,6 +134,18 @@ def test_a_map_that_cannot_be_scored_is_named(folder, scores, extra, error):
 
     assert error in found["error"]
     assert found["file"] == str(path)
+
+
+@pytest.mark.parametrize("kind", ["uint8", "int64", ">i2"])
+def test_maps_of_integers_are_read(folder, kind):
+    path = folder.maps / f"{folder.names[1]}.npy"
+    scores = (np.arange(256) % 97).reshape(16, 16)
+    np.save(path, scores.astype(float))
+    expected = run(*folder.named, "--json")[1]
+
+    np.save(path, scores.astype(kind))
+
+    assert run(*folder.named, "--json")[1] == expected
 
 
 def test_missing_and_extra_maps_are_named(folder):

@@ -285,7 +285,7 @@ def headed(head: str) -> bytes:
         ({ONE: headed(SHAPE.format("(99999, 999)"))}, "ends too early"),
         ({ONE: headed(SHAPE.format("(99999, 9999)"))}, "has 999,890,001 pixels"),
         ({ONE: world.npy(np.zeros(9))}, "is no 2-D array of floats"),
-        ({ONE: world.npy(np.zeros((3, 3), int))}, "is no 2-D array of floats"),
+        ({ONE: world.npy(np.zeros((3, 3), complex))}, "is no 2-D array of floats"),
         ({ONE: world.npy(np.full((3, 3), np.nan))}, "is nan in row 0, column 0"),
         ({f"/{ONE}": world.npy(world.ramp())}, "absolute path"),
         ({f"../{ONE}": world.npy(world.ramp())}, "leaves its folder"),
