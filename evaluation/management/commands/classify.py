@@ -122,11 +122,12 @@ class Command(ContractCommand):
                     "device": one.device,
                 }
             total = work.finish(max(len(one.classes) for one in classifiers))
-        result: dict[str, object] = {"frames": total // len(classifiers), "out": os.fspath(out)}
+        frames, goal = {"frames": total // len(classifiers)}, {"out": os.fspath(out)}
         if len(about) == 1:
             [(name, single)] = about.items()
-            return devices.named({"classifier": name} | result | single)
-        return devices.named(result | {"classifiers": about, "device": classifiers[0].device})
+            return devices.named({"classifier": name} | frames | single | goal)
+        device = classifiers[0].device
+        return devices.named({**frames, "classifiers": about, "device": device, **goal})
 
     def _classify(
         self,

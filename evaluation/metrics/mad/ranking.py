@@ -200,6 +200,9 @@ def rank(
         scores=scores.tolist(),
         ranks=placed,
         rank_intervals=_rank_intervals(drawn).tolist(),
+        rank_intervals_wide=_widened(
+            _rank_intervals(drawn), np.array([place[name] for name in classifiers], np.float64)
+        ),
         beats=_beats(drawn).tolist(),
         bootstrap=Bootstrap(rounds=bootstrap, seed=seed, left_out=bootstrap - len(drawn)),
         sure=SureOrder(
@@ -360,6 +363,14 @@ def _rank_intervals(scores: NDArray[np.float64]) -> NDArray[np.float64]:
     if len(scores) == 0:
         return np.full((scores.shape[1], 2), np.nan)
     return np.percentile(ranks(scores), (2.5, 97.5), axis=0).T
+
+
+def _widened(intervals: NDArray[np.float64], places: NDArray[np.float64]) -> list[list[float]]:
+    """(m, 2) intervals that contain both; those without rounds are the places."""
+    low = np.fmin(intervals[:, 0], places[:, 0])
+    high = np.fmax(intervals[:, 1], places[:, 1])
+    widened: list[list[float]] = np.stack([low, high], axis=1).tolist()
+    return widened
 
 
 def _drawn_scores(

@@ -71,6 +71,7 @@ class Ranking(Record):
 
     accuracy[i][j]: of i on the images of {i, j}; beats[i][j]: P(i ranks above j). cases: images by
     how many of both are right. pending: images of pairs without an answer so far.
+    rank_intervals_wide: the intervals, widened to `sure.places`.
     """
 
     classifiers: list[str]
@@ -79,6 +80,8 @@ class Ranking(Record):
     scores: list[float]
     ranks: list[float]
     rank_intervals: list[list[float | None]]
+    # Results of earlier versions lack it.
+    rank_intervals_wide: list[list[float]] | None = None
     beats: list[list[float | None]]
     bootstrap: Bootstrap
     # Results of earlier versions lack `sure`, `images` and `different_images`.

@@ -73,6 +73,7 @@ def test_few_images_that_all_say_the_same_are_not_sure_of_an_order():
     assert few.rank_intervals == [[1, 1], [2, 2]]
     assert few.sure.bands == [["a", "b"]]
     assert few.sure.places == [[1, 2], [1, 2]]
+    assert few.rank_intervals_wide == [[1, 2], [1, 2]]
     assert few.sure.words == "No order is sure: nothing tells a and b apart at 95 %."
     assert many.sure.bands == [["a"], ["b"]]
     assert (few.images, many.images) == ([4, 4], [30, 30])
@@ -322,6 +323,11 @@ def test_intervals_hold_the_rank_of_a_clear_winner_and_beats_add_to_one():
     beats = np.array(result.beats)
     np.testing.assert_allclose(beats + beats.T, 1)
     assert all(low <= high for low, high in result.rank_intervals)
+    bounds = zip(result.rank_intervals, result.sure.places, result.rank_intervals_wide, strict=True)
+    for drawn, sure, wide in bounds:
+        assert wide == [min(drawn[0], sure[0]), max(drawn[1], sure[1])]
+    without = rank(lines, answers, "abcde", 20, bootstrap=0)
+    assert without.rank_intervals_wide == without.sure.places
     assert result.rank_intervals[0][0] == 1
     assert result == rank(lines, answers, "abcde", 20, bootstrap=300, seed=1)
     assert result.beats != rank(lines, answers, "abcde", 20, bootstrap=300, seed=2).beats
