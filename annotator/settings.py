@@ -401,8 +401,16 @@ ASSAY_JOB_LEASE_SECONDS = env.float("ASSAY_JOB_LEASE_SECONDS", default=60)
 ASSAY_SCORING_DEVICE = env.str("ASSAY_SCORING_DEVICE", default="cpu")
 #: The queue whose workers score and predict, such as gpu (`celery … worker -Q gpu`); empty: all do.
 ASSAY_SCORING_QUEUE = env.str("ASSAY_SCORING_QUEUE", default="")
+#: The queue for jobs that somebody waits for (imports, exports, frames, releases), such as soon
+#: (`celery … worker -Q soon`); empty: they wait behind all others.
+ASSAY_WAITED_QUEUE = env.str("ASSAY_WAITED_QUEUE", default="")
+_WAITED = (
+    *("choose proposals", "export labels", "frame campaign", "frames", "freeze", "freeze range"),
+    *("import images", "import labels", "import parts", "open images", "pilot"),
+)
 # Kind of job → the queue it is sent to; other kinds go to Celery's default queue.
 ASSAY_JOB_QUEUES = {kind: q for kind in ("score", "predict") if (q := ASSAY_SCORING_QUEUE)}
+ASSAY_JOB_QUEUES |= {kind: q for kind in _WAITED if (q := ASSAY_WAITED_QUEUE)}
 #: The engine on which the site predicts, as `--on` takes it: local:4, ray:…; empty: one process.
 ASSAY_ENGINE = env.str("ASSAY_ENGINE", default="")
 #: Where the engine's tasks keep their results, as `--work` takes it: a folder or s3://BUCKET/PREFIX.

@@ -9,6 +9,7 @@ import io
 import os
 import re
 import stat
+import struct
 import unicodedata
 import zipfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -33,8 +34,12 @@ MAX_ZIP_RATIO = 100
 HARMLESS_BYTES = 100 * 1024 * 1024
 # zipfile keeps an object of each entry: so many take about a gigabyte and half a minute.
 MAX_ENTRIES = 1_000_000
+# No image is smaller, and more files than this that are smaller were packed to keep a worker busy.
+SMALLEST_IMAGE_BYTES, MAX_TINY = 26, 10_000
 # Every entry of a zip's directory begins so; before its end a larger zip has two records more.
 ENTRY_SIGNATURE = b"PK\1\2"
+# The unpacked size, and how long name, extra field and comment behind the 46 bytes are.
+ENTRY = struct.Struct("<4s20xIHHH12x")
 ZIP64_RECORDS_BYTES = 56 + 20
 SYSTEM_FILES = {"thumbs.db", "desktop.ini", "__macosx"}
 ENCRYPTED = 0x1
@@ -208,18 +213,21 @@ def _open_file(path: Path) -> IO[bytes]:
 def in_zip(archive: zipfile.ZipFile, size: int) -> Iterator[Found | Refused]:
     """Every file of the archive, in its order. size: bytes of the archive, to tell a bomb."""
     entries = [entry for entry in archive.infolist() if not entry.is_dir()]
-    unpacked = sum(entry.file_size for entry in entries)
-    if unpacked > max(HARMLESS_BYTES, MAX_ZIP_RATIO * size):
-        raise BadSource(
-            f"The zip unpacks to {unpacked:,} bytes from {size:,} (a zip bomb?). "
-            "Pack the images as they are."
-        )
+    _check_ratio(sum(entry.file_size for entry in entries), size)
     files: Iterator[Found | Refused] = (_entry(archive, entry) for entry in entries)
     listed = next((entry for entry in entries if entry.filename == CANDIDATES), None)
     if listed is not None and not _refuse_entry(listed, CANDIDATES):
         with _reading_zip(), archive.open(listed) as file:
             files = _with_queries(files, file)
     yield from files
+
+
+def _check_ratio(unpacked: int, size: int) -> None:
+    if unpacked > max(HARMLESS_BYTES, MAX_ZIP_RATIO * size):
+        raise BadSource(
+            f"The zip unpacks to {unpacked:,} bytes from {size:,} (a zip bomb?). "
+            "Pack the images as they are."
+        )
 
 
 def _entry(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> Found | Refused:
@@ -239,7 +247,8 @@ def open_zip(file: IO[bytes], most: int | None = None) -> zipfile.ZipFile:
 def count_entries(file: IO[bytes], most: int | None = None) -> int:
     """How many files and folders the zip's directory lists, found without reading the entries:
     millions of empty ones would take minutes and gigabytes. Raises BadSource if there are more
-    than `most` (MAX_ENTRIES), and for what is no zip.
+    than `most` (MAX_ENTRIES), if more than MAX_TINY can be no images, if they unpack to too much,
+    and for what is no zip.
     """
     most = MAX_ENTRIES if most is None else most
     with _reading_zip():
@@ -250,19 +259,43 @@ def count_entries(file: IO[bytes], most: int | None = None) -> int:
     signature, left, place = end[0], end[5], end[9] - end[5]
     if signature == zipfile.stringEndArchive64:  # type: ignore[attr-defined]
         place -= ZIP64_RECORDS_BYTES
-    count = 0
-    tail = b""
+    count = tiny = unpacked = 0
     file.seek(max(0, place))
-    while count <= most and left > 0 and (part := file.read(min(left, 1 << 20))):
-        left -= len(part)
-        count += (tail + part).count(ENTRY_SIGNATURE)
-        tail = part[1 - len(ENTRY_SIGNATURE) :]
-    if count > most:
-        raise BadSource(
-            f"The zip has more than {most:,} files and folders. Pack only what is needed, or split "
-            "it."
-        )
+    for size, is_folder in _directory(file, left):
+        count, unpacked = count + 1, unpacked + size
+        tiny += size < SMALLEST_IMAGE_BYTES and not is_folder
+        if count > most:
+            raise BadSource(
+                f"The zip has more than {most:,} files and folders. Pack only what is needed, or "
+                "split it."
+            )
+        if tiny > MAX_TINY:
+            raise BadSource(
+                f"The zip has more than {MAX_TINY:,} files that are empty or too small for an "
+                "image. Pack the images alone."
+            )
+    _check_ratio(unpacked, file.seek(0, io.SEEK_END))
     return count
+
+
+def _directory(file: IO[bytes], left: int) -> Iterator[tuple[int, bool]]:
+    """The unpacked size of each entry of a directory of `left` bytes, and whether it is a folder.
+    Ends where zipfile, which reads it next, finds fault."""
+    buffer, at = b"", 0
+    while left > 0 or at < len(buffer):
+        # Name, extra field and comment take 64 KiB each at most.
+        if len(buffer) - at < 1 << 18 and left > 0:
+            part = file.read(min(left, 1 << 20))
+            left = left - len(part) if part else 0
+            buffer, at = buffer[at:] + part, 0
+        if len(buffer) - at < ENTRY.size:
+            return
+        signature, size, *lengths = ENTRY.unpack_from(buffer, at)
+        if signature != ENTRY_SIGNATURE:
+            return
+        start = at + ENTRY.size
+        yield size, buffer[start : start + lengths[0]].endswith(b"/")
+        at = start + sum(lengths)
 
 
 @contextmanager

@@ -202,10 +202,12 @@ def _add_batch(
             names[place] = clean_name(found.name)
             hashes[place] = _hash(found)
     images = goal.dataset.images
+    # Names first: an image that another import adds in between is known by its content, not taken
+    # for another image of its name.
+    taken = set(images.filter(name__in=names.values()).values_list("name", flat=True))
     known = {
         image.sha256: image for image in images.filter(sha256__in=hashes.values()).only(*_KNOWN)
     }
-    taken = set(images.filter(name__in=names.values()).values_list("name", flat=True))
     for place, found in enumerate(batch):
         with _refusals(report, found):
             if place in hashes and isinstance(found, Found):

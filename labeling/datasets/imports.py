@@ -24,6 +24,7 @@ from labeling.datasets import images
 from labeling.datasets.datasets import check_may_add
 from labeling.datasets.image_report import Report
 from labeling.datasets.image_sources import (
+    BadSource,
     Found,
     clean_name,
     count_entries,
@@ -310,7 +311,9 @@ def _check_zip(sent: Sent) -> None:
     """
     file: Any = sent.file
     size = images.zip_bytes(file)
-    if count_entries(file) <= SMALL_ENTRIES:
+    if not (count := count_entries(file)):
+        raise BadSource("The zip is empty. Pack the images and send it again.")
+    if count <= SMALL_ENTRIES:
         with open_zip(file) as archive:
             next(in_zip(archive, size), None)
     file.seek(0)

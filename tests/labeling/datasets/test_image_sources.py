@@ -214,7 +214,7 @@ def test_what_is_no_zip_is_refused(content):
 @pytest.mark.parametrize("count", [0, 1, 300, 70_000])
 def test_entries_are_counted_without_reading_them(count, monkeypatch):
     # From 65,536 on the directory's end is written in another form (zip64).
-    stream = samples.zipped({f"{n}.png": b"" for n in range(count)})
+    stream = samples.zipped({f"{n}.png": b"x" * 26 for n in range(count)})
     monkeypatch.setattr(zipfile, "ZipFile", None)
 
     assert count_entries(stream) == count
@@ -226,6 +226,22 @@ def test_entries_are_counted_whatever_the_end_of_the_directory_states():
     content[end + 8 : end + 12] = b"\1\0\1\0"
 
     assert count_entries(io.BytesIO(bytes(content))) == 30
+
+
+def test_a_zip_of_many_empty_files_is_refused_by_its_directory(monkeypatch):
+    stream = samples.zipped({f"{n}.png": b"" for n in range(10_001)} | {"a.png": b"x" * 99})
+    monkeypatch.setattr(zipfile, "ZipFile", None)
+
+    with pytest.raises(BadSource, match="more than 10,000 files that are empty"):
+        count_entries(stream)
+
+
+def test_a_zip_that_unpacks_to_too_much_is_refused_by_its_directory(monkeypatch):
+    stream = samples.zipped({"a.png": bytes(101 * 2**20)})
+    monkeypatch.setattr(zipfile, "ZipFile", None)
+
+    with pytest.raises(BadSource, match="zip bomb"):
+        count_entries(stream)
 
 
 def test_a_zip_behind_other_bytes_is_counted_and_read():

@@ -9,6 +9,7 @@ import pytest
 from django.core.files.base import ContentFile, File
 from django.core.files.storage import default_storage
 from django.core.files.uploadedfile import SimpleUploadedFile
+from django.db import connection
 from django.utils import timezone
 from PIL import Image
 
@@ -164,6 +165,36 @@ def test_the_same_zip_imported_twice_adds_nothing(dataset, alice):
 
     assert state_of(row) == ("done", 0, 3, 0)
     assert dataset.images.count() == 3
+
+
+@pytest.mark.parametrize("after", [1, 2, 3])
+def test_the_same_zip_imported_twice_at_once_has_duplicates_alone(dataset, alice, after):
+    row = imports.of_uploads(dataset, alice, [sent(pictures(3))])
+    seen = []
+
+    def interrupt(execute, sql, params, many, context):
+        """Adds the first image, as another import would, after so many questions for images."""
+        result = execute(sql, params, many, context)
+        if 'FROM "labeling_image"' in sql and " IN (" in sql:
+            seen.append(sql)
+            if len(seen) == after:
+                [(name, content)] = pictures(1).items()
+                images.add_file(dataset, name, io.BytesIO(content), licence="", source="")
+        return result
+
+    with connection.execute_wrapper(interrupt):
+        queue.run(row.job_id)
+
+    assert state_of(row)[0] == "done"
+    assert Import.objects.get(pk=row.pk).report["refused"] == []
+    assert dataset.images.filter(name__in=pictures(3)).count() == 3
+
+
+def test_an_empty_zip_is_refused_at_once(dataset, alice, settings):
+    with pytest.raises(Refusal, match="The zip is empty"):
+        imports.of_uploads(dataset, alice, [sent({})])
+
+    assert kept(settings) == []
 
 
 def test_a_full_disk_fails_the_import_and_a_retry_goes_on(dataset, alice, monkeypatch, settings):
