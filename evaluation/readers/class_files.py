@@ -50,7 +50,7 @@ class Classified:
     says what they mean. synsets: of the classes, None in that case. truth: (N,), predicted: (N, K)
     numbers of classes, ABSENT where a rank is missing. repeated: predictions that named a class
     again on the same image and were made ABSENT. places: where each class of the truth first came.
-    named: where the predictions are a release.
+    named: where the predictions are a release. gaps: images with a rank after one that is missing.
     """
 
     images: list[str]
@@ -62,6 +62,7 @@ class Classified:
     truth_file: Path
     places: dict[int, int]
     named: Named | None = None
+    gaps: int = 0
 
 
 class Labels:
@@ -136,6 +137,7 @@ def read_classified(truth: Path, predictions: Path, wordnet: WordNet) -> Classif
     if not line:
         raise BadInput("there are no predictions below the header", predictions, None, "add rows")
     predicted = _arranged(np.array(cells).reshape(-1, 4), list(images), predictions)
+    gaps = int(((predicted[:, 1:] != ABSENT) & (predicted[:, :-1] == ABSENT)).any(axis=1).sum())
     predicted, repeated = _once(predicted)
     return Classified(
         list(images),
@@ -146,6 +148,7 @@ def read_classified(truth: Path, predictions: Path, wordnet: WordNet) -> Classif
         repeated,
         truth,
         places,
+        gaps=gaps,
     )
 
 

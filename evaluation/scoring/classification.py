@@ -90,11 +90,11 @@ def score(
     result = ClassificationResult(
         images=len(truth),
         classes=len(np.unique(truth)),
-        top1_error=figure(top1, 1),
-        top5_error=figure(top5, 1),
+        top1_error=figure("top1_error", top1, 1),
+        top5_error=figure("top5_error", top5, 1),
         hierarchical_error=None,
         hp_at_k=None,
-        hit_at_k={str(k): figure(hits[:, i], 1) for i, k in enumerate(hpk.KS)},
+        hit_at_k={str(k): figure(f"hit_at_k {k}", hits[:, i], 1) for i, k in enumerate(hpk.KS)},
         hierarchy=IDS,
         valid_labels=None,
         mean_correct_set_size=None,
@@ -108,7 +108,7 @@ def score(
     else:
         errors = ilsvrc.hierarchical_errors(wordnet, found.synsets, truth, predicted)
         highest = int(wordnet.heights[wordnet.index(ROOT)])
-        result.hierarchical_error = figure(errors, 1, highest)
+        result.hierarchical_error = figure("hierarchical_error", errors, 1, highest)
         result.hierarchy = hpk.HIERARCHY
         _add_hierarchical_precision(result, found, wordnet, valid_labels, figure)
     if valid_sets is not None:
@@ -208,13 +208,15 @@ def outcomes(found: Classified, wordnet: WordNet | None = None) -> Iterator[Imag
 def _figures(confidence: float, seed: int, notes: list[str]) -> Figure:
     generator = np.random.default_rng(seed)
 
-    def figure(values: NDArray[Any], scale: float, most: float | None = None) -> Estimate:
-        """most: what an image may be worth at most, where that is not the scale."""
+    def figure(
+        name: str, values: NDArray[Any], scale: float, most: float | None = None
+    ) -> Estimate:
+        """name: as results have it. most: what an image may be worth, where not the scale."""
         low, high, rounds, stable = mean_interval(
             values, confidence, generator, bounds=(0, scale if most is None else most)
         )
         if not stable:
-            notes.append(f"an interval had not settled after {MOST_ROUNDS} rounds")
+            notes.append(f"the interval of {name} had not settled after {MOST_ROUNDS} rounds")
         value = float(np.mean(values))
         return Estimate(value=value / scale, interval=[low / scale, high / scale], rounds=rounds)
 
@@ -246,7 +248,7 @@ def _add_hierarchical_precision(
         result.notes.append(f"{count_of(outside, *words)}: wrong in hp@k")
     if len(listed) < max(hpk.KS):
         result.notes.append(f"valid labels: {len(listed):,}; larger k find no more")
-    result.hp_at_k = {str(k): figure(hits[:, i], k) for i, k in enumerate(hpk.KS)}
+    result.hp_at_k = {str(k): figure(f"hp_at_k {k}", hits[:, i], k) for i, k in enumerate(hpk.KS)}
     result.valid_labels = len(listed)
     result.mean_correct_set_size = {str(k): size for k, size in hpk.mean_sizes(sets, row).items()}
 
@@ -267,7 +269,7 @@ def _listed(path: Path, wordnet: WordNet, found: Classified) -> list[int]:
 
 
 def _multi_label(found: InSets, figure: Figure) -> MultiLabelAccuracy:
-    own = figure(found.right[found.counted], 1)
+    own = figure("multi_label_accuracy", found.right[found.counted], 1)
     images = int(found.counted.sum())
     return MultiLabelAccuracy(
         value=own.value,
@@ -297,6 +299,9 @@ def _notes(found: Classified) -> Iterator[str]:
         yield f"predictions go to rank {ranks}: what is absent beyond it counts as wrong"
     if silent:
         yield f"{count_of(silent, 'image has', 'images have')} no prediction: wrong"
+    if found.gaps:
+        images = count_of(found.gaps, "image has", "images have")
+        yield f"{images} ranks after one that is missing, such as 1 and 3 without 2: it is wrong"
     if found.repeated:
         again = count_of(found.repeated, "prediction names", "predictions name")
         yield f"{again} a class again: only the first counts"

@@ -109,7 +109,7 @@ def score(found: Localized, options: Options) -> LocalizationResult:
     named = (found.predicted == found.truth[:, None]).any(axis=1)
     notes = list(found.notes)
     if not stable:
-        notes.append(f"the interval had not settled after {rounds} rounds")
+        notes.append(f"the interval of the error had not settled after {rounds} rounds")
     return LocalizationResult(
         error=Estimate(value=float(errors.mean()), interval=[low, high], rounds=rounds),
         class_error=float(1 - named.mean()),

@@ -146,6 +146,31 @@ def test_a_class_named_again_counts_once(files):
     assert any("2 predictions name a class again" in note for note in found["notes"])
 
 
+@pytest.mark.parametrize(
+    ("ranks", "words"), [([1, 3], "1 image has ranks"), ([2], "1 image has ranks"), ([1, 2], "")]
+)
+def test_a_rank_that_is_missing_before_another_is_noted(files, ranks, words):
+    labels = dict(zip((1, 2, 3), (DRAKE, COOT, DOG), strict=True))
+    files.rows = [("a", rank, labels[rank]) for rank in ranks]
+
+    notes = [note for note in result_of(*files.named())["notes"] if "is missing" in note]
+
+    assert bool(notes) == bool(words)
+    assert not notes or notes[0].startswith(words)
+
+
+def test_intervals_that_do_not_settle_are_named(files, monkeypatch):
+    monkeypatch.setattr(
+        "evaluation.scoring.classification.mean_interval",
+        lambda values, *_, **__: (0.0, 1.0, 20, False),
+    )
+
+    notes = result_of(*files.named())["notes"]
+
+    for name in ("top1_error", "hierarchical_error", "hit_at_k 5", "hp_at_k 20"):
+        assert any(note.startswith(f"the interval of {name} had not settled") for note in notes)
+
+
 def test_ranks_beyond_the_twentieth_and_rows_in_any_order(files):
     files.rows = [*reversed(files.rows), ("d", 21, DOG)]
 
