@@ -23,6 +23,8 @@ logger = logging.getLogger(__name__)
 
 # What a killed worker held in its hands: swept away after this long.
 STALE_SECONDS = 3600
+# An idle worker lists the folder so often.
+IDLE_SECONDS, IDLE_POLLING = 60, 0.25
 
 
 class Channel(filesystem.Channel):
@@ -84,3 +86,16 @@ class Channel(filesystem.Channel):
 
 class Transport(filesystem.Transport):
     Channel = Channel
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._polling, self._worked = self.polling_interval, time.monotonic()
+
+    def drain_events(  # type: ignore[override]
+        self, connection: Any, timeout: float | None = None
+    ) -> None:
+        """Deliver a message or raise TimeoutError; look seldom where none came for a minute."""
+        idle = time.monotonic() - self._worked > IDLE_SECONDS
+        self.polling_interval = max(self._polling or 0, IDLE_POLLING) if idle else self._polling
+        super().drain_events(connection, timeout)
+        self._worked = time.monotonic()

@@ -6,6 +6,7 @@
 
 import logging
 import os
+import sys
 from typing import Any
 
 from celery import Celery, Task, signals
@@ -15,6 +16,9 @@ from kombu.transport import TRANSPORT_ALIASES
 from annotator import request_log
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "annotator.settings")
+if "beat" in sys.argv:
+    # Checks import every page; web processes and workers run them.
+    os.environ.setdefault("CELERY_SKIP_CHECKS", "true")
 
 # By its alias, so that `filesystem://` stays an ordinary broker URL that tests may replace.
 TRANSPORT_ALIASES["filesystem"] = "annotator.broker:Transport"

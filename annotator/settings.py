@@ -367,6 +367,8 @@ CELERY_TASK_ACKS_LATE = True
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_TIMEZONE = TIME_ZONE
+# KiB: a child ends after the task that took it above, as one that read a large model.
+CELERY_WORKER_MAX_MEMORY_PER_CHILD = 600_000
 # Seconds, for workers and beat too; a request waits for the broker at most 1 (labeling/jobs).
 CELERY_BROKER_CONNECTION_TIMEOUT = 3
 if CELERY_BROKER_URL.startswith("redis"):

@@ -2,7 +2,6 @@
 
 from celery import shared_task
 
-from labeling.assignment import claiming, counters
 from labeling.jobs import queue, rounds
 
 
@@ -14,6 +13,9 @@ def run_job(job_id: int) -> None:
 @shared_task(name="labeling.sweep", ignore_result=True)
 def sweep() -> dict[str, int]:
     """Counts of jobs sent again and given up, and of seats whose lease ran out."""
+    # Here: beat has the tasks, too, and needs none of it.
+    from labeling.assignment import claiming, counters
+
     rounds.record("sweep")
     counts = queue.sweep()
     counts["seats_returned"] = claiming.return_expired()

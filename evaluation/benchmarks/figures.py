@@ -5,20 +5,19 @@ or PNG bytes, equal for equal results. `alt()` tells each in words for those who
 Colours: Okabe and Ito's set and cividis, which colour-blind people tell apart.
 """
 
+from __future__ import annotations
+
 import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import cycle
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import matplotlib as mpl
-from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.backends.backend_svg import FigureCanvasSVG
-from matplotlib.figure import Figure
-
-# Once, for all threads: with random ids and a date, equal figures would have different bytes.
-mpl.rcParams["svg.hashsalt"] = "assay"
+# Functions import matplotlib: it takes 160 MB, in every process that has the pages.
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from matplotlib.ticker import MaxNLocator
 
 FORMS = {"svg": "image/svg+xml", "png": "image/png"}
 # Okabe and Ito's, without the yellow, which is lost on paper; black and white take the ink.
@@ -49,6 +48,12 @@ THEMES = {
 
 def as_file(figure: Figure, form: str) -> bytes:
     """The bytes of a file of FORMS. A PNG has 200 dots per inch."""
+    import matplotlib as mpl
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.backends.backend_svg import FigureCanvasSVG
+
+    # The same for all threads: with random ids and a date, equal figures have different bytes.
+    mpl.rcParams["svg.hashsalt"] = "assay"
     stream = io.BytesIO()
     if form == "svg":
         FigureCanvasSVG(figure).print_svg(stream, metadata={"Date": None, "Creator": "Assay"})
@@ -74,11 +79,25 @@ def short(name: str) -> str:
 
 def canvas(theme: Theme, width: float, height: float) -> tuple[Figure, Axes]:
     """A figure of that many inches with one pair of axes, its ground transparent."""
-    figure = Figure(figsize=(width, height), layout="constrained")
-    figure.patch.set_alpha(0)
+    figure = blank(width, height)
     axes = figure.add_subplot()
     ink(axes, theme)
     return figure, axes
+
+
+def blank(width: float, height: float) -> Figure:
+    """Return a transparent figure of that many inches without axes."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width, height), layout="constrained")
+    figure.patch.set_alpha(0)
+    return figure
+
+
+def ticks(*bins: int, integer: bool = False) -> MaxNLocator:
+    from matplotlib.ticker import MaxNLocator
+
+    return MaxNLocator(*bins, integer=integer)
 
 
 def ink(axes: Axes, theme: Theme) -> None:

@@ -21,12 +21,11 @@ class Kinds(Mapping[str, Kind]):
         self._loaded: tuple[tuple[str, ...], dict[str, Kind]] = ((), {})
 
     def read_from(self, paths: Callable[[], Iterable[str]]) -> None:
-        """Takes the dotted paths of the kinds from there. Raises TypeError for one that is not
-        whole, and for a name that is taken."""
+        """Take the dotted paths of the kinds from there; they are imported when one is read."""
         self._paths = paths
-        self._kinds()
 
     def _kinds(self) -> dict[str, Kind]:
+        """Raises TypeError for a kind that is not whole, and for a name that is taken."""
         paths = tuple(self._paths())
         if paths != self._loaded[0]:
             found: dict[str, Kind] = {}

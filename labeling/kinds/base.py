@@ -12,11 +12,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from labeling.errors import Refusal
-from labeling.geometry.polygons import Polygons
 from labeling.kinds.votes import Choices, Verdict, checked, offered, plurality
 from labeling.sentences import gettext
 
 if TYPE_CHECKING:
+    from labeling.geometry.polygons import Polygons
     from labeling.kinds.policies import Policy
 
 # What questions are made of: listed pairs of image and class, every image, the first questions of a
@@ -41,7 +41,7 @@ class GivenProposal(NamedTuple):
     """What the model outlined of a part on a seat. sha256: of the network."""
 
     part: str
-    polygons: Polygons
+    polygons: "Polygons"
     sha256: str
 
 

@@ -12,12 +12,13 @@ import uuid
 from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from django.conf import settings as django_settings
 from kombu import Connection
 
-from annotator.broker import Channel
+from annotator.broker import Channel, Transport
 from tests.conftest import skip_or_fail
 
 REDIS = os.environ.get("ASSAY_TEST_REDIS", "redis://127.0.0.1:6379/11")
@@ -346,3 +347,16 @@ def test_a_silent_broker_is_given_up_by_beat_and_workers_too(scheme, fresh_setti
         broker.channel()
 
     assert time.monotonic() - start < 30
+
+
+def test_an_idle_worker_looks_seldom_and_a_message_makes_it_look_often(monkeypatch):
+    transport = Transport(SimpleNamespace(transport_options={"polling_interval": 0.05}))
+    monkeypatch.setattr("kombu.transport.virtual.Transport.drain_events", lambda *_: None)
+
+    def interval(seconds: float) -> float:
+        monkeypatch.setattr("annotator.broker.time.monotonic", lambda: seconds)
+        transport.drain_events(None, 1)
+        return transport.polling_interval
+
+    start = transport._worked
+    assert [interval(start + second) for second in (1, 50, 120, 121)] == [0.05, 0.05, 0.25, 0.05]

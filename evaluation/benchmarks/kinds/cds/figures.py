@@ -3,17 +3,18 @@
 Each takes the result, a theme and what the reader chose; figure_words.py has each in words.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import cycle
-
-from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator
+from typing import TYPE_CHECKING
 
 from evaluation.benchmarks.figures import (
     THEMES,
     Theme,
     as_file,
+    blank,
     canvas,
     colours,
     dot,
@@ -23,10 +24,14 @@ from evaluation.benchmarks.figures import (
     plain,
     short,
     styles,
+    ticks,
 )
 from evaluation.scoring.cds import tables, wording
 from evaluation.scoring.cds.result import CdsResult
 from evaluation.scoring.cds.tables import Chosen, Histogram
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 def content(measure: str, result: CdsResult, theme: Theme, chosen: Chosen) -> Figure:
@@ -159,7 +164,7 @@ def ratio(result: CdsResult, theme: Theme, chosen: Chosen) -> Figure:
         bar.set_label("sequences", color=theme.ink)
         bar.ax.tick_params(color=theme.ink, labelcolor=theme.ink)
         bar.outline.set_visible(False)
-        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+        axes.xaxis.set_major_locator(ticks(integer=True))
     axes.set_xlabel("index j of the frame at which right answers begin")
     axes.set_ylabel("CL-ratio")
     plain(axes, theme, grid="y")
@@ -176,8 +181,7 @@ def presence(result: CdsResult, theme: Theme, chosen: Chosen) -> Figure:
     rows = tables.presence(result)
     wide = min(4, max(1, len(rows)))
     high = -(-len(rows) // wide) or 1
-    figure = Figure(figsize=(7.0, 0.5 + 1.5 * high), layout="constrained")
-    figure.patch.set_alpha(0)
+    figure = blank(7.0, 0.5 + 1.5 * high)
     grid = figure.subplots(high, wide, sharex=True, squeeze=False)
     for axes, row in zip(grid.flat, rows, strict=False):
         ink(axes, theme)
@@ -186,7 +190,7 @@ def presence(result: CdsResult, theme: Theme, chosen: Chosen) -> Figure:
         axes.tick_params(labelsize=7.5)
         axes.set_xlim(0, 1)
         axes.set_xticks([0, 0.5, 1], ["0", "½", "1"])
-        axes.yaxis.set_major_locator(MaxNLocator(3, integer=True))
+        axes.yaxis.set_major_locator(ticks(3, integer=True))
         plain(axes, theme, grid="y")
     for axes in list(grid.flat)[len(rows) :]:
         axes.set_visible(False)
@@ -198,8 +202,7 @@ def presence(result: CdsResult, theme: Theme, chosen: Chosen) -> Figure:
 def hardness(result: CdsResult, theme: Theme, chosen: Chosen) -> Figure:
     """Semantic hardness of every object, the easiest first: a curve for each content scheme, and
     one for each classifier."""
-    figure = Figure(figsize=(7.0, 3.8), layout="constrained")
-    figure.patch.set_alpha(0)
+    figure = blank(7.0, 3.8)
     grid = figure.subplots(1, 2, sharey=True, squeeze=False)
     for axes, form in zip(grid.flat, wording.HARDNESS, strict=True):
         ink(axes, theme)
@@ -220,7 +223,7 @@ def hardness(result: CdsResult, theme: Theme, chosen: Chosen) -> Figure:
                 label=label,
             )
         axes.set_xlabel(f"objects by {wording.HARDNESS[form]}, easiest first")
-        axes.xaxis.set_major_locator(MaxNLocator(5, integer=True))
+        axes.xaxis.set_major_locator(ticks(5, integer=True))
         plain(axes, theme, grid="y")
         axes.legend(frameon=False, labelcolor=theme.ink, fontsize=8)
     grid.flat[0].set_ylabel("semantic hardness")

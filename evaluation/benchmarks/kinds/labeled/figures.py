@@ -1,16 +1,15 @@
 """Figures of a result on released labels, by matplotlib, in the style of benchmarks/figures.py."""
 
-from collections.abc import Callable
-from typing import NamedTuple
+from __future__ import annotations
 
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.ticker import LogLocator, MaxNLocator, NullLocator
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple
 
 from evaluation.benchmarks.figures import (
     THEMES,
     Theme,
     as_file,
+    blank,
     canvas,
     dot,
     ink,
@@ -19,11 +18,16 @@ from evaluation.benchmarks.figures import (
     plain,
     short,
     styles,
+    ticks,
 )
 from evaluation.benchmarks.kinds.labeled import rows, wording
 from evaluation.benchmarks.kinds.labeled.label_sets import figure as label_set_figure
 from evaluation.benchmarks.kinds.labeled.label_sets import rows as label_set_rows
 from evaluation.benchmarks.kinds.labeled.results import LabeledResult
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 # More classes than that are a curve, not names.
 NAMED_CLASSES = 30
@@ -42,7 +46,7 @@ def lead(result: LabeledResult, theme: Theme) -> Figure:
         side = "less" if measure.less_is_better else "more"
         axes.set_xlabel(f"{measure.words}\n({side} is better)")
         names_down(axes, [row.name for row in found])
-        axes.xaxis.set_major_locator(MaxNLocator((5, 5, 4, 3, 2)[min(4, len(measures))]))
+        axes.xaxis.set_major_locator(ticks((5, 5, 4, 3, 2)[min(4, len(measures))]))
         axes.tick_params(axis="y", length=0)
         axes.margins(x=0.12)
         plain(axes, theme, grid="x")
@@ -126,7 +130,7 @@ def spread(result: LabeledResult, theme: Theme) -> Figure:
     axes.set_xlabel(wording.PER_CLASS[result.kind])
     axes.set_ylabel("classes")
     axes.set_xlim(0, 1)
-    axes.yaxis.set_major_locator(MaxNLocator(integer=True))
+    axes.yaxis.set_major_locator(ticks(integer=True))
     legend(figure, theme, len(found))
     plain(axes, theme, grid="y")
     return figure
@@ -134,6 +138,8 @@ def spread(result: LabeledResult, theme: Theme) -> Figure:
 
 def scale(result: LabeledResult, theme: Theme) -> Figure:
     """A dot for each class: the share of the image its things take, against its value."""
+    from matplotlib.ticker import LogLocator, NullLocator
+
     found = rows.scale(result)
     figure, axes = canvas(theme, 7.0, 4.0)
     for row, (name, colour, mark) in zip(
@@ -185,7 +191,7 @@ def classes_won(result: LabeledResult, theme: Theme) -> Figure:
     axes.barh(range(len(found)), [row.classes for row in found], 0.6, color=theme.mark)
     names_down(axes, [row.name for row in found])
     axes.set_xlabel("classes in which it is the best")
-    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    axes.xaxis.set_major_locator(ticks(integer=True))
     plain(axes, theme, grid="x")
     return figure
 
@@ -410,8 +416,7 @@ def draw(name: str, result: LabeledResult, form: str, theme: str) -> bytes:
 def _panels(
     high: int, wide: int, inches: float, *, sharex: bool = False, sharey: bool = False
 ) -> tuple[Figure, list[Axes]]:
-    figure = Figure(figsize=(7.0, inches), layout="constrained")
-    figure.patch.set_alpha(0)
+    figure = blank(7.0, inches)
     grid = figure.subplots(high, wide, sharex=sharex, sharey=sharey, squeeze=False)
     return figure, list(grid.flat)
 

@@ -1,18 +1,22 @@
 """Figures of a ranking, in the look of evaluation/benchmarks/figures.py."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
-import matplotlib as mpl
-from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator
-
-from evaluation.benchmarks.figures import THEMES, Theme, as_file, canvas, plain, short
+from evaluation.benchmarks.figures import THEMES, Theme, as_file, canvas, plain, short, ticks
 from evaluation.metrics.mad.results import Ranking
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 def heatmap(result: Ranking, theme: Theme) -> Figure:
     """The accuracy matrix: row against column, on the images chosen for the two."""
+    from matplotlib import colormaps
+
     names = [short(name) for name in result.classifiers]
     count = len(names)
     # As wide as the other figures, so that letters have one size on the page; as high as it needs.
@@ -21,7 +25,7 @@ def heatmap(result: Ranking, theme: Theme) -> Figure:
         [math.nan if i == j or value is None else float(value) for j, value in enumerate(row)]
         for i, row in enumerate(result.accuracy)
     ]
-    colors = mpl.colormaps["cividis"].with_extremes(bad=(0, 0, 0, 0))
+    colors = colormaps["cividis"].with_extremes(bad=(0, 0, 0, 0))
     picture = axes.imshow(values, cmap=colors, vmin=0, vmax=1, aspect="auto")
     axes.set_xticks(range(count), names, rotation=45, ha="right", rotation_mode="anchor")
     axes.set_yticks(range(count), names)
@@ -83,7 +87,7 @@ def ablation(result: Ranking, theme: Theme) -> Figure:
         va="top",
         transform=axes.get_yaxis_transform(),
     )
-    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    axes.xaxis.set_major_locator(ticks(integer=True))
     axes.set_xlabel("k, images per pair")
     axes.set_ylabel("Spearman correlation with all images")
     plain(axes, theme, grid="y")

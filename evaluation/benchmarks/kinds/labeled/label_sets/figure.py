@@ -1,10 +1,15 @@
 """The picture of versions of label sets: every submission from one version to the next."""
 
-from matplotlib.figure import Figure
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 from evaluation.benchmarks.figures import Theme, canvas, legend, plain, short, styles
 from evaluation.benchmarks.kinds.labeled.label_sets import rows
 from evaluation.benchmarks.kinds.labeled.results import LabeledResult
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 # So that intervals of several submissions stand apart.
 STEP = 0.04
