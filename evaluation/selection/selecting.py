@@ -20,6 +20,7 @@ from evaluation.metrics.mad.selection import (
     PairReducer,
     Rule,
     choose,
+    count_just_below,
     survivors,
 )
 from evaluation.metrics.wordnet.distances import OF_WORDNET, NoPlaceInHierarchy, distance_matrix
@@ -253,6 +254,15 @@ def meta_of(
             "classes": len(pool.classes),
             "classifiers": len(names),
         },
+    )
+
+
+def just_below(pool: Pool, meta: Meta) -> int:
+    """How many confidences lie below the threshold by at most one step of float16."""
+    assert meta.min_confidence is not None
+    names = [meta.added] if meta.added else meta.classifiers
+    return sum(
+        count_just_below(pool.predictions[name].confidences, meta.min_confidence) for name in names
     )
 
 

@@ -25,6 +25,7 @@ from evaluation.selection.selecting import (
     Pair,
     Progress,
     confidences_of,
+    just_below,
     levels_of,
     lines_of,
     pairs_in,
@@ -98,6 +99,7 @@ def write_part(
     )
     with zipfile.ZipFile(file, "w") as archive:
         _put(archive, "meta", np.frombuffer(json.dumps(whole.to_json()).encode(), np.uint8))
+        _put(archive, "just_below", np.array(just_below(pool, meta)))
         if levels is not None and meta.distance not in DISTANCES:
             _put(archive, "distances", levels.values[levels.of])
         for number, (pair, candidates) in enumerate(zip(pairs_in(meta), reduced, strict=True)):
@@ -164,6 +166,13 @@ class Part:
         with self._archive.open(f"{name}.npy") as file:
             array: NDArray[Any] = np.lib.format.read_array(file, allow_pickle=False)
         return array
+
+    def just_below(self) -> int:
+        """As selecting.just_below counts them; 0 in parts of earlier versions."""
+        try:
+            return int(self._get("just_below").item())
+        except KeyError:
+            return 0
 
     def levels(self, wordnet: WordNet | None, distance: str) -> Levels:
         """The distances of the part's classes, as levels."""

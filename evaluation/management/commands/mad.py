@@ -46,11 +46,15 @@ DEFAULTS = {**vars(Rule()), "distance": "weighted"}
 
 @dataclass(kw_only=True)
 class SelectionResult(Meta):
-    """The meta line of what was written to `out`. shard: (I, N); held: images of its pairs."""
+    """The meta line of what was written to `out`. shard: (I, N); held: images of its pairs.
+
+    just_below: confidences below the threshold by at most one step of float16.
+    """
 
     shard: list[int] | None = None
     out: str
     held: int | None = None
+    just_below: int | None = None
 
 
 class Command(ContractCommand):
@@ -194,7 +198,10 @@ class Command(ContractCommand):
             )
             with atomic_write(out, "wb") as file:
                 held = shards.write_part(file, opened.first, meta, shard, reduced, levels)
-        return SelectionResult(**vars(meta), shard=list(shard), out=str(out), held=held)
+        below = selecting.just_below(opened.first, meta)
+        return SelectionResult(
+            **vars(meta), shard=list(shard), out=str(out), held=held, just_below=below
+        )
 
     def _choose(
         self,
@@ -219,13 +226,15 @@ class Command(ContractCommand):
                 lists = selecting.select(opened.first, pairs, levels, settings.rule, **given)
             else:
                 given["progress"] = lambda done: bar.update(done / opened.count)
-                lists = shards.select(opened.all(), pairs, levels, settings.rule, **given)
+                lists = shards.select(opened.all(meta), pairs, levels, settings.rule, **given)
             written = selecting.write_selection(out, meta, lists)
-        return self._result(written, out)
+        if opened.count == 1:
+            opened.just_below = selecting.just_below(opened.first, meta)
+        return self._result(written, out, opened.just_below)
 
-    def _result(self, written: Meta, out: Path) -> SelectionResult:
+    def _result(self, written: Meta, out: Path, just_below: int) -> SelectionResult:
         """What was written; warns where it has no image to ask about."""
-        result = SelectionResult(**vars(written), out=str(out))
+        result = SelectionResult(**vars(written), out=str(out), just_below=just_below)
         if isinstance(result.counts, dict) and result.counts.get("selected") == 0:
             self.warn(
                 "no image is chosen: on none do two classifiers differ with confidences of at"
@@ -251,7 +260,7 @@ class Command(ContractCommand):
         with self.progress(len(selecting.pairs_in(meta)), "pair", "joining") as bar:
             lists = shards.merged(opened, meta, rule, levels, bar.update)
             written = selecting.write_selection(out, meta, lists)
-        return self._result(written, out)
+        return self._result(written, out, sum(part.just_below() for part in opened))
 
     def add(
         self,
@@ -318,8 +327,10 @@ class _Opened:
     """A predictions folder or a stretch of it, or the shards of a pool.jsonl or one of them.
 
     first: that folder, stretch or shard, or the first of the shards. count: how many there are.
-    source: the folder, or pool.jsonl.
+    source: the folder, or pool.jsonl. just_below: of the shards that all() gave so far.
     """
+
+    just_below = 0
 
     def __init__(
         self,
@@ -350,8 +361,10 @@ class _Opened:
         self._rest = sharded.open_all(names, wordnet, threads)
         self.first = next(self._rest)
 
-    def all(self) -> Iterator[Pool]:
-        return chain([self.first], self._rest)
+    def all(self, meta: Meta) -> Iterator[Pool]:
+        for pool in chain([self.first], self._rest):
+            self.just_below += selecting.just_below(pool, meta)
+            yield pool
 
 
 def _add_pool(parser: CommandParser) -> None:
@@ -507,6 +520,9 @@ def _names(text: str) -> list[str]:
 def show_selection(result: SelectionResult) -> str:
     counts = result.counts if isinstance(result.counts, dict) else {}
     rows: list[tuple[str, object]] = [("written", result.out), *counts.items()]
+    if result.just_below:
+        step = f"confidences one float16 step or less below {result.min_confidence}"
+        rows.append((step, result.just_below))
     if result.held is not None:
         rows.append(("images held for merge", result.held))
     return table(rows)

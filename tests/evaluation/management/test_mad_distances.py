@@ -150,3 +150,25 @@ def test_such_a_selection_opens_a_campaign(shell, pool, tmp_path, alice):
 
     topics = set(Topic.objects.values_list("key", "name"))
     assert topics == {(name, name) for name in CLASSES}
+
+
+def test_confidences_that_float16_put_just_below_the_threshold_are_counted(pool, tmp_path):
+    for name in NAMES:
+        confidences = np.full(500, 0.9, np.float16)
+        confidences[: {"alpha": 3, "beta": 2}.get(name, 0)] = 0.8
+        np.save(pool / f"{name}.confidences.npy", confidences)
+    np.save(pool / "gamma.confidences.npy", np.full(500, 0.8, np.float32))
+    given = ("--predictions", pool, "--distance", "zero-one")
+
+    def just_below(*arguments: object) -> int:
+        code, out, _ = mad(*arguments, "--json")
+        assert code == 0
+        return out["just_below"] if isinstance(out, dict) else json.loads(out)["just_below"]
+
+    assert just_below("select", *given, "--out", tmp_path / "s.jsonl") == 5
+    tasks = ("--on", "local:1", "--work", tmp_path / "work")
+    assert just_below("select", *given, "--out", tmp_path / "t.jsonl", *tasks) == 5
+    parts = [tmp_path / "1.npz", tmp_path / "2.npz"]
+    for number, part in enumerate(parts, 1):
+        just_below("select", *given, "--shard", f"{number}/2", "--out", part)
+    assert just_below("merge", *parts, "--out", tmp_path / "m.jsonl") == 5
