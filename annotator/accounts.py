@@ -74,6 +74,12 @@ class InvitationOnlyAdapter(DefaultAccountAdapter):
     def is_open_for_signup(self, request: HttpRequest) -> bool:
         return remembered(request) is not None
 
+    def clean_username(self, username: str, shallow: bool = False) -> str:
+        name: str = super().clean_username(username, shallow)
+        if not shallow and User.objects.filter(username_key=canonical_username(name)).exists():
+            raise self.validation_error("username_taken")
+        return name
+
     def post_login(
         self, request: HttpRequest, user: User, *, signup: bool, **kwargs: Any
     ) -> HttpResponse:

@@ -5,6 +5,8 @@ import sys
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.middleware.csrf import get_token
 from django.shortcuts import render
+from django.urls import reverse
+from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext
 from django.views import defaults
 
@@ -73,10 +75,16 @@ def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
     get_token(request)
     refusal = Refusal(
         gettext(
-            "This page was open for too long or in another session. Go back, reload it and try "
-            "again."
+            "This page was open for too long or in another session. Open it again and repeat what "
+            "you did."
         ),
         code="csrf_failed",
     )
     refusal.status = 403
-    return answer(request, refusal)
+    if request.path.startswith("/api/") or wants_json(request):
+        return answer(request, refusal)
+    again = request.headers.get("Referer", "")
+    if not url_has_allowed_host_and_scheme(again, {request.get_host()}):
+        again = reverse("home")
+    context = {"refusal": refusal, "again": again}
+    return render(request, "refusal.html", context, status=refusal.status)

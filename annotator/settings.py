@@ -303,7 +303,13 @@ ASSAY_HTTPS = env.bool("ASSAY_HTTPS", default=False)
 #: believed, and with 0 none is. `ASSAY_HTTPS` speaks of a proxy already.
 ASSAY_TRUSTED_PROXIES = env.int("ASSAY_TRUSTED_PROXIES", default=int(ASSAY_HTTPS))
 ALLAUTH_TRUSTED_PROXY_COUNT = ASSAY_TRUSTED_PROXIES
+#: 1 where every subdomain of the site's name has HTTPS, too; browsers then take no HTTP from them.
+ASSAY_HSTS_SUBDOMAINS = env.bool("ASSAY_HSTS_SUBDOMAINS", default=False)
+#: 1 to be put on browsers' lists of sites with HTTPS alone; needs `ASSAY_HSTS_SUBDOMAINS`.
+ASSAY_HSTS_PRELOAD = env.bool("ASSAY_HSTS_PRELOAD", default=False)
 if ASSAY_HTTPS:
+    SECURE_HSTS_INCLUDE_SUBDOMAINS = ASSAY_HSTS_SUBDOMAINS
+    SECURE_HSTS_PRELOAD = ASSAY_HSTS_PRELOAD
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
     SECURE_HSTS_SECONDS = 31_536_000
     SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = LANGUAGE_COOKIE_SECURE = True

@@ -1,9 +1,10 @@
 """The administration: people and their rights; everything else is looked at here and changed by
 the actions alone, since each kind of row has one writer."""
 
+from collections.abc import Mapping
 from typing import Any
 
-from django.contrib import admin
+from django.contrib import admin, messages
 from django.contrib.auth.admin import UserAdmin
 from django.contrib.auth.forms import AdminPasswordChangeForm
 from django.http import HttpRequest
@@ -39,6 +40,19 @@ class PersonAdmin(UserAdmin):
     search_fields = ("username", "email", "pseudonym")
     readonly_fields = ("pseudonym",)
     change_password_form = PersonPasswordForm
+
+    def get_deleted_objects(
+        self, objs: Any, request: HttpRequest
+    ) -> tuple[list[Any], Mapping[str, int], set[str], list[Any]]:
+        found = super().get_deleted_objects(objs, request)
+        if found[-1]:
+            messages.warning(
+                request,
+                "Answers and rights of this person are kept. To end their access, open the person "
+                "and switch off Active.",
+            )
+        return found
+
     fieldsets = (
         *(UserAdmin.fieldsets or ()),
         ("Assay", {"fields": ("pseudonym", "is_researcher")}),

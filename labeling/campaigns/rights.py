@@ -7,7 +7,7 @@ from django.contrib.admin.models import CHANGE, LogEntry
 from django.db import transaction
 from django.db.models import Q, QuerySet
 
-from labeling.models import User
+from labeling.models import User, canonical_username
 
 
 def accounts(search: str = "") -> QuerySet[User]:
@@ -15,7 +15,9 @@ def accounts(search: str = "") -> QuerySet[User]:
     one, those that may open campaigns."""
     found = User.objects.filter(is_active=True)
     if search:
-        found = found.filter(username__icontains=search)
+        found = found.filter(
+            Q(username_key__contains=canonical_username(search)) | Q(username__contains=search)
+        )
     else:
         found = found.filter(Q(is_researcher=True) | Q(is_staff=True))
     return found.order_by("username")

@@ -1,11 +1,17 @@
 import secrets
 import unicodedata
 from functools import cached_property
+from typing import Any, ClassVar
 
-from django.contrib.auth.models import AbstractUser
+from django.contrib.auth.models import AbstractUser, UserManager
+from django.core.exceptions import ValidationError
 from django.db import models
 from django.utils import timezone
+from django.utils.translation import gettext
 from knox.models import AbstractAuthToken
+
+# Casefolding makes up to three letters of one; PostgreSQL indexes no more than 2,700 bytes.
+MAX_USERNAME_KEY = 450
 
 
 def new_pseudonym() -> str:
@@ -25,13 +31,32 @@ def canonical_username(username: str) -> str:
     ('alice', 'strasse')
     """
     folded = unicodedata.normalize("NFKC", username).casefold()
-    return unicodedata.normalize("NFKC", folded)
+    return unicodedata.normalize("NFKC", folded)[:MAX_USERNAME_KEY]
+
+
+class PersonManager(UserManager["User"]):
+    use_in_migrations = False
+
+    def get_by_natural_key(self, username: str | None) -> "User":
+        """The person of that name. Before usernames had keys two could differ in case alone: who
+        has the exact name comes first."""
+        rows = self.filter(
+            models.Q(username=username) | models.Q(username_key=canonical_username(username or ""))
+        )
+        people = sorted(rows, key=lambda person: person.username != username)
+        if not people:
+            raise self.model.DoesNotExist
+        return people[0]
 
 
 # knox is untyped, so the manager of its tokens is unknown here.
 class User(AbstractUser):  # type: ignore[django-manager-missing]
     """A person. Who is shown the username and who the pseudonym: labeling/campaigns/names.py."""
 
+    # canonical_username of the name; null where an older account has it already.
+    username_key = models.CharField(  # noqa: DJ001 (unique, but for those that collided)
+        max_length=MAX_USERNAME_KEY, unique=True, null=True, editable=False
+    )
     pseudonym = models.CharField(max_length=64, unique=True, default=new_pseudonym)
     is_researcher = models.BooleanField(
         "may open campaigns",
@@ -42,6 +67,29 @@ class User(AbstractUser):  # type: ignore[django-manager-missing]
 
     # Kinds of questions whose tutorial the person has seen.
     tutorials = models.JSONField(default=list, blank=True)
+
+    objects: ClassVar[PersonManager] = PersonManager()
+
+    def save(self, *args: Any, **kwargs: Any) -> None:
+        fields = kwargs.get("update_fields")
+        key = canonical_username(self.username)
+        if (fields is None or "username" in fields) and key != self.username_key:
+            # An account whose name collided before names had keys is saved as it is.
+            if self._state.adding or self.username_key or not self._is_taken(key):
+                self.username_key = key
+            if fields is not None:
+                kwargs["update_fields"] = {*fields, "username_key"}
+        super().save(*args, **kwargs)
+
+    def clean(self) -> None:
+        super().clean()
+        key = canonical_username(self.username)
+        if key != self.username_key and self._is_taken(key):
+            message = gettext("A user with that username already exists.")
+            raise ValidationError({"username": message}, "unique")
+
+    def _is_taken(self, key: str) -> bool:
+        return type(self).objects.filter(username_key=key).exclude(pk=self.pk).exists()
 
     @property
     def may_open_campaigns(self) -> bool:

@@ -1,18 +1,22 @@
 """Logging in: its limits, one login for site and administration, and what a new password ends."""
 
 import re
+from importlib import import_module
 from unittest import mock
 
 import pytest
+from django.apps import apps
 from django.conf import settings as project
 from django.core import mail
 from django.core.cache import caches
+from django.core.exceptions import ValidationError
 from django.core.management import call_command
-from django.db import connection
+from django.db import IntegrityError, connection, transaction
 from django.test import Client
 
 from annotator import settings as defaults
-from labeling.models import ApiToken
+from labeling.models import ApiToken, User
+from labeling.quality import memberships
 from labeling.web import tokens
 from tests import factories
 from tests.clients import logged_in
@@ -188,6 +192,70 @@ def test_a_token_revokes_itself_and_no_other(bob):
     assert (refused.status_code, refused.json()["code"]) == (403, "session_needed")
     assert itself.status_code == 204
     assert list(ApiToken.objects.all()) == [second]
+
+
+@pytest.mark.parametrize("typed", ["Bärbel", "BÄRBEL", "bärbel", "Ba\u0308rbel", "Ｂärbel"])
+def test_usernames_are_compared_alike_on_every_database(db, typed):
+    factories.make_user("Bärbel")
+
+    assert is_in(log_in(typed, "password"))
+    with pytest.raises(ValidationError, match="already exists"):
+        User(username=typed, password="x").full_clean()
+    with pytest.raises(IntegrityError), transaction.atomic():
+        User.objects.create(username=typed)
+
+
+def test_a_name_of_another_case_is_taken_at_sign_up(client, coots, alice):
+    factories.make_user("ÄRNE")
+    _, secret = memberships.invite(coots, alice)
+    client.get(f"/join/{secret}/")
+    form = {"username": "ärne", "password1": NEW, "password2": NEW}
+
+    response = client.post("/accounts/signup/", form)
+
+    assert "username already exists" in response.content.decode()
+
+
+def test_names_that_collided_before_log_in_by_their_exact_spelling_and_are_listed(db, capsys):
+    older, newer = factories.make_user("Bob"), factories.make_user("charlie")
+    User.objects.update(username_key=None)
+    User.objects.filter(pk=newer.pk).update(username="bob")
+    migration = import_module("labeling.migrations.0033_username_key")
+
+    migration.set_keys(apps, None)
+
+    assert "'Bob', 'bob'" in capsys.readouterr().out
+    assert [User.objects.get_by_natural_key(name).pk for name in ("Bob", "bob", "BOB")] == [
+        *(older.pk, newer.pk, older.pk)
+    ]
+    newer.refresh_from_db()
+    newer.email = "bob@example.org"
+    newer.save()
+    assert newer.username_key is None
+    newer.username = "robert"
+    newer.save()
+    assert User.objects.get_by_natural_key("Robert") == newer
+
+
+def test_who_answered_is_switched_off_not_deleted(client, alice, bob, coots):
+    alice.is_staff = alice.is_superuser = True
+    alice.save()
+    client.force_login(alice)
+
+    page = client.get(f"/admin/labeling/user/{bob.pk}/delete/", follow=True).content.decode()
+
+    assert "switch off Active" in page
+
+
+def test_a_form_that_is_too_old_links_to_its_page(bob):
+    client = Client(enforce_csrf_checks=True)
+    client.force_login(bob)
+    for referer, link in (("http://testserver/accounts/login/?next=/x/", "?next=/x/"), ("", "/")):
+        page = client.post("/language/", {"language": "de"}, headers={"Referer": referer})
+
+        assert page.status_code == 403
+        assert "This page is too old" in page.content.decode()
+        assert f'{link}">Open the page again' in page.content.decode()
 
 
 def test_one_address_alone_cannot_close_an_account_to_all():

@@ -105,6 +105,14 @@ def test_the_web_has_no_torch_and_the_worker_has():
     )
 
 
+def test_no_service_has_rights_that_it_does_not_need():
+    for name, each in SERVICES.items():
+        assert each["cap_drop"] == ["ALL"], name
+        assert each["security_opt"] == ["no-new-privileges:true"], name
+    added = {name: each["cap_add"] for name, each in SERVICES.items() if "cap_add" in each}
+    assert added == {"db": ["CHOWN", "DAC_OVERRIDE", "FOWNER", "SETGID", "SETUID"]}
+
+
 BUILT = {each["image"] for each in SERVICES.values() if "build" in each}
 
 
