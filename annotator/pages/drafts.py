@@ -20,7 +20,7 @@ def label_draft(request: HttpRequest, name: str) -> HttpResponse:
     campaign = campaign_for(person(request), name)
     body = bodies.read_drawing(request)
     bodies.check_user(request, body)
-    seat = _seat(request, campaign, body)
+    seat = seats.seat_to_save(person(request), read_token(body.get("seat")), campaign)
     base = bodies.read_version(body.get("base", 0), "base")
     device = bodies.read_device(body.get("device", ""), "device")
     try:

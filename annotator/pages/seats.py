@@ -19,7 +19,7 @@ from django.utils.translation import gettext
 from annotator.kinds import page_of
 from annotator.kinds.base import SeatRow, SeatsPayload, TopicRow
 from annotator.pages.wording import article_for, headline
-from labeling.answers import window
+from labeling.answers import submitting, window
 from labeling.assignment import claiming
 from labeling.campaigns import texts
 from labeling.datasets import images
@@ -74,15 +74,31 @@ def check_signature(token: str, user: User, signature: str) -> None:
 def seat_of(user: User, token: str, campaign: Campaign | None = None) -> Assignment:
     """The member's own seat while it is open or its answer may still change, in the campaign where
     one is named. Raises NotYours."""
+    seat = _seat(user, token, campaign)
+    if seat is None or not is_viewable(user, seat):
+        raise NotYours(gettext("This image is not with you, or no longer. Take the next one."))
+    return seat
+
+
+def seat_to_save(user: User, token: str, campaign: Campaign) -> Assignment:
+    """As seat_of; of somebody whose work was stopped any seat that they had, since their draft is
+    kept too. Raises NotYours."""
+    members = Membership.objects.active().filter(user=user, campaign=campaign)
+    if members.filter(stage__in=submitting.STOPPED).exists() and (
+        seat := _seat(user, token, campaign)
+    ):
+        return seat
+    return seat_of(user, token, campaign)
+
+
+def _seat(user: User, token: str, campaign: Campaign | None) -> Assignment | None:
     seat = (
         Assignment.objects.filter(token=token, annotator=user)
         .select_related("question__item__image", "question__campaign__policy")
         .first()
     )
     elsewhere = seat and campaign and seat.question.campaign_id != campaign.pk
-    if seat is None or elsewhere or not is_viewable(user, seat):
-        raise NotYours(gettext("This image is not with you, or no longer. Take the next one."))
-    return seat
+    return None if elsewhere else seat
 
 
 def seats_of(user: User, campaign: Campaign, tokens: Iterable[str]) -> list[tuple[Assignment, Any]]:

@@ -112,8 +112,7 @@ def _seats_to_show(request: HttpRequest, campaign: Campaign) -> SeatPage:
 
 def _next_seats(user: User, campaign: Campaign, held: set[str], known: set[str]) -> SeatsPayload:
     """A page of seats beside those that the person's open tabs hold already."""
-    size = policies.of(campaign)["page_size"] + len(held)
-    page = qualifying.next_page(user, campaign, size)
+    page = qualifying.next_page(user, campaign, beside=held)
     fresh = [seat for seat in page.seats if seat.token not in held]
     described = seats.describe(fresh, user, campaign, known)
     return {**described, "left": page.left, "done": page.answered}

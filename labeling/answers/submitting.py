@@ -11,6 +11,7 @@ from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
+from django.db.models import F
 from django.utils import timezone
 from django.utils.translation import gettext
 from django.utils.translation import gettext_noop as _
@@ -19,11 +20,23 @@ from labeling.answers import drafts, window
 from labeling.answers.sent import Sent, check_batch
 from labeling.assignment import quotas
 from labeling.assignment.candidates import NOT_A_MEMBER
-from labeling.assignment.claiming import NOT_WORKING, NOT_YOUR_SEAT, return_seat
+from labeling.assignment.claiming import NOT_YOUR_SEAT, return_seat
 from labeling.assistance import asking
 from labeling.consensus import settling
 from labeling.db import question_counts
-from labeling.db.sql import LOCKED, Locked, execute, fetch, locking, marks, moment, retried, writing
+from labeling.db.freeing import free
+from labeling.db.sql import (
+    LOCKED,
+    Locked,
+    execute,
+    fetch,
+    lock_questions,
+    locking,
+    marks,
+    moment,
+    retried,
+    writing,
+)
 from labeling.errors import NotYours, Refusal
 from labeling.jobs import queue
 from labeling.kinds import KINDS, About, Kind, policies
@@ -42,6 +55,9 @@ from labeling.models import (
 WATCH_EVERY = 10
 
 ACCEPTED, REFUSED = "accepted", "refused"
+# Answers that come in these stages are late: alike to gold and to other questions.
+STOPPED = (Membership.Stage.PAUSED, Membership.Stage.BLOCKED)
+OPEN = Question.State.OPEN
 skip = return_seat
 
 MESSAGES = {
@@ -63,7 +79,6 @@ MESSAGES = {
             "kept."
         )
     ),
-    "blocked": NOT_WORKING[Membership.Stage.BLOCKED][1],
     "bad_id": _("The answer has no proper id; give a UUID made for this answer alone."),
 }
 
@@ -88,8 +103,6 @@ class _Seat:
     state: str
     ordinal: int | None
     question_id: int
-    # Whether its lease would still run, had it not gone back.
-    in_lease: bool
     # The set that it was taken along with, by its id, and when that was taken.
     along: int | None = None
     taken_at: datetime | None = None
@@ -111,10 +124,12 @@ class _Batch:
     seats: dict[str, _Seat]
     known: dict[UUID, tuple[str, Any, int | None, int]]
     questions: dict[int, Locked]
-    # Some of it was taken along: it is taken up to the tenth answer, then the person is watched.
+    # It is many, or some of it was taken along: up to the tenth answer, then the person is watched.
     by_tens: bool
     new: list[Answer] = field(default_factory=list)
     taken: set[int] = field(default_factory=set)
+    # Questions of which a stopped person held a seat that their late answer leaves to others.
+    freed: set[int] = field(default_factory=set)
     answered: int = 0
 
     @property
@@ -147,14 +162,15 @@ def submit(
     The same id with the same body gives the first result again, with another body a conflict. A
     new id on an answered seat is a revision, while the policy's window is open: until both
     revise_minutes and revise_answers further answers have passed (window.py); on a seat that a
-    reviewer sent back, at any time. A seat whose lease ran out is
-    taken again if its question still has one free; else the answer is kept and late. Answers are
-    accepted while the campaign or the person's work is paused (the person's: late once the seat's
-    lease is over, or it was taken along), and no longer once the campaign is closed or the person
-    blocked. Raises TooLarge for more than 100 answers, NotYours for those who are not members.
+    reviewer sent back, at any time. A seat whose lease ran out is taken again if its question still
+    has one free; else the answer is kept and late. Answers are accepted while the campaign is
+    paused, and no longer once it is closed. Those of a person whose work was paused or ended are
+    accepted and late (count_late). Raises TooLarge for more than 100 answers, NotYours for those
+    who are not members.
 
-    Of answers to questions that were taken along, watch(campaign, user) looks at each ten before
-    the next are taken, as if they had come page after page; then it is no single transaction.
+    Of more than ten answers, or some to questions that were taken along, watch(campaign, user)
+    looks at each ten before the next are taken, as if they had come page after page; then it is no
+    single transaction.
     """
     check_batch(answers)
     results: list[Result] = []
@@ -188,7 +204,7 @@ def _submit(user: User, campaign: Campaign, answers: Sequence[Sent]) -> tuple[li
             now=timezone.now(),
             seats=seats,
             known=_known(user, answers),
-            by_tens=any(seat.along for seat in seats.values()),
+            by_tens=len(answers) > WATCH_EVERY or any(seat.along for seat in seats.values()),
         )
         results = []
         for sent in answers:
@@ -254,10 +270,10 @@ def _seats(
         return {}
     rows = fetch(
         "SELECT a.id, a.token, a.state, a.ordinal, a.question_id, "  # noqa: S608
-        "COALESCE(a.leased_until >= %s, false), a.taken_along_id FROM labeling_assignment a "
+        "a.taken_along_id FROM labeling_assignment a "
         f"JOIN labeling_question q ON q.id = a.question_id WHERE a.token IN ({marks(tokens)}) "
         "AND +a.annotator_id = %s AND +q.campaign_id = %s",
-        [moment(timezone.now()), *tokens, user.pk, campaign.pk],
+        [*tokens, user.pk, campaign.pk],
     )
     seats = {row[1]: _Seat(*row) for row in rows}
     by_pk = {seat.pk: seat for seat in seats.values()}
@@ -329,8 +345,6 @@ def _accept(batch: _Batch, sent: Sent) -> int:
         raise _refusal("not_your_seat")
     if batch.member.campaign_state == Campaign.State.CLOSED:
         raise _refusal("campaign_closed")
-    if batch.member.stage == Membership.Stage.BLOCKED:
-        raise _refusal("blocked")
     question = batch.questions.get(seat.question_id)
     if seat.state == Assignment.State.ANSWERED:
         _check_window(batch, seat)
@@ -346,7 +360,9 @@ def _accept(batch: _Batch, sent: Sent) -> int:
             input_method=sent.input_method,
             language=sent.language,
             looks=sent.looks,
-            late=seat.late or (question is not None and question.state != Question.State.OPEN),
+            late=seat.late
+            or batch.member.stage in STOPPED
+            or (question is not None and question.state != Question.State.OPEN),
             created_at=batch.now,
         )
     )
@@ -415,23 +431,24 @@ def _check_window(batch: _Batch, seat: _Seat) -> None:
 
 def _take_again(batch: _Batch, seat: _Seat, question: Locked) -> None:
     """A seat whose lease ran out is ours again if its question still has one; without one the
-    answer is late, as it is for a person who was stopped since. Gold always has one, and so nothing
-    is refused here that gold is not.
+    answer is late, as it is for a person who was stopped since, who leaves a seat that they hold.
+    Gold always has one, and so nothing is refused here that gold is not.
 
     But for a question that another answer closed: there is nothing to keep.
     """
     if question.state == Question.State.WITHDRAWN and question.is_followed:
         raise _refusal("question_closed")
-    if seat.state == Assignment.State.LEASED or question.state != Question.State.OPEN:
+    if question.state != Question.State.OPEN:
         return
-    # Seats gathered before would let somebody work on whose work was stopped: those taken along
-    # are leased for hours.
-    in_lease = seat.in_lease and seat.along is None
-    stopped = batch.member.stage != Membership.Stage.WORKING and not in_lease
-    if question.seats_free and not stopped:
+    is_leased = seat.state == Assignment.State.LEASED
+    if batch.member.stage != Membership.Stage.WORKING:
+        seat.late = True
+        if is_leased:
+            batch.freed.add(question.id)
+    elif not is_leased and question.seats_free:
         batch.questions[question.id] = question._replace(seats_free=question.seats_free - 1)
         batch.taken.add(question.id)
-    else:
+    elif not is_leased:
         seat.late = True
 
 
@@ -468,7 +485,44 @@ def _write(batch: _Batch) -> None:
         "last_answered_at = %s WHERE id = %s",
         [batch.answered, worked, moment(batch.now), batch.member.pk],
     )
+    freed = [batch.questions[pk] for pk in sorted(batch.freed)]
+    free(freed, dict.fromkeys(batch.freed, 1), Question.Lane.RETURNED)
+    for question in freed:
+        batch.questions[question.id] = question._replace(seats_free=question.seats_free + 1)
     settling.settle_locked(list(batch.questions.values()))
+
+
+def count_late(user_id: int, campaign_id: int) -> list[Locked]:
+    """Count the late answers of a person who may work again, in the caller's transaction.
+
+    They count where the person has a seat or the question still has a free one, and to gold. Return
+    the questions that have more votes now; settle them. The membership must be locked.
+    """
+    seats = Assignment.objects.filter(
+        annotator=user_id, question__campaign=campaign_id, state=Assignment.State.ANSWERED
+    )
+    late = Answer.objects.filter(late=True, assignment__in=seats)
+    rows = dict(late.values_list("assignment", "assignment__question"))
+    counted = set(
+        Answer.objects.filter(late=False, assignment__in=rows).values_list("assignment", flat=True)
+    )
+    locked = {row.id: row for row in lock_questions(rows.values()) if row.state == OPEN}
+    golden = seats.filter(pk__in=rows, question__state=Question.State.GOLD)
+    counting = list(golden.values_list("pk", flat=True))
+    before, after = [], []
+    for seat, question_id in rows.items():
+        question = locked.get(question_id)
+        if question is None or not (seat in counted or question.seats_free):
+            continue
+        counting.append(seat)
+        if seat not in counted:
+            before.append(question)
+            after.append(question._replace(seats_free=question.seats_free - 1))
+            locked[question_id] = after[-1]
+    Answer.objects.filter(late=True, assignment__in=counting).update(late=False)
+    Question.objects.filter(pk__in=[q.id for q in after]).update(seats_free=F("seats_free") - 1)
+    question_counts.changed(before, after)
+    return [locked[rows[seat]] for seat in counting if rows[seat] in locked]
 
 
 def ask_watch(campaign: Campaign, user_pk: int) -> Job:

@@ -155,7 +155,8 @@ class Scan:
 class Reading:
     """What one person could be given, as read without locks.
 
-    held: their open seats but those taken along, by id; held_topics: of which topics all are.
+    held: their open seats but those taken along, by id, with their tokens; held_topics: of which
+    topics all are.
     topic: that of the page, None where topics mix. scans: the lanes in their order, from which
     cursors move. candidates: for each lane, what this page may take. again: questions of
     which they gave a seat back, gold apart; read only when nothing else is left, so that neither
@@ -163,6 +164,7 @@ class Reading:
     """
 
     held: list[int]
+    tokens: set[str]
     held_topics: Counter[str]
     topic: str | None
     scans: list[Scan]
@@ -281,7 +283,7 @@ TOPIC_WINDOWS = [_window_of(source, OF_TOPIC) for source in SOURCES]
 # Seats taken along are not of any page; they count towards a quota.
 HELD = """
 SELECT -1 AS lane, a.id, 0 AS subject,
-    CASE WHEN a.taken_along_id IS NULL THEN 0 ELSE 1 END AS ticket, q.topic, '' AS look,
+    CASE WHEN a.taken_along_id IS NULL THEN 0 ELSE 1 END AS ticket, q.topic, a.token AS look,
     a.state AS seat, CAST(NULL AS text) AS answer
 FROM labeling_assignment a JOIN labeling_question q ON q.id = a.question_id
 WHERE a.annotator_id = %s AND a.state = 'leased' AND q.campaign_id = %s
@@ -330,6 +332,7 @@ def read(person: Reader, size: int) -> Reading:
         again = [one for one in again if one.topic == topic]
     return Reading(
         held=[row[1] for row in held],
+        tokens={row[5] for row in held},
         held_topics=Counter(row[4] for row in leased),
         topic=topic,
         scans=scans,

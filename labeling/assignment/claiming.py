@@ -6,7 +6,7 @@ under a new ticket. docs/assigning.md says why nothing is lost, overfilled or st
 """
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import NamedTuple
@@ -34,8 +34,10 @@ from labeling.errors import CampaignClosed, Conflict, InTraining, Newcomer, NotW
 from labeling.models import Assignment, Campaign, Decision, Membership, User
 from labeling.models.people import new_token
 
-# A page of the largest size, and the next one fetched ahead while it is worked on.
+# Seats of one page at most.
 LARGEST_PAGE = 200
+# Seats that a person may hold, unless one page has more.
+MOST_HELD = 40
 # How often a page is tried for that stays empty because others were quicker.
 ATTEMPTS = 10
 EXPIRED_AT_ONCE = 100
@@ -96,8 +98,18 @@ class Fill:
     answered: int = 0
 
 
-def next_page(user: User, campaign: Campaign, size: int | None = None) -> Page:
+def next_page(
+    user: User,
+    campaign: Campaign,
+    size: int | None = None,
+    *,
+    beside: Collection[str] = (),
+    most: int = LARGEST_PAGE,
+) -> Page:
     """The person's open seats, filled up to `size` (the policy's page_size) with new ones.
+
+    beside: tokens of seats that are shown already; those that the person holds come on top of
+    `size`. most: seats that the person may hold.
 
     So a reload claims nothing twice; the leases of open seats begin again. Where the kind hands out
     topics, all seats are about one, that of the seats already open if there are any, and the page
@@ -108,7 +120,7 @@ def next_page(user: User, campaign: Campaign, size: int | None = None) -> Page:
     """
     for attempt in range(ATTEMPTS):
         # What others hold is skipped twice, then waited for: an empty page must mean the end.
-        fill = _fill(user, campaign, size, skip=attempt < 2)
+        fill = _fill(user, campaign, size, beside, most, skip=attempt < 2)
         if not fill.missing or not (fill.behind or return_expired()):
             break
         if attempt >= 2 and not fill.empty:
@@ -149,15 +161,24 @@ def open_seats(user: User, campaign: Campaign, along: int | None = None) -> list
 
 
 @retried
-def _fill(user: User, campaign: Campaign, size: int | None, skip: bool) -> Fill:
+def _fill(
+    user: User,
+    campaign: Campaign,
+    size: int | None,
+    beside: Collection[str],
+    most: int,
+    *,
+    skip: bool,
+) -> Fill:
     """Reads before the transaction and claims inside it, so that SQLite's one writer is brief."""
     person = candidates.reader(user, campaign)
     if person.state != Campaign.State.OPEN:
         raise CampaignClosed(gettext(CLOSED[Campaign.State(person.state)]))
     check_stage(person)
-    size = min(size or person.policy["page_size"], LARGEST_PAGE)
-    hand = hand_of(person, size)
+    size = size or person.policy["page_size"]
+    hand = hand_of(person, min(size + len(beside), most))
     held = hand.reading.held
+    size = min(size + len(hand.reading.tokens.intersection(beside)), most)
     missing = max(0, size - len(held))
     taken: set[int] = set()
     if held or hand.moves() or (missing and hand.ordinary):

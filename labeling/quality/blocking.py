@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from django.db.models import F, QuerySet
 from django.utils import timezone
 
+from labeling.answers import submitting
 from labeling.consensus import calibrations, settling
 from labeling.consensus.settling import Replayed
 from labeling.db.sql import (
@@ -92,7 +93,7 @@ def unblock(
     campaign: Campaign, membership: Membership, actor: User | None, reason: str = ""
 ) -> Outcome:
     """What came of it: the person's answers count again, and they go on in the stage they were in,
-    with a fresh standing.
+    with a fresh standing. What they answered meanwhile counts where a seat is free.
 
     Every question gets back the settlement that it had, whatever others answered meanwhile; that is
     kept, and counts where it still can. Lifting no block changes nothing.
@@ -121,6 +122,9 @@ def _change(
             current, set(people), "somebody was blocked" if void else "a block was lifted"
         )
         locked = _lock_questions(current.pk, member.user_id)
+        if not void and _stage_before(campaign, member) == Stage.WORKING:
+            counted = {q.id: q for q in submitting.count_late(member.user_id, campaign.pk)}
+            locked = [counted.get(question.id, question) for question in locked]
         found = _judge_again(locked, coming)
         answers = _count_votes([question.id for question in locked], member.user_id)
         stage = _enter(current, member, void)

@@ -6,7 +6,7 @@ more, and feedback is given on no other. docs/quality.md, Training and test.
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -19,6 +19,7 @@ from django.utils.translation import gettext
 from labeling.answers import submitting
 from labeling.assignment import claiming, gold_mixing
 from labeling.assignment.candidates import NOT_A_MEMBER
+from labeling.consensus import settling
 from labeling.db.sql import retried, writing
 from labeling.errors import CampaignClosed, Newcomer, NotYours
 from labeling.graphs import store
@@ -55,13 +56,17 @@ def stage_for(membership: Membership, policy: policies.Policy) -> str:
     return Stage.TEST if policy["test_questions"] else Stage.WORKING
 
 
-def next_page(user: User, campaign: Campaign, size: int | None = None) -> claiming.Page:
-    """As claiming.next_page; a newcomer goes to training or the test first. Raises as it does."""
+def next_page(
+    user: User, campaign: Campaign, size: int | None = None, beside: Collection[str] = ()
+) -> claiming.Page:
+    """As claiming.next_page, for at most MOST_HELD seats, or one page if that is larger; a newcomer
+    goes to training or the test first. Raises as it does."""
+    most = max(claiming.MOST_HELD, policies.of(campaign)["page_size"])
     try:
-        return claiming.next_page(user, campaign, size)
+        return claiming.next_page(user, campaign, size, beside=beside, most=most)
     except Newcomer:
         begin(Membership.objects.get(user=user, campaign=campaign))
-        return claiming.next_page(user, campaign, size)
+        return claiming.next_page(user, campaign, size, beside=beside, most=most)
 
 
 def begin(membership: Membership) -> str:
@@ -113,6 +118,8 @@ def move(
             reason=reason[:500],
             at=now,
         )
+        if before == Stage.PAUSED and stage == Stage.WORKING:
+            settling.settle_locked(submitting.count_late(row.user_id, row.campaign_id))
     claiming.return_seats_of(membership.user, membership.campaign)
     membership.refresh_from_db()
     return True
@@ -171,7 +178,8 @@ def _fill(membership: Membership, size: int | None) -> None:
             return
         held = list(_open(membership).values_list("question__topic", flat=True))
         state = _state(membership)
-        wanted = min(size or policy["page_size"], claiming.LARGEST_PAGE, state.of - state.done)
+        most = max(claiming.MOST_HELD, policy["page_size"])
+        wanted = min(size or policy["page_size"], most, state.of - state.done)
         now = timezone.now()
         until = now + timedelta(minutes=policy["lease_minutes"])
         _open(membership).update(leased_until=until)

@@ -193,10 +193,14 @@ def test_nobody_saves_on_anothers_seat(as_bob, bob, page, campaign):
     assert not Draft.objects.exists()
 
 
-def test_a_blocked_person_saves_nothing(as_bob, bob, page, campaign):
-    campaign.memberships.filter(user=bob).update(stage="blocked")
+@pytest.mark.parametrize("stage", ["paused", "blocked"])
+def test_drafts_of_stopped_people_are_kept(as_bob, bob, page, campaign, stage):
+    campaign.memberships.filter(user=bob).update(stage=stage)
+    claiming.return_seats_of(bob, campaign)
 
-    assert save(as_bob, bob, page["seats"][0]["seat"]).status_code == 404
+    assert save(as_bob, bob, page["seats"][0]["seat"]).status_code == 200
+    assert save(as_bob, bob, "0" * 32).status_code == 404
+    assert Draft.objects.count() == 1
 
 
 def test_a_large_drawing_is_taken_as_an_answer(as_bob, bob, page):

@@ -51,6 +51,40 @@ def test_page_tells_tokens_and_topics_and_nothing_else(page):
     assert page["left"] == 6
 
 
+def leased(bob):
+    return Assignment.objects.filter(annotator=bob, state="leased").count()
+
+
+@pytest.fixture
+def lake(alice, bob, coots):
+    """Sixty questions in pages of six."""
+    campaign = factories.make_campaign(
+        alice, coots.dataset, "lake", images=60, policy={"page_size": 6, "gold_share": 0}
+    )
+    factories.join(bob, campaign)
+    return campaign
+
+
+def test_invented_held_seats_lease_nothing_more(as_bob, bob, lake):
+    invented = [uuid.uuid4().hex for _ in range(190)]
+
+    rows = post(as_bob, PAGE, {"user": bob.pk, "held": invented}, "lake").json()["seats"]
+
+    assert leased(bob) == len(rows) == 6
+
+
+def test_nobody_holds_more_than_forty_seats(as_bob, bob, lake):
+    held = []
+    for _ in range(9):
+        rows = post(as_bob, PAGE, {"user": bob.pk, "held": held}, "lake").json()["seats"]
+        held += [row["seat"] for row in rows]
+
+    assert leased(bob) == len(set(held)) == 40
+    body = {"size": 100}
+    as_bob.post("/api/v1/campaigns/lake/seats/", body, content_type="application/json")
+    assert leased(bob) == 40
+
+
 def test_page_leaves_out_seats_that_are_held_already(as_bob, bob, page):
     held = [seat["seat"] for seat in page["seats"][:4]]
 

@@ -8,10 +8,11 @@ from labeling.answers import submitting
 from labeling.answers.submitting import Sent
 from labeling.assignment import claiming
 from labeling.campaigns import lifecycle
+from labeling.db import question_counts
 from labeling.errors import NotYours, TooLarge
 from labeling.follow_ups import asking
-from labeling.models import Answer, Assignment, Graph, Job, Membership, Question, Settlement
-from labeling.quality import memberships
+from labeling.models import Answer, Assignment, Gold, Graph, Job, Membership, Question, Settlement
+from labeling.quality import blocking, memberships, monitoring, qualifying
 from labeling.quality.gold import add_gold
 from tests import factories
 from tests.labeling.crowd import query_count
@@ -235,18 +236,100 @@ def test_an_answer_without_a_seat_stays_late_however_often_it_is_revised(
     assert list(Answer.objects.values_list("late", flat=True)) == [True] * 3
 
 
-def test_a_paused_person_may_finish_and_a_blocked_one_may_not(pond, bob, seats):
-    member = Membership.objects.filter(user=bob, campaign=pond)
-    member.update(stage="paused")
-    first = sent(seats[0])
-    assert codes(submitting.submit(bob, pond, [first])) == ["accepted"]
-    member.update(stage="blocked")
+@pytest.mark.parametrize("stop", ["pause", "block"])
+def test_answers_after_a_stop_are_late_and_count_once_it_is_lifted(pond, alice, bob, seats, stop):
+    member = Membership.objects.get(user=bob, campaign=pond)
+    _stop(pond, member, alice, stop)
 
-    results = submitting.submit(bob, pond, [first, sent(seats[1])])
+    results = submitting.submit(bob, pond, [sent(seat) for seat in seats[:2]])
 
-    assert codes(results) == ["accepted", "blocked"]
-    assert "Ask them" in results[1].message
-    assert Answer.objects.count() == 1
+    assert codes(results) == ["accepted"] * 2
+    assert list(Answer.objects.values_list("late", flat=True)) == [True] * 2
+    assert Question.objects.get(pk=seats[0].question_id).seats_free == 2
+    assert question_counts.differences(pond.pk) == {}
+    # Others take the seats of one of them meanwhile.
+    Question.objects.filter(pk=seats[1].question_id).update(seats_free=0)
+    question_counts.reconcile(pond.pk)
+
+    _lift(pond, member, alice, stop)
+
+    rows = Answer.objects.order_by("assignment__question").values_list(
+        "assignment__question", "late"
+    )
+    assert dict(rows) == {seats[0].question_id: False, seats[1].question_id: True}
+    assert Question.objects.get(pk=seats[0].question_id).seats_free == 1
+    assert question_counts.differences(pond.pk) == {}
+
+
+@pytest.mark.parametrize("stop", ["pause", "block"])
+def test_gold_after_a_stop_is_late_alike(pond, alice, bob, seats, stop):
+    gold = seats[0].question_id
+    factories.put(pond, [gold], state="gold")
+    Gold.objects.create(question_id=gold, answer="yes")
+    member = Membership.objects.get(user=bob, campaign=pond)
+    _stop(pond, member, alice, stop)
+
+    results = submitting.submit(bob, pond, [sent(seat) for seat in seats[:2]])
+
+    assert len({(one.status, one.code, one.message) for one in results}) == 1
+    assert list(Answer.objects.values_list("late", flat=True)) == [True] * 2
+    _lift(pond, member, alice, stop)
+    assert list(Answer.objects.values_list("late", flat=True)) == [False] * 2
+
+
+def test_a_seat_held_through_a_stop_goes_to_others_with_its_late_answer(pond, bob, seats):
+    Membership.objects.filter(user=bob, campaign=pond).update(stage="paused")
+    before = Question.objects.get(pk=seats[0].question_id).seats_free
+
+    submitting.submit(bob, pond, [sent(seats[0])])
+
+    assert Question.objects.get(pk=seats[0].question_id).seats_free == before + 1
+    assert question_counts.differences(pond.pk) == {}
+
+
+def test_a_revision_after_a_pause_is_late_too(pond, alice, bob, seats):
+    submitting.submit(bob, pond, [sent(seats[0])])
+    member = Membership.objects.get(user=bob, campaign=pond)
+    _stop(pond, member, alice, "pause")
+
+    submitting.submit(bob, pond, [sent(seats[0], "no")])
+
+    lates = Answer.objects.order_by("revision").values_list("late", flat=True)
+    assert list(lates) == [False, True]
+    free = Question.objects.get(pk=seats[0].question_id).seats_free
+    _lift(pond, member, alice, "pause")
+    assert list(lates.all()) == [False, False]
+    assert Question.objects.get(pk=seats[0].question_id).seats_free == free
+
+
+def test_a_large_batch_is_watched_by_tens_and_late_after_a_pause(pond, alice, bob):
+    page = claiming.next_page(bob, pond, 25).seats
+    assert len(page) == 25
+    member = Membership.objects.get(user=bob, campaign=pond)
+
+    def watch(campaign, user):
+        if Answer.objects.count() == 10:
+            _stop(pond, member, alice, "pause")
+
+    results = submitting.submit(bob, pond, [sent(seat) for seat in page], watch)
+
+    assert codes(results) == ["accepted"] * 25
+    assert Answer.objects.filter(late=False).count() == 10
+
+
+def _stop(campaign, member, actor, stop):
+    if stop == "pause":
+        monitoring.pause(member, actor, "hasty")
+    else:
+        blocking.block(campaign, member, actor, "hasty")
+
+
+def _lift(campaign, member, actor, stop):
+    member.refresh_from_db()
+    if stop == "pause":
+        qualifying.move(member, "working", actor, "fine", expected="paused")
+    else:
+        blocking.unblock(campaign, member, actor, "fine")
 
 
 def test_somebody_looks_after_every_tenth_answer_of_a_person(pond, bob):

@@ -283,9 +283,9 @@ def test_a_return_that_comes_twice_is_one(pond, bob):
     assert all(ms < 60_000 for ms in Answer.objects.values_list("duration_ms", flat=True))
 
 
-def test_what_others_do_is_watched_as_ever(pond, bob):
+def test_ten_answers_of_a_page_are_watched_in_the_background(pond, bob):
     looked = []
-    page = claiming.next_page(bob, pond, 30)
+    page = claiming.next_page(bob, pond, 10)
 
     send(bob, pond, page.seats, watch=lambda *who: looked.append(who))
 

@@ -438,8 +438,8 @@ def refuse_late_gold(monkeypatch):
 def count_ordinary_questions_alone(monkeypatch):
     next_page = claiming.next_page
 
-    def exact(user, campaign, size=None):
-        seats = next_page(user, campaign, size).seats
+    def exact(user, campaign, size=None, **more):
+        seats = next_page(user, campaign, size, **more).seats
         free = Question.objects.filter(campaign=campaign, state="open", seats_free__gt=0)
         ahead = free.exclude(assignments__annotator=user).count()
         share = campaign.policy.content["gold_share"]
