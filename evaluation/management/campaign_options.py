@@ -30,6 +30,7 @@ class Choice:
     mode: str | None
     order: str | None
     price: float | None
+    present: float | None
     images: Path | None
     candidates: Path | None
     pilot: int | None
@@ -72,6 +73,12 @@ def add(parser: CommandParser) -> None:
     )
     parser.add_argument("--mode", choices=replaying.MODES, help="what a no closes")
     parser.add_argument("--order", choices=ORDERS, help="which question comes next")
+    parser.add_argument(
+        "--present",
+        type=float,
+        metavar="CLASSES",
+        help="on an image, on average, for the estimate of a question graph (2.8)",
+    )
     parser.add_argument(
         "--price",
         type=float,

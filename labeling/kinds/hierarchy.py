@@ -15,6 +15,9 @@ SETTINGS: dict[str, tuple[str, ...]] = {"mode": MODES, "order": ORDERS}
 # Of "learned": any question of the graph may be asked, and each must save so many missed labels.
 PRICE = "price"
 LOWEST_PRICE = 0.0001
+# Classes on an image, on average: what a forecast starts from.
+PRESENT = "present"
+MOST_PRESENT = 1000
 WORDS = {
     "safe": "A question below several others is closed when all of them are no",
     "strict": "… when one of them is no, as printed in the paper",
@@ -41,12 +44,13 @@ class Hierarchy(ChoiceKind):
 
     def clean_settings(self, settings: Mapping[str, object]) -> dict[str, object]:
         """{"mode": "safe" or "strict", "order": "breadth", "depth" or "learned"}, and of the last
-        in safe mode "price", from which on any node may be asked. Raises Refusal.
+        in safe mode "price", from which on any node may be asked; "present", the classes that an
+        image has on average, for the estimate. Raises Refusal.
 
         >>> Hierarchy().clean_settings({"order": "learned"})
         {'mode': 'safe', 'order': 'learned'}
         """
-        self.refuse_unknown(settings, (*SETTINGS, PRICE))
+        self.refuse_unknown(settings, (*SETTINGS, PRICE, PRESENT))
         cleaned: dict[str, object] = {}
         for key, words in SETTINGS.items():
             value = settings.get(key, words[0])
@@ -55,6 +59,18 @@ class Hierarchy(ChoiceKind):
             cleaned[key] = value
         if settings.get(PRICE) is not None:
             cleaned[PRICE] = _price(settings[PRICE], cleaned)
+        if (present := settings.get(PRESENT)) is not None:
+            if (
+                isinstance(present, bool)
+                or not isinstance(present, (int, float))
+                or not 0 < present <= MOST_PRESENT
+            ):
+                raise Refusal(
+                    f"present is {present!r}; give how many classes an image has on average, above "
+                    f"0 and at most {MOST_PRESENT:,}.",
+                    field=PRESENT,
+                )
+            cleaned[PRESENT] = float(present)
         return cleaned
 
 

@@ -5,9 +5,14 @@ is on the images.
 """
 
 import functools
+import math
+import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
+
+from django.core.cache import caches
+from django.db.models import Count, Q
 
 from labeling.boxes.chain import CHECK, COVER, DRAW
 from labeling.campaigns import lifecycle
@@ -15,7 +20,7 @@ from labeling.db.question_counts import Counts
 from labeling.graphs import learned_order, store
 from labeling.kinds import KINDS, deciding, policies
 from labeling.kinds.base import CHAINS
-from labeling.models import Campaign, Job
+from labeling.models import Campaign, Job, Question
 from labeling.question_graph.graph import Graph
 from labeling.simulation import simulating_queries
 
@@ -27,6 +32,9 @@ FEWER, MORE = 0.5, 2.0
 # often a box is drawn until it is good.
 INSTANCES = (1.0, 1.61, 4.0)
 DRAWN = (1.0, 1.1, 1.3)
+# Finished images whose questions a forecast is made from: at least, and at most.
+LEAST_MEASURED, MEASURED = 20, 400
+MEASURED_SECONDS = 300
 STEPS = (DRAW, CHECK, COVER)
 
 
@@ -49,27 +57,36 @@ def listed(questions: int) -> Forecast:
 
 @functools.lru_cache(maxsize=64)
 def per_image(
-    graph: Graph, mode: str = "safe", order: str = "breadth"
+    graph: Graph, mode: str = "safe", order: str = "breadth", present: float | None = None
 ) -> tuple[float, float, float]:
     """Questions an image takes when every answer is right: (low, likely, high), for half as many
-    classes on it as on average in ILSVRC, as many, and twice as many.
+    classes on it as `present`, as many, and twice as many. present: by default as in ILSVRC.
 
     The learned order is forecast as breadth-first, which asks as many or a few more. Exact, but in
     strict mode where a question has more parents than simulating_queries.QUICK_PARENTS: there the
     mean of some drawn images, a few hundredths off.
     """
-    present = min(PRESENT, len(graph.leaves) / 2)
+    leaves = len(graph.leaves)
+    present = min(present or min(PRESENT, leaves / 2), leaves)
     order = "breadth" if order == "learned" else order
     low, likely, high = (
-        simulating_queries.expected_questions(graph, present * factor, mode, order, quick=True)
+        simulating_queries.expected_questions(
+            graph, min(present * factor, leaves), mode, order, quick=True
+        )
         for factor in (FEWER, 1, MORE)
     )
     return low, likely, high
 
 
-def of_images(graph: Graph, images: int, mode: str = "safe", order: str = "breadth") -> Forecast:
-    """Questions that a graph asks about so many images."""
-    return Forecast(*(round(images * each) for each in per_image(graph, mode, order)))
+def of_images(
+    graph: Graph,
+    images: int,
+    mode: str = "safe",
+    order: str = "breadth",
+    present: float | None = None,
+) -> Forecast:
+    """Questions that a graph asks about so many images. present: classes on one of them."""
+    return Forecast(*(round(images * each) for each in per_image(graph, mode, order, present)))
 
 
 def of_pairs(pairs: int, second_looks: float) -> Forecast:
@@ -112,8 +129,40 @@ def of_campaign(campaign: Campaign, counts: Counts) -> Forecast:
     if (each := _learned_per_image(campaign)) is not None:
         return listed(max(asked, round(images * each)))
     settings = {"mode": "safe", "order": "breadth"} | campaign.settings
-    found = of_images(store.of(campaign), images, settings["mode"], settings["order"])
+    if counts.decided >= LEAST_MEASURED and (measured := _measured(campaign)) is not None:
+        mean, error = measured
+        bounds = (mean - error, mean, mean + error)
+        return Forecast(*(max(asked, round(images * questions)) for questions in bounds))
+    found = of_images(
+        store.of(campaign), images, settings["mode"], settings["order"], settings.get("present")
+    )
     return Forecast(*(max(asked, number) for number in found))
+
+
+def _measured(campaign: Campaign) -> tuple[float, float] | None:
+    """The mean of questions that the first finished images took, and two standard errors of it.
+
+    None before enough images are finished. Pages are read again and again: counted at times only.
+    """
+    cache = caches["local"]
+    key = f"questions-per-image-{campaign.pk}-{campaign.created_at.timestamp()}"
+    if (known := cache.get(key)) is not None:
+        return known or None
+    states = Question.State
+    waiting = Count("pk", filter=Q(state__in=[states.OPEN, states.REVIEW]))
+    asked = list(
+        campaign.questions.exclude(state__in=[states.WITHDRAWN, states.GOLD])
+        .order_by("item")
+        .values("item")
+        .annotate(asked=Count("pk"), waiting=waiting)
+        .filter(waiting=0)
+        .values_list("asked", flat=True)[:MEASURED]
+    )
+    found = None
+    if len(asked) >= LEAST_MEASURED:
+        found = statistics.fmean(asked), 2 * statistics.stdev(asked) / math.sqrt(len(asked))
+    cache.set(key, found or (), MEASURED_SECONDS)
+    return found
 
 
 def _learned_per_image(campaign: Campaign) -> float | None:

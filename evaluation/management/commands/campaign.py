@@ -156,7 +156,7 @@ class Command(ContractCommand):
             known = ", ".join(KINDS)
             raise UsageError(f"there is no kind {choice.kind!r}; choose one of: {known}")
         asks = KINDS[choice.kind].asks
-        for key in ("graph", "mode", "order", "price"):
+        for key in ("graph", "mode", "order", "price", "present"):
             if getattr(choice, key) is not None and asks != GRAPH:
                 raise UsageError(f"--{key} is for campaigns of the kind hierarchy")
         for key in ("labels", "proposals", "classes", "complete"):
@@ -297,7 +297,8 @@ class Command(ContractCommand):
         if choice.graph is None:
             raise UsageError("a campaign of the kind hierarchy needs --graph")
         graph, names = _graph(choice.graph), _names(choice.images)
-        settings = {"mode": choice.mode, "order": choice.order, "price": choice.price}
+        keys = ("mode", "order", "price", "present")
+        settings = {key: getattr(choice, key) for key in keys}
         chosen = {key: value for key, value in settings.items() if value is not None}
         with transaction.atomic():
             made = lifecycle.create(owner, kind=choice.kind, settings=chosen, **choice.common())

@@ -12,6 +12,7 @@ from labeling.graphs import store
 from labeling.kinds import KINDS, policies
 from labeling.kinds.base import ASKS, CANDIDATES, CHAINS, GRAPH, IMAGES, OBJECTS, PAIRS
 from labeling.kinds.candidates import SETTINGS
+from labeling.kinds.hierarchy import MOST_PRESENT
 from labeling.kinds.naming import MOST
 from labeling.models import Dataset, Release, User
 from labeling.question_graph.graph import Graph, build
@@ -149,6 +150,14 @@ class NewCampaignForm(CampaignForm, PolicyForm, ListsForm):
         label="Order of the questions", choices=words("order"), initial="breadth"
     )
     price = price_field()
+    present = forms.FloatField(
+        required=False,
+        min_value=0.01,
+        max_value=MOST_PRESENT,
+        label="Classes per image",
+        help_text="About how many classes an image shows, for the estimate; 2.8 where it is empty. "
+        "Once 20 images are finished the estimate follows from them.",
+    )
     categories = forms.CharField(
         required=False,
         widget=forms.Textarea(attrs={"rows": 3}),
@@ -207,7 +216,7 @@ class NewCampaignForm(CampaignForm, PolicyForm, ListsForm):
         return [self[key] for key in names]
 
     def hierarchy_fields(self) -> list[forms.BoundField]:
-        return [self[key] for key in ("graph", "graph_file", "mode", "order", "price")]
+        return [self[key] for key in ("graph", "graph_file", "mode", "order", "price", "present")]
 
     def policies_by_kind(self) -> dict[str, dict[str, object]]:
         """The rules that a kind starts from where they are others than for most."""
@@ -338,6 +347,6 @@ class NewCampaignForm(CampaignForm, PolicyForm, ListsForm):
         images = len(data.get("names", [])) or (dataset.images.count() if dataset else 0)
         graph = data.get("question_graph")
         if graph is not None:
-            asked = {key: data[key] for key in ("mode", "order") if data.get(key)}
+            asked = {key: data[key] for key in ("mode", "order", "present") if data.get(key)}
             return forecasts.of_images(graph, images, **asked)
         return listed(images or data.get("expected") or 0)

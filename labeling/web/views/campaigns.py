@@ -128,7 +128,8 @@ def _draft(request: SignedIn, form: NewCampaignForm) -> Campaign:
         fields["settings"] = {key: data[key] for key in ("ask_half", "ask_outline")}
         return part_campaigns.draft(user, dataset, items=data["items"], **fields)
     if asks == GRAPH:
-        rules = {key: data[key] for key in ("mode", "order", "price") if data[key] is not None}
+        keys = ("mode", "order", "price", "present")
+        rules = {key: data[key] for key in keys if data[key] is not None}
         fields |= {"dataset": dataset, "settings": rules}
         campaign, asked = opening.draft_graph(
             user, data["question_graph"], names=data["names"], **fields

@@ -222,6 +222,13 @@ def test_open_hierarchy_takes_a_price_with_the_learned_order(home, shell):
     assert Campaign.objects.get().settings == {"mode": "safe", "order": "learned", "price": 0.006}
 
 
+def test_open_hierarchy_takes_classes_per_image(home, shell):
+    shell.result(*opening_graph(home, "--present", "4"))
+
+    assert Campaign.objects.get().settings["present"] == 4
+    assert shell(*opening_graph(home, "--present", "0"))[0] == 1
+
+
 def test_open_hierarchy_refuses_a_price_for_another_order(home, shell):
     code, _, line = shell(*opening_graph(home, "--price", "0.006"))
 

@@ -15,7 +15,7 @@ from labeling.db import question_counts
 from labeling.follow_ups import opening
 from labeling.graphs import store
 from labeling.kinds import policies
-from labeling.models import Campaign
+from labeling.models import Campaign, Question
 from labeling.question_graph import graph as question_graph
 from labeling.reports import forecasts, progress
 from labeling.web.forms.campaigns import NewCampaignForm
@@ -127,6 +127,34 @@ def test_nothing_more_is_forecast_once_all_is_settled(home):
 
     assert state.questions_range == (IMAGES * 17, IMAGES * 17)
     assert (state.answers_left, state.cost_left_range) == (0, (0, 0))
+
+
+def test_classes_per_image_are_a_setting(home):
+    plain = forecasts.of_campaign(home, question_counts.of(home.pk))
+    home.settings |= {"present": 5.6}
+
+    more = forecasts.of_campaign(home, question_counts.of(home.pk))
+
+    assert more.likely == plain.high
+
+
+def test_finished_images_update_the_forecast(home):
+    """Half of the images are finished after 17 questions, half of these after two more."""
+    items = list(home.questions.values_list("item", flat=True).distinct().order_by("item"))
+    done = home.questions.filter(item__in=items[:24])
+    Question.objects.filter(pk__in=done).update(state="settled", seats_free=0)
+    for item in items[:12]:
+        extra = home.questions.filter(item=item).order_by("pk")[:2]
+        for number, question in enumerate(extra):
+            question.pk, question.topic = None, f"more {number}"
+            question.save(force_insert=True)
+    question_counts.reconcile(home.pk)
+    counts = question_counts.of(home.pk)
+
+    found = forecasts.of_campaign(home, counts)
+
+    assert found.likely == round(IMAGES * 18)
+    assert counts.asked <= found.low <= found.likely <= found.high < LIKELY
 
 
 def test_listed_questions_are_a_number_and_no_range(coots):
