@@ -18,6 +18,7 @@ from labeling.assistance import unassisted
 from labeling.campaigns import subjects
 from labeling.datasets import objects
 from labeling.db import question_counts
+from labeling.db.sql import lock_questions
 from labeling.errors import Conflict, Refusal
 from labeling.estimators.intervals import wilson_interval
 from labeling.follow_ups import asking, following
@@ -48,14 +49,21 @@ NAMED = 5
 LATEST, SUSPECTS = 5_000, 50
 
 
-def add_gold(campaign: Campaign, actor: User, rows: Sequence[Mapping[str, object]]) -> int:
+def add_gold(
+    campaign: Campaign,
+    actor: User,
+    rows: Sequence[Mapping[str, object]],
+    *,
+    replace: bool = False,
+) -> int:
     """How many gold questions were added or changed.
 
     rows: {"image": name, "topic": key, "answer": value, "explanation": text, "source": text}, the
     last two where known; in a graph the topic may be a class's key as well. Where people draw,
     "object" names the object in its image, and the topic is its category. A question that people
-    are asked already cannot become gold this way, nor an answer that contradicts the question graph
-    beside the gold that its image has.
+    are asked already cannot become gold this way, but with `replace` one that nobody answered and
+    nobody holds; nor can an answer that contradicts the question graph beside the gold that its
+    image has.
     Where boxes are drawn, the answer is the boxes of every instance, and box_gold.py makes several
     questions of it. Raises Refusal that names the row (1-based); then nothing is added.
     """
@@ -67,7 +75,7 @@ def add_gold(campaign: Campaign, actor: User, rows: Sequence[Mapping[str, object
         _check_graph(campaign, [(row.image, row.item, row.topic, row.answer) for row in cleaned])
         corrected = False
         for number, row in enumerate(cleaned, 1):
-            question = _gold_question(campaign, row.item, row.topic, number)
+            question = _gold_question(campaign, row.item, row.topic, number, replace=replace)
             corrected |= Gold.objects.filter(question=question).exclude(answer=row.answer).exists()
             Gold.objects.update_or_create(
                 question=question,
@@ -204,7 +212,9 @@ def _topics_of(campaign: Campaign, keys: Iterable[str]) -> dict[str, str]:
     return {key: graph.find(key) or key for key in keys}
 
 
-def _gold_question(campaign: Campaign, item_id: int, topic: str, number: int) -> Question:
+def _gold_question(
+    campaign: Campaign, item_id: int, topic: str, number: int, *, replace: bool
+) -> Question:
     about = Question.objects.filter(campaign=campaign, item_id=item_id, topic=topic)
     question = about.filter(round=0).first()
     if question is None:
@@ -225,13 +235,36 @@ def _gold_question(campaign: Campaign, item_id: int, topic: str, number: int) ->
         )
         question_counts.add(campaign.pk, {"gold": 1})
         return question
-    if question.state != Question.State.GOLD:
+    if question.state != Question.State.GOLD and not (replace and _replace(question)):
         raise Conflict(
             f"Row {number}: this question is being asked already. Gold needs a question of its "
-            "own; once this one is settled it can be promoted.",
+            "own: confirm that it may replace one that nobody answered or holds; once this one is "
+            "settled it can be promoted.",
             field="image",
         )
     return question
+
+
+def _replace(question: Question) -> bool:
+    """Make gold of a question, in its row. Return False where somebody answered or holds it."""
+    [before] = lock_questions([question.pk])
+    used = Assignment.objects.filter(
+        question=question, state__in=[Assignment.State.LEASED, Assignment.State.ANSWERED]
+    )
+    if before.state not in (Question.State.OPEN, Question.State.WITHDRAWN) or used.exists():
+        return False
+    Question.objects.filter(pk=question.pk).update(
+        state=Question.State.GOLD,
+        lane=Question.Lane.GOLD,
+        ticket=asking.take_tickets(question.campaign, 1),
+        seats_free=1,
+        # Its answer is known now: other questions of the image may open or close.
+        follow_up=before.is_followed,
+    )
+    question_counts.changed([before], [before._replace(state=Question.State.GOLD.value)])
+    if before.is_followed:
+        queue.enqueue("advance", str(question.campaign_id), campaign=question.campaign)
+    return True
 
 
 def retire_gold(campaign: Campaign, actor: User | None, question_id: int, reason: str = "") -> Gold:

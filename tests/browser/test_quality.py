@@ -7,7 +7,7 @@ import pytest
 from labeling.answers import submitting
 from labeling.assignment import claiming
 from labeling.campaigns import lifecycle
-from labeling.follow_ups import asking, opening
+from labeling.follow_ups import asking, following, opening
 from labeling.graphs import store
 from labeling.models import Campaign, Membership, User
 from labeling.quality import auditing, blocking, monitoring
@@ -267,6 +267,26 @@ def test_a_pilot_is_priced_asked_and_followed(page, crowded, site, looked_at, ru
     page.reload()
     assert page.is_visible("text=Answers weigh by calibration 1")
     looked_at(page, "k-quality")
+
+
+def test_gold_of_a_question_graph_replaces_an_unanswered_question(page, alice, cats, site):
+    det, _ = opening.draft_graph(
+        alice, store.load_ilsvrc(), name="det", title="Everything", dataset=cats.dataset
+    )
+    image = cats.dataset.images.earliest("name").name
+    following.open_images(det, [image])
+
+    page.goto(site("/campaigns/det/gold/add/"))
+    page.click(f"#picker label:has-text('{image}')")
+    page.select_option("#id_topic", "q-bag")
+    page.select_option("#id_answer", "no")
+    page.click("text=Add it")
+    page.wait_for_selector("text=confirm that it may replace")
+    page.check("#id_replace")
+    page.click("text=Add it")
+
+    page.wait_for_selector("text=is gold now.")
+    assert det.questions.get(topic="q-bag", item__image__name=image).state == "gold"
 
 
 def test_pages_say_where_gold_is_missing_or_contradicted(page, alice, cats, site, looked_at):

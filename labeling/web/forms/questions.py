@@ -68,6 +68,15 @@ def answer_of(text: str) -> object:
     return json.loads(text) if text.startswith("{") else text
 
 
+def _replace() -> forms.BooleanField:
+    return forms.BooleanField(
+        label="Replace a question that nobody answered",
+        required=False,
+        help_text="The image may be asked about this class already: then the question becomes "
+        "gold, unless somebody answered or holds it.",
+    )
+
+
 class GoldForm(WordedForm):
     image = forms.CharField(
         max_length=400,
@@ -81,6 +90,7 @@ class GoldForm(WordedForm):
         widget=forms.Textarea(attrs={"rows": 2}),
         help_text="Why it is so. People may see it in training.",
     )
+    replace = _replace()
 
     def __init__(self, campaign: Campaign, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -89,7 +99,7 @@ class GoldForm(WordedForm):
         self.fields["answer"].choices = answer_choices(campaign)  # type: ignore[attr-defined]
 
     def other_fields(self) -> list[forms.BoundField]:
-        return [self[key] for key in ("topic", "answer", "explanation")]
+        return [self[key] for key in ("topic", "answer", "explanation", "replace")]
 
     def clean_answer(self) -> object:
         return answer_of(self.cleaned_data["answer"])
@@ -118,12 +128,14 @@ class GoldDrawingForm(WordedForm):
 
 class GoldListForm(ListsForm):
     gold_file = list_file("Gold, as a file", "CSV: image,wnid,answer,explanation on every line.")
+    replace = _replace()
 
     def __init__(self, kind: str, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.kind = kind
         self.fields["gold_file"].required = True
         if KINDS[kind].asks == CHAINS:
+            del self.fields["replace"]
             self.fields["gold_file"].help_text = (
                 "CSV: image,wnid,x0,y0,x1,y1, a line for every instance in an image, in "
                 "pixels of the upright image. Questions to draw, to check and to look for more are "

@@ -61,7 +61,8 @@ def gold_add(request: SignedIn, name: str) -> HttpResponse:
     form = GoldForm(campaign, request.POST or None)
 
     def add() -> HttpResponse:
-        add_gold(campaign, request.user, [form.cleaned_data])
+        row, replace = form.cleaned_data, form.cleaned_data["replace"]
+        add_gold(campaign, request.user, [row], replace=replace)
         return done(request, f"{form.cleaned_data['image']} is gold now.", "gold", campaign.name)
 
     return carried_out(form, add) or render_campaign(
@@ -77,7 +78,8 @@ def gold_upload(request: SignedIn, name: str) -> HttpResponse:
     form = GoldListForm(campaign.kind, request.POST, request.FILES, user=request.user)
 
     def add() -> HttpResponse:
-        count = add_gold(campaign, request.user, form.cleaned_data["rows"])
+        rows, replace = form.cleaned_data["rows"], form.cleaned_data.get("replace", False)
+        count = add_gold(campaign, request.user, rows, replace=replace)
         said = count_of(count, "gold question was added.", "gold questions were added.")
         return done(request, said, "gold", campaign.name)
 

@@ -4,7 +4,10 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
+from labeling.answers import submitting
+from labeling.assignment import claiming
 from labeling.campaigns import lifecycle
+from labeling.db import question_counts
 from labeling.errors import Conflict, Refusal
 from labeling.follow_ups import asking
 from labeling.graphs import store
@@ -21,6 +24,7 @@ from labeling.quality.gold import (
     retire_gold,
 )
 from tests import factories
+from tests.labeling import hierarchies
 from tests.labeling.crowd import COOT, answer_all, give, make_gold, people
 
 
@@ -400,3 +404,31 @@ def test_retired_gold_contradicts_nothing(graph_campaign, alice):
     retire_gold(graph_campaign, alice, graph_campaign.questions.get().pk)
 
     assert add_gold(graph_campaign, alice, gold_rows(("a.png", "cat", "yes"))) == 1
+
+
+def test_gold_replaces_a_question_that_nobody_answered_or_holds(alice, bob, dataset, run_jobs):
+    home = hierarchies.make(alice, dataset)
+    factories.join(bob, home)
+    row = {"image": "0.png", "topic": "animal", "answer": "yes"}
+
+    with pytest.raises(Conflict, match="asked already"):
+        add_gold(home, alice, [row])
+    add_gold(home, alice, [row], replace=True)
+    run_jobs()
+
+    assert hierarchies.question(home, "animal").state == "gold"
+    assert {"dog", "cat"} <= set(hierarchies.open_nodes(home))
+    assert question_counts.differences(home.pk) == {}
+
+
+def test_gold_replaces_no_question_that_somebody_holds_or_answered(alice, bob, dataset):
+    home = hierarchies.make(alice, dataset, images=1)
+    factories.join(bob, home)
+    [seat, *_] = claiming.next_page(bob, home).seats
+    row = {"image": "0.png", "topic": seat.topic, "answer": "no"}
+
+    with pytest.raises(Conflict, match="asked already"):
+        add_gold(home, alice, [row], replace=True)
+    submitting.submit(bob, home, [submitting.Sent(uuid.uuid4(), seat.token, "no", 9)])
+    with pytest.raises(Conflict, match="asked already"):
+        add_gold(home, alice, [row], replace=True)
