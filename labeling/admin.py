@@ -1,7 +1,6 @@
 """The administration: people and their rights; everything else is looked at here and changed by
 the actions alone, since each kind of row has one writer."""
 
-from collections.abc import Mapping
 from typing import Any
 
 from django.contrib import admin, messages
@@ -43,7 +42,7 @@ class PersonAdmin(UserAdmin):
 
     def get_deleted_objects(
         self, objs: Any, request: HttpRequest
-    ) -> tuple[list[Any], Mapping[str, int], set[str], list[Any]]:
+    ) -> tuple[list[str], dict[str, int], set[str], list[str]]:
         found = super().get_deleted_objects(objs, request)
         if found[-1]:
             messages.warning(

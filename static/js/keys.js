@@ -10,6 +10,8 @@ function isTyping(target, key) {
 document.addEventListener("keydown", (event) => {
   if (event.defaultPrevented || event.repeat || event.ctrlKey || event.altKey || event.metaKey) return;
   if (isTyping(event.target, event.key)) return;
+  // Enter belongs to what has the focus.
+  if (event.key === "Enter" && event.target.closest("a, button, summary")) return;
   const goal = [...document.querySelectorAll("[data-key]")].find(
     (element) => element.dataset.key === event.key.toLowerCase() && element.getClientRects().length,
   );

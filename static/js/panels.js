@@ -100,13 +100,16 @@ function act(label, event) {
     if (event.repeat && !/^[+=−-]$/.test(key)) return false;
     return key === "i" ? (toggleAbout(), true) : label.key(event);
   }
+  // The kinds that draw have a view of their own, and none on their finished page.
   if (event.shiftKey && key.startsWith("Arrow")) {
-    label.zoom.pan(...MOVES[key]);
-    return true;
+    label.zoom?.pan(...MOVES[key]);
+    return Boolean(label.zoom);
   }
-  if (key === "+" || key === "=") return (label.zoom.in(), true);
-  if (key === "-" || key === "−") return (label.zoom.out(), true);
-  if (key === "0") return (label.zoom.reset(), true);
+  if (label.zoom) {
+    if (key === "+" || key === "=") return (label.zoom.in(), true);
+    if (key === "-" || key === "−") return (label.zoom.out(), true);
+    if (key === "0") return (label.zoom.reset(), true);
+  }
   if (event.repeat) return true;
   if (key === "ArrowLeft" || key === "Backspace" || key === "u") return (label.back(), true);
   if (key === "ArrowRight") return (label.forward(), true);

@@ -71,6 +71,16 @@ def test_the_same_with_the_keyboard_alone(page):
     assert value["parts"]["tail"] == {"state": "occluded"}
 
 
+def test_keys_that_move_the_view_are_harmless_at_the_end(page, campaign):
+    for _ in range(3):
+        page.keyboard.press("s")
+    page.locator("[data-finished]").wait_for()
+
+    hands.press(page, "Shift+ArrowLeft", "+", "-", "0")
+
+    assert page.locator("[data-finished]").is_visible()
+
+
 def test_undo_and_redo_go_corner_by_corner(page):
     hands.press(page, "y")
     hands.draw(page, (24, 10), (50, 10), (50, 30))
