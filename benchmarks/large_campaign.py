@@ -1,5 +1,7 @@
 """A campaign as a million questions and five million answers leave it, written by the database."""
 
+import json
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -52,7 +54,7 @@ def build(questions: int) -> None:
         statements = _statements(postgres, questions, campaign, pond.pk, people)
         statements += _grid_statements(postgres, questions, grid, graph.pk)
         for statement in statements:
-            cursor.execute(statement.replace("NOW", f"'{now}'"))
+            cursor.execute(complete(statement).replace("NOW", f"'{now}'"))
         restore()
         for statement in connection.ops.sequence_reset_sql(no_style(), [User]):
             cursor.execute(statement)
@@ -69,6 +71,36 @@ def build(questions: int) -> None:
     for made in (campaign, grid):
         question_counts.reconcile(made.pk)
     connection.close()
+
+
+def complete(statement: str) -> str:
+    """Return an INSERT … SELECT with the default of every column that it leaves out: the models
+    know them, the database does not."""
+    from django.apps import apps
+    from django.db import connection
+
+    head = re.match(r"INSERT INTO (\w+) \(([^)]*)\)", statement)
+    assert head is not None, statement
+    written = re.split(r",\s*", head[2])
+    [model] = [model for model in apps.get_models() if model._meta.db_table == head[1]]
+    values = {
+        field.column: _literal(field.get_default(), connection.vendor)
+        for field in model._meta.concrete_fields
+        if field.column not in written and not field.primary_key and not field.null
+    }
+    columns = ", ".join([*values, *written])
+    select = "".join(["SELECT ", *(f"{value}, " for value in values.values())])
+    rest = statement[head.end() :].replace("SELECT ", select, 1)
+    return f"INSERT INTO {head[1]} ({columns}){rest}"
+
+
+def _literal(value: Any, vendor: str) -> str:
+    if isinstance(value, bool) and vendor == "sqlite":
+        return str(int(value))
+    if isinstance(value, bool | int | float):
+        return str(value).lower()
+    text = value if isinstance(value, str) else json.dumps(value, default=str).strip('"')
+    return "'" + text.replace("'", "''").replace("%", "%%") + "'"
 
 
 def _series(postgres: bool, last: int, first: int = 1) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from benchmarks.bench_pages import main
-from benchmarks.large_campaign import bare
+from benchmarks.large_campaign import bare, complete
 
 IMAGES = 10_000
 GOLD = 200
@@ -157,7 +157,7 @@ def build(questions: int) -> None:
             "jsonb_build_array(lpad(to_hex(n), 32, '0')::uuid), false, %(now)s "
             "FROM generate_series(1, %(questions)s) AS s(n) WHERE n %% 12 < 8 OR n %% 1000 = 9",
         ):
-            cursor.execute(statement, values)
+            cursor.execute(complete(statement), values)
         restore()
         cursor.execute("VACUUM ANALYZE")
     Campaign.objects.update(state="open", last_ticket=questions)
