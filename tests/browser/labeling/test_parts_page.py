@@ -72,8 +72,9 @@ def test_the_same_with_the_keyboard_alone(page):
 
 
 def test_keys_that_move_the_view_are_harmless_at_the_end(page, campaign):
-    for _ in range(3):
-        page.keyboard.press("s")
+    campaign.questions.update(state="settled", seats_free=0)
+    Assignment.objects.update(state="closed")
+    page.reload()
     page.locator("[data-finished]").wait_for()
 
     hands.press(page, "Shift+ArrowLeft", "+", "-", "0")
