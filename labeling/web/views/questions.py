@@ -52,7 +52,9 @@ def questions(request: SignedIn, name: str) -> HttpResponse:
         "questions",
         form=form,
         # Settled questions may be chosen, to ask more people about them.
-        choosing=chosen.get("state") == "settled" and KINDS[campaign.kind].asks != CHAINS,
+        choosing=chosen.get("state") == "settled"
+        and KINDS[campaign.kind].asks != CHAINS
+        and campaign.state != Campaign.State.CLOSED,
         rows=overview.question_rows(campaign, page.questions),
         key_page=page,
         query=query_of(request, "after", "before", "page"),
