@@ -21,7 +21,7 @@ from labeling.answers import submitting
 from labeling.answers.sent import new_id, read_token
 from labeling.assignment import claiming
 from labeling.errors import Conflict, InTraining, NotWorking, NotYours, Refusal
-from labeling.kinds import policies
+from labeling.kinds import KINDS, policies
 from labeling.models import Assignment, Campaign, Example, Membership, User
 from labeling.quality import memberships, monitoring, qualifying
 
@@ -112,7 +112,9 @@ def _seats_to_show(request: HttpRequest, campaign: Campaign) -> SeatPage:
 
 def _next_seats(user: User, campaign: Campaign, held: set[str], known: set[str]) -> SeatsPayload:
     """A page of seats beside those that the person's open tabs hold already."""
-    page = qualifying.next_page(user, campaign, beside=held)
+    # A drawing takes minutes: beside the one on the screen one more is held, not a page of them.
+    size = (1 if held else 2) if KINDS[campaign.kind].drawn else None
+    page = qualifying.next_page(user, campaign, size, beside=held)
     fresh = [seat for seat in page.seats if seat.token not in held]
     described = seats.describe(fresh, user, campaign, known)
     return {**described, "left": page.left, "done": page.answered}
@@ -130,6 +132,7 @@ def _label_context(page: SeatPage, membership: Membership | None) -> Context:
         "campaign": campaign.name,
         "done": done,
         "given": page.given,
+        "drawn": KINDS[campaign.kind].drawn,
         **{key: policy[key] for key in ("page_size", "revise_minutes", "revise_answers")},
         "urls": urls_of(campaign) | {"login": f"{reverse('account_login')}?next={request.path}"},
     }

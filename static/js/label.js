@@ -43,7 +43,9 @@ class Label extends Session {
 
   stock() {
     // In half a page's time both the seats and their images come, on a slow connection too.
-    if (this.queue.length <= Math.max(REFILL_AT, this.setup.page_size / 2)) this.refill();
+    // Of drawings, which take minutes each, only the next one is held.
+    const most = this.setup.drawn ? 1 : Math.max(REFILL_AT, this.setup.page_size / 2);
+    if (this.queue.length <= most) this.refill();
   }
 
   /* Takes an answer to what is on the screen; false when there is nothing to answer yet. */
