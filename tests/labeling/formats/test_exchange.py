@@ -164,7 +164,7 @@ def test_label_studios_converter_takes_tasks_and_configuration(export):
     found = seen("label_studio", folder)
 
     assert found["faults"] == []
-    assert sorted(found["controls"]) == ["boxes", "classes"]
+    assert sorted(found["controls"]) == ["boxes", "classes", "outlines"]
     assert [row["id"] for row in found["JSON_MIN"]] == [1, 2, 3, 4, 5]
     assert [row["image"] for row in found["JSON_MIN"]] == [
         f"https://host/images/{name}"
