@@ -27,7 +27,7 @@ CLASSES = "classes"
 
 def write(pages: Pages, folder: Path, about: About) -> None:
     """Write tasks.json and label_config.xml into the folder."""
-    outlined = False
+    outlined = holed = False
     with atomic_write(folder / "tasks.json") as file:
         file.write("[")
         for number, (photo, labels) in enumerate(pages, 1):
@@ -46,13 +46,15 @@ def write(pages: Pages, folder: Path, about: About) -> None:
                 data | {"labels": rows},
                 _results(photo, labels),
             )
-            outlined = outlined or any(one.polygons for label in labels for one in label.instances)
+            drawn = [one.polygons for label in labels for one in label.instances if one.polygons]
+            outlined = outlined or bool(drawn)
+            holed = holed or any(len(piece) > 1 for polygons in drawn for piece in polygons)
             file.write((",\n" if number > 1 else "\n") + json.dumps(task, ensure_ascii=False))
         file.write("\n]\n")
     names = about.unique_classes
     classes = project.control("Choices", CLASSES, names, choice="multiple")
     boxes = project.control("RectangleLabels", "boxes", names)
-    outlines = project.control("PolygonLabels", "outlines", names | {HOLE: HOLE})
+    outlines = project.control("PolygonLabels", "outlines", names | ({HOLE: HOLE} if holed else {}))
     project.write_config(folder, classes, boxes, *([outlines] if outlined else []))
 
 
