@@ -172,7 +172,8 @@ def test_label_studios_converter_takes_tasks_and_configuration(export):
     ]
     assert {row["name"] for row in found["COCO"]["categories"]} == set(CLASSES)
     boxes = [[round(edge, 6) for edge in row["bbox"]] for row in found["COCO"]["annotations"]]
-    assert boxes == [xywh("horse.jpg"), xywh("two words.jpg")]
+    # The outline of the machine, and the two boxes.
+    assert boxes == [[1, 1, 8, 8], xywh("horse.jpg"), xywh("two words.jpg")]
 
 
 @pytest.mark.django_db
