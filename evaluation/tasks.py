@@ -5,14 +5,10 @@ from celery import shared_task
 
 @shared_task(name="evaluation.tasks.nightly")
 def nightly() -> None:
-    """Queues the jobs that settle, watch, calibrate, freeze and score what changed; deletes the
-    sessions that ended."""
-    from django.core.management import call_command
-
+    """Queues the jobs that settle, watch, calibrate, freeze and score what changed."""
     from evaluation.benchmarks import runs
     from evaluation.pools import making
 
-    call_command("clearsessions")
     runs.start_night()
     making.sweep()
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from django.conf import settings
+from django.core.management import call_command
 from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.utils import timezone
@@ -238,7 +239,7 @@ def start_night(night: str | None = None) -> str:
     benchmark; a campaign that is a draft has its benchmarks scored, and nothing else.
     night: by default the one that was due last, so that a second clock or a repeated message starts
     nothing, and a round that starts hours late leaves the next night to its own round.
-    Removes what rounds of more than a week ago got done.
+    Removes what rounds of more than a week ago got done, and sessions that ended.
     """
     rounds.record("nightly")
     now = timezone.now()
@@ -246,6 +247,7 @@ def start_night(night: str | None = None) -> str:
         due = now - timedelta(hours=settings.ASSAY_NIGHTLY_HOUR) + CLOCKS_DIFFER
         night = due.date().isoformat()
     Job.objects.filter(kind=NIGHTLY, state=Job.State.DONE, finished_at__lt=now - KEPT).delete()
+    call_command("clearsessions")
     claiming.return_expired()
     for campaign in Campaign.objects.exclude(state=Campaign.State.DRAFT).order_by("pk"):
         _enqueue_step(night, "settle", campaign)

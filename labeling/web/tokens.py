@@ -111,6 +111,14 @@ def tokens_of(user: User):
 class ScopedTokenAuthentication(TokenAuthentication):
     """`Authorization: Bearer <secret>`. Reading never writes: knox would delete what expired."""
 
+    def authenticate(self, request: Request) -> tuple[User, ApiToken] | None:
+        try:
+            found: tuple[User, ApiToken] | None = super().authenticate(request)
+        except AuthenticationFailed:
+            logger.warning("token refused: from %s", address_of(request))
+            raise
+        return found
+
     def authenticate_header(self, request: Request) -> str:
         return "Bearer"
 

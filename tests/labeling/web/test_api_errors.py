@@ -313,3 +313,14 @@ def test_a_token_that_expires_tomorrow_is_listed_without_its_secret(client, alic
     assert "secret" not in listed[0]
     assert client.delete(f"{API}tokens/{made['key']}/").status_code == 204
     assert list(tokens.tokens_of(alice)) == []
+
+
+@pytest.mark.parametrize("secret", ["unknown", "ünknown", "x" * 500])
+def test_a_refused_token_is_logged_with_the_address(db, client, caplog, secret):
+    header = f"Bearer {secret}".encode().decode("latin-1")
+
+    response = client.get("/api/v1/campaigns/", HTTP_AUTHORIZATION=header)
+
+    assert response.status_code == 401
+    assert "token refused: from 127.0.0.1" in caplog.text
+    assert secret not in caplog.text
