@@ -250,6 +250,7 @@ ROWS = (
         POST campaigns/<slug:name>/vocabulary/
         GET,POST campaigns/<slug:name>/questions/add/
         POST campaigns/<slug:name>/questions/<int:pk>/withdraw/
+        POST campaigns/<slug:name>/questions/ask-more/
         GET campaigns/<slug:name>/flags/
         POST campaigns/<slug:name>/flags/<uuid:pk>/reply/
         GET campaigns/<slug:name>/people/
@@ -453,6 +454,7 @@ ROWS = (
         DELETE api/v1/campaigns/<slug:campaign>/topics/<str:key>/examples/<int:pk>/
         POST api/v1/campaigns/<slug:campaign>/questions/
         POST api/v1/campaigns/<slug:campaign>/questions/withdraw/
+        POST api/v1/campaigns/<slug:campaign>/questions/ask-more/
         POST api/v1/campaigns/<slug:campaign>/objects/
         GET,POST api/v1/campaigns/<slug:campaign>/gold/
         POST api/v1/campaigns/<slug:campaign>/gold/promote/

@@ -165,7 +165,7 @@ def bodies(world: World) -> dict[str, dict[str, Any]]:
         f"POST {CAMPAIGN}objects/": {"categories": ["n02121620"], "images": ["coots/000.png"]},
         f"POST {CAMPAIGN}pilots/": pilot,
         f"POST {CAMPAIGN}pilots/preview/": pilot,
-        f"POST {CAMPAIGN}policies/": policy,
+        f"POST {CAMPAIGN}policies/": policy | {"apply": True},
         f"POST {CAMPAIGN}policies/preview/": policy,
         f"POST {CAMPAIGN}questions/": {"questions": [asked]},
         f"POST {CAMPAIGN}questions/<int:pk>/accept/": {"seen": None, "reason": "Clear."},
@@ -178,6 +178,11 @@ def bodies(world: World) -> dict[str, dict[str, Any]]:
             "seen": None,
             "note": "Again.",
             "answers": ["01890a5d-ac96-774b-bcce-b302099a8057"],
+        },
+        f"POST {CAMPAIGN}questions/ask-more/": {
+            "questions": [parts["question"]],
+            "people": 2,
+            "reason": "Doubtful.",
         },
         f"POST {CAMPAIGN}questions/withdraw/": {
             "questions": [parts["question"]],

@@ -41,7 +41,7 @@ BESIDE_OBJECTS = ("csv", "jsonl", "voc")
 # The folder of the photographs, where its readers look for another than images/.
 IMAGES = {"voc": "JPEGImages"}
 COCO_NOTE = (
-    "No label has a box, so readers of COCO find 0 annotations; the labels are in `labels` of each "
+    "No label has a box, so readers of COCO find 0 annotations; the labels are in 'labels' of each "
     "image. CSV and Label Studio JSON state labels of whole images."
 )
 

@@ -26,6 +26,7 @@ from labeling.quality import asking_more, monitoring
 from labeling.reports import forecasts, progress
 from labeling.web.api.base import BaseViewSet, CampaignViewSet
 from labeling.web.serializers.campaigns import (
+    AppliedPolicySerializer,
     CampaignSerializer,
     ChangedCampaignSerializer,
     DecisionSerializer,
@@ -157,12 +158,12 @@ class PolicyViewSet(CampaignViewSet):
         """Every version of the policy, the newest first."""
         return self.paged(self.campaign(RESEARCHER, REVIEWER).policies.all(), PolicySerializer)
 
-    @extend_schema(request=NewPolicySerializer, responses={201: PolicySerializer})
+    @extend_schema(request=AppliedPolicySerializer, responses={201: PolicySerializer})
     def create(self, request: Request, campaign: str) -> Response:
         """The next version of the policy. Questions already open keep theirs, but with `apply`
         those without answers."""
         row = self.campaign(RESEARCHER)
-        body = self.read(NewPolicySerializer)
+        body = self.read(AppliedPolicySerializer)
         content = policies.clean_next(row, body["content"])
         monitoring.check_policy(row, content, confirmed=body["confirmed"])
         made = lifecycle.change_policy(row, self.user, content)

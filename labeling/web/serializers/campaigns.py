@@ -144,6 +144,9 @@ class NewPolicySerializer(Body):
     confirmed = serializers.BooleanField(
         default=False, help_text="Needed for rules that would stop everybody who is at work."
     )
+
+
+class AppliedPolicySerializer(NewPolicySerializer):
     apply = serializers.BooleanField(
         default=False, help_text="Apply it to open questions without answers, too."
     )

@@ -195,7 +195,7 @@ def test_practice_shows_what_was_wrong_and_why(
     expect(page.locator(".compared-classes li.right img")).to_have_count(2)
     expect(page.locator(".compared-classes li.wrong h2")).to_contain_text("tench")
     looked_at(page, "feedback")
-    page.keyboard.press("n")
+    page.keyboard.press("Enter")
     # Below the level another one comes.
     page.locator("#find").fill("norf")
     page.keyboard.press("1")

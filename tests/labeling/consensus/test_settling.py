@@ -335,7 +335,7 @@ def test_withdrawn_questions_come_back_with_the_votes_they_had(coots, alice, cro
     pairs = [(f"coots/{index:03}.png", COOT) for index in range(6)]
     asking.withdraw_questions(coots, pks, alice, "not now")
 
-    assert asking.add_questions(coots, pairs).created == 6
+    assert asking.add_questions(coots, pairs).reopened == 6
 
     assert set(coots.questions.values_list("state", "seats_free", "lane")) == {("open", 2, 0)}
     assert list(settling.rebuild(coots)) == []

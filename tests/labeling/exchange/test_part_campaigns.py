@@ -204,7 +204,10 @@ def test_programs_open_one(alice, dataset):
 
     assert made.status_code == 201, made.json()
     assert made.json()["settings"]["ask_half"] is False
-    assert (asked.status_code, asked.json()) == (201, {"created": 1, "existing": 0})
+    assert (asked.status_code, asked.json()) == (
+        201,
+        {"created": 1, "existing": 0, "reopened": 0},
+    )
 
 
 def test_settings_that_the_vocabulary_gives_are_not_written_by_hand(cats, alice):

@@ -205,7 +205,7 @@ def test_what_people_name_is_frozen_and_scored_as_it_comes(scored, alice, run_jo
     assert runs.has_changed(scored)
     first = finished(scored, run_jobs, interim=True)
     early = campaign.releases.get()
-    User.objects.filter(username__startswith="namer").update(username="gone")
+    User.objects.filter(username__startswith="namer").update(username="gone", username_key="gone")
     name_all(campaign, 1, lambda _image: {"key": CAT})
     assert runs.has_changed(scored)
 
