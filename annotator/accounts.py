@@ -13,6 +13,7 @@ from django.core import signing
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
+from django.utils.crypto import salted_hmac
 from django.utils.translation import gettext
 
 from labeling.errors import Refusal
@@ -132,7 +133,7 @@ class InvitationOnlyAdapter(DefaultAccountAdapter):
         self, request: HttpRequest, credentials: Mapping[str, object]
     ) -> list[tuple[str, str]]:
         account = canonical_username(str(credentials.get("username", "")))
-        device = _devices(request).get(account, "")
+        device = _devices(request).get(_unreadable(account), "")
         return [
             ("login_failed_here", f"{ratelimit.get_ip(request)} {account}"),
             ("login_failed_anywhere", f"{account} {device}" if device else account),
@@ -147,8 +148,13 @@ def _log_failure(event: str, request: HttpRequest, credentials: Mapping[str, obj
     logger.warning("login %s: user %r from %s", event, account, ratelimit.get_ip(request))
 
 
+def _unreadable(account: str) -> str:
+    """Return a hash of the account: whoever reads the cookie learns no name from it."""
+    return salted_hmac(DEVICE_COOKIE, account).hexdigest()[:16]
+
+
 def _devices(request: HttpRequest) -> dict[str, str]:
-    """The account → random word of each account that was logged in to in this browser."""
+    """Hashed account → random word, of each account that was logged in to in this browser."""
     try:
         devices: dict[str, str] = signing.loads(
             request.COOKIES.get(DEVICE_COOKIE, ""), salt=DEVICE_COOKIE, max_age=DEVICE_SECONDS
@@ -159,7 +165,7 @@ def _devices(request: HttpRequest) -> dict[str, str]:
 
 
 def _remember_device(request: HttpRequest, response: HttpResponse, user: User) -> None:
-    account = canonical_username(user.username)
+    account = _unreadable(canonical_username(user.username))
     devices = _devices(request)
     # The latest comes last: it is the last to be forgotten.
     devices[account] = devices.pop(account, "") or secrets.token_hex(8)
