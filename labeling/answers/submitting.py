@@ -225,20 +225,29 @@ def _lock_member(user: User, campaign: Campaign) -> _Member:
         Membership.objects.active()
         .filter(user=user, campaign=campaign)
         .select_for_update(no_key=True, of=("self",))
-        .select_related("campaign__policy")
+        .values_list(
+            "pk",
+            "answered",
+            "stage",
+            "topics",
+            "campaign__state",
+            "campaign__settings",
+            "campaign__policy__content",
+        )
         .first()
     )
     if row is None:
         raise NotYours(gettext(NOT_A_MEMBER))
+    pk, answered, stage, topics, state, settings, policy = row
     return _Member(
-        pk=row.pk,
-        answered=row.answered,
-        stage=row.stage,
-        campaign_state=row.campaign.state,
-        kind=KINDS[row.campaign.kind],
-        settings=row.campaign.settings,
-        policy=policies.of(row.campaign),
-        has_quota=row.topics is not None,
+        pk=pk,
+        answered=answered,
+        stage=stage,
+        campaign_state=state,
+        kind=KINDS[campaign.kind],
+        settings=settings,
+        policy=policies.whole(policy or {}),
+        has_quota=topics is not None,
     )
 
 
@@ -277,7 +286,9 @@ def _seats(
     )
     seats = {row[1]: _Seat(*row) for row in rows}
     by_pk = {seat.pk: seat for seat in seats.values()}
-    for pk, answered in window.answered_on(list(by_pk)).items():
+    # The ordinal is set by the first answer: most seats have none, and no query to make.
+    answered_before = [seat.pk for seat in seats.values() if seat.ordinal is not None]
+    for pk, answered in window.answered_on(answered_before).items():
         seat = by_pk[pk]
         seat.revisions, seat.first_at, seat.late = (
             answered.revisions,

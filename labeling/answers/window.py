@@ -27,6 +27,8 @@ class Answered(NamedTuple):
 
 def answered_on(seats: Collection[int]) -> dict[int, Answered]:
     """What was answered on each of these seats (primary keys) that has answers. One query."""
+    if not seats:
+        return {}
     rows: dict[int, list[tuple[Any, ...]]] = defaultdict(list)
     ended: set[int] = set()
     for seat, *row in (
