@@ -4,6 +4,7 @@
    label.actions names; label.key(event), where there is one, takes the place of the keys here,
    data-open="id of a dialog", data-close, [data-use-keys] a switch, [data-about] the panel. */
 import { TYPING, one } from "./screen.js";
+import { altLetter } from "./search_field.js";
 import { MOVES } from "./zoom.js";
 import { keep, recall } from "./storage.js";
 
@@ -83,12 +84,12 @@ export function attachKeys(label) {
     if (event.key === "Escape" && !wide.matches && document.body.classList.contains("about-open")) {
       toggleAbout();
     }
-    if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
-    if (document.querySelector("dialog[open]")) return;
-    if (event.target.closest?.(TYPING)) return;
+    if (event.isComposing || document.querySelector("dialog[open]")) return;
+    const letter = altLetter(event);
+    if (!letter && (event.ctrlKey || event.metaKey || event.altKey || event.target.closest?.(TYPING))) return;
     if (event.key === "?") one("#keys").showModal();
     else if (event.key === "!" && label.actions?.flag) label.actions.flag();
-    else if (!setting.checked || !act(label, event)) return;
+    else if (!setting.checked || !act(label, letter ? { key: letter, repeat: event.repeat, target: event.target } : event)) return;
     event.preventDefault();
   });
 }

@@ -1,10 +1,11 @@
 /* What does this image show? A searchable list of classes, none of them, or too hard to tell.
 
-   [data-combobox] <input role="combobox"> <ul role="listbox">, [data-vocabulary] a select with all
-   classes (what remains without scripts), [data-answer] buttons, [data-given] <strong>.
-   Keys as in the ARIA combobox pattern; "/" goes to the field. */
+   [data-combobox] <input role="combobox"> <ul role="listbox">, [data-no-match], [data-vocabulary] a select
+   with all classes (what remains without scripts), [data-answer] buttons, [data-given] <strong>.
+   Keys as in the ARIA combobox pattern; "/" goes to the field. The list opens on letters, ↑, ↓ or a click. */
 import { answerButtons, start } from "../label.js";
 import { one } from "../screen.js";
+import { holdFocus } from "../search_field.js";
 
 const MOST = 50;
 
@@ -37,9 +38,12 @@ start((label) => {
   const buttons = answerButtons(label);
   let found = [];
   let active = -1;
+  let browsing = false;
 
   function draw() {
-    const open = document.activeElement === field && found.length > 0;
+    const typed = field.value.trim() !== "";
+    const open = document.activeElement === field && found.length > 0 && (typed || browsing);
+    one("[data-no-match]").hidden = !typed || found.length > 0;
     list.hidden = !open;
     field.setAttribute("aria-expanded", String(open));
     list.replaceChildren(
@@ -60,7 +64,8 @@ start((label) => {
     } else field.removeAttribute("aria-activedescendant");
   }
 
-  function look() {
+  function look(all = false) {
+    browsing = all;
     found = search(classes, field.value);
     active = field.value.trim() && found.length ? 0 : -1;
     draw();
@@ -75,14 +80,16 @@ start((label) => {
 
   function move(step) {
     const count = Math.min(found.length, MOST);
+    browsing = true;
     if (count) active = (active + step + count + (active < 0 && step < 0 ? 1 : 0)) % count;
     draw();
   }
 
   one("[data-plain]").remove();
   box.hidden = false;
-  field.addEventListener("input", look);
-  field.addEventListener("focus", look);
+  field.addEventListener("input", () => look());
+  field.addEventListener("focus", () => look());
+  field.addEventListener("click", () => look(true));
   field.addEventListener("blur", draw);
   field.addEventListener("keydown", (event) => {
     const action = {
@@ -90,6 +97,7 @@ start((label) => {
       ArrowUp: () => move(-1),
       Enter: () => take(found[active]),
       Escape: () => (field.value ? ((field.value = ""), look()) : field.blur()),
+      "/": () => {},
     }[event.key];
     if (!action || event.isComposing) return;
     event.preventDefault();
@@ -101,6 +109,7 @@ start((label) => {
     const option = event.target.closest("[data-index]");
     if (option) take(found[Number(option.dataset.index)]);
   });
+  holdFocus(field);
 
   return {
     show() {},

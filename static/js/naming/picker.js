@@ -1,11 +1,12 @@
 /* Up to a few classes of a long list, the surest first: found by typing, by group, or beside their siblings.
 
    <div data-picker data-most="5"> with [data-plain] (fields of the form without scripts), [data-finder] with an
-   input and <ol data-hits>, <ol data-picked data-value='["key"]'>, [data-class-list] with <a data-class="key"> for each
+   <input data-search>, <ol data-hits> and [data-no-match], <ol data-picked data-value='["key"]'>, [data-class-list] with <a data-class="key"> for each
    class, whose page has [data-siblings] (class.html), and <dialog data-siblings-dialog>.
    In the field: a digit takes a hit, ↑ and ↓ point at one, → looks at its siblings, Enter takes the one pointed at, or
    is done where nothing is typed, ⌫ in the empty field takes the last class away, Alt ↑ moves it up. */
 import { gettext } from "../language.js";
+import { focusSearch, holdFocus } from "../search_field.js";
 import { HITS, indexed, search } from "./search.js";
 
 const MOST_LOOKS = 200;
@@ -66,6 +67,8 @@ export class Picker extends EventTarget {
 
   /* A key outside of the field; whether it did anything. */
   key(event) {
+    // Enter belongs to what has the focus.
+    if (event.key === "Enter" && event.target.closest("a, button, summary")) return false;
     const goal = [...this.root.querySelectorAll("[data-key]")].find(
       (element) => element.dataset.key === event.key.toLowerCase() && element.getClientRects().length,
     );
@@ -119,6 +122,7 @@ export class Picker extends EventTarget {
       }),
     );
     this.hitList.hidden = !this.hits.length;
+    this.root.querySelector("[data-no-match]").hidden = this.hits.length > 0 || !this.field.value.trim();
   }
 
   #point(step) {
@@ -175,14 +179,15 @@ export class Picker extends EventTarget {
       else if (example) this.#enlarge(button);
       else this.siblings(look ?? listed);
       event.preventDefault();
-      if (hit || remove) this.field.focus();
+      if (hit || remove) focusSearch(this.field);
     });
     this.dialog.addEventListener("keydown", (event) => {
       event.stopPropagation();
       const chosen = /^[1-9]$/.test(event.key) && this.dialog.querySelectorAll("[data-choose]")[event.key - 1];
       if (chosen) this.#choose(chosen.dataset.choose);
     });
-    this.dialog.addEventListener("close", () => this.field.focus());
+    this.dialog.addEventListener("close", () => focusSearch(this.field));
+    holdFocus(this.field);
   }
 
   #choose(key) {
@@ -210,6 +215,7 @@ export class Picker extends EventTarget {
       : key === "Enter" ? () => this.root.querySelector("[data-send]").click()
       : key === "Backspace" && !typed && this.keys.length ? () => this.remove(this.keys.at(-1))
       : key === "Escape" ? () => (typed ? ((this.field.value = ""), this.#find()) : this.field.blur())
+      : key === "/" ? () => {}
       : null;
     if (!action || event.isComposing || event.ctrlKey || event.metaKey) return;
     event.preventDefault();

@@ -94,6 +94,80 @@ def test_classes_are_named_by_keys_alone_and_what_was_looked_at_is_kept(
     assert {("siblings", NORFOLK), ("example", f"{NORFOLK} 1"), ("search", "tench")} <= done
 
 
+@pytest.mark.parametrize("width", [1024, 1440, 1920])
+def test_photograph_has_most_of_the_width_beside_instructions_too(
+    browser_as, bob, names, site, width
+):
+    page = browser_as(bob, viewport={"width": width, "height": 900})
+    page.goto(site("/campaigns/names/label/"))
+    page.wait_for_selector(SHOWN)
+
+    expect(page.locator("#about")).to_be_visible()
+    stage, about, done = (
+        page.locator(name).bounding_box() for name in ("[data-stage]", "#about", "[data-send]")
+    )
+    assert stage["width"] >= 0.6 * width
+    assert about["x"] >= stage["x"] + stage["width"]
+    assert done["y"] + done["height"] <= about["y"]
+
+
+def test_letters_type_in_the_search_and_keys_take_alt(browser_as, bob, names, site, looked_at):
+    page = browser_as(bob)
+    page.goto(site("/campaigns/names/label/"))
+    page.wait_for_selector(SHOWN)
+    let_pass(page)
+    search = page.locator("#find")
+    expect(search).to_be_focused()
+    badges = page.locator(".answers button kbd:visible, .answers summary kbd:visible")
+    assert set(badges.all_inner_texts()) == {"s", "b", "Enter", "n", "h"}
+    before = "[...document.querySelectorAll('.answers kbd.letter')].map(badge)"
+    before = f"(badge => {before})(one => getComputedStyle(one, '::before').content)"
+    assert set(page.evaluate(before)) == {'"Alt "'}
+    page.keyboard.type("/norf/")
+    expect(search).to_have_value("norf")
+    page.keyboard.type("qqq")
+    expect(page.locator("[data-no-match]")).to_have_text(
+        "No class matches these letters. Try fewer, or another name."
+    )
+    looked_at(page, "no-match")
+    page.keyboard.press("Escape")
+    expect(page.locator("[data-no-match]")).to_be_hidden()
+    page.keyboard.press("Alt+b")
+    group = page.locator("[data-class-list] summary").first
+    expect(group).to_be_visible()
+    looked_at(page, "groups")
+    weight = "element => Number(getComputedStyle(element).fontWeight)"
+    listed = page.locator("[data-class-list] > li > a, [data-class-list] a").first
+    assert group.evaluate(weight) > listed.evaluate(weight)
+
+    page.keyboard.press("Alt+n")
+    page.wait_for_selector(SHOWN)
+    let_pass(page)
+    page.keyboard.type("norf")
+    # A mouse leaves the focus where letters type.
+    page.locator("[data-hit]").first.click()
+    expect(search).to_be_focused()
+    page.locator("[data-send]").click()
+    expect(search).to_be_focused()
+    page.wait_for_selector(SHOWN)
+    let_pass(page)
+    page.keyboard.press("Escape")
+    assert set(page.evaluate(before)) == {"none"}
+    page.keyboard.press("/")
+    page.keyboard.type("tench")
+    page.keyboard.press("Enter")
+    page.keyboard.press("Escape")
+    page.keyboard.press("Enter")
+    page.wait_for_selector("[data-finished]:not([hidden])")
+    wait_for_chip(page, "All saved")
+
+    assert [answer.value for answer in said_by(bob)] == [
+        "none",
+        {"keys": [NORFOLK]},
+        {"keys": [TENCH]},
+    ]
+
+
 def test_classes_are_found_by_group_and_touch_on_a_phone(
     browser_as, bob, names, site, screenshots, axe
 ):
@@ -102,6 +176,8 @@ def test_classes_are_found_by_group_and_touch_on_a_phone(
     page.wait_for_selector(SHOWN)
     screenshots(page, "phone")
     axe(page)
+    # The keyboard of a phone would cover the image.
+    expect(page.locator("#find")).not_to_be_focused()
 
     page.locator(".browse > summary").tap()
     page.locator("[data-class-list] summary", has_text="matter").first.tap()
