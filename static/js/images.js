@@ -1,12 +1,18 @@
 /* Fetches and decodes the images of seats ahead of time, so that showing one takes a frame.
 
-   Images come as blobs, because the server forbids every cache: what is looked at stays in this
-   page's memory and leaves with it. */
+   Images come as blobs, which need no cache: what is looked at stays in this page's memory and leaves
+   with it. The image that the page came with is taken from there. */
 import { gettext } from "./language.js";
 
 const RETRY_MS = 1500;
 // Fewer than the connections that browsers open to one server: answers must not queue behind images.
 const AT_ONCE = 4;
+
+/* Whether the page shows the image without scripts: browsers take it from there for another <img>. */
+function isOnPage(url) {
+  const images = document.querySelectorAll("[data-stage] img, [data-stage] image");
+  return [...images].some((image) => (image.getAttribute("src") ?? image.getAttribute("href")) === url);
+}
 
 export class Images {
   #held = new Map();
@@ -37,11 +43,13 @@ export class Images {
   }
 
   async #fetch(slot, url) {
+    if (isOnPage(url) && (await this.#decode(slot, url))) return;
     while (!slot.dropped) {
       const response = await this.#inTurn(slot, url);
       if (slot.dropped) return;
       if (response?.ok) {
-        slot.state = await this.#decode(slot, response);
+        const blob = await response.blob().catch(() => null);
+        if (!blob || !(await this.#decode(slot, URL.createObjectURL(blob)))) slot.state = "gone";
         return;
       }
       if (response?.type === "opaqueredirect" || response?.status === 401) {
@@ -77,19 +85,19 @@ export class Images {
     }
   }
 
-  async #decode(slot, response) {
+  /* Whether the image is there now. */
+  async #decode(slot, url) {
+    const image = new Image();
+    image.alt = gettext("The image in question");
+    image.draggable = false;
+    image.src = slot.url = url;
     try {
-      slot.url = URL.createObjectURL(await response.blob());
-      const image = new Image();
-      image.alt = gettext("The image in question");
-      image.draggable = false;
-      image.src = slot.url;
       await image.decode();
-      slot.image = image;
-      return "ready";
     } catch {
-      return "gone";
+      return false;
     }
+    Object.assign(slot, { state: "ready", image });
+    return true;
   }
 
   #pause() {

@@ -16,6 +16,7 @@ import queue
 import shutil
 import subprocess
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -23,7 +24,9 @@ from typing import Any
 import pytest
 import skimage
 from django.conf import settings as django_settings
+from django.http import HttpResponse
 
+from annotator.pages import seats
 from labeling.campaigns import lifecycle
 from labeling.datasets import images
 from labeling.follow_ups import asking
@@ -164,6 +167,20 @@ def count_images(page: Proxy) -> Callable[[int], None]:
             page.wait_for_event("requestfinished", predicate=is_image)
 
     return wait
+
+
+@pytest.fixture
+def images_sent(monkeypatch) -> Counter[str]:
+    """How often the site sent each photograph of a seat whole, by name."""
+    sent: Counter[str] = Counter()
+    respond = seats.image_response
+
+    def count(image: Image) -> HttpResponse:
+        sent[image.name] += 1
+        return respond(image)
+
+    monkeypatch.setattr(seats, "image_response", count)
+    return sent
 
 
 def expect(thing: Proxy) -> Proxy:

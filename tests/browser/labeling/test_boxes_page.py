@@ -85,6 +85,12 @@ def test_the_last_question_withdrawn_under_ones_hands_says_so_where_nothing_is_l
     assert hands.values() == []
 
 
+def test_the_first_photograph_is_sent_once(images_sent, opened):
+    opened()
+
+    assert set(images_sent.values()) == {1}
+
+
 def test_a_box_is_drawn_by_four_clicks_in_any_order(opened):
     page = opened()
     left, top, right, bottom = hands.extremes(HEAD)

@@ -76,6 +76,13 @@ def test_keys_answer_a_whole_page(page):
     assert all(now - 600 < (pk.int >> 80) / 1000 <= now for pk in ids)
 
 
+def test_the_first_photograph_is_sent_once(images_sent, page):
+    press(page, "y")
+    page.wait_for_selector(SHOWN)
+
+    assert set(images_sent.values()) == {1}
+
+
 # What moved from now on, also by what the person did, but for the words of the undo button itself.
 SHIFTS = """(() => {
   window.shifts = [];

@@ -57,6 +57,12 @@ def test_parts_are_drawn_with_the_mouse(page):
     assert not Draft.objects.filter(assignment__state="answered").exists()
 
 
+def test_the_first_photograph_is_sent_once(images_sent, page):
+    hands.settle(page)
+
+    assert set(images_sent.values()) == {1}
+
+
 def test_the_same_with_the_keyboard_alone(page):
     hands.press(page, "y", "Enter", "ArrowRight", "ArrowRight", "Enter", "ArrowDown", "Enter", "c")
     assert hands.chosen(page) == "leg"
