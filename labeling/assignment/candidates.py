@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from django.utils.translation import gettext, gettext_noop
 
-from labeling.db.sql import fetch, marks
+from labeling.db.sql import fetch, fetch_prepared, marks
 from labeling.errors import NotYours
 from labeling.kinds import KINDS, policies
 from labeling.models import Campaign, Question, User
@@ -199,7 +199,7 @@ WHERE b.user_id = %s AND b.campaign_id = %s AND b.left_at IS NULL
 
 def reader(user: User, campaign: Campaign) -> Reader:
     """The member as a reader of the campaign. Raises NotYours for anybody else."""
-    rows = fetch(READER, [user.pk, campaign.pk])
+    rows = fetch_prepared(READER, [user.pk, campaign.pk])
     if not rows:
         raise NotYours(gettext(NOT_A_MEMBER))
     row = rows[0]
@@ -314,7 +314,8 @@ def read(person: Reader, size: int) -> Reading:
     statements = _windows_about(about) if about else WINDOWS
     windows = [part for scan in scans for part in _window(person, scan, *about)]
     everything = EVERYTHING if statements is WINDOWS else " UNION ALL ".join([*statements, HELD])
-    rows = fetch(everything, [*windows, person.user_id, person.campaign_id])
+    read = fetch_prepared if everything is EVERYTHING else fetch
+    rows = read(everything, [*windows, person.user_id, person.campaign_id])
     for scan in scans:
         scan.absorb([row for row in rows if row[0] == scan.lane])
         while scan.wants_more:

@@ -23,6 +23,7 @@ from labeling.db.sql import (
     Raced,
     execute,
     fetch,
+    fetch_prepared,
     lock_questions,
     locking,
     moment,
@@ -157,7 +158,9 @@ def open_seats(user: User, campaign: Campaign, along: int | None = None) -> list
     """The seats this person holds and has not answered: where they left off; those taken along
     with that set, else those that were not. First what was answered once and sent back."""
     which = "a.taken_along_id IS NULL" if along is None else f"a.taken_along_id = {int(along)}"
-    return [Seat(*row) for row in fetch(OPEN_SEATS.format(which), [user.pk, campaign.pk])]
+    read = fetch_prepared if along is None else fetch
+    rows = read(OPEN_SEATS.format(which), [user.pk, campaign.pk])
+    return [Seat(*row) for row in rows]
 
 
 @retried

@@ -118,6 +118,23 @@ def fetch(sql: str, params: Sequence[Any]) -> list[tuple[Any, ...]]:
         return cursor.fetchall()
 
 
+def fetch_prepared(sql: str, params: Sequence[Any]) -> list[tuple[Any, ...]]:
+    """Return the rows of a statement whose text never changes.
+
+    PostgreSQL plans it once for each connection: planning such a join costs more than running it,
+    and Django's own cursors never prepare. PgBouncer in transaction mode may send the next
+    statement to another connection, so there it is planned each time.
+    """
+    is_pooled = connection.settings_dict.get("DISABLE_SERVER_SIDE_CURSORS")
+    if connection.vendor != "postgresql" or is_pooled:
+        return fetch(sql, params)
+    import psycopg
+
+    connection.ensure_connection()
+    with connection.wrap_database_errors, psycopg.Cursor(connection.connection) as cursor:
+        return cursor.execute(sql, params, prepare=True).fetchall()
+
+
 def execute(sql: str, params: Sequence[Any]) -> int:
     """How many rows changed."""
     with connection.cursor() as cursor:
