@@ -1,5 +1,6 @@
 """The pages that a person who labels sees: joining, labeling and its images."""
 
+from contextlib import suppress
 from dataclasses import asdict
 
 from django.contrib import messages
@@ -98,6 +99,9 @@ def _seats_to_show(request: HttpRequest, campaign: Campaign) -> SeatPage:
     else those to answer."""
     user, token = person(request), request.GET.get("seat")
     if token:
+        with suppress(Conflict, NotYours):
+            # It may have been skipped.
+            claiming.take_again(user, read_token(token))
         seat = seats.seat_of(user, read_token(token), campaign)
         payload = seats.describe([seats.Shown.of(seat)], user, campaign)
         values = seats.latest_values([seat.pk]) if seat.state == Assignment.State.ANSWERED else {}
@@ -165,8 +169,9 @@ def _settled_since(campaign: Campaign, membership: Membership | None) -> int:
 def _answer_by_form(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     shown_by = page_of(campaign)
     if "skip" in request.POST:
-        claiming.return_seat(person(request), read_token(shown_by.skipped(request.POST)))
-        return redirect("label", campaign.name)
+        token = read_token(shown_by.skipped(request.POST))
+        claiming.return_seat(person(request), token)
+        return redirect(reverse("label", args=[campaign.name]) + f"?after={token}")
     sent = shown_by.read(request.POST, campaign)
     results = submitting.submit(person(request), campaign, sent, monitoring.watch_now)
     for message in dict.fromkeys(result.message for result in results if result.message):
@@ -206,11 +211,15 @@ def label_answers(request: HttpRequest, name: str) -> HttpResponse:
 @require_POST
 @bodies.script_only
 def label_skip(request: HttpRequest, name: str) -> HttpResponse:
-    """Gives a seat back unanswered, so that somebody else gets it."""
+    """Gives a seat back unanswered, so that somebody else gets it; with "undo" takes it again."""
     campaign_for(person(request), name)
     body = bodies.read_object(request)
     bodies.check_user(request, body)
-    claiming.return_seat(person(request), read_token(body.get("seat")))
+    token = read_token(body.get("seat"))
+    if body.get("undo"):
+        claiming.take_again(person(request), token)
+        return JsonResponse({"status": "leased"})
+    claiming.return_seat(person(request), token)
     return JsonResponse({"status": "returned"})
 
 

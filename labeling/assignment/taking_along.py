@@ -15,10 +15,10 @@ from django.utils import timezone
 from django.utils.translation import gettext, gettext_lazy
 
 from labeling.assignment import claiming
-from labeling.assignment.candidates import RETURNED, reader
+from labeling.assignment.candidates import RETURNED
 from labeling.db import question_counts
 from labeling.db.sql import retried, writing
-from labeling.errors import CampaignClosed, Conflict, NotAllowed, NotYours, Refusal
+from labeling.errors import Conflict, NotAllowed, NotYours, Refusal
 from labeling.models import Answer, Assignment, Campaign, TakenAlong, User
 
 MOST = 200
@@ -88,10 +88,7 @@ def _own(known: TakenAlong, user: User, campaign: Campaign) -> TakenAlong:
 @retried
 def _take(user: User, campaign: Campaign, key: UUID, questions: int, hours: int) -> TakenAlong:
     """Reads before the transaction and claims inside it, as a page does."""
-    person = reader(user, campaign)
-    if person.state != Campaign.State.OPEN:
-        raise CampaignClosed(claiming.CLOSED[Campaign.State(person.state)])
-    claiming.check_stage(person)
+    person = claiming.worker(user, campaign)
     hand = claiming.hand_of(person, questions)
     with writing():
         # One person's tabs take turns here.

@@ -135,9 +135,17 @@ class Grid extends Session {
   /* Gives an image to somebody else. */
   skip(tile = this.tiles.focused()) {
     if (this.cursor !== null || !this.page || !tile) return;
-    this.giveBack(tile.dataset.seat);
+    const { topic, seats } = this.page;
+    const entry = seats.find(({ seat }) => seat === tile.dataset.seat);
+    this.skipEntry({ topic, seats: [entry] }, entry.seat);
     this.#drop(tile);
-    announce(words.skipped);
+    this.render();
+  }
+
+  /* Before what is on the page; the last of that waits for the next page if there is no room. */
+  putFirst({ seats: [entry] }) {
+    this.queue = [entry, ...this.inHand.filter(({ seat }) => seat !== entry.seat)];
+    this.page = null;
   }
 
   #drop(tile) {

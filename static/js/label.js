@@ -83,10 +83,14 @@ class Label extends Session {
   /* Gives the image to somebody else. */
   skip() {
     if (this.cursor !== null || !this.queue.length) return;
-    this.giveBack(this.queue.shift().seat);
-    announce(words.skipped);
+    const entry = this.queue.shift();
+    this.skipEntry(entry, entry.seat);
     this.render();
     this.stock();
+  }
+
+  putFirst(entry) {
+    this.queue = [entry, ...this.queue.filter(({ seat }) => seat !== entry.seat)];
   }
 
   accept(seats, elsewhere) {
@@ -141,7 +145,7 @@ class Label extends Session {
     const what = one("[data-back-what]");
     if (!what) return;
     const last = this.cursor === null ? this.past.at(-1) : undefined;
-    what.textContent = (last && this.kind.wordOf?.(last.value)) || "";
+    what.textContent = last?.skipped ? gettext("Skip") : (last && this.kind.wordOf?.(last.value)) || "";
     one("[data-back-words]").textContent = what.textContent ? gettext("Undo") : gettext("Back");
   }
 

@@ -25,10 +25,20 @@ export class Progress {
   }
 
   /* Only answers that may still be changed can be gone back to. */
-  trim() {
+  trim(most = MOST) {
     const since = Date.now() - this.window_ms;
-    const open = (entry, index) => entry.at > since || this.past.length - index <= this.answers;
-    this.past = this.past.filter(open).slice(-MOST);
+    let [answers, entries] = [0, 0];
+    const open = [];
+    for (const entry of this.past.toReversed()) {
+      if (!entry.skipped) {
+        // The first answer of a page is the first that stands: with it the whole page does.
+        answers += entry.seats?.length ?? 1;
+        entries += 1;
+      }
+      const recent = entry.at > since || answers <= this.answers;
+      if (recent && entries <= most && entry.seats?.length !== 0) open.unshift(entry);
+    }
+    this.past = open.slice(-MOST);
   }
 
   save(queue) {
@@ -72,15 +82,7 @@ export class Progress {
 
 /* The same for pages of images: what one may go back to are pages {topic, seats, at}. */
 export class PageProgress extends Progress {
-  /* The first answer of a page is the first that stands: with it the whole page does. */
   trim() {
-    const since = Date.now() - this.window_ms;
-    let later = 0;
-    const open = [];
-    for (const page of this.past.toReversed()) {
-      later += page.seats?.length || 0;
-      if (page.seats?.length && (page.at > since || later <= this.answers)) open.unshift(page);
-    }
-    this.past = open.slice(-MOST_PAGES);
+    super.trim(MOST_PAGES);
   }
 }

@@ -85,7 +85,7 @@ export const words = {
   loggedOut: gettext("You are logged out. Log in again to go on; your answers are kept."),
   tooSoon: gettext("Too quick: this had only just appeared, so it was not counted. Press again."),
   notShown: gettext("The image is not on the screen yet, so this was not counted."),
-  skipped: gettext("Skipped; somebody else gets it."),
+  skipped: gettext("Skipped; somebody else gets it. Go back to undo this."),
   reopened: gettext("Your earlier answer. Change it, or go forward."),
   goneBack: (steps) =>
     ngettext(

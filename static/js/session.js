@@ -4,6 +4,7 @@
    front: what is answered next; inHand: entries with a seat, in their order, the front's first;
    accept(seats, elsewhere): new seats into the queue; render(); stock(): asks for more in time;
    forgetAnswer(seat): takes an answer out of the past; pastOf(rows): rows of answered seats as one entry of the past;
+   putFirst(entry): shows an entry of the past that was skipped again, to be answered;
    backWords(limits): what to say where nothing further back can be changed. */
 import { gettext } from "./language.js";
 import { Outbox, post } from "./outbox.js";
@@ -91,19 +92,23 @@ export class Session {
       const { revise_minutes: minutes, revise_answers: answers } = this.setup;
       this.cursor = this.past.length ? 0 : null;
       announce(this.backWords(gettext("answers stand after %(minutes)s minutes or %(answers)s more answers.", { minutes, answers })));
-    } else this.cursor = place;
+    } else if (this.past[place].skipped) return void this.#undoSkip(this.past[place]);
+    else this.cursor = place;
     this.render();
   }
 
   forward() {
     if (this.cursor === null) return;
-    this.cursor = this.cursor + 1 < this.past.length ? this.cursor + 1 : null;
+    const next = this.past.findIndex((entry, place) => place > this.cursor && !entry.skipped);
+    this.cursor = next < 0 ? null : next;
     this.render();
   }
 
   /* Counts entries as answered. */
   count(entries) {
     for (const { seat } of entries) this.counted.add(seat);
+    // What was skipped may have come again.
+    this.progress.past = this.past.filter((entry) => !entry.skipped || !this.counted.has(seatOf(entry)));
     this.done += entries.length;
     if (this.left !== null) this.left = Math.max(0, this.left - entries.length);
   }
@@ -122,10 +127,46 @@ export class Session {
     this.render();
   }
 
-  /* Gives a seat to somebody else. Should the request not arrive, the lease ends by itself. */
-  giveBack(seat) {
-    post(this.setup.urls.skip, { user: this.setup.user, seat }, { keepalive: true });
+  /* Gives the seat of an entry to somebody else; the past leads back to it. */
+  skipEntry(entry, seat) {
+    this.giveBack(seat);
     if (this.left) this.left -= 1;
+    this.past.push({ ...entry, skipped: true, at: Date.now() });
+    this.progress.trim();
+    announce(words.skipped);
+  }
+
+  /* Should the request not arrive, the lease ends by itself. */
+  giveBack(seat) {
+    this.skipping = post(this.setup.urls.skip, { user: this.setup.user, seat }, { keepalive: true });
+  }
+
+  /* Asks for a seat that was given back; its reply. */
+  async claimAgain(seat) {
+    await this.skipping;
+    return post(this.setup.urls.skip, { user: this.setup.user, seat, undo: true });
+  }
+
+  async #undoSkip(entry) {
+    if (this.undoing) return;
+    this.undoing = true;
+    const seat = seatOf(entry);
+    const { status, body } = await this.claimAgain(seat);
+    this.undoing = false;
+    // It may have come with new seats and been answered meanwhile.
+    if (!this.past.includes(entry)) return;
+    if (status === 200) {
+      if (this.left !== null && !this.inHand.some((one) => one.seat === seat)) this.left += 1;
+      this.cursor = null;
+      this.progress.past = this.past.filter((other) => other !== entry);
+      delete entry.skipped;
+      this.putFirst(entry);
+    } else {
+      // With a reason of the server it is somebody else's for good.
+      if (status === 404 || status === 409) this.forgetAnswer(seat);
+      announce(body?.message || words.offline);
+    }
+    this.render();
   }
 
   /* Asks for more seats, one request at a time; seats held in any tab are not sent again. */
@@ -203,6 +244,9 @@ export class Session {
     notice.textContent = entry?.reopened ? words.reopened : backNotice(this.past.length - (this.cursor ?? 0));
   }
 }
+
+/* The seat of an entry that was skipped. */
+const seatOf = ({ seats, seat }) => seats?.[0].seat ?? seat;
 
 /* The setup that the page brought. */
 export function pageSetup() {

@@ -9,7 +9,7 @@ import { newId, post } from "../outbox.js";
 import { announce, one } from "../screen.js";
 import { pageSetup } from "../session.js";
 import { Lost, fetchSet, keepPage } from "./fetching.js";
-import { canKeep, erase, keptSet, lockOf, nameOf, note, recordOf, sweep, waitingOf } from "./store.js";
+import { canKeep, erase, keptSet, lockOf, nameOf, note, recordOf, sweep, unskip, waitingOf } from "./store.js";
 
 const setup = pageSetup();
 const { here, script, urls } = setup.along;
@@ -217,6 +217,15 @@ class Held {
       note(set, "skipped", [seat]);
       giveBack(seat);
       this.#tell();
+    };
+    const claimAgain = label.claimAgain.bind(label);
+    label.claimAgain = async (seat) => {
+      const reply = await claimAgain(seat);
+      // Without a connection the seat is still with the set, or its answer asks for it.
+      if (reply.status !== 200 && reply.status !== 0) return reply;
+      unskip(set, seat);
+      this.#tell();
+      return { status: 200 };
     };
     label.outbox.addEventListener("kept", ({ detail }) => {
       note(set, "answered", detail.map((entry) => entry.seat));

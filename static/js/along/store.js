@@ -100,6 +100,12 @@ export function note(set, what, seats) {
   return record;
 }
 
+/* A skip was undone. */
+export function unskip(set, seat) {
+  const record = recordOf(set);
+  keep(recordKey(set), JSON.stringify({ ...record, skipped: record.skipped.filter((other) => other !== seat) }));
+}
+
 /* Whether answers can be kept until there is a connection. */
 export function canKeep() {
   const key = "assay:along:try";

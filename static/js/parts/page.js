@@ -285,7 +285,8 @@ export class Page extends Easel {
       announce(gettext("Nothing was drawn or said yet of %(parts)s. Where it cannot be drawn, say why (q).", { parts: listed(unlabeled) }));
     } else if (this.#hasPieces(shapes)) return;
     else if ((unlabeled.length || overlaps.length) && !anyway) {
-      this.sheets.incomplete.ask(listed(unlabeled), labels.pairs(overlaps));
+      const few = unlabeled.length > labels.missing.length / 2;
+      this.sheets.incomplete.ask(listed(unlabeled), labels.pairs(overlaps), few);
     }
     else if (this.#fits(value)) this.#send(value);
   }

@@ -4,23 +4,27 @@ import { one } from "../screen.js";
 
 const time = (at) => new Date(at).toLocaleString(locale(), { dateStyle: "short", timeStyle: "short" });
 
-/* The sheet of templates/annotator/_parts_incomplete.html; `send` is called where people send all the same. */
+/* The sheet of templates/annotator/_parts_incomplete.html; `send` is called where people send all the same, `skip`
+   where they say that fewer than half of the parts can be drawn. */
 export class IncompleteDialog {
-  constructor(send, focus) {
+  constructor(send, focus, skip = null) {
     this.dialog = one("#incomplete");
     const sendAnyway = () => {
       this.dialog.close();
       send();
     };
     one("[data-submit-anyway]").addEventListener("click", sendAnyway);
+    one("[data-skip-half]").addEventListener("click", skip);
     this.dialog.addEventListener("keydown", (event) => {
       if (event.key === "Enter" && event.shiftKey) event.preventDefault(), sendAnyway();
     });
     this.dialog.addEventListener("close", focus);
   }
 
-  /* names: of parts without a label; pairs: that overlap and should not; "" for none. */
-  ask(names, pairs) {
+  /* names: of parts without a label; pairs: that overlap and should not; "" for none. few: whether more
+     than half of the parts are without a label. */
+  ask(names, pairs, few = false) {
+    for (const place of this.dialog.querySelectorAll("[data-few]")) place.hidden = !few;
     one("[data-unlabeled-names]").textContent = names;
     one("[data-unlabeled-some]").hidden = !names;
     one("[data-overlap-pairs]").textContent = pairs;
@@ -32,7 +36,7 @@ export class IncompleteDialog {
 export class Sheets {
   constructor(page) {
     this.cannot = one("#cannot");
-    this.incomplete = new IncompleteDialog(() => page.submit(true), () => page.focus());
+    this.incomplete = new IncompleteDialog(() => page.submit(true), () => page.focus(), () => page.skip("under_half"));
     this.two = one("#two-drafts");
     for (const button of this.cannot.querySelectorAll("[data-skip]")) {
       button.addEventListener("click", () => page.skip(button.dataset.skip));

@@ -299,3 +299,21 @@ def test_a_set_called_back_is_erased_and_what_was_answered_arrives(page, bob, co
     expect(page.locator("[data-saved-words]")).to_have_text("All saved")
     assert Answer.objects.count() == 2
     assert page.evaluate(KEPT) == []
+
+
+@pytest.mark.parametrize("offline", [False, True])
+def test_a_skip_of_a_question_taken_along_is_undone(page, offline):
+    take(page)
+    seat = page.evaluate("document.querySelector('[data-stage] img').src")
+    page.context.set_offline(offline)
+    page.keyboard.press("s")
+    page.wait_for_selector(f"[data-stage] img:not([src='{seat}'])")
+
+    page.keyboard.press("ArrowLeft")
+    page.wait_for_selector(f"[data-stage] img[src='{seat}']")
+    page.context.set_offline(False)
+    for _ in range(20):
+        press(page, "y")
+
+    expect(page.locator("[data-why]")).to_have_text("All of it is received. Thank you.")
+    assert Answer.objects.count() == 20

@@ -462,6 +462,8 @@ def test_an_image_is_skipped_and_comes_to_somebody_else(opened):
 
     page.wait_for_selector(f"[data-drawing][data-seat]:not([data-seat='{seat}'])")
     assert not Answer.objects.exists()
+    page.keyboard.press("u")
+    page.wait_for_selector(f"[data-drawing][data-seat='{seat}']")
 
 
 def test_where_nothing_is_left_nothing_is_asked_or_explained(opened, shown, looked_at):
@@ -533,6 +535,36 @@ def test_a_phone_shows_each_step_either_way_up(opened, shown, screenshots, axe, 
     assert page.evaluate("document.documentElement.scrollWidth") <= size["width"]
     hidden = page.evaluate(HIDDEN)
     assert hidden == []
+
+
+@pytest.mark.parametrize("width", [1024, 1100, 1280, 1366, 1440])
+@pytest.mark.parametrize("language", ["en", "de"])
+@pytest.mark.parametrize("step", ["draw", "check"])
+def test_no_button_covers_another(opened, shown, screenshots, step, width, language):
+    came = {"box": HEAD, "came": "proposed"} if step == "check" else {}
+    shown(step, boxes=[CORNER], **came)
+    page = opened(viewport={"width": width, "height": 800}, locale=language)
+
+    assert page.locator("html").get_attribute("lang").startswith(language)
+    screenshots(page, f"boxes-{step}-{language}-{width}")
+    assert page.evaluate(COVERED) == []
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+# Controls of which another covers a part, or that a neighbour or the edge cuts.
+COVERED = """(() => {
+  const controls = [...document.querySelectorAll(".answers button")]
+    .filter((control) => control.checkVisibility() && control.getBoundingClientRect().width);
+  const cut = (control) => control.scrollWidth > control.clientWidth + 1;
+  return controls.filter((one) => {
+    const a = one.getBoundingClientRect();
+    return cut(one) || a.right > innerWidth || controls.some((other) => {
+      const b = other.getBoundingClientRect();
+      const [x, y] = [Math.min(a.right, b.right) - Math.max(a.left, b.left), Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top)];
+      return other !== one && x > 0.5 && y > 0.5;
+    });
+  }).map((control) => control.textContent);
+})()"""  # noqa: E501
 
 
 # Controls whose middle a finger does not meet, or that are too small for one.

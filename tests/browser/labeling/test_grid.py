@@ -348,6 +348,24 @@ def test_an_image_skipped_leaves_the_page(page):
     }
 
 
+def test_a_skipped_image_comes_back_to_the_page_with_all_marks(page):
+    first = seats_shown(page)
+    page.focus(".tile:nth-child(3) .tile-yes")
+    page.keyboard.press("y")
+    page.focus(".tile:nth-child(2) .tile-yes")
+    with page.expect_response("**/label/skip/"):
+        page.keyboard.press("s")
+
+    page.keyboard.press("u")
+    page.wait_for_selector(f".tile:nth-child(1)[data-seat='{first[1]}']")
+    wait_for_page(page)
+    finish(page)
+
+    wait_for_chip(page, "All saved")
+    assert given() == {"yes": 1, "no": 5}
+    assert set(Answer.objects.values_list("assignment__token", flat=True)) == set(first)
+
+
 def test_what_does_not_fit_comes_on_more_pages(browser_as, alice, bob, dataset, site):
     names = [f"{index:03}.png" for index in range(60)]
     for name in names:

@@ -384,6 +384,87 @@ def test_skipped_image_is_given_back_and_the_next_one_comes(page):
     assert page.inner_text("[data-done]") == "1"
 
 
+def shown(page):
+    """The seat of the image on the screen."""
+    return page.evaluate("document.querySelector('[data-stage] img').src")
+
+
+def skip(page):
+    page.wait_for_selector(SHOWN)
+    with page.expect_response("**/label/skip/") as response:
+        page.keyboard.press("s")
+    assert response.value.status == 200
+
+
+def test_a_skip_is_undone_and_the_image_answered(page):
+    first = shown(page)
+    press(page, "y")
+    second = shown(page)
+    skip(page)
+    expect(page.locator("[data-do=back]:visible").last).to_contain_text("Undo Skip")
+
+    page.keyboard.press("ArrowLeft")
+    page.wait_for_selector(f"[data-stage] img[src='{second}']")
+    expect(page.locator("[data-do=back]:visible").last).to_contain_text("Undo Yes")
+    press(page, "n")
+
+    wait_for_chip(page, "All saved")
+    assert given() == {"yes": 1, "no": 1}
+    assert first != second
+    assert page.inner_text("[data-done]") == "2"
+
+
+def test_a_skip_is_undone_after_a_reload_and_behind_an_answer(page):
+    seat = page.evaluate("document.querySelector('[name=seat]')?.value")
+    skip(page)
+    press(page, "y")
+    wait_for_chip(page, "All saved")
+    page.reload()
+    page.wait_for_selector(SHOWN)
+
+    page.keyboard.press("ArrowLeft")
+    expect(page.locator("[data-notice]")).to_be_visible()
+    with page.expect_response("**/label/skip/") as undone:
+        page.keyboard.press("ArrowLeft")
+    expect(page.locator("[data-notice]")).to_be_hidden()
+    press(page, "h")
+    wait_for_chip(page, "All saved")
+
+    assert undone.value.json() == {"status": "leased"}
+    assert given() == {"yes": 1, "hard": 1}
+    assert seat in (None, Answer.objects.get(value="hard").assignment.token)
+
+
+def test_a_skipped_image_that_somebody_else_took_stays_skipped(page):
+    page.route("**/label/page/", lambda route: route.abort())
+    skip(page)
+    gone = Assignment.objects.get(state="returned")
+    Question.objects.filter(pk=gone.question_id).update(seats_free=0)
+
+    page.keyboard.press("ArrowLeft")
+
+    expect(page.locator("[data-announce]")).to_have_text(
+        "This image went to somebody else. Take the next one."
+    )
+    expect(page.locator("[data-do=back]:visible")).to_have_count(0)
+    press(page, "y")
+    wait_for_chip(page, "All saved")
+    assert given() == {"yes": 1}
+
+
+def test_a_skip_is_undone_without_scripts(browser_as, bob, coots, site):
+    page = browser_as(bob, java_script_enabled=False)
+    page.goto(site("/campaigns/coots/label/"))
+    seat = page.input_value("[name=seat]")
+
+    page.click("button[name=skip]")
+    page.click("text=Change the last answer")
+
+    assert page.input_value("[name=seat]") == seat
+    page.click("button[value=yes]")
+    assert Answer.objects.get().assignment.token == seat
+
+
 def test_answers_work_without_scripts(browser_as, bob, coots, site):
     page = browser_as(bob, java_script_enabled=False)
     page.goto(site("/campaigns/coots/label/"))

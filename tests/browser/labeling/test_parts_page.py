@@ -12,6 +12,7 @@ from labeling.datasets import vocabulary_store
 from labeling.models import Answer, Assignment, Draft, SentBack
 from tests import factories
 from tests.browser import drawing_hands as hands
+from tests.browser.conftest import expect, let_pass
 from tests.labeling import parted
 
 OVERLAP = "[data-do=overlap]"
@@ -135,6 +136,7 @@ def test_what_nobody_said_is_named_before_it_is_sent(page):
 
     page.wait_for_selector("#incomplete[open]")
     assert page.inner_text("[data-unlabeled-names]") == "leg and tail"
+    expect(page.locator("p[data-few]")).to_be_visible()
     hands.send(page, "Shift+Enter")
 
     assert values() == [
@@ -164,6 +166,22 @@ def test_an_image_given_back_is_no_answer(page):
     hands.wait_for_another(page, seat)
     assert response.value.json() == {"status": "returned"}
     assert not Answer.objects.exists()
+
+
+def test_an_image_given_back_is_taken_again_with_its_draft(page):
+    seat = hands.seat_of(page)
+    hands.press(page, "y")
+    hands.draw(page, (24, 10), (50, 10), (50, 30))
+    with page.expect_response("**/label/skip/"):
+        page.keyboard.press("s")
+    hands.wait_for_another(page, seat)
+
+    page.keyboard.press("u")
+
+    hands.wait_for_seat(page, seat)
+    hands.expect_state(page, "torso", "drawn")
+    hands.send(page, "j", "2", "j", "2", "Shift+Enter")
+    assert Answer.objects.get().assignment.token == seat
 
 
 def test_an_earlier_drawing_can_be_gone_back_to_and_changed(page):
@@ -250,6 +268,26 @@ def test_an_unfinished_outline_waits_at_its_part_and_is_named_before_it_is_sent(
     [[torso]] = value["parts"]["torso"]["polygons"]
     assert hands.near(torso, [(24, 10), (50, 10), (50, 30)])
     assert len(value["parts"]["leg"]["polygons"][0][0]) == 3
+
+
+def test_an_object_with_more_than_half_undecided_can_be_skipped_there(page, looked_at):
+    hands.press(page, "y", "2", "Shift+Enter")
+    page.wait_for_selector("#incomplete[open]")
+    looked_at(page, "parts-few")
+    let_pass(page)
+
+    with page.expect_response(hands.ANSWERS):
+        page.click("[data-skip-half]")
+
+    assert values() == [{"skip": "under_half"}]
+
+
+def test_with_less_than_half_undecided_nothing_is_said_of_skipping(page):
+    hands.press(page, "y", "2", "j", "2", "Shift+Enter")
+
+    page.wait_for_selector("#incomplete[open]")
+    assert page.inner_text("[data-unlabeled-names]") == "tail"
+    expect(page.locator("[data-few]:visible")).to_have_count(0)
 
 
 def test_forbidden_overlaps_are_named_before_a_drawing_is_sent(page, looked_at):
