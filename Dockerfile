@@ -56,6 +56,10 @@ CMD ["celery", "-A", "annotator", "worker", "--loglevel", "INFO"]
 
 FROM site AS web
 COPY --from=packages /srv/venv /srv/venv
+# Written by root; Docker runs it again where a file before it changed.
+USER root
+RUN python manage.py collectstatic --no-input
+USER assay
 ENV WEB_BIND=0.0.0.0:8000
 EXPOSE 8000
 CMD ["gunicorn", "annotator.wsgi", "--config", "deploy/gunicorn_config.py"]

@@ -100,7 +100,6 @@ INSTALLED_APPS = [
     "allauth.account",
     "csp",
     "django_filters",
-    "django_htmx",
     "drf_spectacular",
     "drf_spectacular_sidecar",
     "knox",
@@ -261,7 +260,11 @@ STORAGES: dict[str, dict[str, Any]] = {
         "BACKEND": "annotator.data_folder.DataFolder",
         "OPTIONS": {"allow_overwrite": True},
     },
-    "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},
+    # 644: who collects files need not be who serves them.
+    "staticfiles": {
+        "BACKEND": "annotator.static_files.HashedFiles",
+        "OPTIONS": {"file_permissions_mode": 0o644},
+    },
 }
 #: A private bucket of an object store (S3's protocol) for all files; empty: files in `ASSAY_DATA`.
 ASSAY_S3_BUCKET = env.str("ASSAY_S3_BUCKET", default="")

@@ -3,10 +3,11 @@
 
     python deploy/serve.py [--demo] [--host 127.0.0.1] [--port 8000] [--data var]
 
-Migrates the database, loads the demonstration with `--demo`, starts web processes, a Celery worker
-and Celery beat, and says where the site is once it answers. One of them that dies is started
-again; one that keeps dying ends all. Ctrl-C, SIGTERM or SIGHUP end all that was started; where the
-kernel offers it (Linux) so does `kill -9` of this process. Needs the standard library alone.
+Migrates the database, collects static files that changed, loads the demonstration with `--demo`,
+starts web processes, a Celery worker and Celery beat, and says where the site is once it answers.
+One of them that dies is started again; one that keeps dying ends all. Ctrl-C, SIGTERM or SIGHUP end
+all that was started; where the kernel offers it (Linux) so does `kill -9` of this process. Needs
+the standard library alone.
 """
 
 import argparse
@@ -254,7 +255,7 @@ def environment(data: Path, demo: bool) -> dict[str, str]:
         env.update(DEMO_SETTINGS, DATABASE_URL=f"sqlite:///{data / 'assay.sqlite3'}")
         env["SECRET_KEY"] = secret_key(data)
     env.update(ASSAY_DATA=str(data), DJANGO_SETTINGS_MODULE="annotator.settings")
-    # Static files are found where they are; nobody needs the folder that whitenoise misses.
+    # Where nobody may write beside the code whitenoise misses the folder of collected files.
     env.update(PYTHONUNBUFFERED="1", PYTHONWARNINGS="ignore:No directory at:UserWarning")
     # Several processes on few cores: BLAS threads on top cost more than they bring.
     env.setdefault("OMP_NUM_THREADS", "1")
@@ -290,9 +291,33 @@ def serve(options: argparse.Namespace) -> None:
 def prepare(site: Supervisor, demo: bool) -> None:
     say("Bringing the database up to date …")
     site.run(sys.executable, "manage.py", "migrate", "--no-input")
+    collect(site)
     if demo:
         say("Loading the demonstration …")
         site.run(sys.executable, "manage.py", "demo")
+
+
+def collect(site: Supervisor) -> None:
+    """Run collectstatic where a file in static/ is newer than what it left, as at the first start.
+    Without it the site works, and browsers ask for each file again after a minute."""
+    if not os.access(ROOT, os.W_OK):
+        return
+    folder = os.open(ROOT, os.O_RDONLY)
+    try:
+        # Another site may be started from the same code.
+        fcntl.flock(folder, fcntl.LOCK_EX)
+        if not is_collected(ROOT):
+            say("Collecting static files …")
+            site.run(sys.executable, "manage.py", "collectstatic", "--no-input")
+    finally:
+        os.close(folder)
+
+
+def is_collected(root: Path) -> bool:
+    manifest = root / "staticfiles" / "staticfiles.json"
+    files = [root / "requirements.lock", *(root / "static").rglob("*")]
+    changed = max(file.stat().st_mtime for file in files)
+    return manifest.exists() and manifest.stat().st_mtime >= changed
 
 
 def start(site: Supervisor, bound: socket.socket, workers: int) -> None:

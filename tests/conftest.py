@@ -18,12 +18,14 @@ from types import SimpleNamespace
 from typing import IO, Any
 
 import pytest
+from django.conf import settings as django_settings
 from django.core.cache import cache
 from django.core.management import call_command, get_commands, load_command_class
 from django.db import connections, transaction
 from django.test import Client, override_settings
 from hypothesis import HealthCheck, settings
 
+from annotator.static_files import HashedFiles
 from evaluation.metrics.wordnet.nouns import WordNet, WordNetMissing, load
 from labeling.datasets import images
 from labeling.models import Campaign, Dataset, Job, User
@@ -57,8 +59,15 @@ def find_chromium() -> str | None:
     return os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, names)), None)
 
 
+# As the site has them; tests in a browser do, too.
+HASHED_FILES = django_settings.STORAGES
+
+
 def pytest_configure() -> None:
-    """A shell's background job ignores Ctrl-C, and so would every process that a test starts."""
+    """Static files keep their names, so that none need be collected. A shell's background job
+    ignores Ctrl-C, and so would every process that a test starts."""
+    plain = {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}
+    django_settings.STORAGES = HASHED_FILES | {"staticfiles": plain}
     if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
@@ -172,6 +181,19 @@ def _derive_once() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as monkeypatch:
         monkeypatch.setattr(images, "derive", derive_once)
         yield
+
+
+@pytest.fixture(scope="session")
+def collected(tmp_path_factory) -> Path:
+    """The folder of static files as collectstatic leaves it, but that nothing is compressed."""
+    folder: Path = tmp_path_factory.mktemp("collected")
+    with (
+        override_settings(STORAGES=HASHED_FILES, STATIC_ROOT=folder),
+        pytest.MonkeyPatch.context() as monkeypatch,
+    ):
+        monkeypatch.setattr(HashedFiles, "compress_files", lambda storage, paths: [])
+        call_command("collectstatic", interactive=False, verbosity=0)
+    return folder
 
 
 @pytest.fixture(scope="module")

@@ -24,7 +24,9 @@ from typing import Any
 import pytest
 import skimage
 from django.conf import settings as django_settings
-from django.http import HttpResponse
+from django.contrib.staticfiles.handlers import StaticFilesHandler
+from django.http import HttpRequest, HttpResponse
+from django.views import static
 
 from annotator.pages import seats
 from labeling.campaigns import lifecycle
@@ -33,7 +35,7 @@ from labeling.follow_ups import asking
 from labeling.models import Dataset, Image, User
 from tests import factories
 from tests.clients import logged_in
-from tests.conftest import find_chromium, skip_or_fail
+from tests.conftest import HASHED_FILES, find_chromium, skip_or_fail
 
 WIDE = {"width": 1440, "height": 900}
 NARROW = {"width": 390, "height": 844}
@@ -195,6 +197,21 @@ def carrier() -> Iterator[Carrier]:
     carrier = Carrier()
     yield carrier
     carrier.end()
+
+
+@pytest.fixture(autouse=True)
+def _hashed_files(settings, collected: Path, monkeypatch) -> None:
+    """Static files under their hashed names, as a site has them."""
+    settings.STORAGES, settings.STATIC_ROOT = HASHED_FILES, collected
+    serve_found = StaticFilesHandler.serve
+
+    def serve(handler: StaticFilesHandler, request: HttpRequest) -> HttpResponse:
+        path = handler.file_path(request.path)
+        if (collected / path).is_file():
+            return static.serve(request, path, document_root=collected)
+        return serve_found(handler, request)
+
+    monkeypatch.setattr(StaticFilesHandler, "serve", serve)
 
 
 @pytest.fixture(scope="session")

@@ -145,6 +145,48 @@ def test_a_step_that_fails_says_what_it_said(tmp_path):
     assert site.children == {}
 
 
+class Recorder:
+    """A site that runs nothing, and the commands that it was to run."""
+
+    def __init__(self) -> None:
+        self.commands: list[str] = []
+
+    def run(self, *command: str) -> None:
+        self.commands.append(" ".join(command[1:]))
+
+
+def test_static_files_are_collected_when_one_of_them_is_newer_than_the_manifest(
+    tmp_path, monkeypatch
+):
+    monkeypatch.setattr(serve, "ROOT", tmp_path)
+    paths = ("static/a.js", "static/js/b.js", "requirements.lock", "staticfiles/staticfiles.json")
+    script, deeper, lock, manifest = (tmp_path / path for path in paths)
+    collected = "manage.py collectstatic --no-input"
+
+    def runs(**seconds: int) -> list[str]:
+        for file, name in (
+            (script, "script"),
+            (deeper, "deeper"),
+            (lock, "lock"),
+            (manifest, "manifest"),
+        ):
+            if name in seconds:
+                file.parent.mkdir(parents=True, exist_ok=True)
+                file.touch()
+                os.utime(file, (seconds[name], seconds[name]))
+        for folder in (tmp_path / "static", deeper.parent):
+            os.utime(folder, (1, 1))
+        site = Recorder()
+        serve.collect(site)
+        return site.commands
+
+    assert runs(script=10, deeper=10, lock=10) == [collected]
+    assert runs(manifest=10) == []
+    assert runs(deeper=20) == [collected]
+    assert runs(manifest=20) == []
+    assert runs(lock=30) == [collected]
+
+
 def test_a_port_in_use_is_refused_with_the_cure():
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
