@@ -1,10 +1,13 @@
-"""`python -m benchmarks [NAME …]`: runs every bench_*.py, or those named, and prints one table.
+"""`python -m benchmarks [--smallest] [NAME …]`: run every bench_*.py, or those named, as one table.
 
 A bench is a module with `main()` that returns rows {"name", "target", "measured", "ok"}; ok is None
-for a row without a target. Exit 1 when a target is missed.
+for a row without a target. Exit 1 when a target is missed. --smallest runs every line on the least
+that it takes and judges no target: it shows that the benchmarks still work.
 """
 
+import argparse
 import importlib
+import os
 import pkgutil
 import sys
 import time
@@ -13,7 +16,9 @@ from typing import Any
 import benchmarks
 
 
-def main(names: list[str]) -> int:
+def main(names: list[str], *, smallest: bool = False) -> int:
+    if smallest:
+        os.environ[benchmarks.SMALLEST] = "1"
     found = [m.name for m in pkgutil.iter_modules(benchmarks.__path__) if m.name[:6] == "bench_"]
     chosen = [name for name in found if not names or name.removeprefix("bench_") in names]
     if not chosen:
@@ -26,6 +31,8 @@ def main(names: list[str]) -> int:
         print(f"{name} …", file=sys.stderr, end=" ", flush=True)
         rows += importlib.import_module(f"benchmarks.{name}").main()
         print(f"{time.monotonic() - start:.0f} s", file=sys.stderr)
+    if smallest:
+        rows = [row | {"ok": None} for row in rows]
     print(render(rows))
     return int(any(row["ok"] is False for row in rows))
 
@@ -42,4 +49,8 @@ def render(rows: list[dict[str, Any]]) -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    parser = argparse.ArgumentParser(prog="python -m benchmarks")
+    parser.add_argument("names", nargs="*", metavar="NAME")
+    parser.add_argument("--smallest", action="store_true", help="show that they run; no targets")
+    options = parser.parse_args()
+    sys.exit(main(options.names, smallest=options.smallest))

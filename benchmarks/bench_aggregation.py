@@ -19,18 +19,19 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks import sized
 from labeling.estimators.aggregation import Answers, majority
 from labeling.estimators.agreement import calibration_bins
 from labeling.estimators.dawid_skene import dawid_skene, fit, pooled_prior
 from labeling.estimators.vote_tables import learn_vote_tables
 
 BLUEBIRDS = Path(__file__).resolve().parents[2] / "shared" / "data" / "bluebirds"
-PEOPLE, QUESTIONS = 10_000, 200_000
-DRAWS = 100
+PEOPLE, QUESTIONS = sized(10_000, 50), sized(200_000, 400)
+DRAWS = sized(100, 2)
 VOTES = 5
 
 
-def main(answers: int = 1_000_000) -> list[dict[str, Any]]:
+def main(answers: int = sized(1_000_000, 2_000)) -> list[dict[str, Any]]:
     rows = [*on_bluebirds(), *on_many(answers), *on_tables()]
     return [dict(zip(("name", "target", "measured", "ok"), row, strict=True)) for row in rows]
 

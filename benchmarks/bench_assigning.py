@@ -21,7 +21,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from benchmarks import own_process
+from benchmarks import own_process, sized
 from benchmarks.large_campaign import (
     BUT_200,
     EVERY,
@@ -47,7 +47,9 @@ ORDER BY q.ticket LIMIT 20
 """
 
 
-def main(questions: int = 1_000_000, databases: tuple[str, ...] = ("sqlite", "postgres")) -> list:
+def main(
+    questions: int = sized(1_000_000, 2_000), databases: tuple[str, ...] = ("sqlite", "postgres")
+) -> list:
     """Rows {"name", "target", "measured", "ok"}; a database that is not there gives none."""
     rows = []
     for database in databases:

@@ -14,11 +14,12 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from benchmarks import sized
 from evaluation.metrics.attribution.cam import class_activation_maps
 from evaluation.metrics.attribution.gradients import gradients, smoothgrad
 
-SAMPLES, NOISE, SIDE = 50, 0.15, 112
-ROUNDS = 2
+SAMPLES, NOISE, SIDE = sized(50, 4), 0.15, 112
+ROUNDS = sized(2, 1)
 Way = Callable[[nn.Module, Tensor, Tensor], Tensor]
 
 

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks import own_process
+from benchmarks import own_process, sized
 from benchmarks.bench_wordnet import thousand_classes
 from evaluation.metrics.cds import arrays as cs
 from evaluation.metrics.cds.arrays import Counts, Floats, Scores
@@ -27,12 +27,12 @@ from evaluation.readers.sequences import SequenceLine, read_sequences
 from evaluation.scoring.cds import arrays, scoring
 from evaluation.scoring.cds.result import Options
 
-OBJECTS = 370
+OBJECTS = sized(370, 24)
 PARTS = ("E_U", "E_US", "E_A", "E_AS", "random")
 CONTENTS = ("intra-object", "intra-object-and-neighbourhood", "low", "higher")
 CLASSIFIERS = ("AlexNet", "GoogLeNet", "NiN", "VGG-19")
 FRAMES, CATEGORIES = 11, 12
-ROUNDS, PLAIN_ROUNDS = 1000, 5
+ROUNDS, PLAIN_ROUNDS = sized(1000, 20), sized(5, 1)
 TARGET_TIMES = 50
 TARGET_MIB = 200
 

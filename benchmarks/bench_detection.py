@@ -12,14 +12,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks import own_process
+from benchmarks import own_process, sized
 from evaluation.metrics.detection.bootstrap import Resampled
 from evaluation.metrics.detection.precision import Boxes, average_precisions
 from evaluation.metrics.significance import ROUNDS
 
-IMAGES, CLASSES, OBJECTS, DETECTIONS = 40_000, 200, 80_000, 500_000
+IMAGES, CLASSES = sized(40_000, 100), sized(200, 4)
+OBJECTS, DETECTIONS = sized(80_000, 200), sized(500_000, 1_000)
 WIDTH, HEIGHT = 500, 375
-PLAIN_ROUNDS = 5
+PLAIN_ROUNDS = sized(5, 1)
 
 
 def main() -> list[dict[str, Any]]:

@@ -17,14 +17,15 @@ import torch
 from numpy.typing import NDArray
 from scipy import ndimage
 
+from benchmarks import sized
 from evaluation.metrics.frames.foveation import LOW, frames, positions, resolution
 from evaluation.metrics.frames.pyramid import codes, pyramid
 from evaluation.metrics.frames.sequences import PartSequence, sequence
 
 HEIGHT, WIDTH, PARTS = 375, 500, 9
-OBJECTS = 30
+OBJECTS = sized(30, 2)
 THREADS = 2
-ROUNDS = 4
+ROUNDS = sized(4, 1)
 Object = tuple[NDArray[np.uint8], PartSequence]
 
 

@@ -15,11 +15,11 @@ import time
 from pathlib import Path
 from typing import Any
 
-from benchmarks import own_process
+from benchmarks import own_process, sized
 from benchmarks.large_campaign import complete
 
 ROOT = Path(__file__).resolve().parents[1]
-QUESTIONS = 60_000
+QUESTIONS = sized(60_000, 6_000)
 VOTES = 5
 PEOPLE = 40
 TOPICS = 3

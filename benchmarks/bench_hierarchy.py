@@ -18,13 +18,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benchmarks import own_process
+from benchmarks import own_process, sized
 
 ROOT = Path(__file__).resolve().parents[1]
-IMAGES = 100_000
+IMAGES = sized(100_000, 500)
 # 9 roots, 90 questions below them, 1,000 classes below those.
-ROOTS, BELOW, LEAVES = 9, 10, 1_000
-SAMPLE = 200
+ROOTS, BELOW, LEAVES = 9, 10, sized(1_000, 100)
+SAMPLE = sized(200, 20)
 # Images for one query, or fewer queries.
 TARGET = 10
 

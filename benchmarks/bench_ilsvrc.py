@@ -6,14 +6,15 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks import sized
 from benchmarks.bench_wordnet import thousand_classes
 from evaluation.metrics.detection import matched_bins
 from evaluation.metrics.ilsvrc import errors, hpk
 from evaluation.metrics.significance import ROUNDS, mean_interval
 from evaluation.metrics.wordnet import nouns as wn
 
-IMAGES = 50_000
-PLAIN = 20
+IMAGES = sized(50_000, 2_000)
+PLAIN = sized(20, 2)
 
 
 def main() -> list[dict[str, Any]]:

@@ -28,19 +28,21 @@ import uuid
 from pathlib import Path
 from typing import Any
 
+from benchmarks import sized
+
 ROOT = Path(__file__).resolve().parents[1]
 PAINT_TARGET_MS = 50.0
 SLOW_TARGET_MS = 100.0
-ROUND_TRIP_MS = 6_000
+ROUND_TRIP_MS = sized(6_000, 500)
 # Between answers: as fast as people are, and on the slow connection.
 PACE_MS, SLOW_PACE_MS = 400, 2_000
-SLOW_ANSWERS = 30
+SLOW_ANSWERS = sized(30, 3)
 RATE_TARGET = 300.0
 BATCH = 8
 PEOPLE = 8
-ANSWERS = 60
+ANSWERS = sized(60, 4)
 WORKERS = 2
-SECONDS = 10.0
+SECONDS = sized(10.0, 1.0)
 
 
 def main(seconds: float = SECONDS) -> list[dict[str, Any]]:

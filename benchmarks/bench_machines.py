@@ -11,8 +11,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from benchmarks import sized
+
 ROOT = Path(__file__).resolve().parents[1]
-LOAD_SECONDS = 300
+LOAD_SECONDS = sized(300, 10)
 ROWS = (
     (
         "kill -9 of a worker, a node, the head and the command, on Ray of two nodes",

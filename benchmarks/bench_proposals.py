@@ -11,14 +11,15 @@ from pathlib import Path
 import numpy as np
 from PIL import Image, ImageDraw
 
+from benchmarks import sized
 from labeling.promptable.network import Decoder, Encoder
 from labeling.promptable.outlines import outline_of
 from labeling.promptable.prompts import Prompts
 from labeling.promptable.workers import Pool
 from tests.labeling.promptable import made_up
 
-SIZES = ((450, 300), (4000, 3000))
-IMAGES, CLICKS = 8, 40
+SIZES = ((450, 300), sized((4000, 3000), (900, 600)))
+IMAGES, CLICKS = sized(8, 3), sized(40, 3)
 
 
 def photograph(size: tuple[int, int], number: int) -> Image.Image:

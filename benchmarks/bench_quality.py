@@ -11,11 +11,12 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks import sized
 from labeling.estimators import annotator_checks
 from labeling.estimators.annotator_checks import ACCEPTED, REJECTED, Given, SequentialTest
 
-PEOPLE = 10_000
-SEEDS = 20
+PEOPLE = sized(10_000, 100)
+SEEDS = sized(20, 2)
 # The defaults of labeling/kinds/policies.py, which needs Django; a stricter and a short one.
 TESTS = {
     "defaults": SequentialTest(0.9, 0.7, 0.05, 0.05, 80),
@@ -23,7 +24,7 @@ TESTS = {
     "short": SequentialTest(0.9, 0.5, 0.1, 0.1, 12),
 }
 # After an accepted test the next begins: what becomes of people in a long campaign.
-GOLD = 200
+GOLD = sized(200, 40)
 
 
 def main() -> list[dict[str, Any]]:

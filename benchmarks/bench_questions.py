@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks import sized
 from labeling.question_graph import replaying
 from labeling.question_graph.replaying import Graph
 from labeling.simulation import simulating_queries
@@ -22,14 +23,14 @@ Answers = Sequence[tuple[str, str]]
 
 LEAVES = 1_000
 PRESENT = 2.8
-ROUNDS = 5
-PLAIN = 200
+ROUNDS = sized(5, 1)
+PLAIN = sized(200, 10)
 # A campaign looks at an image again after each of its answers.
-IMAGES = 100_000
+IMAGES = sized(100_000, 100)
 TARGET_TIMES = 5.0
 
 
-def main(images: int = 2_000) -> list[dict[str, Any]]:
+def main(images: int = sized(2_000, 20)) -> list[dict[str, Any]]:
     """Rows {"name", "target", "measured", "ok"}."""
     graph = thousand_leaves()
     rows = []

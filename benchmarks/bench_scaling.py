@@ -17,13 +17,13 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks import own_process
+from benchmarks import own_process, sized
 from benchmarks.bench_freeze import VOTES, Site
 from benchmarks.bench_selection import ROOT, make_pool
 
-SIZES = (10_000, 100_000, 1_000_000)
-PEOPLE = (100, 1_000, 10_000)
-CLASSIFIERS = (5, 10, 20, 40)
+SIZES = sized((10_000, 100_000, 1_000_000), (1_000, 2_000, 4_000))
+PEOPLE = sized((100, 1_000, 10_000), (10, 20, 40))
+CLASSIFIERS = sized((5, 10, 20, 40), (2, 3, 4, 5))
 TEN = 10
 
 

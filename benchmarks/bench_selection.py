@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks import sized
 from benchmarks.bench_wordnet import thousand_classes
 from evaluation.metrics.mad.selection import Rule
 from evaluation.metrics.wordnet import nouns as wn
@@ -28,12 +29,12 @@ from evaluation.selection import selecting
 ROOT = Path(__file__).resolve().parents[1]
 CLASSIFIERS = 11
 THREADS = 2
-SMALL = 168_000
+SMALL = sized(168_000, 2_000)
 # Rows that the pandas loop is timed on; its time grows with the rows, and the whole is hours.
-LOOPED = 8_000
+LOOPED = sized(8_000, 500)
 
 
-def main(images: int = 10_000_000) -> list[dict[str, Any]]:
+def main(images: int = sized(10_000_000, 4_000)) -> list[dict[str, Any]]:
     rows = []
     for kind in ("realistic", "worst"):
         with tempfile.TemporaryDirectory(prefix="assay-bench-") as folder:

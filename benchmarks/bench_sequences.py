@@ -15,15 +15,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any
 
-from benchmarks import own_process
+from benchmarks import own_process, sized
 from evaluation.metrics.frames.foveation import CONTENT_SCHEMES
 from evaluation.readers.sequences import SequenceLine
 from evaluation.sequences.part_orders import random_orders
 from evaluation.sequences.sequencing import frames_of, lines_of, render
 from labeling.release_files import frozen
 
-OBJECTS = 20
-MORE = 4
+OBJECTS = sized(20, 3)
+MORE = sized(4, 2)
 ALONE = 2
 PAPER = 1_850
 PARTS = tuple(f"part-{n}" for n in range(9))

@@ -13,12 +13,13 @@ import warnings
 from pathlib import Path
 from typing import Any
 
+from benchmarks import sized
 from benchmarks.bench_wordnet import row, thousand_classes
 from evaluation.metrics.wordnet import nouns as wn
 from evaluation.metrics.wordnet.similarity import CONVENTIONS, similarity_matrix
 
-ROUNDS = 5
-NLTK_PAIRS = 2_000
+ROUNDS = sized(5, 1)
+NLTK_PAIRS = sized(2_000, 20)
 TARGET_TIMES = 1_000
 
 

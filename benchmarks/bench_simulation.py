@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 import yaml
 
+from benchmarks import sized
 from labeling.kinds import policies
 from labeling.simulation.crowd import clean_crowd
 from labeling.simulation.simulating import simulate
 
 POLICIES = Path(__file__).parent / "policies"
-COMPARED, STATED = 20, 100
+COMPARED, STATED = sized(20, 2), sized(100, 2)
 
 
 def main() -> list[dict[str, Any]]:

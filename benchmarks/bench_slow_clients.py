@@ -26,10 +26,12 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from benchmarks import sized
+
 ROOT = Path(__file__).resolve().parents[1]
-PROCESSES = 2
-SLOW = (0, 8, 200, 1000)
-VISITS = 20
+PROCESSES = sized(2, 1)
+SLOW = sized((0, 8, 200, 1000), (0, 4))
+VISITS = sized(20, 3)
 FAILURES = 3
 PATIENCE_SECONDS = 5.0
 START_SECONDS = 90.0

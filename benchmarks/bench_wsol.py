@@ -15,12 +15,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks import sized
 from evaluation.metrics.wsol import box_scores
 from evaluation.metrics.wsol.mask_scores import MaskScore, average_precision
 from evaluation.readers.wsol_folders import ScoreMaps
 from evaluation.scoring.wsol.scoring import in_parts
 
-SIZE, MAPS = 224, 200
+SIZE, MAPS = 224, sized(200, 4)
 THREADS = 2
 Map = NDArray[np.float32]
 

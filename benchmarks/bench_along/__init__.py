@@ -17,10 +17,10 @@ import tempfile
 import time
 from typing import Any
 
-from benchmarks import bench_labeling, own_process
+from benchmarks import bench_labeling, own_process, sized
 
-QUESTIONS, TAKEN, KILLED, HOURS = 4_400, 200, 50, 2
-IMAGES = 220
+QUESTIONS, TAKEN, KILLED, HOURS = sized(4_400, 200), sized(200, 20), sized(50, 4), 2
+IMAGES = sized(220, 20)
 PATH = "/campaigns/along/label/along/"
 SHOWN = "[data-stage] img:not([data-first])"
 # The longest a key is on its way when its tab is killed, and between two keys, in seconds.

@@ -17,15 +17,15 @@ import time
 from pathlib import Path
 from typing import Any
 
-from benchmarks import own_process
+from benchmarks import own_process, sized
 
 ROOT = Path(__file__).resolve().parents[2]
 TARGET_S = 60.0
-CLASSES, PRESENT = 200, 2.8
-FOLLOWED, PAGE = 2_000, 5
+CLASSES, PRESENT = sized(200, 20), 2.8
+FOLLOWED, PAGE = sized(2_000, 200), 5
 
 
-def main(images: int = 100_000) -> list[dict[str, Any]]:
+def main(images: int = sized(100_000, 100)) -> list[dict[str, Any]]:
     rows = []
     with tempfile.TemporaryDirectory(prefix="assay-bench-") as folder:
         rows += _child(f"sqlite:///{folder}/bench.sqlite3", images)

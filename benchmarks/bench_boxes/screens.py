@@ -18,11 +18,11 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from benchmarks import bench_labeling
+from benchmarks import bench_labeling, sized
 
 ROOT = Path(__file__).resolve().parents[2]
 MEDIAN_MS, WORST_MS, KEY_MS = 17.0, 34.0, 50.0
-BOXES, FRAMES, CHECKS = 300, 300, 60
+BOXES, FRAMES, CHECKS = sized(300, 10), sized(300, 10), sized(60, 4)
 
 PAN = """(frames) => new Promise((done) => {
   const root = document.querySelector("[data-drawing]");

@@ -14,7 +14,9 @@ from PIL import Image, ImageDraw
 from scipy import ndimage
 from shapely.geometry import Polygon
 
-COUNT = 20
+from benchmarks import sized
+
+COUNT = sized(20, 3)
 WIDTH, HEIGHT = 640, 480
 # How far a hand is off, in pixels of the photograph: standard deviation in each direction.
 OFF_PX = 1.2

@@ -23,15 +23,16 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
+from benchmarks import sized
 from benchmarks.bench_boxes.screens import PAN
 from benchmarks.bench_drawing import outlines
 
 ROOT = Path(__file__).resolve().parents[2]
 TARGET_MS = 4.0
-POLYGONS = 300
+POLYGONS = sized(300, 10)
 CORNERS = 100
-FRAMES = 150
-MANY = 2_000
+FRAMES = sized(150, 60)
+MANY = sized(2_000, 200)
 MANY_CORNERS = 24
 FASTEST_MS = 20.0  # a frame, where fifty take a second
 SIZE = (1600, 1200)

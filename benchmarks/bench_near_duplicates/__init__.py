@@ -15,13 +15,14 @@ from typing import Any
 import numpy as np
 from PIL import Image, ImageEnhance
 
+from benchmarks import sized
 from labeling.near_duplicates import search
 from labeling.near_duplicates.fingerprints import VIEWS, distance, fingerprint
 
 # Of its tiles so many a side, where each has so many pixels.
 TILES, LEAST = 3, 150
-SHOWN = 800
-SIZES = (10_000, 100_000, 1_000_000)
+SHOWN = sized(800, 200)
+SIZES = sized((10_000, 100_000, 1_000_000), (1_000, 2_000, 4_000))
 # Photographs, not diagrams, of scikit-image.
 NAMES = (
     *("astronaut.png", "brick.png", "camera.png", "chelsea.png", "coffee.png", "coins.png"),

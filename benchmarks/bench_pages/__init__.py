@@ -14,14 +14,16 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from benchmarks import own_process
+from benchmarks import own_process, sized
 
 ROOT = Path(__file__).resolve().parents[2]
 MOST_PAGES = 200
 MOST_RATIO = 1.2
 
 
-def main(sizes: tuple[int, int] = (100_000, 1_000_000)) -> list[dict[str, Any]]:
+def main(
+    sizes: tuple[int, int] = sized((100_000, 1_000_000), (3_000, 6_000)),
+) -> list[dict[str, Any]]:
     """Rows {"name", "target", "measured", "ok"}; none without a server."""
     small, large = map(_in_own_process, sizes)
     return [_row(name, small[name], large[name]) for name in small]

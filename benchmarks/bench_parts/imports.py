@@ -14,12 +14,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from benchmarks import own_process
+from benchmarks import own_process, sized
 
-OBJECTS = 10_000
+OBJECTS = sized(10_000, 20)
 # Beside it, an import of a fifth, to see whether memory follows.
 FEWER = 5
-MASKS = 20
+MASKS = sized(20, 3)
 # As in PASCAL VOC.
 SIZE = (500, 375)
 RATE = 50

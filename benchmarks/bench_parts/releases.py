@@ -14,9 +14,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from benchmarks import own_process
+from benchmarks import own_process, sized
 
-OBJECTS = 10_000
+OBJECTS = sized(10_000, 20)
 # Beside it, a release of a fifth, to see whether memory follows.
 FEWER = 5
 PARTS = 12

@@ -17,12 +17,12 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from benchmarks import own_process
+from benchmarks import own_process, sized
 from evaluation.readers.shipped import CLASSES
 
-IMAGES = 10_000
+IMAGES = sized(10_000, 200)
 BATCH = 32
-FEW = 1_000
+FEW = sized(1_000, 100)
 # Batches of the command between two turns of the network alone, and batches of such a turn.
 EVERY, ALONE = 40, 10
 SIDE = 64

@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks import sized
 from benchmarks.bench_selection import ROOT, make_pool
 from benchmarks.bench_shards import in_bucket
 
@@ -27,7 +28,7 @@ SHARDS = 4
 STRETCHES = 16
 
 
-def main(images: int = 4_000_000) -> list[dict[str, Any]]:
+def main(images: int = sized(4_000_000, 4_000)) -> list[dict[str, Any]]:
     rows: list[tuple[str, str, str, bool | None]] = []
     for kind in ("realistic", "worst"):
         with tempfile.TemporaryDirectory(prefix="assay-bench-") as folder:

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import poisson
 
+from benchmarks import sized
 from labeling.estimators.dawid_skene import dawid_skene
 from labeling.estimators.intervals import clopper_pearson
 from labeling.estimators.precision import Verified, pooled, precisions
@@ -28,7 +29,8 @@ from labeling.kinds.candidates import Candidates
 from labeling.kinds.deciding import Skills, Vote
 from labeling.simulation.simulating import CONFUSION_PRIOR
 
-RUNS, CLASSES, IMAGES, PEOPLE, PILOT = 100, 20, 300, 40, 30
+RUNS, CLASSES, IMAGES = sized(100, 1), sized(20, 4), sized(300, 40)
+PEOPLE, PILOT = sized(40, 20), sized(30, 15)
 # Of the images that a class is not, those that most people take for it: mean of each class's share.
 LOOKALIKES = (0.0, 0.005, 0.01, 0.04)
 AUDITED = (50, 100, 300, 1_000)
