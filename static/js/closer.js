@@ -4,7 +4,7 @@
 import { gettext } from "./language.js";
 import { MOVES, Zoom } from "./zoom.js";
 import { markOf } from "./tiles.js";
-import { one, words } from "./screen.js";
+import { TYPING, one, words } from "./screen.js";
 
 const MARKS = { y: "yes", " ": "yes", Enter: "yes", n: "no", h: "hard" };
 
@@ -79,7 +79,7 @@ export class Closer {
 
   #key(event) {
     const { key } = event;
-    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest(TYPING)) return;
     if (event.shiftKey && key in MOVES) this.zoom.pan(...MOVES[key]);
     else if (key === "ArrowLeft" || key === "ArrowUp") this.#do("previous");
     else if (key === "ArrowRight" || key === "ArrowDown") this.#do("next");

@@ -3,6 +3,7 @@
    data-do="back|forward|skip|about|zoom-in|zoom-out|zoom-reset|send|dismiss|refill" and what else
    label.actions names; label.key(event), where there is one, takes the place of the keys here,
    data-open="id of a dialog", data-close, [data-use-keys] a switch, [data-about] the panel. */
+import "./look.js";
 import { TYPING, one } from "./screen.js";
 import { altLetter } from "./search_field.js";
 import { MOVES } from "./zoom.js";

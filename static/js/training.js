@@ -7,6 +7,7 @@ import { countsInWords, gettext } from "./language.js";
 import { Tiles } from "./tiles.js";
 import { Closer } from "./closer.js";
 import { Images } from "./images.js";
+import "./look.js";
 import { Clock, one } from "./screen.js";
 import { attachZoom } from "./zoom.js";
 

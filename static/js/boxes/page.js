@@ -5,6 +5,7 @@
    lesson in the label's place. HTML: templates/annotator/label_boxes.html. What belongs to one step
    alone is [data-for-step="draw"]; headings are [data-asks="draw more"]. */
 import { gettext, ngettext } from "../language.js";
+import { look } from "../look.js";
 import { attachRouting } from "../parts/keys.js";
 import { able, announce, murmur, one, press } from "../screen.js";
 import { forget, keep, keysOf, read, recall } from "../storage.js";
@@ -78,7 +79,7 @@ export class Page {
         else this.step.mark(Number(side));
       }
       // A pointer leaves the keys with the photograph; keys leave them where they are.
-      if (event.detail && event.target.closest(".workbench button")) this.root.focus({ preventScroll: true });
+      if (event.detail && event.target.closest(".workbench button") && !look.hasFocus) this.root.focus({ preventScroll: true });
     });
     addEventListener("keyup", (event) => event.key === " " && this.#holdSpace(false));
     addEventListener("blur", () => this.#holdSpace(false));

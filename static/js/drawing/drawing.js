@@ -274,11 +274,6 @@ export class Drawing extends EventTarget {
     return this.board.gluing;
   }
 
-  /* Brightness and contrast of the photograph: 1 is as it came. */
-  adjust(values) {
-    this.picture.adjust(values);
-  }
-
   setOpacity(share) {
     this.opacity = Math.round(Math.min(1, Math.max(0, share)) * 100) / 100;
     this.picture.setOpacity(this.opacity);

@@ -135,12 +135,6 @@ export class Picture {
     this.#drawCrowd();
   }
 
-  /* How bright the photograph is and how strong its contrast: 1 is as it came. */
-  adjust({ brightness, contrast }) {
-    const changed = brightness !== 1 || contrast !== 1;
-    this.photograph.style.filter = changed ? `brightness(${brightness}) contrast(${contrast})` : "";
-  }
-
   /* One part's outline and number; {name, number, colour, fixed}. */
   showPart(key, polygons, about) {
     const held = this.#groups.get(key) ?? this.#addPart(key, about);

@@ -3,9 +3,9 @@
    changed({reason}) follows a stroke. */
 import { gettext } from "../language.js";
 import { Drawing } from "../drawing/drawing.js";
+import { look } from "../look.js";
 import { announce, murmur, one } from "../screen.js";
 import { keep, recall } from "../storage.js";
-import { Adjust } from "./adjust.js";
 import { showKeys } from "./keys.js";
 import { OUTLINE } from "./labels.js";
 
@@ -19,8 +19,11 @@ export class Easel {
   // The key of the part that the server did not take.
   fault = null;
   root = one("[data-drawing]");
-  adjust = new Adjust(this);
   #loading = false;
+
+  constructor() {
+    look.addEventListener("change", () => this.drawing?.setOpacity(look.values.opacity));
+  }
 
   get selected() {
     return this.drawing?.selected ?? null;
@@ -48,7 +51,6 @@ export class Easel {
       look: () => this.look(),
       "zoom-in": () => this.drawing?.zoomIn(),
       "zoom-out": () => this.drawing?.zoomOut(),
-      adjust: () => this.adjust.toggle(),
       list: () => this.panel.toggleList(),
     };
   }
@@ -68,13 +70,14 @@ export class Easel {
       announce: (text, { quiet }) => (quiet ? murmur(text) : announce(text)),
       asks,
     });
-    this.adjust.apply();
+    this.drawing.setOpacity(look.values.opacity);
     this.drawing.addEventListener("change", ({ detail }) => this.#loading || this.changed(detail));
     for (const name of ["select", "tool", "history", "overlap"]) {
       this.drawing.addEventListener(name, () => this.show());
     }
     this.drawing.addEventListener("view", ({ detail }) => this.panel.showZoom(detail));
-    this.drawing.addEventListener("opacity", () => this.adjust.follow());
+    // The drawing's own keys change the colours, too.
+    this.drawing.addEventListener("opacity", ({ detail: { opacity } }) => opacity !== look.values.opacity && look.set({ opacity }));
     showKeys(keys, this.drawing.keys());
   }
 

@@ -11,7 +11,7 @@ export const PAGE_KEYS = [
   ["s", gettext("Give it back: somebody else gets it")],
   [gettext("u, Shift + U"), gettext("Back to an earlier answer, forward again")],
   ["z", gettext("The other drawing, where two devices drew")],
-  ["v", gettext("Brightness and contrast of the photograph, strength of the colours")],
+  [gettext("Shift + V"), gettext("Brightness and contrast of the photograph, strength of the colours")],
   ["w", gettext("The list of parts, where it is not beside the drawing")],
   ["i", gettext("Instructions")],
   ["?", gettext("This sheet")],

@@ -3,6 +3,7 @@
    label.js asks for it by paint(entry, slot), leave() and key(event). Events on [data-stage]:
    "painted" when the drawing is there, detail {seat}. HTML: templates/annotator/label_parts.html. */
 import { gettext, listed } from "../language.js";
+import { look } from "../look.js";
 import { post } from "../outbox.js";
 import { announce, one, showAbout } from "../screen.js";
 import { Easel } from "./easel.js";
@@ -47,8 +48,7 @@ export class Page extends Easel {
     this.keeper.addEventListener("conflict", ({ detail }) => this.sheets.askWhich(detail));
     // A pointer leaves the keys with the drawing; keys leave them where they are.
     document.addEventListener("click", (event) => {
-      const tool = event.detail && event.target.closest(".work-rail .tool");
-      if (tool && tool.dataset.do !== "adjust") this.focus();
+      if (event.detail && event.target.closest(".work-rail .tool, [data-adjust] button") && !look.hasFocus) this.focus();
     });
     label.outbox.addEventListener("accepted", ({ detail }) => this.keeper.forget(detail.seat));
     label.outbox.addEventListener("refused", ({ detail }) => this.#takeBack(detail));
@@ -369,7 +369,6 @@ export class Page extends Easel {
       u: () => this.label.back(),
       U: () => this.label.forward(),
       z: () => this.swap(),
-      v: () => this.adjust.toggle(),
       w: () => this.panel.toggleList(),
       0: () => this.look(),
     }[key];

@@ -9,6 +9,7 @@ import { Draw } from "../boxes/draw.js";
 import { Many } from "../boxes/many.js";
 import { ARROWS, Stage } from "../boxes/stage.js";
 import { FLAG_KEYS } from "../boxes/step.js";
+import "../look.js";
 import { TYPING, announce, one, press } from "../screen.js";
 
 const STEPS = { review: Many, draw: Draw, cover: Cover };

@@ -4,6 +4,7 @@
    HTML: templates/labeling/_part_editor.html, and <script type="application/json" id="setup"> as
    labeling/reports/part_overview.py writes it. new PartEditor({image, save, leave}); open() shows it. */
 import { Easel } from "../parts/easel.js";
+import { look } from "../look.js";
 import { Panel } from "../parts/panel.js";
 import { listed } from "../language.js";
 import { OUTLINE, PartLabels } from "../parts/labels.js";
@@ -15,7 +16,7 @@ const KEYS = [
   ["Shift + Escape", "Leave it as it was"],
   ["1 2 3", "The chosen part: draw or mend it, not visible, occluded"],
   ["j, Shift + J", "To the next part, the one before"],
-  ["v", "Brightness and contrast of the photograph, strength of the colours"],
+  ["Shift + V", "Brightness and contrast of the photograph, strength of the colours"],
   ["?", "This sheet"],
 ];
 
@@ -38,7 +39,7 @@ export class PartEditor extends Easel {
     this.place.addEventListener("click", (event) => {
       const name = event.target.closest("[data-do]")?.dataset.do;
       tools[name]?.();
-      if (event.detail && name && name !== "adjust") this.focus();
+      if (event.detail && name && !look.hasFocus) this.focus();
     });
     document.addEventListener("keydown", (event) => this.#key(event), { capture: true });
   }
@@ -162,7 +163,6 @@ export class PartEditor extends Easel {
       3: () => this.say(this.selected, "occluded"),
       j: () => step(1),
       J: () => step(-1),
-      v: () => this.adjust.toggle(),
       0: () => this.look(),
       "?": () => this.sheet.showModal(),
       Enter: shiftKey && (() => this.save()),

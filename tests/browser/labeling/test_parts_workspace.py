@@ -24,6 +24,7 @@ WATCH_SHIFTS = """() => {
     `${value} ${sources.map(words)}`)))
     .observe({ type: "layout-shift", buffered: false });
 }"""
+FILTER = "getComputedStyle(document.querySelector('[data-drawing] image')).filter"
 PHOTOGRAPH = """() => {
   const image = document.querySelector("[data-drawing] image");
   const { left, top, right, bottom } = image.getBoundingClientRect();
@@ -80,7 +81,20 @@ def test_nothing_moves_while_one_works(opened):
     hands.draw(page, *TORSO)
     hands.wait_for_draft(page)
     # A toast, a refusal, a tool's hint, another part's guidance, the instructions.
-    hands.press(page, "Control+z", "Shift+Enter", "PageUp", "e", "x", "l", "p", "i", "i", "v", "v")
+    hands.press(
+        page,
+        "Control+z",
+        "Shift+Enter",
+        "PageUp",
+        "e",
+        "x",
+        "l",
+        "p",
+        "i",
+        "i",
+        "Shift+V",
+        "Shift+V",
+    )
     hands.press(page, "j", "3", "j", "2")
     hands.wait_for_draft(page)
 
@@ -168,15 +182,17 @@ def test_a_hole_is_cut_out_of_a_part_and_sent(opened):
 
 def test_brightness_contrast_and_colours_are_set_by_keys_and_remembered(opened):
     page = opened()
-    hands.press(page, "v", "ArrowRight", "ArrowRight", "Tab", "ArrowLeft", "Tab", "ArrowRight")
-    looks = page.evaluate("document.querySelector('[data-drawing] image').style.filter")
+    hands.press(
+        page, "Shift+V", "ArrowRight", "ArrowRight", "Tab", "ArrowLeft", "Tab", "ArrowRight"
+    )
+    looks = page.evaluate(FILTER)
     hands.press(page, "Escape")
     assert page.evaluate("document.activeElement.matches('.drawing')")
     page.reload()
     hands.settle(page)
 
     assert looks == "brightness(1.2) contrast(0.9)"
-    assert page.evaluate("document.querySelector('[data-drawing] image').style.filter") == looks
+    assert page.evaluate(FILTER) == looks
     fill = "document.querySelector('.drawing-parts').style.getPropertyValue('--fill')"
     assert page.evaluate(fill) == "0.4"
     assert page.get_attribute("[data-do=adjust].tool", "aria-pressed") == "true"
@@ -184,7 +200,7 @@ def test_brightness_contrast_and_colours_are_set_by_keys_and_remembered(opened):
 
 def test_the_sliders_have_the_colour_of_what_may_be_pressed(opened):
     page = opened(viewport=WIDE, color_scheme="dark")
-    hands.press(page, "v")
+    hands.press(page, "Shift+V")
 
     colours = page.eval_on_selector_all(
         "[data-adjust] input[type=range]",
@@ -277,7 +293,7 @@ def test_every_state_of_the_workspace_looks_right(opened, looked_at):
     looked_at(page, "workspace-drawn")
     hands.press(page, "i")
     looked_at(page, "workspace-about")
-    hands.press(page, "i", "v")
+    hands.press(page, "i", "Shift+V")
     looked_at(page, "workspace-adjust")
     hands.press(page, "Escape")
     page.set_viewport_size(NARROW)
