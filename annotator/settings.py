@@ -455,12 +455,16 @@ ASSAY_CAMPAIGN_LINKS = ["evaluation.hooks.links_of"]
 # The page that makes a campaign of a selection, where New campaign leads those who bring one.
 ASSAY_SELECTION_PAGE = "evaluation:benchmark_new"
 RELEASES_DIR = DATA_DIR / "releases"
+#: For how many seconds an annotator's browser may keep a photograph, and never longer than the
+#: campaign's leases: 0 to 1,200. 0 forbids it, for computers that many share.
+ASSAY_PHOTOGRAPH_CACHE_SECONDS = env.int("ASSAY_PHOTOGRAPH_CACHE_SECONDS", default=1200)
 for name, least, most in (
     ("ASSAY_TRUSTED_PROXIES", 0, None),
     ("ASSAY_NIGHTLY_HOUR", 0, 23),
     ("ASSAY_SWEEP_SECONDS", 1, None),
     ("ASSAY_RESCORE_SECONDS", 1, None),
     ("ASSAY_JOB_LEASE_SECONDS", 1, None),
+    ("ASSAY_PHOTOGRAPH_CACHE_SECONDS", 0, 1200),
 ):
     if globals()[name] < least or (most is not None and globals()[name] > most):
         _limits = f"at least {least}" if most is None else f"{least} to {most}"

@@ -1,7 +1,8 @@
 """Labeling as a person feels it, on a local gunicorn with SQLite and `synchronous=FULL`.
 
-`python -m benchmarks.bench_labeling [--seconds N]`. Three measurements on a throwaway database:
+`python -m benchmarks.bench_labeling [--seconds N]`. Four measurements on a throwaway database:
 
+- how many bytes the page and four photographs take, cold and on reload, after collectstatic;
 - from an answer to the next image painted, in Chromium, with photographs of 1600 x 1200: the time
   from the key's event to the frame after the one that the new image is in, so it is an upper bound;
 - the same with round trips of 6 s and an answer every two seconds: images and seats come late;
@@ -184,9 +185,18 @@ def _send(
         counts[index] += len(accepted)
 
 
-def _paint_rows(paint: dict[str, list[float]]) -> list[dict[str, Any]]:
+def _paint_rows(paint: dict[str, Any]) -> list[dict[str, Any]]:
     load = f"load {os.getloadavg()[0]:.1f}"
     return [
+        *(
+            {
+                "name": f"bytes of a labeling page, {name}",
+                "target": "",
+                "measured": size,
+                "ok": None,
+            }
+            for name, size in paint["bytes"].items()
+        ),
         _paint_row("answer to next image painted, p95", paint["ms"], PAINT_TARGET_MS, load),
         _paint_row(
             f"... with round trips of {ROUND_TRIP_MS // 1000} s, an answer every "
@@ -325,6 +335,21 @@ MEASURE = """async ([count, key, pace]) => {
 }"""
 
 
+def _weigh(page: Any, url: str) -> dict[str, int]:
+    """Bytes of a labeling page and its photographs, of which four come ahead."""
+    sizes: list[float] = []
+    network = page.context.new_cdp_session(page)
+    network.send("Network.enable")
+    network.on("Network.loadingFinished", lambda event: sizes.append(event["encodedDataLength"]))
+    weights = {}
+    for name, load in (("cold", lambda: page.goto(url)), ("on reload", page.reload)):
+        sizes.clear()
+        load()
+        page.wait_for_load_state("networkidle")
+        weights[name] = int(sum(sizes))
+    return weights
+
+
 def _paint(port: int, session: str) -> dict[str, Any]:
     """Milliseconds from each answer to the next image; none where there is no Chromium."""
     from playwright.sync_api import sync_playwright
@@ -332,14 +357,14 @@ def _paint(port: int, session: str) -> dict[str, Any]:
     chromium = os.environ.get("CHROMIUM") or shutil.which("chromium")
     if chromium is None:
         print("no Chromium: painting is not measured", file=sys.stderr)
-        return {"ms": [], "slow_ms": []}
+        return {"ms": [], "slow_ms": [], "bytes": {}}
     url = f"http://127.0.0.1:{port}"
     with sync_playwright() as driver:
         browser = driver.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
         context = browser.new_context(viewport={"width": 1440, "height": 900})
         context.add_cookies([{"name": "sessionid", "value": session, "url": url}])
         page = context.new_page()
-        page.goto(f"{url}/campaigns/look/label/")
+        weights = _weigh(page, f"{url}/campaigns/look/label/")
         page.wait_for_selector("[data-stage] img:not([data-first])")
         times = page.evaluate(MEASURE, [ANSWERS, "y", PACE_MS])
         slow = {
@@ -352,7 +377,7 @@ def _paint(port: int, session: str) -> dict[str, Any]:
         # The images that the fast connection has brought are used up before the measure begins.
         slow_times = page.evaluate(MEASURE, [SLOW_ANSWERS + 5, "n", SLOW_PACE_MS])[5:]
         browser.close()
-    return {"ms": times, "slow_ms": slow_times}
+    return {"ms": times, "slow_ms": slow_times, "bytes": weights}
 
 
 def _in_child(arguments: list[str]) -> None:

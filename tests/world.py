@@ -24,6 +24,7 @@ from labeling.exchange import naming_campaigns
 from labeling.follow_ups import asking, candidate_lists, opening
 from labeling.jobs import queue
 from labeling.models import (
+    Assignment,
     Calibration,
     Campaign,
     Dataset,
@@ -267,7 +268,7 @@ def _furnish(world: World) -> None:
         until=timezone.now() + timedelta(hours=2),
     )
     note = flagging.flag(world.bob, campaign, uuid4(), seat, "Blurred.")
-    world.signature = image_url(seat, world.bob).split("?")[1]
+    world.signature = image_url(Assignment.objects.get(token=seat), world.bob).split("?")[1]
     world.parts = {
         "campaign": campaign.name,
         "dataset": world.dataset.name,

@@ -67,7 +67,7 @@ def last_answers(user: User, campaign: Campaign) -> list[LastAnswer]:
                 texts.name_of(campaign.words, topic, names.get(topic, topic)),
                 words.get(value, value),
                 row.token,
-                seats.image_url(row.token, user) if row.pk in open_seats else None,
+                seats.image_url(row, user) if row.pk in open_seats else None,
             )
         )
     return found

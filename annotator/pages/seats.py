@@ -1,15 +1,23 @@
 """What a labeling page gets of a seat: a random token and a signed address, nothing else.
 
-Seats of gold look like all others. An image's address carries a signature over seat
-and person that expires, and the response has the same headers for every image: no name, no hash,
-no date, and nothing that a shared computer would keep on its disk.
+Seats of gold look like all others. An image's address carries a signature over seat, person and
+start of the first lease that expires: it stays equal while the seat is held, so that a reload finds
+the image in the browser's cache. The response has the same headers for every image of a campaign:
+no name, no hash, no date.
 """
 
 from collections.abc import Collection, Iterable, Mapping
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any, NamedTuple, Self
 
-from django.core.signing import BadSignature, SignatureExpired, TimestampSigner
+from django.conf import settings
+from django.core.signing import (
+    BadSignature,
+    SignatureExpired,
+    Signer,
+    TimestampSigner,
+    b62_encode,
+)
 from django.db.models import Exists, OuterRef
 from django.http import HttpResponse
 from django.urls import reverse
@@ -47,16 +55,21 @@ class Shown(NamedTuple):
 
     token: str
     topic: str
+    created_at: datetime
 
     @classmethod
     def of(cls, seat: Assignment) -> Self:
-        return cls(seat.token, seat.question.topic)
+        return cls(seat.token, seat.question.topic, seat.created_at)
 
 
-def image_url(token: str, user: User) -> str:
-    """The address of a seat's image, for this person only and for half a day."""
-    _, signature = signer.sign(f"{token}.{user.pk}").split(signer.sep, 1)
-    return f"{reverse('seat_image', args=[token])}?s={signature}"
+def image_url(seat: claiming.Seat | Shown | Assignment, user: User) -> str:
+    """Return the address of a seat's image: for this person only, the same for half a day."""
+    periods = max(0, (timezone.now() - seat.created_at) // MAX_AGE)
+    start = b62_encode(int((seat.created_at + periods * MAX_AGE).timestamp()))
+    # The parent signs without the present time.
+    signed = Signer.sign(signer, f"{seat.token}.{user.pk}{signer.sep}{start}")
+    _, signature = signed.split(signer.sep, 1)
+    return f"{reverse('seat_image', args=[seat.token])}?s={signature}"
 
 
 def check_signature(token: str, user: User, signature: str) -> None:
@@ -175,22 +188,30 @@ def _is_revisable(
 TILE_PX = 1024
 
 
-def tile_response(image: Image) -> HttpResponse:
+def cache_seconds(campaign: Campaign) -> int:
+    """Return how long a browser may keep images of seats: gold, answered or not, all alike. What is
+    left of a lease would tell them apart."""
+    lease_seconds = 60 * policies.of(campaign)["lease_minutes"]
+    return min(lease_seconds, settings.ASSAY_PHOTOGRAPH_CACHE_SECONDS)
+
+
+def tile_response(image: Image, max_age: int) -> HttpResponse:
     """The image as one of many on a page: small ones as they are, large ones as thumbnails."""
     small = max(image.width, image.height) <= TILE_PX
     with images.open_display(image) if small else images.open_thumbnail(image) as file:
-        return _picture_response(file.read())
+        return _picture_response(file.read(), max_age)
 
 
-def image_response(image: Image) -> HttpResponse:
-    """The image as annotators may have it, with headers that are equal for every image."""
+def image_response(image: Image, max_age: int = 0) -> HttpResponse:
+    """The image as annotators may have it, with headers that are equal for every image.
+    max_age: for how many seconds their browser may keep it."""
     with images.open_display(image) as file:
-        return _picture_response(file.read())
+        return _picture_response(file.read(), max_age)
 
 
-def _picture_response(content: bytes) -> HttpResponse:
+def _picture_response(content: bytes, max_age: int) -> HttpResponse:
     response = HttpResponse(content, content_type=media_type_of(content))
-    response["Cache-Control"] = "private, no-store"
+    response["Cache-Control"] = f"private, max-age={max_age}" if max_age else "private, no-store"
     response["Content-Disposition"] = "inline"
     response["Cross-Origin-Resource-Policy"] = "same-origin"
     return response
@@ -220,8 +241,7 @@ def describe(
 ) -> SeatsPayload:
     """What the labeling script gets: the seats in their order and the topics not yet known."""
     rows: list[SeatRow] = [
-        {"seat": seat.token, "topic": seat.topic, "image": image_url(seat.token, user)}
-        for seat in shown
+        {"seat": seat.token, "topic": seat.topic, "image": image_url(seat, user)} for seat in shown
     ]
     if rows:
         rows = page_of(campaign).describe_seats(rows, user, campaign)

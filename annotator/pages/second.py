@@ -46,9 +46,11 @@ def _shown(user: User, campaign: Campaign, row: SecondAnswer) -> Context:
     keys = first["keys"] if isinstance(first, dict) else []
     slots = [names.get(key, key) for key in keys]
     slots += [""] * (campaign.settings["most"] - len(keys))
-    token = row.assignment.token
     return {
-        "first": {"seat": token, "image": seats.image_url(token, user)},
+        "first": {
+            "seat": row.assignment.token,
+            "image": seats.image_url(row.assignment, user),
+        },
         "answer_id": new_id(),
         "before": kind.in_words(first, campaign.settings),
         "proposed": [{"key": key, "name": names.get(key, key)} for key in row.shown],

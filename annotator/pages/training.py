@@ -131,7 +131,7 @@ def _result(
     return vars(row) | {
         "compared": shown_by.compared(value, row.answer, seat, campaign) if known else None,
         "topic": seat.question.topic,
-        "image": seats.image_url(seat.token, person(request)),
+        "image": seats.image_url(seat, person(request)),
         "given": shown_by.words_of(value, campaign),
         "known": shown_by.words_of(row.answer, campaign) if known else None,
     }

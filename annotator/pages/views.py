@@ -231,9 +231,8 @@ def seat_image(request: HttpRequest, token: str) -> HttpResponse:
     request.speaks_json = True  # type: ignore[attr-defined]
     seats.check_signature(token, person(request), request.GET.get("s", ""))
     seat = seats.seat_of(person(request), token)
-    if "tile" in request.GET:
-        return seats.tile_response(seat.question.item.image)
-    return seats.image_response(seat.question.item.image)
+    respond = seats.tile_response if "tile" in request.GET else seats.image_response
+    return respond(seat.question.item.image, seats.cache_seconds(seat.question.campaign))
 
 
 @login_required

@@ -8,7 +8,7 @@ under a new ticket. docs/assigning.md says why nothing is lost, overfilled or st
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
 from django.utils import timezone
@@ -56,6 +56,7 @@ class Seat:
     topic: str
     image_id: int
     image_name: str
+    created_at: datetime
 
 
 @dataclass(frozen=True)
@@ -144,7 +145,7 @@ def _beyond(fill: Fill, shown: int) -> int:
 
 
 OPEN_SEATS = """
-SELECT a.token, q.id, q.topic, i.image_id, m.name
+SELECT a.token, q.id, q.topic, i.image_id, m.name, a.created_at
 FROM labeling_assignment a
 JOIN labeling_question q ON q.id = a.question_id
 JOIN labeling_item i ON i.id = q.item_id
@@ -160,7 +161,7 @@ def open_seats(user: User, campaign: Campaign, along: int | None = None) -> list
     which = "a.taken_along_id IS NULL" if along is None else f"a.taken_along_id = {int(along)}"
     read = fetch_prepared if along is None else fetch
     rows = read(OPEN_SEATS.format(which), [user.pk, campaign.pk])
-    return [Seat(*row) for row in rows]
+    return [Seat(*(*row[:5], row[5].replace(tzinfo=UTC))) for row in rows]
 
 
 @retried

@@ -177,9 +177,9 @@ def images_sent(monkeypatch) -> Counter[str]:
     sent: Counter[str] = Counter()
     respond = seats.image_response
 
-    def count(image: Image) -> HttpResponse:
+    def count(image: Image, max_age: int = 0) -> HttpResponse:
         sent[image.name] += 1
-        return respond(image)
+        return respond(image, max_age)
 
     monkeypatch.setattr(seats, "image_response", count)
     return sent

@@ -309,7 +309,7 @@ def send(user, campaign, seat) -> submitting.Result:
 def shown(client, user, campaign, seat) -> bool:
     """Whether the image, and the page of this seat alone, may be seen: both or neither."""
     campaign.refresh_from_db()
-    image = client.get(seats.image_url(seat.token, user)).status_code
+    image = client.get(seats.image_url(seat, user)).status_code
     assert [found.pk for found, _ in seats.seats_of(user, campaign, [seat.token])] == (
         [seat.pk] if image == 200 else []
     )

@@ -52,7 +52,7 @@ def test_a_set_has_the_seats_of_a_page_and_says_how_long_it_lasts(client, bob):
     assert len(body["seats"]) == body["open"] == body["questions"] == 10
     assert 7195 <= body["seconds"] <= 7200
     image = client.get(body["seats"][0]["image"])
-    assert (image.status_code, image["Cache-Control"]) == (200, "private, no-store")
+    assert (image.status_code, image["Cache-Control"]) == (200, "private, max-age=1200")
     state = client.get(f"{PAGE}set/").json()
     assert state["user"] == bob.pk
     assert state["set"] == {key: body[key] for key in ("id", "questions", "open")} | {

@@ -6,6 +6,7 @@ import uuid
 from datetime import timedelta
 
 import pytest
+from django.db.models import F
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
@@ -374,13 +375,65 @@ def test_image_is_gone_for_who_left_the_campaign(as_bob, bob, page):
     assert as_bob.get(page["seats"][0]["image"]).status_code == 404
 
 
-def test_image_response_tells_no_name_and_stays_in_no_cache(as_bob, page):
+def test_image_response_tells_no_name_and_no_date(as_bob, page):
     response = as_bob.get(page["seats"][0]["image"])
 
-    assert response["Cache-Control"] == "private, no-store"
     assert response["Content-Disposition"] == "inline"
     assert not {"ETag", "Last-Modified"} & set(response.headers)
     assert b"coots" not in str(response.headers).encode()
+
+
+@pytest.mark.parametrize(
+    ("setting", "lease_minutes", "expected"),
+    [
+        (1200, 20, "max-age=1200"),
+        (1200, 60, "max-age=1200"),
+        (1200, 5, "max-age=300"),
+        (90, 20, "max-age=90"),
+        (0, 20, "no-store"),
+    ],
+)
+def test_every_image_of_a_campaign_is_kept_equally_long(
+    as_bob, alice, bob, coots, settings, setting, lease_minutes, expected
+):
+    settings.ASSAY_PHOTOGRAPH_CACHE_SECONDS = setting
+    factories.make_image(coots.dataset, "known.png")
+    add_gold(coots, alice, [{"image": "known.png", "topic": "n02018207", "answer": "yes"}])
+    policy = {"gold_share": 0.5, "page_size": 20, "lease_minutes": lease_minutes}
+    lifecycle.change_policy(coots, alice, policy)
+    page = post(as_bob, PAGE, {"user": bob.pk}).json()["seats"]
+    post(as_bob, ANSWERS, {"user": bob.pk, "answers": [answer(page[0]["seat"])]})
+    Assignment.objects.filter(token=page[1]["seat"]).update(
+        leased_until=timezone.now() + timedelta(minutes=1)
+    )
+
+    addresses = [row["image"] + size for row in page for size in ("", "&tile=1")]
+
+    assert Assignment.objects.filter(question__state="gold").exists()
+    controls = {as_bob.get(address)["Cache-Control"] for address in addresses}
+    assert controls == {f"private, {expected}"}
+
+
+def test_an_images_address_stays_equal_while_the_seat_is_held(as_bob, bob, page):
+    def address(row):
+        setup = as_bob.get(url(LABEL), {"seat": row["seat"]}).context["setup"]
+        return setup["seats"][0]["image"]
+
+    row = page["seats"][0]
+    Assignment.objects.update(created_at=F("created_at") - timedelta(hours=11, minutes=59))
+    began = [row["image"] for row in post(as_bob, PAGE, {"user": bob.pk}).json()["seats"]]
+
+    assert began == [row["image"] for row in post(as_bob, PAGE, {"user": bob.pk}).json()["seats"]]
+    assert address(row) == next(found for found in began if row["seat"] in found)
+    assert as_bob.get(address(row)).status_code == 200
+    assert address(row) != row["image"], "the lease began earlier"
+
+    Assignment.objects.update(created_at=F("created_at") - timedelta(minutes=2))
+
+    assert address(row) not in began, "it is for half a day"
+    assert as_bob.get(address(row)).status_code == 200
+    post(as_bob, ANSWERS, {"user": bob.pk, "answers": [answer(row["seat"])]})
+    assert as_bob.get(address(row)).status_code == 200
 
 
 def test_nothing_tells_gold_from_the_rest(as_bob, alice, bob, coots):

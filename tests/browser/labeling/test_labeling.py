@@ -83,6 +83,22 @@ def test_the_first_photograph_is_sent_once(images_sent, page):
     assert set(images_sent.values()) == {1}
 
 
+@pytest.mark.parametrize(("seconds", "times"), [(1200, {1}), (0, {2})])
+def test_a_reload_finds_the_photographs_in_the_browsers_cache(
+    browser_as, bob, coots, site, settings, images_sent, seconds, times
+):
+    settings.ASSAY_PHOTOGRAPH_CACHE_SECONDS = seconds
+    page = browser_as(bob)
+    wait_for_images = count_images(page)
+    open_label(page, site)
+    wait_for_images(4)
+
+    page.reload()
+    wait_for_images(8)
+
+    assert set(images_sent.values()) == times
+
+
 # What moved from now on, also by what the person did, but for the words of the undo button itself.
 SHIFTS = """(() => {
   window.shifts = [];

@@ -68,7 +68,7 @@ def test_a_blocked_reviewer_reviews_audits_and_looks_no_more(coots, alice, bob):
 def test_the_images_of_a_blocked_person_are_closed_at_once(coots, alice, bob):
     seat, *_ = claiming.next_page(bob, coots).seats
     answer(bob, coots, [seat])
-    address = image_url(seat.token, bob)
+    address = image_url(seat, bob)
     assert browser(bob).get(address).status_code == 200
 
     blocking.block(coots, member(bob, coots), alice, "answers at random")
