@@ -142,7 +142,8 @@ def bodies(world: World) -> dict[str, dict[str, Any]]:
             "gold": [
                 {"image": "coots/006.png", "topic": DRAKE, "answer": "yes"}
                 | {"explanation": "A bill.", "source": "me"}
-            ]
+            ],
+            "replace": True,
         },
         f"POST {CAMPAIGN}gold/<int:pk>/retire/": {"reason": "Unclear."},
         f"POST {CAMPAIGN}gold/promote/": {"questions": [parts["question"]]},

@@ -65,9 +65,12 @@ def add_gold(
     nobody holds; nor can an answer that contradicts the question graph beside the gold that its
     image has.
     Where boxes are drawn, the answer is the boxes of every instance, and box_gold.py makes several
-    questions of it. Raises Refusal that names the row (1-based); then nothing is added.
+    questions of it, and replaces none. Raises Refusal that names the row (1-based); then nothing is
+    added.
     """
     if KINDS[campaign.kind].asks == CHAINS:
+        if replace:
+            raise Refusal("Gold boxes replace no question. Leave replace out.", field="replace")
         return box_gold.add(campaign, actor, rows)
     cleaned = (_drawn if KINDS[campaign.kind].drawn else _plain)(campaign, rows)
     with transaction.atomic():

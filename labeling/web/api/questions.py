@@ -383,7 +383,8 @@ class GoldViewSet(CampaignViewSet):
     def create(self, request: Request, campaign: str) -> Response:
         """Adds or changes gold, all or none."""
         row = self.campaign(RESEARCHER)
-        added = add_gold(row, self.user, self.read(NewGoldSerializer)["gold"])
+        body = self.read(NewGoldSerializer)
+        added = add_gold(row, self.user, body["gold"], replace=body["replace"])
         return self.answer(CountSerializer, {"count": added}, 201)
 
     @extend_schema(request=QuestionKeysSerializer, responses=CountSerializer)

@@ -197,6 +197,11 @@ class GoldBody(AskedSerializer):
 
 class NewGoldSerializer(Body):
     gold = GoldBody(many=True, allow_empty=False, max_length=5_000)  # type: ignore[call-arg]
+    replace = serializers.BooleanField(
+        default=False,
+        help_text="Confirm that gold may replace a question that nobody answered and nobody holds; "
+        "not where boxes are drawn.",
+    )
 
 
 class ReasonSerializer(Body):

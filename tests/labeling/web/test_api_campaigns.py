@@ -214,6 +214,21 @@ def test_gold_is_added_listed_and_retired(coots, alices, dataset):
     assert all(question["image"] != "gold.png" for question in listed_questions)
 
 
+def test_gold_replaces_a_question_only_on_confirmation(coots, alices, bob):
+    free, held = coots.questions.order_by("pk")[:2]
+    coots.questions.exclude(pk=held.pk).update(seats_free=0)
+    claiming.next_page(bob, coots, 1)
+    base = API + "campaigns/coots/gold/"
+
+    def add(question, **more):
+        row = {"image": question.item.image.name, "topic": COOT, "answer": "no"}
+        return alices.post(base, {"gold": [row], **more}).status_code
+
+    assert [add(free), add(free, replace=False), add(held, replace=True)] == [409] * 3
+    assert add(free, replace=True) == 201
+    assert [coots.questions.get(pk=row.pk).state for row in (free, held)] == ["gold", "open"]
+
+
 def test_a_reviewer_decides_once(coots, alices):
     question = coots.questions.earliest("pk")
     Question.objects.filter(pk=question.pk).update(state="review", seats_free=0)
