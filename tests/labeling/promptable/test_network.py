@@ -12,7 +12,7 @@ from labeling.files import BadInput
 from labeling.geometry import regions
 from labeling.promptable import prompts
 from labeling.promptable.network import Decoder, Encoder, Preparation, try_out
-from labeling.promptable.outlines import MOST_CORNERS, outline_of
+from labeling.promptable.outlines import MOST_CORNERS, SMALL_HOLE, outline_of
 from labeling.promptable.prompts import Prompts
 from tests.labeling.promptable import made_up
 
@@ -181,6 +181,25 @@ def test_the_component_under_the_click_is_outlined_not_the_largest():
 
     assert regions.area((small,)) == pytest.approx(400, rel=0.1)
     assert regions.area((large,)) == pytest.approx(40 * 45 * 4, rel=0.1)
+
+
+@pytest.mark.parametrize("share", [0.7, 0.8])
+def test_no_hole_of_noise_is_simplified(monkeypatch, share):
+    noise = np.random.default_rng(0).random((300, 300)) < share
+    noise[100:200, 100:200] = False
+    simplify, rings = regions.simplify, []
+
+    def count(pieces, tolerance):
+        rings.append(sum(map(len, pieces)))
+        return simplify(pieces, tolerance)
+
+    monkeypatch.setattr(regions, "simplify", count)
+    (piece,) = outline_of(noise, (900, 900))
+
+    # Time by the square of the holes: thousands of them took seconds.
+    assert max(rings) < 1 / SMALL_HOLE
+    assert len(piece) == 2
+    assert regions.area(((piece[1],),)) == pytest.approx(300 * 300, rel=0.1)
 
 
 def test_an_outline_has_no_more_corners_than_a_hand_mends():
