@@ -55,13 +55,12 @@ class TopicRow(TypedDict, total=False):
 
 class SeatsPayload(TypedDict):
     """Seats in their order, and by key the topics that the page lacks. left: about how many more
-    the person could answer when `done` were answered. at: the server's clock in milliseconds."""
+    the person could answer when `done` were answered."""
 
     seats: list[SeatRow]
     topics: dict[str, TopicRow]
     left: NotRequired[int | None]
     done: NotRequired[int]
-    at: NotRequired[int]
 
 
 @dataclass(frozen=True)

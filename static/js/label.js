@@ -15,6 +15,7 @@ const AHEAD = 4;
 // Where an image takes so long, more of them are fetched ahead.
 const SLOW_MS = 1500;
 const AHEAD_WHEN_SLOW = 8;
+const REFILL_AT = 5;
 // A second press this soon after an image appeared was meant for the one before.
 const TOO_SOON_MS = 150;
 
@@ -42,8 +43,9 @@ class Label extends Session {
 
   stock() {
     // In half a page's time both the seats and their images come, on a slow connection too.
-    const page = Math.min(this.setup.page_size, this.stocked);
-    if (this.queue.length <= Math.ceil(page / 2)) this.refill();
+    // Of drawings, which take minutes each, only the next one is held.
+    const most = this.setup.drawn ? 1 : Math.max(REFILL_AT, this.setup.page_size / 2);
+    if (this.queue.length <= most) this.refill();
   }
 
   /* Takes an answer to what is on the screen; false when there is nothing to answer yet. */

@@ -14,9 +14,7 @@ import { attachFlag } from "./flag.js";
 import { attachKeys, attachPanels } from "./panels.js";
 import { attachStatus } from "./status.js";
 
-const REFILL_RETRY_MS = 3000;
-const SEND_TURNS = 20;
-const SEND_TURN_MS = 150;
+export const REFILL_RETRY_MS = 3000;
 
 export class Session {
   constructor(setup, progress, options = {}) {
@@ -29,7 +27,6 @@ export class Session {
     this.cursor = null; // the place in the past that is looked at; null at the front
     this.shown = null; // what is on the screen
     this.counted = new Set(); // seats answered since the page was loaded, which `done` has
-    this.stocked = 0; // how many seats were in hand when the last ones came
     this.exhausted = false;
     this.elsewhere = false; // whether all that is left is open in another tab
     this.refilling = null;
@@ -37,9 +34,6 @@ export class Session {
     for (const [name, method] of [["keydown", "key"], ["pointerdown", "tap"]]) {
       addEventListener(name, () => (this.inputMethod = method), { capture: true });
     }
-    addEventListener("pagehide", () => this.#leave());
-    // A page out of the browser's memory has old leases: what it shows survives a reload.
-    addEventListener("pageshow", ({ persisted }) => persisted && !this.outbox.atRisk && location.reload());
   }
 
   async begin() {
@@ -48,7 +42,6 @@ export class Session {
     const reopened = this.setup.seats.filter(({ seat }) => (this.setup.given?.[seat] ?? null) !== null);
     this.accept(this.setup.seats.filter((entry) => !reopened.includes(entry)), elsewhere);
     if (reopened.length) this.#reopen(reopened);
-    this.#stocked(this.setup);
     this.exhausted = !this.setup.seats.length;
     this.elsewhere = !this.exhausted && !reopened.length && !this.inHand.length;
     this.unsentBefore = this.outbox.pending().length;
@@ -67,21 +60,6 @@ export class Session {
     this.cursor = this.past.length - 1;
     // A reload goes on with what is next.
     history.replaceState(null, "", location.pathname);
-  }
-
-  #stocked({ at }) {
-    this.stocked = this.inHand.length;
-    if (at) this.progress.renewed(at);
-  }
-
-  /* The page is closed: others need not wait long for what nobody works on. What the outbox holds it
-     has sent by now. */
-  #leave() {
-    if (!this.setup.urls.page) return;
-    const unsent = new Set(this.outbox.pending().map((entry) => entry.seat));
-    const held = this.inHand.map((entry) => entry.seat).filter((seat) => !unsent.has(seat) && !this.progress.isWanted(seat));
-    const { user, urls } = this.setup;
-    if (held.length) post(urls.leave, { user, held, at: this.progress.renewedAt ?? 0 }, { keepalive: true });
   }
 
   get past() {
@@ -211,7 +189,6 @@ export class Session {
   async fetchSeats() {
     const elsewhere = await this.progress.heldElsewhere();
     const held = new Set([...this.#mine(), ...elsewhere]);
-    const waits = this.outbox.pending().length > 0;
     const reply = await post(this.setup.urls.page, {
       user: this.setup.user,
       held: [...held].slice(0, 500),
@@ -219,15 +196,11 @@ export class Session {
     });
     if (reply.status === 200) {
       Object.assign(this.topics, reply.body.topics);
-      const { seats, left } = reply.body;
-      // With few questions left a person gets no more before their answers have arrived.
-      this.exhausted = this.isLast(seats) && (left <= held.size || !(waits || this.inHand.length));
+      this.exhausted = this.isLast(reply.body.seats);
       countLeft(this, reply.body);
       this.elsewhere = elsewhere.size > 0 && this.left > 0;
-      this.accept(seats, elsewhere);
-      this.#stocked(reply.body);
+      this.accept(reply.body.seats, elsewhere);
       this.trouble = null;
-      if (waits && !seats.length && !this.exhausted && (await this.sendAll())) await this.fetchSeats();
     } else {
       this.trouble = reply;
       // Nothing to do but wait: try again while the page is empty or soon will be.
@@ -235,21 +208,6 @@ export class Session {
         setTimeout(() => this.refill(), REFILL_RETRY_MS * (0.75 + Math.random() / 2));
       }
     }
-  }
-
-  /* Whether everything given has reached the server; asks again later if not. */
-  async sendAll() {
-    // Slow is not lost: while a request is under way, it is waited for.
-    const waits = (turn) => turn < SEND_TURNS || this.outbox.state === "sending";
-    for (let turn = 0; waits(turn) && this.outbox.pending().length; turn += 1) {
-      await this.outbox.flush();
-      if (!this.outbox.pending().length) break;
-      await new Promise((resolve) => setTimeout(resolve, SEND_TURN_MS));
-    }
-    if (!this.outbox.pending().length) return true;
-    this.trouble = { status: this.outbox.state === "logged-out" ? 401 : 0, body: null };
-    setTimeout(() => this.refill(), REFILL_RETRY_MS);
-    return false;
   }
 
   isLast(seats) {

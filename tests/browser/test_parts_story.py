@@ -5,7 +5,6 @@ machine, and draws the astronaut with the keyboard alone; Rita reviews; Alice ru
 """
 
 import io
-import itertools
 import json
 import zipfile
 from pathlib import Path
@@ -15,7 +14,6 @@ import pytest
 from PIL import Image as Pillow
 from PIL import ImageDraw
 
-from labeling.assignment import claiming
 from labeling.datasets import objects
 from labeling.models import Campaign, Draft, Item, Question, SentBack
 from tests import factories
@@ -156,10 +154,8 @@ def draw_the_astronaut(page) -> None:
 
 
 def test_parts_come_in_are_drawn_mended_and_come_out(
-    browser_as, new_context, alice, bob, site, run_jobs, looked_at, tmp_path, monkeypatch
+    browser_as, new_context, alice, bob, site, run_jobs, looked_at, tmp_path
 ):
-    # Seats come in the order of their tokens: of two held at once the cat is first.
-    monkeypatch.setattr(claiming, "new_token", map("{:032x}".format, itertools.count()).__next__)
     page = browser_as(alice, accept_downloads=True)
     make_dataset(page, site, ["chelsea.png", "astronaut.png"])
 
