@@ -1,6 +1,5 @@
 """The pages that a person who labels sees: joining, labeling and its images."""
 
-from contextlib import suppress
 from dataclasses import asdict
 
 from django.contrib import messages
@@ -99,9 +98,6 @@ def _seats_to_show(request: HttpRequest, campaign: Campaign) -> SeatPage:
     else those to answer."""
     user, token = person(request), request.GET.get("seat")
     if token:
-        with suppress(Conflict, NotYours):
-            # It may have been skipped.
-            claiming.take_again(user, read_token(token))
         seat = seats.seat_of(user, read_token(token), campaign)
         payload = seats.describe([seats.Shown.of(seat)], user, campaign)
         values = seats.latest_values([seat.pk]) if seat.state == Assignment.State.ANSWERED else {}
