@@ -207,15 +207,11 @@ def label_answers(request: HttpRequest, name: str) -> HttpResponse:
 @require_POST
 @bodies.script_only
 def label_skip(request: HttpRequest, name: str) -> HttpResponse:
-    """Gives a seat back unanswered, so that somebody else gets it; with "undo" takes it again."""
+    """Gives a seat back unanswered, so that somebody else gets it."""
     campaign_for(person(request), name)
     body = bodies.read_object(request)
     bodies.check_user(request, body)
-    token = read_token(body.get("seat"))
-    if body.get("undo"):
-        claiming.take_again(person(request), token)
-        return JsonResponse({"status": "leased"})
-    claiming.return_seat(person(request), token)
+    claiming.return_seat(person(request), read_token(body.get("seat")))
     return JsonResponse({"status": "returned"})
 
 

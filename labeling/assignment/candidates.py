@@ -314,8 +314,8 @@ def read(person: Reader, size: int) -> Reading:
     statements = _windows_about(about) if about else WINDOWS
     windows = [part for scan in scans for part in _window(person, scan, *about)]
     everything = EVERYTHING if statements is WINDOWS else " UNION ALL ".join([*statements, HELD])
-    read = fetch_prepared if everything is EVERYTHING else fetch
-    rows = read(everything, [*windows, person.user_id, person.campaign_id])
+    fetch_rows = fetch_prepared if everything is EVERYTHING else fetch
+    rows = fetch_rows(everything, [*windows, person.user_id, person.campaign_id])
     for scan in scans:
         scan.absorb([row for row in rows if row[0] == scan.lane])
         while scan.wants_more:

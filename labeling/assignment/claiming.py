@@ -7,7 +7,7 @@ under a new ticket. docs/assigning.md says why nothing is lost, overfilled or st
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
@@ -32,7 +32,7 @@ from labeling.db.sql import (
     writing,
 )
 from labeling.errors import CampaignClosed, Conflict, InTraining, Newcomer, NotWorking, NotYours
-from labeling.models import Assignment, Campaign, Decision, Membership, Question, User
+from labeling.models import Assignment, Campaign, Decision, Membership, User
 from labeling.models.people import new_token
 
 # Seats of one page at most.
@@ -159,8 +159,8 @@ def open_seats(user: User, campaign: Campaign, along: int | None = None) -> list
     """The seats this person holds and has not answered: where they left off; those taken along
     with that set, else those that were not. First what was answered once and sent back."""
     which = "a.taken_along_id IS NULL" if along is None else f"a.taken_along_id = {int(along)}"
-    read = fetch_prepared if along is None else fetch
-    rows = read(OPEN_SEATS.format(which), [user.pk, campaign.pk])
+    fetch_rows = fetch_prepared if along is None else fetch
+    rows = fetch_rows(OPEN_SEATS.format(which), [user.pk, campaign.pk])
     return [Seat(*(*row[:5], row[5].replace(tzinfo=UTC))) for row in rows]
 
 
@@ -444,36 +444,6 @@ def return_seat(user: User, token: str) -> None:
             raise Conflict(
                 gettext("You have answered this one already. You may change your answer.")
             )
-
-
-@retried
-def take_again(user: User, token: str) -> None:
-    """Lease a seat again that this person gave back: the undo of a skip. Twice is no error.
-
-    Raises NotYours, CampaignClosed, InTraining and NotWorking as next_page does, and Conflict where
-    the question has no free seat any more or the person holds enough seats.
-    """
-    seat = Assignment.objects.filter(token=token, annotator=user)
-    row = seat.select_related("question__campaign", "taken_along").first()
-    if row is None:
-        raise NotYours(gettext(NOT_YOUR_SEAT), code="not_your_seat")
-    if row.state in (Assignment.State.LEASED, Assignment.State.ANSWERED):
-        return
-    question, along = row.question, row.taken_along
-    person = worker(user, question.campaign)
-    hand = hand_of(person, 1)
-    chosen = [Candidate(question.pk, row.subject, question.ticket, question.topic, again=True)]
-    hand = replace(hand, ordinary=_within_quota(person, hand.reading, chosen))
-    most = max(MOST_HELD, person.policy["page_size"])
-    has_room = along.is_open if along else len(hand.reading.held) < most
-    until = timezone.now() + timedelta(minutes=person.policy["lease_minutes"])
-    with writing():
-        cursors = lock_member(person)
-        is_gold = question.state == Question.State.GOLD
-        if not (has_room and hand.ordinary and (is_gold or _take(hand, 1, skip=False))):
-            raise Conflict(gettext("This image went to somebody else. Take the next one."))
-        _seat(person, chosen, Lease(along.until, along.pk) if along else Lease(until))
-        _move(person, cursors)
 
 
 def return_seats_of(user: User, campaign: Campaign) -> int:

@@ -92,7 +92,7 @@ export class Session {
       const { revise_minutes: minutes, revise_answers: answers } = this.setup;
       this.cursor = this.past.length ? 0 : null;
       announce(this.backWords(gettext("answers stand after %(minutes)s minutes or %(answers)s more answers.", { minutes, answers })));
-    } else if (this.past[place].skipped) return void this.#undoSkip(this.past[place]);
+    } else if (this.past[place].skipped) return void this.undoSkip(this.past[place]);
     else this.cursor = place;
     this.render();
   }
@@ -138,34 +138,19 @@ export class Session {
 
   /* Should the request not arrive, the lease ends by itself. */
   giveBack(seat) {
-    this.skipping = post(this.setup.urls.skip, { user: this.setup.user, seat }, { keepalive: true });
+    post(this.setup.urls.skip, { user: this.setup.user, seat }, { keepalive: true });
   }
 
-  /* Asks for a seat that was given back; its reply. */
-  async claimAgain(seat) {
-    await this.skipping;
-    return post(this.setup.urls.skip, { user: this.setup.user, seat, undo: true });
-  }
-
-  async #undoSkip(entry) {
-    if (this.undoing) return;
-    this.undoing = true;
+  /* Shows a skipped image again. The server is not asked whether its question still has a free seat: gold always
+     has one, so the reply would tell it from the rest. The answer takes the seat, or is kept as late. */
+  undoSkip(entry) {
     const seat = seatOf(entry);
-    const { status, body } = await this.claimAgain(seat);
-    this.undoing = false;
-    // It may have come with new seats and been answered meanwhile.
-    if (!this.past.includes(entry)) return;
-    if (status === 200) {
-      if (this.left !== null && !this.inHand.some((one) => one.seat === seat)) this.left += 1;
-      this.cursor = null;
-      this.progress.past = this.past.filter((other) => other !== entry);
-      delete entry.skipped;
-      this.putFirst(entry);
-    } else {
-      // With a reason of the server it is somebody else's for good.
-      if (status === 404 || status === 409) this.forgetAnswer(seat);
-      announce(body?.message || words.offline);
-    }
+    if (this.left !== null && !this.inHand.some((waiting) => waiting.seat === seat)) this.left += 1;
+    this.cursor = null;
+    this.progress.past = this.past.filter((past) => past !== entry);
+    delete entry.skipped;
+    entry.unanswered = true;
+    this.putFirst(entry);
     this.render();
   }
 

@@ -218,14 +218,11 @@ class Held {
       giveBack(seat);
       this.#tell();
     };
-    const claimAgain = label.claimAgain.bind(label);
-    label.claimAgain = async (seat) => {
-      const reply = await claimAgain(seat);
-      // Without a connection the seat is still with the set, or its answer asks for it.
-      if (reply.status !== 200 && reply.status !== 0) return reply;
-      unskip(set, seat);
+    const undoSkip = label.undoSkip.bind(label);
+    label.undoSkip = (entry) => {
+      unskip(set, entry.seat);
+      undoSkip(entry);
       this.#tell();
-      return { status: 200 };
     };
     label.outbox.addEventListener("kept", ({ detail }) => {
       note(set, "answered", detail.map((entry) => entry.seat));

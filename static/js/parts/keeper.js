@@ -42,14 +42,15 @@ export class Keeper extends EventTarget {
   }
 
   /* The drawing where it was left, {content, aside, steps}, or null; `draft` is the server's. Asks by a
-     "conflict" event where both were changed. */
-  async open(seat, draft) {
+     "conflict" event where both were changed. isUnanswered: the seat was skipped, so that its last draft may have
+     been saved after the seat came with an older one or none. */
+  async open(seat, draft, isUnanswered = false) {
     this.close();
     const local = await get(this.prefix + seat);
     this.#seat = seat;
     this.#conflict = null;
     this.#failures = 0;
-    const record = this.#newer(local, draft);
+    const record = this.#newer(local, draft, isUnanswered);
     this.#record = record || { base: draft?.version ?? 0, dirty: false, content: null, aside: null };
     this.#set(record?.dirty ? "saving" : record ? "saved" : "none");
     if (this.#differ(local, draft)) this.#ask(draft);
@@ -57,10 +58,10 @@ export class Keeper extends EventTarget {
     return record && { content: record.content, aside: record.aside, steps: record.steps ?? null };
   }
 
-  #newer(local, draft) {
+  #newer(local, draft, isUnanswered) {
     const theirs = draft && { base: draft.version, dirty: false, content: draft.content, aside: null };
     // Saved once and gone from the server: its answer was accepted.
-    if (!local || (!draft && local.base && !local.dirty)) return theirs;
+    if (!local || (!isUnanswered && !draft && local.base && !local.dirty)) return theirs;
     if (!draft) return { ...local, base: 0 };
     if (draft.version === local.base) return local;
     // The answer to our own last saving was lost on its way.

@@ -70,7 +70,7 @@ export class Page extends Easel {
     const turn = (this.#turn += 1);
     this.leave();
     if (!entry.object && !(await this.#fetch(entry))) return false;
-    const kept = await this.keeper.open(entry.seat, entry.draft);
+    const kept = await this.keeper.open(entry.seat, entry.draft, entry.unanswered);
     if (turn !== this.#turn) return false;
     this.#entry = entry;
     const topic = this.label.topics[entry.topic];

@@ -7,8 +7,8 @@ from django.utils import timezone
 
 from labeling.assignment import claiming, counters, gold_mixing
 from labeling.campaigns import lifecycle
-from labeling.errors import CampaignClosed, Conflict, NotWorking, NotYours
-from labeling.models import Assignment, Campaign, Membership, Question
+from labeling.errors import CampaignClosed, Conflict, NotYours
+from labeling.models import Answer, Assignment, Campaign, Membership, Question
 from labeling.quality import memberships
 from labeling.quality.gold import add_gold
 from tests import factories
@@ -143,56 +143,15 @@ def test_a_skipped_question_goes_to_the_end_of_the_queue(pond, bob):
     assert seat.question_id not in ids(claiming.next_page(bob, pond))
 
 
-def test_a_skipped_seat_is_taken_again_while_its_question_has_a_free_one(pond, bob):
+@pytest.mark.parametrize("seats_free", [0, 1])
+def test_an_answer_to_a_skipped_seat_is_accepted(pond, bob, seats_free):
     seat = claiming.next_page(bob, pond).seats[0]
-    free = Question.objects.get(pk=seat.question_id).seats_free
     claiming.return_seat(bob, seat.token)
+    Question.objects.filter(pk=seat.question_id).update(seats_free=seats_free)
 
-    claiming.take_again(bob, seat.token)
-    claiming.take_again(bob, seat.token)
-
-    assert Assignment.objects.get(token=seat.token).state == "leased"
-    assert Question.objects.get(pk=seat.question_id).seats_free == free
     assert [result.status for result in answer(bob, pond, [seat])] == ["accepted"]
 
-
-def test_a_skipped_seat_that_others_took_stays_with_them(pond, bob):
-    seat = claiming.next_page(bob, pond).seats[0]
-    claiming.return_seat(bob, seat.token)
-    Question.objects.filter(pk=seat.question_id).update(seats_free=0)
-
-    with pytest.raises(Conflict, match="went to somebody else"):
-        claiming.take_again(bob, seat.token)
-
-    assert Assignment.objects.get(token=seat.token).state == "returned"
-
-
-def test_nobody_holds_more_seats_by_taking_skipped_ones_again(pond, bob, monkeypatch):
-    monkeypatch.setattr(claiming, "MOST_HELD", 6)
-    seat = claiming.next_page(bob, pond).seats[0]
-    claiming.return_seat(bob, seat.token)
-    claiming.next_page(bob, pond)
-
-    with pytest.raises(Conflict):
-        claiming.take_again(bob, seat.token)
-
-
-@pytest.mark.parametrize("stage", ["paused", "blocked"])
-def test_a_stopped_person_takes_no_skipped_seat_again(pond, bob, stage):
-    seat = claiming.next_page(bob, pond).seats[0]
-    claiming.return_seat(bob, seat.token)
-    Membership.objects.filter(user=bob, campaign=pond).update(stage=stage)
-
-    with pytest.raises(NotWorking):
-        claiming.take_again(bob, seat.token)
-
-
-def test_only_the_holder_takes_a_skipped_seat_again(pond, bob, charlie):
-    seat = claiming.next_page(bob, pond).seats[0]
-    claiming.return_seat(bob, seat.token)
-
-    with pytest.raises(NotYours):
-        claiming.take_again(charlie, seat.token)
+    assert Answer.objects.get().late is (seats_free == 0)
 
 
 def test_an_answered_seat_cannot_be_given_back(pond, bob):
@@ -337,17 +296,6 @@ def golden(alice, bob, dataset):
         factories.make_image(dataset, name)
     add_gold(campaign, alice, [{"image": name, "topic": COOT, "answer": "yes"} for name in names])
     return campaign
-
-
-def test_a_skipped_seat_of_gold_is_taken_again(golden, bob):
-    gold = set(golden.questions.filter(state="gold").values_list("pk", flat=True))
-    seat = next(one for one in claiming.next_page(bob, golden).seats if one.question_id in gold)
-    claiming.return_seat(bob, seat.token)
-
-    claiming.take_again(bob, seat.token)
-
-    assert Assignment.objects.get(token=seat.token).state == "leased"
-    assert Question.objects.get(pk=seat.question_id).seats_free == 1
 
 
 def gold_in(page):
