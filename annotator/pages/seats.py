@@ -189,8 +189,9 @@ TILE_PX = 1024
 
 
 def cache_seconds(campaign: Campaign) -> int:
-    """Return how long a browser may keep images of seats: gold, answered or not, all alike. What is
-    left of a lease would tell them apart."""
+    """Return for how many seconds a browser may keep the image of any seat of the campaign.
+
+    It is one number for all: the rest of each lease would tell gold apart."""
     lease_seconds = 60 * policies.of(campaign)["lease_minutes"]
     return min(lease_seconds, settings.ASSAY_PHOTOGRAPH_CACHE_SECONDS)
 

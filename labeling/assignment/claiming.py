@@ -175,7 +175,7 @@ def _fill(
     skip: bool,
 ) -> Fill:
     """Reads before the transaction and claims inside it, so that SQLite's one writer is brief."""
-    person = worker(user, campaign)
+    person = working_reader(user, campaign)
     size = size or person.policy["page_size"]
     hand = hand_of(person, min(size + len(beside), most))
     held = hand.reading.held
@@ -201,9 +201,12 @@ def _fill(
     )
 
 
-def worker(user: User, campaign: Campaign) -> Reader:
-    """The member as a reader of the campaign. Raises NotYours, CampaignClosed, Newcomer, InTraining
-    or NotWorking unless the campaign is open and the person works here."""
+def working_reader(user: User, campaign: Campaign) -> Reader:
+    """Return the member as a reader of the campaign.
+
+    Raises NotYours, CampaignClosed, Newcomer, InTraining or NotWorking unless the campaign is open
+    and the person works here.
+    """
     person = candidates.reader(user, campaign)
     if person.state != Campaign.State.OPEN:
         raise CampaignClosed(gettext(CLOSED[Campaign.State(person.state)]))

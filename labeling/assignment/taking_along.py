@@ -88,7 +88,7 @@ def _own(known: TakenAlong, user: User, campaign: Campaign) -> TakenAlong:
 @retried
 def _take(user: User, campaign: Campaign, key: UUID, questions: int, hours: int) -> TakenAlong:
     """Reads before the transaction and claims inside it, as a page does."""
-    person = claiming.worker(user, campaign)
+    person = claiming.working_reader(user, campaign)
     hand = claiming.hand_of(person, questions)
     with writing():
         # One person's tabs take turns here.

@@ -74,8 +74,10 @@ def _component(
 
 
 def _filled(piece: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """The piece without its small holes. Noise has thousands, and simplifying a polygon takes time
-    by the square of them."""
+    """Return the piece without its small holes.
+
+    Noise has thousands of them, and the time to simplify a polygon grows with their square.
+    """
     from scipy.ndimage import label
 
     labelled, _ = label(~np.pad(piece, 1))

@@ -402,13 +402,11 @@ def test_skipped_image_is_given_back_and_the_next_one_comes(page):
 
 def shown(page):
     """The seat of the image on the screen."""
-    return page.evaluate("document.querySelector('[data-stage] img').src")
+    return page.get_attribute("[data-stage] img", "src")
 
 
 def wait_for_shown(page, seat):
-    shows = "(seat) => document.querySelector('[data-stage] img').src === seat"
-    page.wait_for_function(shows, arg=seat)
-    page.wait_for_selector(SHOWN)
+    page.wait_for_selector(f"{SHOWN}[src='{seat}']")
 
 
 def skip(page):
