@@ -104,11 +104,15 @@ def say_of_the_rest(page, key: str) -> None:
         hands.press(page, "j", key)
 
 
-def wait_for_stroke(page, corners: int) -> None:
-    """Until the server has a draft whose unfinished stroke has so many corners."""
-    for _ in range(50):
+def wait_for_stroke(page, corners: int, drawn: str) -> None:
+    """Until the server has a draft with this part drawn and so many corners of an unfinished one.
+
+    Drafts are sent while strokes are drawn: one of an earlier stroke may have as many corners.
+    """
+    for _ in range(450):
         draft = Draft.objects.first()
-        if draft is not None and len(draft.content["drawing"]["stroke"] or ()) == corners:
+        drawing = draft.content["drawing"] if draft is not None else {"shapes": {}}
+        if drawn in drawing["shapes"] and len(drawing["stroke"] or ()) == corners:
             return
         page.wait_for_timeout(100)
     raise AssertionError(f"the draft is {draft and draft.content}")
@@ -126,7 +130,7 @@ def draw_the_cat(page, site, new_context, bob):
     hands.draw(page, *NOSE)
     choose(page, "head")
     hands.click(page, *HEAD[:4])
-    wait_for_stroke(page, 4)
+    wait_for_stroke(page, 4, drawn="nose")
     page.context.close()
 
     page = new_context(bob).new_page()
