@@ -14,7 +14,7 @@ PYTHON ?= $(shell for p in python3.11 python3 python3.12 python3.13; do \
 help:  ## what can be made
 	@sed -n 's/^\([a-z-]*\):.*##/\1\t/p' $(MAKEFILE_LIST) | expand -t 14
 
-setup: $(VENV)/.installed var/wordnet/.installed  ## .venv with requirements.txt, and WordNet 3.0
+setup: $(VENV)/.installed $(VENV)/.compiled var/wordnet/.installed  ## .venv with requirements.txt, and WordNet 3.0
 
 setup-dev: setup $(VENV)/.installed-dev
 
@@ -34,6 +34,11 @@ LOCKED = $(PIP) --no-deps --require-hashes -r
 $(VENV)/.installed: requirements.lock requirements.txt | $(BIN)/python
 	$(LOCKED) requirements.lock
 	$(PIP) -r requirements.txt
+	@touch $@
+
+# The loops of numba, so that no command waits for its compiler.
+$(VENV)/.compiled: deploy/compile_kernels.py $(shell find labeling evaluation -name 'kernels*.py') $(VENV)/.installed
+	$(BIN)/python -m deploy.compile_kernels
 	@touch $@
 
 $(VENV)/.installed-dev: requirements-dev.lock requirements-dev.txt $(VENV)/.installed

@@ -113,6 +113,14 @@ def test_no_service_has_rights_that_it_does_not_need():
     assert added == {"db": ["CHOWN", "DAC_OVERRIDE", "FOWNER", "SETGID", "SETUID"]}
 
 
+def test_workers_compile_kernels_beside_their_work():
+    for name in ("worker", "gpu-worker"):
+        shell, _, script = SERVICES[name]["command"]
+        assert shell == "sh"
+        assert script.startswith("nice python -m deploy.compile_kernels & exec celery ")
+    assert "NUMBA_CACHE_DIR=/srv/data/numba" in (ROOT / "Dockerfile").read_text()
+
+
 BUILT = {each["image"] for each in SERVICES.values() if "build" in each}
 
 
