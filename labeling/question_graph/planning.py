@@ -152,7 +152,8 @@ def plan_any(
     """As plan, where any node may be asked: one question at a time, the one that is chosen.
 
     choose: the node to ask after these answers, None where none is worth it: then what is open is
-    withdrawn. The one question that is open stays while any is worth asking. Beside a review
+    withdrawn. The one question that is open stays while any is worth asking, unless its answer
+    follows from what was given. Beside a review
     nothing is asked, nor beside questions that were settled once and are open again: these stay, so
     that a block and its lifting leave the image as it was.
     """
@@ -165,7 +166,8 @@ def plan_any(
     if any(one.state == "open" and one.value is not None for one in here.values()):
         return Plan(withdraw=leaving + [here[node].id for node in waiting])
     node = choose(known_values(graph, asked, given))
-    if node is not None and len(waiting) == 1:
+    known = replaying.replay(graph, (), given=given).known if waiting else {}
+    if node is not None and len(waiting) == 1 and waiting[0] not in known:
         return Plan(withdraw=leaving)
     leaving += [here[other].id for other in waiting if other != node]
     if node is None or node in waiting:

@@ -8,6 +8,8 @@ from labeling.question_graph.graph import build
 from labeling.question_graph.inferring import Inference, LearnedScenes
 from labeling.question_graph.planning import Asked
 from labeling.question_graph.scenes import Scenes, Utility
+from labeling.release_files import frozen_labels
+from labeling.release_files.frozen import AnswerLine, GivenLine
 
 GRAPH = build(
     {
@@ -155,3 +157,35 @@ def test_what_was_settled_once_and_is_open_again_stays_and_nothing_is_asked_besi
     plan = planning.plan_any(GRAPH, [again, Asked(1, "fish", "open")], {}, choose("cup"))
 
     assert (plan.open, plan.reopen, plan.withdraw) == ([], [], [1])
+
+
+@pytest.mark.parametrize("given", [{"boat": "no"}, {"BOAT": "yes"}, {"boat": "unknown"}])
+def test_an_open_question_whose_answer_is_given_makes_room_for_another(given):
+    plan = planning.plan_any(GRAPH, rows(boat="open"), given, choose("cup"))
+
+    if "unknown" in given.values():
+        assert (plan.open, plan.withdraw) == ([], [])
+    else:
+        assert (plan.open, plan.withdraw) == (["cup"], [0])
+
+
+def test_an_open_question_above_a_given_class_makes_room_for_another():
+    plan = planning.plan_any(GRAPH, rows(kitchen="open"), {"cup": "yes"}, choose("boat"))
+
+    assert (plan.open, plan.withdraw) == (["boat"], [0])
+
+
+@pytest.mark.parametrize("price", [0.001, 0.05, 1])
+def test_a_class_that_nobody_was_asked_about_is_inferred_or_unknown_and_undecided(price):
+    answer = AnswerLine(image="0", wnid=None, node="kitchen", contains=None, order=1)
+    known = GivenLine(
+        image="0", node="fish", wnid="FISH", value="no", source="before", geometry=None
+    )
+    lines = frozen_labels.by_graph(GRAPH, "safe", ["0"], [answer], [known], (), inference(price))
+
+    found = {line["wnid"]: line for line in lines}
+    assert found["FISH"]["origin"] == "given"
+    for key in ("CUP", "OVEN", "BOAT"):
+        line = found[key]
+        assert line["origin"] == "inferred"
+        assert line["decided"] == (line["value"] != "unknown") == (line["probability"] is not None)
