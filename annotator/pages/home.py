@@ -32,13 +32,15 @@ HOUR = 3600
 @dataclass(frozen=True)
 class Card:
     """A campaign as one of its people sees it at home. done: share of its questions that need
-    nobody any more, None while they were never counted. time: how long the rest takes, in words."""
+    nobody any more, None while they were never counted. left: about how many are for this person.
+    time: how long these take, in words."""
 
     membership: Membership
     waiting: Waiting | None
     stopped: str
     has_reply: bool
     done: float | None
+    left: int
     time: str
 
     @property
@@ -75,8 +77,6 @@ def home(request: HttpRequest) -> HttpResponse:
     to_label.sort(key=lambda card: card.rank)
     context = {
         "to_label": to_label,
-        # Whose answers are keys; drawing has a sheet of its own.
-        "chooses": not all(card.kind.drawn for card in to_label),
         "to_run": to_run,
     }
     return render(request, "annotator/home.html", context)
@@ -147,16 +147,18 @@ def cards_of(user: User) -> list[Card]:
     ]
 
 
-def _pace(row: Membership) -> tuple[float | None, str]:
+def _pace(row: Membership) -> tuple[float | None, int, str]:
     campaign = row.campaign
     if campaign.counted_at is None or not campaign.questions_asked:
-        return None, ""
+        return None, 0, ""
     done = 1 - campaign.questions_free / campaign.questions_asked
     seconds = policies.of(campaign)["seconds_per_answer"]
     if row.answered >= OWN_PACE and row.worked_ms:
         seconds = row.worked_ms / 1000 / row.answered
     left = min(campaign.questions_free, max(0, campaign.questions_asked - row.answered))
-    return done, in_words(left * seconds) if left else ""
+    if row.topics is not None:
+        left = min(left, sum(row.topics.values()))
+    return done, left, in_words(left * seconds) if left else ""
 
 
 def in_words(seconds: float) -> str:

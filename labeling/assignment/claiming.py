@@ -89,7 +89,8 @@ class Fill:
 
     missing: seats wanted but not got. behind: candidates left behind for others who held them.
     empty: whether the person has no open seat at all. share: of gold. ahead: about how many
-    answers lie beyond those given. answered: how many they had given when this was read.
+    answers lie beyond those given. answered: how many they had given when this was read. asked: the
+    campaign's questions without gold.
     """
 
     missing: int
@@ -98,6 +99,7 @@ class Fill:
     share: float
     ahead: int
     answered: int = 0
+    asked: int = 0
 
 
 def next_page(
@@ -128,20 +130,20 @@ def next_page(
         if attempt >= 2 and not fill.empty:
             break
     seats = open_seats(user, campaign)
-    left = len(seats) + _beyond(fill, len(seats)) if seats else 0
-    return Page(seats, left, fill.answered)
+    return Page(seats, _left(fill, len(seats)) if seats else 0, fill.answered)
 
 
-def _beyond(fill: Fill, shown: int) -> int:
-    """About how many more come after the seats shown.
+def _left(fill: Fill, shown: int) -> int:
+    """About how many answers are left, those to the seats shown included.
 
     Without gold this is as near as the lanes were read. With gold it falls by one with each answer,
     whatever was answered: counting what ordinary questions remain would tell, page by page, how
-    many of the seats were gold. So it knows of those only whether there are any.
+    many of the seats were gold. So it knows of those only whether there are any. Nor is it more
+    than the campaign's questions, which people may know: the rest would be the gold.
     """
-    if not fill.ahead or not fill.share:
-        return fill.ahead
-    return max(1, fill.ahead - shown)
+    if not fill.share:
+        return shown + fill.ahead
+    return min(fill.asked, max(fill.ahead, shown + bool(fill.ahead)))
 
 
 OPEN_SEATS = """
@@ -198,6 +200,7 @@ def _fill(
         share=person.share,
         ahead=_ahead(hand, got),
         answered=person.answered,
+        asked=counters.counts(person).asked if person.share else 0,
     )
 
 
@@ -411,14 +414,16 @@ def _move(person: Reader, cursors: Sequence[int]) -> None:
 
 
 def _ahead(hand: Hand, got: int) -> int:
-    """About how many answers this person has still to give, 0 at the end; see _beyond.
+    """About how many answers this person has still to give, 0 at the end; see _left.
 
     Without gold: how many questions lie beyond this page, exact when the lanes were read to the
-    end. With gold: those of the page too, and gold at its share.
+    end. With gold: those of the page too. Never more than the campaign's questions leave.
     """
     person, reading = hand.person, hand.reading
     if person.quota is not None:
-        left = sum(person.quota.values()) - len(reading.held) - got
+        counts = counters.counts(person)
+        left = min(sum(person.quota.values()), counts.asked - person.answered)
+        left -= len(reading.held) + got
         return max(0, left) if len(hand.ordinary) > got else 0
     unseen = {one.subject for scan in reading.scans[:2] for one in scan.candidates}
     unseen |= {one.subject for one in hand.ordinary}
@@ -431,8 +436,7 @@ def _ahead(hand: Hand, got: int) -> int:
         return max(beyond, min(counts.free, counts.asked - person.answered) - held - got)
     # In tens: a count that falls with each ordinary answer would tell it from gold.
     free_seats = -(-counts.free // 10) * 10
-    answers = min(free_seats, counts.asked - person.answered * (1 - person.share))
-    return max(1, round(answers / (1 - person.share)))
+    return max(1, min(round(free_seats / (1 - person.share)), counts.asked - person.answered))
 
 
 def return_seat(user: User, token: str) -> None:

@@ -167,6 +167,8 @@ export function showCounts(done, left) {
    person's. Answers that it had not got by then are taken off, wherever they are by now. A figure
    that it repeats is one that it has not counted again: what was taken off since stays so. */
 export function countLeft(label, { left, done }) {
+  // What other tabs sent counts here, too.
+  label.done = Math.max(label.done, done);
   if (left === null || left === label.reported) return;
   label.reported = left;
   label.left = Math.max(0, left - Math.max(0, label.done + label.unsentBefore - done));

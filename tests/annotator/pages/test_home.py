@@ -39,6 +39,27 @@ def test_a_card_tells_how_far_the_campaign_is_and_how_long_the_rest_takes(bob, c
     assert before.done == pytest.approx(0.6)
     # 400 questions at the policy's 4 s, then at the person's own 9 s.
     assert (before.time, after.time) == ("about 27 minutes", "about 1.0 hours")
+    assert (before.left, after.left) == (400, 400)
+    assert "2 done, about 400 for you" in text_of(logged_in(bob).get("/"))
+
+
+def test_a_card_leaves_no_more_than_the_campaign_asks_or_the_quota(bob, coots):
+    counters.recount(coots.pk)
+    Campaign.objects.filter(pk=coots.pk).update(questions_asked=30, questions_free=30)
+    row = Membership.objects.filter(user=bob, campaign=coots)
+
+    row.update(answered=12)
+    [some] = home.cards_of(bob)
+    row.update(topics={"coot": 7})
+    [quota] = home.cards_of(bob)
+    row.update(answered=31)
+    [beyond] = home.cards_of(bob)
+
+    assert (some.left, quota.left, beyond.left) == (18, 7, 0)
+
+
+def test_home_names_no_keys_of_a_kind(bob, coots):
+    assert "<kbd>" not in text_of(logged_in(bob).get("/"))
 
 
 def test_what_was_sent_back_comes_first(bob, coots, alice, dataset):
@@ -47,7 +68,7 @@ def test_what_was_sent_back_comes_first(bob, coots, alice, dataset):
     waiting = [card.waiting._replace(sent_back=card.campaign == coots) for card in cards]
 
     ranks = {
-        card.campaign.name: home.Card(card.membership, wait, "", False, None, "").rank
+        card.campaign.name: home.Card(card.membership, wait, "", False, None, 0, "").rank
         for card, wait in zip(cards, waiting, strict=True)
     }
 

@@ -358,13 +358,36 @@ def test_left_falls_by_one_an_answer_whether_gold_or_not(golden, bob):
         answer(bob, golden, [seat])
         left.append(claiming.next_page(bob, golden, 1).left)
 
-    # Forty ordinary questions at a share of one half; with page.left, the next seat's own.
-    assert left == [80 - answered for answered in range(11)]
+    # Forty ordinary questions; with page.left, the next seat's own.
+    assert left == [40 - answered for answered in range(11)]
     while (page := claiming.next_page(bob, golden)).seats:
         answer(bob, golden, page.seats)
         last = page
     assert last.left == len(last.seats)
     assert page.left == 0
+
+
+def test_left_and_answered_are_never_more_than_the_campaign_asks(golden, bob):
+    page, answered = claiming.next_page(bob, golden), 0
+    while page.seats:
+        assert page.left <= 40
+        assert answered + page.left <= max(40, answered + len(page.seats) + 1)
+        answer(bob, golden, page.seats)
+        answered += len(page.seats)
+        page = claiming.next_page(bob, golden)
+
+    assert answered > 40
+
+
+def test_a_page_longer_than_the_campaign_leaves_no_more_than_it_asks(golden, bob):
+    Campaign.objects.filter(pk=golden.pk).update(
+        questions_asked=4, questions_free=4, counted_at=timezone.now()
+    )
+
+    page = claiming.next_page(bob, golden)
+
+    assert len(page.seats) == 10
+    assert page.left == 4
 
 
 def test_what_a_person_gave_back_returns_when_all_else_is_done_gold_or_not(golden, bob):

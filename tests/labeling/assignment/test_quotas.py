@@ -70,6 +70,12 @@ def test_what_is_left_falls_with_each_answer(farm, bob, bobs, alice):
     assert claiming.next_page(bob, farm).left == 4
 
 
+def test_no_more_is_left_of_a_quota_than_of_the_campaign(farm, bob, bobs, alice):
+    quotas.assign(bobs, alice, {"cow": 5_000})
+
+    assert claiming.next_page(bob, farm).left <= farm.questions.count()
+
+
 def test_a_skip_with_a_reason_does_not_count(farm, bob, bobs, alice):
     quotas.assign(bobs, alice, {"cow": 2})
     send(bob, farm, page(farm, bob, 2))
