@@ -11,7 +11,7 @@ from labeling.boxes.chain import CHECK, CLICKED, COMPLETE, COVER, DRAW, DRAWN, G
 from labeling.boxes.cleaning import as_box, holds
 from labeling.geometry.boxes import iou
 from labeling.kinds import policies
-from labeling.kinds.boxes import BAD, NONE, STEPS
+from labeling.kinds.boxes import BAD, NONE, STEPS, KnownDrawing, KnownMissing
 from labeling.models import Answer, Assignment, Campaign, Question, User
 from labeling.reports import box_overview
 from labeling.reports.box_overview import Layer, Picture, Points, Shown
@@ -111,11 +111,11 @@ class Comparison:
 
 
 def _drawn(shown: Shown, value: Any, gold: Any, policy: policies.Policy) -> Comparison:
-    known = [] if gold == NONE else gold["boxes"]
+    known = KnownDrawing.from_json(gold)
     mine = [] if value == NONE else [value["box"]]
-    layers = [Layer("known", known, gettext("known")), Layer("mine", mine, gettext("yours"))]
+    layers = [Layer("known", known.boxes, gettext("known")), Layer("mine", mine, gettext("yours"))]
     picture = box_overview.picture(shown, layers, label=gettext("The known box and yours"))
-    if not known:
+    if not known.boxes:
         return Comparison(
             shown["step"], picture, [gettext("Every one has a box here; nothing was left to draw.")]
         )
@@ -124,8 +124,8 @@ def _drawn(shown: Shown, value: Any, gold: Any, policy: policies.Policy) -> Comp
             shown["step"], picture, [gettext("The dashed box was still to be drawn.")]
         )
     found = [
-        (iou(as_box(mine[0]), as_box(box)), "gold_iou_small" if small else "gold_iou")
-        for box, small in zip(known, gold["small"], strict=True)
+        (iou(as_box(mine[0]), box), "gold_iou_small" if small else "gold_iou")
+        for box, small in zip(known.boxes, known.small, strict=True)
     ]
     best, key = max(found)
     needed = policy[key]  # type: ignore[literal-required]
@@ -153,7 +153,7 @@ def _checked(shown: Shown, value: Any, gold: Any, policy: policies.Policy) -> Co
 
 
 def _covered(shown: Shown, value: Any, gold: Any, policy: policies.Policy) -> Comparison:
-    missing = [] if gold == COMPLETE else gold["missing"]
+    missing = KnownMissing.from_json(gold).boxes
     points = [] if value == COMPLETE else value["missing"]
     seen = [any(holds(box, point) for point in points) for box in missing]
     layers = [

@@ -22,7 +22,7 @@ from labeling.consensus.calibrations import Assisted, BoxFigures, Content, Skill
 from labeling.consensus.votes import sent_back_since
 from labeling.geometry.boxes import Box, iou
 from labeling.kinds import KINDS, box_pairs, policies
-from labeling.kinds.boxes import NONE, STEPS, rules_of
+from labeling.kinds.boxes import NONE, STEPS, KnownDrawing, rules_of
 from labeling.models import Answer, Campaign, Policy, Question, Settlement
 
 # Images read at once.
@@ -226,7 +226,7 @@ class _Reader:
             return
         drawn = [(who, as_box(value["box"])) for who, (value, _) in given.items() if value != NONE]
         if row.state == State.GOLD:
-            boxes = [as_box(box) for box in row.gold["boxes"]] if row.gold != NONE else []
+            boxes = KnownDrawing.from_json(row.gold).boxes
             for person, box in drawn:
                 best = max(boxes, key=lambda known: iou(known, box), default=None)
                 if best is not None and iou(best, box) >= SAME_IOU:

@@ -68,7 +68,11 @@ def drawn(box):
 
 def layers_of(response):
     [row] = response.context["results"]
-    return {layer.look: layer.boxes for layer in row["compared"].picture.layers if layer.boxes}
+    return {
+        layer.look: [list(box) for box in layer.boxes]
+        for layer in row["compared"].picture.layers
+        if layer.boxes
+    }
 
 
 def test_a_drawing_is_shown_beside_the_known_box_with_their_iou(golden, as_bob):
