@@ -9,6 +9,7 @@ import hashlib
 import mmap
 import os
 import re
+from bisect import bisect_left
 from collections.abc import Container
 from dataclasses import dataclass
 from pathlib import Path
@@ -180,7 +181,7 @@ class WordNet:
         )
 
     def lemmas(self, index: int) -> tuple[str, ...]:
-        """The words of a synset, blanks for underscores; of many synsets much faster than names."""
+        """The words of a synset, blanks for underscores; of many synsets faster than names."""
         return tuple(lemma.replace("_", " ") for lemma in self._line(index)[0])
 
     def name(self, index: int) -> str:
@@ -254,10 +255,16 @@ class WordNet:
 
     def _senses(self, lemma: str) -> list[int]:
         """Offsets of a lemma's noun senses in WordNet's order."""
-        start = self._index.find(b"\n" + lemma.encode() + b" ") if lemma else -1
-        if start < 0:
-            return []
-        return _sense_offsets(self._index[start + 1 : self._index.find(b"\n", start + 1)])
+        word = lemma.encode() + b" "
+        # The lines are sorted by bytes; those of the licence begin with blanks and come first.
+        start = bisect_left(range(len(self._index)), word, key=self._line_after)
+        line = self._line_after(start)
+        return _sense_offsets(line) if lemma and line.startswith(word) else []
+
+    def _line_after(self, place: int) -> bytes:
+        """The first line of the index that begins behind a place; at the end what sorts last."""
+        start = self._index.find(b"\n", place) + 1
+        return self._index[start : self._index.find(b"\n", start)] or b"\xff"
 
     def _line(self, index: int) -> tuple[list[str], str]:
         start = int(self._starts[index])

@@ -50,6 +50,21 @@ def test_new_campaign_is_a_draft_with_its_questions_and_classes(desk, dataset):
     assert campaign.topics.get().name == "coot"
 
 
+def test_the_empty_form_keeps_nothing_that_somebody_sent(desk, dataset, django_assert_num_queries):
+    empty = text_of(desk.get("/campaigns/new/"))
+
+    sent = text_of(
+        desk.post("/campaigns/new/", filled(dataset, seconds_per_answer=77, estimate="1"))
+    )
+
+    assert 'value="77"' in sent
+    assert 'value="77"' not in empty
+    with django_assert_num_queries(4):
+        again = text_of(desk.get("/campaigns/new/"))
+    assert 'value="77"' not in again
+    assert again.count("<input") == empty.count("<input")
+
+
 def test_naming_campaign_asks_about_every_image_unless_some_are_named(desk, dataset):
     for name in ("a.png", "b.png"):
         factories.make_image(dataset, name)

@@ -1,12 +1,14 @@
 """What the pages and the API do with a dataset's vocabulary."""
 
 import copy
+import re
 
 import pytest
 
 from labeling.datasets import vocabulary_store
 from labeling.models import Campaign
 from labeling.vocabulary.reading import build, parse, shipped
+from labeling.vocabulary.types import Vocabulary
 from tests import factories
 from tests.clients import logged_in, text_of, upload
 from tests.labeling.vocabulary.test_types import SMALL
@@ -271,6 +273,20 @@ def test_a_category_is_taken_out_but_not_the_last(desk, dataset, small):
 def test_a_category_that_is_not_there_is_not_found(desk, dataset, small):
     assert desk.get(f"{PAGE}categories/n9/").status_code == 404
     assert desk.post(f"{PAGE}categories/n9/remove/").status_code == 404
+
+
+def test_the_page_writes_the_text_of_a_version_once(
+    desk, small, monkeypatch, django_assert_num_queries
+):
+    first = text_of(desk.get(PAGE))
+    monkeypatch.setattr(Vocabulary, "as_yaml", lambda self: "written again")
+
+    with django_assert_num_queries(8):
+        second = text_of(desk.get(PAGE))
+
+    written = re.compile(r"<textarea.*?</textarea>", re.S)
+    assert "luleg" in written.findall(first)[0]
+    assert written.findall(second) == written.findall(first)
 
 
 def test_a_version_says_what_it_changed_and_comes_down_as_yaml(desk, dataset, small):
