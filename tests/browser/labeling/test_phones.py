@@ -188,7 +188,9 @@ def test_the_tutorial_fits_a_phone(browser_as, bob, cats, site, screenshots, siz
 
 
 @pytest.mark.parametrize("size", [NARROW, SIDEWAYS], ids=["upright", "sideways"])
-def test_a_bar_without_a_connection_is_as_wide_as_the_phone(browser_as, bob, cats, site, size):
+def test_a_bar_without_a_connection_is_as_wide_as_the_phone(
+    browser_as, bob, cats, site, screenshots, size
+):
     page = browser_as(bob, **PHONE | {"viewport": size}, locale="de")
     page.goto(site("/campaigns/cats/label/"))
     page.wait_for_selector(SHOWN)
@@ -199,8 +201,12 @@ def test_a_bar_without_a_connection_is_as_wide_as_the_phone(browser_as, bob, cat
 
     chip = page.locator("[data-saved][data-tone=warn]")
     expect(chip).to_have_attribute("data-count", "1")
+    page.locator("[data-left]").evaluate("(left) => (left.textContent = 1234)")
+    screenshots(page, f"bar-{size['width']}")
     for button in page.locator(".label-bar :is(a, button)").locator("visible=true").all():
         expect(button).to_be_in_viewport(ratio=1)
+    words = page.locator(".label-progress")
+    assert words.evaluate("(words) => words.scrollWidth <= words.clientWidth")
     page.context.set_offline(False)
     expect(page.locator("[data-saved]")).to_have_attribute("data-tone", "good")
 
