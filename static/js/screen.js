@@ -3,12 +3,17 @@ import { gettext, ngettext } from "./language.js";
 
 export const one = (selector) => document.querySelector(selector);
 
-const ABOVE_PX = 8;
+const SPACE_PX = 8;
 
-/* Pixels from the window's lower edge to the top of the answers; 0 where they are beside the image. */
-function heightOfAnswers() {
-  const answers = one(".work:not([hidden]) > .answers")?.getBoundingClientRect();
-  return answers && answers.width > innerWidth / 2 ? innerHeight - answers.top : 0;
+/* Tells css/label.css where a phone has room for a toast: above the answers, or beside Undo in their first row. */
+function placeToast({ style }) {
+  const answers = one(".work:not([hidden]) > .answers");
+  const undo = answers?.querySelector("[data-do='back']:not([hidden])");
+  const row = answers?.querySelector(".moves");
+  const pixels = (value = 0) => `${value + SPACE_PX}px`;
+  style.setProperty("--above-answers", pixels(answers && innerHeight - answers.getBoundingClientRect().top));
+  style.setProperty("--above-choices", pixels(row && innerHeight - row.getBoundingClientRect().bottom - SPACE_PX));
+  style.setProperty("--beside-undo", pixels(undo?.getBoundingClientRect().right));
 }
 
 /* Says something to everybody: shown for a moment, and read aloud. */
@@ -16,8 +21,8 @@ export function announce(text) {
   const place = one("[data-announce]");
   place.textContent = text;
   place.classList.add("toast");
-  // Over the image: a toast on the answers would hide what is to be pressed next.
-  place.style.setProperty("--above-answers", `${heightOfAnswers() + ABOVE_PX}px`);
+  // Once the page shows what it is about: Undo may have come with it.
+  requestAnimationFrame(() => placeToast(place));
   clearTimeout(announce.timer);
   announce.timer = setTimeout(retract, 5000);
 }

@@ -8,7 +8,8 @@ from labeling.models import User
 from labeling.question_graph import replaying
 from tests import factories
 from tests.browser import drawing_hands as hands
-from tests.browser.conftest import NARROW, expect, let_pass
+from tests.browser import test_brightness
+from tests.browser.conftest import NARROW, WIDE, expect, let_pass
 from tests.labeling import parted
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -160,15 +161,74 @@ def test_a_page_of_images_is_marked_on_a_phone_held_sideways(
     assert_usable(page, "[data-tiles]")
 
 
-def test_a_toast_leaves_the_answers_free(browser_as, bob, cats, site):
-    page = browser_as(bob, **PHONE)
+# What cannot be pressed where it is: off the screen, scrolled away, or below something else.
+BELOW = """(within) => [...document.querySelectorAll(within)]
+  .filter((control) => control.checkVisibility() && control.getBoundingClientRect().width)
+  .filter((control) => {
+    const { left, top, width, height } = control.getBoundingClientRect();
+    const met = document.elementFromPoint(left + width / 2, top + height / 2);
+    return !control.contains(met) && !met?.contains(control);
+  })
+  .map((control) => control.outerHTML.slice(0, 120))"""
+UNDO = ":is(.label-bar, .finished, .answers, .work-rail) :is([data-do=undo], [data-do=back])"
+opened = test_brightness.opened
+
+
+@pytest.mark.parametrize("kind", test_brightness.MADE)
+def test_undo_is_above_the_fold_of_a_phone_held_sideways(opened, kind, screenshots):
+    page = opened(kind, viewport=SIDEWAYS, has_touch=True, is_mobile=True)
+    screenshots(page, f"fold-{kind}-first")
+    if page.locator(".about-start button").is_visible():
+        page.tap(".about-start button")
+    page.locator("[data-do=done], [data-do=skip]").locator("visible=true").first.tap()
+    expect(page.locator(UNDO).locator("visible=true").first).to_be_visible()
+
+    screenshots(page, f"fold-{kind}")
+    assert page.locator("kbd").locator("visible=true").all_inner_texts() == []
+    assert page.evaluate(BELOW, UNDO) == []
+    assert page.evaluate(CUT) == []
+    page.set_viewport_size({"width": 1180, "height": 820})
+    assert page.locator("kbd").locator("visible=true").all_inner_texts() == []
+
+
+# The photograph as it is seen, within the room that it has.
+PHOTOGRAPH = """(image) => {
+  const { x, y, width, height } = image.getBoundingClientRect();
+  const scale = Math.min(width / image.naturalWidth, height / image.naturalHeight);
+  const [w, h] = [image.naturalWidth * scale, image.naturalHeight * scale];
+  return { x: x + (width - w) / 2, y: y + (height - h) / 2, width: w, height: h };
+}"""
+
+
+def apart(a, b):
+    return any(
+        one[axis] + one[size] <= two[axis] + 1
+        for axis, size in (("x", "width"), ("y", "height"))
+        for one, two in ((a, b), (b, a))
+    )
+
+
+@pytest.mark.parametrize("about", ["open", "closed"])
+@pytest.mark.parametrize("size", [WIDE, NARROW, SIDEWAYS], ids=["wide", "upright", "sideways"])
+def test_a_toast_leaves_image_answers_and_undo_free(
+    browser_as, bob, cats, site, screenshots, size, about
+):
+    page = browser_as(bob, **(PHONE | {"viewport": size} if size != WIDE else {}))
     page.goto(site("/campaigns/cats/label/"))
     page.wait_for_selector(SHOWN)
+    let_pass(page)
+    if size == WIDE and about == "closed":
+        page.keyboard.press("i")
 
-    page.tap(".label-bar [data-do=skip]")
+    page.locator("[data-do=skip]").locator("visible=true").first.click()
+    page.wait_for_selector(SHOWN)
+    expect(page.locator(".work [data-do=back]")).to_be_visible()
 
-    toast, answers = page.locator(".toast").bounding_box(), page.locator(".answers").bounding_box()
-    assert toast["y"] + toast["height"] <= answers["y"]
+    screenshots(page, f"toast-{size['width']}-{about}")
+    toast = page.locator(".toast").bounding_box()
+    assert apart(toast, page.locator(SHOWN).evaluate(PHOTOGRAPH))
+    for free in (".choices", ".work [data-do=back]"):
+        assert apart(toast, page.locator(free).bounding_box())
 
 
 @pytest.mark.parametrize("size", [NARROW, SIDEWAYS], ids=["upright", "sideways"])
