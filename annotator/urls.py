@@ -44,6 +44,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("campaigns/<slug:name>/label/page/", views.label_page, name="label_page"),
     path("campaigns/<slug:name>/label/answers/", views.label_answers, name="label_answers"),
     path("campaigns/<slug:name>/label/skip/", views.label_skip, name="label_skip"),
+    path("campaigns/<slug:name>/label/leave/", views.label_leave, name="label_leave"),
     path("campaigns/<slug:name>/label/seat/", drafts.label_seat, name="label_seat"),
     path("campaigns/<slug:name>/label/draft/", drafts.label_draft, name="label_draft"),
     path("campaigns/<slug:name>/label/propose/", proposals.label_propose, name="label_propose"),

@@ -157,6 +157,7 @@ ROWS = (
         POST campaigns/<slug:name>/label/page/
         POST campaigns/<slug:name>/label/answers/
         POST campaigns/<slug:name>/label/skip/
+        POST campaigns/<slug:name>/label/leave/
         POST campaigns/<slug:name>/label/flag/
         POST campaigns/<slug:name>/label/seat/
         POST campaigns/<slug:name>/label/draft/

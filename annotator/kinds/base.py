@@ -55,12 +55,13 @@ class TopicRow(TypedDict, total=False):
 
 class SeatsPayload(TypedDict):
     """Seats in their order, and by key the topics that the page lacks. left: about how many more
-    the person could answer when `done` were answered."""
+    the person could answer when `done` were answered. at: the server's clock in milliseconds."""
 
     seats: list[SeatRow]
     topics: dict[str, TopicRow]
     left: NotRequired[int | None]
     done: NotRequired[int]
+    at: NotRequired[int]
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 import functools
 import json
 from collections.abc import Callable
+from datetime import UTC, datetime
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse, JsonResponse
@@ -17,6 +18,8 @@ MAX_BODY_BYTES = 256 * 1024
 # One drawing, or its draft, with what is around it.
 MAX_DRAWING_BYTES = drafts.MAX_BYTES + 16 * 1024
 MAX_HELD = 500
+# Far from any date that a database does not take.
+MOST_MS = 10**13
 
 # A JSON object that came: what its values are, the functions below check.
 Body = dict[str, object]
@@ -126,3 +129,11 @@ def read_held(body: Body) -> set[str]:
     if not isinstance(held, list) or len(held) > MAX_HELD:
         raise Refusal(f'"held" must be a list of at most {MAX_HELD} seats.', field="held")
     return {read_token(token, f"held.{index}") for index, token in enumerate(held)}
+
+
+def read_moment(body: Body) -> datetime:
+    """The time under "at", which the server gave in milliseconds. Raises Refusal."""
+    at = body.get("at")
+    if isinstance(at, bool) or not isinstance(at, int) or not 0 <= at < MOST_MS:
+        raise Refusal('"at" must be a time in milliseconds.', field="at")
+    return datetime.fromtimestamp(at / 1000, UTC)

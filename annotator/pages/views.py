@@ -1,5 +1,6 @@
 """The pages that a person who labels sees: joining, labeling and its images."""
 
+import math
 from dataclasses import asdict
 
 from django.contrib import messages
@@ -7,6 +8,7 @@ from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils import timezone
 from django.utils.translation import gettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
@@ -117,7 +119,8 @@ def _next_seats(user: User, campaign: Campaign, held: set[str], known: set[str])
     page = qualifying.next_page(user, campaign, size, beside=held)
     fresh = [seat for seat in page.seats if seat.token not in held]
     described = seats.describe(fresh, user, campaign, known)
-    return {**described, "left": page.left, "done": page.answered}
+    now = math.ceil(timezone.now().timestamp() * 1000)
+    return {**described, "left": page.left, "done": page.answered, "at": now}
 
 
 def _label_context(page: SeatPage, membership: Membership | None) -> Context:
@@ -132,7 +135,6 @@ def _label_context(page: SeatPage, membership: Membership | None) -> Context:
         "campaign": campaign.name,
         "done": done,
         "given": page.given,
-        "drawn": KINDS[campaign.kind].drawn,
         **{key: policy[key] for key in ("page_size", "revise_minutes", "revise_answers")},
         "urls": urls_of(campaign) | {"login": f"{reverse('account_login')}?next={request.path}"},
     }
@@ -151,7 +153,7 @@ def _label_context(page: SeatPage, membership: Membership | None) -> Context:
 
 def urls_of(campaign: Campaign) -> dict[str, str]:
     """Where the scripts of the campaign's labeling page send what."""
-    names = ("page", "answers", "skip", "flag")
+    names = ("page", "answers", "skip", "leave", "flag")
     return {name: reverse(f"label_{name}", args=[campaign.name]) for name in names}
 
 
@@ -181,7 +183,8 @@ def _answer_by_form(request: HttpRequest, campaign: Campaign) -> HttpResponse:
 @require_POST
 @bodies.script_only
 def label_page(request: HttpRequest, name: str) -> HttpResponse:
-    """The next seats as JSON: {"seats", "topics", "left", "done"}, "left" as of "done" answers."""
+    """The next seats as JSON: {"seats", "topics", "left", "done", "at"}, "left" as of "done"
+    answers, "at" the server's clock in milliseconds."""
     campaign = campaign_for(person(request), name)
     body = bodies.read_object(request)
     bodies.check_user(request, body)
@@ -213,6 +216,17 @@ def label_skip(request: HttpRequest, name: str) -> HttpResponse:
     bodies.check_user(request, body)
     claiming.return_seat(person(request), read_token(body.get("seat")))
     return JsonResponse({"status": "returned"})
+
+
+@require_POST
+@bodies.script_only
+def label_leave(request: HttpRequest, name: str) -> HttpResponse:
+    """Ends the leases of a closed page's seats in a minute, but for those renewed since "at"."""
+    campaign = campaign_for(person(request), name)
+    body = bodies.read_object(request)
+    bodies.check_user(request, body)
+    claiming.leave(person(request), campaign, bodies.read_held(body), bodies.read_moment(body))
+    return JsonResponse({"status": "left"})
 
 
 @login_required

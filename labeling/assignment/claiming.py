@@ -32,6 +32,7 @@ from labeling.db.sql import (
     writing,
 )
 from labeling.errors import CampaignClosed, Conflict, InTraining, Newcomer, NotWorking, NotYours
+from labeling.kinds import policies
 from labeling.models import Assignment, Campaign, Decision, Membership, User
 from labeling.models.people import new_token
 
@@ -39,6 +40,8 @@ from labeling.models.people import new_token
 LARGEST_PAGE = 200
 # Seats that a person may hold, unless one page has more.
 MOST_HELD = 40
+# How long the seats of a page that was closed stay with the person.
+AFTER_LEAVING = timedelta(seconds=60)
 # How often a page is tried for that stays empty because others were quicker.
 ATTEMPTS = 10
 EXPIRED_AT_ONCE = 100
@@ -109,11 +112,13 @@ def next_page(
     *,
     beside: Collection[str] = (),
     most: int = LARGEST_PAGE,
+    fair: bool = False,
 ) -> Page:
     """The person's open seats, filled up to `size` (the policy's page_size) with new ones.
 
     beside: tokens of seats that are shown already; those that the person holds come on top of
-    `size`. most: seats that the person may hold.
+    `size`. most: seats that the person may hold. fair: when few questions are left, claim no more
+    than this person's share of them.
 
     So a reload claims nothing twice; the leases of open seats begin again. Where the kind hands out
     topics, all seats are about one, that of the seats already open if there are any, and the page
@@ -124,7 +129,7 @@ def next_page(
     """
     for attempt in range(ATTEMPTS):
         # What others hold is skipped twice, then waited for: an empty page must mean the end.
-        fill = _fill(user, campaign, size, beside, most, skip=attempt < 2)
+        fill = _fill(user, campaign, size, beside, most, skip=attempt < 2, fair=fair)
         if not fill.missing or not (fill.behind or return_expired()):
             break
         if attempt >= 2 and not fill.empty:
@@ -175,6 +180,7 @@ def _fill(
     most: int,
     *,
     skip: bool,
+    fair: bool,
 ) -> Fill:
     """Reads before the transaction and claims inside it, so that SQLite's one writer is brief."""
     person = working_reader(user, campaign)
@@ -182,6 +188,8 @@ def _fill(
     hand = hand_of(person, min(size + len(beside), most))
     held = hand.reading.held
     size = min(size + len(hand.reading.tokens.intersection(beside)), most)
+    if fair and size > len(held) and hand.reading.at_the_end:
+        size = min(size, counters.fair_share(person, hand.left, held) or size)
     missing = max(0, size - len(held))
     taken: set[int] = set()
     if held or hand.moves() or (missing and hand.ordinary):
@@ -259,6 +267,11 @@ class Hand:
     reading: Reading
     ordinary: list[Candidate]
     golden: list[Candidate]
+
+    @property
+    def left(self) -> set[Candidate]:
+        """The ordinary questions that this person could be given, of all topics."""
+        return set(self.ordinary).union(*(scan.candidates for scan in self.reading.scans[:2]))
 
     def cursors(self, taken: set[int]) -> list[int]:
         return [scan.cursor(taken) for scan in self.reading.scans]
@@ -425,9 +438,7 @@ def _ahead(hand: Hand, got: int) -> int:
         left = min(sum(person.quota.values()), counts.asked - person.answered)
         left -= len(reading.held) + got
         return max(0, left) if len(hand.ordinary) > got else 0
-    unseen = {one.subject for scan in reading.scans[:2] for one in scan.candidates}
-    unseen |= {one.subject for one in hand.ordinary}
-    beyond = len(unseen) - got
+    beyond = len({candidate.subject for candidate in hand.left}) - got
     if reading.at_the_end and (not beyond or not person.share):
         return beyond
     counts = counters.counts(person)
@@ -459,6 +470,31 @@ def return_seats_of(user: User, campaign: Campaign) -> int:
         annotator=user, question__campaign=campaign, state=Assignment.State.LEASED
     )
     return give_back(list(held.values_list("pk", flat=True)), RETURNED)
+
+
+def leave(user: User, campaign: Campaign, tokens: Collection[str], seen_at: datetime) -> int:
+    """How many leases end within a minute now, since the page that showed these seats was closed.
+
+    seen_at: when that page last had seats from here; what was renewed since, by a reload or another
+    tab, keeps its lease. So does a seat with a draft, one sent back and one taken along.
+    """
+    until = timezone.now() + AFTER_LEAVING
+    renewed = seen_at + timedelta(minutes=policies.of(campaign)["lease_minutes"])
+    seats = Assignment.objects.filter(
+        state=Assignment.State.LEASED, leased_until__gt=until, leased_until__lte=renewed
+    )
+    with writing():
+        held = seats.filter(
+            annotator=user,
+            question__campaign=campaign,
+            token__in=list(tokens),
+            ordinal=None,
+            taken_along=None,
+            draft=None,
+        )
+        return seats.filter(pk__in=list(held.values_list("pk", flat=True))).update(
+            leased_until=until
+        )
 
 
 def return_expired() -> int:

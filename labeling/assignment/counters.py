@@ -4,21 +4,25 @@ Floors may be late or never move; then pages are slower, never wrong. What peopl
 is a minute old: counts that fell with each answer would tell gold from the rest.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import timedelta
 from typing import Any, NamedTuple
 
 from django.utils import timezone
 
-from labeling.assignment.candidates import Reader, Scan
+from labeling.assignment.candidates import Candidate, Reader, Scan
 from labeling.db import question_counts
-from labeling.db.sql import execute, fetch, locking, moment
+from labeling.db.sql import execute, fetch, locking, moment, numbers
 from labeling.models import Campaign
 
 FLOOR_COLUMNS = ("floor_returned", "floor_fresh")
 # A floor moves only when it spares newcomers this much: the campaign's row is wanted by others.
 FLOOR_STEP = 1_000
 COUNT_AFTER = timedelta(minutes=1)
+# Who answered or joined so lately works here, for fair shares.
+LATELY = timedelta(days=1)
+# Free seats are shared in steps: a share that changed with each ordinary answer would tell gold.
+STEPS = (10, 5)
 
 
 class Counts(NamedTuple):
@@ -76,6 +80,37 @@ def recount(campaign_id: int) -> Counts:
         [asked, free, moment(timezone.now())],
     )
     return Counts(asked, free)
+
+
+SHARED = """
+SELECT (SELECT SUM(seats_free) FROM labeling_question WHERE id IN ({left})),
+    (SELECT COUNT(*) FROM labeling_assignment a JOIN labeling_question q ON q.id = a.question_id
+     WHERE a.id IN ({held}) AND q.state = 'open'),
+    COUNT(*),
+    SUM(CASE WHEN user_id = %s OR joined_at > %s OR last_answered_at > %s THEN 1 ELSE 0 END)
+FROM labeling_membership WHERE campaign_id = %s AND left_at IS NULL AND stage = 'working'
+    AND (role = 'annotator' OR user_id = %s OR last_answered_at > %s)
+"""
+
+
+def fair_share(person: Reader, left: Collection[Candidate], held: Sequence[int]) -> int | None:
+    """How many seats the person may hold once these questions are the last: their free seats among
+    those who work here and, where there are more members, one who may come. None when the person
+    works alone. held: the person's open seats."""
+    if not left:
+        return None
+    me, since = person.user_id, moment(timezone.now() - LATELY)
+    query = SHARED.format(
+        left=numbers({candidate.id for candidate in left}), held=numbers(held or [0])
+    )
+    [(free, mine, members, active)] = fetch(
+        query, [me, since, since, person.campaign_id, me, since]
+    )
+    people = min(members, active + 1)
+    if people == 1:
+        return None
+    seats = (free or 0) + mine
+    return next((-(-(seats // step * step) // people) for step in STEPS if seats >= step), 1)
 
 
 def note_settled(campaign_id: int) -> None:

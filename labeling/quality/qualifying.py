@@ -59,14 +59,14 @@ def stage_for(membership: Membership, policy: policies.Policy) -> str:
 def next_page(
     user: User, campaign: Campaign, size: int | None = None, beside: Collection[str] = ()
 ) -> claiming.Page:
-    """As claiming.next_page, for at most MOST_HELD seats, or one page if that is larger; a newcomer
-    goes to training or the test first. Raises as it does."""
+    """As claiming.next_page, for at most MOST_HELD seats, or one page if that is larger, and a fair
+    share of the last; a newcomer goes to training or the test first. Raises as it does."""
     most = max(claiming.MOST_HELD, policies.of(campaign)["page_size"])
     try:
-        return claiming.next_page(user, campaign, size, beside=beside, most=most)
+        return claiming.next_page(user, campaign, size, beside=beside, most=most, fair=True)
     except Newcomer:
         begin(Membership.objects.get(user=user, campaign=campaign))
-        return claiming.next_page(user, campaign, size, beside=beside, most=most)
+        return claiming.next_page(user, campaign, size, beside=beside, most=most, fair=True)
 
 
 def begin(membership: Membership) -> str:

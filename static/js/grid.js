@@ -11,18 +11,15 @@ import { Drafts } from "./drafts.js";
 import { Tiles, markOf } from "./tiles.js";
 import { Closer } from "./closer.js";
 import { announce, loginLink, murmur, one, retract, showAbout, showEnd, words } from "./screen.js";
-import { REFILL_RETRY_MS, Session, attach, pageSetup } from "./session.js";
+import { Session, attach, pageSetup } from "./session.js";
 import { arrange, best, pageSize } from "./fit.js";
 
-const PAGES_AHEAD = 1;
 // How wide images are where a page is too large for the window.
 const SCROLLED_PX = 160;
 // A page cannot have been looked at in less: so long, and so much longer with each image.
 const LEAST_MS = 500;
 const LEAST_MS_OF_IMAGE = 50;
 const BATCH = 100;
-const SEND_TURNS = 20;
-const SEND_TURN_MS = 150;
 
 class Grid extends Session {
   constructor(setup, kind) {
@@ -34,6 +31,7 @@ class Grid extends Session {
     this.closer = new Closer(this.tiles, (tile) => this.#large(tile), keysOn);
     this.zoom = this.closer.zoom;
     this.page = null; // the page to answer: {topic, seats}
+    this.halfway = null; // the page of which the second half was pointed at or had the focus
     this.loggedOut = false; // some image could not be had for that
     this.actions = { done: () => this.finish() };
     new ResizeObserver(() => this.#resized()).observe(this.tiles.list);
@@ -56,9 +54,9 @@ class Grid extends Session {
     return gettext("No page further back can be changed: %(limits)s", { limits });
   }
 
-  /* Keeps a page ahead. */
+  /* Keeps a page ahead, from the middle of this one on. */
   stock() {
-    if (this.queue.length < PAGES_AHEAD && !this.exhausted) this.refill();
+    if (!this.queue.length && !this.exhausted && (!this.page || this.halfway === this.page)) this.refill();
   }
 
   /* Takes the page as it is marked, unless something of it was not seen yet. */
@@ -165,28 +163,13 @@ class Grid extends Session {
 
   async fetchSeats() {
     // While seats are open the server gives more of their topic only: another comes after these.
-    if (!this.page && !this.queue.length && !(await this.#sendAll())) return;
+    if (!this.page && !this.queue.length && !(await this.sendAll())) return;
     await super.fetchSeats();
   }
 
-  /* With a page in hand, none ahead says little: the server gives only so many at once. */
-  isLast(seats) {
-    return !seats.length && !this.page;
-  }
-
-  /* Whether everything given has reached the server; asks again later if not. */
-  async #sendAll() {
-    // Slow is not lost: while a request is under way, it is waited for.
-    const waits = (turn) => turn < SEND_TURNS || this.outbox.state === "sending";
-    for (let turn = 0; waits(turn) && this.outbox.pending().length; turn += 1) {
-      await this.outbox.flush();
-      if (!this.outbox.pending().length) break;
-      await new Promise((resolve) => setTimeout(resolve, SEND_TURN_MS));
-    }
-    if (!this.outbox.pending().length) return true;
-    this.trouble = { status: this.outbox.state === "logged-out" ? 401 : 0, body: null };
-    setTimeout(() => this.refill(), REFILL_RETRY_MS);
-    return false;
+  /* With a page in hand, none ahead says little: its answers may ask more. */
+  isEnd(mine) {
+    return !mine.length;
   }
 
   accept(seats, elsewhere) {
@@ -255,8 +238,10 @@ class Grid extends Session {
     this.page ??= this.#next();
     const page = this.current();
     this.renderFrame(page, words.pageBack);
+    // Until the next page is there, the last one stays.
+    this.tiles.list.inert = this.isWaiting;
     if (page) this.#show(page);
-    else this.#finish();
+    else if (!this.isWaiting) this.#finish();
     this.#preload();
   }
 
@@ -385,6 +370,9 @@ class Grid extends Session {
       this.drafts.set(entry.seat, entry.mark);
       this.#words();
     });
+    for (const name of ["pointerover", "focusin"]) {
+      list.addEventListener(name, ({ target }) => this.#reach(target.closest(".tile")));
+    }
     list.addEventListener("closer", ({ detail }) => this.closer.open(detail.tile));
     list.addEventListener("skip", ({ detail }) => this.skip(detail.tile));
     // Ctrl+Enter is no single key: it works with those switched off too.
@@ -394,6 +382,13 @@ class Grid extends Session {
       event.preventDefault();
       this.finish();
     });
+  }
+
+  #reach(tile) {
+    const place = this.tiles.all.indexOf(tile);
+    if (this.cursor !== null || this.halfway === this.page || 2 * (place + 1) < this.tiles.all.length) return;
+    this.halfway = this.page;
+    this.stock();
   }
 
   /* A single key: whether it meant something. */

@@ -15,7 +15,6 @@ const AHEAD = 4;
 // Where an image takes so long, more of them are fetched ahead.
 const SLOW_MS = 1500;
 const AHEAD_WHEN_SLOW = 8;
-const REFILL_AT = 5;
 // A second press this soon after an image appeared was meant for the one before.
 const TOO_SOON_MS = 150;
 
@@ -43,9 +42,8 @@ class Label extends Session {
 
   stock() {
     // In half a page's time both the seats and their images come, on a slow connection too.
-    // Of drawings, which take minutes each, only the next one is held.
-    const most = this.setup.drawn ? 1 : Math.max(REFILL_AT, this.setup.page_size / 2);
-    if (this.queue.length <= most) this.refill();
+    const page = Math.min(this.setup.page_size, this.stocked);
+    if (this.queue.length <= Math.ceil(page / 2)) this.refill();
   }
 
   /* Takes an answer to what is on the screen; false when there is nothing to answer yet. */
@@ -150,9 +148,19 @@ class Label extends Session {
   }
 
   #finish() {
+    this.#clear(words.loading);
+    showEnd(this);
+  }
+
+  /* Takes the image off the stage; the note in its place. */
+  #clear(text) {
     this.shown = this.painting = null;
     this.kind.leave?.();
-    showEnd(this);
+    this.stage.querySelector("img")?.remove();
+    const note = one("[data-stage-note]");
+    note.hidden = false;
+    note.textContent = text;
+    return note;
   }
 
   #preload() {
@@ -217,12 +225,7 @@ class Label extends Session {
   }
 
   #wait(entry, slot) {
-    this.shown = this.painting = null;
-    this.kind.leave?.();
-    this.stage.querySelector("img")?.remove();
-    const note = one("[data-stage-note]");
-    note.hidden = false;
-    note.textContent = slot.offline ? words.offline : words.loading;
+    const note = this.#clear(slot.offline ? words.offline : words.loading);
     slot.onoffline = () => (note.textContent = words.offline);
     slot.done.then(() => {
       if (this.current() !== entry || this.shown === entry.seat || this.painting === entry) return;

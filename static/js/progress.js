@@ -13,6 +13,7 @@ export class Progress {
   constructor({ user, campaign, revise_minutes: minutes, revise_answers: answers }) {
     this.key = `assay:history:${user}:${campaign}`;
     this.tabPrefix = `assay:tab:${user}:${campaign}:`;
+    this.leaseKey = `assay:lease:${user}:${campaign}`;
     this.tab = this.tabPrefix + Math.random().toString(36).slice(2);
     this.window_ms = minutes * 60_000;
     this.answers = answers;
@@ -63,6 +64,21 @@ export class Progress {
   claim() {
     navigator.locks?.request(this.tab, { mode: "exclusive" }, () => new Promise(() => {}));
     addEventListener("pagehide", () => forget(this.tab));
+  }
+
+  /* When the server last renewed the leases of this browser's tabs, by its clock. */
+  get renewedAt() {
+    return read(this.leaseKey);
+  }
+
+  renewed(at) {
+    keep(this.leaseKey, JSON.stringify(Math.max(at, this.renewedAt ?? 0)));
+  }
+
+  /* Whether another tab shows the seat or unsent work on it is kept here, as far as can be told at once. */
+  isWanted(seat) {
+    const others = keysOf(this.tabPrefix).filter((key) => key !== this.tab);
+    return others.some((key) => read(key)?.includes(seat)) || keysOf("assay:").some((key) => key.endsWith(`:${seat}`));
   }
 
   /* Seats that other living tabs show. What a dead tab left is cleared away. */

@@ -14,7 +14,9 @@ import { attachFlag } from "./flag.js";
 import { attachKeys, attachPanels } from "./panels.js";
 import { attachStatus } from "./status.js";
 
-export const REFILL_RETRY_MS = 3000;
+const REFILL_RETRY_MS = 3000;
+const SEND_TURNS = 20;
+const SEND_TURN_MS = 150;
 
 export class Session {
   constructor(setup, progress, options = {}) {
@@ -27,6 +29,7 @@ export class Session {
     this.cursor = null; // the place in the past that is looked at; null at the front
     this.shown = null; // what is on the screen
     this.counted = new Set(); // seats answered since the page was loaded, which `done` has
+    this.stocked = 0; // how many seats were in hand when the last ones came
     this.exhausted = false;
     this.elsewhere = false; // whether all that is left is open in another tab
     this.refilling = null;
@@ -34,6 +37,9 @@ export class Session {
     for (const [name, method] of [["keydown", "key"], ["pointerdown", "tap"]]) {
       addEventListener(name, () => (this.inputMethod = method), { capture: true });
     }
+    addEventListener("pagehide", () => this.#leave());
+    // A page out of the browser's memory has old leases: what it shows survives a reload.
+    addEventListener("pageshow", ({ persisted }) => persisted && !this.outbox.atRisk && location.reload());
   }
 
   async begin() {
@@ -42,6 +48,7 @@ export class Session {
     const reopened = this.setup.seats.filter(({ seat }) => (this.setup.given?.[seat] ?? null) !== null);
     this.accept(this.setup.seats.filter((entry) => !reopened.includes(entry)), elsewhere);
     if (reopened.length) this.#reopen(reopened);
+    this.#stocked(this.setup);
     this.exhausted = !this.setup.seats.length;
     this.elsewhere = !this.exhausted && !reopened.length && !this.inHand.length;
     this.unsentBefore = this.outbox.pending().length;
@@ -60,6 +67,22 @@ export class Session {
     this.cursor = this.past.length - 1;
     // A reload goes on with what is next.
     history.replaceState(null, "", location.pathname);
+  }
+
+  #stocked({ at }) {
+    this.stocked = this.inHand.length;
+    if (at) this.progress.renewed(at);
+  }
+
+  /* The page is closed: others need not wait long for what nobody works on. What the outbox holds it
+     has sent by now. */
+  #leave() {
+    if (!this.setup.urls.page) return;
+    const unsent = new Set(this.outbox.pending().map((entry) => entry.seat));
+    if (this.keeper?.unsent) unsent.add(this.front?.seat);
+    const held = this.inHand.map((entry) => entry.seat).filter((seat) => !unsent.has(seat) && !this.progress.isWanted(seat));
+    const { user, urls } = this.setup;
+    if (held.length) post(urls.leave, { user, held, at: this.progress.renewedAt ?? 0 }, { keepalive: true });
   }
 
   get past() {
@@ -167,13 +190,17 @@ export class Session {
     this.refilling ??= this.fetchSeats().finally(() => {
       this.refilling = null;
       this.render();
+      // What was answered meanwhile may have been all.
+      if (!this.front && !this.exhausted && !this.trouble) this.refill();
     });
     return this.refilling;
   }
 
   async fetchSeats() {
     const elsewhere = await this.progress.heldElsewhere();
-    const held = new Set([...this.#mine(), ...elsewhere]);
+    const mine = this.#mine();
+    const held = new Set([...mine, ...elsewhere]);
+    const waits = this.outbox.pending().length > 0;
     const reply = await post(this.setup.urls.page, {
       user: this.setup.user,
       held: [...held].slice(0, 500),
@@ -181,11 +208,16 @@ export class Session {
     });
     if (reply.status === 200) {
       Object.assign(this.topics, reply.body.topics);
-      this.exhausted = this.isLast(reply.body.seats);
+      const { seats } = reply.body;
+      if (seats.length) this.exhausted = false;
+      else if (!waits) this.exhausted = this.isEnd(mine, reply.body.left <= held.size);
       countLeft(this, reply.body);
       this.elsewhere = elsewhere.size > 0 && this.left > 0;
-      this.accept(reply.body.seats, elsewhere);
+      this.accept(seats, elsewhere);
+      this.#stocked(reply.body);
       this.trouble = null;
+      // With few questions left a person gets no more before their answers have arrived.
+      if (waits && !seats.length && !this.exhausted && (await this.sendAll())) await this.fetchSeats();
     } else {
       this.trouble = reply;
       // Nothing to do but wait: try again while the page is empty or soon will be.
@@ -195,8 +227,30 @@ export class Session {
     }
   }
 
-  isLast(seats) {
-    return !seats.length;
+  /* Whether everything given has reached the server; asks again later if not. */
+  async sendAll() {
+    // Slow is not lost: while a request is under way, it is waited for.
+    const waits = (turn) => turn < SEND_TURNS || this.outbox.state === "sending";
+    for (let turn = 0; waits(turn) && this.outbox.pending().length; turn += 1) {
+      await this.outbox.flush();
+      if (!this.outbox.pending().length) break;
+      await new Promise((resolve) => setTimeout(resolve, SEND_TURN_MS));
+    }
+    if (!this.outbox.pending().length) return true;
+    this.trouble = { status: this.outbox.state === "logged-out" ? 401 : 0, body: null };
+    setTimeout(() => this.refill(), REFILL_RETRY_MS);
+    return false;
+  }
+
+  /* Whether nothing comes after the seats that were in hand when the server had no more. isAll: it knew of none
+     but these. */
+  isEnd(mine, isAll) {
+    return isAll || !mine.length;
+  }
+
+  /* Whether more may come, and nothing is there to answer until then. */
+  get isWaiting() {
+    return !this.current() && !this.exhausted && !this.trouble;
   }
 
   /* Seats in hand and seats whose answer is still on its way; those taken along are of no page. */
@@ -217,9 +271,10 @@ export class Session {
     // The card and the bar say the same: at the end nothing is left.
     if (!entry && this.exhausted && !this.elsewhere && this.left) this.left = 0;
     showCounts(this.done, this.left);
-    one("[data-work]").hidden = !entry;
-    one("[data-finished]").hidden = Boolean(entry) || (!this.exhausted && !this.trouble);
-    moveAnnouncements(!entry);
+    const isOver = !entry && !this.isWaiting;
+    one("[data-work]").hidden = isOver;
+    one("[data-finished]").hidden = !isOver;
+    moveAnnouncements(isOver);
     for (const button of document.querySelectorAll('[data-do="back"]')) {
       button.hidden = !(this.cursor === null ? this.past.length : this.cursor > 0);
     }

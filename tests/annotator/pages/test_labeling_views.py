@@ -21,6 +21,7 @@ from tests.clients import logged_in
 pytestmark = pytest.mark.django_db
 
 PAGE, ANSWERS, SKIP, LABEL = "label_page", "label_answers", "label_skip", "label"
+LEAVE = "label_leave"
 
 
 def url(name, campaign="coots"):
@@ -287,6 +288,41 @@ def test_skipping_returns_the_seat_and_twice_is_no_error(as_bob, bob, page):
 
     assert first.status_code == second.status_code == 200
     assert Assignment.objects.get(token=body["seat"]).state == Assignment.State.RETURNED
+
+
+def until(token):
+    return Assignment.objects.get(token=token).leased_until - timezone.now()
+
+
+def test_a_closed_page_keeps_its_seats_for_a_minute_and_a_reload_renews_them(as_bob, bob, page):
+    held = [row["seat"] for row in page["seats"]]
+
+    left = post(as_bob, LEAVE, {"user": bob.pk, "held": held[1:], "at": page["at"]})
+
+    assert left.status_code == 200
+    assert max(until(token) for token in held[1:]) <= timedelta(minutes=1) < until(held[0])
+    again = as_bob.get(url(LABEL)).context["setup"]
+    assert [row["seat"] for row in again["seats"]] == held
+    assert min(until(token) for token in held) > timedelta(minutes=1)
+    # Sent before the reload, and late: the reload has renewed the leases.
+    post(as_bob, LEAVE, {"user": bob.pk, "held": held, "at": page["at"]})
+    assert min(until(token) for token in held) > timedelta(minutes=1)
+
+
+def test_leaving_touches_no_lease_of_others(bob, charlie, coots, page):
+    factories.join(charlie, coots)
+    held = [row["seat"] for row in page["seats"]]
+
+    post(logged_in(charlie), LEAVE, {"user": charlie.pk, "held": held, "at": page["at"]})
+
+    assert min(until(token) for token in held) > timedelta(minutes=1)
+
+
+@pytest.mark.parametrize("at", [None, True, -1, 1e3, 10**13, "1"])
+def test_leaving_needs_the_time_that_the_server_gave(as_bob, bob, page, at):
+    response = post(as_bob, LEAVE, {"user": bob.pk, "held": [], "at": at})
+
+    assert (response.status_code, response.json()["field"]) == (400, "at")
 
 
 def test_form_answers_without_scripts_and_offers_a_way_back(as_bob, bob):

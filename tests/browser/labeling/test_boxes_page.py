@@ -10,6 +10,7 @@ from labeling.quality import gold
 from tests import factories
 from tests.browser import box_hands as hands
 from tests.browser.conftest import NARROW, WIDE, add_photographs, expect, let_pass
+from tests.browser.labeling.test_labeling import leased
 from tests.labeling import boxers
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -651,3 +652,22 @@ def test_the_preview_shows_each_step(browser_as, alice, campaign, shown, site, l
 
     assert "Is this box around" in page.inner_text(".work-ask")
     looked_at(page, "boxes-preview")
+
+
+def test_opening_the_page_holds_no_page_ahead(browser_as, alice, bob, dataset, site):
+    add_photographs(dataset, "chelsea.png", "coffee.png", "rocket.jpg", "astronaut.png")
+    campaign = lifecycle.create(
+        alice, name="many", title="Many", kind="boxes", dataset=dataset, policy={"page_size": 2}
+    )
+    lifecycle.define_topics(campaign, [{"key": CAT, "name": "tabby"}])
+    asking.add_questions(
+        campaign, [(name, CAT) for name in dataset.images.values_list("name", flat=True)]
+    )
+    lifecycle.launch(campaign, alice)
+    factories.join(bob, campaign)
+    page = browser_as(bob)
+
+    page.goto(site("/campaigns/many/label/"))
+    page.wait_for_load_state("networkidle")
+
+    assert leased(bob) == 2

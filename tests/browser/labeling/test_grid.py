@@ -16,7 +16,14 @@ from labeling.models import Answer, Question
 from tests import factories
 from tests.browser.conftest import NARROW, WIDE, count_images, expect, let_frames_pass, let_pass
 from tests.browser.labeling.test_fit import covered, fits, sizes_in
-from tests.browser.labeling.test_labeling import ANSWERS, KEPT, given, wait_for_chip
+from tests.browser.labeling.test_labeling import (
+    ANSWERS,
+    KEPT,
+    given,
+    leased,
+    left_behind,
+    wait_for_chip,
+)
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -196,7 +203,6 @@ def test_every_page_comes_until_nothing_is_left(page):
 
 
 def test_left_falls_although_the_next_page_was_told_before_the_answers_came(page):
-    page.wait_for_load_state("networkidle")
     left = int(page.inner_text("[data-left]"))
     held, holding = [], [True]
     page.route(
@@ -204,6 +210,7 @@ def test_left_falls_although_the_next_page_was_told_before_the_answers_came(page
         lambda route: held.append((route, route.fetch())) if holding else route.continue_(),
     )
 
+    point_at_the_second_half(page)
     with page.expect_response(ANSWERS):
         finish(page)
     while not held:  # a condition, bounded by the test's own time
@@ -239,10 +246,56 @@ def test_a_yes_asks_what_is_below_it(browser_as, alice, bob, dataset, site, run_
     assert given() == {"yes": 1, "no": 4}
 
 
+def point_at_the_second_half(page):
+    page.hover(".tile:nth-child(4)")
+
+
+def test_the_next_page_is_leased_from_the_middle_of_this_one_on(page, bob):
+    page.hover(".tile:nth-child(2)")
+    page.wait_for_load_state("networkidle")
+    before = leased(bob)
+
+    with page.expect_response("**/label/page/"):
+        point_at_the_second_half(page)
+
+    assert (before, leased(bob)) == (6, 12)
+
+
+def test_a_reply_from_before_the_answers_is_not_taken_for_the_end(
+    browser_as, alice, bob, dataset, site
+):
+    names = [f"{index:03}.png" for index in range(4)]
+    for name in names:
+        factories.make_image(dataset, name)
+    factories.join(bob, ask(alice, dataset, names, ("animal", "fruit"), page_size=4))
+    page = browser_as(bob)
+    open_grid(page, site)
+    before = seats_shown(page)
+    held = []
+    page.route("**/label/page/", lambda route: held.append((route, route.fetch())), times=1)
+
+    point_at_the_second_half(page)
+    while not held:  # a condition, bounded by the test's own time
+        page.wait_for_timeout(20)
+    finish(page)
+    wait_for_chip(page, "All saved")
+    kept, is_over = seats_shown(page), page.is_visible("[data-finished]")
+    [(route, reply)] = held
+    told = page._carrier.do(lambda: route.fulfill(response=reply) or reply.json())
+    wait_for_another(page, before)
+
+    assert told["seats"] == []
+    # Until the next page is there, the last one stays, and takes no marks.
+    assert (kept, is_over) == (before, False)
+    assert len(seats_shown(page)) == 4
+
+
 def test_the_next_page_is_there_before_it_is_asked_for(browser_as, bob, grid, site):
     page = browser_as(bob)
     wait_for_images = count_images(page)
     open_grid(page, site)
+    wait_for_images(6)
+    point_at_the_second_half(page)
     wait_for_images(12)
     page.context.set_offline(True)
 
@@ -271,6 +324,15 @@ def test_marks_survive_a_reload(page):
     finish(page)
     wait_for_chip(page, "All saved")
     assert given() == {"yes": 1, "no": 4, "hard": 1}
+
+
+def test_a_closed_page_keeps_the_leases_of_what_was_marked(page):
+    before = seats_shown(page)
+    page.click(".tile:nth-child(2) .tile-face")
+
+    held = left_behind(page)
+
+    assert sorted(held) == sorted([before[0], *before[2:]])
 
 
 def test_a_page_sent_offline_arrives_once_after_a_reload(page):
@@ -576,6 +638,8 @@ def test_two_tabs_show_different_images(new_context, alice, bob, dataset, site):
 
 
 def test_full_storage_sends_a_page_and_takes_no_second(page):
+    with page.expect_response("**/label/page/"):
+        point_at_the_second_half(page)
     page.route(ANSWERS, lambda route: route.abort())
     page.evaluate(
         "() => { Storage.prototype.setItem = () => {"

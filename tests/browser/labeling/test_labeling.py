@@ -47,6 +47,12 @@ def given():
     return Counter(latest.values())
 
 
+def leased(user):
+    """How many seats the person holds for longer than a minute."""
+    until = timezone.now() + timedelta(minutes=1)
+    return Assignment.objects.filter(annotator=user, state="leased", leased_until__gt=until).count()
+
+
 def break_network(page):
     page.route(ANSWERS, lambda route: route.abort())
 
@@ -325,6 +331,131 @@ def test_two_tabs_show_different_images_and_send_all_once(new_context, bob, data
     wait_for_chip(two, "All saved")
     assert given() == {"yes": 8}
     assert Answer.objects.count() == 8
+
+
+@pytest.fixture
+def lake(alice, bob, dataset):
+    """Thirty questions in pages of six."""
+    campaign = factories.make_campaign(
+        alice, dataset, "lake", images=30, policy={"page_size": 6, "gold_share": 0}
+    )
+    factories.join(bob, campaign)
+    return campaign
+
+
+def wait_for_leases(page, user, count):
+    while leased(user) != count:  # a condition, bounded by the test's own time
+        page.wait_for_timeout(20)
+
+
+def test_the_next_page_is_leased_from_the_middle_of_this_one_on(browser_as, bob, lake, site):
+    page = browser_as(bob)
+    open_label(page, site, "lake")
+    press(page, "y", "n")
+    wait_for_chip(page, "All saved")
+    page.wait_for_load_state("networkidle")
+    before = leased(bob)
+
+    with page.expect_response("**/label/page/"):
+        press(page, "y")
+
+    assert before == 4
+    assert leased(bob) in (9, 10)
+
+
+def test_who_only_looks_holds_a_page_and_after_closing_it_nothing(new_context, bob, lake, site):
+    context = new_context(bob)
+    page, other = context.new_page(), context.new_page()
+    open_label(page, site, "lake")
+    page.wait_for_load_state("networkidle")
+    before = leased(bob)
+
+    page.close()
+
+    assert before == 6
+    wait_for_leases(other, bob, 0)
+
+
+def test_a_closed_tab_keeps_the_leases_of_another_tab(new_context, bob, lake, site):
+    context = new_context(bob)
+    page, other = context.new_page(), context.new_page()
+    open_label(page, site, "lake")
+    open_label(other, site, "lake")
+    other.wait_for_load_state("networkidle")
+    before = leased(bob)
+
+    page.close()
+
+    assert before == 12
+    wait_for_leases(other, bob, 6)
+
+
+def left_behind(page):
+    """The seats that the page says are with nobody when it is closed now."""
+    with page.expect_request("**/label/leave/") as sent:
+        page.evaluate("dispatchEvent(new PageTransitionEvent('pagehide'))")
+    return sent.value.post_data_json["held"]
+
+
+def test_a_closed_page_keeps_the_lease_of_an_unsent_answer(browser_as, bob, lake, site):
+    page = browser_as(bob)
+    open_label(page, site, "lake")
+    break_network(page)
+    press(page, "y", "y")
+    wait_for_chip(page, "2 unsent")
+
+    unsent = page.evaluate(
+        "Object.keys(localStorage).filter((key) => key.startsWith('assay:answer:'))"
+        ".map((key) => JSON.parse(localStorage[key]).seat)"
+    )
+    held = left_behind(page)
+
+    assert (len(held), len(unsent)) == (4, 2)
+    assert not set(held) & set(unsent)
+
+
+@pytest.mark.parametrize("way", ["reload", "back", "pageshow"])
+def test_coming_back_renews_the_same_seats(browser_as, bob, lake, site, way):
+    page = browser_as(bob)
+    open_label(page, site, "lake")
+    seats = "JSON.parse(document.getElementById('setup').textContent).seats.map(row => row.seat)"
+    before = page.evaluate(seats)
+
+    if way == "reload":
+        page.reload()
+    elif way == "back":
+        page.goto(site("/"))
+        wait_for_leases(page, bob, 0)
+        page.go_back()
+    else:
+        Assignment.objects.update(leased_until=timezone.now())
+        with page.expect_navigation():
+            page.evaluate("dispatchEvent(new PageTransitionEvent('pageshow', {persisted: true}))")
+    page.wait_for_selector(SHOWN)
+    page.wait_for_load_state("networkidle")
+
+    assert page.evaluate(seats) == before
+    assert leased(bob) == 6
+
+
+def test_people_who_share_the_last_questions_answer_all_of_them(
+    browser_as, alice, bob, charlie, dataset, site
+):
+    campaign = factories.make_campaign(
+        alice, dataset, "last", images=6, policy={"votes": 1, "gold_share": 0}
+    )
+    for person in (bob, charlie):
+        factories.join(person, campaign)
+    page = browser_as(bob)
+    open_label(page, site, "last")
+    held = leased(bob)
+
+    press(page, *"ynynyn")
+
+    page.wait_for_selector("[data-finished]:not([hidden])")
+    wait_for_chip(page, "All saved")
+    assert held == 3
+    assert given() == {"yes": 3, "no": 3}
 
 
 def test_refused_answer_is_said_and_kept_until_read(page, bob):

@@ -86,7 +86,7 @@ def test_a_tag_that_is_ticked_stays_while_more_seats_come(browser_as, bob, looks
     page = browser_as(bob)
     page.route(PAGES, lambda route: route.abort())
     open_label(page, site, "looks")
-    press(page, "g", "x")
+    press(page, "r", "r", "g", "x")
 
     # On line again the page asks for more seats, and draws itself anew.
     page.unroute(PAGES)

@@ -8,6 +8,7 @@ from labeling.models import Answer, Assignment, Draft
 from tests import factories
 from tests.browser import drawing_hands as hands
 from tests.browser.conftest import log_in
+from tests.browser.labeling.test_labeling import left_behind
 from tests.labeling import parted
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -61,6 +62,17 @@ def test_a_drawing_comes_back_on_another_machine_with_its_unfinished_stroke(
     hands.send(page, "j", "2", "Shift+Enter")
     [[ring]] = Answer.objects.get().value["parts"]["leg"]["polygons"]
     assert hands.near(ring, LEG)
+
+
+def test_a_closed_page_keeps_the_lease_of_a_drawing_that_the_server_lacks(page, site):
+    page.route(hands.DRAFT, lambda route: route.abort())
+    begin(page, site)
+    hands.wait_for_draft(page, "not on the server yet")
+
+    held = left_behind(page)
+
+    assert len(held) == 1
+    assert hands.seat_of(page) not in held
 
 
 def test_a_tab_that_dies_without_a_connection_loses_no_stroke(new_context, bob, campaign, site):

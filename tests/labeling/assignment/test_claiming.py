@@ -8,8 +8,8 @@ from django.utils import timezone
 from labeling.assignment import claiming, counters, gold_mixing
 from labeling.campaigns import lifecycle
 from labeling.errors import CampaignClosed, Conflict, NotYours
-from labeling.models import Answer, Assignment, Campaign, Membership, Question
-from labeling.quality import memberships
+from labeling.models import Answer, Assignment, Campaign, Draft, Membership, Question
+from labeling.quality import memberships, qualifying
 from labeling.quality.gold import add_gold
 from tests import factories
 from tests.labeling.crowd import answer, query_count
@@ -420,3 +420,113 @@ def test_left_is_exact_where_there_is_no_gold(pond, bob):
         answer(bob, pond, page.seats)
 
     assert left == [30, 24, 18, 12, 6]
+
+
+@pytest.fixture
+def last_questions(alice, bob, charlie, dataset):
+    """Fourteen questions of one vote, for three people who were invited."""
+    campaign = factories.make_campaign(
+        alice, dataset, "last", images=14, policy={"votes": 1, "gold_share": 0}
+    )
+    for person in (bob, charlie, factories.make_user("dora")):
+        factories.join(person, campaign)
+    return campaign
+
+
+def pages_of(campaign):
+    people = campaign.memberships.filter(role="annotator").order_by("pk")
+    return [len(qualifying.next_page(row.user, campaign).seats) for row in people]
+
+
+def test_people_who_only_look_hold_a_fair_share_of_the_last_questions(last_questions):
+    first = pages_of(last_questions)
+
+    assert first == [4, 4, 2]
+    assert pages_of(last_questions) == first
+
+
+@pytest.mark.parametrize(("count", "share"), [(14, 4), (10, 4), (9, 2), (5, 2), (4, 1), (1, 1)])
+def test_shares_fall_in_steps(last_questions, bob, count, share):
+    surplus = last_questions.questions.order_by("pk").values_list("pk", flat=True)[count:]
+    Question.objects.filter(pk__in=list(surplus)).update(seats_free=0)
+
+    assert len(qualifying.next_page(bob, last_questions).seats) == share
+
+
+def test_a_member_who_was_never_there_costs_one_share(last_questions, bob):
+    long_ago = timezone.now() - timedelta(days=9)
+    last_questions.memberships.exclude(user=bob).update(joined_at=long_ago)
+
+    assert len(qualifying.next_page(bob, last_questions).seats) == 5
+
+
+def test_who_works_alone_gets_all_of_the_last_questions(last_questions, bob):
+    last_questions.memberships.exclude(user=bob).update(left_at=timezone.now())
+
+    assert len(qualifying.next_page(bob, last_questions).seats) == 14
+
+
+def test_shares_end_with_the_last_question(last_questions):
+    people = [row.user for row in last_questions.memberships.filter(role="annotator")]
+    answered = 0
+    for _ in range(14):
+        for person in people:
+            seats = qualifying.next_page(person, last_questions).seats
+            answered += len(seats)
+            answer(person, last_questions, seats)
+
+    assert answered == 14
+    assert not last_questions.questions.filter(seats_free__gt=0).exists()
+
+
+def test_a_share_is_whole_pages_while_much_is_left(pond, bob, charlie):
+    factories.join(charlie, pond)
+
+    assert len(qualifying.next_page(bob, pond).seats) == 6
+
+
+def lease_of(token):
+    return Assignment.objects.get(token=token).leased_until - timezone.now()
+
+
+def test_leases_of_a_closed_page_end_within_a_minute(golden, bob):
+    page = claiming.next_page(bob, golden)
+    tokens = [seat.token for seat in page.seats]
+
+    assert claiming.leave(bob, golden, tokens[1:], timezone.now()) == 9
+
+    assert gold_in(page)
+    assert all(lease_of(token) <= claiming.AFTER_LEAVING for token in tokens[1:])
+    assert lease_of(tokens[0]) > claiming.AFTER_LEAVING
+
+
+def test_a_reload_renews_the_same_seats_gold_too(golden, bob):
+    page = claiming.next_page(bob, golden)
+    claiming.leave(bob, golden, [seat.token for seat in page.seats], timezone.now())
+
+    assert claiming.next_page(bob, golden) == page
+
+    assert all(lease_of(seat.token) > claiming.AFTER_LEAVING for seat in page.seats)
+
+
+def test_leaving_is_ignored_once_a_reload_has_renewed_the_leases(pond, bob):
+    seats, seen_at = claiming.next_page(bob, pond).seats, timezone.now()
+    claiming.next_page(bob, pond)
+
+    assert claiming.leave(bob, pond, [seat.token for seat in seats], seen_at) == 0
+
+
+def test_leaving_leaves_drafts_answers_and_what_was_taken_along(pond, bob, charlie):
+    factories.join(charlie, pond)
+    tokens = [seat.token for seat in claiming.next_page(bob, pond).seats]
+    rows = [Assignment.objects.get(token=token) for token in tokens]
+    Draft.objects.create(assignment=rows[0])
+    answer(bob, pond, claiming.open_seats(bob, pond)[1:2])
+    # Sent back: answered once, and leased again.
+    Assignment.objects.filter(pk=rows[2].pk).update(ordinal=1)
+    before = [Assignment.objects.get(token=token).leased_until for token in tokens[:3]]
+
+    assert claiming.leave(charlie, pond, tokens, timezone.now()) == 0
+    assert claiming.leave(bob, pond, tokens, timezone.now()) == 3
+
+    assert [Assignment.objects.get(token=token).leased_until for token in tokens[:3]] == before

@@ -419,7 +419,7 @@ def test_nothing_that_is_sent_tells_gold(labeled, campaigns):
     assert len(diary.entries) > 50
     assert any("along, over" in what for what in diary.entries)
     tokens = {token for _, token, _ in diary.entries["page: place"]}
-    assert len(tokens) > 50 * campaigns
+    assert len(tokens) > 45 * campaigns
     assert 0.2 < len(diary.golden & tokens) / len(tokens) < 0.5
 
 
