@@ -9,6 +9,8 @@ import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import count, product
+from math import ceil
 from typing import IO
 
 import numpy as np
@@ -35,6 +37,9 @@ EXTENSIONS = {
 # phones draw; beyond it zooming stutters.
 DISPLAY_PX = 4096
 THUMBNAIL_PX = 320
+# Of an image larger than its display: the longest side of its preview, and the sides of its tiles.
+PREVIEW_PX = 2048
+DETAIL_PX = 1024
 # Up to here a lossless source stays lossless: drawings and screenshots suffer most from JPEG.
 LOSSLESS_PIXELS = 2_000_000
 JPEG_QUALITY = 92
@@ -119,6 +124,9 @@ def derive(file: IO[bytes], *, max_pixels: int) -> tuple[Encoded, Encoded]:
     """
     with _opened(file, max_pixels) as image:
         media_type = _media_type(image)
+        # A JPEG twice as large as its display is decoded no finer than it needs.
+        share = DISPLAY_PX / max(image.size)
+        image.draft(None, (ceil(image.width * share), ceil(image.height * share)))
         shown = _shown(image)
         lossless = media_type in {"image/png", "image/gif", "image/bmp", "image/tiff"}
         # Comments, profiles, XMP and EXIF travel in `info`; saving would write some of it again.
@@ -128,6 +136,33 @@ def derive(file: IO[bytes], *, max_pixels: int) -> tuple[Encoded, Encoded]:
         display = _encode(shown, "image/png" if small else "image/jpeg")
         shown.thumbnail((THUMBNAIL_PX, THUMBNAIL_PX), Image.Resampling.LANCZOS)
         return display, _encode(shown, "image/webp")
+
+
+def details(file: IO[bytes], *, max_pixels: int) -> Iterator[tuple[str, Encoded]]:
+    """Yield the image's tiles, named LEVEL,COLUMN,ROW, and at last its "preview".
+
+    Level 0 has all pixels, each next level half as many a side. Only one is in memory, beside the
+    decoded file. Raises BadImage.
+    """
+    with _opened(file, max_pixels) as image:
+        image.load()
+        turn, profile = UPRIGHT.get(_orientation(image)), image.info.get("icc_profile")
+        level = _flat(image)
+        # As in derive; what is cut from it takes this along.
+        level.info.clear()
+        if turn is not None:
+            level = level.transpose(turn)
+        for number in count():
+            for x, y in product(*(range(0, side, DETAIL_PX) for side in level.size)):
+                box = (x, y, min(x + DETAIL_PX, level.width), min(y + DETAIL_PX, level.height))
+                name = f"{number},{x // DETAIL_PX},{y // DETAIL_PX}"
+                yield name, _encode(_in_srgb(level.crop(box), profile), "image/jpeg")
+            if max(level.size) <= 2 * PREVIEW_PX:
+                break
+            level = level.reduce(2)
+        preview = _in_srgb(level, profile)
+        preview.thumbnail((PREVIEW_PX, PREVIEW_PX), Image.Resampling.LANCZOS)
+        yield "preview", _encode(preview, "image/jpeg")
 
 
 def upright(file: IO[bytes], *, max_pixels: int) -> Image.Image:
@@ -235,8 +270,10 @@ def _orientation(image: Image.Image) -> int:
 
 def _to_srgb(image: Image.Image) -> Image.Image:
     """A new image, mode RGB or L, in sRGB, transparency laid on white."""
-    profile = image.info.get("icc_profile")
-    flat = _flat(image)
+    return _in_srgb(_flat(image), image.info.get("icc_profile"))
+
+
+def _in_srgb(flat: Image.Image, profile: bytes | None) -> Image.Image:
     if profile:
         try:
             return ImageCms.profileToProfile(  # type: ignore[return-value]

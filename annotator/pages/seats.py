@@ -203,6 +203,13 @@ def tile_response(image: Image, max_age: int) -> HttpResponse:
         return _picture_response(file.read(), max_age)
 
 
+def seat_response(image: Image, max_age: int, detail: str | None) -> HttpResponse:
+    """The image of a seat's page; detail: the name of a tile of a large one."""
+    opened = images.open_preview(image) if detail is None else images.open_detail(image, detail)
+    with opened as file:
+        return _picture_response(file.read(), max_age)
+
+
 def image_response(image: Image, max_age: int = 0) -> HttpResponse:
     """The image as annotators may have it, with headers that are equal for every image.
     max_age: for how many seconds their browser may keep it."""

@@ -233,12 +233,14 @@ def label_leave(request: HttpRequest, name: str) -> HttpResponse:
 @require_GET
 def seat_image(request: HttpRequest, token: str) -> HttpResponse:
     """The image of the person's own seat, by an address signed for them; `tile` in the address
-    asks for it as one of many on a page."""
+    asks for it as one of many on a page, `detail` for a tile of a large one."""
     request.speaks_json = True  # type: ignore[attr-defined]
     seats.check_signature(token, person(request), request.GET.get("s", ""))
     seat = seats.seat_of(person(request), token)
-    respond = seats.tile_response if "tile" in request.GET else seats.image_response
-    return respond(seat.question.item.image, seats.cache_seconds(seat.question.campaign))
+    image, max_age = seat.question.item.image, seats.cache_seconds(seat.question.campaign)
+    if "tile" in request.GET:
+        return seats.tile_response(image, max_age)
+    return seats.seat_response(image, max_age, request.GET.get("detail"))
 
 
 @login_required

@@ -22,6 +22,7 @@ from django.conf import settings
 from django.core.files.base import File
 from django.db import IntegrityError, models, transaction
 
+from labeling.datasets import details
 from labeling.datasets.image_report import Report
 from labeling.datasets.image_sources import (
     MAX_LICENCE,
@@ -38,8 +39,8 @@ from labeling.datasets.image_sources import (
     printable,
 )
 from labeling.datasets.near_images import Lookalikes, fingerprint_of
-from labeling.errors import Conflict, Refusal, StoreFault, TooLarge
-from labeling.image_files import BadImage, Encoded, check, derive
+from labeling.errors import Conflict, NotYours, Refusal, StoreFault, TooLarge, Unavailable
+from labeling.image_files import DISPLAY_PX, BadImage, Encoded, check, derive
 from labeling.jobs import queue
 from labeling.jobs.image_store import StorageFull, media_type_of, remove, write
 from labeling.models import Dataset, Image, Import, Job
@@ -404,8 +405,9 @@ def make_derivatives(job: Job) -> None:
     An image that cannot be made does not hold up the others; the job then fails, naming them.
     """
     block = job.payload["block"]
+    large = models.Q(width__gt=DISPLAY_PX) | models.Q(height__gt=DISPLAY_PX)
     missing = Image.objects.filter(
-        models.Q(display="") | models.Q(thumbnail=""),
+        models.Q(display="") | models.Q(thumbnail="") | large,
         dataset=job.payload["dataset"],
         pk__gte=block * BLOCK,
         pk__lt=(block + 1) * BLOCK,
@@ -414,7 +416,10 @@ def make_derivatives(job: Job) -> None:
     for done, image in enumerate(waiting):
         queue.renew(job, done=done, total=len(waiting))
         try:
-            _derive(image)
+            if not (image.display and image.thumbnail):
+                _derive(image)
+            if details.is_large(image) and not details.exist(image):
+                details.make(image)
         except StoreFault:
             raise
         except (Refusal, FileNotFoundError) as error:
@@ -432,6 +437,27 @@ def make_derivatives(job: Job) -> None:
 def open_display(image: Image) -> Picture:
     """What annotators see, open for reading; made on the spot where its job has not run."""
     return _open("display", image)
+
+
+def open_preview(image: Image) -> Picture:
+    """What people see first: of a large image its preview, or the display until a job made it."""
+    if details.is_large(image):
+        with suppress(FileNotFoundError):
+            return Picture(details.open_file(image, details.PREVIEW), "image/jpeg")
+        _ask_for_details(image)
+    return open_display(image)
+
+
+def open_detail(image: Image, name: str) -> Picture:
+    """A tile of a large image, named LEVEL,COLUMN,ROW, open for reading. Raises NotYours where
+    there is none, Unavailable until a job has made it."""
+    if details.is_large(image) and details.NAMES.fullmatch(name):
+        with suppress(FileNotFoundError):
+            return Picture(details.open_file(image, name), "image/jpeg")
+        if not details.exist(image):
+            _ask_for_details(image)
+            raise Unavailable("The photograph is being prepared. Try again in a moment.")
+    raise NotYours("The photograph has no such tile.")
 
 
 def open_thumbnail(image: Image) -> Picture:
@@ -457,6 +483,13 @@ def _ask_for_derivatives(image: Image) -> None:
         f"{image.dataset_id}:{block}",
         {"dataset": image.dataset_id, "block": block},
     )
+
+
+def _ask_for_details(image: Image) -> None:
+    """Asks for the tiles of an image that came before there were any; a job that failed waits for
+    a person."""
+    if not derivative_jobs(image.dataset).filter(state=Job.State.FAILED).exists():
+        _ask_for_derivatives(image)
 
 
 def _open(kind: str, image: Image) -> Picture:

@@ -8,7 +8,7 @@
 import { gettext } from "./language.js";
 import { Progress } from "./progress.js";
 import { Zoom } from "./zoom.js";
-import { announce, loginLink, one, retract, showAbout, showEnd, words } from "./screen.js";
+import { announce, holdTools, loginLink, one, retract, showAbout, showEnd, words } from "./screen.js";
 import { Session, attach, pageSetup } from "./session.js";
 
 const AHEAD = 4;
@@ -156,6 +156,7 @@ class Label extends Session {
   #clear(text) {
     this.shown = this.painting = null;
     this.kind.leave?.();
+    holdTools(true);
     this.stage.querySelector("img")?.remove();
     const note = one("[data-stage-note]");
     note.hidden = false;
@@ -194,6 +195,7 @@ class Label extends Session {
 
   async #paint(entry, slot) {
     one("[data-stage-note]").hidden = true;
+    holdTools(false);
     if (this.kind.paint) {
       if (!(await this.#paintByKind(entry, slot))) return;
     } else {

@@ -5,7 +5,7 @@
    HTML: templates/annotator/training_parts.html. */
 import { Images } from "./images.js";
 import { attachKeys, attachPanels } from "./panels.js";
-import { Clock, one, words } from "./screen.js";
+import { Clock, holdTools, one, words } from "./screen.js";
 
 /* What a page asks of label.js, where there is one seat and no way back. */
 class Lesson {
@@ -45,12 +45,14 @@ export function teach(pageOf) {
 
   const note = one("[data-stage-note]");
   note.hidden = false;
+  holdTools(true);
   note.textContent = words.loading;
   const [entry] = setup.seats;
   const slot = new Images().load(entry);
   slot.done.then(async () => {
     if (slot.state !== "ready") return void (note.textContent = words.notOpened);
     note.hidden = true;
+    holdTools(false);
     await page.paint(entry, slot);
     clock.start();
   });

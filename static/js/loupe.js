@@ -16,9 +16,9 @@ export class Loupe {
     root.append(this.canvas);
   }
 
-  /* image, size: what is looked at, and its size in upright pixels. focus: the point of it that is
+  /* image, size: what is looked at, and its size in upright pixels; details: its tiles. focus: the point of it that is
      magnified; finger: where the finger is on the screen; view: the stage's; lines: of points. */
-  show({ image, size, focus, finger, view, lines = [] }) {
+  show({ image, details, size, focus, finger, view, lines = [] }) {
     const scale = Math.max(view.scale * POWER, 1);
     const half = SIZE / 2 / scale;
     const pen = this.canvas.getContext("2d");
@@ -28,6 +28,7 @@ export class Loupe {
     pen.scale(scale, scale);
     pen.translate(half - focus[0], half - focus[1]);
     pen.drawImage(image, 0, 0, size.width, size.height);
+    details?.paint(pen);
     pen.beginPath();
     for (const [first, ...others] of lines) {
       pen.moveTo(...first);

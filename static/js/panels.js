@@ -4,7 +4,7 @@
    label.actions names; label.key(event), where there is one, takes the place of the keys here,
    data-open="id of a dialog", data-close, [data-use-keys] a switch, [data-about] the panel. */
 import "./look.js";
-import { TYPING, one } from "./screen.js";
+import { TYPING, announce, one, words } from "./screen.js";
 import { altLetter } from "./search_field.js";
 import { MOVES } from "./zoom.js";
 import { keep, recall } from "./storage.js";
@@ -20,7 +20,8 @@ export function attachPanels(label) {
     if (!button) return;
     if (button.dataset.do && actions[button.dataset.do]) {
       event.preventDefault();
-      actions[button.dataset.do]();
+      if ("waits" in button.dataset) announce(words.toolsWait);
+      else actions[button.dataset.do]();
     }
     if (button.dataset.open) document.getElementById(button.dataset.open).showModal();
     if ("close" in button.dataset) button.closest("dialog").close();

@@ -85,6 +85,7 @@ export class Clock {
 
 export const words = {
   loading: gettext("Loading the image…"),
+  toolsWait: gettext("The tools wait for the image."),
   offline: gettext("No connection. The image comes when it is back; your answers are kept."),
   notOpened: gettext("This image could not be opened. Go forward, or reload the page."),
   loggedOut: gettext("You are logged out. Log in again to go on; your answers are kept."),
@@ -198,6 +199,14 @@ export function showEnd({ done, elsewhere, trouble }) {
 /* Shows whether an action can be taken now; the button keeps the focus. */
 export function able(button, possible) {
   button.setAttribute("aria-disabled", String(!possible));
+}
+
+/* Tools that work on the image wait for it; panels.js says so. */
+export function holdTools(waits) {
+  for (const tool of document.querySelectorAll(".work-rail .tools:not(.tools-end) .tool")) {
+    tool.toggleAttribute("data-waits", waits);
+    able(tool, !waits);
+  }
 }
 
 /* Where somebody types, no letter is a key. */

@@ -175,13 +175,13 @@ def count_images(page: Proxy) -> Callable[[int], None]:
 def images_sent(monkeypatch) -> Counter[str]:
     """How often the site sent each photograph of a seat whole, by name."""
     sent: Counter[str] = Counter()
-    respond = seats.image_response
+    respond = seats.seat_response
 
-    def count(image: Image, max_age: int = 0) -> HttpResponse:
-        sent[image.name] += 1
-        return respond(image, max_age)
+    def count(image: Image, max_age: int, detail: str | None) -> HttpResponse:
+        sent[image.name] += detail is None
+        return respond(image, max_age, detail)
 
-    monkeypatch.setattr(seats, "image_response", count)
+    monkeypatch.setattr(seats, "seat_response", count)
     return sent
 
 

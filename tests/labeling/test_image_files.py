@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from PIL import Image, ImageCms
 
-from labeling.image_files import DISPLAY_PX, THUMBNAIL_PX, BadImage, check, derive
+from labeling.image_files import DISPLAY_PX, THUMBNAIL_PX, BadImage, check, derive, details
 from tests.labeling import samples
 
 MANY = 100_000_000
@@ -195,6 +195,52 @@ def test_a_big_image_is_bounded_and_a_small_one_keeps_its_pixels():
     assert shown(samples.jpeg((5000, 1000))).size == (DISPLAY_PX, 819)
     assert shown(samples.jpeg((3000, 1000))).size == (3000, 1000)
     assert shown(samples.saved(Image.new("L", (20000, 1)), "PNG")).size == (DISPLAY_PX, 1)
+
+
+def cut(content: bytes) -> dict[str, Image.Image]:
+    made = details(io.BytesIO(content), max_pixels=MANY)
+    return {name: Image.open(io.BytesIO(file.content)) for name, file in made}
+
+
+def test_a_large_image_is_cut_into_tiles_of_each_level_and_a_preview():
+    tiles = cut(samples.jpeg((9001, 1030)))
+
+    assert [tiles[f"0,8,{row}"].size for row in (0, 1)] == [(809, 1024), (809, 6)]
+    assert tiles["1,4,0"].size == (405, 515)
+    assert tiles["2,2,0"].size == (203, 258), "halves are rounded up"
+    assert tiles["preview"].size == (2048, 235)
+    assert len(tiles) == 9 * 2 + 5 + 3 + 1
+    assert list(tiles)[-1] == "preview"
+    assert is_red(tiles["0,4,0"].getpixel((395, 5)))
+    assert not is_red(tiles["0,4,0"].getpixel((415, 5)))
+
+
+@pytest.mark.parametrize("orientation", [3, 6])
+def test_tiles_are_cut_from_the_upright_image(orientation):
+    tiles = cut(samples.turned(orientation, samples.two_sided((4100, 20))))
+
+    assert tiles["preview"].width == 2048
+    assert is_red(tiles["0,0,0"].getpixel((5, 5)))
+    assert not is_red(tiles["0,4,0"].getpixel((2, 5)))
+
+
+@pytest.mark.parametrize("form", ["JPEG", "PNG", "WEBP", "TIFF"])
+def test_tiles_take_no_metadata_along(form):
+    content = samples.with_secrets(form)
+
+    made = [file.content for _, file in details(io.BytesIO(content), max_pixels=MANY)]
+
+    assert b"SECRET" in content
+    assert not any(b"SECRET" in file for file in made)
+
+
+def test_tiles_of_deep_grey_are_stretched_alike():
+    values = np.tile(np.linspace(0, 4000, 5000).astype(np.uint16), (4, 1))
+
+    tiles = cut(samples.saved(Image.fromarray(values), "PNG"))
+
+    assert tiles["0,0,0"].convert("L").getpixel((1000, 2)) < 80
+    assert tiles["0,4,0"].convert("L").getpixel((100, 2)) > 200
 
 
 def test_a_small_lossless_image_stays_lossless():

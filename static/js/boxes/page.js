@@ -93,7 +93,7 @@ export class Page {
     this.step = this.steps[shows.step];
     this.entry = entry;
     this.root.classList.remove("others-hidden");
-    this.stage.load(slot.image, shows);
+    this.stage.load(slot.image, shows, this.entry.image);
     this.step.enter(entry.value ?? entry.answer, this.#kept());
     if (shows.step === "check" && this.#close) this.stage.look(shows.box);
     this.#showStep(changed);

@@ -7,6 +7,7 @@
    <div data-drawing></div>; a scene is {standing, faint, rejected: {box, sides, words}, at, box: {box,
    look, wrong, grips, active}, growing, points, pins, cursor}, all but standing where there are any. */
 import { gettext } from "../language.js";
+import { Details } from "../details.js";
 import { Pointers } from "../drawing/pointers.js";
 import { View } from "../drawing/view.js";
 import { middleOf, surroundings } from "./geometry.js";
@@ -80,8 +81,9 @@ export class Stage {
     return svg;
   }
 
-  /* Another photograph, whole. size: in upright pixels, whatever size its file has. */
-  load(image, { width, height }) {
+  /* Another photograph, whole. size: in upright pixels, whatever size its file has. address: where
+     its tiles are. */
+  load(image, { width, height }, address) {
     this.image = image;
     this.size = { width, height };
     image.alt = "";
@@ -89,11 +91,23 @@ export class Stage {
     this.photo.replaceChildren(image);
     this.view = new View(this.size, PAD_PX);
     this.view.resize(this.root.clientWidth, this.root.clientHeight);
+    this.details?.stop();
+    this.details = address && new Details({ address, photo: image, width, height, place: (...tile) => this.#placeDetail(...tile) });
     this.point(null);
     this.fit();
   }
 
+  #placeDetail(src, [left, top, width, height]) {
+    const tile = element("img", "", this.photo);
+    Object.assign(tile, { src, alt: "" });
+    const box = { left, top, width, height };
+    for (const [side, pixels] of Object.entries(box)) tile.style[side] = `${pixels}px`;
+    tile.style.position = "absolute";
+    return tile;
+  }
+
   clear() {
+    this.details?.stop();
     this.photo.replaceChildren();
     this.show({ standing: [] });
   }
@@ -160,6 +174,7 @@ export class Stage {
     this.photo.style.transform = `translate(${x}px, ${y}px) scale(${scale})`;
     const shift = `translate(${x}px, ${y}px)`;
     for (const layer of [this.back, this.front, this.tags]) layer.style.transform = shift;
+    this.details?.follow(this.view);
     if (scale !== this.scale) {
       this.scale = scale;
       this.photo.classList.toggle("pixels", scale >= PIXELS);
@@ -194,9 +209,9 @@ export class Stage {
   /* The loupe beside a finger at that point of the image; null takes it away. */
   magnify(focus, finger = focus, box = null) {
     if (!focus) return void this.loupe.hide();
-    const { image, size, view } = this;
+    const { details, image, size, view } = this;
     const lines = box ? [ringOf(box)] : [];
-    this.loupe.show({ image, size, view, focus, finger: view.toScreen(finger), lines });
+    this.loupe.show({ image, details, size, view, focus, finger: view.toScreen(finger), lines });
   }
 
   show(scene) {

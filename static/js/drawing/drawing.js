@@ -1,6 +1,6 @@
 /* Draws the parts of an object over its photograph: the engine's door. docs/drawing.md tells the rest.
 
-   new Drawing(root, {width, height, image, photo, view, crop, pad, parts, announce, asks}) fills the element
+   new Drawing(root, {width, height, image, photo, address, view, crop, pad, parts, announce, asks}) fills the element
    `root`, whose size it takes. photo: its <img>, for the loupe beside a finger and the scissors. Shapes
    are {key: polygons}, polygons [[[[x, y], …], hole, …], …] in pixels of the image, exact to a tenth.
    Events: change {reason}, select {key}, overlap {overlaps}, tool {tool, cutting}, history {canUndo,
@@ -11,6 +11,7 @@ import { Board, plain } from "./board.js";
 import { Keyboard, KEYS } from "./keyboard.js";
 import { Picture } from "./picture.js";
 import { Pointers } from "./pointers.js";
+import { Details } from "../details.js";
 import { Loupe } from "../loupe.js";
 import { boxOf, meet } from "./rings.js";
 import { View } from "./view.js";
@@ -41,7 +42,7 @@ export class Drawing extends EventTarget {
   #frame = 0;
   #watch;
 
-  constructor(root, { width, height, image, photo = null, view, crop = null, pad = null, parts = [], announce = null, asks = false }) {
+  constructor(root, { width, height, image, photo = null, address = null, view, crop = null, pad = null, parts = [], announce = null, asks = false }) {
     super();
     this.asks = asks;
     this.root = root;
@@ -53,6 +54,8 @@ export class Drawing extends EventTarget {
     this.view = new View({ width, height }, pad);
     this.photo = photo;
     this.loupe = photo && new Loupe(root);
+    const place = (url, box) => this.picture.placeDetail(url, box);
+    this.details = address && new Details({ address, photo, width, height, place });
     const say = announce ?? this.#voice();
     this.board = new Board({
       parts, width, height, picture: this.picture,
@@ -113,15 +116,16 @@ export class Drawing extends EventTarget {
   }
 
   #magnify(point) {
-    const { photo: image, view, board } = this;
+    const { photo: image, details, view, board } = this;
     const reach = 64 / view.scale;
     const around = [point[0] - reach, point[1] - reach, point[0] + reach, point[1] + reach];
     const near = board.neighbours().filter(({ polygons }) => meet(boxOf(polygons), around));
     const lines = [...near.flatMap(({ polygons }) => polygons.flat().map((ring) => [...ring, ring[0]])), ...board.lines];
-    this.loupe.show({ image, size: view.size, focus: point, finger: view.toScreen(point), view, lines });
+    this.loupe.show({ image, details, size: view.size, focus: point, finger: view.toScreen(point), view, lines });
   }
 
   destroy() {
+    this.details?.stop();
     this.loupe?.remove();
     this.edges.stop();
     this.#watch.disconnect();
@@ -418,6 +422,7 @@ export class Drawing extends EventTarget {
     this.#frame ||= requestAnimationFrame(() => {
       this.#frame = 0;
       this.picture.move(this.view);
+      this.details?.follow(this.view);
       this.#viewTold();
     });
   }
@@ -435,6 +440,7 @@ export class Drawing extends EventTarget {
     if (!begun) this.view.fit(this.first);
     this.picture.move(this.view);
     this.picture.settle();
+    this.details?.follow(this.view);
     this.#viewTold();
   }
 }

@@ -53,6 +53,7 @@ export class Picture {
     const above = this.#world("marks");
     this.worlds = [below, middle, above];
     this.photograph = make("image", { href: image, width, height }, below);
+    this.details = make("g", {}, below);
     if (crop) {
       const rest = `${frame([0, 0, width, height])}${frame(crop)}`;
       make("path", { class: "drawing-dim", d: rest }, below);
@@ -67,6 +68,14 @@ export class Picture {
     }
     this.layers.overlap.style.fill = `url(#${this.name}-hatch)`;
     root.append(this.surface);
+  }
+
+  /* A tile of the photograph over it: details.js. */
+  placeDetail(href, [x, y, width, height]) {
+    const tile = make("image", { href, x, y, width, height, preserveAspectRatio: "none" });
+    tile.classList.toggle("pixels", this.photograph.classList.contains("pixels"));
+    this.details.append(tile);
+    return tile;
   }
 
   #layer(name) {
@@ -125,7 +134,7 @@ export class Picture {
       this.numbers.style.setProperty(name, value);
     }
     this.hatch.setAttribute("patternTransform", `scale(${1 / scale})`);
-    this.photograph.classList.toggle("pixels", scale >= 4);
+    for (const image of this.worlds[0].querySelectorAll("image")) image.classList.toggle("pixels", scale >= 4);
     this.#rest();
   }
 

@@ -55,14 +55,15 @@ export class Easel {
     };
   }
 
-  /* url: of the photograph; image: its <img>, where it is there already. asks: whether a model may be asked. */
-  build({ width, height, crop }, { url, image = null }, keys, asks = false) {
+  /* url: of the photograph; image: its <img>, where it is there already; address: where its tiles are. asks: whether a model may be asked. */
+  build({ width, height, crop }, { url, image = null, address = null }, keys, asks = false) {
     const photo = image ?? Object.assign(new Image(), { src: url });
     this.drawing = new Drawing(this.root, {
       width,
       height,
       image: url,
       photo,
+      address,
       view: recall(NEAR_SETTING) === "near" ? crop : [0, 0, width, height],
       crop,
       pad: PAD_PX,

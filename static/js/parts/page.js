@@ -84,7 +84,7 @@ export class Page extends Easel {
     // What stands above the drawing takes its room before the drawing takes the rest.
     this.panel.showHalf(this.labels);
     this.#showNotes(entry);
-    this.build(entry.object, slot, this.#keys(), Boolean(entry.assisted));
+    this.build(entry.object, { ...slot, address: entry.image }, this.#keys(), Boolean(entry.assisted));
     this.asking.begin(entry);
     this.#load(kept?.content ?? null, before, kept?.steps);
     if (this.#refused.has(entry.seat)) this.#complain(this.#refused.get(entry.seat));

@@ -6,6 +6,7 @@ import uuid
 from datetime import timedelta
 
 import pytest
+from django.core.files.base import ContentFile
 from django.db.models import F
 from django.test import Client
 from django.urls import reverse
@@ -13,10 +14,12 @@ from django.utils import timezone
 
 from annotator.pages import seats
 from labeling.campaigns import lifecycle
-from labeling.models import Answer, Assignment, Example, Flag, Image, Membership
+from labeling.datasets import images
+from labeling.models import Answer, Assignment, Example, Flag, Image, Membership, User
 from labeling.quality.gold import add_gold
 from tests import factories
 from tests.clients import logged_in
+from tests.labeling import samples
 
 pytestmark = pytest.mark.django_db
 
@@ -470,6 +473,69 @@ def test_an_images_address_stays_equal_while_the_seat_is_held(as_bob, bob, page)
     assert as_bob.get(address(row)).status_code == 200
     post(as_bob, ANSWERS, {"user": bob.pk, "answers": [answer(row["seat"])]})
     assert as_bob.get(address(row)).status_code == 200
+
+
+@pytest.fixture
+def large(coots, run_jobs):
+    """Gives every image of the campaign a large file, its tiles made."""
+    for number, image in enumerate(Image.objects.all()):
+        content = samples.jpeg((4100, 10 + number))
+        image.file.save("wide.jpg", ContentFile(content), save=False)
+        image.width, image.height = 4100, 10 + number
+        image.display = image.thumbnail = ""
+        image.save()
+        images._ask_for_derivatives(image)
+    run_jobs()
+
+
+def test_tiles_of_an_image_come_to_its_annotator_alone(as_bob, alice, charlie, coots, large, bob):
+    row, second = post(as_bob, PAGE, {"user": bob.pk}).json()["seats"][:2]
+    tile = row["image"] + "&detail=0,4,0"
+    factories.join(charlie, coots)
+    as_charlie = logged_in(charlie)
+    other_seat = post(as_charlie, PAGE, {"user": charlie.pk}).json()["seats"][0]["image"]
+
+    assert as_bob.get(tile).status_code == 200
+    assert as_bob.get(row["image"] + "&detail=0,5,0").status_code == 404
+    assert as_bob.get(row["image"] + "&detail=../../x").status_code == 404
+    assert Client().get(tile).status_code == 302
+    assert as_charlie.get(tile).status_code == 403, "an annotator of another seat"
+    assert logged_in(alice).get(tile).status_code == 403, "the campaign's researcher"
+    stranger = User.objects.create_user("dora", "dora@example.org", "secret of dora")
+    assert logged_in(stranger).get(tile).status_code == 403
+    signature = other_seat.partition("?")[2]
+    forged = row["image"].partition("?")[0] + f"?{signature}&detail=0,4,0"
+    assert as_bob.get(forged).status_code == 403
+    assert as_bob.get(second["image"] + "&detail=0,4,0").status_code == 200
+    Assignment.objects.update(state=Assignment.State.RETURNED)
+    assert as_bob.get(tile).status_code == 404
+
+
+def test_tiles_have_the_headers_of_every_image(as_bob, alice, bob, coots, large):
+    known = factories.make_image(coots.dataset, "known.png")
+    add_gold(coots, alice, [{"image": known.name, "topic": "n02018207", "answer": "yes"}])
+    lifecycle.change_policy(coots, alice, {"gold_share": 0.5, "page_size": 20})
+
+    page = post(as_bob, PAGE, {"user": bob.pk}).json()["seats"]
+    answers = [as_bob.get(row["image"] + "&detail=0,0,0") for row in page]
+    tiles = [response for response in answers if response.status_code == 200]
+    whole = as_bob.get(page[0]["image"])
+
+    assert len(tiles) == len(page) - 1
+    controls = {response["Cache-Control"] for response in [*tiles, whole]}
+    assert controls == {"private, max-age=1200"}
+    assert not any({"ETag", "Last-Modified"} & set(response.headers) for response in tiles)
+    assert {response["Content-Disposition"] for response in tiles} == {"inline"}
+
+
+def test_a_tile_that_is_being_made_says_when_to_come_again(as_bob, page):
+    Image.objects.update(width=5000, height=4000)
+
+    response = as_bob.get(page["seats"][0]["image"] + "&detail=0,0,0")
+
+    assert response.status_code == 503
+    assert response["Retry-After"]
+    assert as_bob.get(page["seats"][0]["image"]).status_code == 200
 
 
 def test_nothing_tells_gold_from_the_rest(as_bob, alice, bob, coots):

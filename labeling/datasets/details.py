@@ -1,0 +1,59 @@
+"""The preview of a large photograph, and tiles with every pixel of it.
+
+They lie in a folder of the storage that is named like the display image. The preview is written
+last: where it is, all tiles are. See docs/images.md.
+"""
+
+import io
+import re
+from typing import IO
+
+from django.conf import settings
+from django.core.files.base import ContentFile
+
+from labeling.errors import Refusal
+from labeling.image_files import DISPLAY_PX, BadImage, details
+from labeling.jobs.image_store import storing
+from labeling.models import Image
+
+PREVIEW = "preview"
+NAMES = re.compile(r"\d{1,2},\d{1,3},\d{1,3}")
+
+
+def is_large(image: Image) -> bool:
+    """Return whether the display image has fewer pixels than the photograph."""
+    return max(image.width, image.height) > DISPLAY_PX
+
+
+def exist(image: Image) -> bool:
+    return bool(image.display.storage.exists(_path(image, PREVIEW)))
+
+
+def open_file(image: Image, name: str) -> IO[bytes]:
+    """Return the file, open for reading. Raises FileNotFoundError."""
+    if not image.display:
+        raise FileNotFoundError(name)
+    opened: IO[bytes] = image.display.storage.open(_path(image, name))
+    return opened
+
+
+def make(image: Image) -> None:
+    """Write the tiles and the preview; may run twice. Raises Refusal for a damaged file."""
+    storage = image.display.storage
+    with image.file.storage.open(str(image.file.name)) as original:
+        content = io.BytesIO(original.read())
+    try:
+        for name, tile in details(content, max_pixels=settings.ASSAY_MAX_IMAGE_PIXELS):
+            path = _path(image, name)
+            with storing(path, storage):
+                # A process that was killed may have left half of it.
+                storage.delete(path)
+                storage.save(path, ContentFile(tile.content))
+    except BadImage as bad:
+        raise Refusal(str(bad), code="bad_image") from bad
+
+
+def _path(image: Image, name: str) -> str:
+    """Return the storage's name: details/ab/TOKEN/NAME.jpg beside display/ab/TOKEN.jpg."""
+    folder = str(image.display.name).rpartition(".")[0].partition("/")[2]
+    return f"details/{folder}/{name}.jpg"
