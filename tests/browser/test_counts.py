@@ -94,6 +94,7 @@ def test_a_second_tab_says_that_the_rest_is_open_in_the_first(
 
     expect(two.locator("[data-finished-title]")).to_have_text("Nothing left for you here")
     expect(two.locator("[data-left]")).to_have_text("0")
+    expect(two.locator(".label-bar [data-done]")).to_have_text("1")
 
 
 def test_who_is_logged_out_finds_a_button_to_log_in(
