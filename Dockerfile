@@ -39,7 +39,7 @@ RUN apt-get update \
 RUN groupadd --gid 10001 assay \
     && useradd --uid 10001 --gid assay --home-dir /srv/data --no-create-home --shell /usr/sbin/nologin assay \
     && install -d -o assay -g assay -m 700 /srv/data \
-    && install -d -o assay -g assay -m 755 /srv/secrets
+    && install -d -o assay -g assay -m 755 /srv/secrets /srv/secrets-of-db /srv/secrets-of-pgbouncer
 ENV PATH=/srv/venv/bin:$PATH \
     PYTHONUNBUFFERED=1 \
     ASSAY_DATA=/srv/data \

@@ -3,7 +3,8 @@
 
 A file that is there stays as it is, so that the command may run at every start. Each container that
 mounts the folder reads it as a user of its own, so the files are readable by all of those; on the
-host only root reaches the volume. Needs the standard library alone.
+host only root reaches the volume. `--share FILE:FOLDER` copies one file for a service that must not
+read the others. Needs the standard library alone.
 """
 
 import argparse
@@ -37,9 +38,13 @@ def _kept(path: Path, text: str) -> str:
 def main() -> int:
     parser = argparse.ArgumentParser(description="Makes secrets once.")
     parser.add_argument("folder", type=Path)
-    folder = parser.parse_args().folder
+    parser.add_argument("--share", action="append", default=[], metavar="FILE:FOLDER")
+    options = parser.parse_args()
+    folder = options.folder
     try:
         make(folder)
+        for name, _, goal in (shared.partition(":") for shared in options.share):
+            _kept(Path(goal) / name, (folder / name).read_text())
     except OSError as error:
         print(
             f"{error.filename or folder}: {error.strerror}. Let this user write there.",

@@ -40,7 +40,7 @@ from tests.deploy.test_serve import family
 ROOT = Path(__file__).resolve().parents[2]
 POSTGRES = os.environ.get("ASSAY_TEST_POSTGRES", "postgres://postgres@127.0.0.1:5432/postgres")
 PATIENCE_SECONDS = 60
-SITE = ("web", "worker", "gpu-worker", "beat", "migrate")
+SITE = ("web", "worker", "waited-worker", "gpu-worker", "beat", "migrate")
 
 
 def compose(**variables: str) -> dict[str, Any]:
@@ -63,10 +63,40 @@ SERVICES = compose()["services"]
 
 def test_there_is_a_service_for_each_part_of_a_site():
     assert set(SERVICES) == {
-        *("proxy", "web", "worker", "gpu-worker", "beat", "migrate"),
+        *("proxy", "web", "worker", "waited-worker", "gpu-worker", "beat", "migrate"),
         *("secrets", "db", "pgbouncer", "redis"),
     }
     assert SERVICES["gpu-worker"]["profiles"] == ["gpu"]
+    assert SERVICES["waited-worker"]["profiles"] == ["waited"]
+
+
+def test_a_queue_that_people_wait_for_has_a_worker_and_loses_nothing_without_it():
+    services = compose(ASSAY_WAITED_QUEUE="soon")["services"]
+
+    assert services["waited-worker"]["command"][-2:] == ["-Q", "soon"]
+    for name in ("worker", "gpu-worker"):
+        assert services[name]["command"][-1].split()[-2:] == ["-Q", "celery,soon"]
+        assert SERVICES[name]["command"][-1].split()[-2:] == ["-Q", "celery,celery"]
+    assert all(services[name]["environment"]["ASSAY_WAITED_QUEUE"] == "soon" for name in SITE)
+
+
+def test_each_service_gets_only_the_secrets_that_it_needs():
+    mounts = {
+        name: [volume for volume in each.get("volumes", ()) if volume.startswith("secrets")]
+        for name, each in SERVICES.items()
+    }
+
+    assert {name: found for name, found in mounts.items() if name not in (*SITE, "secrets")} == {
+        "db": ["secrets-of-db:/srv/secrets:ro"],
+        "pgbouncer": ["secrets-of-pgbouncer:/srv/secrets:ro"],
+        "proxy": [],
+        "redis": [],
+    }
+    assert {tuple(mounts[name]) for name in SITE} == {("secrets:/srv/secrets:ro",)}
+    with_token = [n for n in SITE if "ASSAY_MONITORING_TOKEN_FILE" in SERVICES[n]["environment"]]
+    assert with_token == ["web"]
+    beat = SERVICES["beat"]["environment"]
+    assert {"EMAIL_URL", "ASSAY_S3_SECRET", "ASSAY_S3_KEY_ID"} & set(beat) == set()
 
 
 def test_every_image_that_is_built_is_a_stage_and_runs_without_rights():
@@ -172,6 +202,20 @@ def test_secrets_are_made_once_and_differ_between_sites(tmp_path):
     assert len(made["secret-key"]) >= 50
     assert all((second / name).read_text() != text for name, text in made.items())
     assert {stat.S_IMODE(file.stat().st_mode) for file in first.iterdir()} == {0o444}
+
+
+def test_a_shared_secret_is_copied_alone(tmp_path, monkeypatch):
+    whole, part = tmp_path / "whole", tmp_path / "part"
+    whole.mkdir()
+    part.mkdir()
+    monkeypatch.setattr(
+        sys, "argv", ["make_secrets.py", str(whole), f"--share=userlist.txt:{part}"]
+    )
+
+    assert make_secrets.main() == 0
+
+    assert [file.name for file in part.iterdir()] == ["userlist.txt"]
+    assert (part / "userlist.txt").read_text() == (whole / "userlist.txt").read_text()
 
 
 def test_a_folder_that_secrets_cannot_be_written_to_is_named(tmp_path, monkeypatch, capsys):
@@ -290,7 +334,7 @@ def site() -> Iterator[Processes]:
     # The users that nginx and PgBouncer change to must reach their files.
     folder = Path(tempfile.mkdtemp(prefix="assay-compose-"))
     folder.chmod(0o755)
-    for below in ("data", "secrets", "tmp"):
+    for below in ("data", "secrets", "secrets-of-db", "secrets-of-pgbouncer", "tmp"):
         (folder / below).mkdir()
     (folder / "wordnet").symlink_to(ROOT / "var" / "wordnet")
     processes = Processes(folder, name)
