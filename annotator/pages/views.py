@@ -233,14 +233,18 @@ def label_leave(request: HttpRequest, name: str) -> HttpResponse:
 @require_GET
 def seat_image(request: HttpRequest, token: str) -> HttpResponse:
     """The image of the person's own seat, by an address signed for them; `tile` in the address
-    asks for it as one of many on a page, `detail` for a tile of a large one."""
+    asks for it as one of many on a page, `detail` for a tile of a large one. People who draw get
+    a preview of a large one, as their pages add the tiles."""
     request.speaks_json = True  # type: ignore[attr-defined]
     seats.check_signature(token, person(request), request.GET.get("s", ""))
     seat = seats.seat_of(person(request), token)
     image, max_age = seat.question.item.image, seats.cache_seconds(seat.question.campaign)
     if "tile" in request.GET:
         return seats.tile_response(image, max_age)
-    return seats.seat_response(image, max_age, request.GET.get("detail"))
+    detail = request.GET.get("detail")
+    if detail is None and not KINDS[seat.question.campaign.kind].has_geometry:
+        return seats.image_response(image, max_age)
+    return seats.seat_response(image, max_age, detail)
 
 
 @login_required

@@ -1,5 +1,6 @@
 """The labeling page's doors: what is taken, what is refused, and that nothing tells gold."""
 
+import io
 import json
 import re
 import uuid
@@ -11,6 +12,7 @@ from django.db.models import F
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
+from PIL import Image as Pillow
 
 from annotator.pages import seats
 from labeling.campaigns import lifecycle
@@ -509,6 +511,13 @@ def test_tiles_of_an_image_come_to_its_annotator_alone(as_bob, alice, charlie, c
     assert as_bob.get(second["image"] + "&detail=0,4,0").status_code == 200
     Assignment.objects.update(state=Assignment.State.RETURNED)
     assert as_bob.get(tile).status_code == 404
+
+
+def test_who_does_not_draw_gets_the_display_image_of_a_large_one(as_bob, bob, coots, large):
+    row = post(as_bob, PAGE, {"user": bob.pk}).json()["seats"][0]
+
+    with Pillow.open(io.BytesIO(as_bob.get(row["image"]).content)) as shown:
+        assert shown.width == 4096
 
 
 def test_tiles_have_the_headers_of_every_image(as_bob, alice, bob, coots, large):
