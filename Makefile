@@ -36,7 +36,7 @@ $(VENV)/.installed: requirements.lock requirements.txt | $(BIN)/python
 	$(PIP) -r requirements.txt
 	@touch $@
 
-# The loops of numba, so that no command waits for its compiler.
+# Compile the numba kernels ahead, so that no command waits for them.
 $(VENV)/.compiled: deploy/compile_kernels.py $(shell find labeling evaluation -name 'kernels*.py') $(VENV)/.installed
 	$(BIN)/python -m deploy.compile_kernels
 	@touch $@

@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import count, product
-from math import ceil
 from typing import IO
 
 import numpy as np
@@ -124,9 +123,9 @@ def derive(file: IO[bytes], *, max_pixels: int) -> tuple[Encoded, Encoded]:
     """
     with _opened(file, max_pixels) as image:
         media_type = _media_type(image)
-        # A JPEG twice as large as its display is decoded no finer than it needs.
+        # Let the decoder scale a large JPEG down to half, a quarter or an eighth.
         share = DISPLAY_PX / max(image.size)
-        image.draft(None, (ceil(image.width * share), ceil(image.height * share)))
+        image.draft(None, (math.ceil(image.width * share), math.ceil(image.height * share)))
         shown = _shown(image)
         lossless = media_type in {"image/png", "image/gif", "image/bmp", "image/tiff"}
         # Comments, profiles, XMP and EXIF travel in `info`; saving would write some of it again.
@@ -138,7 +137,7 @@ def derive(file: IO[bytes], *, max_pixels: int) -> tuple[Encoded, Encoded]:
         return display, _encode(shown, "image/webp")
 
 
-def details(file: IO[bytes], *, max_pixels: int) -> Iterator[tuple[str, Encoded]]:
+def tiles_of(file: IO[bytes], *, max_pixels: int) -> Iterator[tuple[str, Encoded]]:
     """Yield the image's tiles, named LEVEL,COLUMN,ROW, and at last its "preview".
 
     Level 0 has all pixels, each next level half as many a side. Only one is in memory, beside the
@@ -148,7 +147,7 @@ def details(file: IO[bytes], *, max_pixels: int) -> Iterator[tuple[str, Encoded]
         image.load()
         turn, profile = UPRIGHT.get(_orientation(image)), image.info.get("icc_profile")
         level = _flat(image)
-        # As in derive; what is cut from it takes this along.
+        # Drop metadata, as in derive: crops inherit `info`.
         level.info.clear()
         if turn is not None:
             level = level.transpose(turn)

@@ -18,8 +18,8 @@ MAX_BODY_BYTES = 256 * 1024
 # One drawing, or its draft, with what is around it.
 MAX_DRAWING_BYTES = drafts.MAX_BYTES + 16 * 1024
 MAX_HELD = 500
-# Far from any date that a database does not take.
-MOST_MS = 10**13
+# The year 2286: any earlier time fits a database column.
+MAX_MS = 10**13
 
 # A JSON object that came: what its values are, the functions below check.
 Body = dict[str, object]
@@ -132,8 +132,8 @@ def read_held(body: Body) -> set[str]:
 
 
 def read_moment(body: Body) -> datetime:
-    """The time under "at", which the server gave in milliseconds. Raises Refusal."""
+    """Return the server's own time that came back under "at", in ms. Raises Refusal."""
     at = body.get("at")
-    if isinstance(at, bool) or not isinstance(at, int) or not 0 <= at < MOST_MS:
+    if isinstance(at, bool) or not isinstance(at, int) or not 0 <= at < MAX_MS:
         raise Refusal('"at" must be a time in milliseconds.', field="at")
     return datetime.fromtimestamp(at / 1000, UTC)

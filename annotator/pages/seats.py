@@ -203,9 +203,14 @@ def tile_response(image: Image, max_age: int) -> HttpResponse:
         return _picture_response(file.read(), max_age)
 
 
-def seat_response(image: Image, max_age: int, detail: str | None) -> HttpResponse:
-    """The image of a seat's page; detail: the name of a tile of a large one."""
-    opened = images.open_preview(image) if detail is None else images.open_detail(image, detail)
+def seat_response(
+    image: Image, max_age: int, detail: str | None, is_drawn_on: bool
+) -> HttpResponse:
+    """Return the image of a seat's page, or a tile of it: detail is its name."""
+    if detail is not None:
+        opened = images.open_detail(image, detail)
+    else:
+        opened = (images.open_preview if is_drawn_on else images.open_display)(image)
     with opened as file:
         return _picture_response(file.read(), max_age)
 

@@ -221,7 +221,7 @@ def label_skip(request: HttpRequest, name: str) -> HttpResponse:
 @require_POST
 @bodies.script_only
 def label_leave(request: HttpRequest, name: str) -> HttpResponse:
-    """Ends the leases of a closed page's seats in a minute, but for those renewed since "at"."""
+    """Cut the leases of a closed page's seats to one minute, except those renewed since "at"."""
     campaign = campaign_for(person(request), name)
     body = bodies.read_object(request)
     bodies.check_user(request, body)
@@ -241,10 +241,8 @@ def seat_image(request: HttpRequest, token: str) -> HttpResponse:
     image, max_age = seat.question.item.image, seats.cache_seconds(seat.question.campaign)
     if "tile" in request.GET:
         return seats.tile_response(image, max_age)
-    detail = request.GET.get("detail")
-    if detail is None and not KINDS[seat.question.campaign.kind].has_geometry:
-        return seats.image_response(image, max_age)
-    return seats.seat_response(image, max_age, detail)
+    is_drawn_on = KINDS[seat.question.campaign.kind].has_geometry
+    return seats.seat_response(image, max_age, request.GET.get("detail"), is_drawn_on)
 
 
 @login_required

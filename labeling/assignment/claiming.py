@@ -101,8 +101,8 @@ class Fill:
     empty: bool
     share: float
     ahead: int
-    answered: int = 0
-    asked: int = 0
+    answered: int
+    asked: int
 
 
 def next_page(
@@ -143,8 +143,8 @@ def _left(fill: Fill, shown: int) -> int:
 
     Without gold this is as near as the lanes were read. With gold it falls by one with each answer,
     whatever was answered: counting what ordinary questions remain would tell, page by page, how
-    many of the seats were gold. So it knows of those only whether there are any. Nor is it more
-    than the campaign's questions, which people may know: the rest would be the gold.
+    many of the seats were gold. It uses only whether any are left, and is capped at the campaign's
+    question count, which people may know: the excess would be the gold.
     """
     if not fill.share:
         return shown + fill.ahead
@@ -437,7 +437,7 @@ def _ahead(hand: Hand, got: int) -> int:
         counts = counters.counts(person)
         left = min(sum(person.quota.values()), counts.asked - person.answered)
         left -= len(reading.held) + got
-        return max(0, left) if len(hand.ordinary) > got else 0
+        return max(1, left) if len(hand.ordinary) > got else 0
     beyond = len({candidate.subject for candidate in hand.left}) - got
     if reading.at_the_end and (not beyond or not person.share):
         return beyond
@@ -473,10 +473,10 @@ def return_seats_of(user: User, campaign: Campaign) -> int:
 
 
 def leave(user: User, campaign: Campaign, tokens: Collection[str], seen_at: datetime) -> int:
-    """How many leases end within a minute now, since the page that showed these seats was closed.
+    """Cut the leases of a closed page's seats to AFTER_LEAVING; return how many were cut.
 
-    seen_at: when that page last had seats from here; what was renewed since, by a reload or another
-    tab, keeps its lease. So does a seat with a draft, one sent back and one taken along.
+    seen_at: when that page last got seats. Leases renewed since, by a reload or another tab, stay;
+    so do seats with a draft, seats sent back and seats taken along.
     """
     until = timezone.now() + AFTER_LEAVING
     renewed = seen_at + timedelta(minutes=policies.of(campaign)["lease_minutes"])

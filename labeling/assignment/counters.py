@@ -19,10 +19,10 @@ FLOOR_COLUMNS = ("floor_returned", "floor_fresh")
 # A floor moves only when it spares newcomers this much: the campaign's row is wanted by others.
 FLOOR_STEP = 1_000
 COUNT_AFTER = timedelta(minutes=1)
-# Who answered or joined so lately works here, for fair shares.
-LATELY = timedelta(days=1)
-# Free seats are shared in steps: a share that changed with each ordinary answer would tell gold.
-STEPS = (10, 5)
+# Members who answered or joined within this time share the last questions.
+ACTIVE_WITHIN = timedelta(days=1)
+# Free seats are rounded down to a step: a share that fell by one an answer would reveal gold.
+SHARE_STEPS = (10, 5)
 
 
 class Counts(NamedTuple):
@@ -82,7 +82,7 @@ def recount(campaign_id: int) -> Counts:
     return Counts(asked, free)
 
 
-SHARED = """
+SHARE_QUERY = """
 SELECT (SELECT SUM(seats_free) FROM labeling_question WHERE id IN ({left})),
     (SELECT COUNT(*) FROM labeling_assignment a JOIN labeling_question q ON q.id = a.question_id
      WHERE a.id IN ({held}) AND q.state = 'open'),
@@ -94,13 +94,13 @@ FROM labeling_membership WHERE campaign_id = %s AND left_at IS NULL AND stage = 
 
 
 def fair_share(person: Reader, left: Collection[Candidate], held: Sequence[int]) -> int | None:
-    """How many seats the person may hold once these questions are the last: their free seats among
-    those who work here and, where there are more members, one who may come. None when the person
-    works alone. held: the person's open seats."""
+    """Return how many seats the person may hold of the last questions: the free seats divided by
+    the active members, plus one where there are more members. None when the person works alone.
+    held: the person's open seats."""
     if not left:
         return None
-    me, since = person.user_id, moment(timezone.now() - LATELY)
-    query = SHARED.format(
+    me, since = person.user_id, moment(timezone.now() - ACTIVE_WITHIN)
+    query = SHARE_QUERY.format(
         left=numbers({candidate.id for candidate in left}), held=numbers(held or [0])
     )
     [(free, mine, members, active)] = fetch(
@@ -110,7 +110,7 @@ def fair_share(person: Reader, left: Collection[Candidate], held: Sequence[int])
     if people == 1:
         return None
     seats = (free or 0) + mine
-    return next((-(-(seats // step * step) // people) for step in STEPS if seats >= step), 1)
+    return next((-(-(seats // step * step) // people) for step in SHARE_STEPS if seats >= step), 1)
 
 
 def note_settled(campaign_id: int) -> None:

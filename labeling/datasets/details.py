@@ -1,7 +1,7 @@
 """The preview of a large photograph, and tiles with every pixel of it.
 
-They lie in a folder of the storage that is named like the display image. The preview is written
-last: where it is, all tiles are. See docs/images.md.
+They are stored in a folder named after the display image. The preview is written last, so where it
+exists all tiles do. See docs/images.md.
 """
 
 import io
@@ -12,12 +12,12 @@ from django.conf import settings
 from django.core.files.base import ContentFile
 
 from labeling.errors import Refusal
-from labeling.image_files import DISPLAY_PX, BadImage, details
+from labeling.image_files import DISPLAY_PX, BadImage, tiles_of
 from labeling.jobs.image_store import storing
 from labeling.models import Image
 
 PREVIEW = "preview"
-NAMES = re.compile(r"\d{1,2},\d{1,3},\d{1,3}")
+NAMES = re.compile(r"[0-9]{1,2},[0-9]{1,4},[0-9]{1,4}")
 
 
 def is_large(image: Image) -> bool:
@@ -43,7 +43,7 @@ def make(image: Image) -> None:
     with image.file.storage.open(str(image.file.name)) as original:
         content = io.BytesIO(original.read())
     try:
-        for name, tile in details(content, max_pixels=settings.ASSAY_MAX_IMAGE_PIXELS):
+        for name, tile in tiles_of(content, max_pixels=settings.ASSAY_MAX_IMAGE_PIXELS):
             path = _path(image, name)
             with storing(path, storage):
                 # A process that was killed may have left half of it.

@@ -412,13 +412,14 @@ def make_derivatives(job: Job) -> None:
         pk__gte=block * BLOCK,
         pk__lt=(block + 1) * BLOCK,
     ).order_by("pk")
-    waiting, broken = list(missing), []
+    waiting = [image for image in missing.iterator() if not _is_drawn(image)]
+    broken = []
     for done, image in enumerate(waiting):
         queue.renew(job, done=done, total=len(waiting))
         try:
             if not (image.display and image.thumbnail):
                 _derive(image)
-            if details.is_large(image) and not details.exist(image):
+            if image.display and not _is_drawn(image):
                 details.make(image)
         except StoreFault:
             raise
@@ -432,6 +433,11 @@ def make_derivatives(job: Job) -> None:
             f"{len(broken)} of {len(waiting)} images could not be drawn, because their files are "
             f"missing or damaged: {names}. Restore the files, then try again."
         )
+
+
+def _is_drawn(image: Image) -> bool:
+    whole = image.display and image.thumbnail
+    return bool(whole and (not details.is_large(image) or details.exist(image)))
 
 
 def open_display(image: Image) -> Picture:
@@ -476,19 +482,24 @@ def derivative_jobs(dataset: Dataset) -> models.QuerySet[Job]:
     return Job.objects.filter(kind=DERIVATIVES, key__startswith=f"{dataset.pk}:")
 
 
+def _key(image: Image) -> str:
+    return f"{image.dataset_id}:{image.pk // BLOCK}"
+
+
 def _ask_for_derivatives(image: Image) -> None:
     block = image.pk // BLOCK
     queue.enqueue(
         DERIVATIVES,
-        f"{image.dataset_id}:{block}",
+        _key(image),
         {"dataset": image.dataset_id, "block": block},
     )
 
 
 def _ask_for_details(image: Image) -> None:
-    """Asks for the tiles of an image that came before there were any; a job that failed waits for
-    a person."""
-    if not derivative_jobs(image.dataset).filter(state=Job.State.FAILED).exists():
+    """Ask for the tiles of an image that came before there were any, once for its block. A job of
+    the block that failed waits for a person."""
+    states = [Job.State.QUEUED, Job.State.RUNNING, Job.State.FAILED]
+    if not Job.objects.filter(kind=DERIVATIVES, key=_key(image), state__in=states).exists():
         _ask_for_derivatives(image)
 
 

@@ -1,4 +1,4 @@
-/* Draws tiles with every pixel of a large photograph over its preview, where one has zoomed in.
+/* Draws tiles with every pixel of a large photograph over its preview, once somebody zooms in.
 
    new Details({address, photo, width, height, place}): address of the photograph as the server signed it;
    photo: the <img> with its preview; width, height: of the photograph. place(url, [x, y, width, height])
@@ -8,16 +8,18 @@
 const DISPLAY_PX = 4096;
 const DETAIL_PX = 1024;
 const REST_MS = 120;
-// A tile that is being made is asked for again, ever more rarely.
+// Retry tiles that are still being made, with growing pauses.
 const RETRY_MS = 3000;
 
 export class Details {
   #tiles = new Map(); // name → {element, box, ready}
   #timer = 0;
-  #failures = 0;
+  #failed = new Set(); // names to ask for again after a pause
+  #retry = 0;
+  #failures = 0; // pauses since a tile came
 
-  constructor(about) {
-    Object.assign(this, about);
+  constructor(options) {
+    Object.assign(this, options);
     this.coarsest = Math.ceil(Math.log2(Math.max(this.width, this.height) / DISPLAY_PX));
   }
 
@@ -25,7 +27,8 @@ export class Details {
   follow(view) {
     if (this.coarsest < 1) return;
     this.view = view;
-    this.#wait(REST_MS);
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => this.#show(), REST_MS);
   }
 
   /* For a canvas in pixels of the photograph. */
@@ -35,23 +38,21 @@ export class Details {
 
   stop() {
     clearTimeout(this.#timer);
+    clearTimeout(this.#retry);
     this.#drop(() => true);
   }
 
-  #wait(milliseconds) {
-    clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => this.#show(), milliseconds);
-  }
-
   #show() {
-    const wanted = new Map(this.#wanted());
-    for (const [name, [url, box]] of wanted) if (!this.#tiles.has(name)) this.#add(name, url, box);
-    this.wanted = wanted;
+    const visible = new Map(this.#visible());
+    for (const [name, [url, box]] of visible) {
+      if (!this.#tiles.has(name) && !this.#failed.has(name)) this.#add(name, url, box);
+    }
+    this.visible = visible;
     this.#tidy();
   }
 
-  /* [name, [url, box]] of the tiles that are seen, of the level that has a pixel for each of the screen. */
-  *#wanted() {
+  /* Yields [name, [url, box]] of each visible tile, at the coarsest level with a pixel for each screen pixel. */
+  *#visible() {
     const { width, height, address, view: { scale, x, y, screen } } = this;
     const needed = scale * devicePixelRatio;
     if (needed * width <= this.photo.naturalWidth) return;
@@ -77,27 +78,38 @@ export class Details {
     const tile = { element: this.place(url, box), box, ready: false };
     this.#tiles.set(name, tile);
     tile.element.addEventListener("load", () => {
+      if (this.#tiles.get(name) !== tile) return;
       tile.ready = true;
       this.#failures = 0;
       this.#tidy();
     });
     tile.element.addEventListener("error", () => {
+      // One that was dropped may belong to a photograph that is gone.
+      if (this.#tiles.get(name) !== tile) return;
       tile.element.remove();
       this.#tiles.delete(name);
-      this.#failures += 1;
-      this.#wait(RETRY_MS * Math.min(this.#failures, 20));
+      this.#failed.add(name);
+      if (this.#failed.size === 1) this.#pause();
     });
+  }
+
+  #pause() {
+    this.#failures += 1;
+    this.#retry = setTimeout(() => {
+      this.#failed.clear();
+      this.#show();
+    }, RETRY_MS * Math.min(this.#failures, 20));
   }
 
   /* Tiles of another view stay until those of this one are there. */
   #tidy() {
-    if (![...this.wanted.keys()].every((name) => this.#tiles.get(name)?.ready)) return;
-    this.#drop((name) => !this.wanted.has(name));
+    if (![...this.visible.keys()].every((name) => this.#tiles.get(name)?.ready)) return;
+    this.#drop((name) => !this.visible.has(name));
   }
 
-  #drop(goes) {
+  #drop(isStale) {
     for (const [name, { element }] of this.#tiles) {
-      if (!goes(name)) continue;
+      if (!isStale(name)) continue;
       element.remove();
       this.#tiles.delete(name);
     }

@@ -31,7 +31,7 @@ class Grid extends Session {
     this.closer = new Closer(this.tiles, (tile) => this.#large(tile), keysOn);
     this.zoom = this.closer.zoom;
     this.page = null; // the page to answer: {topic, seats}
-    this.halfway = null; // the page of which the second half was pointed at or had the focus
+    this.halfway = null; // the page whose second half has had the pointer or the focus
     this.loggedOut = false; // some image could not be had for that
     this.actions = { done: () => this.finish() };
     new ResizeObserver(() => this.#resized()).observe(this.tiles.list);
@@ -167,7 +167,7 @@ class Grid extends Session {
     await super.fetchSeats();
   }
 
-  /* With a page in hand, none ahead says little: its answers may ask more. */
+  /* With a page in hand an empty reply is not the end: its answers may open more questions. */
   isEnd(mine) {
     return !mine.length;
   }
@@ -393,6 +393,7 @@ class Grid extends Session {
 
   /* A single key: whether it meant something. */
   key({ key }) {
+    if (this.isWaiting && !["u", "Backspace", "f"].includes(key)) return false;
     const tile = this.tiles.focused();
     const marks = { h: "hard", y: "yes", n: "no" };
     if (marks[key] && tile) {

@@ -75,7 +75,7 @@ export class Progress {
     keep(this.leaseKey, JSON.stringify(Math.max(at, this.renewedAt ?? 0)));
   }
 
-  /* Whether another tab shows the seat or unsent work on it is kept here, as far as can be told at once. */
+  /* Whether another tab shows the seat or localStorage has unsent work on it. Dead tabs count: it may not wait. */
   isWanted(seat) {
     const others = keysOf(this.tabPrefix).filter((key) => key !== this.tab);
     return others.some((key) => read(key)?.includes(seat)) || keysOf("assay:").some((key) => key.endsWith(`:${seat}`));

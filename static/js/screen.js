@@ -85,7 +85,7 @@ export class Clock {
 
 export const words = {
   loading: gettext("Loading the image…"),
-  toolsWait: gettext("The tools wait for the image."),
+  toolsWait: gettext("The image is still loading."),
   offline: gettext("No connection. The image comes when it is back; your answers are kept."),
   notOpened: gettext("This image could not be opened. Go forward, or reload the page."),
   loggedOut: gettext("You are logged out. Log in again to go on; your answers are kept."),
@@ -174,10 +174,11 @@ export function showCounts(done, left) {
    that it repeats is one that it has not counted again: what was taken off since stays so. */
 export function countLeft(label, { left, done }) {
   // What other tabs sent counts here, too.
-  label.done = Math.max(label.done, done);
+  const known = label.done + label.unsentBefore;
+  if (done > label.done) [label.done, label.unsentBefore] = [done, Math.max(0, known - done)];
   if (left === null || left === label.reported) return;
   label.reported = left;
-  label.left = Math.max(0, left - Math.max(0, label.done + label.unsentBefore - done));
+  label.left = Math.max(0, left - Math.max(0, known - done));
 }
 
 /* Why there is no image: nothing is left (and how many were answered), the rest is open in another

@@ -38,8 +38,8 @@ export class Session {
       addEventListener(name, () => (this.inputMethod = method), { capture: true });
     }
     addEventListener("pagehide", () => this.#leave());
-    // A page out of the browser's memory has old leases: what it shows survives a reload.
-    addEventListener("pageshow", ({ persisted }) => persisted && !this.outbox.atRisk && location.reload());
+    // A page from the back/forward cache has old leases. Reload it: what it shows survives.
+    addEventListener("pageshow", ({ persisted }) => persisted && navigator.onLine && !this.outbox.atRisk && location.reload());
   }
 
   async begin() {
@@ -74,8 +74,8 @@ export class Session {
     if (at) this.progress.renewed(at);
   }
 
-  /* The page is closed: others need not wait long for what nobody works on. What the outbox holds it
-     has sent by now. */
+  /* Shortens the leases of idle seats when the page closes. The outbox, whose listener runs first, has sent its
+     answers by now. */
   #leave() {
     if (!this.setup.urls.page) return;
     const unsent = new Set(this.outbox.pending().map((entry) => entry.seat));
@@ -190,7 +190,7 @@ export class Session {
     this.refilling ??= this.fetchSeats().finally(() => {
       this.refilling = null;
       this.render();
-      // What was answered meanwhile may have been all.
+      // The last seat in hand may have been answered meanwhile.
       if (!this.front && !this.exhausted && !this.trouble) this.refill();
     });
     return this.refilling;
@@ -216,7 +216,7 @@ export class Session {
       this.accept(seats, elsewhere);
       this.#stocked(reply.body);
       this.trouble = null;
-      // With few questions left a person gets no more before their answers have arrived.
+      // Near the end the server gives new seats only once it has the pending answers.
       if (waits && !seats.length && !this.exhausted && (await this.sendAll())) await this.fetchSeats();
     } else {
       this.trouble = reply;
@@ -242,8 +242,8 @@ export class Session {
     return false;
   }
 
-  /* Whether nothing comes after the seats that were in hand when the server had no more. isAll: it knew of none
-     but these. */
+  /* Whether these seats are the last ones, after a reply without seats. mine: those in hand when it was asked for;
+     isAll: the server counts no others. */
   isEnd(mine, isAll) {
     return isAll || !mine.length;
   }

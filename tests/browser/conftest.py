@@ -177,9 +177,9 @@ def images_sent(monkeypatch) -> Counter[str]:
     sent: Counter[str] = Counter()
     respond = seats.seat_response
 
-    def count(image: Image, max_age: int, detail: str | None) -> HttpResponse:
+    def count(image: Image, max_age: int, detail: str | None, is_drawn_on: bool) -> HttpResponse:
         sent[image.name] += detail is None
-        return respond(image, max_age, detail)
+        return respond(image, max_age, detail, is_drawn_on)
 
     monkeypatch.setattr(seats, "seat_response", count)
     return sent

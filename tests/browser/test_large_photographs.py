@@ -110,6 +110,59 @@ def test_parts_of_a_large_photograph_are_drawn_over_tiles(browser_as, bob, parts
     assert drawing_hands.near(ring, [(x0, y0), (x1, y0), (x1, y1)], pixels=8)
 
 
+# Two columns of tiles are seen. Timers wait until they are asked to run.
+FAILING = """async () => {
+  const { Details } = await load("/details");
+  const timers = new Map();
+  let last = 0;
+  globalThis.devicePixelRatio = 1;
+  globalThis.setTimeout = (action, pause) => (timers.set(++last, { action, pause }), last);
+  globalThis.clearTimeout = (timer) => timers.delete(timer);
+  const pauses = () => [...timers.values()].map(({ pause }) => pause);
+  const run = (longest = Infinity) => {
+    for (const [timer, { action, pause }] of [...timers]) {
+      if (pause <= longest) (timers.delete(timer), action());
+    }
+  };
+  const placed = [];
+  const place = (url) => {
+    const tile = new EventTarget();
+    tile.remove = () => {};
+    placed.push({ url, tile });
+    return tile;
+  };
+  const photo = { naturalWidth: 2048 };
+  const details = new Details({ address: "/a?s=1", photo, width: 8192, height: 1024, place });
+  const view = { scale: 1, x: 0, y: 0, screen: { width: 2048, height: 1024 } };
+  const fail = () => placed.splice(0).forEach(({ tile }) => tile.dispatchEvent(new Event("error")));
+  details.follow(view);
+  run();
+  const first = placed.map(({ url }) => url);
+  fail();
+  const once = pauses();
+  details.follow(view);
+  run(1000);
+  const meanwhile = placed.length;
+  run();
+  const again = placed.length;
+  fail();
+  const twice = pauses();
+  run();
+  details.stop();
+  fail();
+  return { first, once, meanwhile, again, twice, stopped: pauses() };
+}"""
+
+
+def test_tiles_that_fail_are_asked_for_again_together_and_not_once_their_photograph_is_gone(js):
+    seen = js(FAILING)
+
+    assert seen["first"] == ["/a?s=1&detail=0,0,0", "/a?s=1&detail=0,1,0"]
+    assert (seen["once"], seen["twice"]) == ([3000], [6000])
+    assert (seen["meanwhile"], seen["again"]) == (0, 2)
+    assert seen["stopped"] == []
+
+
 def test_drawing_waits_for_the_preview_and_says_so(browser_as, bob, boxes, site):
     page = browser_as(bob, reduced_motion="reduce")
     held = []
@@ -120,7 +173,7 @@ def test_drawing_waits_for_the_preview_and_says_so(browser_as, bob, boxes, site)
     expect(page.locator("[data-stage-note]")).to_have_text("Loading the image…")
     expect(zoom).to_have_attribute("aria-disabled", "true")
     zoom.click(force=True)
-    expect(page.locator("[data-announce]")).to_have_text("The tools wait for the image.")
+    expect(page.locator("[data-announce]")).to_have_text("The image is still loading.")
     page._carrier.do(lambda: [route.continue_() for route in held])
     box_hands.wait(page)
     expect(zoom).to_have_attribute("aria-disabled", "false")

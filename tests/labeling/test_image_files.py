@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from PIL import Image, ImageCms
 
-from labeling.image_files import DISPLAY_PX, THUMBNAIL_PX, BadImage, check, derive, details
+from labeling.image_files import DISPLAY_PX, THUMBNAIL_PX, BadImage, check, derive, tiles_of
 from tests.labeling import samples
 
 MANY = 100_000_000
@@ -198,7 +198,7 @@ def test_a_big_image_is_bounded_and_a_small_one_keeps_its_pixels():
 
 
 def cut(content: bytes) -> dict[str, Image.Image]:
-    made = details(io.BytesIO(content), max_pixels=MANY)
+    made = tiles_of(io.BytesIO(content), max_pixels=MANY)
     return {name: Image.open(io.BytesIO(file.content)) for name, file in made}
 
 
@@ -228,7 +228,7 @@ def test_tiles_are_cut_from_the_upright_image(orientation):
 def test_tiles_take_no_metadata_along(form):
     content = samples.with_secrets(form)
 
-    made = [file.content for _, file in details(io.BytesIO(content), max_pixels=MANY)]
+    made = [file.content for _, file in tiles_of(io.BytesIO(content), max_pixels=MANY)]
 
     assert b"SECRET" in content
     assert not any(b"SECRET" in file for file in made)

@@ -261,9 +261,9 @@ class WordNet:
         line = self._line_after(start)
         return _sense_offsets(line) if lemma and line.startswith(word) else []
 
-    def _line_after(self, place: int) -> bytes:
-        """The first line of the index that begins behind a place; at the end what sorts last."""
-        start = self._index.find(b"\n", place) + 1
+    def _line_after(self, offset: int) -> bytes:
+        """Return the first index line that starts after a byte offset; past the last, byte 255."""
+        start = self._index.find(b"\n", offset) + 1
         return self._index[start : self._index.find(b"\n", start)] or b"\xff"
 
     def _line(self, index: int) -> tuple[list[str], str]:

@@ -108,6 +108,7 @@ export class Stage {
 
   clear() {
     this.details?.stop();
+    this.details = null;
     this.photo.replaceChildren();
     this.show({ standing: [] });
   }

@@ -70,6 +70,29 @@ def test_tiles_that_could_not_be_made_wait_for_a_person(large, run_jobs):
     assert list(Job.objects.all()) == [job]
 
 
+def test_tiles_are_made_though_another_block_failed(large, run_jobs):
+    images.open_display(large).close()
+    Job.objects.all().delete()
+    images.open_preview(large).close()
+    Job.objects.update(key=f"{large.dataset_id}:999", state="failed")
+
+    images.open_preview(large).close()
+    run_jobs()
+
+    images.open_detail(large, "0,0,0").close()
+
+
+def test_tiles_under_way_are_not_asked_for_again(large):
+    images.open_display(large).close()
+    Job.objects.all().delete()
+    images.open_preview(large).close()
+    Job.objects.update(state="running")
+
+    images.open_preview(large).close()
+
+    assert Job.objects.count() == 1
+
+
 def test_tiles_cut_off_by_a_full_disk_are_made_again(large, monkeypatch):
     images.open_display(large).close()
     storage = large.display.storage
@@ -94,7 +117,7 @@ def test_tiles_cut_off_by_a_full_disk_are_made_again(large, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "name", ["0,5,0", "2,0,0", "9,9,9", "preview", "0,0", "../x", "", "0,0,0\n"]
+    "name", ["0,5,0", "2,0,0", "9,9,9", "preview", "0,0", "../x", "", "0,0,0\n", "٠,٠,٠"]
 )
 def test_names_of_no_tile_are_turned_away(large, run_jobs, name):
     run_jobs()
