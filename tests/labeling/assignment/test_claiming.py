@@ -493,7 +493,7 @@ def test_leases_of_a_closed_page_end_within_a_minute(golden, bob):
     page = claiming.next_page(bob, golden)
     tokens = [seat.token for seat in page.seats]
 
-    assert claiming.leave(bob, golden, tokens[1:], timezone.now()) == 9
+    assert claiming.leave(bob, golden, tokens[1:], timezone.now()) == len(tokens[1:])
 
     assert gold_in(page)
     assert all(lease_of(token) <= claiming.AFTER_LEAVING for token in tokens[1:])
@@ -527,6 +527,6 @@ def test_leaving_leaves_drafts_answers_and_what_was_taken_along(pond, bob, charl
     before = [Assignment.objects.get(token=token).leased_until for token in tokens[:3]]
 
     assert claiming.leave(charlie, pond, tokens, timezone.now()) == 0
-    assert claiming.leave(bob, pond, tokens, timezone.now()) == 3
+    assert claiming.leave(bob, pond, tokens, timezone.now()) == len(before)
 
     assert [Assignment.objects.get(token=token).leased_until for token in tokens[:3]] == before
