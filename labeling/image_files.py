@@ -38,6 +38,7 @@ DISPLAY_PX = 4096
 THUMBNAIL_PX = 320
 # Of an image larger than its display: the longest side of its preview, and the sides of its tiles.
 PREVIEW_PX = 2048
+PREVIEW = "preview"
 DETAIL_PX = 1024
 # Up to here a lossless source stays lossless: drawings and screenshots suffer most from JPEG.
 LOSSLESS_PIXELS = 2_000_000
@@ -138,7 +139,7 @@ def derive(file: IO[bytes], *, max_pixels: int) -> tuple[Encoded, Encoded]:
 
 
 def tiles_of(file: IO[bytes], *, max_pixels: int) -> Iterator[tuple[str, Encoded]]:
-    """Yield the image's tiles, named LEVEL,COLUMN,ROW, and at last its "preview".
+    """Yield the image's tiles, named LEVEL,COLUMN,ROW, and at last its PREVIEW.
 
     Level 0 has all pixels, each next level half as many a side. Only one is in memory, beside the
     decoded file. Raises BadImage.
@@ -161,7 +162,7 @@ def tiles_of(file: IO[bytes], *, max_pixels: int) -> Iterator[tuple[str, Encoded
             level = level.reduce(2)
         preview = _in_srgb(level, profile)
         preview.thumbnail((PREVIEW_PX, PREVIEW_PX), Image.Resampling.LANCZOS)
-        yield "preview", _encode(preview, "image/jpeg")
+        yield PREVIEW, _encode(preview, "image/jpeg")
 
 
 def upright(file: IO[bytes], *, max_pixels: int) -> Image.Image:

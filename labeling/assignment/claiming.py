@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import cached_property
 from typing import NamedTuple
 
 from django.utils import timezone
@@ -208,7 +209,7 @@ def _fill(
         share=person.share,
         ahead=_ahead(hand, got),
         answered=person.answered,
-        asked=counters.counts(person).asked if person.share else 0,
+        asked=hand.counts.asked if person.share else 0,
     )
 
 
@@ -267,6 +268,10 @@ class Hand:
     reading: Reading
     ordinary: list[Candidate]
     golden: list[Candidate]
+
+    @cached_property
+    def counts(self) -> counters.Counts:
+        return counters.counts(self.person)
 
     @property
     def left(self) -> set[Candidate]:
@@ -427,21 +432,20 @@ def _move(person: Reader, cursors: Sequence[int]) -> None:
 
 
 def _ahead(hand: Hand, got: int) -> int:
-    """About how many answers this person has still to give, 0 at the end; see _left.
+    """Return about how many answers this person has still to give, 0 at the end; see _left.
 
     Without gold: how many questions lie beyond this page, exact when the lanes were read to the
     end. With gold: those of the page too. Never more than the campaign's questions leave.
     """
     person, reading = hand.person, hand.reading
     if person.quota is not None:
-        counts = counters.counts(person)
-        left = min(sum(person.quota.values()), counts.asked - person.answered)
+        left = min(sum(person.quota.values()), hand.counts.asked - person.answered)
         left -= len(reading.held) + got
         return max(1, left) if len(hand.ordinary) > got else 0
     beyond = len({candidate.subject for candidate in hand.left}) - got
     if reading.at_the_end and (not beyond or not person.share):
         return beyond
-    counts = counters.counts(person)
+    counts = hand.counts
     if not person.share:
         held = len(reading.held)
         return max(beyond, min(counts.free, counts.asked - person.answered) - held - got)

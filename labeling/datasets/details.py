@@ -12,11 +12,10 @@ from django.conf import settings
 from django.core.files.base import ContentFile
 
 from labeling.errors import Refusal
-from labeling.image_files import DISPLAY_PX, BadImage, tiles_of
+from labeling.image_files import DISPLAY_PX, PREVIEW, BadImage, tiles_of
 from labeling.jobs.image_store import storing
 from labeling.models import Image
 
-PREVIEW = "preview"
 NAMES = re.compile(r"[0-9]{1,2},[0-9]{1,4},[0-9]{1,4}")
 
 

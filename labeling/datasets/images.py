@@ -40,7 +40,7 @@ from labeling.datasets.image_sources import (
 )
 from labeling.datasets.near_images import Lookalikes, fingerprint_of
 from labeling.errors import Conflict, NotYours, Refusal, StoreFault, TooLarge, Unavailable
-from labeling.image_files import DISPLAY_PX, BadImage, Encoded, check, derive
+from labeling.image_files import DISPLAY_PX, PREVIEW, BadImage, Encoded, check, derive
 from labeling.jobs import queue
 from labeling.jobs.image_store import StorageFull, media_type_of, remove, write
 from labeling.models import Dataset, Image, Import, Job
@@ -412,14 +412,14 @@ def make_derivatives(job: Job) -> None:
         pk__gte=block * BLOCK,
         pk__lt=(block + 1) * BLOCK,
     ).order_by("pk")
-    waiting = [image for image in missing.iterator() if not _is_drawn(image)]
+    waiting = [image for image in missing.iterator() if not _has_derivatives(image)]
     broken = []
     for done, image in enumerate(waiting):
         queue.renew(job, done=done, total=len(waiting))
         try:
             if not (image.display and image.thumbnail):
                 _derive(image)
-            if image.display and not _is_drawn(image):
+            if image.display and not _has_derivatives(image):
                 details.make(image)
         except StoreFault:
             raise
@@ -435,7 +435,7 @@ def make_derivatives(job: Job) -> None:
         )
 
 
-def _is_drawn(image: Image) -> bool:
+def _has_derivatives(image: Image) -> bool:
     whole = image.display and image.thumbnail
     return bool(whole and (not details.is_large(image) or details.exist(image)))
 
@@ -446,10 +446,10 @@ def open_display(image: Image) -> Picture:
 
 
 def open_preview(image: Image) -> Picture:
-    """What people see first: of a large image its preview, or the display until a job made it."""
+    """Return what people see first: of a large image its preview, once a job has made it."""
     if details.is_large(image):
         with suppress(FileNotFoundError):
-            return Picture(details.open_file(image, details.PREVIEW), "image/jpeg")
+            return Picture(details.open_file(image, PREVIEW), "image/jpeg")
         _ask_for_details(image)
     return open_display(image)
 

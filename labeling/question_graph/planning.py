@@ -153,9 +153,9 @@ def plan_any(
 
     choose: the node to ask after these answers, None where none is worth it: then what is open is
     withdrawn. The one question that is open stays while any is worth asking, unless its answer
-    follows from what was given. Beside a review
-    nothing is asked, nor beside questions that were settled once and are open again: these stay, so
-    that a block and its lifting leave the image as it was.
+    follows from what was given. Beside a review nothing is asked, nor beside questions that were
+    settled once and are open again: these stay, so that a block and its lifting leave the image as
+    it was.
     """
     rows = {one.node: one for one in asked}
     here = {node: one for node, one in rows.items() if node in graph.index}

@@ -76,6 +76,16 @@ def test_no_more_is_left_of_a_quota_than_of_the_campaign(farm, bob, bobs, alice)
     assert claiming.next_page(bob, farm).left <= farm.questions.count()
 
 
+def test_something_is_left_while_questions_are(farm, bob, bobs, alice):
+    """Answers to gold count as answered, and may be more than the quota's own questions leave."""
+    quotas.assign(bobs, alice, {"cow": 10})
+    Membership.objects.filter(pk=bobs.pk).update(answered=28)
+
+    first = claiming.next_page(bob, farm)
+
+    assert first.left > len(first.seats)
+
+
 def test_a_skip_with_a_reason_does_not_count(farm, bob, bobs, alice):
     quotas.assign(bobs, alice, {"cow": 2})
     send(bob, farm, page(farm, bob, 2))

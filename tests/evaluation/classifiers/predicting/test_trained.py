@@ -56,18 +56,18 @@ def models(tmp_path) -> Path:
 
 
 @pytest.mark.slow
-@pytest.mark.filterwarnings("ignore")
+@pytest.mark.filterwarnings("ignore::torch.jit.TracerWarning", "ignore::DeprecationWarning")
 def test_trained_networks_name_photographs_and_a_selection_finds_where_they_differ(
     photographs, models, tmp_path
 ):
     pool, out = tmp_path / "pool", tmp_path / "selection.jsonl"
 
     predicted = commands.run(
-        *("predict", photographs, "--models", models, "--classes", "ilsvrc", "--out", pool)
+        "predict", photographs, "--models", models, "--classes", "ilsvrc", "--out", pool
     )
     assert predicted[0] == 0, predicted
     selected = commands.run(
-        *("mad", "select", "--predictions", pool, "--min-confidence", 0.2, "--out", out)
+        "mad", "select", "--predictions", pool, "--min-confidence", 0.2, "--out", out
     )
     assert selected[0] == 0, selected
 
@@ -81,6 +81,6 @@ def test_trained_networks_name_photographs_and_a_selection_finds_where_they_diff
     _, *chosen = map(json.loads, out.read_text().splitlines())
     assert chosen
     for row in chosen:
-        said = [classes[named[name][row["image"]]] for name in row["pair"]]
-        assert said == row["labels"]
-        assert said[0] != said[1]
+        labels = [classes[named[name][row["image"]]] for name in row["pair"]]
+        assert labels == row["labels"]
+        assert labels[0] != labels[1]
