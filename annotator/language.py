@@ -15,7 +15,7 @@ from django.views.i18n import JavaScriptCatalog
 
 # Views of these modules speak the reader's language; the API for programs stays English.
 TRANSLATED = ("annotator.pages.", "allauth.", "django.views.")
-ENGLISH = ("annotator.pages.api", "annotator.pages.styleguide")
+ENGLISH = "annotator.pages.api"
 
 
 class Language(LocaleMiddleware):

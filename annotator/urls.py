@@ -1,7 +1,6 @@
 """The root of the site: the labeling pages here, the other parts' urls included."""
 
 from allauth.account.decorators import secure_admin_login
-from django.conf import settings
 from django.contrib import admin
 from django.urls import URLPattern, URLResolver, include, path, reverse_lazy
 from django.views.generic import RedirectView
@@ -19,7 +18,6 @@ from annotator.pages import (
     proposals,
     reputation,
     second,
-    styleguide,
     training,
     tutorial,
     views,
@@ -71,5 +69,4 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("accounts/", include("allauth.urls")),
     path("admin/password_change/", change_password),
     path("admin/", admin.site.urls),
-    *([path("styleguide/", styleguide.styleguide, name="styleguide")] if settings.DEBUG else []),
 ]

@@ -49,7 +49,6 @@ PRESSED = {
     ),
     "annotator/join.html": "test_hierarchy_story::sign_up_and_join",
     "annotator/tutorial.html": "test_tutorial::test_three_questions_come_before_the_first_real_one",
-    "annotator/styleguide.html": "",  # shows how fields look
     "annotator/training.html": "test_training::test_training_works_without_scripts",
     "evaluation/mad/_counterexample.html": (
         "test_results::test_true_label_is_asked_from_the_gallery"
