@@ -12,6 +12,9 @@ from django.apps import AppConfig
 from django.conf import settings
 from django.core.checks import CheckMessage, Error, Tags, register
 from django.core.exceptions import ImproperlyConfigured
+from django.utils.module_loading import import_string
+
+from annotator import job_handlers
 
 INSECURE_KEY = "insecure: set SECRET_KEY"
 CURE = (
@@ -40,6 +43,25 @@ def kinds_have_pages(app_configs: Sequence[AppConfig] | None, **kwargs: Any) -> 
     except (ImportError, TypeError) as error:
         return [Error(f"ASSAY_QUESTION_KINDS: {error}", id="assay.E002")]
     return []
+
+
+@register()
+def job_handlers_are_functions(
+    app_configs: Sequence[AppConfig] | None, **kwargs: Any
+) -> list[CheckMessage]:
+    """Import the handlers that differ from the defaults; settings of older sites name old paths."""
+    errors: list[CheckMessage] = []
+    for kind, path in settings.ASSAY_JOB_HANDLERS.items():
+        default = job_handlers.ASSAY_JOB_HANDLERS.get(kind)
+        if path == default:
+            continue
+        try:
+            import_string(path)
+        except ImportError as error:
+            cure = f"Use {default!r}." if default else "Name a function by its dotted path."
+            text = f"ASSAY_JOB_HANDLERS[{kind!r}] is {path!r}: {error}."
+            errors.append(Error(text, cure, id="assay.E004"))
+    return errors
 
 
 @register()

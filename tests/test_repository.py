@@ -124,21 +124,6 @@ def test_every_page_of_the_docs_is_in_its_index():
     assert [name for name in pages if name != "README.md" and f"({name}" not in index] == []
 
 
-def test_upgrading_names_modules_that_are_there():
-    """Of each row `package | old names`: the name now, or the last part of the old one."""
-    page = (ROOT / "docs" / "upgrading.md").read_text()
-    missing, rows = [], re.findall(r"^\| `([\w.]+)` \| (.*) \|$", page, re.M)
-    for package, moved in rows:
-        folder = ROOT.joinpath(*package.split("."))
-        for old, new in re.findall(r"`([\w.]+)`(?: → `([\w.]+)`)?(?=[, ]|$)", moved):
-            path = folder.joinpath(*(new or old.rpartition(".")[2]).split("."))
-            if not path.with_suffix(".py").is_file() and not path.is_dir():
-                missing.append(f"{package}: {old} → {new}")
-
-    assert len(rows) > 30
-    assert missing == []
-
-
 def test_no_file_names_a_machine_it_was_written_on():
     paths = re.compile(rb"(?<!campaigns)/(home|Users|root|work)/\w+|/opt/(pypi|wheels)")
     plain = [f for f in tracked() if f.suffix in {".py", ".md", ".toml", ".txt", ".sh", ".js", ""}]

@@ -28,7 +28,6 @@ from django.utils.module_loading import import_string
 
 from labeling.errors import Conflict, Refusal, StoreAway
 from labeling.files import BadInput
-from labeling.jobs import moved
 from labeling.models import Campaign, Job, User
 
 logger = logging.getLogger(__name__)
@@ -361,7 +360,7 @@ def _handler(kind: str) -> Callable[[Job], object]:
     path = settings.ASSAY_JOB_HANDLERS.get(kind)
     if path is None:
         raise Refusal(f"Nothing here does jobs of the kind {kind!r}. See ASSAY_JOB_HANDLERS.")
-    handler: Callable[[Job], object] = import_string(moved.current(path))
+    handler: Callable[[Job], object] = import_string(path)
     return handler
 
 

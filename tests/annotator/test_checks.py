@@ -76,6 +76,19 @@ def test_a_scoring_device_is_one_of_the_names(settings, name):
         call_command("check")
 
 
+def test_a_job_handler_that_moved_is_named_with_its_present_path(settings):
+    settings.ASSAY_JOB_HANDLERS = {
+        **settings.ASSAY_JOB_HANDLERS,
+        "watch": "labeling.watching.execute",
+        "mail": "tests.annotator.test_checks.load_wsgi",
+    }
+
+    [error] = checks.job_handlers_are_functions(None)
+
+    assert "labeling.watching.execute" in error.msg
+    assert error.hint == "Use 'labeling.quality.monitoring.execute'."
+
+
 def test_an_own_key_passes_the_check(settings):
     settings.SECRET_KEY = "a key of its own"
 

@@ -8,11 +8,9 @@ from functools import partial
 import pytest
 from django.db import connection, transaction
 from django.utils import timezone
-from django.utils.module_loading import import_string
 
-from annotator import settings as defaults
 from labeling.errors import Conflict, Refusal, StoreAway
-from labeling.jobs import moved, queue
+from labeling.jobs import queue
 from labeling.models import Job
 from tests.labeling.crowd import at_once
 
@@ -574,18 +572,3 @@ def test_waiting_work_does_not_start_before_the_transaction_that_needs_it_is_com
     assert again.pk == job.pk
     assert not early
     assert claimed.is_set()
-
-
-def test_settings_of_the_first_edition_may_name_the_old_handlers(settings):
-    settings.ASSAY_JOB_HANDLERS = {
-        kind: path.replace(new, old)
-        for kind, path in defaults.ASSAY_JOB_HANDLERS.items()
-        for old, new in moved.MOVED.items()
-        if path.startswith(f"{new}.")
-    }
-    assert "labeling.watching.execute" in settings.ASSAY_JOB_HANDLERS.values()
-
-    found = {kind: queue._handler(kind) for kind in settings.ASSAY_JOB_HANDLERS}
-
-    now = defaults.ASSAY_JOB_HANDLERS
-    assert found == {kind: import_string(now[kind]) for kind in found}
