@@ -5,13 +5,16 @@ Commands, tests and `runserver` with DEBUG work without a key; `manage.py check 
 WSGI application (what a web server loads) do not.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from django.apps import AppConfig
 from django.conf import settings
 from django.core.checks import CheckMessage, Error, Tags, register
 from django.core.exceptions import ImproperlyConfigured
+from django.db import connections
+from django.db.migrations.loader import MigrationLoader
+from django.db.migrations.recorder import MigrationRecorder
 from django.utils.module_loading import import_string
 
 from annotator import job_handlers
@@ -21,6 +24,9 @@ CURE = (
     "Set SECRET_KEY in the environment or in .env to a long random string, the same for web and "
     "worker; python -c 'import secrets; print(secrets.token_urlsafe(48))' makes one."
 )
+
+# Its last commit; the squashed migrations start from its database.
+SECOND_EDITION = "commit afbc3f1d"
 
 
 def has_insecure_key() -> bool:
@@ -75,6 +81,27 @@ def scoring_device_has_a_name(
     if devices.NAMES.fullmatch(name):
         return []
     return [Error(f"ASSAY_SCORING_DEVICE is {name!r}.", devices.CURE, id="assay.E003")]
+
+
+@register(Tags.database)
+def database_is_of_the_second_edition(
+    app_configs: Sequence[AppConfig] | None, databases: Sequence[str] | None, **kwargs: Any
+) -> list[CheckMessage]:
+    """Return an error before `migrate` changes an older database."""
+    applied = [
+        MigrationRecorder(connections[name]).applied_migrations() for name in databases or ()
+    ]
+    if not any(map(is_before_second_edition, applied)):
+        return []
+    cure = f"Migrate with the second edition ({SECOND_EDITION}) first, then with this version."
+    return [Error("The database is older than the second edition.", cure, id="assay.E005")]
+
+
+def is_before_second_edition(applied: Collection[tuple[str, str]]) -> bool:
+    """Return whether some, but not all migrations that a squashed one replaces were applied."""
+    squashed = MigrationLoader(None).disk_migrations.values()
+    replaced = [[key in applied for key in migration.replaces] for migration in squashed]
+    return any(any(keys) and not all(keys) for keys in replaced)
 
 
 def refuse_insecure_key() -> None:

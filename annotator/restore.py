@@ -20,6 +20,7 @@ from django.contrib.contenttypes.models import ContentType
 from django.core.files.storage import default_storage
 from django.core.management import call_command
 from django.db import connection
+from django.db.migrations.executor import MigrationExecutor
 from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.recorder import MigrationRecorder
 
@@ -57,9 +58,9 @@ def restore(source: Path, watch: Watch = lambda count: None) -> Restored:
     """Makes this site the one of the backup.
 
     watch: called with the number of files that were read since its last call. Raises BadInput for
-    a backup that is damaged, newer or of another kind of database, and for a site that is not
-    empty; then nothing has changed, but that a PostgreSQL database has no tables where pg_restore
-    failed: `migrate` makes them.
+    a backup that is damaged, newer, too old or of another kind of database, and for a site that is
+    not empty; then nothing has changed, but that a PostgreSQL database has no tables where
+    pg_restore failed: `migrate` makes them.
     """
     manifest = read_manifest(source)
     _check_database(source, manifest)
@@ -148,8 +149,8 @@ def _has_rows(table: str) -> bool:
 
 
 def _check_database(source: Path, manifest: Manifest) -> None:
-    """Raises BadInput unless the database is of this site's kind and no newer than the code, and
-    the media go where they were."""
+    """Raises BadInput unless the database is of this site's kind, no newer than the code and no
+    older than the second edition, and the media go where they were."""
     engine = manifest.database.engine
     if engine != connection.vendor:
         raise BadInput(
@@ -157,16 +158,24 @@ def _check_database(source: Path, manifest: Manifest) -> None:
             source,
             cure="set DATABASE_URL to the same kind of database",
         )
+    applied = [
+        (app, name) for app in OF_THE_SITE for name in manifest.database.migrations.get(app, [])
+    ]
     known = MigrationLoader(None).disk_migrations
-    for app in OF_THE_SITE:
-        for name in manifest.database.migrations.get(app, []):
-            if (app, name) not in known:
-                raise BadInput(
-                    f"was made by a newer version of Assay: the migration {app} {name} is not "
-                    "known here",
-                    source,
-                    cure="install that version, or a later one",
-                )
+    for app, name in applied:
+        if (app, name) not in known:
+            raise BadInput(
+                f"was made by a newer version of Assay: the migration {app} {name} is not "
+                "known here",
+                source,
+                cure="install that version, or a later one",
+            )
+    if checks.is_before_second_edition(applied):
+        raise BadInput(
+            "is older than the second edition of Assay",
+            source,
+            cure=f"restore it with that edition ({checks.SECOND_EDITION}), and back up again there",
+        )
     listed = manifest.media == "listed"
     if listed == backup.media_are_files():
         raise BadInput(
@@ -277,8 +286,9 @@ def _move(staged: Path, place: Path) -> None:
 
 
 def _migrate() -> int:
-    """How many migrations were applied."""
-    before = len(MigrationRecorder(connection).applied_migrations())
+    """Return how many migrations were applied."""
+    executor = MigrationExecutor(connection)
+    plan = executor.migration_plan(executor.loader.graph.leaf_nodes())
     call_command("migrate", interactive=False, verbosity=0)
     ContentType.objects.clear_cache()
-    return len(MigrationRecorder(connection).applied_migrations()) - before
+    return len(plan)

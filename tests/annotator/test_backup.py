@@ -186,6 +186,10 @@ def test_a_site_in_use_is_refused_and_stays(goal, shell, in_use):
             lambda goal: change_database(goal, migrations={"labeling": ["9999_later"]}),
             "made by a newer version of Assay: the migration labeling 9999_later",
         ),
+        (
+            lambda goal: change_database(goal, migrations={"labeling": ["0001_initial"]}),
+            "older than the second edition of Assay",
+        ),
         (lambda goal: change(goal, media="listed"), "lists the images of an object store"),
     ],
 )
@@ -296,11 +300,16 @@ def test_a_backup_without_a_key_says_so(goal, shell, settings):
     assert "SECRET_KEY is not set here" in err
 
 
-def test_an_older_backup_is_migrated(tmp_path):
-    def manage(data: str, *commands: tuple[str, ...]) -> str:
-        """What a new process prints that runs these commands."""
-        calls = "; ".join(f"call_command{command!r}" for command in commands)
-        setup = "import django; django.setup(); from django.core.management import call_command"
+@pytest.mark.parametrize(("labeling", "newer"), [("0029", 4), ("0033", 0)])
+def test_an_older_backup_is_migrated(tmp_path, labeling, newer):
+    def manage(data: str, calls: str) -> str:
+        """What a new process prints that runs these calls."""
+        lines = [
+            *("import django", "django.setup()"),
+            "from django.core.management import call_command",
+            "from tests.replaced_migrations import replaced_migrations",
+            calls,
+        ]
         env = {
             "PATH": os.environ["PATH"],
             "DJANGO_SETTINGS_MODULE": "annotator.settings",
@@ -308,7 +317,7 @@ def test_an_older_backup_is_migrated(tmp_path):
             "SECRET_KEY": "of this test",
         }
         done = subprocess.run(
-            [sys.executable, "-c", f"{setup}; {calls}"],
+            [sys.executable, "-c", "\n".join(lines)],
             cwd=ROOT,
             env=env,
             capture_output=True,
@@ -319,13 +328,26 @@ def test_an_older_backup_is_migrated(tmp_path):
         return done.stdout
 
     (tmp_path / "old").mkdir()
-    old = ("migrate", "labeling", "0004", "-v", "0")
-    manage("old", old, ("backup", str(tmp_path / "backup")))
+    manage(
+        "old",
+        f"""
+with replaced_migrations():
+    call_command("migrate", verbosity=0)
+    call_command("migrate", "labeling", "{labeling}", verbosity=0)
+    call_command("backup", "{tmp_path}/backup")
+""",
+    )
 
     restored, migrations = manage(
-        "new", ("restore", str(tmp_path / "backup"), "--json"), ("showmigrations",)
+        "new",
+        f"""
+call_command("restore", "{tmp_path}/backup", "--json")
+call_command("showmigrations", "labeling", "evaluation")
+""",
     ).split("\n", 1)
 
-    assert json.loads(restored)["migrations"] > 0
-    assert "[X]" in migrations
+    assert json.loads(restored)["migrations"] == newer
+    assert migrations.count("[X]") == 6
+    assert migrations.count("squashed migrations)") == 2
     assert "[ ]" not in migrations
+    assert "[-]" not in migrations
