@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from operator import itemgetter
 from typing import Any, NamedTuple
 
+from django.utils.crypto import salted_hmac
 from django.utils.translation import gettext, gettext_noop
 
 from labeling.db.sql import fetch, fetch_prepared, marks
@@ -79,8 +80,8 @@ class Reader:
 class Candidate(NamedTuple):
     """A question with a free seat that this person could be given.
 
-    answer: of gold, as text; None for others. again: they held a seat on it and gave it back. look:
-    of questions that are steps, how it looks: which step, and of what.
+    answer: of gold, as text; None for others. look: of questions that are steps, how it looks:
+    which step, and of what.
     """
 
     id: int
@@ -88,7 +89,6 @@ class Candidate(NamedTuple):
     ticket: int
     topic: str
     answer: str | None = None
-    again: bool = False
     look: str = ""
 
 
@@ -159,8 +159,8 @@ class Reading:
     topics all are.
     topic: that of the page, None where topics mix. scans: the lanes in their order, from which
     cursors move. candidates: for each lane, what this page may take. again: questions of
-    which they gave a seat back, gold apart; read only when nothing else is left, so that neither
-    returns sooner than the other.
+    which they gave a seat back, gold or not, in the order of their tickets; read only when nothing
+    else is left.
     """
 
     held: list[int]
@@ -170,7 +170,6 @@ class Reading:
     scans: list[Scan]
     candidates: list[list[Candidate]]
     again: list[Candidate]
-    golden_again: list[Candidate]
 
     @property
     def overtaken(self) -> bool:
@@ -290,11 +289,12 @@ WHERE a.annotator_id = %s AND a.state = 'leased' AND q.campaign_id = %s
 """
 EVERYTHING = " UNION ALL ".join([*WINDOWS, HELD])
 AGAIN = f"""
-SELECT q.lane, q.id, a.subject, q.ticket, q.topic, {LOOK},
-    (SELECT {WORD_OF_GOLD} FROM labeling_gold g WHERE g.question_id = q.id)
+SELECT q.id, a.subject, q.ticket, q.topic,
+    (SELECT {WORD_OF_GOLD} FROM labeling_gold g WHERE g.question_id = q.id), {LOOK},
+    a.token, q.seats_free
 FROM labeling_assignment a JOIN labeling_question q ON q.id = a.question_id
-WHERE a.annotator_id = %s AND a.state = 'returned' AND q.campaign_id = %s AND q.seats_free > 0
-ORDER BY q.lane, q.ticket LIMIT %s
+WHERE a.annotator_id = %s AND a.state = 'returned' AND q.campaign_id = %s
+ORDER BY q.seats_free = 0, q.ticket LIMIT %s
 """  # noqa: S608
 
 
@@ -338,8 +338,7 @@ def read(person: Reader, size: int) -> Reading:
         topic=topic,
         scans=scans,
         candidates=candidates,
-        again=[one for one in again if one.answer is None],
-        golden_again=[one for one in again if one.answer is not None],
+        again=again,
     )
 
 
@@ -365,7 +364,7 @@ def _topic(
     for lane in person.turns:
         if scans[lane].candidates:
             return scans[lane].candidates[0].topic
-    return next((one.topic for one in again if one.answer is None), None)
+    return again[0].topic if again else None
 
 
 def _of_topic(
@@ -394,13 +393,28 @@ def _of_topic(
 
 
 def _again(person: Reader) -> list[Candidate]:
-    """What this person gave back or let lapse and what still has a seat, returned ones first."""
+    """Return what this person gave back or let lapse and could be given again, gold or not.
+
+    Gold always has a seat, while others may have taken those of ordinary questions. So of gold as
+    large a part returns as of the ordinary questions: which, a keyed hash of the seat decides, the
+    same each time.
+    """
     rows = fetch(AGAIN, [person.user_id, person.campaign_id, MOST_AGAIN])
+    free = [bool(row[7]) for row in rows if row[4] is None]
+    part = sum(free) / len(free) if free else 1
     return [
-        Candidate(pk, subject, ticket, topic, answer, again=True, look=look)
-        for _, pk, subject, ticket, topic, look, answer in rows
-        if person.quota is None or topic in person.quota
+        Candidate(*row[:6])
+        for row in rows
+        if row[7]
+        and (row[4] is None or _draw(row[6]) < part)
+        and (person.quota is None or row[3] in person.quota)
     ]
+
+
+def _draw(token: str) -> float:
+    """Return a number from 0 up to 1 for a seat, which whoever knows its token cannot work out."""
+    digest = salted_hmac("labeling.assignment.again", token, algorithm="sha256").digest()
+    return int.from_bytes(digest[:6]) / 2**48
 
 
 def gold_about(person: Reader, scan: Scan, topics: Iterable[str]) -> list[Candidate]:

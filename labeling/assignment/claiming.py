@@ -193,7 +193,7 @@ def _fill(
         size = min(size, counters.fair_share(person, hand.left, held) or size)
     missing = max(0, size - len(held))
     taken: set[int] = set()
-    if held or hand.moves() or (missing and hand.ordinary):
+    if held or hand.moves() or (missing and (hand.ordinary or hand.again)):
         with writing():
             until = timezone.now() + timedelta(minutes=person.policy["lease_minutes"])
             taken = claim(hand, missing, skip, Lease(until))
@@ -201,10 +201,11 @@ def _fill(
     if person.quota is None:
         # Who reads some topics only has not seen what the others still need.
         counters.raise_floors(person, hand.reading.scans[:2])
-    got = len(taken & {candidate.id for candidate in hand.ordinary})
+    wanted = {candidate.id for candidate in (*hand.ordinary, *hand.again)}
+    got = len(taken & wanted)
     return Fill(
         missing=missing - len(taken),
-        behind=len(hand.ordinary) - got + hand.reading.overtaken,
+        behind=len(wanted) - got + hand.reading.overtaken,
         empty=not (held or taken),
         share=person.share,
         ahead=_ahead(hand, got),
@@ -262,12 +263,17 @@ def has_been_trained(user_id: int, campaign_id: int) -> bool:
 
 @dataclass(frozen=True)
 class Hand:
-    """What could be given to one person: ordinary candidates in the order of their turn, gold."""
+    """What could be given to one person.
+
+    ordinary: unseen questions in the order of their turn. golden: unseen gold. again: what the
+    person gave back, gold or not; it comes in one order when nothing ordinary is left.
+    """
 
     person: Reader
     reading: Reading
     ordinary: list[Candidate]
     golden: list[Candidate]
+    again: list[Candidate]
 
     @cached_property
     def counts(self) -> counters.Counts:
@@ -275,8 +281,9 @@ class Hand:
 
     @property
     def left(self) -> set[Candidate]:
-        """The ordinary questions that this person could be given, of all topics."""
-        return set(self.ordinary).union(*(scan.candidates for scan in self.reading.scans[:2]))
+        """The questions that this person could be given, of all topics, without unseen gold."""
+        scanned = (scan.candidates for scan in self.reading.scans[:2])
+        return set(self.ordinary).union(self.again, *scanned)
 
     def cursors(self, taken: set[int]) -> list[int]:
         return [scan.cursor(taken) for scan in self.reading.scans]
@@ -287,19 +294,10 @@ class Hand:
         return any(new > old for new, old in pairs)
 
     def deal(self, missing: int) -> list[Candidate]:
-        """The gold for a page of that many seats.
-
-        Gold that was given back returns when what else was given back does, and as often.
-        """
-        next_ones = self.ordinary[:missing]
-        again = sum(one.again for one in next_ones)
+        """The unseen gold for a page of that many seats."""
         wanted = gold_mixing.slots(missing, self.person.share)
-        back = gold_mixing.slots(wanted, again / len(next_ones)) if again else 0
-        scan, about = self.reading.scans[GOLD], self.ordinary
-        return [
-            *gold_mixing.deal(self.person, scan, self.reading.golden_again, about, back),
-            *gold_mixing.deal(self.person, scan, self.golden, about, wanted - back),
-        ]
+        scan = self.reading.scans[GOLD]
+        return gold_mixing.deal(self.person, scan, self.golden, self.ordinary, wanted)
 
 
 def hand_of(person: Reader, size: int) -> Hand:
@@ -310,19 +308,26 @@ def hand_of(person: Reader, size: int) -> Hand:
     for in_turn in (*(reading.candidates[lane] for lane in person.turns), reading.again):
         for candidate in in_turn:
             by_subject.setdefault(candidate.subject, candidate)
-    golden = [one for one in reading.candidates[GOLD] if one.subject not in by_subject]
-    return Hand(person, reading, _within_quota(person, reading, by_subject.values()), golden)
+    chosen = _within_quota(person, reading, by_subject.values())
+    again = set(reading.again)
+    return Hand(
+        person,
+        reading,
+        ordinary=[candidate for candidate in chosen if candidate not in again],
+        golden=[one for one in reading.candidates[GOLD] if one.subject not in by_subject],
+        again=[candidate for candidate in chosen if candidate in again],
+    )
 
 
 def _within_quota(
-    person: Reader, reading: Reading, ordinary: Iterable[Candidate]
+    person: Reader, reading: Reading, in_turn: Iterable[Candidate]
 ) -> list[Candidate]:
     """Those that the person's quota leaves to them beside their open seats, first come first."""
     if person.quota is None:
-        return list(ordinary)
+        return list(in_turn)
     left = Counter(person.quota) - reading.held_topics
     chosen = []
-    for candidate in ordinary:
+    for candidate in in_turn:
         if left[candidate.topic] > 0:
             left[candidate.topic] -= 1
             chosen.append(candidate)
@@ -333,16 +338,20 @@ def claim(hand: Hand, missing: int, skip: bool, lease: Lease) -> set[int]:
     """The questions now taken by this person under that lease, gold included, at most `missing`.
     skip: what others hold is passed over, not waited for."""
     person, cursors = hand.person, lock_member(hand.person)
-    # Without an ordinary question there is no gold either, or people would answer it for ever.
+    # Without an ordinary question there is no new gold either, or people would answer it for ever.
     golden = hand.deal(missing) if missing and hand.ordinary and person.share else []
-    taken = _take(hand, missing - len(golden), skip)
+    taken = _take(person, hand.ordinary, missing - len(golden), skip)
     if len(taken) < missing - len(golden):
         # The last page is short, and gold has the same share in it as in any other.
         gold = gold_mixing.slots(round(len(taken) / (1 - person.share)), person.share)
         golden = golden[:gold]
-    chosen = [candidate for candidate in hand.ordinary if candidate.id in taken] + golden
-    _seat(person, chosen, lease)
+    again = hand.again[: missing - len(taken) - len(golden)]
+    golden += [candidate for candidate in again if candidate.answer is not None]
+    asked = [candidate for candidate in again if candidate.answer is None]
+    taken |= _take(person, asked, len(asked), skip)
     taken |= {candidate.id for candidate in golden}
+    in_turn = (*hand.ordinary, *golden, *asked)
+    _seat(person, [candidate for candidate in in_turn if candidate.id in taken], lease)
     _move(person, [max(pair) for pair in zip(cursors, hand.cursors(taken), strict=True)])
     return taken
 
@@ -360,15 +369,13 @@ def lock_member(person: Reader) -> tuple[int, int, int]:
     return rows[0][2:]
 
 
-def _take(hand: Hand, wanted: int, skip: bool) -> set[int]:
+def _take(person: Reader, ordinary: Sequence[Candidate], wanted: int, skip: bool) -> set[int]:
     """The candidates of which a free seat is now ours: at most `wanted`, first come first."""
-    pks = [candidate.id for candidate in hand.ordinary]
+    pks = [candidate.id for candidate in ordinary]
     if not pks or wanted <= 0:
         return set()
     # Who waits for locks takes them in the order that everyone keeps.
-    order = f"lane {'DESC' if hand.person.fresh_first else 'ASC'}, ticket" if skip else "id"
-    if skip and (again := [candidate.id for candidate in hand.ordinary if candidate.again]):
-        order = f"id IN ({numbers(again)}), {order}"
+    order = f"lane {'DESC' if person.fresh_first else 'ASC'}, ticket" if skip else "id"
     rows = fetch(
         "WITH chosen AS MATERIALIZED (SELECT id FROM labeling_question "  # noqa: S608
         f"WHERE id IN ({numbers(pks)}) AND seats_free > 0 AND state = 'open' "
@@ -378,7 +385,7 @@ def _take(hand: Hand, wanted: int, skip: bool) -> set[int]:
         [wanted],
     )
     full = sum(not seats for _, seats in rows)
-    question_counts.add(hand.person.campaign_id, {"free": -full, "seats_free": -len(rows)})
+    question_counts.add(person.campaign_id, {"free": -full, "seats_free": -len(rows)})
     return {pk for pk, _ in rows}
 
 
@@ -441,7 +448,7 @@ def _ahead(hand: Hand, got: int) -> int:
     if person.quota is not None:
         left = min(sum(person.quota.values()), hand.counts.asked - person.answered)
         left -= len(reading.held) + got
-        return max(1, left) if len(hand.ordinary) > got else 0
+        return max(1, left) if len(hand.ordinary) + len(hand.again) > got else 0
     beyond = len({candidate.subject for candidate in hand.left}) - got
     if reading.at_the_end and (not beyond or not person.share):
         return beyond

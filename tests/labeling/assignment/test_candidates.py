@@ -159,12 +159,12 @@ def test_a_topic_that_others_hold_gives_way_to_the_next(zoo, bob, charlie):
 def test_a_page_that_others_emptied_is_tried_again(zoo, bob, monkeypatch):
     take, tries = claiming._take, []
 
-    def robbed(hand, wanted, skip):
+    def robbed(person, ordinary, wanted, skip):
         # Somebody takes the whole topic between the reading and the claim, five times over.
-        tries.append(hand.ordinary[0].topic)
+        tries.extend({candidate.topic for candidate in ordinary})
         if len(tries) <= 5:
             return set()
-        return take(hand, wanted, skip)
+        return take(person, ordinary, wanted, skip)
 
     monkeypatch.setattr(claiming, "_take", robbed)
 

@@ -1,5 +1,4 @@
 import random
-from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -201,10 +200,10 @@ def test_a_cursor_stops_before_a_question_that_was_left_behind(pond, bob, monkey
     locked = questions[2]
     take = claiming._take
 
-    def take_around(hand, wanted, skip):
+    def take_around(person, ordinary, wanted, skip):
         # As SKIP LOCKED does while somebody else holds the third question.
-        others = [one for one in hand.ordinary if one.id != locked.pk]
-        return take(replace(hand, ordinary=others), wanted, skip)
+        others = [candidate for candidate in ordinary if candidate.id != locked.pk]
+        return take(person, others, wanted, skip)
 
     monkeypatch.setattr(claiming, "_take", take_around)
     page = claiming.next_page(bob, pond)
