@@ -117,7 +117,6 @@ v1: Addresses = [
     *single(C + "texts", texts.TextsViewSet, "texts"),
     *single(C + "graph", graph.GraphViewSet, "graph"),
     *single(C + "quality", quality.QualityViewSet, "quality"),
-    *single(C + "naming-figures", quality.NamingFiguresViewSet, "naming-figures"),
     *single(C + "proposal-figures", quality.ProposalFiguresViewSet, "proposal-figures"),
     *single(C + "audits", quality.AuditViewSet, "audits"),
     *single(C + "pilots", quality.PilotViewSet, "pilots"),

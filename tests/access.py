@@ -19,8 +19,7 @@ FILL = (
     (r"join/(<str:secret>)", "secret"),
     (r"campaigns/(<slug:(?:name|campaign)>)/graph/", "birds"),
     (r"campaigns/(<slug:(?:name|campaign)>)/classes/", "finds"),
-    (r"campaigns/(<slug:name>)/label/(?:class|second)/", "names"),
-    (r"campaigns/(<slug:campaign>)/naming-figures/", "names"),
+    (r"campaigns/(<slug:name>)/label/class/", "names"),
     (r"campaigns/(<slug:(?:name|campaign)>)", "campaign"),
     (r"datasets/(<slug:(?:name|dataset)>)", "dataset"),
     (r"benchmarks/(<slug:\w+>)/(?:predictions|people|orders\.json|sequences\.jsonl)", "reveal"),
@@ -142,7 +141,6 @@ ROWS = (
         GET,POST campaigns/<slug:name>/tutorial/
         GET,POST campaigns/<slug:name>/label/flags/
         GET campaigns/<slug:name>/label/class/
-        GET,POST campaigns/<slug:name>/label/second/
         GET campaigns/<slug:name>/label/last/
         GET campaigns/<slug:name>/label/along/
         GET campaigns/<slug:name>/label/along/worker.js
@@ -474,7 +472,6 @@ ROWS = (
         PUT api/v1/campaigns/<slug:campaign>/graph/
         POST api/v1/campaigns/<slug:campaign>/graph/images/
         GET,POST api/v1/campaigns/<slug:campaign>/calibrations/
-        GET api/v1/campaigns/<slug:campaign>/naming-figures/
         GET api/v1/campaigns/<slug:campaign>/proposal-figures/
         GET,POST api/v1/campaigns/<slug:campaign>/pilots/
         POST api/v1/campaigns/<slug:campaign>/pilots/preview/

@@ -253,7 +253,6 @@ def _furnish(world: World) -> None:
         images=["coots/000.png"],
         vocabulary=[{"key": COOT, "name": "coot"}],
         settings={"most": 2},
-        second_pass={"coots/000.png": [COOT]},
     )
     lifecycle.launch(names, alice)
     for made in (birds, finds, names):

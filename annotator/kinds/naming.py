@@ -7,9 +7,8 @@ from typing import Any
 from django.http import QueryDict
 from django.utils.translation import gettext
 
-from annotator.kinds.base import Context, Page, SeatPage
+from annotator.kinds.base import Context, Page
 from annotator.pages import seats
-from labeling.answers import second_pass
 from labeling.answers.sent import Sent, read_form
 from labeling.kinds.naming import keys_of
 from labeling.models import Assignment, Campaign
@@ -37,9 +36,6 @@ class Naming(Page):
             "slots": [{"number": number + 1, "name": ""} for number in range(most)],
             "classes": list(listing(campaign.settings["vocabulary"])),
         }
-
-    def label_context(self, page: SeatPage) -> Context:
-        return {"second_pass": second_pass.has_proposals(page.campaign)}
 
     def compared(self, value: Any, gold: Any, seat: Assignment, campaign: Campaign) -> object:
         """The known classes and those that were chosen, with what the page says of each."""

@@ -39,7 +39,6 @@ from labeling.models import (
     Campaign,
     Image,
     Membership,
-    SecondAnswer,
     Topic,
     User,
 )
@@ -157,9 +156,6 @@ def is_viewable(user: User, seat: Assignment) -> bool:
     if member is None or seat.state not in (LEASED, ANSWERED):
         return False
     if seat.state == LEASED:
-        return True
-    if SecondAnswer.objects.filter(assignment=seat, answered_at=None).exists():
-        # It is looked at a second time.
         return True
     answered = window.answered_on([seat.pk]).get(seat.pk, window.Answered())
     return _is_revisable(member, campaign, seat, answered)

@@ -43,7 +43,6 @@ class Choice:
     take_along: bool
     most: int | None
     examples: Path | None
-    second_pass: Path | None
 
     def common(self) -> dict[str, Any]:
         """What is made of every kind of campaign."""
@@ -130,13 +129,6 @@ def add(parser: CommandParser) -> None:
         metavar="FILE",
         help="with --most: image,wnid rows, images of the dataset that show what a class is; "
         "nobody is asked about them",
-    )
-    naming.add_argument(
-        "--second-pass",
-        type=Path,
-        metavar="FILE",
-        help="with --most: image,rank,wnid[,confidence] rows, what models name in every image, "
-        "shown once a person has answered",
     )
     candidate_options.add_options(parser)
     parser.add_argument("--policy", type=Path, help="policy.yaml")

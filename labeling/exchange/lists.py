@@ -178,19 +178,6 @@ def read_examples(content: str | bytes) -> list[tuple[str, str]]:
     return list(dict.fromkeys((row["image"], row["wnid"]) for _, row in rows))
 
 
-def read_named_proposals(content: str | bytes) -> dict[str, list[str]]:
-    """By image the classes of lines `image,rank,wnid[,confidence]`, by rank."""
-    columns = ["image", "rank", "wnid", "confidence"]
-    found: dict[str, list[tuple[float, str]]] = {}
-    for number, row in _rows(content, columns, needed=3, field="second_pass"):
-        rank = _decimal(row["rank"], "rank", number, "second_pass")
-        found.setdefault(row["image"], []).append((rank, row["wnid"]))
-    return {
-        image: list(dict.fromkeys(wnid for _, wnid in sorted(rows)))
-        for image, rows in found.items()
-    }
-
-
 def _decimal(value: object, name: str, number: int, field: str) -> float:
     try:
         found = float(str(value))

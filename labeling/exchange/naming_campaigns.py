@@ -1,8 +1,6 @@
-"""Naming campaigns of several classes: examples of the classes, and what models name, for a second
-pass. All of it is checked before anything is written.
-"""
+"""Naming campaigns with examples of their classes. All are checked before anything is written."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from django.db import transaction
@@ -11,8 +9,7 @@ from labeling.datasets.image_names import ImageNames
 from labeling.errors import Refusal
 from labeling.follow_ups import opening
 from labeling.kinds import KINDS
-from labeling.kinds.naming import MOST
-from labeling.models import Campaign, Dataset, Example, NamedProposal, User
+from labeling.models import Campaign, Dataset, Example, User
 
 # Of a class, as Russakovsky et al. (2015), section 6.4.1, showed them.
 MOST_EXAMPLES = 13
@@ -27,13 +24,11 @@ def draft(
     *,
     images: Sequence[str] = (),
     examples: Examples = (),
-    second_pass: Mapping[str, Sequence[str]] | None = None,
     **fields: Any,
 ) -> Campaign:
     """A draft campaign about these images, by default about all of the dataset that are no example.
 
-    examples: (image, class); second_pass: by image what models name. fields: as opening.draft takes
-    them. All or nothing. Raises Refusal.
+    examples: (image, class). fields: as opening.draft takes them. All or nothing. Raises Refusal.
     """
     shown = {image for image, _ in examples}
     if both := sorted(shown.intersection(images)):
@@ -45,8 +40,6 @@ def draft(
     pairs = [pair for pair in pairs if pair[0] not in shown]
     campaign = opening.draft(owner, dataset=dataset, pairs=pairs, **fields)
     add_examples(campaign, examples)
-    if second_pass:
-        propose(campaign, second_pass, {image for image, _ in pairs})
     return campaign
 
 
@@ -64,9 +57,12 @@ def add_examples(campaign: Campaign, examples: Examples) -> None:
     """The first MOST_EXAMPLES images of each class are shown with it. Raises Refusal."""
     if not examples:
         return
-    _check_listed(campaign, "examples")
-    _check_classes(campaign, {key for _, key in examples}, "examples")
-    images = _images(campaign.dataset, {image for image, _ in examples}, "examples")
+    if not campaign.settings.get("most"):
+        raise Refusal("Only where an answer lists several classes: set “most”.", field="examples")
+    known = KINDS[campaign.kind].class_names(campaign.settings)
+    if unknown := sorted({key for _, key in examples} - set(known)):
+        raise Refusal(f"The vocabulary has no class {unknown[0][:64]!r}.", field="examples")
+    images = _images(campaign.dataset, {image for image, _ in examples})
     topics = dict(campaign.topics.values_list("key", "pk"))
     by_class: dict[str, list[int]] = {}
     for image, key in examples:
@@ -79,41 +75,11 @@ def add_examples(campaign: Campaign, examples: Examples) -> None:
     Example.objects.bulk_create(rows, batch_size=BATCH)
 
 
-def propose(campaign: Campaign, named: Mapping[str, Sequence[str]], asked: Collection[str]) -> None:
-    """Keeps what models name in each image. Raises Refusal unless every image that is asked about
-    has a proposal."""
-    _check_listed(campaign, "second_pass")
-    _check_classes(campaign, {key for keys in named.values() for key in keys}, "second_pass")
-    if missing := sorted(set(asked) - set(named)):
-        raise Refusal(
-            f"{len(missing)} of the images have no proposal, the first is {missing[0]!r}. Give "
-            "rows for every image that is asked about.",
-            field="second_pass",
-        )
-    images = _images(campaign.dataset, set(named), "second_pass")
-    rows = [
-        NamedProposal(campaign=campaign, image_id=images[image], keys=list(keys)[:MOST])
-        for image, keys in named.items()
-    ]
-    NamedProposal.objects.bulk_create(rows, batch_size=BATCH)
-
-
-def _check_listed(campaign: Campaign, field: str) -> None:
-    if not campaign.settings.get("most"):
-        raise Refusal("Only where an answer lists several classes: set “most”.", field=field)
-
-
-def _check_classes(campaign: Campaign, keys: Collection[str], field: str) -> None:
-    known = KINDS[campaign.kind].class_names(campaign.settings)
-    if unknown := sorted(set(keys) - set(known)):
-        raise Refusal(f"The vocabulary has no class {unknown[0][:64]!r}.", field=field)
-
-
-def _images(dataset: Dataset, names: Collection[str], field: str) -> dict[str, int]:
+def _images(dataset: Dataset, names: Collection[str]) -> dict[str, int]:
     found = {name: image.pk for name, image in ImageNames(dataset).exact(names).items()}
     if missing := sorted(set(names) - set(found)):
         raise Refusal(
             f"{dataset.name} has no image {missing[0][:80]!r}. Add it, or name another dataset.",
-            field=field,
+            field="examples",
         )
     return found

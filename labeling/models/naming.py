@@ -7,7 +7,7 @@ from labeling.models.questions import Assignment
 
 
 class NamedProposal(models.Model):
-    """What models name in an image, the surest first: shown in a second pass, never before."""
+    """What models name in an image. Kept from the second edition; nothing writes or reads it."""
 
     campaign = models.ForeignKey(Campaign, on_delete=models.CASCADE, related_name="+")
     # Looked up with its campaign, by the unique constraint.
@@ -26,11 +26,9 @@ class NamedProposal(models.Model):
 
 
 class SecondAnswer(models.Model):
-    """What a person says on a seat once they have seen what models name; the first answer stands,
-    and may not be changed from when this row is there.
+    """An answer given with a proposal in sight. Kept from the second edition; nothing writes it.
 
-    shown: the proposal as it was seen. value: null until it is answered; the other columns are as
-    of Answer.
+    The first answer on the seat stays closed to revisions (window.py).
     """
 
     assignment = models.OneToOneField(

@@ -44,9 +44,6 @@ PRESSED = {
     "annotator/_grid_form.html": "test_grid::test_a_second_press_at_once_sends_no_second_page",
     "annotator/_label_form.html": "test_labeling::test_answers_work_without_scripts",
     "annotator/_parts_form.html": "test_parts_page::test_parts_are_drawn_with_the_mouse",
-    "annotator/second.html": (
-        "test_naming_list::test_what_models_say_is_shown_after_the_first_answer"
-    ),
     "annotator/join.html": "test_hierarchy_story::sign_up_and_join",
     "annotator/tutorial.html": "test_tutorial::test_three_questions_come_before_the_first_real_one",
     "annotator/training.html": "test_training::test_training_works_without_scripts",

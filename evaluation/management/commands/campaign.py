@@ -122,7 +122,7 @@ class Command(ContractCommand):
     ) -> dict[str, object]:
         pool = _dataset(dataset)
         named = ("selection", "policy", "images", "proposals", "candidates", "examples")
-        files = {key: options[key] for key in (*named, "second_pass")}
+        files = {key: options[key] for key in named}
         stop = {key: options.pop(key) for key in SETTINGS}
         policy, instructions = options.pop("policy"), options.pop("instructions")
         choice = Choice(
@@ -162,9 +162,9 @@ class Command(ContractCommand):
         for key in ("labels", "proposals", "classes", "complete"):
             if getattr(choice, key) and asks != CHAINS:
                 raise UsageError(f"--{key} is for campaigns of the kind boxes")
-        for key in ("most", "examples", "second_pass"):
+        for key in ("most", "examples"):
             if getattr(choice, key) and not KINDS[choice.kind].has_vocabulary:
-                raise UsageError(f"--{key.replace('_', '-')} is for campaigns of the kind naming")
+                raise UsageError(f"--{key} is for campaigns of the kind naming")
         if asks != CANDIDATES and (choice.candidates or choice.pilot or choice.stop):
             option = "candidates" if choice.candidates else "pilot"
             option = next(iter(choice.stop), option)
@@ -281,7 +281,7 @@ class Command(ContractCommand):
             net = load()
             topics = [net.synset(net.index(wnid)) for wnid in _wnids(choice.vocabulary, net)]
             classes = [{"key": s.wnid, "name": ", ".join(s.lemmas)} for s in topics]
-        examples, second = choice.examples, choice.second_pass
+        examples = choice.examples
         return naming_campaigns.draft(
             owner,
             images=_names(choice.images),
@@ -289,7 +289,6 @@ class Command(ContractCommand):
             vocabulary=classes,
             settings={"most": choice.most} if choice.most else {},
             examples=lists.read_examples(examples.read_bytes()) if examples else (),
-            second_pass=lists.read_named_proposals(second.read_bytes()) if second else None,
             **choice.common(),
         )
 

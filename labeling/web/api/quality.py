@@ -13,7 +13,7 @@ from labeling.consensus import calibrating
 from labeling.errors import NotYours
 from labeling.models import Audit, Calibration, Campaign, Membership
 from labeling.quality import auditing, blocking, piloting
-from labeling.reports import campaign_figures, naming_figures, proposal_figures
+from labeling.reports import campaign_figures, proposal_figures
 from labeling.web.api.base import Body, CampaignViewSet, Key
 from labeling.web.api.people import MemberReasonSerializer, WatchedSerializer
 from labeling.web.serializers.common import AnyField, JobSerializer, Plain
@@ -155,45 +155,6 @@ class QualitySerializer(Plain):
     disputed = serializers.ListField(
         child=serializers.IntegerField(), help_text="Ids of questions, the most divided first."
     )
-
-
-class LooksSerializer(Plain):
-    answers = serializers.IntegerField(help_text="Whose page told.")
-    searches = serializers.FloatField(help_text="Mean an answer, as the next two.")
-    siblings = serializers.FloatField()
-    examples = serializers.FloatField()
-    with_siblings = serializers.FloatField(help_text="Share of answers that had any.")
-    with_examples = serializers.FloatField()
-
-
-class PassSerializer(Plain):
-    top1_error = serializers.FloatField()
-    top1_interval = serializers.ListField(child=serializers.FloatField(), help_text="Of 95 %.")
-    top5_error = serializers.FloatField()
-    top5_interval = serializers.ListField(child=serializers.FloatField())
-
-
-class BiasSerializer(Plain):
-    answers = serializers.IntegerField(help_text="Second ones.")
-    changed = serializers.IntegerField()
-    changed_share = serializers.FloatField()
-    changed_interval = serializers.ListField(child=serializers.FloatField(), help_text="Of 95 %.")
-    toward = serializers.IntegerField(help_text="Took up a proposed class, or set it first.")
-    away = serializers.IntegerField(help_text="Dropped a proposed class, or set another first.")
-    known = serializers.IntegerField(help_text="On gold, as what follows.")
-    right_to_wrong = serializers.IntegerField()
-    wrong_to_right = serializers.IntegerField()
-    first = PassSerializer(allow_null=True)
-    second = PassSerializer(allow_null=True)
-    difference = serializers.FloatField(
-        allow_null=True, help_text="Second less first top-5 error, with its paired interval."
-    )
-    difference_interval = serializers.ListField(child=serializers.FloatField(), allow_null=True)
-
-
-class NamingFiguresSerializer(Plain):
-    looks = LooksSerializer(allow_null=True)
-    bias = BiasSerializer(allow_null=True)
 
 
 def member_of(campaign: Campaign, pk: int) -> Membership:
@@ -383,19 +344,6 @@ class QualityViewSet(CampaignViewSet):
         """Agreement, answers a question and what is disputed, from an even sample."""
         row = self.campaign(RESEARCHER, REVIEWER)
         return self.answer(QualitySerializer, campaign_figures.figures(row))
-
-
-class NamingFiguresViewSet(CampaignViewSet):
-    serializer_class = NamingFiguresSerializer
-
-    @extend_schema(responses=NamingFiguresSerializer)
-    def retrieve(self, request: Request, campaign: str) -> Response:
-        """Where answers list classes: what people looked at, and what seeing models' names did, of
-        the latest answers."""
-        found = naming_figures.figures(self.campaign(RESEARCHER))
-        if found is None:
-            raise NotYours("In this campaign an answer lists no classes.")
-        return self.answer(NamingFiguresSerializer, found)
 
 
 class ProposalFiguresViewSet(CampaignViewSet):

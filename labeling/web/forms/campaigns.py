@@ -135,11 +135,6 @@ class NewCampaignForm(CampaignForm, PolicyForm, ListsForm):
         "CSV: image,wnid on every line. Images of the dataset, which nobody is asked about; up to "
         "13 of a class are shown with it. Where several classes may be listed.",
     )
-    second_pass_file = list_file(
-        "What models name, for a second pass",
-        "CSV: image,rank,wnid,confidence on every line, for every image that is asked about. Shown "
-        "only once a person has answered, who may then answer again; both answers are kept.",
-    )
     images = list_text("Images", "One name a line; none means every image of the dataset.")
     graph = forms.ChoiceField(
         label="Question graph", choices=SOURCES, initial="ilsvrc", widget=forms.RadioSelect
@@ -212,7 +207,7 @@ class NewCampaignForm(CampaignForm, PolicyForm, ListsForm):
         return [self[key] for key in ("complete", "release", "proposals_file")]
 
     def naming_fields(self) -> list[forms.BoundField]:
-        names = ("vocabulary_file", "vocabulary", "most", "examples_file", "second_pass_file")
+        names = ("vocabulary_file", "vocabulary", "most", "examples_file")
         return [self[key] for key in names]
 
     def hierarchy_fields(self) -> list[forms.BoundField]:
@@ -266,8 +261,6 @@ class NewCampaignForm(CampaignForm, PolicyForm, ListsForm):
             self.add_error("vocabulary", "List the classes that people choose from.")
         listed = vocabulary and (data.get("most") or 1) > 1
         data["examples"] = self.listed("examples", lists.read_examples) if listed else []
-        named = self.listed("second_pass", lists.read_named_proposals) if listed else []
-        data["second_pass"] = dict(named)
         if asks == CHAINS:
             self._boxes()
         if asks == GRAPH:

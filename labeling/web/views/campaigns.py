@@ -162,7 +162,6 @@ def _draft(request: SignedIn, form: NewCampaignForm) -> Campaign:
             dataset,
             images=data["names"],
             examples=data["examples"],
-            second_pass=data["second_pass"],
             vocabulary=data["classes"],
             **fields,
         )

@@ -15,7 +15,7 @@ from labeling.consensus import calibrating
 from labeling.kinds import KINDS, policies
 from labeling.models import Answer, Campaign, Job, Membership, Question
 from labeling.quality import auditing, gold, gold_results, piloting
-from labeling.reports import campaign_figures, naming_figures, overview
+from labeling.reports import campaign_figures, overview
 from labeling.web.forms.common import carried_out
 from labeling.web.forms.questions import PilotForm
 from labeling.web.views.shared import (
@@ -76,7 +76,6 @@ def quality(request: SignedIn, name: str) -> HttpResponse:
                 for row in gold_results.agreement_by_language(campaign)
             ],
             "balance": balance,
-            "naming": naming_figures.figures(campaign),
             "golden": [
                 {"value": value, "words": words.get(value, value), "count": count}
                 for value, count in balance.by_answer.items()

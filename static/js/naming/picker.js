@@ -224,7 +224,7 @@ export class Picker extends EventTarget {
   }
 }
 
-/* The picker of an ordinary form (training, second pass): classes and what was looked at go along. */
+/* The picker of an ordinary form (training): classes and what was looked at go along. */
 export function attachForm(form) {
   const picker = new Picker(form.querySelector("[data-picker]"));
   form.addEventListener("submit", (event) => {

@@ -7,7 +7,7 @@ import pytest
 import evaluation.readers
 from labeling.campaigns import lifecycle
 from labeling.exchange import naming_campaigns
-from labeling.models import Answer, Membership, SecondAnswer
+from labeling.models import Answer, Membership
 from labeling.quality import gold
 from tests import factories
 from tests.browser.conftest import expect, let_pass
@@ -207,43 +207,6 @@ def test_classes_are_named_without_scripts(browser_as, bob, names, site, screens
     assert [answer.value for answer in said_by(bob)] == [{"keys": [NORFOLK, TENCH]}]
     page.locator(".browse > summary").click()
     expect(page.locator("[data-class-list]")).to_be_visible()
-
-
-def test_what_models_say_is_shown_after_the_first_answer(
-    browser_as, bob, names, dataset, site, looked_at
-):
-    proposals = {f"{name}.png": [NORWICH, TENCH] for name in "abc"}
-    naming_campaigns.propose(names, proposals, set(proposals))
-    page = browser_as(bob)
-    page.goto(site("/campaigns/names/label/"))
-    page.wait_for_selector(SHOWN)
-    let_pass(page)
-    page.keyboard.press("/")
-    page.keyboard.type("norf")
-    page.keyboard.press("1")
-    page.keyboard.press("Enter")
-    wait_for_chip(page, "All saved")
-
-    page.locator("[data-about] a", has_text="see what models say").click()
-    expect(page.locator(".proposal")).to_contain_text("You said Norfolk terrier")
-    expect(page.locator(".proposal li")).to_have_count(2)
-    looked_at(page, "second")
-    page.keyboard.press("Escape")
-    page.locator("h1").click()
-    page.keyboard.press("+")
-    expect(page.locator("[data-zoom-level]")).to_have_text("140 %")
-    page.locator("[data-do=zoom-reset]").click()
-    expect(page.locator("[data-zoom-level]")).to_have_text("100 %")
-    page.locator("#find").fill("norw")
-    page.locator("[data-hit]").first.click()
-    page.locator("[data-raise]").click()
-    page.locator("[data-send]").click()
-
-    expect(page.locator("h1")).to_contain_text("Nothing left for a second look")
-    row = SecondAnswer.objects.get()
-    assert row.value == {"keys": [NORWICH, NORFOLK]}
-    assert row.looks[0]["did"] == "search"
-    assert [answer.value for answer in said_by(bob)] == [{"keys": [NORFOLK]}]
 
 
 def test_practice_shows_what_was_wrong_and_why(

@@ -11,7 +11,17 @@ from labeling.campaigns import lifecycle
 from labeling.db import question_counts
 from labeling.errors import NotYours, TooLarge
 from labeling.follow_ups import asking
-from labeling.models import Answer, Assignment, Gold, Graph, Job, Membership, Question, Settlement
+from labeling.models import (
+    Answer,
+    Assignment,
+    Gold,
+    Graph,
+    Job,
+    Membership,
+    Question,
+    SecondAnswer,
+    Settlement,
+)
 from labeling.quality import blocking, memberships, monitoring, qualifying
 from labeling.quality.gold import add_gold
 from tests import factories
@@ -147,6 +157,16 @@ def test_a_mind_may_be_changed_for_ten_minutes_or_three_answers(pond, bob, seats
 
     # Ten minutes for both, three further answers for the first alone.
     assert codes(results) == ["revision_closed", "accepted"]
+
+
+def test_an_answer_whose_proposal_was_seen_stays_closed(pond, bob, seats):
+    submitting.submit(bob, pond, [sent(seats[0])])
+    # Of the second edition, where a second pass showed what models name.
+    SecondAnswer.objects.create(
+        assignment=Assignment.objects.get(token=seats[0].token), shown=[COOT]
+    )
+
+    assert codes(submitting.submit(bob, pond, [sent(seats[0], "no")])) == ["revision_closed"]
 
 
 def test_a_revision_before_settling_changes_the_vote(pond, bob, charlie, seats):

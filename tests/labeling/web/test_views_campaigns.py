@@ -7,7 +7,7 @@ import pytest
 
 from labeling.campaigns import lifecycle
 from labeling.follow_ups import asking
-from labeling.models import Campaign, Decision, Job, Membership, NamedProposal, Question
+from labeling.models import Campaign, Decision, Job, Membership, Question
 from labeling.quality.gold import add_gold
 from labeling.releases import cut, freezing
 from tests import factories
@@ -78,16 +78,11 @@ def test_naming_campaign_asks_about_every_image_unless_some_are_named(desk, data
     assert len(Campaign.objects.get(name="one").settings["vocabulary"]) == 2
 
 
-def test_naming_of_several_classes_has_examples_and_a_second_pass(desk, dataset):
+def test_naming_of_several_classes_has_examples(desk, dataset):
     for name in ("a.png", "b.png", "c.png"):
         factories.make_image(dataset, name)
     words = {"kind": "naming", "vocabulary": "coot,American coot\ndrake,drake", "most": 2}
-    files = {
-        "examples_file": upload("examples.csv", "image,wnid\na.png,coot\n"),
-        "second_pass_file": upload(
-            "models.csv", "image,rank,wnid\nb.png,2,coot\nb.png,1,drake\nc.png,1,coot\n"
-        ),
-    }
+    files = {"examples_file": upload("examples.csv", "image,wnid\na.png,coot\n")}
 
     desk.post("/campaigns/new/", filled(dataset, **words, **files))
 
@@ -96,20 +91,6 @@ def test_naming_of_several_classes_has_examples_and_a_second_pass(desk, dataset)
     asked = made.questions.values_list("item__image__name", flat=True)
     assert sorted(asked) == ["b.png", "c.png"]
     assert made.topics.get(key="coot").examples.get().image.name == "a.png"
-    proposed = NamedProposal.objects.filter(campaign=made).values_list("image__name", "keys")
-    assert dict(proposed) == {"b.png": ["drake", "coot"], "c.png": ["coot"]}
-
-
-def test_a_second_pass_without_an_image_is_said_at_its_file(desk, dataset):
-    for name in ("a.png", "b.png"):
-        factories.make_image(dataset, name)
-    words = {"kind": "naming", "vocabulary": "coot,American coot\ndrake,drake", "most": 2}
-    file = upload("models.csv", "image,rank,wnid\nb.png,1,coot\n")
-
-    page = desk.post("/campaigns/new/", filled(dataset, **words, second_pass_file=file))
-
-    assert "1 of the images have no proposal, the first is" in page.content.decode()
-    assert not Campaign.objects.filter(name="autumn-coots").exists()
 
 
 @pytest.mark.parametrize(

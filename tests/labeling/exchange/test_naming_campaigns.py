@@ -1,0 +1,58 @@
+"""Naming campaigns with examples of their classes."""
+
+import pytest
+
+from labeling.errors import Refusal
+from labeling.exchange import naming_campaigns
+from tests import factories
+
+COOT, DRAKE, TENCH = "n02018207", "n01847000", "n01440764"
+CLASSES = [{"key": key, "name": key, "path": []} for key in (COOT, DRAKE, TENCH)]
+
+
+def draft(alice, dataset, **fields):
+    return naming_campaigns.draft(
+        alice,
+        dataset,
+        **{
+            "name": "names",
+            "title": "Names",
+            "kind": "naming",
+            "vocabulary": CLASSES,
+            "settings": {"most": 5},
+            "policy": {"votes": 1, "max_votes": 1, "gold_share": 0, "training_questions": 0}
+            | {"test_questions": 0},
+        }
+        | fields,
+    )
+
+
+@pytest.fixture
+def images(dataset):
+    return [factories.make_image(dataset, f"{name}.png").name for name in "abcde"]
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"examples": [("x.png", COOT)]},
+        {"examples": [("a.png", "n9")]},
+        {"examples": [("a.png", COOT)], "images": ["a.png"]},
+        {"examples": [("a.png", COOT)], "settings": {}},
+    ],
+)
+def test_what_does_not_fit_is_refused_whole(alice, dataset, images, fields):
+    with pytest.raises(Refusal) as refused:
+        draft(alice, dataset, **fields)
+
+    assert refused.value.field == "examples"
+    assert not dataset.campaigns.exists()
+
+
+def test_examples_are_shown_with_their_class_and_never_asked_about(alice, dataset, images):
+    made = draft(alice, dataset, examples=[("a.png", COOT), ("b.png", COOT)])
+
+    asked = set(made.questions.values_list("item__image__name", flat=True))
+    assert asked == {"c.png", "d.png", "e.png"}
+    assert made.topics.get(key=COOT).examples.count() == 2
+    assert {image for image, _ in naming_campaigns.pairs_of(made, ())} == asked
