@@ -9,7 +9,7 @@ from collections.abc import Collection, Sequence
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
-from labeling.kinds.policies import Policy
+from labeling.kinds.policy_keys import Policy
 from labeling.models import Answer
 
 MAX_REVISIONS = 1_000

@@ -12,12 +12,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from labeling.errors import Refusal
+from labeling.kinds.policy_keys import Policy
 from labeling.kinds.votes import Choices, Verdict, checked, offered, plurality
 from labeling.sentences import gettext
 
 if TYPE_CHECKING:
     from labeling.geometry.polygons import Polygons
-    from labeling.kinds.policies import Policy
 
 # What questions are made of: listed pairs of image and class, every image, the first questions of a
 # question graph, the dataset's objects, listed pairs whose questions follow one another, or images
@@ -180,7 +180,7 @@ class Kind(ABC):
         return []
 
     @abstractmethod
-    def settle(self, values: Sequence[Any], policy: "Policy") -> Verdict:
+    def settle(self, values: Sequence[Any], policy: Policy) -> Verdict:
         """What these answers, one a person, say together."""
 
     def agrees(self, value: Any, other: Any) -> bool:
@@ -192,11 +192,11 @@ class Kind(ABC):
         On gold, an abstention is a miss."""
         return float(value == gold)
 
-    def is_right(self, value: Any, gold: Any, policy: "Policy") -> bool:
+    def is_right(self, value: Any, gold: Any, policy: Policy) -> bool:
         """Whether the answer counts as the known one."""
         return self.grade(value, gold) >= 1
 
-    def fits(self, value: Any, settled: Any, policy: "Policy") -> bool:
+    def fits(self, value: Any, settled: Any, policy: Policy) -> bool:
         """Return whether the answer says what its question settled as. A settled value may have
         another shape than a known one, which is_right reads."""
         return self.is_right(value, settled, policy)
@@ -234,7 +234,7 @@ class ChoiceKind(Kind):
     def tally_name(self, value: Any) -> str:
         return str(value)
 
-    def settle(self, values: Sequence[Any], policy: "Policy") -> Verdict:
+    def settle(self, values: Sequence[Any], policy: Policy) -> Verdict:
         """The choice that more people made than any other; see votes.plurality."""
         return plurality([self.vote(value) for value in values], policy)
 
@@ -248,13 +248,13 @@ class DrawnKind(Kind):
 
     @abstractmethod
     def settle_weighted(
-        self, values: Sequence[Any], weights: Sequence[float], policy: "Policy"
+        self, values: Sequence[Any], weights: Sequence[float], policy: Policy
     ) -> Verdict:
         """As settle, each answer with the weight of its person."""
 
     @abstractmethod
     def learn(
-        self, votes: Iterable[tuple[dict[int, Any], Any]], policy: "Policy"
+        self, votes: Iterable[tuple[dict[int, Any], Any]], policy: Policy
     ) -> Mapping[str, object]:
         """What a calibration holds of people. votes: of each question everybody's answer by their
         id, and the known answer or None."""

@@ -49,7 +49,8 @@ from labeling.boxes.shaking import SIDES
 from labeling.errors import Refusal
 from labeling.geometry.boxes import Box, iou
 from labeling.kinds.base import BOXES, CHAINS, About, Answer, Kind
-from labeling.kinds.policies import RULES_OF, Policy
+from labeling.kinds.policies import RULES_OF
+from labeling.kinds.policy_keys import Policy
 from labeling.kinds.votes import Verdict, offered
 from labeling.sentences import gettext
 from labeling.sentences import gettext_noop as _

@@ -18,7 +18,7 @@ from labeling.estimators.aggregation import posterior_binary, vote_gains
 from labeling.estimators.vote_tables import VoteTable
 from labeling.kinds import policies
 from labeling.kinds.base import BINARY, DrawnKind, Kind
-from labeling.kinds.policies import Policy
+from labeling.kinds.policy_keys import Policy
 from labeling.kinds.votes import Verdict, votes_wanted
 
 # A skill or prior of 0 or 1 would let one vote outweigh all others for ever.

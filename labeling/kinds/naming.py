@@ -11,7 +11,7 @@ from typing import Any
 
 from labeling.errors import Refusal
 from labeling.kinds.base import CLASS, IMAGES, About, Answer, ChoiceKind
-from labeling.kinds.policies import Policy
+from labeling.kinds.policy_keys import Policy
 from labeling.kinds.votes import Verdict
 from labeling.sentences import gettext_noop as _
 

@@ -17,7 +17,7 @@ from labeling.errors import Refusal, TooLarge
 from labeling.geometry import polygons, regions
 from labeling.geometry.polygons import PolygonLists
 from labeling.kinds.base import OBJECTS, About, DrawnKind
-from labeling.kinds.policies import Policy
+from labeling.kinds.policy_keys import Policy
 from labeling.kinds.votes import Verdict, exact_share, offered
 from labeling.parts import joining
 from labeling.parts.joining import Came, Drawn, PartAnswer, is_assisted, labels_in

@@ -5,13 +5,11 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from labeling.errors import Refusal
+from labeling.kinds.policy_keys import Policy
 from labeling.sentences import gettext
-
-if TYPE_CHECKING:
-    from labeling.kinds.policies import Policy
 
 # (value, label, key), in the order of the page.
 Choices = Sequence[tuple[str, str, str]]
@@ -33,7 +31,7 @@ class Verdict:
     more: int = 0
 
 
-def plurality(votes: Sequence[str | None], policy: "Policy") -> Verdict:
+def plurality(votes: Sequence[str | None], policy: Policy) -> Verdict:
     """The choice that more people made than any other; a tie asks one more person.
 
     votes: one per person; None is an abstention. Below policy["votes"] more are wanted: all that
@@ -58,7 +56,7 @@ def plurality(votes: Sequence[str | None], policy: "Policy") -> Verdict:
     return Verdict("settled", value=winner, probability=count / able.total())
 
 
-def votes_wanted(able: Counter[str], abstained: int, policy: "Policy") -> int:
+def votes_wanted(able: Counter[str], abstained: int, policy: Policy) -> int:
     """The fewest further votes that could decide a majority of policy["votes"]; 0 if it is decided.
 
     able: how often each choice was made. Without policy["stop_early"] all the votes are wanted;
