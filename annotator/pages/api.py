@@ -19,7 +19,7 @@ from rest_framework.response import Response
 from annotator.pages import seats
 from annotator.pages.bodies import MAX_BODY_BYTES
 from labeling.answers import flagging, submitting
-from labeling.answers.sent import MAX_BATCH, MAX_DURATION_MS, Sent, read_looks
+from labeling.answers.sent import MAX_BATCH, MAX_DURATION_MS, Sent
 from labeling.assignment import claiming
 from labeling.campaigns.access import campaign_for
 from labeling.errors import NotYours
@@ -89,8 +89,7 @@ class AnswerSerializer(Body):
     looks = AnyField(
         required=False,
         allow_null=True,
-        help_text="What you looked at before it: a list of {did: search, siblings or example; "
-        "what; at: milliseconds}, for the researchers' figures alone.",
+        help_text="Ignored; earlier pages sent it.",
     )
 
 
@@ -141,10 +140,9 @@ class LabelViewSet(CampaignViewSet):
         """What became of each answer, in order. The accepted ones are on disk."""
         row = self.campaign()
         body = self.read(AnswersSerializer)
-        sent = [
-            Sent(**{**answer, "looks": read_looks(answer.get("looks"), f"answers.{place}.looks")})
-            for place, answer in enumerate(body["answers"])
-        ]
+        for answer in body["answers"]:
+            answer.pop("looks", None)
+        sent = [Sent(**answer) for answer in body["answers"]]
         results = submitting.submit(self.user, row, sent, monitoring.watch_now)
         return self.answer(ResultsSerializer, {"results": results})
 

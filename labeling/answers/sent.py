@@ -5,7 +5,7 @@ import secrets
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypedDict
+from typing import Any
 from uuid import UUID
 
 from django.conf import settings
@@ -13,7 +13,6 @@ from django.utils.translation import get_language
 
 from labeling.answers import drafts
 from labeling.errors import Refusal, TooLarge
-from labeling.files import NO_TEXT
 from labeling.models import Answer
 
 MAX_BATCH = 100
@@ -23,19 +22,8 @@ MAX_DURATION_MS = 3_600_000
 MAX_ID = 45
 # Characters of a value in a form: a drawing.
 MAX_VALUE = drafts.MAX_BYTES
+# Answers that wait in a browser since the second edition have `looks`, which is ignored.
 KEYS = ("id", "seat", "value", "duration_ms", "input_method", "language", "looks")
-# What somebody looked at before the answer: more is left out by the page.
-MOST_LOOKS, LONGEST_LOOK = 200, 100
-LOOKS = ("search", "siblings", "example")
-
-
-class Look(TypedDict):
-    """did: one of LOOKS; what: the words searched, the class, or the example; at: after so many
-    milliseconds."""
-
-    did: str
-    what: str
-    at: int
 
 
 @dataclass(frozen=True)
@@ -48,7 +36,6 @@ class Sent:
     duration_ms: int | None = None
     input_method: str | None = None
     language: str | None = None
-    looks: list[Look] | None = None
 
 
 def check_batch(answers: Sequence[Any]) -> None:
@@ -72,7 +59,6 @@ def read(answer: object, where: str = "") -> Sent:
         read_duration(answer.get("duration_ms"), f"{where}duration_ms"),
         read_input_method(answer.get("input_method"), f"{where}input_method"),
         read_language(answer.get("language"), f"{where}language"),
-        read_looks(answer.get("looks"), f"{where}looks"),
     )
 
 
@@ -131,30 +117,6 @@ def read_language(value: object, where: str = "language") -> str | None:
     raise _malformed(
         f"language is {str(value)[:60]!r}; send one of {', '.join(codes)}, or leave it out.", where
     )
-
-
-def read_looks(value: object, where: str = "looks") -> list[Look] | None:
-    """What was looked at; None where nothing was said. A form says it as JSON. Raises Refusal."""
-    if isinstance(value, str):
-        try:
-            value = json.loads(value) if value else None
-        except (ValueError, RecursionError) as error:
-            raise _malformed("looks is no JSON.", where) from error
-    if value is None:
-        return None
-    if not isinstance(value, list) or len(value) > MOST_LOOKS:
-        raise _malformed(f"looks is a list of at most {MOST_LOOKS}.", where)
-    return [_look(row, where) for row in value]
-
-
-def _look(row: object, where: str) -> Look:
-    known = row if isinstance(row, dict) else {}
-    did, what, at = known.get("did"), known.get("what"), known.get("at")
-    fits = isinstance(did, str) and did in LOOKS and isinstance(what, str)
-    if not fits or isinstance(at, bool) or not isinstance(at, int) or at < 0:
-        raise _malformed(f"A look has did ({', '.join(LOOKS)}), what and at.", where)
-    text = NO_TEXT.sub("", str(what)[:LONGEST_LOOK])
-    return {"did": str(did), "what": text, "at": min(at, MAX_DURATION_MS)}
 
 
 def read_form(fields: Mapping[str, Any], missing: str = "Choose one of the answers.") -> Sent:

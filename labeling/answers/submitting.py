@@ -370,7 +370,6 @@ def _accept(batch: _Batch, sent: Sent) -> int:
             duration_ms=_duration_ms(sent, seat, batch.now),
             input_method=sent.input_method,
             language=sent.language,
-            looks=sent.looks,
             late=seat.late
             or batch.member.stage in STOPPED
             or (question is not None and question.state != Question.State.OPEN),

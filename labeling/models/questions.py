@@ -273,8 +273,7 @@ class Answer(models.Model):
     language = models.CharField(  # noqa: DJ001 - a column that no older row has
         max_length=10, null=True, blank=True
     )
-    # What was looked at before it, where the page tells (answers/sent.py): searches, siblings,
-    # examples. For figures of researchers alone.
+    # What was looked at before it. Kept from the second edition; nothing writes or reads it.
     looks = models.JSONField(null=True, blank=True)
     # It came after its question was settled: counted in audits, never in the consensus.
     late = models.BooleanField(default=False)

@@ -47,7 +47,7 @@ class Label extends Session {
   }
 
   /* Takes an answer to what is on the screen; false when there is nothing to answer yet. */
-  answer(value, inputMethod = this.inputMethod, looks = undefined) {
+  answer(value, inputMethod = this.inputMethod) {
     const entry = this.current();
     if (!entry) return false;
     if (this.shown !== entry.seat) return (announce(words.notShown), false);
@@ -56,8 +56,7 @@ class Label extends Session {
     retract();
     const changed = JSON.stringify(entry.value) !== JSON.stringify(value);
     if (this.cursor === null || changed) {
-      const given = { duration_ms: this.clock.elapsed(), input_method: inputMethod, looks };
-      this.outbox.add({ seat: entry.seat, value, ...given });
+      this.outbox.add({ seat: entry.seat, value, duration_ms: this.clock.elapsed(), input_method: inputMethod });
     }
     if (this.cursor === null) this.#pass(entry, value);
     else this.#amend(entry, value);

@@ -102,10 +102,10 @@ export class Outbox extends EventTarget {
 
   /* Keeps the answers of a page, all before anything is sent. */
   addAll(answers) {
-    const entries = answers.map(({ seat, value, duration_ms, input_method, looks }) => {
+    const entries = answers.map(({ seat, value, duration_ms, input_method }) => {
       this.#last = Math.max(Date.now(), this.#last + 1);
       const language = document.documentElement.lang;
-      const given = { seat, value, duration_ms, input_method, language, looks, along: this.along };
+      const given = { seat, value, duration_ms, input_method, language, along: this.along };
       const entry = { id: newId(), at: this.#last, ...given };
       if (!this.#store(this.prefix + entry.id, entry)) this.#memory.set(entry.id, entry);
       return entry;
@@ -205,14 +205,13 @@ export class Outbox extends EventTarget {
   }
 
   #body(batch) {
-    const answers = batch.map(({ id, seat, value, duration_ms, input_method, language, looks }) => ({
+    const answers = batch.map(({ id, seat, value, duration_ms, input_method, language }) => ({
       id,
       seat,
       value,
       duration_ms,
       input_method,
       language,
-      looks,
     }));
     return { user: this.user, answers };
   }

@@ -7,11 +7,10 @@ import { Picker } from "../naming/picker.js";
 
 start((label) => {
   const picker = new Picker(one("[data-picker]"));
-  const send = (value) => label.answer(value, label.inputMethod, picker.looks);
-  const buttons = answerButtons({ answer: send });
+  const buttons = answerButtons(label);
   one("[data-send]").addEventListener("click", (event) => {
     event.preventDefault();
-    if (picker.keys.length) send({ keys: [...picker.keys] });
+    if (picker.keys.length) label.answer({ keys: [...picker.keys] });
     else picker.field.focus();
   });
   let shown = null;

@@ -1,4 +1,4 @@
-/* <form data-naming-form> with a picker (picker.js) and a hidden field "looks". */
+/* <form data-naming-form> with a picker (picker.js). */
 import { attachForm } from "./picker.js";
 
 attachForm(document.querySelector("form:has([data-picker])"));

@@ -9,8 +9,6 @@ import { gettext } from "../language.js";
 import { focusSearch, holdFocus } from "../search_field.js";
 import { HITS, indexed, search } from "./search.js";
 
-const MOST_LOOKS = 200;
-
 export class Picker extends EventTarget {
   constructor(root) {
     super();
@@ -32,11 +30,9 @@ export class Picker extends EventTarget {
     this.#attach();
   }
 
-  /* Begins with these classes, and with no look at anything. */
+  /* Begins with these classes. */
   clear(keys = []) {
     this.keys = keys.filter((key) => this.links.has(key));
-    this.looks = [];
-    this.began = performance.now();
     this.field.value = "";
     this.#find();
     this.#draw();
@@ -45,7 +41,6 @@ export class Picker extends EventTarget {
 
   take(key) {
     if (!this.links.has(key) || this.keys.includes(key) || this.keys.length >= this.most) return;
-    if (this.field.value.trim()) this.#look("search", this.field.value.trim());
     this.keys.push(key);
     this.#changed();
   }
@@ -82,16 +77,10 @@ export class Picker extends EventTarget {
     const reply = await fetch(this.links.get(key).href, { credentials: "same-origin" }).catch(() => null);
     if (!reply?.ok) return void window.open(this.links.get(key).href);
     const page = new DOMParser().parseFromString(await reply.text(), "text/html");
-    this.#look("siblings", key);
     this.dialog.querySelector("[data-dialog-body]").replaceChildren(page.querySelector("[data-siblings]"));
     for (const button of this.dialog.querySelectorAll("[data-choose]")) button.hidden = false;
     if (!this.dialog.open) this.dialog.showModal();
     this.dialog.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
-  }
-
-  #look(did, what) {
-    const at = Math.round(performance.now() - this.began);
-    if (this.looks.length < MOST_LOOKS) this.looks.push({ did, what, at });
   }
 
   #changed() {
@@ -167,7 +156,6 @@ export class Picker extends EventTarget {
     this.root.querySelector("[data-finder]").hidden = false;
     this.field.addEventListener("input", () => this.#find());
     this.field.addEventListener("keydown", (event) => this.#type(event));
-    this.field.addEventListener("change", () => this.field.value.trim() && this.#look("search", this.field.value.trim()));
     this.root.addEventListener("click", (event) => {
       const button = event.target.closest("[data-hit], [data-look], [data-raise], [data-remove], [data-class], [data-choose], [data-example]");
       if (!button || event.ctrlKey || event.metaKey) return;
@@ -196,9 +184,7 @@ export class Picker extends EventTarget {
   }
 
   #enlarge(button) {
-    const open = button.getAttribute("aria-expanded") !== "true";
-    button.setAttribute("aria-expanded", String(open));
-    if (open) this.#look("example", button.dataset.example);
+    button.setAttribute("aria-expanded", String(button.getAttribute("aria-expanded") !== "true"));
   }
 
   #type(event) {
@@ -224,11 +210,10 @@ export class Picker extends EventTarget {
   }
 }
 
-/* The picker of an ordinary form (training): classes and what was looked at go along. */
+/* The picker of an ordinary form (training). */
 export function attachForm(form) {
   const picker = new Picker(form.querySelector("[data-picker]"));
   form.addEventListener("submit", (event) => {
-    form.elements.looks.value = JSON.stringify(picker.looks);
     if (event.submitter?.matches("[data-send]") && !picker.keys.length) {
       event.preventDefault();
       picker.field.focus();
