@@ -105,5 +105,11 @@ def test_no_gold_is_dealt_twice_nor_in_an_order_to_foresee():
     assert len({pk for run in runs for pk in run}) == 40
 
 
+def test_a_page_has_one_gold_question_of_a_subject():
+    pool = [one._replace(subject=7) for one in gold(("cat", '"yes"', 1), ("cat", '"no"', 1))]
+
+    assert len(deal(pool, ordinary(cat=60), 2)) == 1
+
+
 def test_without_an_ordinary_question_there_is_no_gold():
     assert deal(gold(("cat", '"yes"', 5)), [], 3) == []

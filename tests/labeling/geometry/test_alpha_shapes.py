@@ -215,6 +215,13 @@ def test_a_piece_that_holds_no_centre_takes_the_pixels_it_touches():
     assert (touched.union_area, touched.components) == (9, 1)
 
 
+def test_a_thin_piece_takes_no_pixel_that_it_touches_in_a_point():
+    above = [[1.1, 1.1], [1.3, 1.1], [1.2, 2]]
+    below = [[6.1, 2.1], [6.3, 2.1], [6.2, 2.9]]
+
+    assert merge([from_json([[above], [below]])]) == merge([pixels((1, 1), (6, 2))])
+
+
 def test_inputs_stay_as_they_are():
     mask = disc((30, 30), 14, 13, 9)
     before = mask.copy()

@@ -227,6 +227,13 @@ def test_images_in_place_wait_or_are_dropped(count, outcomes, images, dropped, p
     assert (found.reserve and found.reserve.rank) == reserve
 
 
+def test_no_reserve_fills_a_gap_in_the_ranks():
+    (found,) = images_in_place([line("ab", r) for r in (1, 3, 4, 6)], {}, top_k=3)
+
+    assert [one.rank for one in found.images] == [1, 3]
+    assert found.reserve == line("ab", 4)
+
+
 def test_null_takes_the_image_out_of_every_pair_that_asks_the_question():
     shared = [
         SelectedImage(("a", "b"), 1, "x", ("dog", "cat")),

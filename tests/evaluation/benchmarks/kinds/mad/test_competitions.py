@@ -250,6 +250,18 @@ def test_a_pair_without_reserve_simply_has_fewer(birds, people, run_jobs):
     assert sum(word.startswith("took out") for word in words) == 3
 
 
+def test_a_gap_in_the_ranks_takes_no_reserve(alice, dataset, wordnet, run_jobs):
+    rows = [row for row in crowd.lines() if row.get("image") != "alpha-beta-2.png"]
+    benchmark = crowd.make(alice, dataset, wordnet, rows)
+
+    crowd.answer(
+        benchmark.campaign, crowd.people_of(benchmark.campaign), drop("alpha-beta-3.png", COOT)
+    )
+    run_jobs()
+
+    assert chosen_images(benchmark, "alpha", "beta") == ["shared.png", "alpha-beta-4.png"]
+
+
 def test_a_reserve_that_was_dropped_elsewhere_is_passed_over(alice, dataset, wordnet, run_jobs):
     rows = crowd.lines()
     for row in rows[1:]:
