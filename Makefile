@@ -102,8 +102,8 @@ bench: setup-dev  ## measure what docs/ promises
 bench-gpu: setup-dev  ## measure what a GPU shortens, where one is
 	$(BIN)/python -m benchmarks gpu
 
-scale: setup-dev  ## measure what grows and what several machines share, in under 20 minutes
-	$(BIN)/python -m benchmarks shards pages freeze predict machines
+scale: setup-dev  ## measure what grows and what several processes share, in under 20 minutes
+	$(BIN)/python -m benchmarks shards pages freeze predict
 
 clean:  ## remove .venv and caches; var/ (data, passwords) stays
 	rm -rf $(VENV) staticfiles .pytest_cache .mypy_cache .ruff_cache .hypothesis

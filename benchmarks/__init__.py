@@ -1,10 +1,11 @@
 """What docs/benchmarks.md promises, measured: one module for each subject."""
 
 import os
-from typing import TypeVar
+from typing import Any, TypeVar
 
 SMALLEST = "ASSAY_SMALLEST_BENCHMARKS"
 T = TypeVar("T")
+Row = dict[str, Any]
 
 
 def sized(full: T, smallest: T) -> T:
@@ -13,3 +14,13 @@ def sized(full: T, smallest: T) -> T:
     It is read from the environment, so that the processes of a benchmark agree.
     """
     return smallest if os.environ.get(SMALLEST) else full
+
+
+def row(name: str, measured: str, target: str = "none", ok: bool | None = None) -> Row:
+    """Return a line of the table; ok is None where there is no target."""
+    return {"name": name, "target": target, "measured": measured, "ok": ok}
+
+
+def load() -> str:
+    """Return how busy this machine is."""
+    return f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores"

@@ -1,8 +1,8 @@
-"""`python -m benchmarks [--smallest] [NAME …]`: run every bench_*.py, or those named, as one table.
+"""`python -m benchmarks [--smallest] [--size N] [NAME …]`: every bench_*.py, or those named.
 
-A bench is a module with `main()` that returns rows {"name", "target", "measured", "ok"}; ok is None
-for a row without a target. Exit 1 when a target is missed. --smallest runs every line on the least
-that it takes and judges no target: it shows that the benchmarks still work.
+A bench is a module with `main()` that returns the rows of one table (benchmarks.row). Exit 1 when
+a target is missed. --smallest runs every line on the least that it takes and judges no target: it
+shows that the benchmarks still work.
 """
 
 import argparse
@@ -11,12 +11,11 @@ import os
 import pkgutil
 import sys
 import time
-from typing import Any
 
 import benchmarks
 
 
-def main(names: list[str], *, smallest: bool = False) -> int:
+def main(names: list[str], *, smallest: bool = False, size: int | None = None) -> int:
     if smallest:
         os.environ[benchmarks.SMALLEST] = "1"
     found = [m.name for m in pkgutil.iter_modules(benchmarks.__path__) if m.name[:6] == "bench_"]
@@ -25,19 +24,21 @@ def main(names: list[str], *, smallest: bool = False) -> int:
         known = ", ".join(name.removeprefix("bench_") for name in found)
         print(f"no such benchmark; there are {known}", file=sys.stderr)
         return 2
-    rows: list[dict[str, Any]] = []
+    rows: list[benchmarks.Row] = []
     for name in chosen:
         start = time.monotonic()
         print(f"{name} …", file=sys.stderr, end=" ", flush=True)
-        rows += importlib.import_module(f"benchmarks.{name}").main()
+        measured = importlib.import_module(f"benchmarks.{name}").main
+        rows += measured(size) if size else measured()
         print(f"{time.monotonic() - start:.0f} s", file=sys.stderr)
     if smallest:
         rows = [row | {"ok": None} for row in rows]
+    rows.append(benchmarks.row("this machine", benchmarks.load()))
     print(render(rows))
     return int(any(row["ok"] is False for row in rows))
 
 
-def render(rows: list[dict[str, Any]]) -> str:
+def render(rows: list[benchmarks.Row]) -> str:
     head = ("name", "target", "measured", "ok")
     words = {True: "ok", False: "MISSED", None: ""}
     text = [(str(r["name"]), str(r["target"]), str(r["measured"]), words[r["ok"]]) for r in rows]
@@ -52,5 +53,6 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(prog="python -m benchmarks")
     parser.add_argument("names", nargs="*", metavar="NAME")
     parser.add_argument("--smallest", action="store_true", help="show that they run; no targets")
+    parser.add_argument("--size", type=int, metavar="N", help="of the one that is named")
     options = parser.parse_args()
-    sys.exit(main(options.names, smallest=options.smallest))
+    sys.exit(main(options.names, smallest=options.smallest, size=options.size))

@@ -1,29 +1,26 @@
 """Dawid–Skene on a real crowd and on a million answers, with crowd-kit beside it.
 
-`python -m benchmarks.bench_aggregation [--answers N]`. Bluebirds: 39 people, 108 images, 4,212
+`python -m benchmarks aggregation [--size ANSWERS]`. Bluebirds: 39 people, 108 images, 4,212
 answers, truth. The million: 10,000 people, 200,000 questions, two-coin people of 0.6 to 0.95.
 crowd-kit runs until its own rule stops it; ours makes as many iterations, without priors, and the
 log-likelihoods of both are computed by the same function. Machine code is compiled before the
 clock starts; ours is the median of three runs, crowd-kit runs once. One thread.
 """
 
-import argparse
 import csv
 import math
 import time
 import tracemalloc
 import warnings
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from benchmarks import sized
+from benchmarks import Row, row, sized
 from labeling.estimators.aggregation import Answers, majority
 from labeling.estimators.agreement import calibration_bins
-from labeling.estimators.dawid_skene import dawid_skene, fit, pooled_prior
-from labeling.estimators.vote_tables import learn_vote_tables
+from labeling.estimators.dawid_skene import dawid_skene, fit
 
 BLUEBIRDS = Path(__file__).resolve().parents[2] / "shared" / "data" / "bluebirds"
 PEOPLE, QUESTIONS = sized(10_000, 50), sized(200_000, 400)
@@ -31,14 +28,13 @@ DRAWS = sized(100, 2)
 VOTES = 5
 
 
-def main(answers: int = sized(1_000_000, 2_000)) -> list[dict[str, Any]]:
-    rows = [*on_bluebirds(), *on_many(answers), *on_tables()]
-    return [dict(zip(("name", "target", "measured", "ok"), row, strict=True)) for row in rows]
+def main(answers: int = sized(1_000_000, 2_000)) -> list[Row]:
+    return [*on_bluebirds(), *on_many(answers)]
 
 
-def on_bluebirds() -> list[tuple[str, str, str, bool | None]]:
+def on_bluebirds() -> list[Row]:
     if not BLUEBIRDS.is_dir():
-        return [("Bluebirds", "", "the data is not here", None)]
+        return [row("Bluebirds", "the data is not here")]
     answers, truth = bluebirds()
     right = int((fit(answers).labels == truth).sum())
     plain = int((majority(answers)[0] == truth).sum())
@@ -46,8 +42,8 @@ def on_bluebirds() -> list[tuple[str, str, str, bool | None]]:
     theirs, _ = crowd_kit(answers.annotators, answers.items, answers.labels, 100, -math.inf)
     apart = float(np.abs(theirs["posteriors"] - exact.posteriors).max())
     return [
-        ("Bluebirds, Dawid–Skene", "≥ 96 of 108", f"{right} (majority {plain})", right >= 96),
-        ("… posteriors from crowd-kit's", "≤ 1e-6", f"{apart:.1e}, 100 iterations", apart <= 1e-6),
+        row("Bluebirds, Dawid–Skene", f"{right} (majority {plain})", "≥ 96 of 108", right >= 96),
+        row("… posteriors from crowd-kit's", f"{apart:.1e}, 100 turns", "≤ 1e-6", apart <= 1e-6),
         *on_few_votes(answers, truth),
     ]
 
@@ -77,16 +73,7 @@ def few_votes(answers: Answers, seed: int) -> Answers:
     )
 
 
-# Dirichlet pseudo-counts beside the default: flat, like the crowd, better than chance.
-PRIORS: dict[str, Callable[[Answers], Any]] = {
-    "0.001": lambda few: 0.001,
-    "1": lambda few: 1.0,
-    "the crowd's, 2": lambda few: pooled_prior(few, 2.0),
-    "2 on, 1 off the diagonal": lambda few: np.array([[2.0, 1.0], [1.0, 2.0]]),
-}
-
-
-def on_few_votes(answers: Answers, truth: Any) -> list[tuple[str, str, str, bool | None]]:
+def on_few_votes(answers: Answers, truth: Any) -> list[Row]:
     draws = [few_votes(answers, seed) for seed in range(DRAWS)]
     found = [fit(few) for few in draws]
     right = np.concatenate([one.labels == truth for one in found])
@@ -94,24 +81,14 @@ def on_few_votes(answers: Answers, truth: Any) -> list[tuple[str, str, str, bool
     ours = right.mean()
     others = np.mean([(majority(few)[0] == truth).mean() for few in draws])
     off = calibration_bins(stated, right)["error"]
-    with_priors = []
-    for name, prior in PRIORS.items():
-        shares = [(fit(few, confusion_prior=prior(few)).labels == truth).mean() for few in draws]
-        with_priors.append(f"{name}: {np.mean(shares):.3f}")
     return [
-        (f"… {VOTES} votes, mean of {DRAWS} draws", "≥ 0.75", f"{ours:.4f}", ours >= 0.75),
-        ("… above majority", "≥ 0.03", f"{ours - others:.4f}", ours - others >= 0.03),
-        ("… with other priors", "none", "; ".join(with_priors), None),
-        (
-            "… what the posteriors state",
-            "none",
-            f"{stated.mean():.3f} (calibration error {off:.3f})",
-            None,
-        ),
+        row(f"… {VOTES} votes, mean of {DRAWS} draws", f"{ours:.4f}", "≥ 0.75", ours >= 0.75),
+        row("… above majority", f"{ours - others:.4f}", "≥ 0.03", ours - others >= 0.03),
+        row("… what the posteriors state", f"{stated.mean():.3f} (calibration error {off:.3f})"),
     ]
 
 
-def on_many(count: int) -> list[tuple[str, str, str, bool | None]]:
+def on_many(count: int) -> list[Row]:
     people, items, labels, truth = made_crowd(count)
     sizes = {"n_annotators": PEOPLE, "n_items": QUESTIONS, "n_classes": 2}
     exactly(people[:100], items[:100], labels[:100], sizes, 1)
@@ -137,20 +114,20 @@ def on_many(count: int) -> list[tuple[str, str, str, bool | None]]:
     tracemalloc.stop()
     right = float((whole.labels == truth).mean())
     return [
-        (
+        row(
             f"Dawid–Skene, {count:,} answers, crowd-kit's {iterations} iterations",
-            "≥ 10 times",
             f"{ratio:.0f} times ({slow:.2f} s and {fast:.3f} s)",
+            "≥ 10 times",
             ratio >= 10 and same,
         ),
-        ("… log-likelihood, ours less theirs", "≥ 0", f"{mine - other:+.2e} of {other:.0f}", same),
-        (
-            "… until it gains less than 1e-6",
-            "none",
-            f"{until:.1f} s, {whole.iterations} iterations, {right:.1%} right",
-            None,
+        row(
+            "… log-likelihood, ours less theirs", f"{mine - other:+.2e} of {other:.0f}", "≥ 0", same
         ),
-        ("… memory for an answer", "none", f"{memory:.0f} B beyond the input", None),
+        row(
+            "… until it gains less than 1e-6",
+            f"{until:.1f} s, {whole.iterations} iterations, {right:.1%} right",
+        ),
+        row("… memory for an answer", f"{memory:.0f} B beyond the input"),
     ]
 
 
@@ -218,23 +195,3 @@ def likelihood(people: Any, items: Any, labels: Any, priors: Any, confusions: An
         logs = np.log(confusions[people, truth, labels])
         joint[:, truth] += np.bincount(items, weights=logs)
     return float(np.logaddexp(joint[:, 0], joint[:, 1]).sum())
-
-
-def on_tables() -> list[tuple[str, str, str, bool | None]]:
-    rng = np.random.default_rng(0)
-    good = rng.random(30_000) < 0.5
-    yes = rng.binomial(10, np.where(good, 0.9, 0.1))
-    topics = [f"c{at % 1000}" for at in range(30_000)]
-    start = time.perf_counter()
-    learn_vote_tables(yes, 10 - yes, good, topics, size=9)
-    took = time.perf_counter() - start
-    return [("vote tables of 1,000 classes, 30 images each", "none", f"{took:.2f} s", None)]
-
-
-if __name__ == "__main__":
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--answers", type=int, default=1_000_000)
-    options = parser.parse_args()
-    from benchmarks.__main__ import render
-
-    print(render(main(options.answers)))

@@ -1,43 +1,29 @@
-"""The next page of 20 at 1,000,000 questions and 5,000,000 answers, claim and commit included.
+"""The next page of 20, claim and commit included, beside the plain way (NOT EXISTS from the head).
 
-`python -m benchmarks.bench_assigning [--questions N] [--databases sqlite postgres]`. Each database
-is a throwaway one. Every question has five answers and five free seats, so one person who answered
-them all reads a lane where everything is still open: the worst case of the plain way (NOT EXISTS
-from the head), which is timed beside ours. A second campaign, a fifth as large, hands out pages of
-one of 20 topics, whose questions take turns in the queue.
+`python -m benchmarks assigning [--size QUESTIONS]`, on SQLite and PostgreSQL. Every question has
+five answers and five free seats, so one person who answered them all reads a lane where everything
+is still open: the worst case of the plain way. A second campaign, a fifth as large, hands out
+pages of one of 20 topics, whose questions take turns in the queue.
 """
 
-import argparse
-import json
-import os
 import random
-import shutil
 import statistics
-import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Callable
-from pathlib import Path
+from functools import partial
 from typing import Any
 
-from benchmarks import own_process, sized
-from benchmarks.large_campaign import (
-    BUT_200,
-    EVERY,
-    FIRST_NEWCOMER,
-    FIRST_OTHER,
-    LEFT,
-    build,
-)
+from benchmarks import Row, own_process, row, sized
 
-ROOT = Path(__file__).resolve().parents[1]
 TARGET_MS = 10.0
-SIZE = 20
 WORKERS = 4
+EACH = 60
 # Between two pages of a worker: together about a hundred pages a second, which is what two
 # thousand people ask who take a second an image.
 PAUSE_S = 0.03
+IMAGES, TOPICS, LEFT = sized(10_000, 1_000), 20, 200
+OTHERS, NEWCOMERS = 30, 400
 
 PLAIN = """
 SELECT q.id FROM labeling_question q
@@ -48,106 +34,119 @@ ORDER BY q.ticket LIMIT 20
 
 
 def main(
-    questions: int = sized(1_000_000, 2_000), databases: tuple[str, ...] = ("sqlite", "postgres")
-) -> list:
-    """Rows {"name", "target", "measured", "ok"}; a database that is not there gives none."""
+    questions: int = sized(100_000, 2_000), databases: tuple[str, ...] = ("sqlite", "postgres")
+) -> list[Row]:
+    """Return the rows; a database that is not there gives none."""
+    return own_process.on_each(databases, partial(_measured, questions))
+
+
+def _measured(questions: int, folder: str, url: str | None) -> list[Row]:
+    step = partial(own_process.run, "bench_assigning", folder, url=url)
+    world = step("prepare", questions)
+    rows = step("measure", world)
+    workers = [
+        own_process.start("bench_assigning", folder, "one_of_the_crowd", people, url)
+        for people in (world["newcomers"][n * 10 : n * 10 + 10] for n in range(WORKERS))
+    ]
+    for worker in workers:
+        assert worker.stdout is not None
+        worker.stdout.readline()
+    for worker in workers:
+        assert worker.stdin is not None
+        worker.stdin.write("go\n")
+        worker.stdin.flush()
+    name = "postgresql" if url else "sqlite"
+    times = [took for worker in workers for took in own_process.result(worker)]
+    rows.append(_row(f"next page, {name}, {WORKERS} processes at the head", times))
+    return [*rows, step("drained", world)]
+
+
+# In processes of their own, with Django set up.
+
+
+def prepare(questions: int) -> dict[str, Any]:
+    """Return who has answered what, once the campaigns are as five people an image left them."""
+    from benchmarks import worlds
+    from labeling.models import Graph
+
+    owner, pond = worlds.begin()
+    worlds.add_images(pond, IMAGES)
+    policy = {"votes": 10, "max_votes": 12}
+    large = worlds.campaign(owner, pond, "large", "contains", **policy)
+    grid = worlds.campaign(owner, pond, "grid", "hierarchy", **policy)
+    graph = Graph.objects.create(campaign=grid, version=1, sha256="0" * 64)
+    every, but_200, *people = worlds.add_people(2 + OTHERS + NEWCOMERS, large, grid)
+    others = people[:OTHERS]
+
+    def left(n: int, count: int) -> bool:
+        return count // 2 < n <= count // 2 + LEFT // 2
+
+    def fields(n: int, count: int) -> dict[str, Any]:
+        returned = left(n, count)
+        ticket = count + n - count // 2 if returned else n
+        return {"lane": 0 if returned else 1, "ticket": ticket, "seats_free": 5}
+
+    def large_fields(n: int) -> dict[str, Any]:
+        return fields(n, questions) | {"topic": str(n // IMAGES)}
+
+    def large_votes(n: int) -> list[tuple[int, str, bool]]:
+        is_left = left(n, questions) or n > questions - LEFT // 2
+        # Three of the others, never the one who stands in for who has 200 left.
+        voters = [every, others[-1] if is_left else but_200, *others[n % 9 * 3 : n % 9 * 3 + 3]]
+        return [(person, "yes", False) for person in voters]
+
+    count = questions // 5
+
+    def grid_fields(n: int) -> dict[str, Any]:
+        place = {"topic": str(n % TOPICS), "item": n // TOPICS, "round": n // (TOPICS * IMAGES)}
+        return fields(n, count) | place | {"graph": graph, "by_topic": True}
+
+    def grid_votes(n: int) -> list[tuple[int, str, bool]]:
+        is_answered = not left(n, count) and 1 < n <= count - LEFT // 2
+        return [(but_200, "yes", False)] if is_answered else []
+
+    worlds.fill(large, questions, large_fields, large_votes)
+    worlds.fill(grid, count, grid_fields, grid_votes)
+    worlds.end()
+    known = {"questions": questions, "every": every, "but_200": but_200, "other": others[0]}
+    return known | {"newcomers": people[OTHERS:]}
+
+
+def measure(world: dict[str, Any]) -> list[Row]:
+    from django.db import connection
+
+    name, questions = connection.vendor, world["questions"]
+    every, but_200, other = world["every"], world["but_200"], world["other"]
     rows = []
-    for database in databases:
-        rows += _sqlite(questions) if database == "sqlite" else _postgres(questions)
+    for what, user, cursor in (
+        ("an ordinary annotator", other, questions // 2),
+        ("answered all but 200", but_200, questions - LEFT // 2),
+        ("answered every one", every, questions),
+    ):
+        returned = questions + (LEFT // 2 if user == every else 0)
+        times = pages("large", user, cursor, returned)
+        plain = statistics.median(plain_times(user))
+        ratio = f"; plain way {plain:.1f} ms, {plain / statistics.median(times):.0f}×"
+        rows.append(_row(f"next page, {name}, {what}", times, ratio))
+    grid = questions // 5
+    for what, user, cursor in (
+        ("an ordinary annotator", other, grid // 2),
+        ("answered all but 200", but_200, grid - LEFT // 2),
+        # Behind the first question of the topic lies nothing but what they have answered.
+        ("all but the first and 200", but_200, 0),
+    ):
+        times = pages("grid", user, cursor, grid)
+        rows.append(_row(f"next page of one topic, {name}, {what}", times))
     return rows
 
 
-def _sqlite(questions: int) -> list[dict[str, Any]]:
-    folder = tempfile.mkdtemp(prefix="assay-bench-")
-    try:
-        return _child(f"sqlite:///{folder}/bench.sqlite3", questions)
-    finally:
-        shutil.rmtree(folder)
-
-
-def _postgres(questions: int) -> list[dict[str, Any]]:
-    with own_process.postgres() as url:
-        return _child(url, questions) if url else []
-
-
-def _child(url: str, questions: int) -> list[dict[str, Any]]:
-    """The rows of a process whose settings name this database."""
-    done = subprocess.run(
-        [sys.executable, "-m", "benchmarks.bench_assigning", "--measure", str(questions)],
-        cwd=ROOT,
-        env={**os.environ, "DATABASE_URL": url},
-        stdout=subprocess.PIPE,
-        check=True,
-        text=True,
+def _row(name: str, times: list[float], more: str = "") -> Row:
+    p95 = statistics.quantiles(times, n=20)[-1]
+    measured = (
+        f"p50 {statistics.median(times):.2f} ms, p95 {p95:.2f} ms, max {max(times):.1f} ms, "
+        f"n {len(times)}{more}"
     )
-    return json.loads(done.stdout)
-
-
-def measure(questions: int) -> list[dict[str, Any]]:
-    from django.core.management import call_command
-    from django.db import connection
-
-    call_command("migrate", verbosity=0)
-    started = time.perf_counter()
-    build(questions)
-    print(f"built in {time.perf_counter() - started:.0f} s", file=sys.stderr)
-    name = connection.vendor
-    rows = [_machine()]
-    for what, user_id, cursor in (
-        ("an ordinary annotator", FIRST_OTHER, questions // 2),
-        ("answered all but 200", BUT_200, questions - LEFT // 2),
-        ("answered every one", EVERY, questions),
-    ):
-        times = pages(user_id, cursor, questions)
-        ours = _row(f"next page, {name}, {what}", times)
-        plain = statistics.median(plain_times(user_id))
-        ours["measured"] += f"; plain way {plain:.1f} ms, {plain / statistics.median(times):.0f}×"
-        rows.append(ours)
-    grid = questions // 5
-    for what, user_id, cursor in (
-        ("an ordinary annotator", FIRST_OTHER, grid // 2),
-        ("answered all but 200", BUT_200, grid - LEFT // 2),
-        # Behind the first question of the topic lies nothing but what they have answered.
-        ("all but the first and 200", BUT_200, 0),
-    ):
-        times = pages(user_id, cursor, grid, campaign="grid")
-        rows.append(_row(f"next page of one topic, {name}, {what}", times))
-    rows.append(_row(f"next page, {name}, {WORKERS} processes at the head", crowd()))
-    rows.append(_row(f"next page, {name}, 100,000 tickets drained", drained(questions)))
-    return [*rows, _machine()]
-
-
-def _machine() -> dict[str, Any]:
-    """How long an fsync takes here now, which every commit waits for, and how busy it is."""
-    times = []
-    with tempfile.TemporaryFile() as file:
-        for _ in range(200):
-            file.write(bytes(8192))
-            file.flush()
-            times.append(_timed(lambda: os.fsync(file.fileno())))
-    p95 = statistics.quantiles(times, n=20)[-1]
-    return {
-        "name": "this machine: fsync of 8 KiB, load",
-        "target": "",
-        "measured": (
-            f"p50 {statistics.median(times):.2f} ms, p95 {p95:.2f} ms; "
-            f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores"
-        ),
-        "ok": None,
-    }
-
-
-def _row(name: str, times: list[float]) -> dict[str, Any]:
-    p95 = statistics.quantiles(times, n=20)[-1]
-    return {
-        "name": name,
-        "target": f"p95 < {TARGET_MS:.0f} ms",
-        "measured": (
-            f"p50 {statistics.median(times):.2f} ms, p95 {p95:.2f} ms, max {max(times):.1f} ms, "
-            f"n {len(times)}"
-        ),
-        "ok": p95 < TARGET_MS,
-    }
+    return row(name, measured, f"p95 < {TARGET_MS:.0f} ms", p95 < TARGET_MS)
 
 
 def _timed(action: Callable[[], Any]) -> float:
@@ -156,20 +155,17 @@ def _timed(action: Callable[[], Any]) -> float:
     return (time.perf_counter() - start) * 1000
 
 
-def pages(
-    user_id: int, cursor: int, questions: int, count: int = 100, campaign: str = "large"
-) -> list[float]:
-    """Milliseconds of each page of a person who always comes back to the same place."""
+def pages(name: str, user_id: int, cursor: int, returned: int, count: int = 100) -> list[float]:
+    """Return milliseconds of each page of a person who always comes back to the same place."""
     from labeling.assignment import claiming
     from labeling.models import Campaign, Membership, User
 
-    user, asked = User.objects.get(pk=user_id), Campaign.objects.get(name=campaign)
-    member = Membership.objects.filter(user=user, campaign=asked)
-    returned = questions + LEFT // 2 if user_id == EVERY else questions
+    user, campaign = User.objects.get(pk=user_id), Campaign.objects.get(name=name)
+    member = Membership.objects.filter(user=user, campaign=campaign)
     times = []
     for _ in range(count):
         member.update(cursor_returned=returned, cursor_fresh=cursor, pages=0)
-        times.append(_timed(lambda: claiming.next_page(user, asked)))
+        times.append(_timed(lambda: claiming.next_page(user, campaign, 20)))
         _put_back(user_id)
     return times
 
@@ -193,107 +189,46 @@ def plain_times(user_id: int, count: int = 5) -> list[float]:
     return [_timed(lambda: fetch(PLAIN, [campaign.pk, user_id])) for _ in range(count)]
 
 
-def crowd(each: int = 60) -> list[float]:
-    """Newcomers that ask one page after another from several processes."""
-    per_worker = 10
-    workers = [
-        subprocess.Popen(
-            [
-                *(sys.executable, "-m", "benchmarks.bench_assigning", "--crowd"),
-                *(str(FIRST_NEWCOMER + index * per_worker), str(per_worker), str(each)),
-            ],
-            cwd=ROOT,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        for index in range(WORKERS)
-    ]
-    for worker in workers:
-        assert worker.stdout is not None
-        worker.stdout.readline()
-    times: list[float] = []
-    for worker in workers:
-        assert worker.stdin is not None
-        worker.stdin.write("go\n")
-        worker.stdin.flush()
-    for worker in workers:
-        times += json.loads(worker.communicate()[0])
-    return times
-
-
-def one_of_the_crowd(first: int, people: int, each: int) -> None:
+def one_of_the_crowd(people: list[int]) -> list[float]:
+    """Return milliseconds of each page of newcomers who ask for one after another."""
     from labeling.assignment import claiming
     from labeling.db.sql import writing
     from labeling.models import Assignment, Campaign, User
 
     campaign = Campaign.objects.get(name="large")
-    users = list(User.objects.filter(pk__range=(first, first + people - 1)))
+    users = list(User.objects.filter(pk__in=people))
     print("ready", flush=True)
     sys.stdin.readline()
     times = []
-    for index in range(each):
-        user = users[index % people]
+    for index in range(EACH):
+        user = users[index % len(users)]
         times.append(_timed(lambda user=user: claiming.next_page(user, campaign)))
         # Answered, so that the next page is a new one.
         with writing():
             Assignment.objects.filter(annotator=user, state="leased").update(state="answered")
         time.sleep(random.uniform(0, 2 * PAUSE_S))
-    print(json.dumps(times))
+    return times
 
 
-def drained(questions: int) -> list[float]:
-    """Newcomers' pages after the head was drained while a transaction from before is open."""
+def drained(world: dict[str, Any]) -> Row:
+    """Return newcomers' pages after the head was drained, while an older transaction is open."""
     from django.db import connection, connections
 
     from labeling.assignment import claiming
-    from labeling.db.sql import execute
     from labeling.models import Campaign, Question, User
 
     old = connections["default"].copy()
     isolation = " ISOLATION LEVEL REPEATABLE READ" if connection.vendor == "postgresql" else ""
+    gone = world["questions"] // 2
     with old.cursor() as cursor:
         cursor.execute(f"BEGIN{isolation}")
         cursor.execute("SELECT COUNT(*) FROM labeling_campaign")
         cursor.fetchone()
-        gone = min(100_000, questions // 2)
         campaign = Campaign.objects.get(name="large")
         fresh = Question.objects.filter(campaign=campaign, lane=1)
-        head = fresh.order_by("ticket").values_list("ticket", flat=True)
-        execute(
-            "UPDATE labeling_question SET seats_free = 0 "
-            "WHERE campaign_id = %s AND lane = 1 AND ticket < %s",
-            [campaign.pk, head[0] + gone],
-        )
-        first = FIRST_NEWCOMER + WORKERS * 10
-        users = list(User.objects.filter(pk__gte=first)[:200])
+        fresh.filter(ticket__lte=gone).update(seats_free=0)
+        users = list(User.objects.filter(pk__in=world["newcomers"][WORKERS * 10 :])[:200])
         times = [_timed(lambda user=user: claiming.next_page(user, campaign)) for user in users]
         cursor.execute("ROLLBACK")
     old.close()
-    return times
-
-
-def _setup() -> None:
-    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "annotator.settings")
-    import django
-
-    django.setup()
-
-
-if __name__ == "__main__":
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--questions", type=int, default=1_000_000)
-    parser.add_argument("--databases", nargs="+", default=["sqlite", "postgres"])
-    parser.add_argument("--measure", type=int, help=argparse.SUPPRESS)
-    parser.add_argument("--crowd", type=int, nargs=3, help=argparse.SUPPRESS)
-    options = parser.parse_args()
-    if options.crowd:
-        _setup()
-        one_of_the_crowd(*options.crowd)
-    elif options.measure:
-        _setup()
-        print(json.dumps(measure(options.measure)))
-    else:
-        for row in main(options.questions, tuple(options.databases)):
-            word = {True: "ok", False: "MISSED", None: ""}[row["ok"]]
-            print(f"{word:6} {row['name']}: {row['measured']}")
+    return _row(f"next page, {connection.vendor}, {gone:,} tickets drained", times)

@@ -1,6 +1,6 @@
 """CDS of a whole benchmark: read, score and 1,000 rounds of intervals, and its memory.
 
-`python -m benchmarks.bench_cds [--objects N]`: N objects of twelve categories, each by 5 part and 4
+`python -m benchmarks cds [--size N]`: N objects of twelve categories, each by 5 part and 4
 content schemes in 11 frames, named by 4 classifiers at random; Sarvadevabhatla et al. (2016) have
 1,850. Files are made once, and every step has a process of its own, so that its memory is its own.
 The rounds are timed beside a plain loop, numpy's median of every drawn cell, on a few of them.
@@ -17,8 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks import own_process, sized
-from benchmarks.bench_wordnet import thousand_classes
+from benchmarks import Row, own_process, row, sized
+from benchmarks.thousand_classes import thousand_classes
 from evaluation.metrics.cds import arrays as cs
 from evaluation.metrics.cds.arrays import Counts, Floats, Scores
 from evaluation.metrics.wordnet import nouns as wn
@@ -27,7 +27,6 @@ from evaluation.readers.sequences import SequenceLine, read_sequences
 from evaluation.scoring.cds import arrays, scoring
 from evaluation.scoring.cds.result import Options
 
-OBJECTS = sized(370, 24)
 PARTS = ("E_U", "E_US", "E_A", "E_AS", "random")
 CONTENTS = ("intra-object", "intra-object-and-neighbourhood", "low", "higher")
 CLASSIFIERS = ("AlexNet", "GoogLeNet", "NiN", "VGG-19")
@@ -37,12 +36,7 @@ TARGET_TIMES = 50
 TARGET_MIB = 200
 
 
-def main() -> list[dict[str, Any]]:
-    return rows(OBJECTS)
-
-
-def rows(objects: int) -> list[dict[str, Any]]:
-    """Rows {"name", "target", "measured", "ok"}."""
+def main(objects: int = sized(370, 24)) -> list[Row]:
     with tempfile.TemporaryDirectory() as folder:
         made = _child(folder, "make", {"folder": folder, "objects": objects})
         read = _child(folder, "read", {"folder": folder})
@@ -52,33 +46,28 @@ def rows(objects: int) -> list[dict[str, Any]]:
     times = raced["plain"] / raced["ours"]
     more = drawn["grown"] - bare["grown"]
     return [
-        {
-            "name": f"CDS of {objects:,} objects ({made['predictions']:,} predictions): reading",
-            "target": "none",
-            "measured": f"{read['seconds']:.1f} s ({read['cpu']:.1f} s of processor), "
-            f"{read['grown']} MiB",
-            "ok": None,
-        },
-        {
-            "name": f"… every score and table, and {ROUNDS:,} rounds of intervals",
-            "target": "none",
-            "measured": f"{bare['seconds']:.1f} s and {drawn['seconds'] - bare['seconds']:.1f} s "
+        row(
+            f"CDS of {objects:,} objects ({made['predictions']:,} predictions): reading",
+            f"{read['seconds']:.1f} s ({read['cpu']:.1f} s of processor), {read['grown']} MiB",
+        ),
+        row(
+            f"… every score and table, and {ROUNDS:,} rounds of intervals",
+            f"{bare['seconds']:.1f} s and {drawn['seconds'] - bare['seconds']:.1f} s "
             f"({bare['cpu']:.1f} s and {drawn['cpu'] - bare['cpu']:.1f} s of processor)",
-            "ok": None,
-        },
-        {
-            "name": "… memory of the rounds",
-            "target": f"< {TARGET_MIB} MiB",
-            "measured": f"{more} MiB over {bare['grown']} without",
-            "ok": more < TARGET_MIB,
-        },
-        {
-            "name": "… a round of Table 2 against the plain loop",
-            "target": f"≥ {TARGET_TIMES} times",
-            "measured": f"{times:.0f} times ({1000 * raced['plain']:.0f} and "
+        ),
+        row(
+            "… memory of the rounds",
+            f"{more} MiB over {bare['grown']} without",
+            f"< {TARGET_MIB} MiB",
+            more < TARGET_MIB,
+        ),
+        row(
+            "… a round of Table 2 against the plain loop",
+            f"{times:.0f} times ({1000 * raced['plain']:.0f} and "
             f"{1000 * raced['ours']:.2f} ms of processor)",
-            "ok": times >= TARGET_TIMES,
-        },
+            f"≥ {TARGET_TIMES} times",
+            times >= TARGET_TIMES,
+        ),
     ]
 
 
@@ -170,9 +159,3 @@ def plain_round(scores: Scores, times: Counts) -> Floats:
         ]
         found[k, c] = np.mean(by_category)
     return found
-
-
-ACTIONS: dict[str, own_process.Action] = {"make": make, "read": read, "score": score, "race": race}
-
-if __name__ == "__main__":
-    own_process.main(__doc__, ACTIONS, rows, OBJECTS)

@@ -1,18 +1,16 @@
 """Detection AP of half a million boxes against pycocotools, and bootstrap rounds of its mean."""
 
 import contextlib
-import csv
 import io
 import tempfile
 import time
 from collections.abc import Iterable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks import own_process, sized
+from benchmarks import Row, own_process, row, sized
 from evaluation.metrics.detection.bootstrap import Resampled
 from evaluation.metrics.detection.precision import Boxes, average_precisions
 from evaluation.metrics.significance import ROUNDS
@@ -23,48 +21,38 @@ WIDTH, HEIGHT = 500, 375
 PLAIN_ROUNDS = sized(5, 1)
 
 
-def main() -> list[dict[str, Any]]:
+def main() -> list[Row]:
     with tempfile.TemporaryDirectory() as folder:
-        ours, coco, rounds, reading = (
-            own_process.run("bench_detection", folder, action, {"folder": folder})
-            for action in ("ours", "coco", "rounds", "reading")
+        ours, coco, rounds = (
+            own_process.run("bench_detection", folder, action)
+            for action in ("ours", "coco", "rounds")
         )
     times = coco["seconds"] / ours["seconds"]
     share = coco["grown"] / max(ours["grown"], 1)
     name = f"AP of {DETECTIONS:,} detections, {IMAGES:,} images, {CLASSES} classes"
     return [
-        row(name, "< 1 s", f"{ours['seconds']:.2f} s", ours["seconds"] < 1),
+        row(name, f"{ours['seconds']:.2f} s", "< 1 s", ours["seconds"] < 1),
         row(
             "… pycocotools' COCOeval, one threshold and area range",
-            "≥ 100 times",
             f"{times:.0f} times ({coco['seconds']:.1f} s)",
+            "≥ 100 times",
             times >= 100,
         ),
         row(
             "… memory beyond the boxes",
-            "≤ a tenth",
             f"{ours['grown']} MiB and {coco['grown']:,} MiB, {share:.0f} times",
+            "≤ a tenth",
             share >= 10,
         ),
         row(
             f"{ROUNDS:,} bootstrap rounds of its mean AP",
-            "< 10 s",
             f"{rounds['seconds']:.1f} s, {rounds['grown']} MiB; plain numpy "
             f"{rounds['plain']:.0f} s from {PLAIN_ROUNDS} rounds, "
             f"{rounds['plain'] / rounds['seconds']:.0f}×",
+            "< 10 s",
             rounds["seconds"] < 10,
         ),
-        row(
-            f"reading {DETECTIONS:,} rows of CSV, checked",
-            "none",
-            f"{reading['seconds']:.1f} s, {reading['grown']} MiB",
-            None,
-        ),
     ]
-
-
-def row(name: str, target: str, measured: str, ok: bool | None) -> dict[str, Any]:
-    return {"name": name, "target": target, "measured": measured, "ok": ok}
 
 
 def world() -> tuple[Boxes, Boxes, NDArray[np.float64]]:
@@ -95,7 +83,7 @@ def some_boxes(rng: np.random.Generator, count: int) -> NDArray[np.float64]:
     return np.hstack([corner, corner + sides])
 
 
-def ours(about: dict[str, Any]) -> dict[str, Any]:
+def ours(_: None) -> dict[str, Any]:
     truth, found, confidences = world()
     # The compiled loop is read from its cache, or made, before it is timed.
     average_precisions(
@@ -107,7 +95,7 @@ def ours(about: dict[str, Any]) -> dict[str, Any]:
     return {"seconds": seconds, "grown": own_process.peak_mib() - before}
 
 
-def coco(about: dict[str, Any]) -> dict[str, Any]:
+def coco(_: None) -> dict[str, Any]:
     from pycocotools.coco import COCO
     from pycocotools.cocoeval import COCOeval
 
@@ -145,7 +133,7 @@ def coco_rows(boxes: Boxes, scores: NDArray[np.float64] | None = None) -> Iterab
             yield {**own, "score": float(scores[i])}
 
 
-def rounds(about: dict[str, Any]) -> dict[str, Any]:
+def rounds(_: None) -> dict[str, Any]:
     truth, found, confidences = world()
     measured = average_precisions(truth, found, confidences, CLASSES, inclusive=False)
     drawn = Resampled.of(measured, truth, found, IMAGES)
@@ -176,50 +164,8 @@ def plain_round(drawn: Resampled, weights: NDArray[np.int64]) -> float:
     return float(np.nanmean(aps))
 
 
-def reading(about: dict[str, Any]) -> dict[str, Any]:
-    from benchmarks.bench_wordnet import thousand_classes
-    from evaluation.metrics.wordnet import nouns
-    from evaluation.readers.box_files import Options, read_found, read_truth
-
-    names = [nouns.load().wnid(i) for i in thousand_classes(nouns.load())[:CLASSES]]
-    folder = Path(about["folder"])
-    truth, found, confidences = world()
-    head = ["image", "wnid", "x0", "y0", "x1", "y1"]
-    write(folder / "truth.csv", head, truth, names)
-    write(folder / "found.csv", [*head, "confidence"], found, names, confidences)
-    known = read_truth(folder / "truth.csv", Options())
-    before, start = held_mib(), time.perf_counter()
-    read_found(folder / "found.csv", known, Options())
-    seconds = time.perf_counter() - start
-    return {"seconds": seconds, "grown": own_process.peak_mib() - before}
-
-
-def write(
-    path: Path,
-    head: list[str],
-    boxes: Boxes,
-    names: list[str],
-    confidences: NDArray[np.float64] | None = None,
-) -> None:
-    corners = np.round(boxes.corners, 2).tolist()
-    more = [[]] * len(boxes) if confidences is None else confidences[:, None].tolist()
-    with open(path, "w", newline="") as file:
-        lines = csv.writer(file)
-        lines.writerow(head)
-        for image, class_, box, sure in zip(
-            boxes.images.tolist(), boxes.classes.tolist(), corners, more, strict=True
-        ):
-            lines.writerow([f"val_{image:08}.jpg", names[class_], *box, *sure])
-
-
 def held_mib() -> int:
     """What this process holds now; what it held before no longer counts as its peak."""
     with contextlib.suppress(OSError), open("/proc/self/clear_refs", "w") as control:
         control.write("5")
     return own_process.peak_mib()
-
-
-ACTIONS = {"ours": ours, "coco": coco, "rounds": rounds, "reading": reading}
-
-if __name__ == "__main__":
-    own_process.main(__doc__, ACTIONS, lambda _: main(), DETECTIONS)

@@ -1,87 +1,70 @@
-"""A question graph of 1,000 classes on 100,000 images: opened and followed up.
+"""A question graph of 1,000 classes: opened and followed up on many images, and replayed.
 
-`python -m benchmarks.bench_hierarchy [--images N] [--databases sqlite postgres]`, on a throwaway
-database. Two steps are timed and their queries counted: opening the first questions of all images,
-and following up a consensus on one question of every image (three in ten yes, which opens ten
-questions each). Beside them the plain way, which takes one image after the other, on a sample.
+`python -m benchmarks hierarchy [--size IMAGES]`. On a throwaway database two steps are timed and
+their queries counted: opening the first questions of all images, and following up a consensus on
+one question of every image (three in ten yes, which opens ten questions each). Beside them the
+plain way, which takes one image after the other, on a sample. Then answers are replayed beside
+Algorithm 1 line by line (Russakovsky et al. 2015), run from the start for every image with dicts
+and sets, and in safe mode the same with "closed when all parents are no". Both must agree.
 """
 
-import argparse
-import json
-import os
-import subprocess
-import sys
-import tempfile
+import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from functools import partial
 from typing import Any
 
-from benchmarks import own_process, sized
+import numpy as np
 
-ROOT = Path(__file__).resolve().parents[1]
-IMAGES = sized(100_000, 500)
+from benchmarks import Row, own_process, row, sized
+from labeling.question_graph import replaying
+from labeling.question_graph.replaying import Graph
+from labeling.simulation import simulating_queries
+
 # 9 roots, 90 questions below them, 1,000 classes below those.
 ROOTS, BELOW, LEAVES = 9, 10, sized(1_000, 100)
 SAMPLE = sized(200, 20)
 # Images for one query, or fewer queries.
 TARGET = 10
+REPLAYED, PLAIN, ROUNDS = sized(2_000, 20), sized(200, 10), sized(5, 1)
+TARGET_TIMES = 5.0
+PRESENT = 2.8
+Answers = Sequence[tuple[str, str]]
 
 
-def main(images: int = IMAGES, databases: tuple[str, ...] = ("sqlite",)) -> list[dict[str, Any]]:
-    """Rows {"name", "target", "measured", "ok"}; without a PostgreSQL server none of its."""
-    rows = []
-    for database in databases:
-        with tempfile.TemporaryDirectory() as folder:
-            if database == "sqlite":
-                rows += _child(f"sqlite:///{folder}/bench.sqlite3", folder, images)
-            else:
-                rows += _on_postgres(folder, images)
-    return rows
+def main(
+    images: int = sized(100_000, 500), databases: tuple[str, ...] = ("sqlite", "postgres")
+) -> list[Row]:
+    """Return the rows; without a PostgreSQL server none of its."""
 
+    def opened(folder: str, url: str | None) -> list[Row]:
+        return own_process.run("bench_hierarchy", folder, "measure", images, url)
 
-def _on_postgres(folder: str, images: int) -> list[dict[str, Any]]:
-    with own_process.postgres() as url:
-        return _child(url, folder, images) if url else []
-
-
-def _child(url: str, folder: str, images: int) -> list[dict[str, Any]]:
-    """The rows of a process whose settings name this database."""
-    done = subprocess.run(
-        [sys.executable, "-m", "benchmarks.bench_hierarchy", "--measure", str(images)],
-        cwd=ROOT,
-        env={**os.environ, "DATABASE_URL": url, "ASSAY_DATA": folder, "LOG_LEVEL": "ERROR"},
-        stdout=subprocess.PIPE,
-        check=True,
-        text=True,
-    )
-    return json.loads(done.stdout)
+    replayed = [replay_row(replaying.build(graph()), mode) for mode in replaying.MODES]
+    return [*own_process.on_each(databases, opened), *replayed]
 
 
 def graph() -> dict[str, Any]:
-    """The raw graph: three levels, every class below one question, some below two."""
-    nodes: list[dict[str, Any]] = []
-    for root in range(ROOTS):
-        nodes.append({"id": f"r{root}", "question": f"something of group {root}"})
-        nodes += [
-            {"id": f"r{root}-{i}", "question": f"part {i} of group {root}", "parents": [f"r{root}"]}
-            for i in range(BELOW)
-        ]
-    inner = [node["id"] for node in nodes if node.get("parents")]
-    for leaf in range(LEAVES):
-        parents = [inner[leaf % len(inner)]]
-        if leaf % 10 == 0:
-            parents.append(inner[(leaf + 7) % len(inner)])
-        nodes.append(
-            {
-                "id": f"leaf-{leaf}",
-                "question": f"a thing of sort {leaf}",
-                "class": f"n{leaf:08}",
-                "parents": parents,
-            }
-        )
-    return {"nodes": nodes}
+    """Return the raw graph: three levels, every class below one question, some below two."""
+    roots = [{"id": f"r{root}", "question": f"something of group {root}"} for root in range(ROOTS)]
+    inner = [
+        {"id": f"r{root}-{i}", "question": f"part {i} of group {root}", "parents": [f"r{root}"]}
+        for root in range(ROOTS)
+        for i in range(BELOW)
+    ]
+    leaves = [
+        {
+            "id": f"leaf-{leaf}",
+            "question": f"a thing of sort {leaf}",
+            "class": f"n{leaf:08}",
+            "parents": [
+                inner[at % len(inner)]["id"] for at in ((leaf,) if leaf % 10 else (leaf, leaf + 7))
+            ],
+        }
+        for leaf in range(LEAVES)
+    ]
+    return {"nodes": [*roots, *inner, *leaves]}
 
 
 @dataclass
@@ -92,45 +75,46 @@ class Spent:
     queries: int
 
 
-def measure(images: int) -> list[dict[str, Any]]:
-    from django.core.management import call_command
-    from django.db import connection
-
+def measure(images: int) -> list[Row]:
+    """Open and follow up, in a process with Django set up."""
+    from benchmarks import worlds
     from labeling.follow_ups import following
+    from labeling.graphs import store
 
-    call_command("migrate", verbosity=0)
-    campaign = _campaign()
-    pool = _add_images(campaign.dataset_id, 0, images)
+    owner, pond = worlds.begin()
+    campaign = worlds.campaign(owner, pond, "bench", "hierarchy")
+    store.define(campaign, owner, graph())
+    worlds.add_images(pond, images)
     opened, opening = _timed(lambda: following.open_images(campaign))
-    assert opened == ROOTS * len(pool)
-    _settle(campaign.pk, "r0")
+    assert opened == ROOTS * images
+    _settle(campaign)
     done, advancing = _timed(lambda: following.advance(campaign))
     assert done.images == images
 
-    sample = _add_images(campaign.dataset_id, images, SAMPLE)
+    sample = worlds.add_images(pond, SAMPLE, first=images)
     plain_opening = _timed(lambda: [following.open_images(campaign, [name]) for name in sample])[1]
-    ids = _settle(campaign.pk, "r0")
+    ids = _settle(campaign)
     assert len(ids) == SAMPLE
     plain = _timed(lambda: [following._advance_chunk(campaign.pk, {pk}) for pk in ids])[1]
-    what, name = f"{images:,} images, {LEAVES:,} classes", connection.vendor
+    what = f"{images:,} images, {LEAVES:,} classes"
     return [
-        _row(f"open {what}, {name}", images, opened, opening, plain_opening),
-        _row(f"follow up {what}, {name}", images, done.opened, advancing, plain),
+        _row(f"open {what}", images, opened, opening, plain_opening),
+        _row(f"follow up {what}", images, done.opened, advancing, plain),
     ]
 
 
-def _row(name: str, images: int, questions: int, spent: Spent, plain: Spent) -> dict[str, Any]:
+def _row(name: str, images: int, questions: int, spent: Spent, plain: Spent) -> Row:
+    from django.db import connection
+
     each, plain_each = spent.seconds / images, plain.seconds / SAMPLE
-    return {
-        "name": name,
-        "target": f"a query for {TARGET} images or more",
-        "measured": (
-            f"{questions:,} questions in {spent.seconds:.1f} s, {spent.queries:,} queries (one for "
-            f"{images / spent.queries:.0f} images); image by image {plain.queries / SAMPLE:.1f} "
-            f"queries an image, {plain_each / each:.0f}× the time"
-        ),
-        "ok": spent.queries * TARGET <= images,
-    }
+    return row(
+        f"{name}, {connection.vendor}",
+        f"{questions:,} questions in {spent.seconds:.1f} s, {spent.queries:,} queries (one for "
+        f"{images / spent.queries:.0f} images); image by image {plain.queries / SAMPLE:.1f} "
+        f"queries an image, {plain_each / each:.0f}× the time",
+        f"a query for {TARGET} images or more",
+        spent.queries * TARGET <= images,
+    )
 
 
 def _timed(action: Callable[[], Any]) -> tuple[Any, Spent]:
@@ -149,81 +133,81 @@ def _timed(action: Callable[[], Any]) -> tuple[Any, Spent]:
     return result, Spent(time.perf_counter() - start, count)
 
 
-def _campaign() -> Any:
-    from labeling.campaigns import lifecycle
-    from labeling.graphs import store
-    from labeling.models import Dataset, User
+def _settle(campaign: Any) -> list[int]:
+    """Return the open questions of the first root, settled now: yes on three in ten."""
+    from benchmarks import worlds
 
-    alice = User.objects.create(username="alice")
-    pond = Dataset.objects.create(owner=alice, name="pond")
-    campaign = lifecycle.create(
-        alice, name="bench", title="Bench", kind="hierarchy", dataset=pond, policy={"gold_share": 0}
+    asked = list(campaign.questions.filter(topic="r0", state="open").order_by("pk"))
+    for value, places in (("yes", range(3)), ("no", range(3, 10))):
+        worlds.settle(
+            ((question, []) for n, question in enumerate(asked) if n % 10 in places), value
+        )
+    settled = campaign.questions.filter(topic="r0", state="open")
+    settled.update(state="settled", seats_free=0, follow_up=True)
+    worlds.end()
+    return [question.pk for question in asked]
+
+
+def replay_row(of: Graph, mode: str) -> Row:
+    answered = _answers(of, mode)
+    for answers in answered[:50]:
+        state = replaying.replay(of, answers, mode)
+        labels, candidates = plain(of, mode, answers)
+        assert {n: v for n, (v, _) in state.settled.items()} == labels
+        assert state.candidates == candidates
+    runs = []
+    # In turns, so that what else runs meets both.
+    for _ in range(ROUNDS):
+        ours = _seconds(lambda answers: replaying.replay(of, answers, mode), answered)
+        runs.append((ours, _seconds(partial(plain, of, mode), answered[:PLAIN])))
+    ours, theirs = (statistics.median(side) for side in zip(*runs, strict=True))
+    return row(
+        f"replay of an image, {LEAVES:,} leaves, {mode}, against Algorithm 1 in a plain loop",
+        f"{theirs / ours:.1f} times; {ours * 1e3:.3f} ms",
+        f"≥ {TARGET_TIMES:.0f} times",
+        theirs >= TARGET_TIMES * ours,
     )
-    store.define(campaign, alice, graph())
-    return campaign
 
 
-def _add_images(dataset: int, first: int, count: int) -> list[str]:
-    """The names of images without files, written by the thousand."""
-    from labeling.models import Image
-
-    names = [f"{number:08}" for number in range(first, first + count)]
-    rows = (
-        Image(
-            dataset_id=dataset,
-            name=name,
-            sha256=f"{name:0>64}",
-            media_type="image/png",
-            bytes=1,
-            width=1,
-            height=1,
-        )
-        for name in names
-    )
-    Image.objects.bulk_create(rows, batch_size=1_000)
-    return names
+def _answers(of: Graph, mode: str) -> list[Answers]:
+    """Return the answers of images at whatever stage: a part of those that it takes, truthful."""
+    chance = np.random.default_rng(0)
+    setting = simulating_queries.Setting(PRESENT, 0, mode, "breadth", REPLAYED)
+    found: list[Answers] = []
+    for truth, said in simulating_queries.draw(of, setting):
+        asked, _ = simulating_queries.scan(of, said, mode)
+        for image in range(len(truth)):
+            places = np.flatnonzero(asked[image])[: chance.integers(1, asked[image].sum() + 1)]
+            found.append([(of.names[p], "yes" if truth[image, p] else "no") for p in places])
+    return found
 
 
-def _settle(campaign_id: int, node: str) -> list[int]:
-    """The questions of this node that were open and are settled now: yes on three in ten."""
-    from django.db import connection
-    from django.utils import timezone
-
-    from labeling.db.sql import execute, fetch, moment, writing
-
-    json_type = "jsonb" if connection.vendor == "postgresql" else "text"
-    which = "campaign_id = %s AND topic = %s AND state = 'open'"
-    with writing():
-        execute(
-            "INSERT INTO labeling_settlement (question_id, policy_id, value, probability, answers, "
-            "reviewed, created_at) SELECT id, policy_id, CAST(CASE WHEN id %% 10 < 3 THEN %s "
-            f"ELSE %s END AS {json_type}), 1, CAST(%s AS {json_type}), false, %s "
-            f"FROM labeling_question WHERE {which}",
-            ['"yes"', '"no"', "[]", moment(timezone.now()), campaign_id, node],
-        )
-        rows = fetch(
-            "UPDATE labeling_question SET state = 'settled', seats_free = 0, follow_up = true "
-            f"WHERE {which} RETURNING id",
-            [campaign_id, node],
-        )
-    if connection.vendor == "postgresql":
-        # As its autovacuum would within a minute.
-        execute("ANALYZE labeling_question, labeling_settlement", [])
-    return [pk for (pk,) in rows]
+def plain(of: Graph, mode: str, answers: Answers) -> tuple[dict[str, str], list[str]]:
+    """Return (labels, candidates) by Algorithm 1 with dicts and sets."""
+    labels: dict[str, str] = {}
+    candidates = set(of.roots)
+    for name, value in answers:
+        labels[name] = value
+        candidates.discard(name)
+        if value == "yes":
+            candidates.update(c for c in of.node(name).children if c not in labels)
+            continue
+        todo = list(of.node(name).children)
+        while todo:
+            node = of.node(todo.pop())
+            if node.id in labels:
+                continue
+            if mode == "safe" and any(labels.get(parent) != "no" for parent in node.parents):
+                continue
+            labels[node.id] = "no"
+            candidates.discard(node.id)
+            todo += node.children
+    return labels, sorted(candidates, key=of.index.__getitem__)
 
 
-if __name__ == "__main__":
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--images", type=int, default=IMAGES)
-    parser.add_argument("--databases", nargs="+", default=["sqlite"])
-    parser.add_argument("--measure", type=int, help=argparse.SUPPRESS)
-    options = parser.parse_args()
-    if options.measure:
-        os.environ.setdefault("DJANGO_SETTINGS_MODULE", "annotator.settings")
-        import django
-
-        django.setup()
-        print(json.dumps(measure(options.measure)))
-    else:
-        for row in main(options.images, tuple(options.databases)):
-            print(f"{'ok' if row['ok'] else 'MISSED':6} {row['name']}: {row['measured']}")
+def _seconds(run: Callable[[Answers], Any], answered: Sequence[Answers]) -> float:
+    """Return the time of an image."""
+    start = time.perf_counter()
+    for answers in answered:
+        run(answers)
+    return (time.perf_counter() - start) / len(answered)

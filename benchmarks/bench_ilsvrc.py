@@ -6,9 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks import sized
-from benchmarks.bench_wordnet import thousand_classes
-from evaluation.metrics.detection import matched_bins
+from benchmarks import Row, row, sized
+from benchmarks.thousand_classes import thousand_classes
 from evaluation.metrics.ilsvrc import errors, hpk
 from evaluation.metrics.significance import ROUNDS, mean_interval
 from evaluation.metrics.wordnet import nouns as wn
@@ -17,19 +16,17 @@ IMAGES = sized(50_000, 2_000)
 PLAIN = sized(20, 2)
 
 
-def main() -> list[dict[str, Any]]:
+def main() -> list[Row]:
     wordnet = wn.load()
     classes = thousand_classes(wordnet)
     # The compiled loops are read from their cache, or made, before they are timed.
     few = hpk.correct_sets(wordnet, classes[:30])
     hpk.hits_in_sets(few, np.zeros(1, np.int64), np.zeros((1, 1), np.int32))
     sets, rows = correct_sets(wordnet, classes)
-    return [*rows, *precision(wordnet, classes, sets), *bootstrap(), *matching()]
+    return [*rows, *precision(wordnet, classes, sets), *bootstrap()]
 
 
-def correct_sets(
-    wordnet: wn.WordNet, classes: list[int]
-) -> tuple[hpk.CorrectSets, list[dict[str, Any]]]:
+def correct_sets(wordnet: wn.WordNet, classes: list[int]) -> tuple[hpk.CorrectSets, list[Row]]:
     """All sets of all classes, against a breadth-first search for each label and each k."""
     seconds, sets = timed(lambda: hpk.correct_sets(wordnet, classes))
     start = time.perf_counter()
@@ -39,12 +36,10 @@ def correct_sets(
             found = {classes[i] for i in sets.members_at(number, k)}
             assert plain_set(wordnet, true, valid, k) == found
     plain = (time.perf_counter() - start) * len(classes) / PLAIN
-    return sets, [row("all hCorrectSets of 1000 classes, k to 20", 1, seconds, plain)]
+    return sets, [beside("all hCorrectSets of 1000 classes, k to 20", 1, seconds, plain)]
 
 
-def precision(
-    wordnet: wn.WordNet, classes: list[int], sets: hpk.CorrectSets
-) -> list[dict[str, Any]]:
+def precision(wordnet: wn.WordNet, classes: list[int], sets: hpk.CorrectSets) -> list[Row]:
     """hp@k of many images, against looking each prediction up; and their hierarchical errors."""
     rng = np.random.default_rng(0)
     truth = rng.integers(0, len(classes), IMAGES)
@@ -60,12 +55,15 @@ def precision(
         for place, k in enumerate(hpk.KS):
             assert sum(p in own[place] for p in predicted[i, :k].tolist()) == hits[i, place]
     plain = (time.perf_counter() - start) * IMAGES / (100 * PLAIN)
-    rows = [row(f"hp@k of {IMAGES:,} images", 0.02, seconds, plain)]
+    rows = [beside(f"hp@k of {IMAGES:,} images", 0.02, seconds, plain)]
     seconds, _ = timed(lambda: errors.hierarchical_errors(wordnet, classes, truth, predicted))
-    return [*rows, plain_row(f"… their hierarchical error over {len(classes)} classes", seconds)]
+    return [
+        *rows,
+        row(f"… their hierarchical error over {len(classes)} classes", f"{1000 * seconds:.0f} ms"),
+    ]
 
 
-def bootstrap() -> list[dict[str, Any]]:
+def bootstrap() -> list[Row]:
     """Rounds of an error rate, against drawing the images of each round."""
     rng = np.random.default_rng(0)
     wrong = np.arange(100_000) < 6660
@@ -78,19 +76,12 @@ def bootstrap() -> list[dict[str, Any]]:
     for _ in range(PLAIN):
         wrong[rng.integers(0, len(wrong), len(wrong))].mean()
     plain = (time.perf_counter() - start) * ROUNDS / PLAIN
-    rows = [row(f"{ROUNDS:,} bootstrap rounds of 100,000 images", 0.01, seconds, plain)]
+    rows = [beside(f"{ROUNDS:,} bootstrap rounds of 100,000 images", 0.01, seconds, plain)]
     seconds, found = timed(rounds(2**7 * ROUNDS))
-    return [*rows, plain_row(f"… until both bounds are stable, {found.rounds:,} rounds", seconds)]
-
-
-def matching() -> list[dict[str, Any]]:
-    """Bins of 1000 classes brought to one scale, with their bootstrap."""
-    rng = np.random.default_rng(0)
-    scales, values, bins = rng.beta(2, 4, 1000), rng.random(1000), rng.integers(0, 5, 1000)
-    given = (bins, 5, scales, values, 0.95)
-    matched_bins.match(*given, rng)
-    seconds, _ = timed(lambda: matched_bins.match(*given, rng))
-    return [plain_row(f"five bins of 1000 classes matched by scale, {ROUNDS:,} rounds", seconds)]
+    return [
+        *rows,
+        row(f"… until both bounds are stable, {found.rounds:,} rounds", f"{1000 * seconds:.0f} ms"),
+    ]
 
 
 def timed(action: Callable[[], Any]) -> tuple[float, Any]:
@@ -115,13 +106,6 @@ def plain_set(wordnet: wn.WordNet, true: int, valid: set[int], k: int) -> set[in
     return found
 
 
-def row(name: str, target_s: float, seconds: float, plain: float | None = None) -> dict[str, Any]:
-    measured = f"{1000 * seconds:.1f} ms"
-    if plain is not None:
-        measured += f"; plain way {plain:.1f} s, {plain / seconds:,.0f}×"
-    target = f"< {1000 * target_s:g} ms"
-    return {"name": name, "target": target, "measured": measured, "ok": seconds < target_s}
-
-
-def plain_row(name: str, seconds: float) -> dict[str, Any]:
-    return {"name": name, "target": "none", "measured": f"{1000 * seconds:.0f} ms", "ok": None}
+def beside(name: str, target_s: float, seconds: float, plain: float) -> Row:
+    measured = f"{1000 * seconds:.1f} ms; plain way {plain:.1f} s, {plain / seconds:,.0f}×"
+    return row(name, measured, f"< {1000 * target_s:g} ms", seconds < target_s)

@@ -1,8 +1,7 @@
 """Labeling as a person feels it, on a local gunicorn with SQLite and `synchronous=FULL`.
 
-`python -m benchmarks.bench_labeling [--seconds N]`. Four measurements on a throwaway database:
+`python -m benchmarks labeling [--size SECONDS]`. Three measurements on a throwaway database:
 
-- how many bytes the page and four photographs take, cold and on reload, after collectstatic;
 - from an answer to the next image painted, in Chromium, with photographs of 1600 x 1200: the time
   from the key's event to the frame after the one that the new image is in, so it is an upper bound;
 - the same with round trips of 6 s and an answer every two seconds: images and seats come late;
@@ -10,13 +9,11 @@
   same cores as the server and take their share of them.
 """
 
-import argparse
 import http.client
 import io
 import json
 import os
 import random
-import shutil
 import socket
 import statistics
 import subprocess
@@ -29,9 +26,9 @@ import uuid
 from pathlib import Path
 from typing import Any
 
-from benchmarks import sized
+from benchmarks import Row, own_process, row, sized
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = own_process.ROOT
 PAINT_TARGET_MS = 50.0
 SLOW_TARGET_MS = 100.0
 ROUND_TRIP_MS = sized(6_000, 500)
@@ -43,37 +40,22 @@ BATCH = 8
 PEOPLE = 8
 ANSWERS = sized(60, 4)
 WORKERS = 2
-SECONDS = sized(10.0, 1.0)
 
 
-def main(seconds: float = SECONDS) -> list[dict[str, Any]]:
-    """Rows {"name", "target", "measured", "ok"}; no Chromium gives one row less."""
-    folder = Path(tempfile.mkdtemp(prefix="assay-bench-"))
-    environment = os.environ | {
-        "ASSAY_DATA": str(folder),
-        "DATABASE_URL": f"sqlite:///{folder / 'bench.sqlite3'}",
-        "DEBUG": "0",
-        "SECRET_KEY": "of the benchmark alone",
-        "PYTHONPATH": str(ROOT),
-        "LOG_LEVEL": "ERROR",
-    }
-    try:
-        prepared = _child(environment, "prepare")
-        with _Server(environment) as server:
+def main(seconds: float = sized(10.0, 1.0)) -> list[Row]:
+    """Return the rows; no Chromium gives two less."""
+    more = {"DEBUG": "0", "SECRET_KEY": "of the benchmark alone", "PYTHONPATH": str(ROOT)}
+    with tempfile.TemporaryDirectory(prefix="assay-bench-", ignore_cleanup_errors=True) as folder:
+
+        def step(action: str, about: Any = None) -> Any:
+            started = own_process.start("bench_labeling", folder, action, about, **more)
+            return own_process.result(started)
+
+        prepared = step("prepare")
+        with _Server(own_process.environment(folder) | more) as server:
             rows = _rate(server, prepared["people"], seconds)
-            paint = _child(environment, "paint", str(server.port), prepared["looker"])
-        return (_paint_rows(paint) if paint["ms"] else []) + rows
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-
-
-def _child(environment: dict[str, str], *arguments: str) -> dict[str, Any]:
-    """What this module prints as JSON in a process of its own, where Django is set up."""
-    command = [sys.executable, "-m", "benchmarks.bench_labeling", *arguments]
-    done = subprocess.run(
-        command, env=environment, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True
-    )
-    return json.loads(done.stdout.splitlines()[-1])
+            painted = step("paint", {"port": server.port, "session": prepared["looker"]})
+    return (_paint_rows(painted) if painted["ms"] else []) + rows
 
 
 class _Server:
@@ -112,7 +94,7 @@ class _Server:
         self.process.wait(timeout=20)
 
 
-def _rate(server: _Server, people: list[dict[str, Any]], seconds: float) -> list[dict[str, Any]]:
+def _rate(server: _Server, people: list[dict[str, Any]], seconds: float) -> list[Row]:
     counts: list[int] = [0] * len(people)
     failures: list[Any] = []
     end = time.monotonic() + seconds
@@ -129,18 +111,16 @@ def _rate(server: _Server, people: list[dict[str, Any]], seconds: float) -> list
     cpu_ms = (server.cpu_seconds() - cpu) / max(1, sum(counts)) * 1000
     assert not failures, failures[0]
     return [
-        {
-            "name": f"answers through HTTP, batches of {BATCH}, {PEOPLE} people",
-            "target": f">= {RATE_TARGET:.0f}/s",
-            "measured": f"{rate:.0f}/s",
-            "ok": rate >= RATE_TARGET,
-        },
-        {
-            "name": "processor time of the server for an answer",
-            "target": "",
-            "measured": f"{cpu_ms:.2f} ms ({os.cpu_count()} cores, load {os.getloadavg()[0]:.1f})",
-            "ok": None,
-        },
+        row(
+            f"answers through HTTP, batches of {BATCH}, {PEOPLE} people",
+            f"{rate:.0f}/s",
+            f">= {RATE_TARGET:.0f}/s",
+            rate >= RATE_TARGET,
+        ),
+        row(
+            "processor time of the server for an answer",
+            f"{cpu_ms:.2f} ms ({os.cpu_count()} cores, load {os.getloadavg()[0]:.1f})",
+        ),
     ]
 
 
@@ -185,18 +165,9 @@ def _send(
         counts[index] += len(accepted)
 
 
-def _paint_rows(paint: dict[str, Any]) -> list[dict[str, Any]]:
+def _paint_rows(paint: dict[str, Any]) -> list[Row]:
     load = f"load {os.getloadavg()[0]:.1f}"
     return [
-        *(
-            {
-                "name": f"bytes of a labeling page, {name}",
-                "target": "",
-                "measured": size,
-                "ok": None,
-            }
-            for name, size in paint["bytes"].items()
-        ),
         _paint_row("answer to next image painted, p95", paint["ms"], PAINT_TARGET_MS, load),
         _paint_row(
             f"... with round trips of {ROUND_TRIP_MS // 1000} s, an answer every "
@@ -210,19 +181,18 @@ def _paint_rows(paint: dict[str, Any]) -> list[dict[str, Any]]:
 
 def _paint_row(name: str, times: list[float], target: float, load: str) -> dict[str, Any]:
     median, p95 = statistics.median(times), statistics.quantiles(times, n=20)[-1]
-    return {
-        "name": name,
-        "target": f"< {target:.0f} ms",
-        "measured": f"{p95:.0f} ms (median {median:.0f}, most {max(times):.0f}, "
-        f"n = {len(times)}, {load})",
-        "ok": p95 < target,
-    }
+    return row(
+        name,
+        f"{p95:.0f} ms (median {median:.0f}, most {max(times):.0f}, n = {len(times)}, {load})",
+        f"< {target:.0f} ms",
+        p95 < target,
+    )
 
 
 # In processes of their own, with Django set up.
 
 
-def _prepare() -> dict[str, Any]:
+def prepare(_: None) -> dict[str, Any]:
     """A campaign to answer fast, one to look at, and people with sessions and open seats."""
     from django.contrib.auth import get_user_model
     from django.core.management import call_command
@@ -335,36 +305,20 @@ MEASURE = """async ([count, key, pace]) => {
 }"""
 
 
-def _weigh(page: Any, url: str) -> dict[str, int]:
-    """Bytes of a labeling page and its photographs, of which four come ahead."""
-    sizes: list[float] = []
-    network = page.context.new_cdp_session(page)
-    network.send("Network.enable")
-    network.on("Network.loadingFinished", lambda event: sizes.append(event["encodedDataLength"]))
-    weights = {}
-    for name, load in (("cold", lambda: page.goto(url)), ("on reload", page.reload)):
-        sizes.clear()
-        load()
-        page.wait_for_load_state("networkidle")
-        weights[name] = int(sum(sizes))
-    return weights
-
-
-def _paint(port: int, session: str) -> dict[str, Any]:
-    """Milliseconds from each answer to the next image; none where there is no Chromium."""
+def paint(about: dict[str, Any]) -> dict[str, Any]:
+    """Return milliseconds from each answer to the next image; none where there is no Chromium."""
     from playwright.sync_api import sync_playwright
 
-    chromium = os.environ.get("CHROMIUM") or shutil.which("chromium")
+    chromium = own_process.find_chromium()
     if chromium is None:
-        print("no Chromium: painting is not measured", file=sys.stderr)
-        return {"ms": [], "slow_ms": [], "bytes": {}}
-    url = f"http://127.0.0.1:{port}"
+        return {"ms": [], "slow_ms": []}
+    url = f"http://127.0.0.1:{about['port']}"
     with sync_playwright() as driver:
         browser = driver.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
         context = browser.new_context(viewport={"width": 1440, "height": 900})
-        context.add_cookies([{"name": "sessionid", "value": session, "url": url}])
+        context.add_cookies([{"name": "sessionid", "value": about["session"], "url": url}])
         page = context.new_page()
-        weights = _weigh(page, f"{url}/campaigns/look/label/")
+        page.goto(f"{url}/campaigns/look/label/")
         page.wait_for_selector("[data-stage] img:not([data-first])")
         times = page.evaluate(MEASURE, [ANSWERS, "y", PACE_MS])
         slow = {
@@ -377,24 +331,4 @@ def _paint(port: int, session: str) -> dict[str, Any]:
         # The images that the fast connection has brought are used up before the measure begins.
         slow_times = page.evaluate(MEASURE, [SLOW_ANSWERS + 5, "n", SLOW_PACE_MS])[5:]
         browser.close()
-    return {"ms": times, "slow_ms": slow_times, "bytes": weights}
-
-
-def _in_child(arguments: list[str]) -> None:
-    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "annotator.settings")
-    import django
-
-    django.setup()
-    action, *rest = arguments
-    result = _prepare() if action == "prepare" else _paint(int(rest[0]), rest[1])
-    print(json.dumps(result))
-
-
-if __name__ == "__main__":
-    if sys.argv[1:2] in (["prepare"], ["paint"]):
-        _in_child(sys.argv[1:])
-    else:
-        parser = argparse.ArgumentParser(description=__doc__)
-        parser.add_argument("--seconds", type=float, default=SECONDS)
-        for row in main(parser.parse_args().seconds):
-            print(row)
+    return {"ms": times, "slow_ms": slow_times}

@@ -5,21 +5,17 @@ the last two in log-log (1: twice as much takes twice as long). Seconds are thos
 docs/scaling.md reckons with them.
 """
 
-import json
 import math
-import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from benchmarks import own_process, sized
-from benchmarks.bench_freeze import VOTES, Site
-from benchmarks.bench_selection import ROOT, make_pool
+from benchmarks import Row, own_process, row, sized
+from benchmarks.bench_freeze import VOTES
+from benchmarks.bench_selection import make_pool
 
 SIZES = sized((10_000, 100_000, 1_000_000), (1_000, 2_000, 4_000))
 PEOPLE = sized((100, 1_000, 10_000), (10, 20, 40))
@@ -27,12 +23,11 @@ CLASSIFIERS = sized((5, 10, 20, 40), (2, 3, 4, 5))
 TEN = 10
 
 
-def main() -> list[dict[str, Any]]:
-    """Rows {"name", "target", "measured", "ok"}."""
+def main() -> list[Row]:
     return [*of_answers(), *of_people(), *of_images()]
 
 
-def of_answers() -> list[dict[str, Any]]:
+def of_answers() -> list[Row]:
     """Five votes a question, on PostgreSQL; none without a server."""
     found = [_frozen(answers // VOTES) for answers in SIZES]
     if not all(found):
@@ -53,17 +48,16 @@ def _frozen(questions: int) -> dict[str, float]:
     with own_process.postgres() as url, tempfile.TemporaryDirectory() as folder:
         if url is None:
             return {}
-        site = Site(url, folder)
-        site.call("prepare", questions)
+        own_process.run("bench_freeze", folder, "prepare", questions, url)
         with psycopg.connect(url) as connection:
             size = connection.execute("SELECT pg_database_size(current_database())").fetchone()[0]
-        frozen = site.call("freeze")
+        frozen = own_process.run("bench_freeze", folder, "freeze", None, url)
         files = Path(folder, "releases").rglob("*")
         released = sum(file.stat().st_size for file in files if file.is_file())
         return frozen | {"database": size, "release": released}
 
 
-def of_people() -> list[dict[str, Any]]:
+def of_people() -> list[Row]:
     """Dawid–Skene of two classes: answers of 1,000 people, and 1,000,000 answers of more."""
     from labeling.estimators.aggregation import Answers
     from labeling.estimators.dawid_skene import fit
@@ -90,7 +84,7 @@ def of_people() -> list[dict[str, Any]]:
     ]
 
 
-def of_images() -> list[dict[str, Any]]:
+def of_images() -> list[Row]:
     """`mad select` of a realistic pool, less its start: by images, and by classifiers."""
     by_images = [_selected(size, TEN) for size in SIZES]
     by_classifiers = [_selected(SIZES[1], count) for count in CLASSIFIERS]
@@ -105,18 +99,16 @@ def _selected(images: int, classifiers: int) -> tuple[int, float]:
     with tempfile.TemporaryDirectory(prefix="assay-bench-") as folder:
         make_pool(Path(folder), images, "realistic", classifiers)
         size = sum(file.stat().st_size for file in Path(folder).iterdir())
-        words = [sys.executable, "-m", "benchmarks.bench_scaling", folder]
-        done = subprocess.run(words, cwd=ROOT, check=True, text=True, stdout=subprocess.PIPE)
-    return size, json.loads(done.stdout)
+        return size, own_process.run("bench_scaling", folder, "select", folder)
 
 
-def select(folder: Path) -> float:
-    """Processor time of reading, checking and choosing, the machine code compiled before."""
+def select(about: str) -> float:
+    """Return processor time of reading, checking and choosing, the machine code compiled before."""
     from benchmarks.bench_selection import run
     from evaluation.metrics.wordnet import nouns as wn
     from evaluation.readers.pools import read_pool
 
-    wordnet = wn.load()
+    folder, wordnet = Path(about), wn.load()
     run(read_pool(folder, None, wordnet), wordnet, 5_000)
     begun = time.process_time()
     pool = read_pool(folder, None, wordnet)
@@ -124,14 +116,10 @@ def select(folder: Path) -> float:
     return time.process_time() - begun
 
 
-def _row(name: str, sizes: Sequence[int], values: Sequence[float]) -> dict[str, Any]:
+def _row(name: str, sizes: Sequence[int], values: Sequence[float]) -> Row:
     slope = math.log(values[-1] / values[-2]) / math.log(sizes[-1] / sizes[-2])
     shown = "; ".join(
         f"{size:,}: {value:,.0f}" if value >= 100 else f"{size:,}: {value:.3g}"
         for size, value in zip(sizes, values, strict=True)
     )
-    return {"name": name, "target": "none", "measured": f"{shown}; slope {slope:.2f}", "ok": None}
-
-
-if __name__ == "__main__":
-    print(json.dumps(select(Path(sys.argv[1]))))
+    return row(name, f"{shown}; slope {slope:.2f}")

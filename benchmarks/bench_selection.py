@@ -1,15 +1,11 @@
 """Selection over 11 classifiers (55 pairs) and 10,000,000 images, memory-mapped.
 
-`python -m benchmarks.bench_selection [--images N]`. Two made pools: a realistic one (classifiers
+`python -m benchmarks selection [--size IMAGES]`. Two made pools: a realistic one (classifiers
 of 70 to 85 % accuracy that err on the same hard images, wrong ones less sure) and the worst (labels
 by chance, everyone sure of everything). Each runs in a process of its own, whose private memory is
 sampled; the machine code is compiled before the clock starts. Two threads.
 """
 
-import argparse
-import json
-import subprocess
-import sys
 import tempfile
 import threading
 import time
@@ -18,15 +14,14 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks import sized
-from benchmarks.bench_wordnet import thousand_classes
+from benchmarks import Row, own_process, row, sized
+from benchmarks.thousand_classes import thousand_classes
 from evaluation.metrics.mad.selection import Rule
 from evaluation.metrics.wordnet import nouns as wn
 from evaluation.metrics.wordnet.distances import distance_matrix
 from evaluation.readers.pools import read_pool
 from evaluation.selection import selecting
 
-ROOT = Path(__file__).resolve().parents[1]
 CLASSIFIERS = 11
 THREADS = 2
 SMALL = sized(168_000, 2_000)
@@ -34,38 +29,31 @@ SMALL = sized(168_000, 2_000)
 LOOPED = sized(8_000, 500)
 
 
-def main(images: int = sized(10_000_000, 4_000)) -> list[dict[str, Any]]:
+def main(images: int = sized(10_000_000, 4_000)) -> list[Row]:
     rows = []
     for kind in ("realistic", "worst"):
         with tempfile.TemporaryDirectory(prefix="assay-bench-") as folder:
             make_pool(Path(folder), images, kind)
-            command = [sys.executable, "-m", "benchmarks.bench_selection", "--measure", folder]
-            done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-            if done.returncode:
-                raise RuntimeError(done.stderr)
-            rows += table(kind, json.loads(done.stdout))
+            rows += table(kind, own_process.run("bench_selection", folder, "measure", folder))
     return rows
 
 
-def table(kind: str, got: dict[str, float]) -> list[dict[str, Any]]:
+def table(kind: str, got: dict[str, float]) -> list[Row]:
     speed = got["images"] / got["select_s"] / 1e6
     checked = got["images"] / (got["select_s"] + got["open_s"]) / 1e6
-    growth = got["select_s"] / got["half_s"]
-    memory = got["private_mib"]
+    growth, memory = got["select_s"] / got["half_s"], got["private_mib"]
+    measured = f"{speed:.1f} M/s; with checks and SHA-256 {checked:.1f} M/s"
     rows = [
-        (f"selection, {kind} pool", "≥ 5 M images/s", f"{speed:.1f} M/s", speed >= 5),
-        (f"… with checks and SHA-256 ({kind})", "none", f"{checked:.1f} M/s", None),
-        (f"… processor time ({kind})", "none", f"{got['cpu_s']:.2f} s", None),
-        (f"… private memory ({kind})", "< 1024 MiB", f"{memory:.0f} MiB", memory < 1024),
-        (f"… twice the images take ({kind})", "< 2.3 times", f"{growth:.2f} times", growth < 2.3),
+        row(f"selection, {kind} pool", measured, "≥ 5 M images/s", speed >= 5),
+        row(f"… private memory ({kind})", f"{memory:.0f} MiB", "< 1024 MiB", memory < 1024),
+        row(f"… twice the images ({kind})", f"{growth:.2f} times", "< 2.3 times", growth < 2.3),
     ]
     if kind == "realistic":
         ratio = got["loop_s"] / got["small_s"]
         measured = f"{ratio:,.0f} times (loop extrapolated from {LOOPED:,} rows)"
-        rows.append(
-            (f"… against a pandas loop at {SMALL:,}", "≥ 1000 times", measured, ratio >= 1000)
-        )
-    return [dict(zip(("name", "target", "measured", "ok"), row, strict=True)) for row in rows]
+        name = f"… against a pandas loop at {SMALL:,}"
+        rows.append(row(name, measured, "≥ 1000 times", ratio >= 1000))
+    return rows
 
 
 def make_pool(folder: Path, images: int, kind: str, classifiers: int = CLASSIFIERS) -> None:
@@ -93,7 +81,8 @@ def make_pool(folder: Path, images: int, kind: str, classifiers: int = CLASSIFIE
         np.save(folder / f"model{place:02d}.confidences.npy", confidences.astype(np.float16))
 
 
-def measure(folder: Path) -> dict[str, float]:
+def measure(about: str) -> dict[str, float]:
+    folder = Path(about)
     wordnet = wn.load()
     pool = read_pool(folder, None, wordnet, threads=THREADS)
     run(pool, wordnet, 20_000)
@@ -104,13 +93,8 @@ def measure(folder: Path) -> dict[str, float]:
     pool = read_pool(folder, None, wordnet, threads=THREADS)
     opened = time.perf_counter() - start
     images = len(pool.images)
-    got = {
-        "images": images,
-        "open_s": opened,
-        "half_s": run(pool, wordnet, images // 2),
-    }
-    cpu = time.process_time()
-    got |= {"select_s": run(pool, wordnet, images), "cpu_s": time.process_time() - cpu}
+    got = {"images": images, "open_s": opened, "half_s": run(pool, wordnet, images // 2)}
+    got["select_s"] = run(pool, wordnet, images)
     stop.set()
     sampler.join()
     small = min(SMALL, images)
@@ -153,23 +137,10 @@ def pandas_loop(folder: Path, wordnet: wn.WordNet, classes: list[str]) -> float:
     frame = pd.DataFrame(columns)
     start = time.perf_counter()
     found = []
-    for image, row in frame.iterrows():
-        a, b = int(row["model00.labels"]), int(row["model01.labels"])
-        sure = min(row["model00.confidences"], row["model01.confidences"])
+    for image, line in frame.iterrows():
+        a, b = int(line["model00.labels"]), int(line["model01.labels"])
+        sure = min(line["model00.confidences"], line["model01.confidences"])
         if a != b and sure >= 0.8:
             found.append((-distances[a, b], -sure, image, a, b))
     found.sort()
     return time.perf_counter() - start
-
-
-if __name__ == "__main__":
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--images", type=int, default=10_000_000)
-    parser.add_argument("--measure", type=Path)
-    options = parser.parse_args()
-    if options.measure:
-        print(json.dumps(measure(options.measure)))
-    else:
-        from benchmarks.__main__ import render
-
-        print(render(main(options.images)))

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import yaml
 
-from benchmarks import sized
+from benchmarks import Row, row, sized
 from labeling.kinds import policies
 from labeling.simulation.crowd import clean_crowd
 from labeling.simulation.simulating import simulate
@@ -17,7 +17,7 @@ POLICIES = Path(__file__).parent / "policies"
 COMPARED, STATED = sized(20, 2), sized(100, 2)
 
 
-def main() -> list[dict[str, Any]]:
+def main() -> list[Row]:
     with ProcessPoolExecutor(2) as workers:
         weighed = list(workers.map(partial(run, "weighed"), range(STATED)))
         plain = list(workers.map(partial(run, "majority-of-five"), range(COMPARED)))
@@ -34,30 +34,30 @@ def main() -> list[dict[str, Any]]:
         key: np.mean([row["blocked"][key] for row in weighed]) for key in weighed[0]["blocked"]
     }
     return [
-        {
-            "name": f"answers of a majority of five, mean of {COMPARED} seeds",
-            "target": "<= 0.5",
-            "measured": f"{ours[1] / theirs[1]:.3f} ({ours[1]:.3f} a question, gold and audits in)",
-            "ok": ours[1] <= theirs[1] / 2,
-        },
-        {
-            "name": f"error, mean of {COMPARED} seeds",
-            "target": f"<= {theirs[0]:.4f} (majority of five)",
-            "measured": f"{ours[0]:.4f}",
-            "ok": ours[0] <= theirs[0],
-        },
-        {
-            "name": "stated error inside its own 95 % interval",
-            "target": f">= 90 of {STATED} seeds",
-            "measured": f"{inside} of {STATED}",
-            "ok": inside >= 0.9 * STATED,
-        },
-        {
-            "name": f"people blocked rightly, and wrongly, mean of {STATED} seeds",
-            "target": "20 answer at random",
-            "measured": f"{blocked['rightly']:.1f}, {blocked['wrongly']:.1f} of 180",
-            "ok": blocked["rightly"] >= 15,
-        },
+        row(
+            f"answers of a majority of five, mean of {COMPARED} seeds",
+            f"{ours[1] / theirs[1]:.3f} ({ours[1]:.3f} a question, gold and audits in)",
+            "<= 0.5",
+            ours[1] <= theirs[1] / 2,
+        ),
+        row(
+            f"error, mean of {COMPARED} seeds",
+            f"{ours[0]:.4f}",
+            f"<= {theirs[0]:.4f} (majority of five)",
+            ours[0] <= theirs[0],
+        ),
+        row(
+            "stated error inside its own 95 % interval",
+            f"{inside} of {STATED}",
+            f">= 90 of {STATED} seeds",
+            inside >= 0.9 * STATED,
+        ),
+        row(
+            f"people blocked rightly, and wrongly, mean of {STATED} seeds",
+            f"{blocked['rightly']:.1f}, {blocked['wrongly']:.1f} of 180",
+            "20 answer at random",
+            blocked["rightly"] >= 15,
+        ),
     ]
 
 

@@ -4,29 +4,24 @@ Maps of 224 × 224 that are smooth (14 × 14 or 28 × 28 random numbers, resized
 networks are) and, worst of all, pure noise; one to three true boxes an image.
 """
 
-import os
-import tempfile
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks import sized
+from benchmarks import Row, row, sized
 from evaluation.metrics.wsol import box_scores
 from evaluation.metrics.wsol.mask_scores import MaskScore, average_precision
-from evaluation.readers.wsol_folders import ScoreMaps
-from evaluation.scoring.wsol.scoring import in_parts
 
 SIZE, MAPS = 224, sized(200, 4)
 THREADS = 2
 Map = NDArray[np.float32]
 
 
-def main() -> list[dict[str, Any]]:
+def main() -> list[Row]:
     rng = np.random.default_rng(0)
     rows = []
     for kind, grid in (("smooth, 14 × 14", 14), ("smooth, 28 × 28", 28), ("noise", SIZE)):
@@ -34,10 +29,7 @@ def main() -> list[dict[str, Any]]:
         boxes = [true_boxes(rng) for _ in maps]
         rows += box_rows(kind, maps, boxes, wanted=grid < SIZE)
         if grid == 14:
-            rows += file_rows(maps, boxes)
             rows += pixel_rows(rng, maps)
-    load = f"{os.getloadavg()[0]:.1f} on {os.cpu_count()} cores"
-    rows.append({"name": "this machine: load", "target": "none", "measured": load, "ok": None})
     return rows
 
 
@@ -52,7 +44,7 @@ def true_boxes(rng: np.random.Generator) -> NDArray[np.float64]:
 
 def box_rows(
     kind: str, maps: list[Map], boxes: list[NDArray[np.float64]], wanted: bool
-) -> list[dict[str, Any]]:
+) -> list[Row]:
     """Maps a second, and how many times a loop over thresholds takes; both must give the same."""
     rows = []
     for name in box_scores.PROTOCOLS[::-1]:
@@ -60,12 +52,12 @@ def box_rows(
         rate = len(maps) / shortest(lambda p=protocol: over_threads(maps, boxes, p))
         alone = processor(maps, boxes, protocol)
         rows.append(
-            {
-                "name": f"MaxBoxAccV2 of maps, {kind}, {name}, {THREADS} threads",
-                "target": "≥ 800/s" if wanted else "none",
-                "measured": f"{rate:,.0f}/s; {alone:.2f} ms of processor a map",
-                "ok": rate >= 800 if wanted else None,
-            }
+            row(
+                f"MaxBoxAccV2 of maps, {kind}, {name}, {THREADS} threads",
+                f"{rate:,.0f}/s; {alone:.2f} ms of processor a map",
+                "≥ 800/s" if wanted else "none",
+                rate >= 800 if wanted else None,
+            )
         )
     for thresholds, times in ((1000, 200), (100, 6)) if wanted else ((100, 6),):
         protocol = box_scores.Protocol("reference", thresholds=thresholds)
@@ -81,47 +73,17 @@ def box_rows(
         )
         ratio = f"{slow / quick:,.0f} times ({1000 * slow:,.0f} ms), "
         rows.append(
-            {
-                "name": f"… against OpenCV's contours at {thresholds} thresholds",
-                "target": f"≥ {times} times, equal" if wanted else "equal",
-                "measured": ratio + ("equal" if alike else "NOT EQUAL"),
-                "ok": alike and (slow / quick >= times or not wanted),
-            }
+            row(
+                f"… against OpenCV's contours at {thresholds} thresholds",
+                ratio + ("equal" if alike else "NOT EQUAL"),
+                f"≥ {times} times, equal" if wanted else "equal",
+                alike and (slow / quick >= times or not wanted),
+            )
         )
     return rows
 
 
-def file_rows(maps: list[Map], boxes: list[NDArray[np.float64]]) -> list[dict[str, Any]]:
-    """The same with the maps read from a disk (its cache, most likely)."""
-    protocol = box_scores.Protocol("reference")
-    with tempfile.TemporaryDirectory() as folder:
-        names = [f"{number:05}.jpg" for number in range(len(maps))]
-        for name, scores in zip(names, maps, strict=True):
-            np.save(Path(folder) / f"{name}.npy", scores)
-        read = ScoreMaps(Path(folder), names)
-
-        def scored() -> box_scores.BoxScore:
-            def score(part: list[int]) -> box_scores.BoxScore:
-                sums = box_scores.BoxScore(protocol)
-                for number in part:
-                    scores = read.read(names[number], "min-max", SIZE)
-                    sums.add(scores, boxes[number], SIZE, SIZE)
-                return sums
-
-            return joined(in_parts(score, list(range(len(maps)))), box_scores.BoxScore(protocol))
-
-        rate = len(maps) / shortest(scored)
-    return [
-        {
-            "name": f"… with maps from their files, reference, {os.cpu_count()} threads",
-            "target": "none",
-            "measured": f"{rate:,.0f}/s",
-            "ok": None,
-        }
-    ]
-
-
-def pixel_rows(rng: np.random.Generator, maps: list[Map]) -> list[dict[str, Any]]:
+def pixel_rows(rng: np.random.Generator, maps: list[Map]) -> list[Row]:
     """PxAP against numpy's histograms, and against reading the arrays once."""
     protocol = box_scores.Protocol("reference")
     truths = [rng.choice([0, 1, 255], (SIZE, SIZE), p=[0.6, 0.3, 0.1]).astype(np.uint8)] * 8
@@ -149,19 +111,19 @@ def pixel_rows(rng: np.random.Generator, maps: list[Map]) -> list[dict[str, Any]
     quick, slow = shortest(lambda: scored(ready, "none")), shortest(plain, 1)
     once, alike = shortest(read), scored(ready, "none") == plain() == scored(maps, "min-max")
     return [
-        {
-            "name": "PxAP against numpy's histograms",
-            "target": "≥ 6 times, equal",
-            "measured": f"{slow / quick:.0f} times ({1e6 * quick / len(maps):.0f} µs a map), "
+        row(
+            "PxAP against numpy's histograms",
+            f"{slow / quick:.0f} times ({1e6 * quick / len(maps):.0f} µs a map), "
             + ("equal" if alike else "NOT EQUAL"),
-            "ok": alike and slow / quick >= 6,
-        },
-        {
-            "name": "… against a sum of the arrays, which reads them once",
-            "target": "≤ 1.5 times",
-            "measured": f"{quick / once:.1f} times ({1e6 * once / len(maps):.0f} µs a map)",
-            "ok": quick / once <= 1.5,
-        },
+            "≥ 6 times, equal",
+            alike and slow / quick >= 6,
+        ),
+        row(
+            "… against a sum of the arrays, which reads them once",
+            f"{quick / once:.1f} times ({1e6 * once / len(maps):.0f} µs a map)",
+            "≤ 1.5 times",
+            quick / once <= 1.5,
+        ),
     ]
 
 

@@ -1,44 +1,81 @@
-"""The steps of a benchmark, each in a process of its own, with memory and database of its own."""
+"""The steps of a benchmark, each in a process of its own, with memory and database of its own.
 
-import argparse
+`python -m benchmarks.own_process MODULE ACTION ABOUT`: set up Django, call a function of
+benchmarks/MODULE.py with what is read from ABOUT, and print what it returns; both are JSON.
+"""
+
 import contextlib
+import importlib
 import json
 import os
 import resource
+import shutil
 import subprocess
 import sys
+import tempfile
 import uuid
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 POSTGRES = os.environ.get("ASSAY_TEST_POSTGRES", "postgres://postgres@127.0.0.1:5432/postgres")
-Action = Callable[[Any], Any]
 
 
-def run(module: str, folder: str, action: str, about: Any) -> Any:
-    """What an action of benchmarks/<module>.py returns. Settings name the folder's database."""
-    done = subprocess.run(
-        [sys.executable, "-m", f"benchmarks.{module}", "--action", action, json.dumps(about)],
+def environment(folder: str, url: str | None = None) -> dict[str, str]:
+    """Return the variables of a site with this data folder and database."""
+    known = {"ASSAY_DATA": folder, "LOG_LEVEL": "ERROR"}
+    return {**os.environ, **known, "DATABASE_URL": url or f"sqlite:///{folder}/bench.sqlite3"}
+
+
+def start(
+    module: str, folder: str, action: str, about: Any = None, url: str | None = None, **more: str
+) -> subprocess.Popen[str]:
+    """Start an action of benchmarks/<module>.py.
+
+    url: of its database, otherwise the folder's own. more: variables of its environment.
+    """
+    return subprocess.Popen(
+        [sys.executable, "-m", "benchmarks.own_process", module, action, json.dumps(about)],
         cwd=ROOT,
-        env={
-            **os.environ,
-            "DATABASE_URL": f"sqlite:///{folder}/bench.sqlite3",
-            "ASSAY_DATA": folder,
-            "LOG_LEVEL": "ERROR",
-        },
+        env=environment(folder, url) | more,
+        stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
-        check=True,
         text=True,
     )
-    return json.loads(done.stdout.splitlines()[-1])
+
+
+def result(process: subprocess.Popen[str]) -> Any:
+    """Return what an action returned, once it has ended."""
+    out, _ = process.communicate()
+    if process.returncode:
+        raise RuntimeError(f"{process.args} ended with {process.returncode}")
+    return json.loads(out.splitlines()[-1])
+
+
+def run(module: str, folder: str, action: str, about: Any = None, url: str | None = None) -> Any:
+    """Return what an action of benchmarks/<module>.py returns."""
+    return result(start(module, folder, action, about, url))
+
+
+def on_each(
+    databases: tuple[str, ...], rows: Callable[[str, str | None], list[Any]]
+) -> list[dict[str, Any]]:
+    """Return the rows of "sqlite" and "postgres", each by a folder and a URL (None: SQLite)."""
+    found = []
+    for name in databases:
+        with tempfile.TemporaryDirectory(prefix="assay-bench-") as folder:
+            if name == "sqlite":
+                found += rows(folder, None)
+                continue
+            with postgres() as url:
+                found += rows(folder, url) if url else []
+    return found
 
 
 @contextlib.contextmanager
 def postgres() -> Iterator[str | None]:
-    """The URL of a new database, dropped in the end; None, with a line on stderr, without a
-    server."""
+    """Yield the URL of a new database; None, with a line on stderr, without a server."""
     import psycopg
 
     try:
@@ -56,59 +93,30 @@ def postgres() -> Iterator[str | None]:
             server.execute(f'DROP DATABASE "{name}" WITH (FORCE)')
 
 
+def find_chromium() -> str | None:
+    """Return a Chromium's path; None, with a line on stderr, without one."""
+    names = ("chromium-headless-shell", "chromium", "google-chrome")
+    found = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, names)), None)
+    if found is None:
+        print("no Chromium: pages are not measured", file=sys.stderr)
+    return found
+
+
 def peak_mib() -> int:
-    """The most memory this process has held so far. What getrusage says begins with the memory of
-    whoever started the process."""
+    """Return the most memory that this process has held so far.
+
+    What getrusage says begins with the memory of whoever started the process.
+    """
     with contextlib.suppress(OSError), open("/proc/self/status") as status:
         return next(int(line.split()[1]) for line in status if line.startswith("VmHWM")) >> 10
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10
 
 
-def add_images(dataset: Any, count: int, size: tuple[int, int]) -> None:
-    """Rows of images 00000.jpg, 00001.jpg, …, without files, in a process with Django set up."""
-    from labeling.models import Image
-
-    width, height = size
-    Image.objects.bulk_create(
-        (
-            Image(
-                dataset=dataset,
-                name=f"{n:05}.jpg",
-                sha256=f"{n:064x}",
-                file=f"images/{n}.jpg",
-                media_type="image/jpeg",
-                bytes=1,
-                width=width,
-                height=height,
-            )
-            for n in range(count)
-        ),
-        batch_size=500,
-    )
-
-
-def main(
-    description: str | None,
-    actions: Mapping[str, Action],
-    rows: Callable[[int], list[dict[str, Any]]],
-    objects: int,
-) -> None:
-    """The rows as a table; with --action, what that action returns as a line of JSON.
-
-    objects: how many, unless --objects says so.
-    """
-    parser = argparse.ArgumentParser(description=description)
-    parser.add_argument("--objects", type=int, default=objects)
-    parser.add_argument("--action", nargs=2, metavar=("ACTION", "ABOUT"))
-    options = parser.parse_args()
-    if options.action is None:
-        from benchmarks.__main__ import render
-
-        print(render(rows(options.objects)))
-        return
+if __name__ == "__main__":
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "annotator.settings")
     import django
 
     django.setup()
-    action, about = options.action
-    print(json.dumps(actions[action](json.loads(about))))
+    module, action, about = sys.argv[1:]
+    called = getattr(importlib.import_module(f"benchmarks.{module}"), action)
+    print(json.dumps(called(json.loads(about))))

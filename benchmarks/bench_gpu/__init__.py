@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 import torch
 
-from benchmarks import bench_foveation
-from benchmarks.bench_gpu.demand import KINDS, Boxes, Maps, Row, asked_rows, drawn, row
+from benchmarks import Row, bench_foveation, row
+from benchmarks.bench_gpu.demand import KINDS, Boxes, Maps, asked_rows, drawn
 from benchmarks.bench_wsol import SIZE, ours
 from evaluation.metrics.wsol.box_scores import DELTAS, PROTOCOLS, Protocol
 from evaluation.metrics.wsol.device import batches

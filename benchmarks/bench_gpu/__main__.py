@@ -1,6 +1,6 @@
-"""`python -m benchmarks.bench_gpu`: the rows alone, or a step of them in a process of its own."""
+"""`python -m benchmarks.bench_gpu`: the rows alone."""
 
-from benchmarks import bench_gpu, own_process
-from benchmarks.bench_gpu.demand import held
+from benchmarks import bench_gpu
+from benchmarks.__main__ import render
 
-own_process.main(__doc__, {"held": held}, lambda _: bench_gpu.main(), 0)
+print(render(bench_gpu.main()))

@@ -1,12 +1,11 @@
 """What a batch of score maps asks of any device: launches, waits, and memory as on the CPU."""
 
 import tempfile
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks import own_process
+from benchmarks import Row, own_process, row
 from benchmarks.bench_wsol import SIZE, made, true_boxes
 from evaluation.metrics.wsol.box_scores import PROTOCOLS, Protocol
 from evaluation.metrics.wsol.device import batches
@@ -17,7 +16,6 @@ KINDS = {"smooth": 14, "noise": SIZE}
 COUNTED, HELD = (2, 8), (2, 6)
 Maps = list[NDArray[np.float32]]
 Boxes = list[NDArray[np.float64]]
-Row = dict[str, Any]
 
 
 def asked_rows() -> list[Row]:
@@ -28,7 +26,7 @@ def asked_rows() -> list[Row]:
             for name in PROTOCOLS:
                 counted = [asked(grid, count, name) for count in COUNTED]
                 few, many = (
-                    own_process.run("bench_gpu", folder, "held", [grid, count, name])
+                    own_process.run("bench_gpu.demand", folder, "held", [grid, count, name])
                     for count in HELD
                 )
                 each = (many - few) / (HELD[1] - HELD[0])
@@ -65,7 +63,3 @@ def held(about: tuple[int, int, str]) -> int:
 def drawn(grid: int, count: int) -> tuple[Maps, Boxes]:
     rng = np.random.default_rng(grid)
     return [made(rng, grid) for _ in range(count)], [true_boxes(rng) for _ in range(count)]
-
-
-def row(name: str, measured: str, target: str = "none", ok: bool | None = None) -> Row:
-    return {"name": name, "target": target, "measured": measured, "ok": ok}

@@ -9,16 +9,16 @@ from collections.abc import Iterator
 import psycopg
 import pytest
 
-from benchmarks import bench_slow_clients
 from deploy import web_server
 from tests.conftest import skip_or_fail
+from tests.deploy import slow_clients
 
 pytestmark = pytest.mark.timeout(400)
 
 
 @pytest.fixture(scope="module")
 def port() -> Iterator[int]:
-    with bench_slow_clients.serving("waitress") as port:
+    with slow_clients.serving("waitress") as port:
         yield port
 
 
@@ -49,21 +49,21 @@ def test_clients_that_read_nothing_keep_nobody_from_the_site(port):
 @pytest.mark.parametrize("server", ["waitress", "nginx, gunicorn"])
 def test_two_hundred_slow_clients_keep_nobody_from_the_site(server, request):
     """A byte a second each, to the site alone or behind the proxy."""
-    if not bench_slow_clients.is_here(server):
+    if not slow_clients.is_here(server):
         skip_or_fail("no nginx")
     with contextlib.ExitStack() as stack:
         if server == "waitress":
             port = request.getfixturevalue("port")
         else:
-            port = stack.enter_context(bench_slow_clients.serving(server))
+            port = stack.enter_context(slow_clients.serving(server))
         # Each process loads half the site at its first page.
         for _ in range(6):
-            assert ask(port, bench_slow_clients.PAGE) == 200
+            assert ask(port, slow_clients.PAGE) == 200
 
         # Patient, since the machine may be busy: a thread that is held stays held for two minutes.
-        outcome = bench_slow_clients._measure(port, 200, patience=40)
+        outcome = slow_clients.measure(port, 200, patience=40)
 
-    assert outcome.answered == bench_slow_clients.VISITS
+    assert outcome.answered == slow_clients.VISITS
 
 
 def test_of_requests_sent_ahead_one_is_answered_and_the_connection_closed(port):

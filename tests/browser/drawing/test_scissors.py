@@ -5,7 +5,7 @@ import statistics
 
 import pytest
 
-from benchmarks.bench_drawing import outlines
+from tests.browser.drawing import outlines
 from tests.browser.drawing.conftest import begin
 
 pytestmark = pytest.mark.browser

@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 import pytest
 from django.db import connections
 
-from benchmarks.own_process import add_images
+from benchmarks.worlds import add_images
 from labeling.answers import submitting
 from labeling.answers.sent import uuid7
 from labeling.assignment import claiming
@@ -131,13 +131,11 @@ def campaign(pooled, monkeypatch) -> Campaign:
     monkeypatch.setattr(cut, "CHUNK", 100)
     alice = factories.make_user("alice", is_researcher=True)
     pond = factories.make_dataset(alice)
-    images = int(100 + 200 * SECONDS)
-    add_images(pond, images, (64, 48))
+    names = add_images(pond, int(100 + 200 * SECONDS), (64, 48))
     campaign = factories.make_campaign(
         alice, pond, policy={"votes": 2, "gold_share": 0}, launch=False
     )
-    pairs = [(f"{n:05}.jpg", "n02018207") for n in range(images)]
-    asking.add_questions(campaign, pairs)
+    asking.add_questions(campaign, [(name, "n02018207") for name in names])
     lifecycle.launch(campaign, alice)
     for number in range(ANNOTATORS):
         factories.join(User.objects.create(username=f"person{number}"), campaign)

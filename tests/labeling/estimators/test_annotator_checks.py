@@ -5,7 +5,6 @@ import math
 import numpy as np
 import pytest
 
-from benchmarks import bench_quality
 from labeling.estimators import annotator_checks
 from labeling.estimators.agreement import agreement_beyond_chance
 from labeling.estimators.annotator_checks import (
@@ -63,10 +62,6 @@ def test_errors_over_ten_thousand_people_are_within_the_set_rates(test):
     assert test.plan.keeps(test)
     assert abs(rejected - test.plan.reject_good) <= four_errors(test.plan.reject_good)
     assert abs(accepted - test.plan.accept_bad) <= four_errors(test.plan.accept_bad)
-
-
-def test_the_benchmark_measures_the_default_policy():
-    assert bench_quality.TESTS["defaults"] == DEFAULT
 
 
 def test_a_cap_too_short_for_its_accuracies_says_so():

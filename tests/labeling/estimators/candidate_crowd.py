@@ -9,30 +9,23 @@ functions that a campaign uses.
 """
 
 from collections.abc import Iterable, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from itertools import product
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import poisson
 
-from benchmarks import sized
 from labeling.estimators.dawid_skene import dawid_skene
 from labeling.estimators.intervals import clopper_pearson
-from labeling.estimators.precision import Verified, pooled, precisions
+from labeling.estimators.precision import Verified, precisions
 from labeling.estimators.vote_tables import CALIBRATION_VOTES, VoteTable, learn_vote_tables
 from labeling.kinds import deciding, policies
 from labeling.kinds.candidates import Candidates
 from labeling.kinds.deciding import Skills, Vote
 from labeling.simulation.simulating import CONFUSION_PRIOR
 
-RUNS, CLASSES, IMAGES = sized(100, 1), sized(20, 4), sized(300, 40)
-PEOPLE, PILOT = sized(40, 20), sized(30, 15)
-# Of the images that a class is not, those that most people take for it: mean of each class's share.
-LOOKALIKES = (0.0, 0.005, 0.01, 0.04)
+CLASSES, IMAGES, PEOPLE, PILOT = 20, 300, 40, 30
 AUDITED = (50, 100, 300, 1_000)
 NEVER = datetime(2026, 1, 1, tzinfo=UTC)
 POLICY = policies.clean(Candidates.policy_defaults)
@@ -71,13 +64,11 @@ def difficulty(lookalikes: float) -> Difficulty:
 @dataclass(frozen=True)
 class Run:
     """What came of one campaign. wrong: (S,) of the images settled yes, truly; verified: what is
-    known of each class after each audit, by its size; votes: a question's, without the pilot."""
+    known of each class after each audit, by its size."""
 
     yes: Ints
     wrong: Ints
     verified: dict[int, list[Verified]]
-    votes: float
-    reviewed: float
 
 
 def simulate(seed: int, lookalikes: float, audited: Sequence[int] = AUDITED) -> Run:
@@ -108,13 +99,10 @@ def simulate(seed: int, lookalikes: float, audited: Sequence[int] = AUDITED) -> 
             )
             for own in (topic == s for s in range(CLASSES))
         ]
-    rest = np.setdiff1d(np.arange(len(yes)), pilot)
     return Run(
         np.bincount(topic[yes], minlength=CLASSES),
         np.bincount(topic[wrong], minlength=CLASSES),
         verified,
-        float(pattern[rest].sum(axis=1).mean()),
-        float((settled[rest] < 0).mean()),
     )
 
 
@@ -219,49 +207,34 @@ def by_own_audit(one: Verified) -> tuple[float, float]:
 
 @dataclass(frozen=True)
 class Measured:
-    """Of one run and one size of the audit. holds: (S,) whether each class's interval has its
-    truth. The rest are means over classes: of what the tables state and of the intervals of
-    by_tables_alone and by_own_audit the same; pooled: of all classes together."""
+    """Of one run and one size of the audit.
+
+    holds: (S,) whether each class's interval has its truth. The rest are means over classes: of
+    the intervals of by_tables_alone the same, and the widths of ours and of those of by_own_audit.
+    """
 
     holds: list[bool]
-    table_inside: float
     tables_alone: float
-    own_audit: float
-    pooled: bool
-    true: float
-    by_table: float
-    stated: float
     width: float
     own_width: float
-    votes: float
-    reviewed: float
 
 
-def measure(job: tuple[float, int]) -> dict[int, Measured]:
-    """By the size of the audit. job: the mean share of lookalikes, and the seed."""
-    lookalikes, seed = job
+def measure(lookalikes: float, seed: int) -> dict[int, Measured]:
+    """Return what came of a run, by the size of the audit. lookalikes: their mean share."""
     run = simulate(seed, lookalikes)
-    return {size: _measured(run, verified) for size, verified in run.verified.items()}
-
-
-def _measured(run: Run, verified: Sequence[Verified]) -> Measured:
     true = (1 - run.wrong / run.yes).tolist()
-    found = precisions(verified)
-    pairs = list(zip(found, verified, true, strict=True))
-    whole = pooled(verified)
+    return {size: _measured(true, verified) for size, verified in run.verified.items()}
+
+
+def _measured(true: Sequence[float], verified: Sequence[Verified]) -> Measured:
+    intervals = [one.interval for one in precisions(verified)]
     return Measured(
-        holds=[covers(one.interval, share) for one, _, share in pairs],
-        table_inside=_mean(covers(one.interval, one.by_table or 0) for one in found),
-        tables_alone=_mean(covers(by_tables_alone(own), share) for _, own, share in pairs),
-        own_audit=_mean(covers(by_own_audit(own), share) for _, own, share in pairs),
-        pooled=covers(whole.interval, 1 - float(run.wrong.sum() / run.yes.sum())),
-        true=_mean(true),
-        by_table=_mean(one.by_table or 0 for one in found),
-        stated=_mean(one.stated or 0 for one in found),
-        width=_mean(_width(one.interval) for one in found),
-        own_width=_mean(_width(by_own_audit(own)) for own in verified),
-        votes=run.votes,
-        reviewed=run.reviewed,
+        holds=[covers(*pair) for pair in zip(intervals, true, strict=True)],
+        tables_alone=_mean(
+            covers(by_tables_alone(one), share) for one, share in zip(verified, true, strict=True)
+        ),
+        width=_mean(map(_width, intervals)),
+        own_width=_mean(_width(by_own_audit(one)) for one in verified),
     )
 
 
@@ -271,52 +244,3 @@ def _mean(values: Iterable[float]) -> float:
 
 def _width(interval: tuple[float, float] | None) -> float:
     return interval[1] - interval[0] if interval else 1.0
-
-
-def main(runs: int = RUNS) -> list[dict[str, Any]]:
-    jobs = list(product(LOOKALIKES, range(runs)))
-    with ProcessPoolExecutor(2) as workers:
-        found = dict(zip(jobs, workers.map(measure, jobs, chunksize=10), strict=True))
-    rows = []
-    for lookalikes, size in product(LOOKALIKES, AUDITED):
-        measured = [found[lookalikes, seed][size] for seed in range(runs)]
-        rows += _rows(f"{lookalikes:.1%} lookalikes, {size:,} audited", measured)
-    return rows
-
-
-def _rows(name: str, found: Sequence[Measured]) -> list[dict[str, Any]]:
-    holds = np.array([one.holds for one in found]).mean(axis=0) * 100
-
-    def mean(field: str) -> float:
-        return _mean(getattr(one, field) for one in found)
-
-    def of_100(field: str) -> str:
-        return f"{mean(field) * 100:.1f}"
-
-    return [
-        {
-            "name": f"{name}: truth in a class's interval",
-            "target": ">= 90 of 100 runs",
-            "measured": f"{holds.mean():.1f}, least of the classes {holds.min():.0f}",
-            "ok": bool(holds.mean() >= 90),
-        },
-        {
-            "name": "… pooled; by tables alone; by its own audit alone",
-            "target": "none",
-            "measured": "; ".join(map(of_100, ("pooled", "tables_alone", "own_audit"))),
-            "ok": None,
-        },
-        {
-            "name": "… what the table states in the interval; its width; by its own audit",
-            "target": "none",
-            "measured": f"{of_100('table_inside')}; {mean('width'):.1%}; {mean('own_width'):.0%}",
-            "ok": None,
-        },
-        {
-            "name": "… precision: true, stated, by table; votes, share reviewed",
-            "target": "none",
-            "measured": f"{mean('true'):.2%}, {mean('stated'):.2%}, {mean('by_table'):.2%}; "
-            f"{mean('votes'):.2f}, {mean('reviewed'):.1%}",
-            "ok": None,
-        },
-    ]

@@ -1,33 +1,25 @@
 """Drawing as a hand feels it: script a frame while 300 polygons of 100 corners move under it.
 
-`python -m benchmarks.bench_drawing.pace`. In Chromium, with real mouse events: dragging with the
+`python -m benchmarks drawing`. In Chromium, with real mouse events: dragging with the
 middle button, the wheel, and for comparison a corner that is dragged. What counts is what
 Chromium's trace says of event handlers and callbacks of requestAnimationFrame between two frames,
 in time of their thread, so that other work on the machine does not count. The time between frames,
 which is mostly painting (without a graphics card, in software), stands beside it.
 
 Then the time from frame to frame while 2,000 shapes are panned, by the layers' CSS transform and by
-their groups' attribute, the plain way; and twenty outlines drawn with the polygon, and by the
-scissors with half the corners.
+their groups' attribute, the plain way.
 """
 
 import json
 import math
-import os
-import shutil
 import statistics
-import sys
 import threading
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 from typing import Any
 
-from benchmarks import sized
-from benchmarks.bench_boxes.screens import PAN
-from benchmarks.bench_drawing import outlines
+from benchmarks import Row, own_process, row, sized
 
-ROOT = Path(__file__).resolve().parents[2]
 TARGET_MS = 4.0
 POLYGONS = sized(300, 10)
 CORNERS = 100
@@ -66,29 +58,28 @@ PLAIN = """() => {
   };
 }"""
 
-SNIP = """async ([photograph, width, height, tool, corners]) => {
-  const { Drawing } = await import("/static/js/drawing/drawing.js");
-  const root = document.getElementById("root");
-  root.replaceChildren();
-  const photo = Object.assign(new Image(), { src: photograph });
-  const parts = [{ key: "p0", name: "p0" }];
-  const setup = { width, height, image: photograph, photo, parts, announce() {} };
-  const drawing = new Drawing(root, setup);
-  drawing.select("p0");
-  await drawing.edges.start();
-  drawing.use(tool);
-  const how = { radius: 12 / drawing.view.scale, radiusPx: 12, free: false, time: 0 };
-  let longest = 0;
-  for (const corner of corners) {
-    const begun = performance.now();
-    drawing.board.tool.end(corner, how);
-    longest = Math.max(longest, performance.now() - begun);
-  }
-  drawing.board.tool.close(how);
-  const shapes = drawing.shapes();
-  drawing.destroy();
-  return { polygons: shapes.p0, longest };
-}"""
+PAN = """(frames) => new Promise((done) => {
+  const root = document.querySelector(".drawing");
+  root.setPointerCapture = () => {};
+  const found = [];
+  let [before, at, x, y] = [null, 0, 700, 400];
+  const tell = (kind, buttons) => root.dispatchEvent(new PointerEvent(kind, {
+    pointerId: 1, pointerType: "mouse", buttons, clientX: x, clientY: y, bubbles: true,
+    button: kind === "pointermove" ? -1 : 1,
+  }));
+  tell("pointerdown", 4);
+  requestAnimationFrame(function next(now) {
+    if (before !== null) found.push(now - before);
+    before = now;
+    at += 1;
+    x += 9 * Math.cos(at / 25);
+    y += 9 * Math.sin(at / 25);
+    tell("pointermove", 4);
+    if (at <= frames) return void requestAnimationFrame(next);
+    tell("pointerup", 0);
+    done(found.slice(10));
+  });
+})"""
 
 WHERE = """async () => {
   drawing.fit();
@@ -98,18 +89,15 @@ WHERE = """async () => {
 }"""
 
 
-def main() -> list[dict[str, Any]]:
-    """Rows {"name", "target", "measured", "ok"}; none without Chromium."""
-    names = ("chromium", "google-chrome")
-    chromium = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, names)), None)
+def main() -> list[Row]:
+    """Return the rows; none without Chromium."""
+    chromium = own_process.find_chromium()
     if chromium is None:
-        print("no Chromium: drawing is not measured", file=sys.stderr)
         return []
     with _Server() as url:
-        measured = _measure(chromium, url)
-        panned, snipped = _pan(chromium, url), _snip(chromium, url)
+        measured, panned = _measure(chromium, url), _pan(chromium, url)
     rows = [_row(name, figures) for name, figures in measured.items()]
-    return [*rows, *(_pan_row(how, times) for how, times in panned.items()), _snip_row(snipped)]
+    return [*rows, *(_pan_row(how, times) for how, times in panned.items())]
 
 
 class _Handler(SimpleHTTPRequestHandler):
@@ -132,7 +120,9 @@ class _Server:
     """The address of a server of the static files; leaving ends it."""
 
     def __enter__(self) -> str:
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), partial(_Handler, directory=str(ROOT)))
+        self.server = ThreadingHTTPServer(
+            ("127.0.0.1", 0), partial(_Handler, directory=str(own_process.ROOT))
+        )
         self.thread = threading.Thread(target=self.server.serve_forever, daemon=True)
         self.thread.start()
         return f"http://127.0.0.1:{self.server.server_port}/"
@@ -183,7 +173,6 @@ def _pan(chromium: str, url: str) -> dict[str, list[float]]:
     """Milliseconds from frame to frame while 2,000 shapes are dragged by the middle button."""
     from playwright.sync_api import sync_playwright
 
-    pan = PAN.replace('"[data-drawing]"', '".drawing"')
     with sync_playwright() as driver:
         browser = driver.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
         page = browser.new_page(viewport={"width": 1440, "height": 900})
@@ -191,31 +180,10 @@ def _pan(chromium: str, url: str) -> dict[str, list[float]]:
         page.evaluate(BEGIN, [_shapes(50, 40, MANY_CORNERS), *SIZE])
         page.evaluate("drawing.use('polygon'); drawing.zoomIn(); drawing.zoomIn()")
         page.wait_for_timeout(1_000)
-        found = {"moving their layers": page.evaluate(pan, FRAMES)}
+        found = {"moving their layers": page.evaluate(PAN, FRAMES)}
         page.evaluate(PLAIN)
         page.wait_for_timeout(1_000)
-        found["by their groups' attribute"] = page.evaluate(pan, FRAMES)
-        browser.close()
-    return found
-
-
-def _snip(chromium: str, url: str) -> dict[str, list[dict[str, float]]]:
-    """IoU, corners placed and longest press of each outline: polygon, and scissors with half."""
-    from playwright.sync_api import sync_playwright
-
-    found: dict[str, list[dict[str, float]]] = {"polygon": [], "scissors": []}
-    with sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
-        page = browser.new_page(viewport={"width": 1440, "height": 900})
-        page.goto(url)
-        for number in range(outlines.COUNT):
-            photograph = outlines.photograph(number)
-            for tool, count in (("polygon", outlines.CORNERS), ("scissors", outlines.CORNERS // 2)):
-                places = outlines.corners(number, count)
-                size = (outlines.WIDTH, outlines.HEIGHT)
-                drawn = page.evaluate(SNIP, [photograph, *size, tool, places])
-                iou = outlines.iou(drawn["polygons"], number)
-                found[tool].append({"iou": iou, "corners": count, "longest": drawn["longest"]})
+        found["by their groups' attribute"] = page.evaluate(PAN, FRAMES)
         browser.close()
     return found
 
@@ -260,49 +228,21 @@ def _wheel(page: Any) -> None:
         page.mouse.wheel(0, -40 if step % 40 < 20 else 40)
 
 
-def _row(name: str, figures: tuple[list[float], list[float]]) -> dict[str, Any]:
+def _row(name: str, figures: tuple[list[float], list[float]]) -> Row:
     script, frames = figures
-    p95 = statistics.quantiles(script, n=20)[-1]
-    between = statistics.median(frames)
-    promised = name != "dragging a corner"
-    return {
-        "name": f"script a frame, {name}, {POLYGONS} polygons of {CORNERS} corners",
-        "target": f"p95 < {TARGET_MS:.0f} ms" if promised else "",
-        "measured": f"p95 {p95:.2f} ms, median {statistics.median(script):.2f} ms "
-        f"(n = {len(script)}; a frame takes {between:.0f} ms)",
-        "ok": p95 < TARGET_MS if promised else None,
-    }
+    p95, between = statistics.quantiles(script, n=20)[-1], statistics.median(frames)
+    name = f"script a frame, {name}, {POLYGONS} polygons of {CORNERS} corners"
+    measured = f"p95 {p95:.2f} ms, median {statistics.median(script):.2f} ms (n = {len(script)}; "
+    measured += f"a frame takes {between:.0f} ms)"
+    if "dragging a corner" in name:
+        return row(name, measured)
+    return row(name, measured, f"p95 < {TARGET_MS:.0f} ms", p95 < TARGET_MS)
 
 
-def _pan_row(how: str, times: list[float]) -> dict[str, Any]:
+def _pan_row(how: str, times: list[float]) -> Row:
     median, p95 = statistics.median(times), statistics.quantiles(times, n=20)[-1]
-    promised = how == "moving their layers"
-    return {
-        "name": f"a frame while {MANY:,} shapes are panned, {how}",
-        "target": f"median ≤ {FASTEST_MS:.0f} ms" if promised else "",
-        "measured": f"median {median:.1f} ms, p95 {p95:.1f}, worst {max(times):.1f} "
-        f"(n = {len(times)}; {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f})",
-        "ok": median <= FASTEST_MS if promised else None,
-    }
-
-
-def _snip_row(found: dict[str, list[dict[str, float]]]) -> dict[str, Any]:
-    mean = {
-        tool: {name: statistics.fmean(row[name] for row in rows) for name in ("iou", "corners")}
-        for tool, rows in found.items()
-    }
-    plain, snipped = mean["polygon"], mean["scissors"]
-    longest = max(row["longest"] for row in found["scissors"])
-    return {
-        "name": f"{outlines.COUNT} outlines, polygon and scissors",
-        "target": "half the corners, no lower IoU",
-        "measured": f"{plain['corners']:.0f} corners, IoU {plain['iou']:.3f}; "
-        f"{snipped['corners']:.0f} corners, IoU {snipped['iou']:.3f}; "
-        f"longest press {longest:.0f} ms",
-        "ok": 2 * snipped["corners"] <= plain["corners"] and snipped["iou"] >= plain["iou"],
-    }
-
-
-if __name__ == "__main__":
-    for row in main():
-        print(row)
+    name = f"a frame while {MANY:,} shapes are panned, {how}"
+    measured = f"median {median:.1f} ms, p95 {p95:.1f}, worst {max(times):.1f} (n = {len(times)})"
+    if how != "moving their layers":
+        return row(name, measured)
+    return row(name, measured, f"median ≤ {FASTEST_MS:.0f} ms", median <= FASTEST_MS)

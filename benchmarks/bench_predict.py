@@ -1,6 +1,6 @@
 """Photographs into a pool beside the network alone, on a prepared batch in memory; its memory.
 
-`python -m benchmarks.bench_predict [--objects N]`: N JPEG files of 160 × 120 pixels, made of noise
+`python -m benchmarks predict [--size N]`: N JPEG files of 160 × 120 pixels, made of noise
 that is enlarged, through a toy network of four convolutions at 64 × 64, about twenty times as much
 work as decoding and preparing a photograph of that size. The network alone takes its turn in
 between, in the same process, since shared cores change their speed within seconds.
@@ -17,10 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from benchmarks import own_process, sized
+from benchmarks import Row, own_process, row, sized
 from evaluation.readers.shipped import CLASSES
 
-IMAGES = sized(10_000, 200)
 BATCH = 32
 FEW = sized(1_000, 100)
 # Batches of the command between two turns of the network alone, and batches of such a turn.
@@ -30,12 +29,7 @@ TARGET = 0.9
 TARGET_MIB = 64
 
 
-def main() -> list[dict[str, Any]]:
-    return rows(IMAGES)
-
-
-def rows(images: int) -> list[dict[str, Any]]:
-    """Rows {"name", "target", "measured", "ok"}."""
+def main(images: int = sized(10_000, 200)) -> list[Row]:
     with tempfile.TemporaryDirectory(prefix="assay-bench-") as folder:
         _child(folder, "make", {"folder": folder, "images": images})
         few = _child(folder, "predict", {"folder": folder, "part": "few"})
@@ -45,25 +39,22 @@ def rows(images: int) -> list[dict[str, Any]]:
     network, whole, decoding = (1000 * part for part in parts)
     more = got["peak"] - few["peak"]
     return [
-        {
-            "name": f"predict, {images:,} photographs, of the network's own rate",
-            "target": f"≥ {TARGET}",
-            "measured": f"{rate / alone:.3f} ({rate:.1f} of {alone:.1f} images/s)",
-            "ok": rate / alone >= TARGET,
-        },
-        {
-            "name": "… processor time of an image",
-            "target": "none",
-            "measured": f"{whole:.2f} ms and {decoding:.2f} ms of decoding; the network alone "
-            f"{network:.2f} ms",
-            "ok": None,
-        },
-        {
-            "name": f"… memory beyond that of {FEW:,} photographs",
-            "target": f"< {TARGET_MIB} MiB",
-            "measured": f"{more} MiB over {few['peak']}",
-            "ok": more < TARGET_MIB,
-        },
+        row(
+            f"predict, {images:,} photographs, of the network's own rate",
+            f"{rate / alone:.3f} ({rate:.1f} of {alone:.1f} images/s)",
+            f"≥ {TARGET}",
+            rate / alone >= TARGET,
+        ),
+        row(
+            "… processor time of an image",
+            f"{whole:.2f} ms and {decoding:.2f} ms of decoding; the network alone {network:.2f} ms",
+        ),
+        row(
+            f"… memory beyond that of {FEW:,} photographs",
+            f"{more} MiB over {few['peak']}",
+            f"< {TARGET_MIB} MiB",
+            more < TARGET_MIB,
+        ),
     ]
 
 
@@ -160,6 +151,3 @@ def _of_process(pid: int) -> float:
     """Seconds of processor of another process so far."""
     ticks = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11:13]
     return sum(map(int, ticks)) / os.sysconf("SC_CLK_TCK")
-
-
-ACTIONS: dict[str, own_process.Action] = {"make": make, "predict": predict}

@@ -16,39 +16,40 @@ import numpy as np
 import shapely
 from numpy.typing import NDArray
 
-from benchmarks.bench_parts import imports, releases
+from benchmarks import Row, row, sized
 from labeling.geometry.alpha_shapes import merge
 from labeling.geometry.polygons import to_shapely
 
 Mask = NDArray[np.bool_]
+LARGE, SMALL, RUNS = sized(10_000, 200), sized(500, 60), sized(20, 1)
 
 
-def main() -> list[dict[str, Any]]:
-    return [*against_peer(), milliseconds(), *imports.rows(), *releases.rows()]
-
-
-def against_peer() -> list[dict[str, Any]]:
+def main() -> list[Row]:
     import alphashape
 
-    masks = two_discs(10_000)
+    masks = two_discs(LARGE)
     merged = merge(masks)
     assert merged.radius is not None
-    ours = best(lambda: merge(masks), 20)
+    ours = best(lambda: merge(masks), RUNS)
     points = corners(masks)
     # It takes circumradii below 1 / alpha; a breath more takes ours too.
     alpha = 1 / (merged.radius * (1 + 1e-9))
     theirs = best(lambda: quietly(alphashape.alphashape, points, alpha), 3)
     shape = quietly(alphashape.alphashape, points, alpha)
     assert to_shapely(merged.polygons).equals(shape), "the peer draws another shape"
-    small = two_discs(500)
-    quick = best(lambda: merge(small), 20)
+    small = two_discs(SMALL)
+    quick = best(lambda: merge(small), RUNS)
     looking = best(lambda: quietly(search, corners(small)), 1)
     return [
-        row("merging 2 masks of 10,000 pixels together: alphashape at the best alpha", 12,
-            theirs / ours, theirs, ours),
-        row("merging 2 masks of 500 pixels together: its optimizealpha", 5000,
-            looking / quick, looking, quick),
-    ]  # fmt: skip
+        ratio_row(f"{LARGE:,} pixels: alphashape at the best alpha", 12, theirs, ours),
+        ratio_row(f"{SMALL} pixels: its optimizealpha", 5000, looking, quick),
+    ]
+
+
+def ratio_row(of: str, target: int, theirs: float, ours: float) -> Row:
+    ratio = theirs / ours
+    measured = f"{ratio:,.0f}× ({theirs:.3g} s / {ours * 1000:.2g} ms)"
+    return row(f"merging 2 masks of {of}", measured, f"≥ {target:,}×", ratio >= target)
 
 
 class OneByOne(list[shapely.Point]):
@@ -63,16 +64,6 @@ def search(points: list[tuple[float, float]]) -> float:
     module = importlib.import_module("alphashape.optimizealpha")
     with mock.patch.object(module, "MultiPoint", OneByOne):
         return float(module.optimizealpha(points))
-
-
-def milliseconds() -> dict[str, Any]:
-    masks = two_discs(1400)
-    return {
-        "name": "merging 2 parts of 30 × 30 pixels",
-        "target": "none",
-        "measured": f"{best(lambda: merge(masks), 30) * 1000:.1f} ms",
-        "ok": None,
-    }
 
 
 def two_discs(pixels: int) -> list[Mask]:
@@ -105,12 +96,3 @@ def quietly(action: Callable[..., Any], *arguments: Any) -> Any:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return action(*arguments)
-
-
-def row(name: str, target: float, ratio: float, theirs: float, ours: float) -> dict[str, Any]:
-    return {
-        "name": name,
-        "target": f"≥ {target:,}×",
-        "measured": f"{ratio:,.0f}× ({theirs:.3g} s / {ours * 1000:.2g} ms)",
-        "ok": ratio >= target,
-    }

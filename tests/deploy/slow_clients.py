@@ -1,16 +1,12 @@
-"""Whether a site answers while clients send slowly, for each way of serving it.
+"""Whether a site answers while clients send slowly, by itself or behind deploy/nginx.conf.
 
-`python -m benchmarks.bench_slow_clients [--server NAME …] [--slow N …]`. Each server runs the site
-on loopback with 2 processes and a throwaway SQLite database. N sockets are opened to it; half send
-a header and half a body, a byte a second each. Meanwhile somebody asks for a page 20 times, each
-time on a new connection, waits at most 5 s, and gives up after 3 failures. nginx (deploy/nginx.conf
-without TLS) and gevent are left out where they are missing.
+Each server runs the site on loopback with 2 processes and a throwaway SQLite database. N sockets
+are opened to it; half send a header and half a body, a byte a second each. Meanwhile somebody asks
+for a page 20 times, each time on a new connection, and gives up after 3 failures.
 """
 
-import argparse
 import contextlib
 import http.client
-import importlib.util
 import os
 import re
 import resource
@@ -24,14 +20,10 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from benchmarks import sized
-
-ROOT = Path(__file__).resolve().parents[1]
-PROCESSES = sized(2, 1)
-SLOW = sized((0, 8, 200, 1000), (0, 4))
-VISITS = sized(20, 3)
+ROOT = Path(__file__).resolve().parents[2]
+PROCESSES, VISITS = 2, 20
 FAILURES = 3
 PATIENCE_SECONDS = 5.0
 START_SECONDS = 90.0
@@ -100,13 +92,10 @@ def _end(process: subprocess.Popen[bytes]) -> None:
         process.wait()
 
 
-def gunicorn(*arguments: str) -> Callable[[Site], None]:
-    def start(site: Site) -> None:
-        where = ("--bind", f"fd://{site.bound.fileno()}", "--workers", str(PROCESSES))
-        command = (sys.executable, "-m", "gunicorn", "annotator.wsgi", "--no-control-socket")
-        site.run(*command, *where, "--timeout", "60", "--graceful-timeout", "5", *arguments)
-
-    return start
+def gunicorn(site: Site) -> None:
+    where = ("--bind", f"fd://{site.bound.fileno()}", "--workers", str(PROCESSES))
+    command = (sys.executable, "-m", "gunicorn", "annotator.wsgi", "--no-control-socket", *where)
+    site.run(*command, "--timeout", "60", "--graceful-timeout", "5", "--threads", "4")
 
 
 def waitress(site: Site) -> None:
@@ -115,7 +104,7 @@ def waitress(site: Site) -> None:
 
 
 def nginx(site: Site) -> None:
-    gunicorn("--threads", "4")(site)
+    gunicorn(site)
     with socket.create_server(("127.0.0.1", 0)) as spare:
         front = int(spare.getsockname()[1])
     path = site.folder / "nginx.conf"
@@ -150,18 +139,13 @@ def nginx_configuration(folder: Path, port: int, upstream: int) -> str:
 
 
 SERVERS: dict[str, Callable[[Site], None]] = {
-    "gunicorn, 4 threads": gunicorn("--threads", "4"),
-    "gunicorn, 64 threads": gunicorn("--threads", "64"),
-    "gunicorn, gevent": gunicorn("--worker-class", "gevent"),
     "waitress": waitress,
     "nginx, gunicorn": nginx,
 }
 
 
 def is_here(server: str) -> bool:
-    if server == "nginx, gunicorn":
-        return shutil.which("nginx") is not None
-    return server != "gunicorn, gevent" or importlib.util.find_spec("gevent") is not None
+    return server != "nginx, gunicorn" or shutil.which("nginx") is not None
 
 
 @contextlib.contextmanager
@@ -219,21 +203,7 @@ def slow_clients(port: int, count: int) -> Iterator[list[socket.socket]]:
             client.close()
 
 
-def measure(
-    server: str, counts: tuple[int, ...] = SLOW, patience: float = PATIENCE_SECONDS
-) -> list[Outcome]:
-    """What becomes of somebody who asks for a page, for each count of slow clients.
-
-    patience: seconds until a visit counts as not answered.
-    """
-    with serving(server) as port:
-        # Each process loads half the site at its first page.
-        for _ in range(VISITS):
-            _ask(port, PAGE, START_SECONDS)
-        return [_measure(port, count, patience) for count in counts]
-
-
-def _measure(port: int, count: int, patience: float) -> Outcome:
+def measure(port: int, count: int, patience: float) -> Outcome:
     with slow_clients(port, count) as clients:
         times = _visit(port, patience)
         still = sum(_is_open(client) for client in clients)
@@ -271,35 +241,3 @@ def _is_open(client: socket.socket) -> bool:
         return True
     except OSError:
         return False
-
-
-def main(
-    servers: tuple[str, ...] = ("gunicorn, 4 threads", "waitress", "nginx, gunicorn"),
-    counts: tuple[int, ...] = SLOW,
-) -> list[dict[str, Any]]:
-    """Rows {"name", "target", "measured", "ok"}; the site alone and behind nginx has a target."""
-    rows = []
-    for server in filter(is_here, servers):
-        for count, outcome in zip(counts, measure(server, counts), strict=True):
-            aimed = server in ("waitress", "nginx, gunicorn") and count <= 200
-            rows.append(
-                {
-                    "name": f"{server}: a page, {count} slow clients",
-                    "target": f"{VISITS} of {VISITS}" if aimed else "none",
-                    "measured": f"{outcome.answered} of {outcome.asked} answered, "
-                    f"p50 {outcome.median_ms:.0f} ms, max {outcome.worst_ms:.0f} ms",
-                    "ok": outcome.answered == VISITS if aimed else None,
-                }
-            )
-    return rows
-
-
-if __name__ == "__main__":
-    from benchmarks.__main__ import render
-
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--server", action="append", choices=SERVERS)
-    parser.add_argument("--slow", action="append", type=int, metavar="N", help="at most 5,000")
-    options = parser.parse_args()
-    counts = tuple(min(count, 5000) for count in options.slow or SLOW)
-    print(render(main(tuple(options.server or SERVERS), counts)))

@@ -1,0 +1,166 @@
+"""Worlds to measure on, in a throwaway database: written in bulk, through the models.
+
+Imported in a process with Django set up: by an action of own_process.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from django.core.management import call_command
+from django.db import connection
+from django.utils import timezone
+
+from labeling.answers.sent import uuid7
+from labeling.campaigns import lifecycle
+from labeling.db import question_counts
+from labeling.models import (
+    Answer,
+    Assignment,
+    Campaign,
+    Dataset,
+    Image,
+    Item,
+    Membership,
+    Question,
+    Settlement,
+    User,
+)
+
+CHUNK = 2_000
+# Who voted on a question, for what, and whether it came late.
+Votes = Iterable[tuple[int, str, bool]]
+
+
+def begin() -> tuple[User, Dataset]:
+    """Return the owner of all that follows and a dataset, in a database of today's tables."""
+    call_command("migrate", verbosity=0)
+    if connection.vendor == "sqlite":
+        with connection.cursor() as cursor:
+            cursor.execute("PRAGMA synchronous = OFF")
+    owner = User.objects.create(username="alice", is_researcher=True, tutorials=["contains"])
+    return owner, Dataset.objects.create(owner=owner, name="pond")
+
+
+def add_images(
+    dataset: Dataset, count: int, size: tuple[int, int] = (500, 375), first: int = 0
+) -> list[str]:
+    """Return the names of so many new images, which have no files but have items."""
+    rows = (
+        Image(
+            dataset=dataset,
+            name=f"{n:08}.jpg",
+            sha256=f"{n:064x}",
+            file=f"images/{n}.jpg",
+            media_type="image/jpeg",
+            bytes=1,
+            width=size[0],
+            height=size[1],
+        )
+        for n in range(first, first + count)
+    )
+    made = Image.objects.bulk_create(rows, batch_size=500)
+    Item.objects.bulk_create((Item(image=image) for image in made), batch_size=CHUNK)
+    return [image.name for image in made]
+
+
+def add_people(count: int, *campaigns: Campaign) -> list[int]:
+    """Return the ids of so many annotators of the campaigns."""
+    rows = (User(username=f"person{n}", tutorials=["contains"]) for n in range(count))
+    made = User.objects.bulk_create(rows, batch_size=CHUNK)
+    members = [Membership(user=user, campaign=asked) for asked in campaigns for user in made]
+    Membership.objects.bulk_create(members, batch_size=CHUNK)
+    return [user.pk for user in made]
+
+
+def campaign(owner: User, dataset: Dataset, name: str, kind: str, **policy: Any) -> Campaign:
+    """Return a campaign that asks nothing yet."""
+    return lifecycle.create(
+        owner,
+        name=name,
+        title=name,
+        kind=kind,
+        dataset=dataset,
+        policy={"gold_share": 0, **policy},
+    )
+
+
+def fill(
+    asked: Campaign,
+    count: int,
+    fields: Callable[[int], dict[str, Any]],
+    votes: Callable[[int], Votes],
+) -> None:
+    """Add questions 1 to count with their seats and answers; what is not open is settled as yes.
+
+    fields: of the nth question, its ticket too; "item" is its item's place, n where it is missing.
+    """
+    items = Item.objects.filter(image__dataset=asked.dataset_id).order_by("pk")
+    ids = list(items.values_list("pk", flat=True))
+    for start in range(1, count + 1, CHUNK):
+        numbers = range(start, min(start + CHUNK, count + 1))
+        made = Question.objects.bulk_create(_question(asked, ids, n, fields(n)) for n in numbers)
+        _answer(made, [votes(n) for n in numbers])
+    asked.last_ticket = 2 * count
+    asked.save()
+    Campaign.objects.filter(pk=asked.pk).update(state="open")
+    question_counts.reconcile(asked.pk)
+
+
+def _question(asked: Campaign, items: list[int], n: int, fields: dict[str, Any]) -> Question:
+    item = items[fields.pop("item", n) % len(items)]
+    known = {"campaign": asked, "policy_id": asked.policy_id, "item_id": item, "ticket": n}
+    return Question(**(known | fields))
+
+
+def _answer(questions: list[Question], votes: list[Votes]) -> None:
+    now = timezone.now()
+    answers: dict[Question, list[Answer]] = {}
+    for question, given in zip(questions, votes, strict=True):
+        answers[question] = [
+            Answer(
+                id=uuid7(),
+                assignment=Assignment(
+                    question=question,
+                    annotator_id=person,
+                    subject=question.pk,
+                    state="answered",
+                    leased_until=now,
+                    ordinal=question.ticket,
+                ),
+                value=value,
+                duration_ms=900,
+                late=late,
+            )
+            for person, value, late in given
+        ]
+    every = [answer for given in answers.values() for answer in given]
+    Assignment.objects.bulk_create((one.assignment for one in every), batch_size=CHUNK)
+    Answer.objects.bulk_create(every, batch_size=CHUNK)
+    settle(
+        (question, [str(one.pk) for one in given if not one.late])
+        for question, given in answers.items()
+        if question.state in ("settled", "dropped", "review")
+    )
+
+
+def settle(given: Iterable[tuple[Question, list[str]]], value: str = "yes") -> None:
+    """Settle the questions by these answers."""
+    rows: Iterator[Settlement] = (
+        Settlement(
+            question=question,
+            policy_id=question.policy_id,
+            value=value,
+            probability=1.0,
+            answers=sorted(answers),
+        )
+        for question, answers in given
+    )
+    Settlement.objects.bulk_create(rows, batch_size=CHUNK)
+
+
+def end() -> None:
+    """Let the database know the tables, and measure as a site runs: each commit on disk."""
+    if connection.vendor == "postgresql":
+        with connection.cursor() as cursor:
+            cursor.execute("VACUUM ANALYZE")
+    connection.close()
