@@ -31,6 +31,7 @@ export class Session {
     this.counted = new Set(); // seats answered since the page was loaded, which `done` has
     this.stocked = 0; // how many seats were in hand when the last ones came
     this.exhausted = false;
+    this.unsentBefore = 0; // of the answers that waited when the page was loaded, those the server has not counted
     this.elsewhere = false; // whether all that is left is open in another tab
     this.refilling = null;
     this.inputMethod = null; // how the person did the last thing
@@ -51,7 +52,10 @@ export class Session {
     this.#stocked(this.setup);
     this.exhausted = !this.setup.seats.length;
     this.elsewhere = !this.exhausted && !reopened.length && !this.inHand.length;
-    this.unsentBefore = this.outbox.pending().length;
+    // First answers that the server had not got when it counted: done here, and not left.
+    const unsent = new Set(this.outbox.pending().map(({ seat }) => seat));
+    this.unsentBefore = this.setup.seats.filter(({ seat }) => unsent.has(seat)).length;
+    if (this.left !== null) this.left = Math.max(0, this.left - this.unsentBefore);
     this.outbox.retry();
     this.render();
     this.stock();
@@ -270,7 +274,7 @@ export class Session {
     this.progress.save(this.inHand);
     // The card and the bar say the same: at the end nothing is left.
     if (!entry && this.exhausted && !this.elsewhere && this.left) this.left = 0;
-    showCounts(this.done, this.left);
+    showCounts(this.done + this.unsentBefore, this.left);
     const isOver = !entry && !this.isWaiting;
     one("[data-work]").hidden = isOver;
     one("[data-finished]").hidden = !isOver;

@@ -234,6 +234,27 @@ def test_reload_keeps_unsent_answers_and_the_place(page):
     assert page.get_attribute("[data-answer=no]", "aria-pressed") == "true"
 
 
+def test_what_is_left_leaves_out_unsent_answers_after_a_reload(page):
+    left = page.locator("[data-left]")
+    before = int(left.inner_text())
+    break_network(page)
+    press(page, "y", "n")
+    expect(left).to_have_text(str(before - 2))
+
+    page.reload()
+    wait_for_chip(page, "2 unsent")
+
+    expect(left).to_have_text(str(before - 2))
+    expect(page.locator("[data-done]").first).to_have_text("2")
+    mend_network(page)
+    wait_for_chip(page, "All saved")
+    # The server counts them now; they are taken off once.
+    press(page, "y")
+    expect(left).to_have_text(str(before - 3))
+    page.reload()
+    expect(left).to_have_text(str(before - 3))
+
+
 def test_an_entry_that_cannot_be_read_holds_up_no_answer(page, bob, coots):
     for place in range(3):
         page.evaluate(f"localStorage.setItem('assay:answer:{bob.pk}:coots:{place}', '{{')")
@@ -437,6 +458,21 @@ def test_coming_back_renews_the_same_seats(browser_as, bob, lake, site, way):
 
     assert page.evaluate(seats) == before
     assert leased(bob) == 6
+
+
+def test_a_cached_page_that_is_restored_offline_goes_on(browser_as, bob, lake, site):
+    page = browser_as(bob)
+    open_label(page, site, "lake")
+    page.evaluate("window.restored = true")
+    page.context.set_offline(True)
+    page.evaluate("dispatchEvent(new PageTransitionEvent('pageshow', {persisted: true}))")
+
+    press(page, "y")
+    wait_for_chip(page, "1 unsent")
+    # A reload would have lost this, and the page.
+    assert page.evaluate("window.restored")
+    page.context.set_offline(False)
+    wait_for_chip(page, "All saved")
 
 
 def test_people_who_share_the_last_questions_answer_all_of_them(
