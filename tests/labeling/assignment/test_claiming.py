@@ -319,6 +319,18 @@ def test_gold_is_mixed_in_at_its_share_and_in_no_telling_place(golden, bob):
     assert set(Question.objects.filter(state="gold").values_list("seats_free", flat=True)) == {1}
 
 
+def test_a_short_last_page_has_the_same_share_of_gold(golden, bob, monkeypatch):
+    monkeypatch.setattr(gold_mixing, "slots", lambda count, share: round(count * share))
+    last = golden.questions.filter(state="open").values_list("pk", flat=True)[:2]
+    golden.questions.filter(state="open").exclude(pk__in=list(last)).update(
+        state="settled", seats_free=0
+    )
+
+    page = claiming.next_page(bob, golden)
+
+    assert (len(page.seats), len(gold_in(page))) == (4, 2)
+
+
 def test_no_gold_is_given_once_nothing_else_is_left(golden, bob):
     while seats := claiming.next_page(bob, golden).seats:
         answer(bob, golden, seats)
