@@ -1,6 +1,5 @@
 """Campaigns of candidates from the shell: their options and the list that they are made of."""
 
-from dataclasses import dataclass
 from pathlib import Path
 
 from django.core.management.base import CommandParser
@@ -12,11 +11,6 @@ from labeling.exchange import lists
 from labeling.files import BadInput
 from labeling.follow_ups.candidate_lists import Row
 from labeling.kinds.candidates import SETTINGS
-from labeling.management.contract import table
-from labeling.models import Campaign
-from labeling.quality import verifying
-from labeling.records import Record
-from labeling.reports import class_overview
 
 
 def add_options(parser: CommandParser) -> None:
@@ -56,77 +50,6 @@ def read(path: Path) -> list[Row]:
                 line = int(row.place.removeprefix("Line "))
                 raise BadInput(str(error), file=path, line=line, cure="write a wnid") from None
     return [row._replace(topic=wnids[row.topic]) for row in rows]
-
-
-@dataclass(kw_only=True)
-class ClassFigures(Record):
-    """A class as it was looked at; see models.Verification."""
-
-    wnid: str
-    name: str
-    state: str
-    reason: str
-    candidates: int
-    asked: int
-    open: int
-    yes: int
-    by_table: float | None
-    precision: float | None
-    interval: list[float] | None
-    audited: int
-    cost: float
-
-
-@dataclass(kw_only=True)
-class Verified(Record):
-    """stopped: the classes that were stopped just now."""
-
-    campaign: str
-    stopped: list[str]
-    classes: list[ClassFigures]
-
-
-def verify(campaign: Campaign) -> Verified:
-    """Looks at every class. Raises Refusal for another kind of campaign."""
-    looked = verifying.look(campaign)
-    same = ("state", "reason", "candidates", "asked", "open", "yes", "by_table", "precision")
-    return Verified(
-        campaign=campaign.name,
-        stopped=looked.stopped,
-        classes=[
-            ClassFigures(
-                wnid=row.topic.key,
-                name=row.topic.name,
-                interval=None if row.low is None or row.high is None else [row.low, row.high],
-                audited=row.audited,
-                cost=row.cost,
-                **{name: getattr(row, name) for name in same},
-            )
-            for row in class_overview.listed(campaign)
-        ],
-    )
-
-
-def show(result: Verified) -> str:
-    rows = [
-        (
-            one.wnid,
-            one.name,
-            one.candidates,
-            one.asked,
-            one.yes,
-            *map(_percent, (one.precision or one.by_table, *(one.interval or (None, None)))),
-            f"{one.cost:.2f}",
-            f"{one.state} {one.reason}".strip(),
-        )
-        for one in result.classes
-    ]
-    head = ("wnid", "class", "candidates", "asked", "yes", "precision", "low", "high", "cost")
-    return table(rows, head=(*head, "state"))
-
-
-def _percent(share: float | None) -> str:
-    return "–" if share is None else f"{share:.2%}"
 
 
 def from_refusal(refusal: Refusal, path: Path | None) -> BadInput:

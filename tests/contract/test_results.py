@@ -12,8 +12,10 @@ import numpy as np
 import pytest
 from PIL import Image as Pillow
 
+from labeling.consensus import calibrating
 from labeling.kinds import policies
 from labeling.models import Campaign, Dataset, Image, Job, Policy, User
+from labeling.quality import piloting
 from labeling.release_files import frozen
 from labeling.releases import freezing
 from tests import factories
@@ -398,9 +400,11 @@ def test_the_site_from_the_shell(kept, printed, pond, people, wordnet, tmp_path,
     birds = Campaign.objects.get(name="birds")
     factories.join(bob, birds)
     crowd.answer(birds, [bob], crowd.right_is(crowd.COOT))
-    for words in (("status",), ("calibrate",), ("rebuild",), ("pilot",), ("close",)):
-        more = ("--per-topic", 2) if words == ("pilot",) else ()
-        say("campaign", *words, "birds", *more)
+    say("campaign", "status", "birds")
+    calibrating.calibrate(birds, reason="asked for by a command")
+    say("campaign", "rebuild", "birds")
+    piloting.ask_pilot(birds, None, 2, 0)
+    say("campaign", "close", "birds")
     fixed_images()
     say("campaign", "freeze", "birds", "--out", tmp_path / "frozen")
     say("nightly")

@@ -10,7 +10,7 @@ from django.db import transaction
 
 from evaluation.benchmarks.kinds.labeled.label_sets.reviews import HOW_TO_JUDGE
 from evaluation.benchmarks.kinds.mad import competitions
-from evaluation.management import campaign_options, candidate_options, text_options
+from evaluation.management import campaign_options, candidate_options
 from evaluation.management.campaign_options import Choice
 from evaluation.management.commands.wordnet import load
 from evaluation.metrics.wordnet.nouns import WordNet
@@ -20,7 +20,7 @@ from evaluation.readers.class_files import Labels
 from evaluation.readers.mistakes import read_queue
 from evaluation.readers.shipped import classes_file
 from labeling.campaigns import lifecycle
-from labeling.consensus import calibrating, settling
+from labeling.consensus import settling
 from labeling.csv_rows import rows
 from labeling.datasets import vocabulary_store
 from labeling.errors import Refusal
@@ -92,30 +92,6 @@ class Command(ContractCommand):
             help="settlements recomputed from the answers: what would differ",
         )
         rebuilding.add_argument("name", metavar="NAME", help="of the campaign")
-        pilot = self.verb(
-            parser, "pilot", self.pilot, help="ask ten votes on a random sample of each topic"
-        )
-        pilot.add_argument("name", metavar="NAME", help="of the campaign")
-        pilot.add_argument(
-            "--per-topic", type=int, required=True, metavar="N", help="questions of each class"
-        )
-        pilot.add_argument("--seed", type=int, default=0, help="of the choice (0)")
-        worded = self.verb(
-            parser, "texts", text_options.run, text_options.show, help=text_options.HELP
-        )
-        text_options.add(worded)
-        verify = self.verb(
-            parser,
-            "verify",
-            self.verify,
-            self.show_verified,
-            help="look at the classes of candidates now: precision, cost, and what is stopped",
-        )
-        verify.add_argument("name", metavar="NAME", help="of the campaign")
-        calibrate = self.verb(
-            parser, "calibrate", self.calibrate, help="recompute reputations and vote tables now"
-        )
-        calibrate.add_argument("name", metavar="NAME", help="of the campaign")
 
     def open(
         self, dataset: str, owner: str, draft: bool, title: str, name: str, **options: Any
@@ -349,39 +325,6 @@ class Command(ContractCommand):
             questions=campaign.questions.asked().count(),
             differences=list(settling.rebuild(campaign)),
         )
-
-    def pilot(self, name: str, per_topic: int, seed: int, **_: Any) -> dict[str, object]:
-        campaign = _campaign(name)
-        with _refusals():
-            plan = piloting.plan(campaign, per_topic, seed)
-            asked = piloting.ask_pilot(campaign, None, per_topic, seed)
-        found = piloting.state(campaign)
-        return {
-            "campaign": name,
-            "seed": seed,
-            "questions": asked,
-            **{key: getattr(plan, key) for key in ("answers", "hours", "cost", "currency")},
-            "pilot": {key: getattr(found, key) for key in ("asked", "decided", "topics", "tables")},
-        }
-
-    def calibrate(self, name: str, **_: Any) -> dict[str, object]:
-        campaign = _campaign(name)
-        made = calibrating.calibrate(campaign, reason="asked for by a command")
-        return {
-            "campaign": name,
-            "calibration": made.number,
-            "changed": made.pk != campaign.calibration_id,
-            "annotators": len(made.content["annotators"]),
-            "tables": len(made.content.get("tables", {})),
-        }
-
-    def verify(self, name: str, **_: Any) -> candidate_options.Verified:
-        campaign = _campaign(name)
-        with _refusals():
-            return candidate_options.verify(campaign)
-
-    def show_verified(self, result: candidate_options.Verified) -> str:
-        return candidate_options.show(result)
 
     def show_rebuilt(self, result: Rebuilt) -> str:
         if not result.differences:

@@ -5,7 +5,6 @@ import pytest
 from labeling.follow_ups import candidate_lists
 from labeling.models import Campaign, Topic
 from tests import factories
-from tests.labeling.candidates import settle
 
 pytestmark = pytest.mark.usefixtures("wordnet")
 WHIPPET, BURMESE = "n02091134", "n02123917"
@@ -121,32 +120,3 @@ def test_wrong_usage_is_said_with_status_2(pool, shell, options):
 
     assert status == 2
     assert "candidates" in err
-
-
-def test_verify_prints_each_class_and_stops_what_is_done(opened, shell, bob):
-    shell.result(*opened(wanted=1, audited=0))
-    campaign = Campaign.objects.get(name="v")
-    settle(campaign, bob, [campaign.questions.get(item__image__name="w0.png")], "yes")
-
-    result = shell.result("campaign", "verify", "v")
-
-    assert result["stopped"] == [WHIPPET]
-    cat, dog = result["classes"]
-    assert (dog["wnid"], dog["state"], dog["reason"]) == (WHIPPET, "stopped", "precision")
-    assert (dog["yes"], dog["by_table"], dog["precision"], dog["interval"]) == (
-        1,
-        pytest.approx(0.999),
-        None,
-        None,
-    )
-    assert (cat["yes"], cat["by_table"]) == (0, None)
-    status, out, _ = shell("campaign", "verify", "v")
-    assert status == 0
-    assert "99.90%" in out
-    assert "stopped precision" in out
-
-
-def test_verify_refuses_another_kind(shell, alice, dataset):
-    factories.make_campaign(alice, dataset, "coots", images=1)
-
-    assert "asks about no candidates" in shell.refusal("campaign", "verify", "coots")["error"]

@@ -264,7 +264,6 @@ def test_open_hierarchy_with_an_image_that_is_not_there_makes_nothing(home, shel
     [
         (["status", "nobody"], 1, "there is no campaign 'nobody'"),
         (["freeze", "nobody", "--out", "x"], 1, "there is no campaign 'nobody'"),
-        (["pilot", "coots", "--per-topic", "0"], 1, "1 to 10000 questions"),
         (["open", "rings", "--name", "b", "--dataset", "pond"], 2, "there is no kind 'rings'"),
         (["open", "contains", "--name", "b", "--dataset", "pond"], 2, "needs --selection"),
         (["open", "contains", "--name", "b", "--dataset", "sea"], 1, "there is no dataset 'sea'"),
@@ -344,25 +343,3 @@ def test_nightly_prints_its_three_counts(selection, shell):
 
     assert "benchmarks scored" in shell("nightly")[1]
     assert nightly_command.Command.requires_system_checks == []
-
-
-def test_a_pilot_is_asked_and_asking_again_adds_nothing(coots, shell):
-    first, again = (shell.result("campaign", "pilot", "coots", "--per-topic", 4) for _ in range(2))
-
-    # Ten votes each, and a tenth of what people see is gold.
-    assert (first["questions"], first["answers"], first["seed"]) == (4, round(40 / 0.9), 0)
-    assert (again["questions"], again["answers"]) == (0, 0)
-    assert again["pilot"] == {"asked": 4, "decided": 0, "topics": 1, "tables": 0}
-
-
-def test_calibrate_works_standings_out_once(coots, shell):
-    first, again = (shell.result("campaign", "calibrate", "coots") for _ in range(2))
-
-    assert first == {
-        "campaign": "coots",
-        "calibration": 1,
-        "changed": True,
-        "annotators": 0,
-        "tables": 0,
-    }
-    assert again == first | {"changed": False}

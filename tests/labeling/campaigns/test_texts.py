@@ -4,10 +4,8 @@ import json
 
 import pytest
 
-from evaluation.management import text_options
 from labeling.campaigns import texts
 from labeling.errors import Refusal
-from labeling.files import BadInput
 from labeling.models import CampaignText, Decision
 from labeling.release_files import frozen
 from labeling.releases import freezing
@@ -202,20 +200,3 @@ def test_texts_go_up_and_down_by_the_api(alice, coots, key):
     ]
     assert bad.status_code == 400
     assert "xx is no language" in bad.json()["detail"]
-
-
-def test_texts_go_up_by_a_command(coots, key, tmp_path):
-    file = tmp_path / "texts.json"
-    file.write_text(json.dumps({"de": {"title": "Vögel"}}))
-
-    result = text_options.run("coots", file)
-
-    assert result.to_json()["languages"] == [
-        {"language": "de", "name": "Deutsch", "given": 1, "missing": [f"classes.{key}"]}
-    ]
-    assert f"classes.{key}" in text_options.show(result)
-    file.write_text("{")
-    with pytest.raises(BadInput, match="Line 1"):
-        text_options.run("coots", file)
-    with pytest.raises(BadInput, match="no campaign 'none'"):
-        text_options.run("none")
