@@ -284,7 +284,6 @@ VERBS: dict[str, Callable[..., Arguments]] = {
     "wordnet-embed": lambda folder: (
         *("wordnet", "embed", *terms(folder), "--by", "mean", "--out", folder / "out.npz"),
     ),
-    "wordnet-define": lambda _: ("wordnet", "define", "dog.n.01"),
     "aggregate-majority": lambda folder: aggregate(folder, "majority"),
     "aggregate-dawid-skene": lambda folder: aggregate(folder, "dawid-skene"),
     "aggregate-posterior": lambda folder: aggregate(folder, "posterior"),

@@ -1,4 +1,4 @@
-"""`manage.py wordnet`: distances, similarities and definitions from WordNet 3.0."""
+"""`manage.py wordnet`: distances and similarities from WordNet 3.0."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -27,7 +27,7 @@ NOT_AN_INSTANCE = "name a class, not an instance"
 
 
 class Command(ContractCommand):
-    help = "Distances and similarities of labels, and what a label means, from WordNet 3.0."
+    help = "Distances and similarities of labels, from WordNet 3.0."
 
     def add_arguments(self, parser: CommandParser) -> None:
         distance = self.verb(parser, "distance", self.distance, help="how far apart two labels lie")
@@ -70,10 +70,6 @@ class Command(ContractCommand):
         )
         add_similarity(criteria, "--measure", similarities.MEASURES, "it")
         self._label_verbs(parser)
-        define = self.verb(parser, "define", self.define, help="gloss and synonyms of a label")
-        define.add_argument(
-            "label", metavar="LABEL", help="a wnid, dog.n.01, or a lemma of one sense"
-        )
 
     def _label_verbs(self, parser: CommandParser) -> None:
         """The verbs of hp@k: sets of labels, and embeddings of words."""
@@ -246,20 +242,6 @@ class Command(ContractCommand):
             "ties": found.ties,
             **_settings(measure, convention, by),
             **_instances(wordnet, [*category_synsets, *synsets]),
-        }
-
-    def define(self, label: str, **options: Any) -> dict[str, object]:
-        """What a label means."""
-        wordnet = load()
-        index = find(wordnet, label)
-        synset = wordnet.synset(index)
-        return {
-            "wnid": synset.wnid,
-            "name": synset.name,
-            "lemmas": list(synset.lemmas),
-            "gloss": synset.gloss,
-            "examples": list(synset.examples),
-            "hypernyms": [wordnet.wnid(i) for i in wordnet.hypernyms(index)],
         }
 
 
