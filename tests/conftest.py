@@ -32,9 +32,9 @@ from labeling.models import Campaign, Dataset, Job, User
 from tests import factories, object_store
 from tests.clients import logged_in
 
-# `--hypothesis-profile nightly` looks ten times as hard. How long an example takes says more of the
-# machine than of the code, and a fixture may serve every example of its test.
-for name, examples in (("quick", 25), ("nightly", 300)):
+# `--hypothesis-profile nightly` looks thirty times as hard. How long an example takes says more of
+# the machine than of the code, and a fixture may serve every example of its test.
+for name, examples in (("quick", 10), ("nightly", 300)):
     settings.register_profile(
         name,
         max_examples=examples,

@@ -5,17 +5,10 @@ import numpy as np
 import pytest
 from nltk.corpus.reader.wordnet import WordNetICCorpusReader
 
-from benchmarks.bench_similarity import nltk_reader
 from evaluation.metrics.wordnet import similarity
 from evaluation.metrics.wordnet.information_content import sense_counts
 from evaluation.metrics.wordnet.nltk_similarity import compare
 from evaluation.readers import content_files
-
-
-@pytest.fixture(scope="module")
-def peer(wordnet, tmp_path_factory):
-    """nltk's reader as it comes, over the same files."""
-    return nltk_reader(wordnet, tmp_path_factory.mktemp("nltk"))
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmarks.bench_similarity import nltk_reader
 from evaluation.metrics.wordnet import similarity as s
 from evaluation.metrics.wordnet.information_content import (
     counted,
@@ -427,12 +426,6 @@ def test_by_word_a_label_is_the_first_noun_sense(wordnet):
     for by in s.BY:
         with pytest.raises(UnknownLabel):
             s.meant(wordnet, "xyzzy", by)
-
-
-@pytest.fixture(scope="module")
-def peer(wordnet, tmp_path_factory):
-    """nltk's reader over the same files."""
-    return nltk_reader(wordnet, tmp_path_factory.mktemp("nltk"))
 
 
 def test_path_and_lch_are_nltks(wordnet, peer):
