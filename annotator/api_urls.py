@@ -13,7 +13,6 @@ from annotator.pages.api import LabelViewSet, SeatViewSet
 from labeling.web import problems
 from labeling.web.api import (
     accounts,
-    along,
     campaigns,
     datasets,
     flags,
@@ -131,7 +130,6 @@ v1: Addresses = [
     path(C + "objects/", questions.QuestionViewSet.as_view({"post": "objects"}), name="objects"),
     *rows(C + "gold", questions.GoldViewSet, "gold"),
     *rows(C + "flags", flags.FlagViewSet, "flags"),
-    *rows(C + "along", along.TakenAlongViewSet, "along", "along-set"),
     *rows(C + "members", people.MemberViewSet, "members"),
     *rows(C + "invitations", people.InvitationViewSet, "invitations"),
     *rows(C + "releases", results.ReleaseViewSet, "releases"),

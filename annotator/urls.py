@@ -3,11 +3,10 @@
 from allauth.account.decorators import secure_admin_login
 from django.contrib import admin
 from django.urls import URLPattern, URLResolver, include, path, reverse_lazy
-from django.views.generic import RedirectView
+from django.views.generic import RedirectView, TemplateView
 
 from annotator.language import Catalog
 from annotator.pages import (
-    along,
     classes,
     drafts,
     flags,
@@ -26,6 +25,11 @@ from annotator.pages import (
 admin.site.login = secure_admin_login(admin.site.login)  # type: ignore[method-assign]
 change_password = admin.site.admin_view(
     RedirectView.as_view(url=reverse_lazy("account_change_password"))
+)
+
+# Replaces the service worker of questions taken along.
+end_worker = TemplateView.as_view(
+    template_name="annotator/along_worker.js", content_type="text/javascript"
 )
 
 handler500 = "annotator.refusals.server_error"
@@ -48,11 +52,9 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("campaigns/<slug:name>/label/flag/", flags.label_flag, name="label_flag"),
     path("campaigns/<slug:name>/label/flags/", flags.label_flags, name="label_flags"),
     path("campaigns/<slug:name>/label/class/", classes.label_class, name="label_class"),
-    path("campaigns/<slug:name>/label/along/", along.along, name="along"),
-    path("campaigns/<slug:name>/label/along/worker.js", along.along_worker, name="along_worker"),
-    path("campaigns/<slug:name>/label/along/set/", along.along_set, name="along_set"),
-    path("campaigns/<slug:name>/label/along/take/", along.along_take, name="along_take"),
-    path("campaigns/<slug:name>/label/along/back/", along.along_back, name="along_back"),
+    # Browsers of the second edition may still open these two: for one release.
+    path("campaigns/<slug:name>/label/along/", RedirectView.as_view(pattern_name="label")),
+    path("campaigns/<slug:name>/label/along/worker.js", end_worker),
     path("campaigns/<slug:name>/label/last/", last.label_last, name="label_last"),
     path("campaigns/<slug:name>/picture", home.campaign_picture, name="campaign_picture"),
     path("campaigns/<slug:name>/tutorial/", tutorial.tutorial, name="tutorial"),

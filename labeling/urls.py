@@ -75,11 +75,6 @@ urlpatterns = [
     path(C + "flags/", flags.flags, name="flags"),
     path(C + "flags/<uuid:pk>/reply/", flags.flag_reply, name="flag_reply"),
     path(C + "people/", people.people, name="people"),
-    path(
-        C + "people/along/<int:pk>/call-back/",
-        people.along_call_back,
-        name="along_call_back",
-    ),
     path(C + "people/<int:pk>/role/", people.member_role, name="member_role"),
     path(C + "people/<int:pk>/remove/", people.member_remove, name="member_remove"),
     path(C + "people/<int:pk>/", people.person, name="person"),

@@ -49,7 +49,6 @@ FILL = (
     (r"(?:objects/import|part-imports)/(<int:pk>)", "parts import"),
     (r"objects/(<int:pk>)", "object"),
     (r"labels/(<int:pk>)", "label import"),
-    (r"along/(<int:pk>)", "taken along"),
     (r"(?:members|people|blocks)/(<int:pk>)", "member"),
     (r"rights/(<int:pk>)", "1"),
     (r"audit/(<int:pk>)", "audit"),
@@ -103,6 +102,8 @@ ROWS = (
         GET join/<str:secret>/
         POST language/
         GET language/<str:language>-<str:version>.js
+        GET,POST,PUT,PATCH,DELETE campaigns/<slug:name>/label/along/
+        GET campaigns/<slug:name>/label/along/worker.js
         GET api/schema/
         GET api/docs/
         GET,POST accounts/login/
@@ -142,8 +143,6 @@ ROWS = (
         GET,POST campaigns/<slug:name>/label/flags/
         GET campaigns/<slug:name>/label/class/
         GET campaigns/<slug:name>/label/last/
-        GET campaigns/<slug:name>/label/along/
-        GET campaigns/<slug:name>/label/along/worker.js
         GET campaigns/<slug:name>/picture
         GET label/example/<str:token>/image
         """,
@@ -159,9 +158,6 @@ ROWS = (
         POST campaigns/<slug:name>/label/flag/
         POST campaigns/<slug:name>/label/seat/
         POST campaigns/<slug:name>/label/draft/
-        GET campaigns/<slug:name>/label/along/set/
-        POST campaigns/<slug:name>/label/along/take/
-        POST campaigns/<slug:name>/label/along/back/
         POST campaigns/<slug:name>/label/propose/
         GET api/v1/campaigns/<slug:name>/
         GET api/v1/campaigns/<slug:campaign>/topics/
@@ -259,7 +255,6 @@ ROWS = (
         GET,POST campaigns/<slug:name>/people/<int:pk>/pause/
         GET,POST campaigns/<slug:name>/people/<int:pk>/pardon/
         POST campaigns/<slug:name>/people/<int:pk>/quotas/
-        POST campaigns/<slug:name>/people/along/<int:pk>/call-back/
         POST campaigns/<slug:name>/people/<int:pk>/role/
         POST campaigns/<slug:name>/people/<int:pk>/remove/
         POST campaigns/<slug:name>/invitations/
@@ -458,8 +453,6 @@ ROWS = (
         GET,POST api/v1/campaigns/<slug:campaign>/gold/
         POST api/v1/campaigns/<slug:campaign>/gold/promote/
         POST api/v1/campaigns/<slug:campaign>/gold/<int:pk>/retire/
-        GET api/v1/campaigns/<slug:campaign>/along/
-        POST api/v1/campaigns/<slug:campaign>/along/<int:pk>/call-back/
         GET api/v1/campaigns/<slug:campaign>/flags/
         POST api/v1/campaigns/<slug:campaign>/flags/<uuid:pk>/reply/
         GET api/v1/campaigns/<slug:campaign>/members/

@@ -31,7 +31,6 @@ OF_FILES = {
 # Their body is empty.
 BARE = {
     "POST api/v1/benchmarks/<slug:benchmark>/runs/",
-    f"POST {CAMPAIGN}along/<int:pk>/call-back/",
     f"POST {CAMPAIGN}calibrations/",
     f"POST {CAMPAIGN}classes/",
     f"POST {CAMPAIGN}jobs/<int:pk>/retry/",
@@ -125,7 +124,8 @@ def bodies(world: World) -> dict[str, dict[str, Any]]:
                     "duration_ms": 900,
                     "input_method": "key",
                     "language": "de",
-                    "looks": [{"did": "search", "what": "coot", "at": 9}],
+                    "looks": None,
+                    "along": None,
                 }
             ]
         },
@@ -201,7 +201,6 @@ def bodies(world: World) -> dict[str, dict[str, Any]]:
             "title": "Coots",
             "instructions": "Look.",
             "settings": {},
-            "take_along": True,
         },
         "POST api/v1/datasets/": {"name": "sea", "description": "The sea."},
         "POST api/v1/datasets/<slug:dataset>/objects/<int:pk>/merge/": {

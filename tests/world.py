@@ -2,14 +2,12 @@
 
 import tempfile
 from dataclasses import dataclass, field
-from datetime import timedelta
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
 from django.core.files.base import ContentFile
 from django.core.files.storage import storages
-from django.utils import timezone
 
 from annotator.pages.seats import image_url
 from evaluation.benchmarks import runs
@@ -31,7 +29,6 @@ from labeling.models import (
     Import,
     Job,
     Question,
-    TakenAlong,
     User,
 )
 from labeling.parts import simplifying
@@ -258,14 +255,6 @@ def _furnish(world: World) -> None:
     for made in (birds, finds, names):
         factories.join(world.bob, made)
         factories.join(world.vera, made, "reviewer")
-    campaign.take_along = True
-    campaign.save(update_fields=["take_along"])
-    taken = TakenAlong.objects.create(
-        key=uuid4(),
-        membership=campaign.memberships.get(user=world.bob),
-        seats=5,
-        until=timezone.now() + timedelta(hours=2),
-    )
     note = flagging.flag(world.bob, campaign, uuid4(), seat, "Blurred.")
     world.signature = image_url(Assignment.objects.get(token=seat), world.bob).split("?")[1]
     world.parts = {
@@ -301,7 +290,6 @@ def _furnish(world: World) -> None:
         "release": release.number,
         "pool": pool.pk,
         "flag": note.pk,
-        "taken along": taken.pk,
         "image": world.dataset.images.earliest("pk").pk,
         "run": world.run.pk,
         "token": token.token_key,

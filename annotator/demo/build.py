@@ -239,6 +239,5 @@ def make_competition(
     lifecycle.add_example(campaign, topic, dataset.images.get(name=image), answer, caption)
     add_gold(campaign, researcher, _rows("gold.csv"))
     lifecycle.launch(campaign, researcher)
-    lifecycle.change(campaign, researcher, take_along=True)
     join(campaign, researcher, [users[name] for name in ANNOTATORS])
     return benchmark

@@ -91,6 +91,7 @@ class AnswerSerializer(Body):
         allow_null=True,
         help_text="Ignored; earlier pages sent it.",
     )
+    along = AnyField(required=False, allow_null=True, help_text="Ignored.")
 
 
 class AnswersSerializer(Body):
@@ -141,7 +142,8 @@ class LabelViewSet(CampaignViewSet):
         row = self.campaign()
         body = self.read(AnswersSerializer)
         for answer in body["answers"]:
-            answer.pop("looks", None)
+            for key in ("looks", "along"):
+                answer.pop(key, None)
         sent = [Sent(**answer) for answer in body["answers"]]
         results = submitting.submit(self.user, row, sent, monitoring.watch_now)
         return self.answer(ResultsSerializer, {"results": results})

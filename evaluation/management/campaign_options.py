@@ -40,7 +40,6 @@ class Choice:
     classes: Path | None
     complete: bool
     no_swiping: bool
-    take_along: bool
     most: int | None
     examples: Path | None
 
@@ -109,11 +108,6 @@ def add(parser: CommandParser) -> None:
         "--no-swiping",
         action="store_true",
         help="for contains: people may not answer by a swipe across the image",
-    )
-    parser.add_argument(
-        "--take-along",
-        action="store_true",
-        help="people may take questions along for hours, to answer them without a connection",
     )
     naming = parser.add_argument_group("naming")
     naming.add_argument(

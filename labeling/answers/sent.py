@@ -22,8 +22,8 @@ MAX_DURATION_MS = 3_600_000
 MAX_ID = 45
 # Characters of a value in a form: a drawing.
 MAX_VALUE = drafts.MAX_BYTES
-# Answers that wait in a browser since the second edition have `looks`, which is ignored.
-KEYS = ("id", "seat", "value", "duration_ms", "input_method", "language", "looks")
+# Answers that wait in a browser since the second edition may have the last two, which are ignored.
+KEYS = ("id", "seat", "value", "duration_ms", "input_method", "language", "looks", "along")
 
 
 @dataclass(frozen=True)

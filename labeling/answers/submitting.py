@@ -7,7 +7,7 @@ not gets its own refusal, and sending it again gives the first result again.
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
@@ -47,7 +47,6 @@ from labeling.models import (
     Job,
     Membership,
     Question,
-    TakenAlong,
     User,
 )
 
@@ -103,9 +102,6 @@ class _Seat:
     state: str
     ordinal: int | None
     question_id: int
-    # The set that it was taken along with, by its id, and when that was taken.
-    along: int | None = None
-    taken_at: datetime | None = None
     # What it asks about, where the kind has_geometry.
     about: About | None = None
     revisions: int = 0
@@ -124,7 +120,7 @@ class _Batch:
     seats: dict[str, _Seat]
     known: dict[UUID, tuple[str, Any, int | None, int]]
     questions: dict[int, Locked]
-    # It is many, or some of it was taken along: up to the tenth answer, then the person is watched.
+    # It is many: up to the tenth answer, then the person is watched.
     by_tens: bool
     new: list[Answer] = field(default_factory=list)
     taken: set[int] = field(default_factory=set)
@@ -168,9 +164,8 @@ def submit(
     accepted and late (count_late). Raises TooLarge for more than 100 answers, NotYours for those
     who are not members.
 
-    Of more than ten answers, or some to questions that were taken along, watch(campaign, user)
-    looks at each ten before the next are taken, as if they had come page after page; then it is no
-    single transaction.
+    Of more than ten answers, watch(campaign, user) looks at each ten before the next are taken, as
+    if they had come page after page; then it is no single transaction.
     """
     check_batch(answers)
     results: list[Result] = []
@@ -184,8 +179,8 @@ def submit(
 
 @retried
 def _submit(user: User, campaign: Campaign, answers: Sequence[Sent]) -> tuple[list[Result], bool]:
-    """What became of the first answers, of all but where they came with a set taken along; and
-    whether the last of them was a tenth one of such."""
+    """What became of the first answers, of a large batch up to a tenth one of the person, and
+    whether the last of them was such a one."""
     tokens = sorted({sent.seat for sent in answers if _is_token(sent.seat)})
     with writing():
         member = _lock_member(user, campaign)
@@ -204,7 +199,7 @@ def _submit(user: User, campaign: Campaign, answers: Sequence[Sent]) -> tuple[li
             now=timezone.now(),
             seats=seats,
             known=_known(user, answers),
-            by_tens=len(answers) > WATCH_EVERY or any(seat.along for seat in seats.values()),
+            by_tens=len(answers) > WATCH_EVERY,
         )
         results = []
         for sent in answers:
@@ -278,8 +273,8 @@ def _seats(
     if not tokens:
         return {}
     rows = fetch(
-        "SELECT a.id, a.token, a.state, a.ordinal, a.question_id, "  # noqa: S608
-        "a.taken_along_id FROM labeling_assignment a "
+        "SELECT a.id, a.token, a.state, a.ordinal, a.question_id "  # noqa: S608
+        "FROM labeling_assignment a "
         f"JOIN labeling_question q ON q.id = a.question_id WHERE a.token IN ({marks(tokens)}) "
         "AND +a.annotator_id = %s AND +q.campaign_id = %s",
         [*tokens, user.pk, campaign.pk],
@@ -299,10 +294,6 @@ def _seats(
         given = asking.given_on(list(by_pk)) if drawn else {}
         for pk, about in _about(by_pk):
             by_pk[pk].about = replace(about, proposals=given.get(pk, {})) if given else about
-    if along := {seat.along for seat in seats.values() if seat.along is not None}:
-        taken = dict(TakenAlong.objects.filter(pk__in=along).values_list("pk", "taken_at"))
-        for seat in seats.values():
-            seat.taken_at = taken.get(seat.along) if seat.along is not None else None
     return seats
 
 
@@ -367,7 +358,7 @@ def _accept(batch: _Batch, sent: Sent) -> int:
             assignment_id=seat.pk,
             revision=seat.revisions,
             value=value,
-            duration_ms=_duration_ms(sent, seat, batch.now),
+            duration_ms=sent.duration_ms,
             input_method=sent.input_method,
             language=sent.language,
             late=seat.late
@@ -390,25 +381,13 @@ def _accept(batch: _Batch, sent: Sent) -> int:
 def _check_again(batch: _Batch, sent: Sent, seat: _Seat | None) -> int:
     """The revision that this answer was when it first came. Raises a conflict for another body."""
     token, known_value, known_ms, revision = batch.known[sent.id]
-    value, duration_ms = sent.value, sent.duration_ms
+    value = sent.value
     if batch.member.kind.has_geometry and seat is not None:
         # A drawing is kept on tenths of a pixel, however it was sent.
         value = _clean_value(batch, sent, seat)
-    is_cut = seat is not None and seat.along is not None
-    if is_cut and known_ms is not None and duration_ms is not None:
-        # It may have been cut to what it can have taken.
-        duration_ms = min(duration_ms, known_ms)
-    if (token, known_value, known_ms) != (sent.seat, value, duration_ms):
+    if (token, known_value, known_ms) != (sent.seat, value, sent.duration_ms):
         raise _refusal("conflict")
     return revision
-
-
-def _duration_ms(sent: Sent, seat: _Seat, now: datetime) -> int | None:
-    """How long the answer took, as the browser said; of a question that was taken along no longer
-    than from then to now."""
-    if sent.duration_ms is None or seat.taken_at is None:
-        return sent.duration_ms
-    return min(sent.duration_ms, max(0, (now - seat.taken_at) // timedelta(milliseconds=1)))
 
 
 def _clean_value(batch: _Batch, sent: Sent, seat: _Seat | None) -> object:

@@ -155,8 +155,7 @@ class Scan:
 class Reading:
     """What one person could be given, as read without locks.
 
-    held: their open seats but those taken along, by id, with their tokens; held_topics: of which
-    topics all are.
+    held: their open seats, by id, with their tokens; held_topics: of which topics these are.
     topic: that of the page, None where topics mix. scans: the lanes in their order, from which
     cursors move. candidates: for each lane, what this page may take. again: questions of
     which they gave a seat back, gold or not, in the order of their tickets; read only when nothing
@@ -279,10 +278,8 @@ OF_TOPIC = " AND q.topic = %s AND q.by_topic"
 SOURCES = (NO_ANSWER, NO_ANSWER, GOLD_ANSWER)
 WINDOWS = [_window_of(source) for source in SOURCES]
 TOPIC_WINDOWS = [_window_of(source, OF_TOPIC) for source in SOURCES]
-# Seats taken along are not of any page; they count towards a quota.
 HELD = """
-SELECT -1 AS lane, a.id, 0 AS subject,
-    CASE WHEN a.taken_along_id IS NULL THEN 0 ELSE 1 END AS ticket, q.topic, a.token AS look,
+SELECT -1 AS lane, a.id, 0 AS subject, 0 AS ticket, q.topic, a.token AS look,
     a.state AS seat, CAST(NULL AS text) AS answer
 FROM labeling_assignment a JOIN labeling_question q ON q.id = a.question_id
 WHERE a.annotator_id = %s AND a.state = 'leased' AND q.campaign_id = %s
@@ -320,8 +317,7 @@ def read(person: Reader, size: int) -> Reading:
         scan.absorb([row for row in rows if row[0] == scan.lane])
         while scan.wants_more:
             scan.absorb(fetch(statements[scan.lane], _window(person, scan, *about)))
-    leased = [row for row in rows if row[0] < 0]
-    held = [row for row in leased if not row[3]]
+    held = [row for row in rows if row[0] < 0]
     again = _again(person) if all(scan.exhausted for scan in scans[:2]) else []
     topic = _topic(person, held, scans, again) if person.by_topic else None
     candidates = [scan.candidates for scan in scans]
@@ -334,7 +330,7 @@ def read(person: Reader, size: int) -> Reading:
     return Reading(
         held=[row[1] for row in held],
         tokens={row[5] for row in held},
-        held_topics=Counter(row[4] for row in leased),
+        held_topics=Counter(row[4] for row in held),
         topic=topic,
         scans=scans,
         candidates=candidates,

@@ -10,7 +10,6 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
-from typing import NamedTuple
 
 from django.utils import timezone
 from django.utils.translation import gettext
@@ -78,13 +77,6 @@ class Page:
         """What all of these seats are about, if it is one thing."""
         topics = {seat.topic for seat in self.seats}
         return topics.pop() if len(topics) == 1 else None
-
-
-class Lease(NamedTuple):
-    """Until when seats are leased; along: the set they are taken along with, by its id."""
-
-    until: datetime
-    along: int | None = None
 
 
 @dataclass(frozen=True)
@@ -158,17 +150,15 @@ FROM labeling_assignment a
 JOIN labeling_question q ON q.id = a.question_id
 JOIN labeling_item i ON i.id = q.item_id
 JOIN labeling_image m ON m.id = i.image_id
-WHERE a.annotator_id = %s AND a.state = 'leased' AND q.campaign_id = %s AND {}
+WHERE a.annotator_id = %s AND a.state = 'leased' AND q.campaign_id = %s
 ORDER BY a.ordinal IS NULL, a.token
 """
 
 
-def open_seats(user: User, campaign: Campaign, along: int | None = None) -> list[Seat]:
-    """The seats this person holds and has not answered: where they left off; those taken along
-    with that set, else those that were not. First what was answered once and sent back."""
-    which = "a.taken_along_id IS NULL" if along is None else f"a.taken_along_id = {int(along)}"
-    fetch_rows = fetch_prepared if along is None else fetch
-    rows = fetch_rows(OPEN_SEATS.format(which), [user.pk, campaign.pk])
+def open_seats(user: User, campaign: Campaign) -> list[Seat]:
+    """The seats this person holds and has not answered: where they left off. First what was
+    answered once and sent back."""
+    rows = fetch_prepared(OPEN_SEATS, [user.pk, campaign.pk])
     return [Seat(*(*row[:5], row[5].replace(tzinfo=UTC))) for row in rows]
 
 
@@ -196,7 +186,7 @@ def _fill(
     if held or hand.moves() or (missing and (hand.ordinary or hand.again)):
         with writing():
             until = timezone.now() + timedelta(minutes=person.policy["lease_minutes"])
-            taken = claim(hand, missing, skip, Lease(until))
+            taken = claim(hand, missing, skip, until)
             _extend(held, until)
     if person.quota is None:
         # Who reads some topics only has not seen what the others still need.
@@ -334,8 +324,8 @@ def _within_quota(
     return chosen
 
 
-def claim(hand: Hand, missing: int, skip: bool, lease: Lease) -> set[int]:
-    """The questions now taken by this person under that lease, gold included, at most `missing`.
+def claim(hand: Hand, missing: int, skip: bool, until: datetime) -> set[int]:
+    """The questions now leased to this person until then, gold included, at most `missing`.
     skip: what others hold is passed over, not waited for."""
     person, cursors = hand.person, lock_member(hand.person)
     # Without an ordinary question there is no new gold either, or people would answer it for ever.
@@ -351,7 +341,7 @@ def claim(hand: Hand, missing: int, skip: bool, lease: Lease) -> set[int]:
     taken |= _take(person, asked, len(asked), skip)
     taken |= {candidate.id for candidate in golden}
     in_turn = (*hand.ordinary, *golden, *asked)
-    _seat(person, [candidate for candidate in in_turn if candidate.id in taken], lease)
+    _seat(person, [candidate for candidate in in_turn if candidate.id in taken], until)
     _move(person, [max(pair) for pair in zip(cursors, hand.cursors(taken), strict=True)])
     return taken
 
@@ -389,7 +379,7 @@ def _take(person: Reader, ordinary: Sequence[Candidate], wanted: int, skip: bool
     return {pk for pk, _ in rows}
 
 
-def _seat(person: Reader, chosen: Sequence[Candidate], lease: Lease) -> None:
+def _seat(person: Reader, chosen: Sequence[Candidate], until: datetime) -> None:
     """Leases a seat on each question; one that this person gave back is leased again.
 
     It keeps its token while it is about the same question: an answer that was on its way when the
@@ -397,24 +387,23 @@ def _seat(person: Reader, chosen: Sequence[Candidate], lease: Lease) -> None:
     """
     if not chosen:
         return
-    times = (lease.until, timezone.now())
+    times = (until, timezone.now())
     rows = ",".join(f"({numbers((one.id, one.subject))},%s)" for one in chosen)
     seated = fetch(
         f"WITH taken (question_id, subject, token) AS (VALUES {rows}) "  # noqa: S608
         "INSERT INTO labeling_assignment (question_id, annotator_id, subject, token, state, "
-        "leased_until, created_at, taken_along_id) "
+        "leased_until, created_at) "
         # Without a WHERE, SQLite would read ON as a part of the join.
-        "SELECT question_id, %s, subject, token, 'leased', %s, %s, %s FROM taken WHERE true "
+        "SELECT question_id, %s, subject, token, 'leased', %s, %s FROM taken WHERE true "
         "ON CONFLICT (annotator_id, subject) DO UPDATE SET state = 'leased', "
-        "leased_until = excluded.leased_until, taken_along_id = excluded.taken_along_id, "
-        "question_id = excluded.question_id, "
+        "leased_until = excluded.leased_until, question_id = excluded.question_id, "
         "token = CASE WHEN labeling_assignment.question_id = excluded.question_id "
         "THEN labeling_assignment.token ELSE excluded.token END "
         "WHERE labeling_assignment.state IN ('returned', 'closed') "
         # Of one thing a person sees one part, ever (subjects.py).
         "AND (labeling_assignment.subject >= 0 "
         "OR labeling_assignment.question_id = excluded.question_id) RETURNING id",
-        [*(new_token() for _ in chosen), person.user_id, *map(moment, times), lease.along],
+        [*(new_token() for _ in chosen), person.user_id, *map(moment, times)],
     )
     if len(seated) != len(chosen):
         raise Raced
@@ -487,7 +476,7 @@ def leave(user: User, campaign: Campaign, tokens: Collection[str], seen_at: date
     """Cut the leases of a closed page's seats to AFTER_LEAVING; return how many were cut.
 
     seen_at: when that page last got seats. Leases renewed since, by a reload or another tab, stay;
-    so do seats with a draft, seats sent back and seats taken along.
+    so do seats with a draft and seats sent back.
     """
     until = timezone.now() + AFTER_LEAVING
     renewed = seen_at + timedelta(minutes=policies.of(campaign)["lease_minutes"])
@@ -500,7 +489,6 @@ def leave(user: User, campaign: Campaign, tokens: Collection[str], seen_at: date
             question__campaign=campaign,
             token__in=list(tokens),
             ordinal=None,
-            taken_along=None,
             draft=None,
         )
         return seats.filter(pk__in=list(held.values_list("pk", flat=True))).update(

@@ -10,14 +10,12 @@ from labeling.models import User
 
 class Waiting(NamedTuple):
     """sent_back: a drawing came back to be mended. more: the labeling page would show something.
-    along: questions that were taken along are still to be answered.
 
     Neither tells gold from the rest: gold comes only beside ordinary questions.
     """
 
     sent_back: bool
     more: bool
-    along: bool = False
 
 
 # As candidates.py reads them, of the first question alone: from the person's cursors on, a free
@@ -29,7 +27,7 @@ SELECT b.id,
         WHERE a.annotator_id = b.user_id AND a.state = 'leased' AND a.ordinal IS NOT NULL
         AND q.campaign_id = b.campaign_id),
     EXISTS (SELECT 1 FROM labeling_assignment a JOIN labeling_question q ON q.id = a.question_id
-        WHERE a.annotator_id = b.user_id AND a.state = 'leased' AND a.taken_along_id IS NULL
+        WHERE a.annotator_id = b.user_id AND a.state = 'leased'
         AND q.campaign_id = b.campaign_id)
     OR (b.topics IS NULL OR CAST(b.topics AS TEXT) <> '{{}}') AND (EXISTS (SELECT 1
         FROM labeling_question q
@@ -40,10 +38,7 @@ SELECT b.id,
         AND q.ticket > b.cursor_returned AND q.ticket > c.floor_returned AND {unseen} AND {quota})
     OR EXISTS (SELECT 1 FROM labeling_assignment a JOIN labeling_question q ON q.id = a.question_id
         WHERE a.annotator_id = b.user_id AND a.state = 'returned'
-        AND q.campaign_id = b.campaign_id AND q.lane IN (0, 1) AND q.seats_free > 0 AND {quota})),
-    EXISTS (SELECT 1 FROM labeling_assignment a JOIN labeling_question q ON q.id = a.question_id
-        WHERE a.annotator_id = b.user_id AND a.state = 'leased' AND a.taken_along_id IS NOT NULL
-        AND q.campaign_id = b.campaign_id)
+        AND q.campaign_id = b.campaign_id AND q.lane IN (0, 1) AND q.seats_free > 0 AND {quota}))
 FROM labeling_membership b JOIN labeling_campaign c ON c.id = b.campaign_id
 WHERE b.user_id = %s AND b.left_at IS NULL AND c.state = 'open'
 """
@@ -62,6 +57,6 @@ def waiting_for(user: User) -> dict[int, Waiting]:
     """What waits in each open campaign of the person, by the id of their membership. One query."""
     statement = STATEMENT.format(unseen=UNSEEN, quota=QUOTA[connection.vendor])
     return {
-        pk: Waiting(bool(sent_back), bool(more), bool(along))
-        for pk, sent_back, more, along in fetch(statement, [user.pk])
+        pk: Waiting(bool(sent_back), bool(more))
+        for pk, sent_back, more in fetch(statement, [user.pk])
     }

@@ -87,9 +87,9 @@ def check_name(name: str) -> None:
 
 
 def change(campaign: Campaign, actor: User, **fields: Any) -> Campaign:
-    """The campaign with another title, instructions, settings or take_along. Its kind and dataset
-    stay. Raises Refusal."""
-    allowed = {"title", "instructions", "settings", "take_along"}
+    """The campaign with another title, instructions or settings. Its kind and dataset stay.
+    Raises Refusal."""
+    allowed = {"title", "instructions", "settings"}
     if unknown := set(fields) - allowed:
         raise Refusal(
             f"A campaign's {sorted(unknown)[0]} cannot be changed; only "
@@ -98,8 +98,6 @@ def change(campaign: Campaign, actor: User, **fields: Any) -> Campaign:
         )
     if "title" in fields and not str(fields["title"]).strip():
         raise Refusal("Give the campaign a title; people see it on their page.", field="title")
-    if fields.get("take_along"):
-        check_take_along(campaign)
     if "settings" in fields:
         kind = KINDS[campaign.kind]
         kept = {key: campaign.settings[key] for key in kind.kept_settings}
@@ -113,18 +111,6 @@ def change(campaign: Campaign, actor: User, **fields: Any) -> Campaign:
             # What a "no" closes may be another thing now.
             queue.enqueue("look again", str(campaign.pk), campaign=campaign)
     return campaign
-
-
-def check_take_along(campaign: Campaign) -> None:
-    """Passes where people may be let take the campaign's questions along. Raises Refusal."""
-    if KINDS[campaign.kind].can_take_along and campaign.graph_id is None:
-        return
-    able = ", ".join(name for name, kind in KINDS.items() if kind.can_take_along)
-    raise Refusal(
-        f"Questions of the kind {campaign.kind} cannot be taken along: what is asked next depends "
-        f"on answers, or the page needs a connection. It can be allowed for: {able}.",
-        field="take_along",
-    )
 
 
 def note_texts(campaign: Campaign, actor: User | None, languages: list[str]) -> None:

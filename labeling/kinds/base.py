@@ -73,9 +73,6 @@ class Kind(ABC):
     topic_pages: ClassVar[bool] = False
     # People may answer yes and no by a swipe, unless the setting "swiping" is false.
     can_swipe: ClassVar[bool] = False
-    # No question depends on an answer to another one, and an image with its class is all that is
-    # shown: people may answer them without a connection, where a campaign lets them.
-    can_take_along: ClassVar[bool] = False
     # Answers are drawings: see DrawnKind.
     drawn: ClassVar[bool] = False
     # Answers are checked against what they are about (About).

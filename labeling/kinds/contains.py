@@ -21,7 +21,6 @@ class Contains(ChoiceKind):
     )
     abstentions = frozenset({"hard", "not_photo"})
     can_swipe = True
-    can_take_along = True
 
     def clean_settings(self, settings: Mapping[str, object]) -> Mapping[str, object]:
         """{"swiping": False} where people may not answer by a swipe; {} where they may.

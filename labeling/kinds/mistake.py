@@ -82,7 +82,6 @@ class Mistake(ChoiceKind):
         ("major", _("Major mistake"), "j"),
         ("cannot", _("Cannot be labeled"), "c"),
     )
-    can_take_along = True
 
     def question(self, topic: str, settings: object) -> str:
         return f"Is “{topic}” right for the image?"

@@ -10,7 +10,6 @@
 | candidates.py | Candidate, Verification |
 | flags.py | Flag |
 | naming.py | NamedProposal, SecondAnswer |
-| taken_along.py | TakenAlong |
 | assistance.py | SegmentationNetwork, ImageEmbedding, Assistance, Proposal |
 | work.py | Job, Release, ReplacedRelease |
 """
@@ -54,7 +53,6 @@ from labeling.models.questions import (
     SentBack,
     Settlement,
 )
-from labeling.models.taken_along import TakenAlong
 from labeling.models.work import Job, Release, ReplacedRelease
 
 __all__ = [
@@ -94,7 +92,6 @@ __all__ = [
     "SegmentationNetwork",
     "SentBack",
     "Settlement",
-    "TakenAlong",
     "Topic",
     "User",
     "Verification",

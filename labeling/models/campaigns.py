@@ -65,9 +65,6 @@ class Campaign(models.Model):
     # Questions decided by last night: people are told of no later ones, which would tell them
     # which of their answers counted.
     settled_nightly = models.PositiveIntegerField(default=0, db_default=0)
-    # Whether people may take questions along (assignment/taking_along.py). Neither a rule nor a
-    # setting of the kind: releases hold those, and are the same whether anybody may.
-    take_along = models.BooleanField(default=False, db_default=False)
     created_by = models.ForeignKey("labeling.User", on_delete=models.PROTECT, related_name="+")
     created_at = models.DateTimeField(default=timezone.now)
     opened_at = models.DateTimeField(null=True, blank=True)

@@ -194,15 +194,6 @@ class Assignment(models.Model):
     # How many questions this person had answered in the campaign with this one, for the window
     # in which a mind may be changed.
     ordinal = models.PositiveIntegerField(null=True, blank=True)
-    # What it was last leased with to be answered without a connection; null where it was not.
-    taken_along = models.ForeignKey(
-        "labeling.TakenAlong",
-        null=True,
-        blank=True,
-        on_delete=models.SET_NULL,
-        related_name="assignments",
-        db_index=False,
-    )
 
     class Meta:
         constraints = [
@@ -234,11 +225,6 @@ class Assignment(models.Model):
                 fields=["annotator", "ordinal"],
                 condition=models.Q(ordinal__isnull=False),
                 name="assignment_by_ordinal",
-            ),
-            models.Index(
-                fields=["taken_along"],
-                condition=models.Q(taken_along__isnull=False),
-                name="assignment_taken_along",
             ),
         ]
 

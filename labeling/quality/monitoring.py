@@ -54,8 +54,8 @@ def execute(job: Job) -> None:
 
 
 def watch_now(campaign: Campaign, user: User) -> None:
-    """Watches one person at once, before more of what they took along is taken. Whatever fails
-    here is left to the job, which was enqueued as well."""
+    """Watches one person at once, before more of their batch is taken. Whatever fails here is
+    left to the job, which was enqueued as well."""
     try:
         _watch_with_gold(campaign, user)
     except Exception:

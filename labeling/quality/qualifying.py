@@ -282,13 +282,13 @@ def _seat(membership: Membership, chosen: Sequence[Unseen], now: datetime, until
         if row.pk and row.question_id != question_id:
             row.token = new_token()
         row.question_id, row.state = question_id, Assignment.State.LEASED
-        row.leased_until, row.created_at, row.taken_along = until, now, None
+        row.leased_until, row.created_at = until, now
         if not row.pk:
             new.append(row)
     Assignment.objects.bulk_create(new)
     Assignment.objects.bulk_update(
         again.values(),
-        ["question", "state", "token", "leased_until", "created_at", "taken_along"],
+        ["question", "state", "token", "leased_until", "created_at"],
     )
 
 

@@ -20,9 +20,7 @@ const TOO_SOON_MS = 150;
 
 class Label extends Session {
   constructor(setup) {
-    // What was taken along has a past of its own; no campaign has a plus in its name.
-    const campaign = setup.along ? `+${setup.campaign}` : setup.campaign;
-    super(setup, new Progress({ ...setup, campaign }));
+    super(setup, new Progress(setup));
     this.stage = one("[data-stage]");
     this.zoom = one("[data-zoom]") && new Zoom(this.stage);
     this.painting = null; // the entry that the kind is about to show

@@ -6,11 +6,9 @@
    its id; the server takes the same id once. What it refuses is kept apart until it was read, but
    for answers to questions that closed meanwhile: nobody can do anything about those.
 
-   Events: "change" whenever counts or state may differ, "kept" with new entries as detail, "accepted",
-   "refused" and "closed" (its question) with the entry, the last two with the server's message. along: the id of the set that the
-   answers' questions were taken along with.
+   Events: "change" whenever counts or state may differ, "accepted", "refused" and "closed" (its
+   question) with the entry as detail, the last two with the server's message.
    state: saved | sending | waiting | logged-out | other-user | stopped. */
-import { eraseImage } from "./along/store.js";
 import { gettext } from "./language.js";
 import { forget, keep, keysOf, read } from "./storage.js";
 
@@ -78,9 +76,9 @@ export class Outbox extends EventTarget {
   #busy = false;
   #failures = 0;
 
-  constructor({ user, campaign, url, batch = BATCH, along }) {
+  constructor({ user, campaign, url, batch = BATCH }) {
     super();
-    Object.assign(this, { user, campaign, url, batch, along: along?.id, state: "saved", message: "" });
+    Object.assign(this, { user, campaign, url, batch, state: "saved", message: "" });
     this.prefix = `assay:answer:${user}:${campaign}:`;
     this.refusedPrefix = `assay:refused:${user}:${campaign}:`;
     addEventListener("storage", (event) => {
@@ -105,13 +103,12 @@ export class Outbox extends EventTarget {
     const entries = answers.map(({ seat, value, duration_ms, input_method }) => {
       this.#last = Math.max(Date.now(), this.#last + 1);
       const language = document.documentElement.lang;
-      const given = { seat, value, duration_ms, input_method, language, along: this.along };
+      const given = { seat, value, duration_ms, input_method, language };
       const entry = { id: newId(), at: this.#last, ...given };
       if (!this.#store(this.prefix + entry.id, entry)) this.#memory.set(entry.id, entry);
       return entry;
     });
     if (!entries.length) return entries;
-    this.dispatchEvent(new CustomEvent("kept", { detail: entries }));
     if (this.pending().length >= BATCH) this.flush();
     else this.#schedule(WAIT_MS);
     this.#changed();
@@ -226,7 +223,6 @@ export class Outbox extends EventTarget {
       dealt += 1;
       if (result.status === "accepted") {
         this.#remove(entry);
-        if (entry.along) eraseImage(entry);
         this.dispatchEvent(new CustomEvent("accepted", { detail: entry }));
       } else this.#refuse(entry, result);
     }

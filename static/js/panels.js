@@ -118,7 +118,6 @@ function act(label, event) {
   if (key === "ArrowRight") return (label.forward(), true);
   if (key === "s") return (label.skip(), true);
   if (key === "i") return (toggleAbout(), true);
-  if (key === "k" && one("[data-along]")) return (one("[data-along]").click(), true);
   return label.kind.key(event);
 }
 

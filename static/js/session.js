@@ -81,7 +81,6 @@ export class Session {
   /* Shortens the leases of idle seats when the page closes. The outbox, whose listener runs first, has sent its
      answers by now. */
   #leave() {
-    if (!this.setup.urls.page) return;
     const unsent = new Set(this.outbox.pending().map((entry) => entry.seat));
     if (this.keeper?.unsent) unsent.add(this.front?.seat);
     const held = this.inHand.map((entry) => entry.seat).filter((seat) => !unsent.has(seat) && !this.progress.isWanted(seat));
@@ -183,14 +182,6 @@ export class Session {
 
   /* Asks for more seats, one request at a time; seats held in any tab are not sent again. */
   refill() {
-    // Of questions taken along there are no more than came with the page.
-    if (!this.setup.urls.page) {
-      if (!this.exhausted) {
-        this.exhausted = true;
-        this.render();
-      }
-      return;
-    }
     this.refilling ??= this.fetchSeats().finally(() => {
       this.refilling = null;
       this.render();
@@ -257,10 +248,9 @@ export class Session {
     return !this.current() && !this.exhausted && !this.trouble;
   }
 
-  /* Seats in hand and seats whose answer is still on its way; those taken along are of no page. */
+  /* Seats in hand and seats whose answer is still on its way. */
   #mine() {
-    const pending = this.outbox.pending().filter((entry) => entry.along === this.setup.along?.id);
-    return [...this.inHand, ...pending].map((entry) => entry.seat);
+    return [...this.inHand, ...this.outbox.pending()].map((entry) => entry.seat);
   }
 
   /* Those that are neither in hand here nor in another tab, in their order. */
@@ -297,11 +287,10 @@ export function pageSetup() {
   return JSON.parse(document.getElementById("setup").textContent);
 }
 
-/* Takes the page over. The event "labeling" on the document hands the session to other scripts. */
+/* Takes the page over. */
 export function attach(session) {
   document.documentElement.classList.add("scripted");
   for (const element of document.querySelectorAll(".no-script")) element.remove();
-  document.dispatchEvent(new CustomEvent("labeling", { detail: session }));
   attachFlag(session);
   attachPanels(session);
   attachKeys(session);

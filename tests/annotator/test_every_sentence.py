@@ -22,7 +22,7 @@ HIDDEN = {"script", "style", "template", "textarea"}
 PAGES = (
     *("/", "/accounts/password/change/", "/accounts/logout/", "/no-such-page/"),
     *("label/", "training/", "tutorial/", "standing/", "label/flags/"),
-    *("label/class/", "label/last/", "along/"),
+    *("label/class/", "label/last/"),
 )
 FOR_NOBODY = ["/", "/accounts/login/", "/accounts/signup/", "/accounts/password/reset/"]
 

@@ -37,9 +37,6 @@ PRESSED = {
         "test_boxes_page::test_a_box_is_drawn_by_four_clicks_in_any_order"
     ),
     "annotator/_flag.html": ("test_flags::test_a_flag_survives_a_broken_network_and_is_answered"),
-    "annotator/along.html": (
-        "test_along::test_questions_are_taken_along_answered_offline_and_sent_once"
-    ),
     "annotator/flags.html": "test_flags::test_an_image_is_flagged_without_scripts",
     "annotator/_grid_form.html": "test_grid::test_a_second_press_at_once_sends_no_second_page",
     "annotator/_label_form.html": "test_labeling::test_answers_work_without_scripts",

@@ -36,6 +36,8 @@ def stored() -> list[tuple[Any, int | None]]:
         ({"value": "hard", "duration_ms": 10**12}, ("hard", HOUR_MS)),
         ({"value": "no", "duration_ms": None}, ("no", None)),
         ({"value": "no"}, ("no", None)),
+        # Of a question taken along, or from a page that noted what was looked at.
+        ({"value": "no", "along": str(uuid.uuid4()), "looks": []}, ("no", None)),
     ],
 )
 def test_the_outbox(as_bob, bob, coots, sent, kept):
@@ -69,6 +71,15 @@ def test_a_script_by_the_api(as_bob, bob, coots):
 
     assert [row["status"] for row in response.json()["results"]] == ["accepted", "accepted"]
     assert stored() == [("no", None), ("yes", HOUR_MS)]
+
+
+def test_the_api_ignores_the_set_that_a_question_was_taken_along_with(as_bob, bob, coots):
+    answer = {"id": str(uuid.uuid4()), "seat": seats_of(bob, coots)[0], "value": "no"}
+    body = {"answers": [answer | {"along": str(uuid.uuid4()), "looks": None}]}
+
+    response = as_bob.post(API.format("coots"), body, "application/json")
+
+    assert response.json()["results"][0]["status"] == "accepted"
 
 
 def test_a_page_of_images_without_scripts(as_bob, alice, bob, dataset):

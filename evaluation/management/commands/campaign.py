@@ -113,8 +113,6 @@ class Command(ContractCommand):
         actor = _owner(owner, pool)
         with _refusals(**files):
             made = self._make(actor, choice)
-            if choice.take_along:
-                lifecycle.change(made, actor, take_along=True)
             if not draft:
                 lifecycle.launch(made, actor)
         return self._status(made)
@@ -147,9 +145,6 @@ class Command(ContractCommand):
             raise UsageError(f"--{option} is for campaigns of the kind candidates")
         if choice.no_swiping and not KINDS[choice.kind].can_swipe:
             raise UsageError("--no-swiping is for campaigns of the kind contains")
-        if choice.take_along and not KINDS[choice.kind].can_take_along:
-            able = " and ".join(name for name, kind in KINDS.items() if kind.can_take_along)
-            raise UsageError(f"--take-along is for campaigns of the kinds {able}")
         if choice.images and asks in (PAIRS, CHAINS, CANDIDATES):
             raise UsageError(
                 f"the images of a campaign of the kind {choice.kind} are those of its list"

@@ -86,13 +86,11 @@ class CampaignsViewSet(BaseViewSet):
 
     @extend_schema(request=ChangedCampaignSerializer, responses=CampaignSerializer)
     def partial_update(self, request: Request, name: str) -> Response:
-        """Changes title, instructions, settings or take_along."""
+        """Changes title, instructions or settings."""
         campaign = campaign_for(self.user, name, RESEARCHER)
         body = self.read(ChangedCampaignSerializer)
         if not body:
-            raise ValidationError(
-                "Send at least one of title, instructions, settings and take_along."
-            )
+            raise ValidationError("Send at least one of title, instructions and settings.")
         return self.answer(CampaignSerializer, lifecycle.change(campaign, self.user, **body))
 
     def _move(self, name: str, action: str) -> Response:

@@ -61,19 +61,11 @@ class SettingsForm(CampaignForm):
         help_text="Off until a person switches it on, on a touch screen. Quality shows the error "
         "of answers by key, tap and swipe.",
     )
-    take_along = forms.BooleanField(
-        required=False,
-        label="People may take questions along",
-        help_text="At most 200, and 5 % of the free seats, for up to 4 hours, to answer them "
-        "without a connection. People shows who has what; you can call it back.",
-    )
 
     def __init__(self, kind: str, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         if not KINDS[kind].can_swipe:
             del self.fields["swiping"]
-        if not KINDS[kind].can_take_along:
-            del self.fields["take_along"]
 
 
 class NewCampaignForm(CampaignForm, PolicyForm, ListsForm):

@@ -33,7 +33,7 @@ class CampaignSerializer(serializers.ModelSerializer):
         fields = (
             *("name", "title", "kind", "state", "instructions", "settings", "choices"),
             *("dataset", "policy", "policy_version", "created_at", "opened_at"),
-            *("closed_at", "take_along"),
+            "closed_at",
         )
 
     @extend_schema_field({"type": "object", "nullable": True, "additionalProperties": {}})
@@ -73,9 +73,6 @@ class ChangedCampaignSerializer(Body):
     title = serializers.CharField(max_length=200, required=False)
     instructions = serializers.CharField(allow_blank=True, required=False, max_length=100_000)
     settings = serializers.DictField(required=False)
-    take_along = serializers.BooleanField(
-        required=False, help_text="Whether people may take questions along, for hours offline."
-    )
 
 
 class CostSerializer(Plain):

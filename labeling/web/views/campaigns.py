@@ -229,10 +229,9 @@ def campaign_close(request: SignedIn, name: str) -> HttpResponse:
 @login_required
 @require_http_methods(["GET", "POST"])
 def campaign_edit(request: SignedIn, name: str) -> HttpResponse:
-    """The campaign's title and instructions; of some kinds, whether people may swipe and take
-    questions along."""
+    """The campaign's title and instructions; of some kinds, whether people may swipe."""
     campaign = own_campaign(request, name)
-    initial = {key: getattr(campaign, key) for key in ("title", "instructions", "take_along")}
+    initial = {key: getattr(campaign, key) for key in ("title", "instructions")}
     initial |= {"swiping": campaign.settings.get("swiping", True)}
     form = SettingsForm(campaign.kind, request.POST or None, initial=initial)
 

@@ -12,7 +12,7 @@ from django.utils.dateparse import parse_datetime
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from labeling.assignment import quotas, taking_along
+from labeling.assignment import quotas
 from labeling.campaigns.names import name_of
 from labeling.errors import NotYours
 from labeling.kinds import policies
@@ -32,8 +32,6 @@ from labeling.web.views.shared import (
 )
 
 PAGE = 50
-# Sets taken along that the page shows, the latest.
-SETS = 20
 # Topics whose quotas fit on a page; where there are more, programs set them.
 MOST_QUOTAS = 60
 
@@ -101,16 +99,6 @@ def member_remove(request: SignedIn, name: str, pk: int) -> HttpResponse:
         who = name_of(membership)
         messages.success(request, f"{who} is no longer in the campaign. Their answers stay.")
     return redirect("labeling:people", campaign.name)
-
-
-@login_required
-@require_POST
-def along_call_back(request: SignedIn, name: str, pk: int) -> HttpResponse:
-    """Ends the lease of what somebody took along; answers under way are kept."""
-    campaign = own_campaign(request, name)
-    returned = taking_along.call_back(campaign, pk, request.user)
-    said = f"{count_of(returned, 'question is', 'questions are')} back for others."
-    return done(request, said, "people", campaign.name)
 
 
 @dataclass(frozen=True)
@@ -329,7 +317,6 @@ def _people(
         invited=invited,
         invited_query=query_of(request, "invitations"),
         roles=Membership.Role.choices,
-        sets=list(taking_along.sets_of(campaign)[:SETS]),
     )
 
 

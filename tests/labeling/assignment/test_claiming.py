@@ -527,7 +527,7 @@ def test_leaving_is_ignored_once_a_reload_has_renewed_the_leases(pond, bob):
     assert claiming.leave(bob, pond, [seat.token for seat in seats], seen_at) == 0
 
 
-def test_leaving_leaves_drafts_answers_and_what_was_taken_along(pond, bob, charlie):
+def test_leaving_leaves_drafts_and_answers(pond, bob, charlie):
     factories.join(charlie, pond)
     tokens = [seat.token for seat in claiming.next_page(bob, pond).seats]
     rows = [Assignment.objects.get(token=token) for token in tokens]

@@ -24,7 +24,7 @@ from django.utils import timezone
 from scipy.stats import hypergeom
 
 from labeling.answers import submitting
-from labeling.assignment import claiming, gold_mixing, taking_along
+from labeling.assignment import claiming, gold_mixing
 from labeling.campaigns import lifecycle
 from labeling.follow_ups import asking, following
 from labeling.graphs import store
@@ -113,8 +113,6 @@ class Visit:
                 self.lapse(tokens)
             elif mood < 0.45:
                 self.skip(tokens)
-            elif mood < 0.6 and self.campaign.take_along:
-                self.take_along()
             else:
                 self.answer(tokens)
             self.others_work()
@@ -267,53 +265,6 @@ class Visit:
             self.look(late, "late")
         self.gone |= set(tokens) - set(late)
 
-    def take_along(self):
-        """Takes a set along and answers some of it: in time, when it was given back, or when the
-        lease is over; by tens, of which the last is watched."""
-        key = str(uuid.UUID(int=self.source.getrandbits(128)))
-        state = self.client.get(reverse("along_set", args=[self.campaign.name]))
-        wanted = min(12, state.json()["most"])
-        response = self.post("along_take", id=key, questions=wanted, hours=2)
-        if response.status_code != 200:
-            return
-        tokens = [seat["seat"] for seat in response.json()["seats"]]
-        for again in range(2):
-            taken = response.json()
-            for place, seat in enumerate(taken["seats"]):
-                token = seat["seat"]
-                self.images[token] = seat["image"]
-                self.note(token, f"along {again}: headers", headers_of(response))
-                self.note(token, f"along {again}: place", (len(tokens), place))
-                self.note(token, f"along {again}: seat", normal(json.dumps(seat)))
-                self.note(token, f"along {again}: bytes", len(json.dumps(seat)))
-                self.note(token, f"along {again}: topic", seat["topic"])
-                self.note(token, f"along {again}: known", token in self.gone)
-                self.note(token, f"along {again}: most", state.json()["most"])
-            response = self.post("along_take", id=key, questions=wanted, hours=2)
-        self.back.update(self.gone & set(tokens))
-        self.look(tokens, "along")
-        given = [token for token in tokens if self.source.random() < 0.8]
-        others = [token for token in tokens if token not in given]
-        when = self.source.choice(["in time", "given back", "over"])
-        if when == "given back":
-            self.post("along_back", id=key)
-        elif when == "over":
-            held = Assignment.objects.filter(annotator=self.user, state="leased")
-            held.update(leased_until=timezone.now() - timedelta(minutes=1))
-            claiming.return_expired()
-        self.others_work()
-        if given:
-            self.send(given, f"along, {when}")
-            self.send(given, f"along, {when}, revised")
-            self.look(given, f"along, {when}")
-        back = self.post("along_back", id=key)
-        for token in others:
-            told = (back.status_code, headers_of(back), normal(back.content.decode()))
-            self.note(token, "along: back", told)
-        self.gone |= set(others)
-        # What was answered is not taken from what is left as a page's is.
-        self.left, self.since = None, []
-
     def others_work(self):
         for person in self.others:
             if self.source.random() < 0.4:
@@ -336,7 +287,7 @@ def headers_of(response):
     return tuple((key, "" if key in varying else normal(value)) for key, value in headers)
 
 
-def make_campaign(number, source, alice, dataset, along):
+def make_campaign(number, source, alice, dataset):
     """A campaign of any kind, policy and order, with gold drawn from among its questions."""
     kind = (
         source.choice(["contains", "hierarchy"])
@@ -352,15 +303,13 @@ def make_campaign(number, source, alice, dataset, along):
             "votes": source.choice([1, 2, 3]),
             "page_size": [1, 8, 4][number % 3],
             "gold_share": source.choice([0.3, 0.5]),
-            # What is taken along is watched as it returns, and nobody here shall be stopped.
+            # Nobody here shall be stopped.
             "gold_action": "none",
             "revise_minutes": source.choice([0, 10]),
             "revise_answers": source.choice([0, 2, 20]),
         },
         launch=False,
     )
-    campaign.take_along = along and kind == "contains"
-    campaign.save(update_fields=["take_along"])
     names = [f"{index:03}.png" for index in range(QUESTIONS)]
     topics = hierarchies.ROOTS
     if kind == "hierarchy":
@@ -389,18 +338,16 @@ def labeled(monkeypatch, alice, bob, dataset):
     """Labels a number of campaigns and returns the diary of what Bob was sent."""
     source = random.Random(2015)
     monkeypatch.setattr(gold_mixing, "chance", source)
-    # Campaigns here are too small for anybody to take any of them along.
-    monkeypatch.setattr(taking_along, "ONE_IN", 2)
     monkeypatch.setattr(claiming, "new_token", lambda: f"{source.getrandbits(128):032x}")
     for index in range(QUESTIONS):
         # Pictures of one size in bytes, as like as they can be.
         factories.make_image(dataset, f"{index:03}.png", seed=index % 2)
     others = [factories.make_user(name) for name in ("carol", "dave")]
 
-    def label(count, looking=True, along=True):
+    def label(count, looking=True):
         diary = Diary()
         for number in range(count):
-            campaign = make_campaign(number, source, alice, dataset, along)
+            campaign = make_campaign(number, source, alice, dataset)
             for person in (bob, *others):
                 factories.join(person, campaign)
             Visit(campaign, bob, others, diary, source, looking).run()
@@ -417,8 +364,7 @@ def test_nothing_that_is_sent_tells_gold(labeled, campaigns):
 
     assert diary.signs() == []
     # It was looked at from all sides, and gold was there.
-    assert len(diary.entries) > 50
-    assert any("along, over" in what for what in diary.entries)
+    assert len(diary.entries) > 45
     tokens = {token for _, token, _ in diary.entries["page: place"]}
     assert len(tokens) > 45 * campaigns
     assert 0.2 < len(diary.golden & tokens) / len(tokens) < 0.5
@@ -460,7 +406,7 @@ def count_ordinary_questions_alone(monkeypatch):
 def test_a_fault_that_tells_gold_is_seen(labeled, monkeypatch, fault, sign):
     fault(monkeypatch)
 
-    # Neither shows in an image, a page that is looked at again or what is taken along.
-    signs = labeled(3, looking=False, along=False).signs()
+    # Neither shows in an image or a page that is looked at again.
+    signs = labeled(3, looking=False).signs()
 
     assert sign in {what for what, _, _ in signs}
