@@ -23,7 +23,6 @@ class Choice:
     title: str
     dataset: Dataset
     policy: dict[str, object] | None
-    instructions: str
     selection: Path | None
     vocabulary: str | None
     graph: str | None
@@ -39,13 +38,12 @@ class Choice:
     proposals: Path | None
     classes: Path | None
     complete: bool
-    no_swiping: bool
     most: int | None
     examples: Path | None
 
     def common(self) -> dict[str, Any]:
         """What is made of every kind of campaign."""
-        names = ("name", "title", "dataset", "policy", "instructions")
+        names = ("name", "title", "dataset", "policy")
         return {name: getattr(self, name) for name in names}
 
 
@@ -54,7 +52,6 @@ def add(parser: CommandParser) -> None:
     parser.add_argument("--name", required=True, help="as in its address")
     parser.add_argument("--title", default="", help="as people read it; else the name")
     parser.add_argument("--dataset", required=True, help="whose images are asked about")
-    parser.add_argument("--owner", default="", help="a username; by default the dataset's owner")
     parser.add_argument(
         "--selection",
         type=Path,
@@ -104,11 +101,6 @@ def add(parser: CommandParser) -> None:
         action="store_true",
         help="for boxes: the labels name every one of these classes that is in an image",
     )
-    parser.add_argument(
-        "--no-swiping",
-        action="store_true",
-        help="for contains: people may not answer by a swipe across the image",
-    )
     naming = parser.add_argument_group("naming")
     naming.add_argument(
         "--most",
@@ -126,5 +118,4 @@ def add(parser: CommandParser) -> None:
     )
     candidate_options.add_options(parser)
     parser.add_argument("--policy", type=Path, help="policy.yaml")
-    parser.add_argument("--instructions", type=Path, help="text file that people see")
     parser.add_argument("--draft", action="store_true", help="make it, but ask nobody yet")

@@ -22,6 +22,8 @@ MANY_CLASSES = 20
 NEGLIGIBLE = 1e-6
 # A table's cells grow with the square of the votes.
 MOST_VOTES = 100
+# When Dawid–Skene stops.
+LIMITS: dict[str, Any] = {"max_iterations": 1_000, "tolerance": 1e-6}
 # In place of a gold label that is no answer of anybody: all answers to the image are wrong.
 UNANSWERED = -2
 
@@ -76,11 +78,7 @@ def by_majority(task: Task) -> Outcome:
 
 def by_dawid_skene(task: Task) -> Outcome:
     answers, options, teaching = task.answers, task.options, task.teaching
-    settings = {
-        "prior": options["prior"],
-        "max_iterations": options["max_iterations"],
-        "tolerance": options["tolerance"],
-    }
+    settings = {"prior": options["prior"], **LIMITS}
     try:
         fitted = dawid_skene.fit(
             replace(
@@ -93,8 +91,7 @@ def by_dawid_skene(task: Task) -> Outcome:
             class_prior=options["prior"],
             confusion_prior=options["prior"],
             known=np.maximum(task.known, -1),
-            max_iterations=options["max_iterations"],
-            tolerance=options["tolerance"],
+            **LIMITS,
         )
     except dawid_skene.TooLarge as error:
         raise BadInput(str(error), task.path, None, "use --method majority") from error

@@ -23,7 +23,6 @@ from labeling.files import BadInput
 from labeling.jobs import queue
 from labeling.management.contract import ContractCommand, Result, UsageError, table
 from labeling.management.release_options import find_campaign
-from labeling.models import User
 from labeling.releases import freezing
 
 
@@ -39,7 +38,6 @@ class Command(ContractCommand):
         opening.add_argument(
             "--release", type=int, metavar="N", help="by default the latest; else one is frozen"
         )
-        opening.add_argument("--owner", default="", help="a username; by default the campaign's")
         _add_settings(opening)
         submitting = self.verb(
             parser, "submit", self.submit, help="bring in, or replace, what a classifier says"
@@ -53,7 +51,6 @@ class Command(ContractCommand):
             help="CSV or COCO JSON; of a classification also a naming release; of wsol a zip or "
             "folder",
         )
-        submitting.add_argument("--by", default="", help="by default the benchmark's owner")
         _add_applying(self, parser)
         scoring = self.verb(parser, "score", self.score, self.show_scored, help="score it now")
         scoring.add_argument("name", metavar="NAME", help="of the benchmark")
@@ -65,7 +62,6 @@ class Command(ContractCommand):
         name: str,
         title: str,
         release: int | None,
-        owner: str,
         **options: Any,
     ) -> Result:
         chosen = {key: value for key, value in options.items() if value is not None}
@@ -74,7 +70,7 @@ class Command(ContractCommand):
         row = find_campaign(campaign)
         with _refused():
             made = benchmarks.create(
-                _user(owner) if owner else row.created_by,
+                row.created_by,
                 kind=kind,
                 name=name,
                 title=title or name,
@@ -97,14 +93,13 @@ class Command(ContractCommand):
         told += [(f"left out: {row['why']}", row["images"]) for row in truth["left_out"]]
         return "\n\n".join([table(told), *(f"note: {note}" for note in truth["notes"])])
 
-    def submit(self, name: str, classifier: str, path: Path, by: str, **options: Any) -> Result:
+    def submit(self, name: str, classifier: str, path: Path, **options: Any) -> Result:
         row = _benchmark(name)
         if not path.exists():
             raise BadInput("does not exist", path, None, "check the path")
         before = set(row.submissions.values_list("name", "sha256"))
         with _refused(path):
-            actor = _user(by) if by else row.created_by
-            made = benchmarks.add_submission(row, actor, classifier, path, str(path))
+            made = benchmarks.add_submission(row, row.created_by, classifier, path, str(path))
         return {
             "benchmark": name,
             "classifier": made.name,
@@ -119,11 +114,10 @@ class Command(ContractCommand):
         campaign: str,
         release: int | None,
         queue: Path | None,
-        by: str,
         **options: Any,
     ) -> Result:
         row, answers = _benchmark(name), find_campaign(campaign)
-        actor = _user(by) if by else row.created_by
+        actor = row.created_by
         with _refused(queue):
             number = release or freezing.freeze(answers, actor).number
             made = apply_answers(row, actor, answers, number, queue, str(queue))
@@ -203,7 +197,6 @@ def _add_applying(command: Command, parser: CommandParser) -> None:
     applying.add_argument(
         "--queue", type=Path, metavar="QUEUE.jsonl", help="where mistakes queue made it"
     )
-    applying.add_argument("--by", default="", help="by default the benchmark's owner")
 
 
 def _add_settings(verb: CommandParser) -> None:
@@ -244,10 +237,3 @@ def _benchmark(name: str) -> Benchmark:
     if row is None:
         raise BadInput(f"there is no benchmark on released labels {name!r}", cure="check the name")
     return row
-
-
-def _user(username: str) -> User:
-    user = User.objects.filter(username=username).first()
-    if user is None:
-        raise BadInput(f"there is no user {username!r}", cure="check the name")
-    return user

@@ -94,23 +94,22 @@ class Command(ContractCommand):
         rebuilding.add_argument("name", metavar="NAME", help="of the campaign")
 
     def open(
-        self, dataset: str, owner: str, draft: bool, title: str, name: str, **options: Any
+        self, dataset: str, draft: bool, title: str, name: str, **options: Any
     ) -> dict[str, object]:
         pool = _dataset(dataset)
         named = ("selection", "policy", "images", "proposals", "candidates", "examples")
         files = {key: options[key] for key in named}
         stop = {key: options.pop(key) for key in SETTINGS}
-        policy, instructions = options.pop("policy"), options.pop("instructions")
+        policy = options.pop("policy")
         choice = Choice(
             name=name,
             title=title or name,
             dataset=pool,
             policy=read_yaml(policy) if policy else None,
-            instructions="\n".join(text_lines(instructions)) if instructions else "",
             stop={key: number for key, number in stop.items() if number is not None},
             **options,
         )
-        actor = _owner(owner, pool)
+        actor = pool.owner
         with _refusals(**files):
             made = self._make(actor, choice)
             if not draft:
@@ -143,8 +142,6 @@ class Command(ContractCommand):
             option = "candidates" if choice.candidates else "pilot"
             option = next(iter(choice.stop), option)
             raise UsageError(f"--{option} is for campaigns of the kind candidates")
-        if choice.no_swiping and not KINDS[choice.kind].can_swipe:
-            raise UsageError("--no-swiping is for campaigns of the kind contains")
         if choice.images and asks in (PAIRS, CHAINS, CANDIDATES):
             raise UsageError(
                 f"the images of a campaign of the kind {choice.kind} are those of its list"
@@ -173,7 +170,6 @@ class Command(ContractCommand):
             lines=lines,
             vocabulary=wnids,
             wordnet=net,
-            campaign_settings={"swiping": not choice.no_swiping},
             **choice.common(),
         ).campaign
 
@@ -186,8 +182,7 @@ class Command(ContractCommand):
         pairs = [
             (image, net.wnid(synset)) for image, synset in read_queue(choice.selection, net).pairs
         ]
-        common = choice.common()
-        common["instructions"] = choice.instructions or HOW_TO_JUDGE
+        common = choice.common() | {"instructions": HOW_TO_JUDGE}
         return opening.draft(owner, kind=choice.kind, pairs=pairs, **common)
 
     def _candidates(self, owner: User, choice: Choice) -> Campaign:
@@ -420,15 +415,6 @@ def _dataset(name: str) -> Dataset:
             f"there is no dataset {name!r}", cure="make it on the datasets page, then add images"
         )
     return dataset
-
-
-def _owner(username: str, dataset: Dataset) -> User:
-    if not username:
-        return dataset.owner
-    user = User.objects.filter(username=username).first()
-    if user is None:
-        raise BadInput(f"there is no user {username!r}", cure="check --owner")
-    return user
 
 
 def _wnids(path: str, net: WordNet | None) -> list[str]:

@@ -57,8 +57,6 @@ class Command(ContractCommand):
             help="people who answer an image again: refuse (default), keep all, or the last row",
         )
         parser.add_argument("--yes", metavar="ANSWER", help="vote-table: the answer that means yes")
-        parser.add_argument("--max-iterations", type=_whole, default=1000, help="dawid-skene")
-        parser.add_argument("--tolerance", type=_pseudo_count, default=1e-6, help="dawid-skene")
 
     def action(  # type: ignore[override]
         self,
@@ -182,9 +180,3 @@ def _pseudo_count(text: str) -> float:
     if not 0 <= value < math.inf:
         raise argparse.ArgumentTypeError(f"{text!r} is not a number from 0")
     return value
-
-
-def _whole(text: str) -> int:
-    if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1")
-    return int(text)

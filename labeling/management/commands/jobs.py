@@ -11,6 +11,9 @@ from labeling.jobs import queue
 from labeling.management.contract import ContractCommand, Result, table
 from labeling.models import Job
 
+# The latest so many.
+MOST_LISTED = 50
+
 
 class Command(ContractCommand):
     help = "Background work: what waits, what failed and why; run it here, or send it again."
@@ -20,7 +23,6 @@ class Command(ContractCommand):
             parser, "list", self.list, self.show_list, help="jobs that are not done, latest first"
         )
         listing.add_argument("--state", choices=Job.State.values, help="only of this state")
-        listing.add_argument("--limit", type=int, default=50, help="the latest so many (50)")
         self.verb(
             parser, "run", self.run, help="run every waiting job here, without broker or worker"
         )
@@ -28,7 +30,7 @@ class Command(ContractCommand):
         again = self.verb(parser, "retry", self.retry, help="queue a failed job again")
         again.add_argument("job", type=int, metavar="JOB", help="its number in jobs list")
 
-    def list(self, state: str | None, limit: int, **_: Any) -> Result:
+    def list(self, state: str | None, **_: Any) -> Result:
         found = Job.objects.order_by("-pk")
         found = found.filter(state=state) if state else found.exclude(state=Job.State.DONE)
         return {
@@ -43,7 +45,7 @@ class Command(ContractCommand):
                     "total": job.progress_total,
                     "error": job.error,
                 }
-                for job in found[:limit]
+                for job in found[:MOST_LISTED]
             ]
         }
 

@@ -39,25 +39,18 @@ def test_open_makes_the_benchmark_and_asks(selection, shell, alice):
     assert Benchmark.objects.get().created_by == alice
 
 
-def test_open_takes_policy_instructions_and_title(selection, shell, tmp_path):
+def test_open_takes_policy_and_title(selection, shell, tmp_path):
     (tmp_path / "policy.yaml").write_text("votes: 3\nmax_votes: 5\n")
-    (tmp_path / "told.txt").write_text("Look twice.\n")
 
     shell.result(
         *opening(selection, "--policy", tmp_path / "policy.yaml", "--title", "Birds of the pond"),
-        *("--instructions", tmp_path / "told.txt", "--draft"),
+        "--draft",
     )
 
     made = Campaign.objects.get()
     assert made.state == Campaign.State.DRAFT
     assert made.policy.content["votes"] == 3
-    assert (made.title, made.instructions) == ("Birds of the pond", "Look twice.")
-
-
-def test_open_may_forbid_swiping(selection, shell):
-    shell.result(*opening(selection, "--no-swiping"))
-
-    assert Campaign.objects.get().settings == {"swiping": False}
+    assert made.title == "Birds of the pond"
 
 
 def test_open_naming_asks_about_every_image(shell, tmp_path, dataset, wordnet):
@@ -272,11 +265,6 @@ def test_open_hierarchy_with_an_image_that_is_not_there_makes_nothing(home, shel
             ["open", "hierarchy", "--name", "b", "--dataset", "pond", "--graph", "no.json"],
             1,
             "no.json: No such file",
-        ),
-        (
-            ["open", "naming", "--name", "b", "--dataset", "pond", "--no-swiping"],
-            2,
-            "--no-swiping is for campaigns of the kind contains",
         ),
         (
             ["open", "naming", "--name", "b", "--dataset", "pond", "--graph", "ilsvrc"],

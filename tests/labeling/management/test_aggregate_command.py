@@ -257,7 +257,6 @@ def test_a_file_that_is_not_there_and_a_folder_are_refused(refusal, tmp_path):
         (["--method", "mean"], "invalid choice"),
         (["--prior", "-1"], "is not a number from 0"),
         (["--prior", "nan"], "is not a number from 0"),
-        (["--max-iterations", "0"], "is not a whole number from 1"),
     ],
 )
 def test_options_that_do_not_go_together_are_wrong_usage(run, write, options, message):

@@ -84,16 +84,14 @@ def create(
     instructions: str = "",
     vocabulary: Sequence[str] | None = None,
     settings: dict[str, object] | None = None,
-    campaign_settings: Mapping[str, object] | None = None,
 ) -> Benchmark:
     """A benchmark over a draft campaign that asks each (image, class) of the selection once.
 
     lines: a selection that was read, or the objects of its lines, the meta line first.
     vocabulary: wnids to choose the true label from; by default the classes of the selection.
-    settings: smoothing, bootstrap and seed of its runs. campaign_settings: those of its kind. All
-    or nothing; the same selection under the same name by the same person again is the same
-    benchmark. Raises Refusal listing the chosen images that the dataset lacks (those in reserve may
-    come later).
+    settings: smoothing, bootstrap and seed of its runs. All or nothing; the same selection under
+    the same name by the same person again is the same benchmark. Raises Refusal listing the chosen
+    images that the dataset lacks (those in reserve may come later).
     """
     selection = selections.from_rows(lines, wordnet)
     stated = {**DEFAULTS, **(settings or {})}
@@ -117,7 +115,6 @@ def create(
             dataset=dataset,
             instructions=instructions,
             policy=policy,
-            settings=campaign_settings,
         )
         benchmark = Benchmark.objects.create(
             name=name,

@@ -65,7 +65,6 @@ def test_tables_tell_what_a_person_must_know(wordnet, shell, cats, tmp_path):
         ((*OPEN, "--seed", 3), 2, "--seed is not for wsol"),
         ((*OPEN, "--release", 9), 1, "cats has no release 9"),
         ((*OPEN, "--size", 0), 1, "from 1 to 4096"),
-        ((*OPEN, "--owner", "nobody"), 1, "there is no user 'nobody'"),
     ],
 )
 def test_faults_are_one_line(shell, cats, command, status, said):
