@@ -5,6 +5,7 @@ Commands, readers and exports on both sides of the house use these two.
 
 import contextlib
 import errno
+import hashlib
 import os
 import re
 import tempfile
@@ -54,6 +55,28 @@ class BadInput(Exception):
     def as_dict(self) -> dict[str, object]:
         """The object that commands print under --json."""
         return {"error": self.message, "file": self.file, "line": self.line, "cure": self.cure}
+
+
+def require_file(path: Path, cure: str) -> None:
+    """Raises BadInput where there is no such file."""
+    if not path.is_file():
+        raise BadInput("the file is missing", path, None, cure)
+
+
+def file_sha256(path: Path) -> str:
+    """The SHA-256 of a file in hex."""
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def text_lines(path: Path) -> list[str]:
+    """The lines of a small text file; BadInput names the line that is not UTF-8."""
+    data = path.read_bytes()
+    try:
+        return data.decode("utf-8-sig").splitlines()
+    except UnicodeDecodeError as error:
+        line = data[: error.start].count(b"\n") + 1
+        raise BadInput("is not UTF-8", path, line, "save it as UTF-8") from error
 
 
 def refuse_input(out: StrPath, inputs: Iterable[StrPath]) -> None:

@@ -5,6 +5,7 @@ left out while it is None, as keys are that only some results have or that older
 """
 
 import dataclasses
+import json
 import math
 import types
 import typing
@@ -125,3 +126,28 @@ def _plain(value: Any) -> Any:
         return None
     # numpy's scalars and arrays: tolist() gives plain numbers and lists.
     return _plain(value.tolist()) if hasattr(value, "tolist") else value
+
+
+Payload = Record | Mapping[str, Any]
+
+
+def to_json(result: Payload) -> str:
+    """The result as one line of strict JSON; what is not a number (NaN, infinite) becomes null.
+
+    >>> to_json({"mean": float("nan"), "n": 0})
+    '{"mean": null, "n": 0}'
+    """
+    return json.dumps(_strict(result), ensure_ascii=False, allow_nan=False)
+
+
+def _strict(value: Any) -> Any:
+    if isinstance(value, Record):
+        return value.to_json()
+    if isinstance(value, Mapping):
+        return {key: _strict(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_strict(item) for item in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    # numpy's scalars and arrays: tolist() gives plain numbers and lists.
+    return _strict(value.tolist()) if hasattr(value, "tolist") else value

@@ -53,9 +53,12 @@ DJANGO_ROOT = re.compile(
 )
 PURE = (
     *(
+        "labeling/bounded_numbers.py",
         "labeling/csv_rows.py",
+        "labeling/disk_full.py",
         "labeling/errors.py",
         "labeling/files.py",
+        "labeling/json_text.py",
         "labeling/plurals.py",
         "labeling/strict_yaml.py",
     ),
@@ -64,6 +67,7 @@ PURE = (
         "labeling/image_files.py",
         "labeling/numba_cache.py",
         "labeling/processors.py",
+        "labeling/records.py",
         "labeling/sentences.py",
         "labeling/estimators",
     ),

@@ -9,9 +9,8 @@ from typing import Any
 import yaml
 
 from evaluation.classifiers.preparing import FITS
-from evaluation.readers.answers import require_file, text_lines
 from labeling import strict_yaml
-from labeling.files import BadInput
+from labeling.files import BadInput, require_file, text_lines
 
 KEYS = ("file", "size", "mean", "std", "fit", "classes")
 CURE = "write NAME: {file, size, mean, std, fit, classes}; only file is needed"

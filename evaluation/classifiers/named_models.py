@@ -14,8 +14,7 @@ from urllib.parse import urlsplit
 
 from evaluation.classifiers.model_files import Opened, imported
 from evaluation.classifiers.preparing import Preparation
-from evaluation.readers.answers import file_sha256, require_file
-from labeling.files import BadInput
+from labeling.files import BadInput, file_sha256, require_file
 
 # What timm calls weights in a repository of the hub, the better one first.
 HUB_FILES = ("model.safetensors", "pytorch_model.bin")

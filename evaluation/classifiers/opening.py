@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, Any
 from evaluation import devices
 from evaluation.classifiers import model_files, named_models
 from evaluation.classifiers.preparing import Preparation
-from evaluation.readers.answers import file_sha256, require_file
-from labeling.files import BadInput, first_line, refuse_address
+from labeling.files import BadInput, file_sha256, first_line, refuse_address, require_file
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -16,7 +16,7 @@ from evaluation import devices
 from evaluation.classifiers import opening
 from evaluation.classifiers.opening import Classifier
 from labeling.files import BadInput
-from labeling.release_files.frozen import canonical
+from labeling.json_text import canonical
 
 # Their versions may change what a network gives, as torch's does, which each task names.
 LIBRARIES = ("torchvision", "timm", "onnxruntime")

@@ -11,8 +11,7 @@ from pathlib import Path
 from evaluation.metrics.wordnet.basic_level import DEPTH, USES, basic_level, listed_level
 from evaluation.metrics.wordnet.information_content import sense_counts
 from evaluation.metrics.wordnet.nouns import UnknownLabel, WordNet
-from evaluation.readers.answers import require_file, text_lines
-from labeling.files import BadInput
+from labeling.files import BadInput, require_file, text_lines
 from labeling.records import Record
 
 # Of the image, in the mean: more, and there is hardly anything else in it.

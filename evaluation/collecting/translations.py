@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from evaluation.metrics.wordnet.nouns import UnknownLabel, WordNet
-from evaluation.readers.answers import require_file
-from labeling.files import BadInput
+from labeling.files import BadInput, require_file
 
 SYNSET = re.compile(r"(\d{8})-([nvars])")
 LEMMA = re.compile(r"(?:[a-z]{2,3}(?:-\w+)?:)?lemma")

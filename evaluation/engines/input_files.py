@@ -11,9 +11,8 @@ import numpy as np
 
 from evaluation.engines.packing import packed, unpacked
 from evaluation.engines.store import Store
-from evaluation.readers.answers import file_sha256
 from labeling import processors
-from labeling.files import BadInput
+from labeling.files import BadInput, file_sha256
 
 SAME = "let every machine see the same files under the same names, then run again"
 

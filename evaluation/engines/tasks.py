@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any, Protocol
 
 from evaluation.engines.store import Store
-from labeling.release_files.frozen import canonical
+from labeling.json_text import canonical
 
 
 class TaskFunction(Protocol):

@@ -8,9 +8,9 @@ from django.core.management.base import CommandParser
 
 from evaluation.management import analysis_options
 from evaluation.management.commands.wordnet import load
-from evaluation.management.numbers import level, whole
 from evaluation.readers.box_files import Options
 from evaluation.scoring.explaining import Asked, Scored, explain
+from labeling.bounded_numbers import level, whole
 
 
 def add(verb: CommandParser) -> None:

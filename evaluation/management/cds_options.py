@@ -8,13 +8,13 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from evaluation.management.commands.wordnet import add_similarity, load
-from evaluation.management.numbers import whole
 from evaluation.readers.frame_predictions import Predictions, frame_places, read_predictions
 from evaluation.readers.mappings import read_mapping
 from evaluation.readers.sequences import SequenceLine, read_sequences
 from evaluation.readers.shipped import mapping_file
 from evaluation.scoring.cds import scoring
 from evaluation.scoring.cds.result import Options
+from labeling.bounded_numbers import whole
 from labeling.files import BadInput
 
 

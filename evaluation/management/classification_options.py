@@ -9,16 +9,16 @@ from django.core.management.base import CommandParser
 from evaluation.management import analysis_options
 from evaluation.management.commands.wordnet import load
 from evaluation.management.named_files import named_files
-from evaluation.management.numbers import level, whole
 from evaluation.metrics.wordnet.nouns import WordNet
 from evaluation.readers import class_files, release_predictions
-from evaluation.readers.answers import file_sha256
 from evaluation.readers.class_files import Classified
 from evaluation.readers.valid_sets import read_label_sets
 from evaluation.scoring import classification
 from evaluation.scoring.analysis import accuracies
 from evaluation.scoring.classification import ClassificationResult
 from evaluation.scoring.explaining import Asked, explain
+from labeling.bounded_numbers import level, whole
+from labeling.files import file_sha256
 from labeling.management.contract import UsageError, table
 
 BARE = Path()

@@ -9,11 +9,11 @@ from django.core.management.base import CommandParser
 
 from evaluation.management import analysis_options, box_options
 from evaluation.management.named_files import named_files
-from evaluation.management.numbers import ious, whole
 from evaluation.metrics.significance import MOST_ROUNDS
 from evaluation.scoring import detection
 from evaluation.scoring.comparing import Comparison, Estimate
 from evaluation.scoring.detection import DetectionResult
+from labeling.bounded_numbers import ious, whole
 from labeling.management.contract import table
 
 # An image of three classes makes three such pairs.

@@ -16,10 +16,10 @@ from evaluation.classifiers.opening import Classifier
 from evaluation.classifiers.task_networks import Networks
 from evaluation.management.device_options import add_device, device_of
 from evaluation.management.engine_options import Share
-from evaluation.management.numbers import whole
 from evaluation.metrics.wordnet.nouns import WordNetMissing, load
 from evaluation.readers import pools
 from evaluation.readers.shipped import classes_file
+from labeling.bounded_numbers import whole
 from labeling.files import BadInput
 from labeling.management.contract import UsageError, table
 

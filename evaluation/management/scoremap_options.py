@@ -11,14 +11,13 @@ from django.core.management.base import CommandParser
 from evaluation.classifiers.model_lists import Model
 from evaluation.classifiers.scoremaps import planning, reading
 from evaluation.management import network_options
-from evaluation.management.numbers import whole
 from evaluation.management.sequence_options import Options
 from evaluation.metrics.attribution.recipes import READINGS, REDUCTIONS, Recipe
 from evaluation.metrics.wsol.box_scores import LARGEST_SIZE
-from evaluation.readers.answers import file_sha256
-from labeling.files import BadInput
+from labeling.bounded_numbers import whole
+from labeling.files import BadInput, file_sha256
+from labeling.json_text import canonical
 from labeling.management.contract import UsageError
-from labeling.release_files.frozen import canonical
 
 CENTER = "center-gaussian"
 # Choe et al. (TPAMI 2022), §5.5.

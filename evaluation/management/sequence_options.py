@@ -9,7 +9,6 @@ from django.core.management.base import CommandParser
 
 from evaluation.metrics.frames.foveation import CONTENT_SCHEMES
 from evaluation.metrics.frames.part_order import FIXATION_SCHEMES, RANDOM
-from evaluation.readers.answers import file_sha256
 from evaluation.readers.fixations import read_pascal_s
 from evaluation.readers.sequences import SequenceLine
 from evaluation.sequences import part_orders
@@ -18,7 +17,7 @@ from evaluation.sequences.part_orders import Orders, OrdersByFixations
 from evaluation.sequences.release_tasks import Revealing
 from evaluation.sequences.sequencing import frames_of, lines_of
 from labeling.exchange import export_files
-from labeling.files import BadInput
+from labeling.files import BadInput, file_sha256
 from labeling.management import release_options
 from labeling.management.contract import UsageError
 from labeling.release_files.frozen import Frozen

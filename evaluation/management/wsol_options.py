@@ -12,12 +12,12 @@ from evaluation import devices
 from evaluation.engines.running import Engine
 from evaluation.management.analysis_options import bounds
 from evaluation.management.engine_options import Shard, Share, Work, add_engine, in_tasks
-from evaluation.management.numbers import whole
 from evaluation.metrics.wsol import box_scores
 from evaluation.readers import wsol_folders
 from evaluation.scoring.wsol import cues as cue_files
 from evaluation.scoring.wsol import scoring, splits, stretch_tasks
 from evaluation.scoring.wsol.results import Best, Bounds, BoxResult, MaskResult
+from labeling.bounded_numbers import whole
 from labeling.management.contract import ContractCommand, UsageError, table
 from labeling.records import Record
 

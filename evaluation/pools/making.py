@@ -20,11 +20,11 @@ from django.db import transaction
 
 from evaluation.benchmarks.scoring_device import scoring_device
 from evaluation.models import Pool, RegisteredModel
-from evaluation.readers.answers import file_sha256
 from labeling.campaigns.access import check_may_open
+from labeling.disk_full import saying_full
 from labeling.errors import Conflict, NotYours, Refusal
+from labeling.files import file_sha256
 from labeling.jobs import child, queue
-from labeling.jobs.image_store import saying_full
 from labeling.models import Dataset, Job, User
 
 KIND = "predict"

@@ -4,18 +4,15 @@ Free of Django. Predictions folders are read in pools.py.
 """
 
 import csv
-import hashlib
 import io
-import json
-import re
 import struct
 import tokenize
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
-from labeling.files import BadInput, StrPath
+from labeling.files import BadInput, StrPath, require_file, text_lines
+from labeling.json_text import parsed
 
 # What numpy raises of a file that is no array of its own. The head is a Python literal, which may
 # also nest too deeply, or hash a list.
@@ -34,42 +31,6 @@ NO_ARRAY: tuple[type[Exception], ...] = (
 )
 # What an .npz begins with, such as the parts of mad select --shard.
 ZIP = b"PK\x03\x04"
-_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
-
-
-def require_file(path: Path, cure: str) -> None:
-    """Raises BadInput where there is no such file."""
-    if not path.is_file():
-        raise BadInput("the file is missing", path, None, cure)
-
-
-def file_sha256(path: Path) -> str:
-    """The SHA-256 of a file in hex."""
-    with open(path, "rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def text_lines(path: Path) -> list[str]:
-    """The lines of a small text file; BadInput names the line that is not UTF-8."""
-    data = path.read_bytes()
-    try:
-        return data.decode("utf-8-sig").splitlines()
-    except UnicodeDecodeError as error:
-        line = data[: error.start].count(b"\n") + 1
-        raise BadInput("is not UTF-8", path, line, "save it as UTF-8") from error
-
-
-def parsed(text: str) -> Any:
-    """The value of a JSON text. Raises ValueError, also for half a character (a lone surrogate such
-    as \\ud800), which nothing can print or store; RecursionError where it nests too deeply."""
-    value = json.loads(text)
-    if _SURROGATE.search(text):
-        try:
-            json.dumps(value, ensure_ascii=False).encode()
-        except UnicodeEncodeError as error:
-            half = error.object[error.start]
-            raise ValueError(f"\\u{ord(half):x} is half a character") from None
-    return value
 
 
 def json_lines(path: Path) -> Iterator[tuple[int, dict[str, object]]]:

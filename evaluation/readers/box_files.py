@@ -20,10 +20,9 @@ from numpy.typing import NDArray
 from evaluation.metrics.detection.precision import Boxes
 from evaluation.metrics.wordnet import nouns
 from evaluation.readers import box_rows, class_files, coco_results, kit_boxes
-from evaluation.readers.answers import require_file
 from evaluation.readers.box_rows import EDGES, Classes, Gathered, Images, Listed, Named, Rows
 from labeling.csv_rows import rows as csv_rows
-from labeling.files import BadInput
+from labeling.files import BadInput, require_file
 from labeling.formats import coco, coco_rows, label_studio, lines, table, voc
 from labeling.formats.label import Label
 from labeling.formats.reading import Reading, Skipped, add_skipped, skipped_sentence

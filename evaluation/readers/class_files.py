@@ -14,9 +14,8 @@ from numpy.typing import NDArray
 
 from evaluation.metrics.ilsvrc.errors import ABSENT
 from evaluation.metrics.wordnet.nouns import UnknownLabel, WordNet
-from evaluation.readers.answers import require_file, text_lines
 from labeling.csv_rows import nfc, rows
-from labeling.files import BadInput
+from labeling.files import BadInput, require_file, text_lines
 from labeling.kinds.base import CLASS
 from labeling.plurals import count_of
 from labeling.release_files.frozen import Frozen

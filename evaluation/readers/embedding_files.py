@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from evaluation.metrics.ilsvrc import hpk
 from evaluation.metrics.wordnet.embeddings import label_vectors, nearest_labels, term_labels
 from evaluation.metrics.wordnet.nouns import WordNet
-from evaluation.readers.answers import NO_ARRAY, require_file, text_lines
+from evaluation.readers.answers import NO_ARRAY
 from evaluation.readers.pools import read_classes
-from labeling.files import BadInput, atomic_write
+from labeling.files import BadInput, atomic_write, require_file, text_lines
 from labeling.plurals import count_of
 from labeling.records import Record
 

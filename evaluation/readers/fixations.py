@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from evaluation.readers.answers import require_file
-from labeling.files import BadInput, StrPath
+from labeling.files import BadInput, StrPath, require_file
 from labeling.plurals import count_of
 
 # More than any experiment has: images, or the fixations of one image three times.

@@ -15,8 +15,8 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from evaluation.readers.answers import NO_ARRAY, require_file
-from labeling.files import BadInput, atomic_write
+from evaluation.readers.answers import NO_ARRAY
+from labeling.files import BadInput, atomic_write, require_file
 
 CURE = "list one image id per line"
 # Where every so many lines begin is kept beside a list whose lines are of several lengths.

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from evaluation.metrics.wordnet.nouns import WordNet
-from evaluation.readers.answers import file_sha256, json_lines
+from evaluation.readers.answers import json_lines
 from evaluation.readers.class_files import Labels
 from evaluation.readers.valid_sets import Model
 from labeling.csv_rows import plain_cell, rows
-from labeling.files import BadInput
+from labeling.files import BadInput, file_sha256
 from labeling.kinds.base import JUDGED
 from labeling.kinds.mistake import TAG_WORDS as TAGS
 from labeling.plurals import count_of

@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 
 from evaluation.metrics.mad.selection import Predictions
 from evaluation.metrics.wordnet.nouns import UnknownLabel, WordNet
-from evaluation.readers.answers import NO_ARRAY, file_sha256, require_file, text_lines
+from evaluation.readers.answers import NO_ARRAY
 from evaluation.readers.image_lists import ImageList, read_bytes, read_extent
-from labeling.files import BadInput
+from labeling.files import BadInput, file_sha256, require_file, text_lines
 
 CLASSES, IMAGES = "classes.txt", "images.txt"
 LABEL_TYPES = ("int16", "int32")

@@ -11,9 +11,8 @@ from pathlib import Path
 
 from evaluation.metrics.wordnet.nouns import WordNet
 from evaluation.readers import class_files
-from evaluation.readers.answers import file_sha256
 from evaluation.readers.class_files import Classified
-from labeling.files import BadInput
+from labeling.files import BadInput, file_sha256
 from labeling.release_files import frozen
 from labeling.release_files.frozen import Frozen
 

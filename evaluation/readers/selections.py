@@ -19,8 +19,8 @@ from evaluation.metrics.wordnet.distances import DISTANCES, OF_WORDNET
 from evaluation.metrics.wordnet.nouns import UnknownLabel, WordNet
 from evaluation.readers.answers import json_lines
 from labeling.files import BadInput
+from labeling.json_text import canonical
 from labeling.records import Record
-from labeling.release_files.frozen import canonical
 
 MAX_RANK = 1_000_000
 MAX_TOP_K = 10_000

@@ -15,10 +15,10 @@ from pathlib import Path
 import numpy as np
 
 from evaluation.metrics.wordnet.nouns import WordNet
-from evaluation.readers.answers import file_sha256, json_lines, require_file
+from evaluation.readers.answers import json_lines
 from evaluation.readers.image_lists import ImageList, read_bytes
 from evaluation.readers.pools import CLASSES, IMAGES, Pool, joined_sha256, part_of, read_pool
-from labeling.files import BadInput, atomic_write, refuse_input
+from labeling.files import BadInput, atomic_write, file_sha256, refuse_input, require_file
 from labeling.records import Record
 
 AGAIN = "write the pool again with mad pool"

@@ -10,10 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from evaluation.metrics.wordnet.nouns import WordNet
-from evaluation.readers.answers import file_sha256
 from evaluation.readers.class_files import Labels
 from labeling.csv_rows import plain_cell, rows
-from labeling.files import BadInput
+from labeling.files import BadInput, file_sha256
 from labeling.records import Record
 
 COLUMNS = ("image", "wnid")

@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evaluation.metrics.wsol.mask_scores import nearest, truth_of
-from evaluation.readers.answers import NO_ARRAY, require_file
-from labeling.files import BadInput
+from evaluation.readers.answers import NO_ARRAY
+from labeling.files import BadInput, require_file
 from labeling.geometry import mask_png
 
 # More would be a wrong file; every box is compared with thousands.

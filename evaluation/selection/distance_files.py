@@ -9,9 +9,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from evaluation.readers.answers import file_sha256, require_file, text_lines
 from labeling.csv_rows import rows
-from labeling.files import BadInput, StrPath
+from labeling.files import BadInput, StrPath, file_sha256, require_file, text_lines
 
 TREE = ("child", "parent")
 CURE = (

@@ -12,12 +12,12 @@ from evaluation import devices
 from evaluation.engines.tasks import Task, task
 from evaluation.metrics.wordnet.distances import OF_WORDNET
 from evaluation.metrics.wordnet.nouns import load
-from evaluation.readers.answers import file_sha256
 from evaluation.readers.pools import CLASSES, IMAGES, classifiers_in, read_pool
 from evaluation.readers.sharded_pools import CONFIDENCES, LABELS
 from evaluation.selection import selecting, shards
 from evaluation.selection.distance_files import read_distances
 from evaluation.selection.stored_pools import Source, pool_at, source_of
+from labeling.files import file_sha256
 
 # Images of a task where the pool is one folder: half a second of work for ten classifiers.
 MOST_IMAGES = 1 << 18

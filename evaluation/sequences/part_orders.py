@@ -17,10 +17,10 @@ from evaluation.metrics.frames.part_order import (
     random_order,
 )
 from evaluation.metrics.frames.sequences import PartsError, checked_order
-from evaluation.readers.answers import parsed, require_file, text_lines
 from evaluation.readers.fixations import Gazes
 from evaluation.sequences.objects import DrawnObject, drawn_objects, parts_of
-from labeling.files import BadInput, StrPath
+from labeling.files import BadInput, StrPath, require_file, text_lines
+from labeling.json_text import parsed
 from labeling.release_files.frozen import Frozen
 
 # Part scheme → category → its parts, the first to show first.

@@ -18,9 +18,9 @@ from django.db.models import QuerySet
 
 from labeling.assistance import networks
 from labeling.datasets import images
+from labeling.disk_full import saying_full
 from labeling.errors import Refusal
 from labeling.jobs import child, queue, shared_files
-from labeling.jobs.image_store import saying_full
 from labeling.models import Campaign, Image, ImageEmbedding, Job, SegmentationNetwork
 
 KIND = "embed images"

@@ -13,10 +13,10 @@ from pathlib import Path
 from django.conf import settings
 from django.db import transaction
 
+from labeling.disk_full import saying_full
 from labeling.errors import Conflict, Refusal
 from labeling.files import BadInput
 from labeling.jobs import shared_files
-from labeling.jobs.image_store import saying_full
 from labeling.kinds import KINDS, policies
 from labeling.kinds.base import OBJECTS
 from labeling.models import Campaign, SegmentationNetwork

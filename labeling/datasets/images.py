@@ -39,10 +39,11 @@ from labeling.datasets.image_sources import (
     printable,
 )
 from labeling.datasets.near_images import Lookalikes, fingerprint_of
+from labeling.disk_full import StorageFull
 from labeling.errors import Conflict, NotYours, Refusal, StoreFault, TooLarge, Unavailable
 from labeling.image_files import DISPLAY_PX, PREVIEW, BadImage, Encoded, check, derive
 from labeling.jobs import queue
-from labeling.jobs.image_store import StorageFull, media_type_of, remove, write
+from labeling.jobs.image_store import media_type_of, remove, write
 from labeling.models import Dataset, Image, Import, Job
 from labeling.near_duplicates.fingerprints import to_bytes
 from labeling.plurals import count_of

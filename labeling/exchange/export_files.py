@@ -18,10 +18,10 @@ from django.db import transaction
 from django.utils import timezone
 
 from labeling.datasets import images
+from labeling.disk_full import saying_full
 from labeling.errors import Refusal
 from labeling.files import BadInput
 from labeling.jobs import queue, shared_files
-from labeling.jobs.image_store import saying_full
 from labeling.kinds import KINDS
 from labeling.kinds.base import GRAPH, OBJECTS
 from labeling.models import Image, Job, Release

@@ -19,13 +19,13 @@ from django.db import models, transaction
 from labeling.campaigns.access import RESEARCHER, campaigns_for
 from labeling.datasets.archives import MIB, Limits, one_file, unpack
 from labeling.datasets.datasets import may_add
+from labeling.disk_full import saying_full
 from labeling.errors import NotAllowed, NotYours, Refusal, TooLarge
 from labeling.exchange import prior_labels
 from labeling.exchange.prior_labels import BroughtIn
 from labeling.files import BadInput
 from labeling.formats import FORMATS, Label
 from labeling.jobs import queue, uploads
-from labeling.jobs.image_store import saying_full
 from labeling.models import Campaign, Dataset, GivenLabel, Job, User
 from labeling.release_files import exporting
 

@@ -1,6 +1,5 @@
 """Where image files are kept, under names that tell nothing. Any Django storage will do."""
 
-import errno
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -9,16 +8,9 @@ from django.core.files.base import ContentFile
 from django.core.files.storage import Storage, default_storage
 from django.db import models
 
-from labeling.errors import Refusal
+from labeling.disk_full import saying_full
 from labeling.image_files import EXTENSIONS
 from labeling.models import Image
-
-
-class StorageFull(Refusal):
-    """There is no room for the next file; those before it are whole and stay."""
-
-    status = 507
-    code = "storage_full"
 
 
 def write(kind: str, content: bytes, media_type: str) -> str:
@@ -29,17 +21,6 @@ def write(kind: str, content: bytes, media_type: str) -> str:
     goal = f"{file_field.upload_to}{token[:2]}/{token}.{EXTENSIONS[media_type]}"
     with storing(goal, file_field.storage):
         return file_field.storage.save(goal, ContentFile(content))
-
-
-@contextmanager
-def saying_full() -> Iterator[None]:
-    """Says where the disk is full, instead of falling over: for what somebody waits for."""
-    try:
-        yield
-    except OSError as error:
-        if error.errno in (errno.ENOSPC, errno.EDQUOT):
-            raise StorageFull("The disk is full. Free some space, then try again.") from error
-        raise
 
 
 @contextmanager

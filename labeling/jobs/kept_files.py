@@ -12,10 +12,10 @@ from typing import NamedTuple
 from django.conf import settings
 from django.core.files.uploadedfile import UploadedFile
 
+from labeling.disk_full import saying_full
 from labeling.errors import Refusal, TooLarge
 from labeling.files import BadInput
 from labeling.jobs import shared_files
-from labeling.jobs.image_store import saying_full
 from labeling.models import User
 
 MAX_BYTES = 256 * 1024 * 1024

@@ -7,11 +7,10 @@ object under --json, never a traceback), 2 on wrong usage. No system checks, no 
 
 import errno
 import json
-import math
 import os
 import re
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -19,10 +18,9 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import OperationalError, ProgrammingError
 
 from labeling.files import BadInput, refuse_address
-from labeling.records import Record
+from labeling.records import Payload, Record, to_json
 
 Result = dict[str, Any]
-Payload = Record | Mapping[str, Any]
 Printed = TypeVar("Printed", bound=Payload)
 
 
@@ -204,28 +202,6 @@ def from_os_error(error: OSError) -> BadInput:
 def _is_half_array(error: OSError) -> bool:
     """Whether numpy.save could not write all of an array, for which it gives no errno."""
     return re.fullmatch(r"\d+ requested and \d+ written", str(error)) is not None
-
-
-def to_json(result: Payload) -> str:
-    """The result as one line of strict JSON; what is not a number (NaN, infinite) becomes null.
-
-    >>> to_json({"mean": float("nan"), "n": 0})
-    '{"mean": null, "n": 0}'
-    """
-    return json.dumps(_strict(result), ensure_ascii=False, allow_nan=False)
-
-
-def _strict(value: Any) -> Any:
-    if isinstance(value, Record):
-        return value.to_json()
-    if isinstance(value, Mapping):
-        return {key: _strict(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_strict(item) for item in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    # numpy's scalars and arrays: tolist() gives plain numbers and lists.
-    return _strict(value.tolist()) if hasattr(value, "tolist") else value
 
 
 def table(rows: Iterable[Sequence[Any]], head: Sequence[str] | None = None) -> str:

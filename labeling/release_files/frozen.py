@@ -18,6 +18,7 @@ from typing import Any, NotRequired, TypedDict, TypeVar
 
 from labeling.boxes.chain import ABSENT
 from labeling.files import BadInput, StrPath, is_storable
+from labeling.json_text import canonical
 from labeling.kinds import KINDS, Kind
 from labeling.kinds.base import BOXES, GRAPH, OBJECTS
 from labeling.parts.background import with_rest
@@ -303,12 +304,6 @@ def digest(meta: Mapping[str, object]) -> str:
     """SHA-256 of the whole: release.json less its number, its date and this hash."""
     content = {key: value for key, value in meta.items() if key not in _OUTSIDE}
     return hashlib.sha256(canonical(content)).hexdigest()
-
-
-def canonical(value: object) -> bytes:
-    """JSON with one spelling: keys sorted, no spaces, UTF-8."""
-    text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-    return text.encode()
 
 
 class LineFile:

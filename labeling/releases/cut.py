@@ -20,6 +20,7 @@ from django.db.models import F, Max, Min, QuerySet, Subquery
 from django.db.models.expressions import OuterRef
 from django.db.models.functions import Collate
 
+from labeling.json_text import canonical
 from labeling.kinds import KINDS
 from labeling.kinds.base import BOXES, OBJECTS
 from labeling.models import Answer, Campaign, Question, Settlement, Topic
@@ -172,7 +173,7 @@ class _Ranges:
 
     def __init__(self, folder: Path, context: Context, size: int) -> None:
         self.folder = folder
-        self.context = frozen.canonical(context) + b"\n"
+        self.context = canonical(context) + b"\n"
         self.size = size
         self.digest = hashlib.sha256(self.context)
         self.paths: list[Path] = []

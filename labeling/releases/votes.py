@@ -10,8 +10,9 @@ from typing import Any, NamedTuple
 
 from django.conf import settings
 
+from labeling.json_text import canonical
 from labeling.kinds import Kind
-from labeling.release_files.frozen import Line, LineFile, canonical
+from labeling.release_files.frozen import Line, LineFile
 
 
 class Vote(NamedTuple):

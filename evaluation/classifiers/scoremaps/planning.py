@@ -6,8 +6,7 @@ from pathlib import Path
 
 from evaluation.classifiers.opening import Classifier
 from evaluation.metrics.attribution.recipes import Recipe
-from evaluation.readers.answers import require_file, text_lines
-from labeling.files import BadInput
+from labeling.files import BadInput, require_file, text_lines
 
 MOST_CLASSES = 1_000_000
 BASELINES = ("black", "zero")

@@ -15,9 +15,9 @@ from evaluation.benchmarks.kinds.labeled.label_sets.applying import apply_answer
 from evaluation.benchmarks.kinds.labeled.results import LabeledResult
 from evaluation.benchmarks.kinds.labeled.settings import DEFAULTS, SPLITS
 from evaluation.benchmarks.kinds.labeled.truth.ground_truth import KINDS
-from evaluation.management.numbers import level, whole
 from evaluation.metrics.wsol import box_scores
 from evaluation.models import Benchmark, Run
+from labeling.bounded_numbers import level, whole
 from labeling.errors import Refusal
 from labeling.files import BadInput
 from labeling.jobs import queue

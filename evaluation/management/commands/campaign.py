@@ -15,7 +15,6 @@ from evaluation.management.campaign_options import Choice
 from evaluation.management.commands.wordnet import load
 from evaluation.metrics.wordnet.nouns import WordNet
 from evaluation.readers import selections
-from evaluation.readers.answers import text_lines
 from evaluation.readers.class_files import Labels
 from evaluation.readers.mistakes import read_queue
 from evaluation.readers.shipped import classes_file
@@ -25,7 +24,7 @@ from labeling.csv_rows import rows
 from labeling.datasets import vocabulary_store
 from labeling.errors import Refusal
 from labeling.exchange import box_campaigns, lists, naming_campaigns, part_campaigns
-from labeling.files import BadInput, read_yaml
+from labeling.files import BadInput, read_yaml, text_lines
 from labeling.follow_ups import candidate_lists, following, opening
 from labeling.graphs import store
 from labeling.kinds import KINDS, policies

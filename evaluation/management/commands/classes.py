@@ -12,12 +12,12 @@ from evaluation.benchmarks.kinds.labeled.truth import ground_truth
 from evaluation.collecting import class_lists
 from evaluation.collecting.class_lists import Basic, Checked, Listed, Suggested
 from evaluation.management.commands.wordnet import load
-from evaluation.management.numbers import share, whole
 from evaluation.metrics.wordnet.nouns import WordNet
 from evaluation.readers.box_files import Options
 from evaluation.readers.shipped import classes_file
 from evaluation.scoring import explaining
 from evaluation.scoring.analysis import scales_of
+from labeling.bounded_numbers import share, whole
 from labeling.errors import Refusal
 from labeling.files import BadInput, atomic_write, refuse_input
 from labeling.management.contract import ContractCommand, UsageError, table

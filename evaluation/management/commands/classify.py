@@ -19,13 +19,12 @@ from evaluation.management import network_options, sequence_options
 from evaluation.management.commands.sequences import place
 from evaluation.management.engine_options import Share, Work, add_engine, in_tasks, needed
 from evaluation.management.sequence_options import Options
-from evaluation.readers.answers import file_sha256
 from evaluation.readers.sequences import SequenceLine, read_sequences
 from evaluation.sequences import release_tasks
 from labeling.errors import Refusal
-from labeling.files import BadInput
+from labeling.files import BadInput, file_sha256
+from labeling.json_text import canonical
 from labeling.management.contract import ContractCommand, UsageError
-from labeling.release_files.frozen import canonical
 
 Frames = Generator[tuple[str, Any]]
 # Options that say what of a release is shown; frames in a folder are what they are.

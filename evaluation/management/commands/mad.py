@@ -16,7 +16,6 @@ from evaluation.management.commands.wordnet import load
 from evaluation.management.device_options import add_device, on_device
 from evaluation.management.engine_options import Work, add_engine, in_tasks, needed, shard_of
 from evaluation.management.mad_printing import show_ranking
-from evaluation.management.numbers import whole
 from evaluation.metrics.mad.ranking import (
     SMOOTHINGS,
     MissingAnswers,
@@ -35,6 +34,7 @@ from evaluation.selection import pool_tasks, selecting, shards
 from evaluation.selection.distance_files import read_distances
 from evaluation.selection.stored_pools import Source, pool_at, source_of
 from labeling import processors
+from labeling.bounded_numbers import whole
 from labeling.files import BadInput, atomic_write, refuse_input
 from labeling.management.contract import ContractCommand, UsageError, table
 from labeling.plurals import count_of

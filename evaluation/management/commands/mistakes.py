@@ -10,10 +10,8 @@ from evaluation.management import analysis_options
 from evaluation.management.classification_options import submission_sha256
 from evaluation.management.commands.wordnet import load
 from evaluation.management.named_files import named_files
-from evaluation.management.numbers import level, share, whole
 from evaluation.metrics.wordnet.nouns import WordNet
 from evaluation.readers import release_predictions
-from evaluation.readers.answers import file_sha256
 from evaluation.readers.mistakes import (
     Judgement,
     Pair,
@@ -27,7 +25,8 @@ from evaluation.readers.valid_sets import read_label_sets
 from evaluation.scoring.mistakes import queueing, reviewing
 from evaluation.scoring.mistakes.applying import Review, Share
 from evaluation.scoring.mistakes.reviewing import Inputs
-from labeling.files import BadInput, atomic_write, refuse_input
+from labeling.bounded_numbers import level, share, whole
+from labeling.files import BadInput, atomic_write, file_sha256, refuse_input
 from labeling.management.contract import ContractCommand, UsageError, table
 from labeling.release_files import frozen
 

@@ -22,10 +22,10 @@ from evaluation.engines.tasks import Task
 from evaluation.management import network_options
 from evaluation.management.device_options import device_of
 from evaluation.management.engine_options import Share, Work, add_engine, in_tasks, needed
-from evaluation.management.numbers import whole
 from labeling import processors
+from labeling.bounded_numbers import whole
+from labeling.disk_full import StorageFull, saying_full
 from labeling.files import BadInput
-from labeling.jobs.image_store import StorageFull, saying_full
 from labeling.management.contract import ContractCommand, Result, table
 from labeling.plurals import count_of
 

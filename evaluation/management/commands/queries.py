@@ -14,10 +14,9 @@ from evaluation.collecting.search_engines import Engine
 from evaluation.collecting.translations import Words
 from evaluation.collecting.translations import read as read_words
 from evaluation.management.commands.wordnet import load
-from evaluation.management.numbers import whole
-from evaluation.readers.answers import text_lines
 from evaluation.readers.shipped import classes_file
-from labeling.files import BadInput, atomic_write
+from labeling.bounded_numbers import whole
+from labeling.files import BadInput, atomic_write, text_lines
 from labeling.management.contract import ContractCommand, UsageError, table
 from labeling.release_files import frozen
 

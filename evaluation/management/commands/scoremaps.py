@@ -22,9 +22,9 @@ from evaluation.management.scoremap_options import CENTER
 from evaluation.management.sequence_options import Options
 from evaluation.metrics.attribution.recipes import METHODS, Unsuited
 from evaluation.readers import wsol_folders
+from labeling.disk_full import saying_full
 from labeling.errors import Refusal
 from labeling.files import BadInput, atomic_write, first_line
-from labeling.jobs.image_store import saying_full
 from labeling.management.contract import ContractCommand, UsageError
 
 

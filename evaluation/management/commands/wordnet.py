@@ -8,7 +8,6 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from evaluation.management.named_files import named_files
-from evaluation.management.numbers import whole
 from evaluation.metrics.wordnet import nltk_similarity, similarity_criteria
 from evaluation.metrics.wordnet import nouns as wn
 from evaluation.metrics.wordnet import similarity as similarities
@@ -19,6 +18,7 @@ from evaluation.readers import content_files, embedding_files, label_sets
 from evaluation.readers.mappings import Mapping, places_in, read_mapping
 from evaluation.readers.pools import read_classes
 from evaluation.readers.shipped import PASCAL, PPS_12, classes_file, mapping_file
+from labeling.bounded_numbers import whole
 from labeling.files import BadInput
 from labeling.management.contract import ContractCommand, UsageError, table
 from labeling.plurals import count_of

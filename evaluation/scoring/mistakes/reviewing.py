@@ -10,7 +10,6 @@ from pathlib import Path
 import numpy as np
 
 from evaluation.metrics.wordnet.nouns import WordNet
-from evaluation.readers.answers import file_sha256
 from evaluation.readers.class_files import Classified
 from evaluation.readers.mistakes import Judgement, Pair, Queue, QueueMeta
 from evaluation.readers.valid_sets import SETS, VERSION, LabelSets, Model
@@ -18,7 +17,7 @@ from evaluation.scoring.mistakes import applying, queueing
 from evaluation.scoring.mistakes.applying import Review
 from evaluation.scoring.mistakes.queueing import Pool, Strata
 from labeling.csv_rows import plain_cell, rows, safe_cell
-from labeling.files import BadInput, atomic_write
+from labeling.files import BadInput, atomic_write, file_sha256
 from labeling.release_files import frozen
 
 DISAGREEMENT, SAMPLED, AGREEMENT = STRATA = ("disagreement", "sampled", "agreement")

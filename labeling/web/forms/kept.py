@@ -11,9 +11,9 @@ from django.utils.datastructures import MultiValueDict
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
+from labeling.disk_full import StorageFull
 from labeling.errors import Refusal
 from labeling.jobs import kept_files
-from labeling.jobs.image_store import StorageFull
 from labeling.models import User
 
 

@@ -14,6 +14,7 @@ from PIL import Image
 from scipy import ndimage
 
 from labeling.geometry.polygons import Polygons, as_json
+from labeling.json_text import canonical
 from labeling.parts.model import Part, PartedObject, Photograph
 from labeling.release_files import frozen
 from labeling.release_files.frozen import Frozen
@@ -69,9 +70,9 @@ def release(
         for name, things in sorted(scenes.items()):
             photo = Photograph(name, *size)
             row = {key: getattr(photo, key) for key in frozen.ImageLine.__required_keys__}
-            images.write(frozen.canonical(row) + b"\n")
+            images.write(canonical(row) + b"\n")
             for thing in things:
-                objects.write(frozen.canonical(_line(thing)) + b"\n")
+                objects.write(canonical(_line(thing)) + b"\n")
     files = {}
     for name in ("images.jsonl", "objects.jsonl"):
         sha256 = hashlib.sha256((folder / name).read_bytes()).hexdigest()

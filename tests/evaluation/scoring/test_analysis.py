@@ -18,7 +18,7 @@ from evaluation.scoring.analysis import (
     scales_of,
 )
 from evaluation.scoring.class_properties import BINS, Codes, by_property
-from labeling.management.contract import to_json
+from labeling.records import to_json
 
 REAL = Path(__file__).resolve().parents[4] / "shared" / "data" / "wsol" / "ILSVRC_val"
 NAN = float("nan")

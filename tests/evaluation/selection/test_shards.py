@@ -259,7 +259,7 @@ def rewrite_meta(path, change) -> None:
 
 def earlier(path, folder, part) -> None:
     """Writes a part as 0.1 wrote it: SHA-256 of whole files, and candidates that are not pruned."""
-    from evaluation.readers.answers import file_sha256
+    from labeling.files import file_sha256
 
     def meta_of(meta: dict) -> dict:
         inputs = {file: file_sha256(folder / file) for file in meta["inputs"]}

@@ -12,11 +12,11 @@ from xml.etree import ElementTree
 
 import pytest
 
+from labeling.disk_full import StorageFull
 from labeling.errors import Refusal
 from labeling.exchange import export_files
 from labeling.follow_ups import asking
 from labeling.formats import FORMATS
-from labeling.jobs.image_store import StorageFull
 from labeling.models import Job
 from labeling.release_files import exporting
 from labeling.releases import freezing

@@ -8,10 +8,10 @@ import pytest
 from django.core.files.storage import default_storage
 from django.utils import timezone
 
+from labeling.disk_full import StorageFull
 from labeling.errors import NotAllowed, NotYours, Refusal, TooLarge
 from labeling.exchange import export_files, label_files
 from labeling.jobs import uploads
-from labeling.jobs.image_store import StorageFull
 from labeling.models import GivenLabel, Job
 from tests.labeling import label_files as files
 from tests.labeling.hierarchies import make

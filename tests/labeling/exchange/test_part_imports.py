@@ -9,10 +9,10 @@ from django.core.files.storage import default_storage
 from django.utils import timezone
 
 from labeling.datasets import objects, vocabulary_store
+from labeling.disk_full import StorageFull
 from labeling.errors import Conflict, NotAllowed, NotYours, Refusal, TooLarge
 from labeling.exchange import part_imports
 from labeling.jobs import queue, uploads
-from labeling.jobs.image_store import StorageFull
 from labeling.models import GivenLabel, Item, Job
 from labeling.parts.model import Part
 from tests.labeling import part_files as files

@@ -9,6 +9,7 @@ from labeling.datasets import objects
 from labeling.exchange import merging
 from labeling.files import BadInput
 from labeling.geometry.polygons import to_shapely
+from labeling.json_text import canonical
 from labeling.models import Campaign, GivenLabel, Question
 from labeling.parts import background
 from labeling.parts.model import REST_BACKGROUND, REST_OBJECT, PartedObject
@@ -292,4 +293,4 @@ def test_a_release_of_another_kind_has_no_objects(alice, dataset):
 
 def test_lines_are_canonical(release):
     for text in (release.folder / "objects.jsonl").read_text().splitlines():
-        assert frozen.canonical(json.loads(text)).decode() == text
+        assert canonical(json.loads(text)).decode() == text

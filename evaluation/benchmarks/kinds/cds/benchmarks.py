@@ -20,15 +20,14 @@ from evaluation.benchmarks.folders import folder_of, made, publish, scratch, sto
 from evaluation.benchmarks.kinds.cds.choosing import Choice, Counted, Plan, check, parts_asked
 from evaluation.metrics.wordnet.nouns import UnknownLabel, load
 from evaluation.models import Benchmark, Submission
-from evaluation.readers.answers import file_sha256
 from evaluation.readers.frame_predictions import PEOPLE, read_predictions
 from evaluation.readers.sequences import SequenceLine, parse_line, read_sequences, write_sequences
 from evaluation.sequences.part_orders import as_text
 from labeling.campaigns import lifecycle
+from labeling.disk_full import saying_full
 from labeling.errors import Conflict, NotYours, Refusal
-from labeling.files import BadInput
+from labeling.files import BadInput, file_sha256
 from labeling.jobs import kept_files, shared_files
-from labeling.jobs.image_store import saying_full
 from labeling.kinds import KINDS
 from labeling.kinds.base import OBJECTS
 from labeling.models import Campaign, Question, Release, User

@@ -12,8 +12,8 @@ from evaluation.scoring.cds.scoring import MEASURES
 from evaluation.sequences import part_orders, sequencing
 from evaluation.sequences.objects import LeftOut, parts_of
 from labeling.errors import Refusal
-from labeling.management.contract import to_json
 from labeling.models import Campaign, Release
+from labeling.records import to_json
 from labeling.release_files.frozen import Frozen
 
 MAX_BOOTSTRAP = 10_000

@@ -15,17 +15,15 @@ from evaluation.benchmarks.kinds.cds import benchmarks, people
 from evaluation.benchmarks.kinds.cds.choosing import SCORED_BY
 from evaluation.metrics.wordnet.nouns import load
 from evaluation.models import Benchmark, Run, Submission
-from evaluation.readers.answers import require_file
 from evaluation.readers.frame_predictions import Predictions, frame_places, read_predictions
 from evaluation.scoring.cds import scoring
 from evaluation.scoring.cds.result import CdsResult, Options
 from evaluation.scoring.scored_release import ScoredRelease
 from labeling.errors import Refusal
-from labeling.files import BadInput, atomic_write
-from labeling.management.contract import to_json
+from labeling.files import BadInput, atomic_write, require_file
+from labeling.json_text import canonical
 from labeling.models import Release
-from labeling.records import Record
-from labeling.release_files.frozen import canonical
+from labeling.records import Record, to_json
 from labeling.releases import freezing
 
 NOBODY = "Nobody named frames yet. Add the predictions of a classifier, then score."

@@ -26,14 +26,13 @@ from evaluation.benchmarks.kinds.labeled.settings import Settings, checked
 from evaluation.benchmarks.kinds.labeled.truth import ground_truth
 from evaluation.benchmarks.kinds.labeled.truth.ground_truth import CLASSIFICATION, WSOL, Counts
 from evaluation.models import Benchmark, Submission
-from evaluation.readers.answers import file_sha256
 from evaluation.readers.release_predictions import is_release, sha256_of
 from evaluation.readers.wsol_folders import read_boxes
 from labeling.campaigns import lifecycle
+from labeling.disk_full import saying_full
 from labeling.errors import Conflict, NotYours, Refusal, TooLarge
-from labeling.files import BadInput
+from labeling.files import BadInput, file_sha256
 from labeling.jobs import shared_files
-from labeling.jobs.image_store import saying_full
 from labeling.jobs.kept_files import MAX_BYTES
 from labeling.models import Campaign, Question, Release, User
 from labeling.releases import freezing

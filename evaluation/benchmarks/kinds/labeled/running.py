@@ -43,12 +43,12 @@ from evaluation.scoring.image_lines import ImageOutcome, Line
 from evaluation.scoring.mistakes.versions import ScoredVersion
 from evaluation.scoring.scored_release import ScoredRelease
 from evaluation.scoring.wsol.results import WsolResult
+from labeling.disk_full import saying_full
 from labeling.errors import Refusal
 from labeling.files import BadInput, atomic_write
-from labeling.jobs.image_store import saying_full
-from labeling.management.contract import to_json
+from labeling.json_text import canonical
 from labeling.models import Release
-from labeling.release_files.frozen import canonical
+from labeling.records import to_json
 from labeling.releases import freezing
 
 # images.jsonl: {"image", "classes", "truth", "outcomes": {classifier: outcome}} a line.

@@ -21,7 +21,6 @@ from evaluation.benchmarks.kinds.labeled import benchmarks, paths, scoring
 from evaluation.benchmarks.kinds.labeled.truth.ground_truth import CLASSIFICATION, TRUTH
 from evaluation.metrics.wordnet.nouns import WordNet
 from evaluation.models import Benchmark, MistakeReview, Submission
-from evaluation.readers.answers import file_sha256
 from evaluation.readers.class_files import Classified, Labels, read_truth
 from evaluation.readers.mistakes import judgements_of, read_queue
 from evaluation.readers.valid_sets import SETS, VERSION, LabelSets, read_label_sets
@@ -29,11 +28,11 @@ from evaluation.scoring.mistakes import applying, queueing, reviewing
 from evaluation.scoring.mistakes.applying import Applied
 from evaluation.scoring.mistakes.reviewing import Inputs
 from evaluation.scoring.mistakes.versions import FIRST
+from labeling.disk_full import saying_full
 from labeling.errors import Conflict, NotYours, Refusal
-from labeling.files import BadInput, atomic_write
+from labeling.files import BadInput, atomic_write, file_sha256
 from labeling.follow_ups import opening
 from labeling.jobs import shared_files
-from labeling.jobs.image_store import saying_full
 from labeling.kinds import KINDS
 from labeling.kinds.base import JUDGED
 from labeling.models import Campaign, Release, User

@@ -11,9 +11,9 @@ from evaluation.benchmarks.kinds.cds import benchmarks, running
 from evaluation.benchmarks.kinds.cds.choosing import Choice
 from evaluation.models import Benchmark, Submission
 from labeling.campaigns import lifecycle
+from labeling.disk_full import StorageFull
 from labeling.errors import Conflict, NotYours, Refusal
 from labeling.files import BadInput
-from labeling.jobs.image_store import StorageFull
 from labeling.releases import freezing
 from tests.evaluation.cds import world
 from tests.labeling import part_releases

@@ -9,9 +9,9 @@ import pytest
 from evaluation.benchmarks import folders
 from evaluation.benchmarks.kinds.labeled import benchmarks, paths, scoremap_zips
 from evaluation.models import Benchmark
+from labeling.disk_full import StorageFull
 from labeling.errors import Conflict, NotYours, Refusal, TooLarge
 from labeling.files import BadInput
-from labeling.jobs.image_store import StorageFull
 from labeling.releases import freezing
 from tests.evaluation.benchmarks.kinds.labeled import world
 from tests.evaluation.benchmarks.kinds.labeled.world import CAT, DOG
