@@ -1,13 +1,13 @@
 """Figures of results, the same on the page and in a paper, with matplotlib.
 
-Each draws on a `Figure` of its own (no global state: web threads draw at once) and gives back SVG
-or PNG bytes, equal for equal results. `alt()` tells each in words for those who cannot see it.
+Each draws on a `Figure` of its own and gives back SVG or PNG bytes, equal for equal results. `alt()` tells each in words for those who cannot see it.
 Colours: Okabe and Ito's set and cividis, which colour-blind people tell apart.
 """
 
 from __future__ import annotations
 
 import io
+import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import cycle
@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from matplotlib.ticker import MaxNLocator
 
+# Web threads draw one after another: matplotlib's modules import each other in circles, so two
+# threads that import it at once fail, and its authors do not call it safe for threads.
+DRAWING = threading.Lock()
 FORMS = {"svg": "image/svg+xml", "png": "image/png"}
 # Okabe and Ito's, without the yellow, which is lost on paper; black and white take the ink.
 COLOURS = {

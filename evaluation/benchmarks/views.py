@@ -20,7 +20,7 @@ from django.utils.module_loading import import_string
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from evaluation.benchmarks import access, downloads, pages, runs
-from evaluation.benchmarks.figures import FORMS, THEMES
+from evaluation.benchmarks.figures import DRAWING, FORMS, THEMES
 from evaluation.benchmarks.forms import NamedForm, SubmissionForm, add_fault
 from evaluation.benchmarks.kind import BenchmarkKind, families, kind_of
 from evaluation.metrics.wordnet.nouns import WordNetMissing
@@ -242,7 +242,8 @@ def figure(request: SignedIn, name: str, pk: int, figure: str, form: str) -> Htt
         raise Http404
     if figure not in kind.figures(result):
         raise Http404
-    content = kind.draw(figure, result, form, theme, request.GET)
+    with DRAWING:
+        content = kind.draw(figure, result, form, theme, request.GET)
     return downloads.figure(request, row, chosen, figure, form, content)
 
 

@@ -7,7 +7,8 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from evaluation.benchmarks import runs
+from evaluation.benchmarks import figures, runs
+from evaluation.benchmarks.kind import kind_of
 from evaluation.models import Benchmark, Run
 from labeling.models import Campaign
 from labeling.releases import freezing
@@ -334,6 +335,20 @@ def test_figures_come_for_both_themes_and_to_keep_and_unknown_ones_are_not_found
     assert as_alice.get(ranks, {"theme": "pink"}).status_code == 404
     for unknown in ("heatmap.pdf", "nothing.svg", "ranks.exe"):
         assert as_alice.get(f"{figures}{unknown}").status_code == 404, unknown
+
+
+def test_threads_draw_one_after_another(run, as_alice, monkeypatch):
+    # Two that import matplotlib at once fail.
+    drawn = []
+    kind = kind_of(run.benchmark)
+    monkeypatch.setattr(
+        type(kind), "draw", lambda *given: drawn.append(figures.DRAWING.locked()) or b"a figure"
+    )
+
+    as_alice.get(f"{PAGE}runs/{run.pk}/ranks.png")
+
+    assert drawn == [True]
+    assert not figures.DRAWING.locked()
 
 
 def test_a_run_of_another_benchmark_is_not_found_here(run, as_alice, alice, dataset, wordnet):
