@@ -138,7 +138,6 @@ def test_every_method_of_the_api_is_in_the_table():
     assert sorted(declared ^ listed) == []
 
 
-@pytest.mark.timeout(600)
 def test_everybody_gets_from_every_address_what_the_table_says(world):
     everybody = visitors(world)
     wrong = []

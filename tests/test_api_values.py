@@ -132,7 +132,6 @@ def test_the_bodies_of_the_table_are_taken(world, ask):
     assert {row: status for row, (status, _) in refused.items()} == NOT_NOW, refused
 
 
-@pytest.mark.timeout(300)
 def test_a_value_of_another_type_makes_no_action_fall_over(world, ask):
     deep = [nested(depth, lists) for depth in (DEEP // 4, DEEP) for lists in (True, False)]
     fallen = []

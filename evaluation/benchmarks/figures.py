@@ -1,6 +1,7 @@
 """Figures of results, the same on the page and in a paper, with matplotlib.
 
-Each draws on a `Figure` of its own and gives back SVG or PNG bytes, equal for equal results. `alt()` tells each in words for those who cannot see it.
+Each draws on a `Figure` of its own and gives back SVG or PNG bytes, equal for equal results.
+`alt()` tells each in words for those who cannot see it.
 Colours: Okabe and Ito's set and cividis, which colour-blind people tell apart.
 """
 

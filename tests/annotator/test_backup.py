@@ -88,7 +88,6 @@ def manifest(goal: Path) -> dict[str, Any]:
     return json.loads((goal / "manifest.json").read_text())
 
 
-@pytest.mark.timeout(600)
 @pytest.mark.django_db(transaction=True)
 def test_a_restored_site_has_the_same_tables_files_and_scores(goal, shell):
     world = build()

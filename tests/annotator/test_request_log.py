@@ -129,7 +129,7 @@ def test_a_message_takes_the_id_of_the_request_along(in_request):
 
         assert queue._send(17, "slow", patience=20)
 
-        message = waiting.get(timeout=20)
+        message = waiting.get(timeout=60)
         message.ack()
         waiting.close()
     assert message.headers["request_id"] == "of-the-request"

@@ -22,7 +22,6 @@ from tests.browser.researcher_hands import download, freeze, invite, join, make_
 
 pytestmark = [
     pytest.mark.browser,
-    pytest.mark.timeout(600),
     pytest.mark.django_db(transaction=True),
 ]
 

@@ -13,7 +13,6 @@ from tests.browser.conftest import let_pass
 
 pytestmark = [
     pytest.mark.browser,
-    pytest.mark.timeout(600),
     pytest.mark.django_db(transaction=True),
 ]
 

@@ -403,7 +403,6 @@ def world(wordnet, settings, tmp_path):
 
 
 @pytest.mark.browser
-@pytest.mark.timeout(900)
 @pytest.mark.django_db(transaction=True)
 def test_every_form_reaches_its_last_button(browser_as, site, world):
     asked = world.campaign.questions.filter(state=Question.State.OPEN).earliest("pk").pk

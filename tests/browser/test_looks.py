@@ -134,7 +134,6 @@ def pages_of(world, who):
             yield fill(route, world)
 
 
-@pytest.mark.timeout(600)
 def test_no_page_is_wider_than_a_phone(browser_as, site):
     world = build()
     wrong, looked = [], 0

@@ -25,7 +25,6 @@ from tests.labeling import pascal_mats
 
 pytestmark = [
     pytest.mark.browser,
-    pytest.mark.timeout(600),
     pytest.mark.django_db(transaction=True),
     # pycocotools', with numpy 2.
     pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning"),

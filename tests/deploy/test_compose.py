@@ -423,7 +423,6 @@ def multipart(fields: dict[str, str], file: tuple[str, bytes]) -> tuple[bytes, s
 
 
 @pytest.mark.postgres
-@pytest.mark.timeout(400)
 def test_an_image_that_somebody_uploads_goes_through_every_service(site):
     password = secrets.token_urlsafe(12)
     site.run(
@@ -483,7 +482,6 @@ assert not wrong, wrong
 
 
 @pytest.mark.postgres
-@pytest.mark.timeout(400)
 def test_long_lists_are_read_whole_by_way_of_pgbouncer(site):
     assert f":{site.ports['pgbouncer']}/" in (site.folder / "secrets/database-url").read_text()
 
@@ -491,7 +489,6 @@ def test_long_lists_are_read_whole_by_way_of_pgbouncer(site):
 
 
 @pytest.mark.postgres
-@pytest.mark.timeout(400)
 def test_every_dependency_is_ready_and_figures_stay_inside(site):
     stranger = Browser(site.ports["proxy"])
     found = json.loads(stranger.ask("/readyz")[1])
@@ -519,7 +516,6 @@ def bytes_of_bodies(site: Processes) -> int:
 
 
 @pytest.mark.postgres
-@pytest.mark.timeout(400)
 def test_the_proxy_keeps_a_body_until_it_is_whole(site):
     if not sys.platform.startswith("linux"):
         pytest.skip("reads /proc")

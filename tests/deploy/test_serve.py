@@ -122,7 +122,7 @@ def test_one_that_keeps_dying_ends_the_others(pair, tmp_path):
         pid = successor(tmp_path / "fork.pid", pid)
     os.kill(pid, signal.SIGKILL)
 
-    said, _ = supervisor.communicate(timeout=20)
+    said, _ = supervisor.communicate(timeout=60)
     assert supervisor.returncode == 1
     assert "forks keeps dying" in said
     assert not lives(pids["plain"])
@@ -278,7 +278,7 @@ def demonstration(data: Path) -> Iterator[tuple[subprocess.Popen[str], str]]:
 
 def get(said: str, path: str) -> str:
     address = next(line for line in said.splitlines() if "http://" in line).split()[-1]
-    with urllib.request.urlopen(address + path, timeout=20) as page:
+    with urllib.request.urlopen(address + path, timeout=60) as page:
         return page.read().decode()
 
 

@@ -13,8 +13,6 @@ from deploy import web_server
 from tests.conftest import skip_or_fail
 from tests.deploy import slow_clients
 
-pytestmark = pytest.mark.timeout(400)
-
 
 @pytest.fixture(scope="module")
 def port() -> Iterator[int]:

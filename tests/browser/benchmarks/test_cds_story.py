@@ -15,7 +15,6 @@ from tests.evaluation.classifiers import networks
 
 pytestmark = [
     pytest.mark.browser,
-    pytest.mark.timeout(600),
     pytest.mark.django_db(transaction=True),
 ]
 

@@ -23,7 +23,7 @@ from tests.evaluation.engines import commands_in_tasks, ray_cluster, toys
 from tests.evaluation.engines.commands_in_tasks import COMMANDS, Command
 from tests.evaluation.engines.ray_cluster import until
 
-pytestmark = [pytest.mark.ray, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.ray]
 
 
 @pytest.fixture(scope="module")

@@ -31,7 +31,7 @@ def test_labels_within_hops_of_a_list(tmp_path, wordnet):
     assert result_of("near", seed, "--hops", 0)["labels"] == sorted([DRAKE, DOG])
 
 
-@pytest.mark.timeout(20)
+@pytest.mark.timeout(120)
 def test_more_hops_than_wordnet_has_end_with_all_of_it(tmp_path, wordnet):
     seed = listed(tmp_path / "seed.txt", DRAKE)
 

@@ -55,7 +55,6 @@ pytestmark = [
     pytest.mark.pgbouncer,
     pytest.mark.postgres,
     pytest.mark.parametrize("template", ["postgres"], indirect=True),
-    pytest.mark.timeout(180 + SECONDS),
 ]
 
 

@@ -21,7 +21,6 @@ from tests.labeling import part_releases as cats
 
 HERE = Path(__file__).parent
 EXCHANGE = Path(sys.prefix) / "exchange"
-pytestmark = pytest.mark.timeout(600)
 
 BIRD, MACHINE, HORSE = "n02012849", "n03126707", "n02374451"
 CLASSES = {BIRD: "crane", MACHINE: "crane", HORSE: "horse"}

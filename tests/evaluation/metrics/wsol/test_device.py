@@ -307,7 +307,6 @@ def test_another_size_of_map_is_refused_under_reference():
 
 
 @pytest.mark.gpu
-@pytest.mark.timeout(1800)
 @pytest.mark.parametrize("name", PROTOCOLS)
 def test_a_gpu_finds_the_same_in_twenty_thousand_maps_in_any_order(name):
     given = Maps(11, Protocol(name, size=40), count=10_000)
