@@ -460,6 +460,24 @@ def test_coming_back_renews_the_same_seats(browser_as, bob, lake, site, way):
     assert leased(bob) == 6
 
 
+@pytest.mark.parametrize(("width", "height"), [(390, 844), (844, 390), (1440, 900), (1920, 1080)])
+def test_the_notice_of_an_earlier_answer_covers_no_image(
+    browser_as, bob, cats, site, width, height
+):
+    page = browser_as(bob)
+    page.set_viewport_size({"width": width, "height": height})
+    open_label(page, site, "cats")
+    press(page, "y", "ArrowLeft")
+    expect(page.locator("[data-notice]")).to_be_visible()
+
+    notice = page.locator("[data-notice]").bounding_box()
+    stage = page.locator("[data-stage]").bounding_box()
+
+    assert (
+        notice["y"] + notice["height"] <= stage["y"] or notice["x"] >= stage["x"] + stage["width"]
+    )
+
+
 def test_a_cached_page_that_is_restored_offline_goes_on(browser_as, bob, lake, site):
     page = browser_as(bob)
     open_label(page, site, "lake")
