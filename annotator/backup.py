@@ -25,7 +25,7 @@ from django.db import connection
 from django.db.migrations.recorder import MigrationRecorder
 from django.utils import timezone
 
-from labeling.files import BadInput
+from labeling.files import BadInput, file_sha256
 from labeling.records import Record
 
 FORMAT = 1
@@ -308,9 +308,7 @@ def _copy_files(building: Path, copied: dict[str, Copied], watch: Watch) -> None
 
 
 def _as_copied(path: Path) -> Copied:
-    with path.open("rb") as file:
-        sha256 = hashlib.file_digest(file, "sha256").hexdigest()
-    return Copied(sha256, path.stat().st_size, (0, 0))
+    return Copied(file_sha256(path), path.stat().st_size, (0, 0))
 
 
 def _write_secret_key(building: Path) -> Path:

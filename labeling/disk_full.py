@@ -6,6 +6,9 @@ from contextlib import contextmanager
 
 from labeling.errors import Refusal
 
+NO_SPACE = (errno.ENOSPC, errno.EDQUOT)
+MESSAGE = "The disk is full. Free some space, then try again."
+
 
 class StorageFull(Refusal):
     """There is no room for the next file; those before it are whole and stay."""
@@ -20,6 +23,6 @@ def saying_full() -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        if error.errno in (errno.ENOSPC, errno.EDQUOT):
-            raise StorageFull("The disk is full. Free some space, then try again.") from error
+        if error.errno in NO_SPACE:
+            raise StorageFull(MESSAGE) from error
         raise

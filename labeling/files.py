@@ -1,6 +1,6 @@
-"""Files that come in wrong and files that must go out whole: pure, no Django.
+"""Input files and their refusals, files written as a whole, hashes of files. No Django.
 
-Commands, readers and exports on both sides of the house use these two.
+Commands, readers and exports of labeling and evaluation share these.
 """
 
 import contextlib
@@ -177,7 +177,7 @@ def atomic_write(path: StrPath, mode: str = "w") -> Iterator[IO[Any]]:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(name)
         raise
-    _sync_folder(goal.parent)
+    sync_folder(goal.parent)
 
 
 def _permissions(goal: Path) -> int:
@@ -189,7 +189,8 @@ def _permissions(goal: Path) -> int:
     return 0o666 & ~umask
 
 
-def _sync_folder(folder: Path) -> None:
+def sync_folder(folder: Path) -> None:
+    """Write the entries of a folder to the disk, where its file system can."""
     # Without this the rename itself may be lost when the power fails. Some file systems refuse.
     with contextlib.suppress(OSError):
         handle = os.open(folder, os.O_RDONLY)

@@ -1,5 +1,6 @@
 """JSON texts: canonical ones that are hashed, and what is read from one. Pure."""
 
+import hashlib
 import json
 import re
 from typing import Any
@@ -11,6 +12,11 @@ def canonical(value: object) -> bytes:
     """JSON with one spelling: keys sorted, no spaces, UTF-8."""
     text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     return text.encode()
+
+
+def canonical_sha256(value: object) -> str:
+    """Return the SHA-256 of the canonical JSON, in hex."""
+    return hashlib.sha256(canonical(value)).hexdigest()
 
 
 def parsed(text: str) -> Any:

@@ -120,7 +120,7 @@ def _plain(value: Any) -> Any:
         return value.to_json()
     if isinstance(value, (list, tuple)):
         return [_plain(own) for own in value]
-    if isinstance(value, dict):
+    if isinstance(value, Mapping):
         return {key: _plain(own) for key, own in value.items()}
     if isinstance(value, float) and not math.isfinite(value):
         return None
@@ -137,17 +137,4 @@ def to_json(result: Payload) -> str:
     >>> to_json({"mean": float("nan"), "n": 0})
     '{"mean": null, "n": 0}'
     """
-    return json.dumps(_strict(result), ensure_ascii=False, allow_nan=False)
-
-
-def _strict(value: Any) -> Any:
-    if isinstance(value, Record):
-        return value.to_json()
-    if isinstance(value, Mapping):
-        return {key: _strict(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_strict(item) for item in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    # numpy's scalars and arrays: tolist() gives plain numbers and lists.
-    return _strict(value.tolist()) if hasattr(value, "tolist") else value
+    return json.dumps(_plain(result), ensure_ascii=False, allow_nan=False)

@@ -3,7 +3,6 @@
 A process that makes one task after the other keeps the network that it opened for the first.
 """
 
-import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -16,7 +15,7 @@ from evaluation import devices
 from evaluation.classifiers import opening
 from evaluation.classifiers.opening import Classifier
 from labeling.files import BadInput
-from labeling.json_text import canonical
+from labeling.json_text import canonical_sha256
 
 # Their versions may change what a network gives, as torch's does, which each task names.
 LIBRARIES = ("torchvision", "timm", "onnxruntime")
@@ -101,7 +100,7 @@ def _identity(one: Classifier) -> Mapping[str, Any]:
     """Everything that a classifier's outputs depend on."""
     return {
         "name": one.name,
-        "classes": hashlib.sha256(canonical(one.classes)).hexdigest(),
+        "classes": canonical_sha256(one.classes),
         "source": dict(one.source),
         "preparation": asdict(one.preparation),
         "device": one.device.partition(":")[0],

@@ -1,6 +1,5 @@
 """A task: a module-level function of JSON arguments, whose result is one object in a store."""
 
-import hashlib
 import importlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -8,7 +7,7 @@ from functools import cached_property
 from typing import Any, Protocol
 
 from evaluation.engines.store import Store
-from labeling.json_text import canonical
+from labeling.json_text import canonical_sha256
 
 
 class TaskFunction(Protocol):
@@ -73,7 +72,7 @@ class Task:
             "arguments": self.arguments,
         }
         name = self.function.rpartition(":")[2]
-        return f"{name}/{hashlib.sha256(canonical(identity)).hexdigest()}"
+        return f"{name}/{canonical_sha256(identity)}"
 
     def make(self, store: Store) -> None:
         """Puts the task's object into the store, unless it is there."""

@@ -2,7 +2,6 @@
 
 import argparse
 import dataclasses
-import hashlib
 import math
 from pathlib import Path
 
@@ -16,7 +15,7 @@ from evaluation.metrics.attribution.recipes import READINGS, REDUCTIONS, Recipe
 from evaluation.metrics.wsol.box_scores import LARGEST_SIZE
 from labeling.bounded_numbers import whole
 from labeling.files import BadInput, file_sha256
-from labeling.json_text import canonical
+from labeling.json_text import canonical_sha256
 from labeling.management.contract import UsageError
 
 CENTER = "center-gaussian"
@@ -192,7 +191,7 @@ def settings(made: planning.Plan, options: Options) -> dict[str, object]:
     found: dict[str, object] = {
         "recipe": recipe,
         "model": dict(made.classifier.source),
-        "classes": hashlib.sha256(canonical(made.classifier.classes)).hexdigest(),
+        "classes": canonical_sha256(made.classifier.classes),
         "preparation": made.classifier.preparation.as_dict(),
     }
     if made.labels is not None:

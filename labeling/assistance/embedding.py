@@ -20,6 +20,7 @@ from labeling.assistance import networks
 from labeling.datasets import images
 from labeling.disk_full import saying_full
 from labeling.errors import Refusal
+from labeling.files import file_sha256
 from labeling.jobs import child, queue, shared_files
 from labeling.models import Campaign, Image, ImageEmbedding, Job, SegmentationNetwork
 
@@ -193,8 +194,7 @@ def _embed(job: Job, network: SegmentationNetwork, batch: list[int], folder: Pat
         stored = f"{STORED}/{network.pk}/{pk}.npy"
         goal = networks.path_of(stored)
         goal.parent.mkdir(parents=True, exist_ok=True)
-        with made.open("rb") as file:
-            digest = hashlib.file_digest(file, "sha256").hexdigest()
+        digest = file_sha256(made)
         size = made.stat().st_size
         os.replace(made, goal)
         shared_files.put(goal, stored)

@@ -15,7 +15,7 @@ from django.db import transaction
 
 from labeling.disk_full import saying_full
 from labeling.errors import Conflict, Refusal
-from labeling.files import BadInput
+from labeling.files import BadInput, file_sha256
 from labeling.jobs import shared_files
 from labeling.kinds import KINDS, policies
 from labeling.kinds.base import OBJECTS
@@ -57,7 +57,7 @@ def name(
             f"The budget is {budget:,} bytes, and one image takes {size_of_one:,}. Give more.",
             field="budget",
         )
-    hashes = _sha256(encoder), _sha256(decoder)
+    hashes = file_sha256(encoder), file_sha256(decoder)
     prepared = opened.preparation.as_json()
     whole = hashlib.sha256(json.dumps([*hashes, prepared], sort_keys=True).encode()).hexdigest()
     for path, digest in zip((encoder, decoder), hashes, strict=True):
@@ -153,13 +153,8 @@ def _keep(path: Path, digest: str) -> None:
         if not goal.is_file():
             part = goal.with_suffix(".part")
             shutil.copyfile(path, part)
-            if _sha256(part) != digest:
+            if file_sha256(part) != digest:
                 part.unlink()
                 raise BadInput("changed while it was copied", file=path, cure="name it again")
             os.replace(part, goal)
         shared_files.put(goal, _stored(digest))
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

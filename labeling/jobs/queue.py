@@ -8,7 +8,6 @@ docs/jobs.md.
 """
 
 import atexit
-import errno
 import logging
 import secrets
 import threading
@@ -26,6 +25,7 @@ from django.db.models.functions import Now
 from django.utils import timezone
 from django.utils.module_loading import import_string
 
+from labeling import disk_full
 from labeling.errors import Conflict, Refusal, StoreAway
 from labeling.files import BadInput
 from labeling.models import Campaign, Job, User
@@ -315,8 +315,8 @@ def explain(error: BaseException | str) -> str:
     """
     if isinstance(error, str):
         return error
-    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
-        return "The disk is full. Free some space, then try again."
+    if isinstance(error, OSError) and error.errno in disk_full.NO_SPACE:
+        return disk_full.MESSAGE
     if isinstance(error, MemoryError):
         return "The worker ran out of memory. Give it more, then try again."
     if isinstance(error, Refusal | BadInput):

@@ -6,7 +6,6 @@ Appendix D). docs/hierarchy.md has the format; `replaying.py` replays answers ov
 
 import functools
 import graphlib
-import hashlib
 import json
 import operator
 from collections import Counter, defaultdict
@@ -22,6 +21,7 @@ import yaml
 from labeling import strict_yaml
 from labeling.errors import Refusal
 from labeling.files import BadInput, StrPath
+from labeling.json_text import canonical_sha256
 
 SHIPPED = Path(__file__).parent / "data"
 # A node's id is the topic of its questions, a column of this width.
@@ -201,8 +201,7 @@ class Graph:
     @functools.cached_property
     def sha256(self) -> str:
         """Of the canonical JSON of `content()`: the same graph has the same."""
-        text = json.dumps(self.content(), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-        return hashlib.sha256(text.encode()).hexdigest()
+        return canonical_sha256(self.content())
 
     def diff(self, other: "Graph") -> dict[str, list[Any]]:
         """What became of this graph in `other`: ids added, removed, and changed with the fields."""

@@ -17,7 +17,7 @@ from types import ModuleType
 from typing import IO
 
 from labeling.boxes.chain import COMPLETE
-from labeling.files import BadInput, StrPath
+from labeling.files import BadInput, StrPath, file_sha256
 from labeling.formats import FORMATS, Label, pictures
 from labeling.formats.label import NAMES, About, Pages, instances_of
 from labeling.formats.label_studio_project import check_base
@@ -225,7 +225,7 @@ def _write_head(part: Path, release: Frozen, how: dict[str, object]) -> str:
     for path in sorted(part.rglob("*")):
         name = path.relative_to(part).as_posix()
         if path.is_file() and name not in files:
-            files[name] = {"bytes": path.stat().st_size, "sha256": frozen.sha256_of(path)}
+            files[name] = {"bytes": path.stat().st_size, "sha256": file_sha256(path)}
     export = how | {"release_sha256": release.meta["sha256"]}
     meta: dict[str, object] = {**release.meta, "files": files, "export": export}
     sha256 = meta["sha256"] = frozen.digest(meta)

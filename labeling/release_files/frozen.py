@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any, NotRequired, TypedDict, TypeVar
 
 from labeling.boxes.chain import ABSENT
-from labeling.files import BadInput, StrPath, is_storable
-from labeling.json_text import canonical
+from labeling.files import BadInput, StrPath, file_sha256, is_storable, sync_folder
+from labeling.json_text import canonical, canonical_sha256
 from labeling.kinds import KINDS, Kind
 from labeling.kinds.base import BOXES, GRAPH, OBJECTS
 from labeling.parts.background import with_rest
@@ -303,7 +303,7 @@ def _is_head(value: object) -> bool:
 def digest(meta: Mapping[str, object]) -> str:
     """SHA-256 of the whole: release.json less its number, its date and this hash."""
     content = {key: value for key, value in meta.items() if key not in _OUTSIDE}
-    return hashlib.sha256(canonical(content)).hexdigest()
+    return canonical_sha256(content)
 
 
 class LineFile:
@@ -354,18 +354,9 @@ def publish(building: Path, goal: Path) -> None:
     # Left by a freeze that died between the rename and the commit: no row names it.
     shutil.rmtree(goal, ignore_errors=True)
     os.chmod(building, 0o750)  # noqa: S103 - mkdtemp gives 0700; the group serves it
-    _sync_folder(building)
+    sync_folder(building)
     os.rename(building, goal)
-    _sync_folder(goal.parent)
-
-
-def _sync_folder(folder: Path) -> None:
-    with contextlib.suppress(OSError):
-        handle = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
+    sync_folder(goal.parent)
 
 
 def check_goal(out: Path) -> None:
@@ -397,14 +388,9 @@ def copy(folder: Path, out: Path) -> None:
             shutil.copyfile(path, part / path.name)
 
 
-def sha256_of(path: Path) -> str:
-    with open(path, "rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
 def _check_file(path: Path, stated: str) -> None:
     try:
-        found = sha256_of(path)
+        found = file_sha256(path)
     except FileNotFoundError:
         raise BadInput("is missing from the release", file=path, cure=AGAIN) from None
     if found != stated:

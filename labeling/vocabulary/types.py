@@ -6,8 +6,6 @@ docs/vocabularies.md has the format; `vocabulary_store.py` keeps the versions of
 """
 
 import functools
-import hashlib
-import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,6 +15,7 @@ import yaml
 
 from labeling import strict_yaml
 from labeling.errors import Refusal
+from labeling.json_text import canonical_sha256
 
 FAULTS_SHOWN = 20
 # wheel_1, wheel_2: PASCAL-Part numbers what an object has several of.
@@ -196,8 +195,7 @@ class Vocabulary:
 
     def digest(self) -> str:
         """SHA-256 of the canonical JSON of `content()`, in hex: the same for the same one."""
-        text = json.dumps(self.content(), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-        return hashlib.sha256(text.encode()).hexdigest()
+        return canonical_sha256(self.content())
 
     def as_yaml(self) -> str:
         """A file that `parse` reads as this vocabulary."""

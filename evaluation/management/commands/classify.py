@@ -1,6 +1,5 @@
 """`manage.py classify`: what a classifier names in every frame of part sequences."""
 
-import hashlib
 import os
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import closing
@@ -23,7 +22,7 @@ from evaluation.readers.sequences import SequenceLine, read_sequences
 from evaluation.sequences import release_tasks
 from labeling.errors import Refusal
 from labeling.files import BadInput, file_sha256
-from labeling.json_text import canonical
+from labeling.json_text import canonical_sha256
 from labeling.management.contract import ContractCommand, UsageError
 
 Frames = Generator[tuple[str, Any]]
@@ -97,7 +96,7 @@ class Command(ContractCommand):
             {
                 "model": dict(one.source),
                 "name": one.name,
-                "classes": _sha256(one.classes),
+                "classes": canonical_sha256(one.classes),
                 "preparation": one.preparation.as_dict(),
             }
             for one in classifiers
@@ -208,7 +207,7 @@ def _of_release(options: Options) -> Source:
     shown.photographs()
     settings = {
         "release": shown.frozen.meta["sha256"],
-        "part orders": _sha256(shown.orders),
+        "part orders": canonical_sha256(shown.orders),
         "content schemes": list(shown.content_schemes),
         "include empty": shown.include_empty,
     }
@@ -251,7 +250,3 @@ def _of_folder(folder: Path, options: Options) -> Source:
         return frame_tasks.of_files(engine.mine(stretches), networks, batch)
 
     return Source({"frames": file_sha256(path)}, lambda: lines, frames, tasks)
-
-
-def _sha256(value: object) -> str:
-    return hashlib.sha256(canonical(value)).hexdigest()

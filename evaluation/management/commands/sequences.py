@@ -1,6 +1,5 @@
 """`manage.py sequences`: the frames of a release's objects, revealed part by part, as PNG."""
 
-import errno
 import os
 from collections import deque
 from collections.abc import Sequence
@@ -22,6 +21,7 @@ from evaluation.readers.sequences import write_sequences
 from evaluation.sequences import release_tasks
 from evaluation.sequences.objects import LeftOut
 from evaluation.sequences.release_tasks import png
+from labeling.disk_full import NO_SPACE
 from labeling.errors import Refusal
 from labeling.files import BadInput, atomic_write
 from labeling.formats.sidecar import file_path
@@ -108,7 +108,7 @@ class Command(ContractCommand):
         except Refusal as refusal:
             raise BadInput(refusal.message) from None
         except OSError as error:
-            if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+            if error.errno not in NO_SPACE:
                 raise
             raise BadInput(
                 f"the disk is full; {count_of(writer.written, 'frame was', 'frames were')} written",

@@ -4,7 +4,6 @@ Called by kind.py. What a run says of each sequence goes to files in its folder,
 the Run.
 """
 
-import hashlib
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -21,7 +20,7 @@ from evaluation.scoring.cds.result import CdsResult, Options
 from evaluation.scoring.scored_release import ScoredRelease
 from labeling.errors import Refusal
 from labeling.files import BadInput, atomic_write, require_file
-from labeling.json_text import canonical
+from labeling.json_text import canonical_sha256
 from labeling.models import Release
 from labeling.records import Record, to_json
 from labeling.releases import freezing
@@ -90,7 +89,7 @@ def fingerprint(benchmark: Benchmark) -> dict[str, object]:
     return {
         "release": benchmark.own_release.sha256,
         # Orders and mapping are long, and every run keeps this.
-        "settings": hashlib.sha256(canonical(benchmark.settings)).hexdigest(),
+        "settings": canonical_sha256(benchmark.settings),
         "classifiers": [
             list(row) for row in benchmark.submissions.values_list("name", "sha256", "is_people")
         ],

@@ -4,7 +4,6 @@ Called by kind.py. The outcome of each image goes to files in its folder, the fi
 Run.
 """
 
-import hashlib
 import json
 import math
 import shutil
@@ -46,7 +45,7 @@ from evaluation.scoring.wsol.results import WsolResult
 from labeling.disk_full import saying_full
 from labeling.errors import Refusal
 from labeling.files import BadInput, atomic_write
-from labeling.json_text import canonical
+from labeling.json_text import canonical_sha256
 from labeling.models import Release
 from labeling.records import to_json
 from labeling.releases import freezing
@@ -134,9 +133,7 @@ def fingerprint(benchmark: Benchmark) -> dict[str, object]:
     """What a result depends on, cheaply: while it is unchanged a run gives the same result."""
     found: dict[str, object] = {
         "release": benchmark.own_release.sha256,
-        "settings": hashlib.sha256(
-            canonical(benchmarks.chosen_of(benchmark).to_json())
-        ).hexdigest(),
+        "settings": canonical_sha256(benchmarks.chosen_of(benchmark).to_json()),
         "submissions": [
             list(row) for row in benchmark.submissions.values_list("name", "sha256", "attempts")
         ],
