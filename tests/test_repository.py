@@ -165,13 +165,13 @@ BUDGETS = {
     "annotator/pages": 1_363,
     "benchmarks": 3_825,
     "deploy": 741,
-    "docs": 6_997,
+    "docs": 7_000,
     "evaluation": 478,
     "evaluation/benchmarks": 10_009,
     "evaluation/classifiers": 2_220,
     "evaluation/collecting": 480,
     "evaluation/engines": 523,
-    "evaluation/management": 4_766,
+    "evaluation/management": 5_332,
     "evaluation/metrics": 6_783,
     "evaluation/migrations": 626,
     "evaluation/pools": 331,
@@ -211,7 +211,7 @@ BUDGETS = {
     "labeling/templatetags": 68,
     "labeling/vocabulary": 555,
     "labeling/web": 7_639,
-    "tests": 71_099,
+    "tests": 71_106,
 }
 # Django looks for these at the root of an app.
 DJANGO_FOLDERS = {"management", "migrations", "templatetags"}

@@ -10,16 +10,18 @@ from django.core.management.base import CommandParser
 
 from evaluation.benchmarks import runs
 from evaluation.benchmarks.kinds.labeled import benchmarks, rows
+from evaluation.benchmarks.kinds.labeled.label_sets import reviews
 from evaluation.benchmarks.kinds.labeled.label_sets import rows as version_rows
 from evaluation.benchmarks.kinds.labeled.label_sets.applying import apply_answers
 from evaluation.benchmarks.kinds.labeled.results import LabeledResult
 from evaluation.benchmarks.kinds.labeled.settings import DEFAULTS, SPLITS
 from evaluation.benchmarks.kinds.labeled.truth.ground_truth import KINDS
+from evaluation.management.commands.wordnet import load
 from evaluation.metrics.wsol import box_scores
 from evaluation.models import Benchmark, Run
-from labeling.bounded_numbers import level, whole
+from labeling.bounded_numbers import level, share, whole
 from labeling.errors import Refusal
-from labeling.files import BadInput
+from labeling.files import BadInput, read_yaml
 from labeling.jobs import queue
 from labeling.management.contract import ContractCommand, Result, UsageError, table
 from labeling.management.release_options import find_campaign
@@ -51,7 +53,7 @@ class Command(ContractCommand):
             help="CSV or COCO JSON; of a classification also a naming release; of wsol a zip or "
             "folder",
         )
-        _add_applying(self, parser)
+        _add_reviewing(self, parser)
         scoring = self.verb(parser, "score", self.score, self.show_scored, help="score it now")
         scoring.add_argument("name", metavar="NAME", help="of the benchmark")
 
@@ -107,6 +109,38 @@ class Command(ContractCommand):
             "sha256": made.sha256,
             "changed": (made.name, made.sha256) not in before,
         }
+
+    def review(
+        self,
+        name: str,
+        campaign: str,
+        title: str,
+        models: str,
+        agreements: float,
+        seed: int,
+        policy: Path | None,
+        **options: Any,
+    ) -> Result:
+        row = _benchmark(name)
+        rules = read_yaml(policy) if policy else None
+        with _refused():
+            made = reviews.open_review(
+                row,
+                row.created_by,
+                name=campaign,
+                title=title or campaign,
+                wordnet=load(),
+                models=list(dict.fromkeys(models.split(","))) if models else (),
+                agreements=agreements,
+                seed=seed,
+                policy=rules,
+            )
+        return {"benchmark": name, "campaign": campaign, **made.meta}
+
+    def show_review(self, result: Result) -> str:
+        facts = [("campaign", result["campaign"]), ("of version", result["version"])]
+        facts += [(key.replace("_", " "), value) for key, value in result["counts"].items()]
+        return table(facts)
 
     def apply(
         self,
@@ -180,8 +214,24 @@ class Command(ContractCommand):
         return "\n\n".join(part for part in parts if part)
 
 
-def _add_applying(command: Command, parser: CommandParser) -> None:
-    """Add the verb about label sets of a classification."""
+def _add_reviewing(command: Command, parser: CommandParser) -> None:
+    """The verbs about label sets of a classification."""
+    reviewing = command.verb(
+        parser,
+        "review",
+        command.review,
+        command.show_review,
+        help="open a draft campaign on what submissions to a classification got wrong",
+    )
+    reviewing.add_argument("name", metavar="NAME", help="of the benchmark")
+    reviewing.add_argument("--campaign", required=True, help="the name of the new campaign")
+    reviewing.add_argument("--title", default="", help="as people read it; else the name")
+    reviewing.add_argument("--models", default="", metavar="A,B,…", help="without it all")
+    reviewing.add_argument(
+        "--agreements", type=share, default=reviews.SHARE, metavar="SHARE", help="of others (0.1)"
+    )
+    reviewing.add_argument("--seed", type=whole(), default=0, help="of what is chosen (0)")
+    reviewing.add_argument("--policy", type=Path, help="policy.yaml of the campaign")
     applying = command.verb(
         parser,
         "apply",

@@ -203,10 +203,15 @@ def test_the_api_takes_the_queue_of_a_campaign_opened_by_command(drakes, alice, 
     assert fewer.status_code == 400
 
 
-def test_a_review_is_applied_by_command(drakes, alice, bob, shell):
-    answered(opened(drakes, alice), bob)
+def test_a_review_is_opened_and_applied_by_command(drakes, alice, bob, shell, tmp_path):
+    policy = tmp_path / "policy.yaml"
+    policy.write_text("votes: 1\ngold_share: 0\nstop_early: never\n")
+    named = ("--campaign", "looks", "--models", "alpha,beta", "--agreements", 0.25)
+    made = shell.result("benchmark", "review", "ducks", *named, "--policy", policy)
+    assert made["counts"]["pairs"] == 10
+    answered(drakes.reviews.get(), bob)
 
-    found = shell.result("benchmark", "apply", "ducks", "--campaign", "second-look")
+    found = shell.result("benchmark", "apply", "ducks", "--campaign", "looks")
     result = shell.result("benchmark", "score", "ducks")
 
     assert (found["version"], found["release"], found["counts"]["changed"]) == (2, 1, 2)
@@ -215,3 +220,5 @@ def test_a_review_is_applied_by_command(drakes, alice, bob, shell):
     assert "multi-label accuracy" in out
     assert status == 0
     assert runs.latest(drakes).result["label_sets"][1]["version"] == 2
+    refusal = shell.refusal("benchmark", "review", "ducks", "--campaign", "y", "--models", "x")
+    assert refusal["error"] == "'x' does not take part"
