@@ -171,7 +171,7 @@ BUDGETS = {
     "evaluation/classifiers": 2_220,
     "evaluation/collecting": 480,
     "evaluation/engines": 523,
-    "evaluation/management": 5_332,
+    "evaluation/management": 4_814,
     "evaluation/metrics": 6_783,
     "evaluation/migrations": 626,
     "evaluation/pools": 331,
