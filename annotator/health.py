@@ -9,6 +9,7 @@
 """
 
 import contextlib
+import importlib
 import logging
 import secrets
 import threading
@@ -159,8 +160,12 @@ def look() -> Readiness:
 
 
 def load_pages() -> None:
-    """Import every view. Servers call this before they accept: it takes seconds."""
+    """Import every view, and scipy. Servers call this before they accept: it takes seconds.
+
+    Two threads that import parts of scipy at once fail while scipy itself is half imported.
+    """
     assert get_resolver().url_patterns
+    importlib.import_module("scipy")
 
 
 @once_in_a_process

@@ -158,7 +158,7 @@ def test_no_browser_test_waits_for_a_script_of_its_own():
 # Code lines of each package, for tests of all, and lines of docs and benchmarks. Whoever raises an
 # entry says why in the same commit; whoever removes code lowers it.
 BUDGETS = {
-    "annotator": 2_009,
+    "annotator": 2_011,
     "annotator/demo": 830,
     "annotator/kinds": 904,
     "annotator/management": 63,
@@ -211,7 +211,7 @@ BUDGETS = {
     "labeling/templatetags": 68,
     "labeling/vocabulary": 555,
     "labeling/web": 7_639,
-    "tests": 71_227,
+    "tests": 71_229,
 }
 # Django looks for these at the root of an app.
 DJANGO_FOLDERS = {"management", "migrations", "templatetags"}
