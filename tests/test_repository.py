@@ -3,7 +3,6 @@
 import ast
 import re
 import subprocess
-import tokenize
 from collections import defaultdict
 from importlib.metadata import packages_distributions
 from io import StringIO
@@ -164,8 +163,8 @@ BUDGETS = {
     "annotator/management": 63,
     "annotator/pages": 1_363,
     "benchmarks": 3_825,
-    "deploy": 741,
-    "docs": 7_000,
+    "deploy": 737,
+    "docs": 7_001,
     "evaluation": 478,
     "evaluation/benchmarks": 10_009,
     "evaluation/classifiers": 2_220,
@@ -211,32 +210,22 @@ BUDGETS = {
     "labeling/templatetags": 68,
     "labeling/vocabulary": 555,
     "labeling/web": 7_639,
-    "tests": 71_229,
+    "tests": 71_195,
 }
 # Django looks for these at the root of an app.
 DJANGO_FOLDERS = {"management", "migrations", "templatetags"}
-NO_CODE = {
-    tokenize.COMMENT,
-    tokenize.NL,
-    tokenize.NEWLINE,
-    tokenize.INDENT,
-    tokenize.DEDENT,
-    tokenize.ENCODING,
-    tokenize.ENDMARKER,
-}
 
 
 def code_lines(file: Path) -> int:
     """Return how many lines of a file hold code: no blanks, comments or docstrings."""
-    with file.open("rb") as source:
-        lines = {
-            line
-            for token in tokenize.tokenize(source.readline)
-            if token.type not in NO_CODE
-            for line in range(token.start[0], token.end[0] + 1)
-        }
+    text = file.read_text()
+    lines = {
+        number
+        for number, line in enumerate(text.splitlines(), start=1)
+        if line.strip() and not line.lstrip().startswith("#")
+    }
     documented = ast.Module | ast.ClassDef | ast.FunctionDef
-    for node in ast.walk(ast.parse(file.read_bytes())):
+    for node in ast.walk(ast.parse(text)):
         if isinstance(node, documented) and ast.get_docstring(node):
             lines -= set(range(node.body[0].lineno, node.body[0].end_lineno + 1))
     return len(lines)
