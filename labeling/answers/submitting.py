@@ -179,8 +179,10 @@ def submit(
 
 @retried
 def _submit(user: User, campaign: Campaign, answers: Sequence[Sent]) -> tuple[list[Result], bool]:
-    """What became of the first answers, of a large batch up to a tenth one of the person, and
-    whether the last of them was such a one."""
+    """Submit the first answers of a batch, of a large one up to the person's next tenth answer.
+
+    Return their results, and whether the last of them was such a tenth answer.
+    """
     tokens = sorted({sent.seat for sent in answers if _is_token(sent.seat)})
     with writing():
         member = _lock_member(user, campaign)

@@ -7,7 +7,7 @@ from labeling.models.questions import Assignment
 
 
 class NamedProposal(models.Model):
-    """What models name in an image. Kept from the second edition; nothing writes or reads it."""
+    """Classes that models name in an image, kept from the second edition. Nothing uses it."""
 
     campaign = models.ForeignKey(Campaign, on_delete=models.CASCADE, related_name="+")
     # Looked up with its campaign, by the unique constraint.
