@@ -5,6 +5,7 @@ visible in order, so a reader never again needs what was once seen or full.
 """
 
 import json
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -32,6 +33,8 @@ WIDEST_WINDOW = 5_000
 ENOUGH_ROWS = 800
 # Of what this person gave back or let lapse.
 MOST_AGAIN = 1_000
+# Ordinary questions that tell whether gold given back before them would still have a seat.
+NEXT_GIVEN_BACK = 10
 
 
 @dataclass(frozen=True)
@@ -391,24 +394,29 @@ def _of_topic(
 def _again(person: Reader) -> list[Candidate]:
     """Return what this person gave back or let lapse and could be given again, gold or not.
 
-    Gold always has a seat, while others may have taken those of ordinary questions. So of gold as
-    large a part returns as of the ordinary questions: which, a keyed hash of the seat decides, the
-    same each time.
+    Gold always has a seat; others may have taken those of ordinary questions. So gold returns with
+    the share of free ones among the ordinary questions that were given back next after it, and
+    always if none was. A keyed hash of the seat decides, so the same gold returns each time.
     """
     rows = fetch(AGAIN, [person.user_id, person.campaign_id, MOST_AGAIN])
-    free = [bool(row[7]) for row in rows if row[4] is None]
-    part = sum(free) / len(free) if free else 1
+    ordinary = sorted((row[2], bool(row[7])) for row in rows if row[4] is None)
+
+    def returns(ticket: int, token: str) -> bool:
+        after = bisect_right(ordinary, (ticket, True))
+        free = [is_free for _, is_free in ordinary[after : after + NEXT_GIVEN_BACK]]
+        return not free or _draw(token) < sum(free) / len(free)
+
     return [
         Candidate(*row[:6])
         for row in rows
         if row[7]
-        and (row[4] is None or _draw(row[6]) < part)
+        and (row[4] is None or returns(row[2], row[6]))
         and (person.quota is None or row[3] in person.quota)
     ]
 
 
 def _draw(token: str) -> float:
-    """Return a number from 0 up to 1 for a seat, which whoever knows its token cannot work out."""
+    """Return a number in [0, 1) for a seat. Its token alone does not reveal the number."""
     digest = salted_hmac("labeling.assignment.again", token, algorithm="sha256").digest()
     return int.from_bytes(digest[:6]) / 2**48
 

@@ -253,7 +253,7 @@ def has_been_trained(user_id: int, campaign_id: int) -> bool:
 
 @dataclass(frozen=True)
 class Hand:
-    """What could be given to one person.
+    """The questions that one person could be given.
 
     ordinary: unseen questions in the order of their turn. golden: unseen gold. again: what the
     person gave back, gold or not; it comes in one order when nothing ordinary is left.
@@ -271,7 +271,7 @@ class Hand:
 
     @property
     def left(self) -> set[Candidate]:
-        """The questions that this person could be given, of all topics, without unseen gold."""
+        """Return the questions of all topics that this person could be given, but unseen gold."""
         scanned = (scan.candidates for scan in self.reading.scans[:2])
         return set(self.ordinary).union(self.again, *scanned)
 
@@ -337,10 +337,10 @@ def claim(hand: Hand, missing: int, skip: bool, until: datetime) -> set[int]:
         golden = golden[:gold]
     again = hand.again[: missing - len(taken) - len(golden)]
     golden += [candidate for candidate in again if candidate.answer is not None]
-    asked = [candidate for candidate in again if candidate.answer is None]
-    taken |= _take(person, asked, len(asked), skip)
+    ordinary = [candidate for candidate in again if candidate.answer is None]
+    taken |= _take(person, ordinary, len(ordinary), skip)
     taken |= {candidate.id for candidate in golden}
-    in_turn = (*hand.ordinary, *golden, *asked)
+    in_turn = (*hand.ordinary, *golden, *ordinary)
     _seat(person, [candidate for candidate in in_turn if candidate.id in taken], until)
     _move(person, [max(pair) for pair in zip(cursors, hand.cursors(taken), strict=True)])
     return taken

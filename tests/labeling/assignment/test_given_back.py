@@ -103,11 +103,36 @@ def test_as_large_a_part_of_gold_returns_as_of_what_others_left(pond, bob, charl
         assert by_token(bob, pond, ALL) == page
 
 
-def test_gold_given_back_does_not_outlast_the_ordinary_questions(pond, bob, charlie, seats):
+def test_gold_given_back_does_not_outlast_the_ordinary_questions_after_it(
+    pond, bob, charlie, seats
+):
+    # Ordinary questions are the last to be given back.
+    for gold in (True, False):
+        page = by_token(bob, pond, ALL)
+        give_back(bob, [token for token in page if page[token] is gold])
+    held = by_token(bob, pond, ALL)
+    give_back(bob, sorted(held, key=lambda token: not held[token]))
     while page := claiming.next_page(charlie, pond).seats:
         answer(charlie, pond, page)
 
     assert by_token(bob, pond, ALL) == {}
+
+
+def test_a_seat_given_back_now_returns_although_others_took_what_came_before(
+    pond, bob, charlie, seats
+):
+    page = by_token(bob, pond, ALL)
+    ordinary = [token for token in page if not page[token]]
+    give_back(bob, ordinary)
+    while claimed := claiming.next_page(charlie, pond).seats:
+        answer(charlie, pond, claimed)
+    held = by_token(bob, pond, ALL)
+    assert set(held.values()) == {True}
+
+    for token in held:
+        give_back(bob, [token])
+
+        assert by_token(bob, pond, ALL).keys() == held.keys()
 
 
 def test_a_lone_golden_seat_returns_as_an_ordinary_one_would(pond, bob, seats):
