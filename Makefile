@@ -9,7 +9,7 @@ PYTHON ?= $(shell for p in python3.11 python3 python3.12 python3.13; do \
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup setup-dev exchange lock demo test test-all lint format messages bench bench-gpu scale clean clean-data
+.PHONY: help setup setup-dev exchange lock demo test test-all lint format docs messages bench bench-gpu scale clean clean-data
 
 help:  ## what can be made
 	@sed -n 's/^\([a-z-]*\):.*##/\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -93,6 +93,9 @@ format: setup-dev  ## let ruff rewrite the code
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
+docs: setup-dev  ## the documentation as pages in docs/_build; every warning is an error
+	$(BIN)/sphinx-build -nW --keep-going -q docs docs/_build
+
 messages: setup-dev  ## locale/ again, after a change of sentences that annotators read
 	$(BIN)/python deploy/messages.py
 
@@ -106,7 +109,7 @@ scale: setup-dev  ## measure what grows and what several processes share, in und
 	$(BIN)/python -m benchmarks shards pages freeze predict
 
 clean:  ## remove .venv and caches; var/ (data, passwords) stays
-	rm -rf $(VENV) staticfiles .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) docs/_build staticfiles .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find $(CODE) -name __pycache__ -type d -prune -exec rm -rf {} +
 
 clean-data:  ## remove var/ with every answer in it, after asking

@@ -119,10 +119,11 @@ def test_links_between_pages_resolve(page):
 
 
 def test_every_page_of_the_docs_is_in_its_index():
-    index = (ROOT / "docs" / "README.md").read_text()
-    pages = [file.name for file in PAGES if file.parent == ROOT / "docs"]
+    docs = ROOT / "docs"
+    index = (docs / "index.md").read_text()
+    pages = [file.relative_to(docs).as_posix() for file in PAGES if docs in file.parents]
 
-    assert [name for name in pages if name != "README.md" and f"({name}" not in index] == []
+    assert [page for page in pages if page != "index.md" and f"({page}" not in index] == []
 
 
 def test_no_file_names_a_machine_it_was_written_on():
