@@ -34,7 +34,7 @@ ALLOWED = {
     "evaluation/sequences": 56,
     "labeling": 43,
     "labeling/answers": 7,
-    "labeling/assignment": 40,
+    "labeling/assignment": 39,
     "labeling/assistance": 7,
     "labeling/boxes": 29,
     "labeling/campaigns": 22,
