@@ -34,17 +34,17 @@ class Asked:
 
 
 def move(
-    policy: Policy, locked: Sequence[Locked], found: settling.Replayed | None = None
+    policy: Policy, locked: Sequence[Locked], outcome: settling.Replayed | None = None
 ) -> settling.Replayed:
     """Judges these locked questions by this version of the policy from now on.
 
     The caller gives the seats (Replayed.give), after the locks of all questions.
     """
-    found = settling.Replayed() if found is None else found
+    outcome = settling.Replayed() if outcome is None else outcome
     for part in batches(locked, CHUNK):
         Question.objects.filter(pk__in=[row.id for row in part]).update(policy=policy)
-        found.add(settling.replay_locked([row._replace(policy_id=policy.pk) for row in part]))
-    return found
+        outcome.add(settling.replay_locked([row._replace(policy_id=policy.pk) for row in part]))
+    return outcome
 
 
 def same_version(campaign: Campaign, content: policies.Policy) -> Policy | None:
@@ -83,24 +83,24 @@ def ask_more(
     if campaign.state == Campaign.State.CLOSED:
         raise Conflict("The campaign is closed: nobody could answer. Open it again first.")
     with transaction.atomic():
-        asked = Asked()
-        chosen = _settled(campaign, question_ids, asked)
-        found = settling.Replayed()
+        summary = Asked()
+        chosen = _settled(campaign, question_ids, summary)
+        outcome = settling.Replayed()
         for policy, rows in _versions(campaign, chosen, more, int(most.high)):
-            move(policy, rows, found)
+            move(policy, rows, outcome)
         # The campaign's row after all questions, as everywhere (sql.py).
-        found.give()
-        asked.count = len(chosen)
+        outcome.give()
+        summary.count = len(chosen)
         if chosen:
             _record(campaign, actor, {"more": more, "questions": [q.id for q in chosen]}, reason)
-    return asked
+    return summary
 
 
-def _settled(campaign: Campaign, question_ids: Iterable[int], asked: Asked) -> list[Locked]:
+def _settled(campaign: Campaign, question_ids: Iterable[int], summary: Asked) -> list[Locked]:
     pks = set(question_ids)
     rows = campaign.questions.filter(pk__in=pks).values_list("pk", flat=True)
     locked = [row for ids in batches(sorted(rows), CHUNK) for row in lock_questions(ids)]
-    asked.skipped["there is no such question"] += len(pks) - len(locked)
+    summary.skipped["there is no such question"] += len(pks) - len(locked)
     reviewed = set(
         Settlement.objects.filter(question__in=[row.id for row in locked], reviewed=True)
         .values_list("question", flat=True)
@@ -109,12 +109,12 @@ def _settled(campaign: Campaign, question_ids: Iterable[int], asked: Asked) -> l
     chosen = []
     for row in locked:
         if row.state != State.SETTLED:
-            asked.skipped[f"it is {State(row.state).label}, not settled"] += 1
+            summary.skipped[f"it is {State(row.state).label}, not settled"] += 1
         elif row.id in reviewed:
-            asked.skipped["a reviewer decided it"] += 1
+            summary.skipped["a reviewer decided it"] += 1
         else:
             chosen.append(row)
-    asked.skipped = +asked.skipped
+    summary.skipped = +summary.skipped
     return chosen
 
 
@@ -130,15 +130,15 @@ def _versions(
             voided = rules[row.policy_id].skills.voided
             count = sum(vote.annotator not in voided for vote in votes[row.id])
             groups[row.policy_id, count + more].append(row)
-    too_many = max((wanted for _, wanted in groups), default=0) - most
+    too_many = max((votes for _, votes in groups), default=0) - most
     if too_many > 0:
         raise Refusal(
             f"A question takes at most {most} answers. Ask {count_of(too_many, 'person')} fewer.",
             field="people",
         )
     return [
-        (version_of(campaign, _with_votes(rules[policy].policy, wanted)), rows)
-        for (policy, wanted), rows in sorted(groups.items())
+        (version_of(campaign, _with_votes(rules[policy].policy, votes)), rows)
+        for (policy, votes), rows in sorted(groups.items())
     ]
 
 
@@ -152,8 +152,8 @@ def _with_votes(policy: policies.Policy, votes: int) -> policies.Policy:
 def _unanswered(campaign: Campaign) -> QuerySet[Question]:
     answered = Assignment.objects.filter(question=OuterRef("pk"), state=Assignment.State.ANSWERED)
     # Versions that never came in force, such as a pilot's, are for the questions that have them.
-    own = campaign.decisions.filter(kind=Decision.Kind.POLICY, content__has_key="pilot")
-    pilots = [content["version"] for content in own.values_list("content", flat=True)]
+    pilot_decisions = campaign.decisions.filter(kind=Decision.Kind.POLICY, content__has_key="pilot")
+    pilots = [content["version"] for content in pilot_decisions.values_list("content", flat=True)]
     return (
         campaign.questions.filter(state=State.OPEN)
         .exclude(policy=campaign.policy_id)

@@ -108,11 +108,11 @@ def _settled(campaign: Campaign) -> QuerySet[Question]:
 
 def _current_settlements(question_ids: list[int]) -> dict[int, int]:
     """The settlement that stands, by question."""
-    found: dict[int, int] = {}
+    settlement_ids: dict[int, int] = {}
     for part in batches(question_ids, BATCH):
         rows = Settlement.objects.filter(question__in=part)
-        found |= dict(rows.order_by("pk").values_list("question_id", "pk"))
-    return found
+        settlement_ids |= dict(rows.order_by("pk").values_list("question_id", "pk"))
+    return settlement_ids
 
 
 def latest_sample(campaign: Campaign) -> int | None:
@@ -131,10 +131,10 @@ def next_for(user: User, campaign: Campaign, sample: int | None = None) -> Audit
     sample = latest_sample(campaign) if sample is None else sample
     if sample is None:
         return None
-    found = _open_to(user, campaign).filter(sample=sample).order_by("pk")
-    rows = list(found.values_list("pk", flat=True)[: BATCH * 2])
+    audits = _open_to(user, campaign).filter(sample=sample).order_by("pk")
+    rows = list(audits.values_list("pk", flat=True)[: BATCH * 2])
     # What was chosen for them before, and takes others away from them, stays chosen.
-    held = found.filter(question__subject__lt=0, question__assignments__annotator=user)
+    held = audits.filter(question__subject__lt=0, question__assignments__annotator=user)
     chosen = held.values_list("pk", flat=True).first()
     while rows:
         pk = rows.pop(user.pk % len(rows)) if chosen is None else chosen
@@ -182,8 +182,8 @@ def answer(audit: Audit, user: User, value: object) -> Audit:
     """
     campaign = audit.campaign
     check_auditor(user, campaign)
-    about = box_audit.about(audit) if KINDS[campaign.kind].asks == CHAINS else None
-    cleaned = KINDS[campaign.kind].clean(value, campaign.settings, about)
+    context = box_audit.question_context(audit) if KINDS[campaign.kind].asks == CHAINS else None
+    cleaned = KINDS[campaign.kind].clean(value, campaign.settings, context)
     current = Audit.objects.filter(pk=audit.pk).values_list("answered_at", "auditor").get()
     again = Conflict("Somebody has answered this one meanwhile. Take the next.")
     if current[0] is not None:
@@ -272,7 +272,7 @@ def estimate(campaign: Campaign, sample: int | None = None) -> Estimate | None:
         calibration=calibration_bins([p for p, _ in sure], [right for _, right in sure])
         if sure
         else None,
-        by_answer={word: _share(found) for word, found in sorted(by_answer.items())},
+        by_answer={word: _share(rows) for word, rows in sorted(by_answer.items())},
         boxes=box_audit.measure(campaign, sample) if kind.asks == CHAINS else [],
     )
 
@@ -300,7 +300,7 @@ def stated_error(campaign: Campaign) -> float | None:
     return None if mean is None else max(0.0, 1 - float(mean))
 
 
-def disagreements(campaign: Campaign, shown: int = SHOWN) -> list[Audit]:
+def disagreements(campaign: Campaign, limit: int = SHOWN) -> list[Audit]:
     """The latest questions of the last sample whose auditor said otherwise, the newest first."""
     kind = KINDS[campaign.kind]
     rows = (
@@ -308,9 +308,9 @@ def disagreements(campaign: Campaign, shown: int = SHOWN) -> list[Audit]:
         .select_related("question__item__image", "settlement")
         .order_by("-answered_at", "pk")
     )
-    found = (
+    contradicted = (
         row
         for row in rows
         if kind.vote(row.value) is not None and not kind.agrees(row.value, row.settlement.value)
     )
-    return list(islice(found, shown))
+    return list(islice(contradicted, limit))

@@ -118,36 +118,36 @@ def _change(
         if void == (member.user_id in people) == (member.stage == Stage.BLOCKED):
             return Outcome(changed=False)
         people = people | {member.user_id} if void else people - {member.user_id}
-        coming = calibrations.voiding(
+        calibration = calibrations.voiding(
             current, set(people), "somebody was blocked" if void else "a block was lifted"
         )
         locked = _lock_questions(current.pk, member.user_id)
         if not void and _stage_before(campaign, member) == Stage.WORKING:
             counted = {q.id: q for q in submitting.count_late(member.user_id, campaign.pk)}
             locked = [counted.get(question.id, question) for question in locked]
-        found = _judge_again(locked, coming)
+        outcome = _judge_again(locked, calibration)
         answers = _count_votes([question.id for question in locked], member.user_id)
         stage = _enter(current, member, void)
         # The campaign's row comes after all questions, as everywhere (sql.py).
-        found.give()
-        _put_in_force(current, coming)
+        outcome.give()
+        _put_in_force(current, calibration)
         Decision.objects.create(
             campaign=current,
             kind=Decision.Kind.BLOCK if void else Decision.Kind.UNBLOCK,
             actor=actor,
             content={
                 "annotator": member.user_id,
-                "calibration": coming.number if coming else None,
+                "calibration": calibration.number if calibration else None,
                 "from": stage,
                 "answers": answers,
-                "decided": found.decided,
-                "reopened": found.reopened,
+                "decided": outcome.decided,
+                "reopened": outcome.reopened,
             },
             reason=reason[:500],
         )
     membership.refresh_from_db()
     open_to_people = current.state != Campaign.State.CLOSED
-    return Outcome(True, answers, found.decided, found.reopened, open_to_people)
+    return Outcome(True, answers, outcome.decided, outcome.reopened, open_to_people)
 
 
 def _wait_for_others(campaign: Campaign) -> None:
@@ -178,13 +178,13 @@ def _lock_questions(campaign_id: int, user_id: int) -> list[Locked]:
     Assignment.objects.filter(pk__in=list(golden), state=Assignment.State.LEASED).update(
         state=Assignment.State.RETURNED
     )
-    asked = (
+    question_ids = (
         held.filter(state__in=[Assignment.State.ANSWERED, Assignment.State.LEASED])
         .exclude(question__state=Question.State.GOLD)
         .order_by("question_id")
         .values_list("question_id", flat=True)
     )
-    locked = [row for ids in batches(list(asked), CHUNK) for row in lock_questions(ids)]
+    locked = [row for ids in batches(list(question_ids), CHUNK) for row in lock_questions(ids)]
     # The seats are ours to change now that their questions are locked.
     for ids in batches([question.id for question in locked], CHUNK):
         execute(
@@ -195,12 +195,12 @@ def _lock_questions(campaign_id: int, user_id: int) -> list[Locked]:
     return locked
 
 
-def _judge_again(locked: Sequence[Locked], coming: Calibration | None) -> Replayed:
-    moment = (coming.pk, coming.created_at) if coming else (None, None)
-    found = Replayed()
+def _judge_again(locked: Sequence[Locked], calibration: Calibration | None) -> Replayed:
+    moment = (calibration.pk, calibration.created_at) if calibration else (None, None)
+    outcome = Replayed()
     for part in batches(locked, CHUNK):
-        found.add(settling.replay_locked(part, moment))
-    return found
+        outcome.add(settling.replay_locked(part, moment))
+    return outcome
 
 
 def _count_votes(question_ids: Sequence[int], user_id: int) -> int:
@@ -238,8 +238,8 @@ def _stage_before(campaign: Campaign, member: Membership) -> str:
     return last if last in Stage.values and last != Stage.BLOCKED else Stage.WORKING.value
 
 
-def _put_in_force(campaign: Campaign, coming: Calibration | None) -> None:
+def _put_in_force(campaign: Campaign, calibration: Calibration | None) -> None:
     """Raises Raced when another calibration came in force since we looked: it knew other people."""
     same = Campaign.objects.filter(pk=campaign.pk, calibration=campaign.calibration_id)
-    if not same.update(calibration=coming):
+    if not same.update(calibration=calibration):
         raise Raced

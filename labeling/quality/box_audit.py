@@ -41,8 +41,8 @@ def draw(campaign: Campaign, n: int, seed: int | None) -> tuple[list[int], int]:
     order = np.random.default_rng(seed).permutation(drawn).tolist()
     chosen: list[int] = []
     for part in batches(order, BATCH):
-        standing = _standing(campaign, part)
-        chosen += [pk for pk in part if pk in standing]
+        boxes = _standing(campaign, part)
+        chosen += [pk for pk in part if pk in boxes]
         if len(chosen) >= n:
             break
     return chosen[:n], len(drawn)
@@ -51,28 +51,28 @@ def draw(campaign: Campaign, n: int, seed: int | None) -> tuple[list[int], int]:
 def _standing(campaign: Campaign, pks: Sequence[int]) -> dict[int, tuple[Box, list[Box]]]:
     """Of these drawings those whose box stands: the box, and the others of its pair."""
     items = Question.objects.filter(pk__in=pks).values_list("item_id", flat=True)
-    wanted, found = set(pks), {}
+    drawing_ids, boxes_by_id = set(pks), {}
     for pairs in chaining.replayed(campaign, set(items)).values():
         for pair in pairs.values():
-            boxes = [one.box for one in pair.chain.boxes]
-            for place, one in enumerate(pair.chain.boxes):
-                if one.drawing is not None and pair.path[one.drawing].id in wanted:
-                    others = boxes[:place] + boxes[place + 1 :]
-                    found[pair.path[one.drawing].id] = one.box, others
-    return found
+            boxes = [boxed.box for boxed in pair.chain.boxes]
+            for index, boxed in enumerate(pair.chain.boxes):
+                if boxed.drawing is not None and pair.path[boxed.drawing].id in drawing_ids:
+                    others = boxes[:index] + boxes[index + 1 :]
+                    boxes_by_id[pair.path[boxed.drawing].id] = boxed.box, others
+    return boxes_by_id
 
 
-def about(audit: Audit) -> About:
+def question_context(audit: Audit) -> About:
     """What the auditor draws: the object in the middle of the box that stands, which is not shown;
     the other boxes of its pair are."""
     question = audit.question
     image = question.item.image
-    found = _standing(audit.campaign, [question.pk]).get(question.pk)
+    boxes = _standing(audit.campaign, [question.pk]).get(question.pk)
     content: dict[str, Any] = {"boxes": []}
-    if found is not None:
-        box, others = found
+    if boxes is not None:
+        box, others = boxes
         middle = [round((box[0] + box[2]) / 2, 1), round((box[1] + box[3]) / 2, 1)]
-        content = {"boxes": [list(one) for one in others], "at": middle}
+        content = {"boxes": [list(neighbour) for neighbour in others], "at": middle}
     return About(question.topic, image.width, image.height, DRAW, content)
 
 

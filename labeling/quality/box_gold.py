@@ -106,17 +106,17 @@ def promote(campaign: Campaign, actor: User | None, question_ids: Sequence[int])
     all have a box. Nobody who worked on such a pair gets its gold."""
     rows = campaign.questions.filter(pk__in=question_ids, round__gte=0)
     pairs = sorted(set(rows.values_list("item_id", "topic")))
-    standing = chaining.replayed(campaign, {item for item, _ in pairs})
+    replayed = chaining.replayed(campaign, {item for item, _ in pairs})
     made = 0
     with transaction.atomic():
         for item, topic in pairs:
-            pair = standing[item][topic]
+            pair = replayed[item][topic]
             has = campaign.questions.filter(item=item, topic=topic, round__lt=0).exists()
             if pair.chain.coverage != COMPLETE or has:
                 continue
             image = Image.objects.get(items=item)
-            boxes = tuple(one.box for one in pair.chain.boxes)
-            flags = {one.box: one.flags for one in pair.chain.boxes}
+            boxes = tuple(boxed.box for boxed in pair.chain.boxes)
+            flags = {boxed.box: boxed.flags for boxed in pair.chain.boxes}
             known = Known(item, image.name, topic, image.width, image.height, boxes, flags)
             made += _make(campaign, known, SETTLED)
         if made:
@@ -166,9 +166,9 @@ def _check_new(campaign: Campaign, known: Sequence[Known]) -> None:
         for pair in part:
             state = there.get((pair.item, pair.topic))
             if state is not None:
-                what = "gold already" if state == Question.State.GOLD else "being asked"
+                reason = "gold already" if state == Question.State.GOLD else "being asked"
                 raise Conflict(
-                    f"{pair.topic!r} of {pair.image!r} is {what}. Gold needs pairs of its own; of"
+                    f"{pair.topic!r} of {pair.image!r} is {reason}. Gold needs pairs of its own; of"
                     " one whose instances all have a box it can be made on its page.",
                     field="image",
                 )
@@ -182,25 +182,25 @@ def _make(campaign: Campaign, known: Known, source: str) -> int:
     first = asking.take_tickets(campaign, len(made))
     policy = campaign.policies.latest("version")
     subject = 0
-    for place, one in enumerate(made):
+    for index, step in enumerate(made):
         question = Question.objects.create(
             campaign=campaign,
             item_id=known.item,
             topic=known.topic,
-            round=lowest - 1 - place,
+            round=lowest - 1 - index,
             subject=subject or None,
             lane=Question.Lane.GOLD,
-            ticket=first + place,
+            ticket=first + index,
             seats_free=1,
             state=Question.State.GOLD,
             policy=policy,
-            step=one.step,
-            content=one.content or None,
+            step=step.step,
+            content=step.content or None,
         )
         # A person sees one of them: the same image twice would tell that something is known of it.
         subject = subject or question.pk
         Gold.objects.create(
-            question=question, answer=one.answer, explanation=one.explanation, source=source
+            question=question, answer=step.answer, explanation=step.explanation, source=source
         )
     _bar(campaign, known, subject)
     question_counts.add(campaign.pk, {"gold": len(made)})
@@ -263,8 +263,8 @@ def _draw(known: Known, chance: random.Random) -> Made:
     if chance.random() < REJECTED and (off := _bad(known, left[0], chance)):
         content.setdefault("boxes", [])
         sides = [shaking.worst_side(off, left[0])] if chance.random() < POINTED else []
-        said = shaking.reason(off, left[0])
-        content["rejected"] = {"box": list(off), "reason": said, "sides": sides}
+        reason = shaking.reason(off, left[0])
+        content["rejected"] = {"box": list(off), "reason": reason, "sides": sides}
     small = [is_small(box, known.width, known.height) for box in left]
     return Made(DRAW, content, {"boxes": [list(box) for box in left], "small": small})
 
@@ -274,11 +274,11 @@ def _check(known: Known, chance: random.Random, proposals: bool) -> Made:
     boxed = chance.randrange(len(order))
     box, is_good = order[boxed], chance.random() < 0.5
     off = None if is_good else _bad(known, box, chance)
-    shown = off or shaking.good(box, known.width, known.height, chance)
+    box_to_check = off or shaking.good(box, known.width, known.height, chance)
     ways = (DRAWN, CLICKED, PROPOSED) if proposals else (DRAWN, CLICKED)
     content: Content = {
         "boxes": _drawn(known, order[:boxed], chance),
-        "box": list(shown),
+        "box": list(box_to_check),
         "came": chance.choice(ways),
     }
     if content["came"] != PROPOSED and (flags := known.said_of(box)):
@@ -290,8 +290,8 @@ def _cover(known: Known, chance: random.Random) -> list[Made]:
     """All have a box, or one of them is withheld; nobody looks for more where no box stands."""
     order = chance.sample(known.boxes, len(known.boxes))
     whole = len(order) == 1 or chance.random() < 0.5
-    shown = order if whole else order[:-1]
-    content: Content = {"boxes": _drawn(known, shown, chance)}
+    boxes = order if whole else order[:-1]
+    content: Content = {"boxes": _drawn(known, boxes, chance)}
     if whole:
         return [Made(COVER, content, COMPLETE)]
     return [Made(COVER, content, {"missing": [list(order[-1])]})]

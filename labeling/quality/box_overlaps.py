@@ -77,8 +77,8 @@ class Finding:
     @property
     def key(self) -> str:
         """By which it is known again, as long as it stands as it does."""
-        said = json.dumps([self.kind, self.item, self.topics, self.boxes])
-        return hashlib.sha256(said.encode()).hexdigest()[:32]
+        content = json.dumps([self.kind, self.item, self.topics, self.boxes])
+        return hashlib.sha256(content.encode()).hexdigest()[:32]
 
     @property
     def actions(self) -> tuple[str, ...]:
@@ -111,16 +111,16 @@ def find(campaign: Campaign, after: int = 0) -> Page:
             "item_id", "item__image__name", "item__image__width", "item__image__height"
         )
     }
-    standing = chaining.replayed(campaign, items)
+    replayed = chaining.replayed(campaign, items)
     by_item = {
         item: [
             Finding(kind, item, *images[item], pair.path[0].id, topics, boxes, overlap)
-            for kind, topics, boxes, overlap, pair in _found(standing[item], above)
+            for kind, topics, boxes, overlap, pair in _found(replayed[item], above)
         ]
         for item in items
-        if item in standing
+        if item in replayed
     }
-    every = [one.key for found in by_item.values() for one in found]
+    every = [finding.key for findings in by_item.values() for finding in findings]
     left = set(
         campaign.decisions.filter(
             kind=Decision.Kind.REVIEW, content__finding__in=every
@@ -130,7 +130,7 @@ def find(campaign: Campaign, after: int = 0) -> Page:
     )
     page: list[Finding] = []
     for item in items:
-        page += [one for one in by_item.get(item, ()) if one.key not in left]
+        page += [finding for finding in by_item.get(item, ()) if finding.key not in left]
         if len(page) >= PAGE:
             return Page(page, item)
     return Page(page, items[-1] if len(items) == SCAN else None)
@@ -143,27 +143,28 @@ def _found(pairs: Mapping[str, Replayed], above: Mapping[str, frozenset[str]]) -
     """What is to be looked at in one image."""
     done = {topic: pair for topic, pair in pairs.items() if pair.chain.step == COMPLETE}
     for topic, pair in done.items():
-        for a, b in combinations([one.box for one in pair.chain.boxes], 2):
+        for a, b in combinations([boxed.box for boxed in pair.chain.boxes], 2):
             if (overlap := iou(a, b)) > OVERLAP:
                 yield SAME, (topic, topic), (a, b), overlap, pair
-    for one, other in combinations(done, 2):
-        if one in above.get(other, ()) or other in above.get(one, ()):
+    for first_topic, second_topic in combinations(done, 2):
+        if first_topic in above.get(second_topic, ()) or second_topic in above.get(first_topic, ()):
             continue
         firsts, seconds = (
-            [standing.box for standing in done[topic].chain.boxes] for topic in (one, other)
+            [standing_box.box for standing_box in done[topic].chain.boxes]
+            for topic in (first_topic, second_topic)
         )
         for a, b in product(firsts, seconds):
             if (overlap := iou(a, b)) > OVERLAP:
-                yield CLASSES, (one, other), (a, b), overlap, done[one]
+                yield CLASSES, (first_topic, second_topic), (a, b), overlap, done[first_topic]
     for coarse, pair in pairs.items():
         if pair.chain.step in (COMPLETE, DROPPED):
             continue
-        own = [standing.box for standing in pair.chain.boxes]
+        coarse_boxes = [standing_box.box for standing_box in pair.chain.boxes]
         for finer in done:
             if coarse not in above.get(finer, ()):
                 continue
-            boxes = [standing.box for standing in done[finer].chain.boxes]
-            new = [box for box in boxes if all(iou(box, had) <= OVERLAP for had in own)]
+            boxes = [standing_box.box for standing_box in done[finer].chain.boxes]
+            new = [box for box in boxes if all(iou(box, had) <= OVERLAP for had in coarse_boxes)]
             if new:
                 yield FINER, (coarse, finer), tuple(new), None, pair
 
@@ -214,10 +215,12 @@ def decide(
 
 def _again(campaign: Campaign, item: int, key: str) -> Finding:
     """The finding as it stands now. Raises Conflict."""
-    found = next((one for one in find(campaign, item - 1).findings if one.key == key), None)
-    if found is None or found.item != item:
+    finding = next(
+        (candidate for candidate in find(campaign, item - 1).findings if candidate.key == key), None
+    )
+    if finding is None or finding.item != item:
         raise Conflict(CHANGED)
-    return found
+    return finding
 
 
 def _change(campaign: Campaign, finding: Finding, action: str) -> int:
@@ -225,18 +228,18 @@ def _change(campaign: Campaign, finding: Finding, action: str) -> int:
     pairs = chaining.replayed(campaign, [finding.item])[finding.item]
     topic = finding.topics[1 if action == SECOND and finding.kind == CLASSES else 0]
     pair = pairs[topic]
-    stands, state = list(pair.chain.boxes), pair.chain.coverage
+    boxes, state = list(pair.chain.boxes), pair.chain.coverage
     if action == TAKE:
         finer = pairs[finding.topics[1]].chain.boxes
-        stands += [one for one in finer if one.box in finding.boxes]
+        boxes += [boxed for boxed in finer if boxed.box in finding.boxes]
         state = LOOK
     elif action in (MERGE, MEAN):
-        stands = _merged(campaign, pair, finding, weighted=action == MERGE)
+        boxes = _merged(campaign, pair, finding, weighted=action == MERGE)
     else:
         gone = finding.boxes[0 if action == FIRST else 1]
-        stands = [one for one in stands if one.box != gone]
-        state = state if stands else ABSENT
-    return _settle(campaign, finding.item, topic, pair, stands, state)
+        boxes = [boxed for boxed in boxes if boxed.box != gone]
+        state = state if boxes else ABSENT
+    return _settle(campaign, finding.item, topic, pair, boxes, state)
 
 
 def _merged(
@@ -244,16 +247,16 @@ def _merged(
 ) -> list[Standing]:
     """The boxes of the pair with one in place of the two, where the first was."""
     known = sigmas(campaign) if weighted else {}
-    two = [one for one in pair.chain.boxes if one.box in finding.boxes]
+    two = [boxed for boxed in pair.chain.boxes if boxed.box in finding.boxes]
     drawn: list[tuple[int, Box]] = []
-    for one in two:
-        people = pair.path[one.drawing].people if one.drawing is not None and weighted else ()
-        drawn += [(person, one.box) for person in people] or [(0, one.box)]
+    for boxed in two:
+        people = pair.path[boxed.drawing].people if boxed.drawing is not None and weighted else ()
+        drawn += [(person, boxed.box) for person in people] or [(0, boxed.box)]
     box = merge(drawn, known if weighted else {0: PRIOR_SIGMA}).box
     x0, y0, x1, y1 = (round(side, 1) for side in box)
-    flags = tuple(flag for flag in FLAGS if any(flag in one.flags for one in two))
+    flags = tuple(flag for flag in FLAGS if any(flag in boxed.flags for boxed in two))
     whole = replace(two[0], box=(x0, y0, x1, y1), flags=flags, drawing=None)
-    return [whole if one == two[0] else one for one in pair.chain.boxes if one != two[1]]
+    return [whole if boxed == two[0] else boxed for boxed in pair.chain.boxes if boxed != two[1]]
 
 
 def _settle(
@@ -274,7 +277,9 @@ def _settle(
         content=box_pairs.again(pair.chain),
         follow_up=True,
     )
-    rows = [{"box": list(one.box), "flags": list(one.flags), "came": one.came} for one in boxes]
+    rows = [
+        {"box": list(boxed.box), "flags": list(boxed.flags), "came": boxed.came} for boxed in boxes
+    ]
     Settlement.objects.create(
         question=question,
         policy_id=policy,

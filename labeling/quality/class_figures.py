@@ -33,11 +33,14 @@ class Standing(NamedTuple):
 
 @dataclass
 class Figures:
-    """Of one class: see models.Verification. worked_ms: time that people took for its answers;
-    doubt: how many of its yes are expected to be wrong."""
+    """The figures of one class: see models.Verification.
+
+    answered: questions with a vote; worked_ms: time that people spent on its answers; doubt: how
+    many of its yes are expected to be wrong.
+    """
 
     candidates: int = 0
-    asked: int = 0
+    answered: int = 0
     open: int = 0
     yes: int = 0
     no: int = 0
@@ -94,7 +97,7 @@ class _Reader:
                 continue
             figures = self.found[topic]
             figures.candidates += 1
-            figures.asked += bool(words[pk])
+            figures.answered += bool(words[pk])
             figures.open += state == State.OPEN
             if (settlement := settled.get(pk)) is None:
                 continue
@@ -108,7 +111,9 @@ class _Reader:
                 figures.audited += 1
                 figures.wrong += audited == NO
 
-    def _answers(self, ids: list[int], about: Mapping[int, Figures]) -> dict[int, Words]:
+    def _answers(
+        self, ids: list[int], figures_by_question: Mapping[int, Figures]
+    ) -> dict[int, Words]:
         """The word of each answer by its id, by question; their number and time are counted."""
         words: dict[int, Words] = defaultdict(dict)
         rows = Answer.objects.filter(assignment__question__in=ids)
@@ -116,7 +121,7 @@ class _Reader:
             "assignment__question_id", "pk", "value", "revision", "duration_ms"
         ):
             words[question][str(pk)] = self.kind.vote(value)
-            figures = about[question]
+            figures = figures_by_question[question]
             figures.answers += not revision
             figures.worked_ms += min(ms or 0, self.kind.longest_work_ms)
         return words
@@ -148,5 +153,5 @@ def _settled(ids: list[int]) -> dict[int, Standing]:
 def _audits(campaign: Campaign, kind: Kind) -> dict[int, str]:
     """What an auditor said last of each question, of all samples, "too hard" left out."""
     rows = Audit.objects.filter(campaign=campaign, answered_at__isnull=False).order_by("pk")
-    said = {pk: kind.vote(value) for pk, value in rows.values_list("question_id", "value")}
-    return {pk: word for pk, word in said.items() if word is not None}
+    words = {pk: kind.vote(value) for pk, value in rows.values_list("question_id", "value")}
+    return {pk: word for pk, word in words.items() if word is not None}

@@ -84,8 +84,8 @@ def add_gold(
                 question=question,
                 defaults={
                     "answer": row.answer,
-                    "explanation": str(row.said.get("explanation", "")),
-                    "source": str(row.said.get("source", "")),
+                    "explanation": str(row.source_row.get("explanation", "")),
+                    "source": str(row.source_row.get("source", "")),
                     "retired_at": None,
                 },
             )
@@ -96,13 +96,13 @@ def add_gold(
 
 
 class _Row(NamedTuple):
-    """A row of gold, checked; said: as it came."""
+    """A checked row of gold. source_row: the row as it was sent."""
 
     image: str
     item: int
     topic: str
     answer: Any
-    said: Mapping[str, object]
+    source_row: Mapping[str, object]
 
 
 def _plain(campaign: Campaign, rows: Sequence[Mapping[str, object]]) -> list[_Row]:
@@ -117,7 +117,7 @@ def _plain(campaign: Campaign, rows: Sequence[Mapping[str, object]]) -> list[_Ro
 
 
 def _drawn(campaign: Campaign, rows: Sequence[Mapping[str, object]]) -> list[_Row]:
-    found = []
+    drawn_rows = []
     for number, row in enumerate(rows, 1):
         image, name = str(row.get("image", "")), str(row.get("object", ""))
         item = objects.of(campaign.dataset).filter(image__name=image, name=name).first()
@@ -128,17 +128,17 @@ def _drawn(campaign: Campaign, rows: Sequence[Mapping[str, object]]) -> list[_Ro
                 field="object",
             )
         unassisted.check(row.get("answer"), f"Row {number}")
-        about = About(objects.category_of(item), item.image.width, item.image.height)
-        answer = _answer(campaign, row, number, about)
-        found.append(_Row(image, item.pk, about.topic, answer, row))
-    return found
+        context = About(objects.category_of(item), item.image.width, item.image.height)
+        answer = _answer(campaign, row, number, context)
+        drawn_rows.append(_Row(image, item.pk, context.topic, answer, row))
+    return drawn_rows
 
 
 def _answer(
-    campaign: Campaign, row: Mapping[str, object], number: int, about: About | None = None
+    campaign: Campaign, row: Mapping[str, object], number: int, context: About | None = None
 ) -> object:
     try:
-        return KINDS[campaign.kind].clean(row.get("answer"), campaign.settings, about)
+        return KINDS[campaign.kind].clean(row.get("answer"), campaign.settings, context)
     except Refusal as refusal:
         raise Refusal(f"Row {number}: {refusal.message}", field="answer") from refusal
 
@@ -162,14 +162,14 @@ def _check_graph(campaign: Campaign, rows: Sequence[tuple[str, int, str, Any]]) 
     """
     if campaign.graph_id is None:
         return
-    said = [(image, topic, answer) for image, _, topic, answer in rows]
-    replaced = {(image, topic) for image, topic, _ in said}
+    new_answers = [(image, topic, answer) for image, _, topic, answer in rows]
+    replaced = {(image, topic) for image, topic, _ in new_answers}
     kept = [
         row
         for row in _current_gold(campaign, {item for _, item, *_ in rows})
         if row[:2] not in replaced
     ]
-    if faults := _faults(campaign, [*kept, *said]):
+    if faults := _faults(campaign, [*kept, *new_answers]):
         more = len(faults) - NAMED
         raise Refusal(
             " ".join(faults[:NAMED]) + (f" And {more} more." if more > 0 else ""),
@@ -218,11 +218,11 @@ def _topics_of(campaign: Campaign, keys: Iterable[str]) -> dict[str, str]:
 def _gold_question(
     campaign: Campaign, item_id: int, topic: str, number: int, *, replace: bool
 ) -> Question:
-    about = Question.objects.filter(campaign=campaign, item_id=item_id, topic=topic)
-    question = about.filter(round=0).first()
+    questions = Question.objects.filter(campaign=campaign, item_id=item_id, topic=topic)
+    question = questions.filter(round=0).first()
     if question is None:
         # Retired before: nobody who met it then may be given it again.
-        retired = about.order_by("pk").values_list("subject", "pk").first()
+        retired = questions.order_by("pk").values_list("subject", "pk").first()
         question = Question.objects.create(
             campaign=campaign,
             item_id=item_id,
@@ -361,7 +361,7 @@ def _promote(campaign: Campaign, question: Question, settlement: Settlement, pol
         if KINDS[campaign.kind].drawn:
             unassisted.check(answer, f"Question {question.pk}")
             # How far people agreed is no part of what is right.
-            answer = {key: said for key, said in answer.items() if key != "agreement"}
+            answer = {key: field_value for key, field_value in answer.items() if key != "agreement"}
         Gold.objects.create(question=copy, answer=answer, source=source)
     return created
 
@@ -433,16 +433,16 @@ def failing(campaign: Campaign, question_ids: Iterable[int] | None = None) -> li
         if member is not None and first_at >= member.working_since:
             failed = not kind.is_right(value, answer, policy)
             met[question_id].append((failed, _is_trusted(member, failed, first_at, policy)))
-    found = []
-    for question_id, given in met.items():
-        trusted = [failed for failed, is_trusted in given if is_trusted]
-        failures = sum(failed for failed, _ in given)
+    met_rows = []
+    for question_id, results in met.items():
+        trusted = [failed for failed, is_trusted in results if is_trusted]
+        failures = sum(failed for failed, _ in results)
         if failures:
-            found.append(Met(question_id, len(given), failures, len(trusted), sum(trusted)))
-    return sorted(found, key=lambda met: (-met.trusted_failed, -met.failed, met.question_id))
+            met_rows.append(Met(question_id, len(results), failures, len(trusted), sum(trusted)))
+    return sorted(met_rows, key=lambda met: (-met.trusted_failed, -met.failed, met.question_id))
 
 
-def failing_lately(campaign: Campaign, shown: int) -> list[Met]:
+def failing_lately(campaign: Campaign, limit: int) -> list[Met]:
     """As `failing`, for a page: of the gold failed most often in the latest answers. Four queries,
     bounded however much gold was answered."""
     kind, policy = KINDS[campaign.kind], policies.of(campaign)
@@ -451,7 +451,7 @@ def failing_lately(campaign: Campaign, shown: int) -> list[Met]:
         for question_id, _, _, value, answer in _answered(campaign, None, LATEST)
         if not kind.is_right(value, answer, policy)
     )
-    return failing(campaign, [pk for pk, _ in failed.most_common(SUSPECTS)])[:shown]
+    return failing(campaign, [pk for pk, _ in failed.most_common(SUSPECTS)])[:limit]
 
 
 def _answered(

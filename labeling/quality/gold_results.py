@@ -41,7 +41,7 @@ class GivenError:
 
     given: what the column says, "" where nothing was said."""
 
-    given: str
+    group: str
     wrong: int
     total: int
     error: float
@@ -75,24 +75,24 @@ def _errors_by(campaign: Campaign, column: str, order: Sequence[str]) -> list[Gi
         .order_by("assignment_id", "revision")
         .values_list("assignment_id", column, "value", "assignment__question__gold__answer")
     )
-    latest = {seat: given for seat, *given in rows}
+    latest = {seat: answer_row for seat, *answer_row in rows}
     kind, policy = KINDS[campaign.kind], policies.of(campaign)
     total, wrong = Counter[str](), Counter[str]()
-    for given, value, answer in latest.values():
-        total[given or ""] += 1
-        wrong[given or ""] += not kind.is_right(value, answer, policy)
+    for group, value, answer in latest.values():
+        total[group or ""] += 1
+        wrong[group or ""] += not kind.is_right(value, answer, policy)
     if not set(total) - {""}:
         return []
     return [
         GivenError(
-            given,
-            wrong[given],
-            total[given],
-            wrong[given] / total[given],
-            wilson_interval(wrong[given], total[given]),
+            group,
+            wrong[group],
+            total[group],
+            wrong[group] / total[group],
+            wilson_interval(wrong[group], total[group]),
         )
-        for given in [*order, ""]
-        if total[given]
+        for group in [*order, ""]
+        if total[group]
     ]
 
 
@@ -124,7 +124,7 @@ def agreement_by_language(campaign: Campaign) -> list[LanguageAgreement]:
         .order_by("assignment_id", "revision")
         .values_list("assignment_id", "assignment__question_id", "language", "value")
     )
-    latest = {seat: given for seat, *given in rows}
+    latest = {seat: answer_row for seat, *answer_row in rows}
     by_question: dict[int, list[tuple[str, Any]]] = defaultdict(list)
     for question, language, value in latest.values():
         if language:
@@ -133,8 +133,11 @@ def agreement_by_language(campaign: Campaign) -> list[LanguageAgreement]:
     kind = KINDS[campaign.kind]
     total, agreed = Counter[tuple[str, str]](), Counter[tuple[str, str]]()
     for answers in by_question.values():
-        for (one, value), (other, its) in combinations(answers, 2):
-            pair = (min(one, other, key=_place(order)), max(one, other, key=_place(order)))
+        for (first_language, value), (second_language, its) in combinations(answers, 2):
+            pair = (
+                min(first_language, second_language, key=_place(order)),
+                max(first_language, second_language, key=_place(order)),
+            )
             total[pair] += 1
             agreed[pair] += kind.agrees(value, its)
     if all(first == second for first, second in total):
@@ -162,8 +165,8 @@ def accuracies(campaign: Campaign, people: Collection[int] | None = None) -> dic
     By what `rights` counts.
     """
     return {
-        annotator: accuracy_of(sum(given), len(given))
-        for annotator, given in rights(campaign, people).items()
+        annotator: accuracy_of(sum(results), len(results))
+        for annotator, results in rights(campaign, people).items()
     }
 
 
@@ -200,11 +203,11 @@ def rights(
         first_at = latest[seat][1] if seat in latest else at
         latest[seat] = (annotator, first_at, value, answer)
     kind, policy = KINDS[campaign.kind], policies.of(campaign)
-    found: dict[int, list[bool]] = {}
+    rights_by_person: dict[int, list[bool]] = {}
     for annotator, first_at, value, answer in latest.values():
         if annotator in since and first_at >= since[annotator]:
-            found.setdefault(annotator, []).append(kind.is_right(value, answer, policy))
-    return found
+            rights_by_person.setdefault(annotator, []).append(kind.is_right(value, answer, policy))
+    return rights_by_person
 
 
 def _on_gold(campaign: Campaign, people: Collection[int] | None) -> Q:

@@ -176,13 +176,13 @@ def _check_role(role: str) -> None:
 
 
 def _lock(membership: Membership) -> Membership:
-    found = Membership.objects.select_for_update().filter(pk=membership.pk).first()
-    if found is None:
+    locked = Membership.objects.select_for_update().filter(pk=membership.pk).first()
+    if locked is None:
         raise NotYours("This person is no longer a member of the campaign.")
     # The campaign's row too: two researchers who remove each other at the same moment must not
     # both succeed. Members are locked before it, as everywhere (sql.py).
     Campaign.objects.select_for_update().get(pk=membership.campaign_id)
-    return found
+    return locked
 
 
 def _check_not_last_researcher(membership: Membership) -> None:

@@ -113,11 +113,11 @@ def _watch_one(
 ) -> Stopped | None:
     """What was done about this person; None for nothing."""
     figures = measure(campaign, membership, policy)
-    found = annotator_checks.reasons(figures, policy)
-    action, reason = decide(membership, policy, found)
-    if not _keep(membership, figures, found, policy) or action == "none":
+    reasons = annotator_checks.reasons(figures, policy)
+    action, reason = decide(membership, policy, reasons)
+    if not _keep(membership, figures, reasons, policy) or action == "none":
         return None
-    _act(membership, action, reason, found)
+    _act(membership, action, reason, reasons)
     return _stopped(membership, action, reason)
 
 
@@ -162,19 +162,19 @@ def measure(campaign: Campaign, membership: Membership, policy: policies.Policy)
     words: dict[int, list[str]] = {}
     for row in pool:
         words.setdefault(row.question_id, []).append(kind.tally_name(row.value))
-    given = [
+    answers = [
         Given(row.topic, kind.tally_name(row.value), row.ms, tuple(words.get(row.question_id, ())))
         for row in mine
     ]
     return {
         "test": annotator_checks.fold(SequentialTest.of(policy), rights),
         "speed": annotator_checks.speed(
-            given, [(row.topic, row.ms) for row in pool if row.ms is not None]
+            answers, [(row.topic, row.ms) for row in pool if row.ms is not None]
         ),
         "runs": annotator_checks.runs(
-            given, [(row.topic, kind.tally_name(row.value)) for row in pool]
+            answers, [(row.topic, kind.tally_name(row.value)) for row in pool]
         ),
-        "chance": annotator_checks.agreement(given, kind.abstentions),
+        "chance": annotator_checks.agreement(answers, kind.abstentions),
     }
 
 
@@ -192,7 +192,7 @@ class _Row:
 
 def _rows(answers: Any) -> list[_Row]:
     """One row a seat, of answers whose revisions are in order."""
-    found: dict[int, _Row] = {}
+    rows_by_seat: dict[int, _Row] = {}
     for seat, question_id, topic, state, at, ms, value in answers.values_list(
         "assignment_id",
         "assignment__question_id",
@@ -202,9 +202,9 @@ def _rows(answers: Any) -> list[_Row]:
         "duration_ms",
         "value",
     ):
-        row = found.setdefault(seat, _Row(question_id, topic, state, at, ms))
+        row = rows_by_seat.setdefault(seat, _Row(question_id, topic, state, at, ms))
         row.value = value
-    return list(found.values())
+    return list(rows_by_seat.values())
 
 
 def _recent(campaign: Campaign, membership: Membership) -> list[_Row]:
@@ -225,13 +225,13 @@ def _others(
     """What others, who are not blocked, answered to the same questions. To gold only where that is
     too little, as where every question has one vote: everybody meets gold."""
     is_gold = Question.State.GOLD
-    found = _answers_of_others(
+    answers = _answers_of_others(
         campaign, membership, [row.question_id for row in mine if row.state != is_gold]
     )
-    if len(found) < enough:
+    if len(answers) < enough:
         met = [row.question_id for row in mine if row.state == is_gold]
-        found += _answers_of_others(campaign, membership, met, GOLD_POOL)
-    return found
+        answers += _answers_of_others(campaign, membership, met, GOLD_POOL)
+    return answers
 
 
 def _answers_of_others(
@@ -257,13 +257,13 @@ def _answers_of_others(
 
 
 def decide(
-    membership: Membership, policy: policies.Policy, found: Sequence[dict[str, str]]
+    membership: Membership, policy: policies.Policy, reasons: Sequence[dict[str, str]]
 ) -> tuple[str, str]:
     """The strongest action that any reason asks for, and the reasons for it in words."""
-    action = max((row["action"] for row in found), key=ACTIONS.index, default="none")
+    action = max((row["action"] for row in reasons), key=ACTIONS.index, default="none")
     if action == "train" and not (policy["training_questions"] and _unseen(membership)):
         action = "pause"
-    return action, " ".join(row["words"] for row in found if row["action"] != "none")
+    return action, " ".join(row["words"] for row in reasons if row["action"] != "none")
 
 
 def _unseen(membership: Membership) -> bool:
@@ -273,11 +273,11 @@ def _unseen(membership: Membership) -> bool:
 def _keep(
     membership: Membership,
     figures: Figures,
-    found: Sequence[dict[str, str]],
+    reasons: Sequence[dict[str, str]],
     policy: policies.Policy,
 ) -> bool:
-    """Writes what was found; False when the person left work, or began again, meanwhile."""
-    tested, standing = figures["test"], standing_of(membership, figures, found)
+    """Store the figures and reasons; return False if the person has left or restarted work."""
+    tested, summary = figures["test"], standing_of(membership, figures, reasons)
     with writing():
         row = (
             Membership.objects.active()
@@ -287,7 +287,7 @@ def _keep(
         )
         if row is None:
             return False
-        row.standing = standing
+        row.standing = summary
         trusted = 0 if tested.verdict == annotator_checks.REJECTED else tested.accepted
         row.gold_share = annotator_checks.gold_share(trusted, policy)
         row.save(update_fields=["standing", "gold_share"])
@@ -296,7 +296,7 @@ def _keep(
 
 
 def standing_of(
-    membership: Membership, figures: Figures, found: Sequence[dict[str, str]]
+    membership: Membership, figures: Figures, reasons: Sequence[dict[str, str]]
 ) -> dict[str, object]:
     """What Membership.standing keeps of these figures."""
     tested, now = figures["test"], timezone.now()
@@ -306,7 +306,7 @@ def standing_of(
         "speed": figures["speed"],
         "runs": figures["runs"],
         "chance": figures["chance"],
-        "reasons": list(found),
+        "reasons": list(reasons),
         "at": now.isoformat(),
         "told": _shown(membership.standing.get("told"), tested, now),
     }
@@ -327,12 +327,14 @@ def _shown(before: Shown | None, tested: Tested, now: datetime) -> Shown | None:
 def shown_accuracy(membership: Membership) -> Shown | None:
     """None while the person met too little gold. Show it in bands, never as a figure:
     docs/quality.md."""
-    shown: Shown | None = membership.standing.get("told")
-    return shown
+    accuracy: Shown | None = membership.standing.get("told")
+    return accuracy
 
 
-def _act(membership: Membership, action: str, reason: str, found: Sequence[dict[str, str]]) -> None:
-    which = [row["signal"] for row in found if row["action"] != "none"]
+def _act(
+    membership: Membership, action: str, reason: str, reasons: Sequence[dict[str, str]]
+) -> None:
+    which = [row["signal"] for row in reasons if row["action"] != "none"]
     if action == "block":
         blocking.block(membership.campaign, membership, None, reason)
         return
@@ -362,19 +364,19 @@ def preview(campaign: Campaign, policy: policies.Policy) -> list[Stopped]:
             "test": annotator_checks.fold(test, rights.get(membership.user_id, [])),
             **{name: kept.get(name, {}) for name in ("speed", "runs", "chance")},
         }
-        found = annotator_checks.reasons(figures, policy)
-        action, reason = decide(membership, policy, found)
+        reasons = annotator_checks.reasons(figures, policy)
+        action, reason = decide(membership, policy, reasons)
         if action != "none":
             rows.append(_stopped(membership, action, reason))
     return sorted(rows, key=lambda row: row.pseudonym)
 
 
 def would_block_everyone(
-    campaign: Campaign, policy: policies.Policy, found: Sequence[Stopped] | None = None
+    campaign: Campaign, policy: policies.Policy, stopped_people: Sequence[Stopped] | None = None
 ) -> bool:
     """Whether this policy would pause or block all who are at work, of whom there are some."""
-    found = preview(campaign, policy) if found is None else found
-    stopped = sum(row.action in STOPPING for row in found)
+    stopped_people = preview(campaign, policy) if stopped_people is None else stopped_people
+    stopped = sum(row.action in STOPPING for row in stopped_people)
     return stopped > 0 and stopped == len(list(_watched(campaign)))
 
 

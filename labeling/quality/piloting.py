@@ -70,7 +70,7 @@ class Progress:
     those of them; tables: how many of the topics have a table in the calibration in force; missing:
     names of some that have none."""
 
-    asked: int
+    questions: int
     decided: int
     topics: int
     tables: int
@@ -83,15 +83,17 @@ def state(campaign: Campaign) -> Progress:
     counts: dict[str, Counter[str]] = defaultdict(Counter)
     if versions := _versions(campaign):
         rows = campaign.questions.asked().filter(policy__version__in=versions).order_by()
-        for topic, found, count in rows.values_list("topic", "state").annotate(Count("pk")):
-            counts[topic][found] = count
+        for topic, question_state, count in rows.values_list("topic", "state").annotate(
+            Count("pk")
+        ):
+            counts[topic][question_state] = count
     tables = set(calibrations.in_force(campaign).tables)
     missing = sorted(set(counts) - tables)
     names = dict(campaign.topics.filter(key__in=missing[:NAMED]).values_list("key", "name"))
-    asked = sum(found.total() for found in counts.values())
+    total = sum(state_counts.total() for state_counts in counts.values())
     return Progress(
-        asked=asked,
-        decided=asked - sum(found[State.OPEN] for found in counts.values()),
+        questions=total,
+        decided=total - sum(state_counts[State.OPEN] for state_counts in counts.values()),
         topics=len(counts),
         tables=len(counts) - len(missing),
         missing=[names.get(key, key) for key in missing[:NAMED]],

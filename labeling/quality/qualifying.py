@@ -179,11 +179,11 @@ def _fill(membership: Membership, size: int | None) -> None:
         held = list(_open(membership).values_list("question__topic", flat=True))
         state = _state(membership)
         most = max(claiming.MOST_HELD, policy["page_size"])
-        wanted = min(size or policy["page_size"], most, state.of - state.done)
+        page_size = min(size or policy["page_size"], most, state.of - state.done)
         now = timezone.now()
         until = now + timedelta(minutes=policy["lease_minutes"])
         _open(membership).update(leased_until=until)
-        if wanted <= len(held):
+        if page_size <= len(held):
             return
         pool = list(unseen(membership))
         # Given in this stage and not answered: it comes again before any other. The person knows
@@ -192,7 +192,7 @@ def _fill(membership: Membership, size: int | None) -> None:
             pool = again
         if by_topic:
             pool = _of_one_topic(pool, held)
-        _seat(membership, _spread(membership, pool, wanted - len(held)), now, until)
+        _seat(membership, _spread(membership, pool, page_size - len(held)), now, until)
 
 
 def _open(membership: Membership) -> QuerySet[Assignment]:
@@ -242,7 +242,7 @@ def _of_one_topic(pool: Sequence[Unseen], held: Sequence[str]) -> list[Unseen]:
     return [row for row in pool if row[2] == topic]
 
 
-def _spread(membership: Membership, candidates: Sequence[Unseen], wanted: int) -> list[Unseen]:
+def _spread(membership: Membership, candidates: Sequence[Unseen], count: int) -> list[Unseen]:
     """So many of these, by chance: the step, then the answer, then the topic that this stage dealt
     least first, also where it deals them one by one."""
     dealt = Assignment.objects.filter(
@@ -257,13 +257,13 @@ def _spread(membership: Membership, candidates: Sequence[Unseen], wanted: int) -
     pool = list(candidates)
     gold_mixing.chance.shuffle(pool)
     chosen: list[Unseen] = []
-    while pool and len(chosen) < wanted:
-        one = min(pool, key=lambda row: (steps[row[5]], answers[str(row[3])], topics[row[2]]))
-        pool = [row for row in pool if row[1] != one[1]]
-        steps[one[5]] += 1
-        answers[str(one[3])] += 1
-        topics[one[2]] += 1
-        chosen.append(one)
+    while pool and len(chosen) < count:
+        candidate = min(pool, key=lambda row: (steps[row[5]], answers[str(row[3])], topics[row[2]]))
+        pool = [row for row in pool if row[1] != candidate[1]]
+        steps[candidate[5]] += 1
+        answers[str(candidate[3])] += 1
+        topics[candidate[2]] += 1
+        chosen.append(candidate)
     return chosen
 
 
@@ -362,19 +362,19 @@ def _finish_training(membership: Membership, state: Done) -> None:
 def _finish_test(membership: Membership, state: Done) -> None:
     policy, taken = policies.of(membership.campaign), membership.attempts + bool(state.of)
     figures = {"right": state.right, "of": state.of}
-    said = f"Right on {state.right} of {count_of(state.of, 'question')} of the test"
+    score = f"Right on {state.right} of {count_of(state.of, 'question')} of the test"
     needed = f"{policy['test_pass']:.0%} are needed"
     if not state.of and not membership.attempts:
         stage, words = Stage.WORKING, "There was no gold to test with."
     # A hair's breadth for 0.8 of 10, which is not 8 in binary.
     elif state.of and state.right >= policy["test_pass"] * state.of - 1e-9:
-        stage, words = Stage.WORKING, f"{said}; {needed}."
+        stage, words = Stage.WORKING, f"{score}; {needed}."
     elif taken >= policy["test_attempts"]:
-        stage, words = Stage.FAILED, f"{said}; {needed}, and the test was taken {taken} times."
+        stage, words = Stage.FAILED, f"{score}; {needed}, and the test was taken {taken} times."
     elif not state.unseen:
-        stage, words = Stage.FAILED, f"{said}; {needed}, and no gold is left for another test."
+        stage, words = Stage.FAILED, f"{score}; {needed}, and no gold is left for another test."
     else:
-        stage, words = Stage.TEST, f"{said}; {needed}. The test may be taken again."
+        stage, words = Stage.TEST, f"{score}; {needed}. The test may be taken again."
     move(membership, stage, None, words, expected=Stage.TEST, attempts=taken, **figures)
 
 
@@ -400,19 +400,19 @@ def feedback(user: User, campaign: Campaign, sent: Sequence[submitting.Sent]) ->
     """
     membership = member_of(user, campaign)
     results = submitting.submit(user, campaign, sent)
-    known = _known(membership, [one.seat for one in sent])
+    known = _known(membership, [answer.seat for answer in sent])
     kind, policy = KINDS[membership.campaign.kind], policies.of(membership.campaign)
     rows = []
-    for one, result in zip(sent, results, strict=True):
-        row = Feedback(one.seat, result.status, result.message)
-        gold = known.get(one.seat) if result.status == submitting.ACCEPTED else None
+    for sent_answer, result in zip(sent, results, strict=True):
+        row = Feedback(sent_answer.seat, result.status, result.message)
+        gold = known.get(sent_answer.seat) if result.status == submitting.ACCEPTED else None
         if gold is not None:
             row = replace(
                 row,
-                right=kind.is_right(one.value, gold.answer, policy),
+                right=kind.is_right(sent_answer.value, gold.answer, policy),
                 answer=gold.answer,
                 explanation=gold.explanation,
-                parts=kind.likeness(one.value, gold.answer),
+                parts=kind.likeness(sent_answer.value, gold.answer),
             )
         rows.append(row)
     advance(membership)
@@ -450,8 +450,8 @@ class Progress:
 
 def progress(membership: Membership) -> Progress:
     policy = policies.of(membership.campaign)
-    coming = membership.stage in COMING_IN
-    state = _state(membership) if coming else Done(0, 0, 0, 0)
+    is_candidate = membership.stage in COMING_IN
+    state = _state(membership) if is_candidate else Done(0, 0, 0, 0)
     return Progress(
         stage=membership.stage,
         done=state.done,

@@ -48,12 +48,12 @@ def _recount(campaign: Campaign, membership: Membership) -> None:
     began |= Q(kind=Decision.Kind.UNBLOCK)
     start = decisions.filter(began, pk__lt=stop.pk).first()
     membership.working_since = start.at if start else membership.joined_at
-    standing = _test_again(membership) if failed else _measure_again(membership)
-    if standing is not None:
+    summary = _test_again(membership) if failed else _measure_again(membership)
+    if summary is not None:
         rows = Membership.objects.filter(
             pk=membership.pk, stage=membership.stage, working_since=entered
         )
-        rows.update(standing=standing)
+        rows.update(standing=summary)
 
 
 def _test_again(membership: Membership) -> dict[str, object]:
@@ -74,9 +74,9 @@ def _measure_again(membership: Membership) -> dict[str, object] | None:
         return None
     policy = policies.of(campaign)
     figures = monitoring.measure(campaign, membership, policy)
-    found = annotator_checks.reasons(figures, policy)
-    standing = monitoring.standing_of(membership, figures, found)
-    if monitoring.decide(membership, policy, found)[0] not in monitoring.STOPPING:
+    reasons = annotator_checks.reasons(figures, policy)
+    summary = monitoring.standing_of(membership, figures, reasons)
+    if monitoring.decide(membership, policy, reasons)[0] not in monitoring.STOPPING:
         tested = figures["test"]
-        standing["freed"] = f"Right on {tested.right} of {tested.total} gold questions."
-    return standing
+        summary["freed"] = f"Right on {tested.right} of {tested.total} gold questions."
+    return summary

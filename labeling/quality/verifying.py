@@ -55,10 +55,10 @@ def look(campaign: Campaign) -> Looked:
     if not fits(campaign):
         raise Refusal(NO_CLASSES)
     campaign = Campaign.objects.select_related("policy").get(pk=campaign.pk)
-    found = class_figures.read(campaign)
-    stated = precision.precisions([figures.verified for figures in found.values()])
-    audited = sum(figures.audited for figures in found.values())
-    rows = _written(campaign, found, dict(zip(found, stated, strict=True)))
+    figures_by_class = class_figures.read(campaign)
+    stated = precision.precisions([figures.verified for figures in figures_by_class.values()])
+    audited = sum(figures.audited for figures in figures_by_class.values())
+    rows = _written(campaign, figures_by_class, dict(zip(figures_by_class, stated, strict=True)))
     if campaign.state == Campaign.State.CLOSED:
         return Looked(len(rows), [])
     rules = stop_rules(campaign.settings)
@@ -77,11 +77,11 @@ def look(campaign: Campaign) -> Looked:
 
 
 def _written(
-    campaign: Campaign, found: Mapping[str, Figures], stated: Mapping[str, Precision]
+    campaign: Campaign, figures_by_class: Mapping[str, Figures], stated: Mapping[str, Precision]
 ) -> list[Verification]:
     """The row of each class with these figures, written."""
     pay = policies.of(campaign)["cost_per_hour"] / 3_600_000
-    topics = Topic.objects.filter(campaign=campaign, key__in=list(found))
+    topics = Topic.objects.filter(campaign=campaign, key__in=list(figures_by_class))
     Verification.objects.bulk_create(
         [Verification(topic=topic) for topic in topics.filter(verification=None)],
         batch_size=BATCH,
@@ -90,13 +90,14 @@ def _written(
     rows = Verification.objects.filter(topic__campaign=campaign).select_related("topic")
     now, kept = timezone.now(), []
     for row in rows.defer("withdrawn").order_by("pk"):
-        figures = found.get(row.topic.key, Figures())
-        said = stated.get(row.topic.key, Precision(None, None, None))
-        for name in ("candidates", "asked", "open", "yes", "no", "answers", "audited", "wrong"):
+        figures = figures_by_class.get(row.topic.key, Figures())
+        estimate = stated.get(row.topic.key, Precision(None, None, None))
+        for name in ("candidates", "open", "yes", "no", "answers", "audited", "wrong"):
             setattr(row, name, getattr(figures, name))
+        row.asked = figures.answered
         row.cost = figures.worked_ms * pay
-        row.by_table, row.precision = said.by_table, said.stated
-        row.low, row.high = said.interval or (None, None)
+        row.by_table, row.precision = estimate.by_table, estimate.stated
+        row.low, row.high = estimate.interval or (None, None)
         row.has_table, row.looked_at = figures.has_table, now
         kept.append(row)
     Verification.objects.bulk_update(kept, FIGURES, batch_size=BATCH)
@@ -124,8 +125,8 @@ def _reason(row: Verification, rules: StopRules, audited: int) -> Verification.R
 
 def _words(row: Verification, rules: StopRules) -> str:
     stated = stated_precision(row) or 0.0
-    said = f"{row.yes:,} images at a stated precision of {stated:.2%}"
-    return f"{said} (wanted: {rules.wanted:,} at {rules.precision:.2%}); cost {row.cost:,.2f}"
+    figures = f"{row.yes:,} images at a stated precision of {stated:.2%}"
+    return f"{figures} (wanted: {rules.wanted:,} at {rules.precision:.2%}); cost {row.cost:,.2f}"
 
 
 def stop(campaign: Campaign, key: str, actor: User, reason: str = "") -> Verification:
@@ -178,8 +179,8 @@ def _stop(
 ) -> bool:
     """Whether the class was still asked about, and is stopped now."""
     with transaction.atomic():
-        asked = Verification.objects.filter(pk=row.pk, state=State.ASKING)
-        if not asked.update(state=State.STOPPED, reason=why):
+        unfinished = Verification.objects.filter(pk=row.pk, state=State.ASKING)
+        if not unfinished.update(state=State.STOPPED, reason=why):
             return False
         content = {"stopped": str(why), "open": row.open}
         _record(campaign, row, actor, content, reason)

@@ -137,9 +137,9 @@ def respond(refusal: Refusal) -> JsonResponse:
 
 
 def _from_bad_input(bad: BadInput) -> Refusal:
-    place = f"Line {bad.line}: " if bad.line is not None else ""
+    prefix = f"Line {bad.line}: " if bad.line is not None else ""
     cure = f" {bad.cure[0].upper()}{bad.cure[1:]}." if bad.cure else ""
-    return Refusal(f"{place}{bad.message}.{cure}", field="file", code="bad_input")
+    return Refusal(f"{prefix}{bad.message}.{cure}", field="file", code="bad_input")
 
 
 def body(status_code: int, code: str, errors: list[Fault]) -> dict[str, object]:
@@ -182,9 +182,9 @@ def _from_refusals(refusal: Refusal) -> Iterator[Fault]:
     if len(faults) < 2:
         yield _from_refusal(refusal)
     for fault in faults if len(faults) > 1 else ():
-        what, _, cure = fault.rstrip(".").partition("; ")
+        message, _, cure = fault.rstrip(".").partition("; ")
         cure = f"{cure[:1].upper()}{cure[1:]}." if cure else _default_cure(refusal)
-        yield {"field": refusal.field, "message": what, "cure": cure}
+        yield {"field": refusal.field, "message": message, "cure": cure}
 
 
 def _from_refusal(refusal: Refusal) -> Fault:

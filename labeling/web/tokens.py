@@ -113,11 +113,11 @@ class ScopedTokenAuthentication(TokenAuthentication):
 
     def authenticate(self, request: Request) -> tuple[User, ApiToken] | None:
         try:
-            found: tuple[User, ApiToken] | None = super().authenticate(request)
+            user_and_token: tuple[User, ApiToken] | None = super().authenticate(request)
         except AuthenticationFailed:
             logger.warning("token refused: from %s", address_of(request))
             raise
-        return found
+        return user_and_token
 
     def authenticate_header(self, request: Request) -> str:
         return "Bearer"

@@ -64,14 +64,14 @@ class JSONText(serializers.JSONField):
             raise ValidationError(error.detail) from error
 
 
-def strict_json(text: str, what: str) -> object:
-    """The value of the text, which refusals call so. Raises ParseError."""
+def strict_json(text: str, name: str) -> object:
+    """Return the value of a JSON text. Raise ParseError, whose message calls the text `name`."""
     try:
         value = json.loads(text, parse_constant=_refuse_number, parse_float=_finite)
     except (ValueError, RecursionError) as error:
-        raise ParseError(f"The {what} is not JSON: {error}.") from error
+        raise ParseError(f"The {name} is not JSON: {error}.") from error
     if "\\u" in text and not is_storable(value):
-        raise ParseError(f"The {what} has a NUL or half a surrogate pair, which is no text.")
+        raise ParseError(f"The {name} has a NUL or half a surrogate pair, which is no text.")
     return value
 
 
@@ -132,9 +132,9 @@ class StrictFilters(DjangoFilterBackend):
         if filterset_class is not None:
             known |= set(filterset_class.base_filters)
         if unknown := sorted(set(request.query_params) - known):
-            listed = ", ".join(sorted(known - {"format"}))
+            filters = ", ".join(sorted(known - {"format"}))
             raise ValidationError(
-                {name: [f"Unknown filter. There are: {listed}."] for name in unknown},
+                {name: [f"Unknown filter. There are: {filters}."] for name in unknown},
                 code="unknown",
             )
         return super().filter_queryset(request, queryset, view)
@@ -211,20 +211,23 @@ class BaseViewSet(viewsets.GenericViewSet):
         self: GenericAPIView,
         rows: QuerySet[Any],
         serializer: type[serializers.BaseSerializer],
-        about: Callable[[list[Any]], dict[str, object]] = lambda page: {},
+        context_of: Callable[[list[Any]], dict[str, object]] = lambda page: {},
     ) -> Response:
-        """A page of the rows that pass the filters. about: more context, from the page's rows."""
+        """Return a page of the rows that pass the filters.
+
+        context_of: returns further serializer context for the rows of the page.
+        """
         page = list(self.paginate_queryset(self.filter_queryset(rows)) or [])
-        context = {**self.get_serializer_context(), **about(page)}
-        found = serializer(page, many=True, context=context)
-        return self.get_paginated_response(found.data)
+        context = {**self.get_serializer_context(), **context_of(page)}
+        serialized = serializer(page, many=True, context=context)
+        return self.get_paginated_response(serialized.data)
 
     def read(self, serializer: type[serializers.BaseSerializer], **more: Any) -> dict[str, Any]:
         """The checked body. Raises ValidationError for what is wrong or unknown in it."""
         context = self.get_serializer_context()
-        found = serializer(data=self.request.data, context=context, **more)
-        found.is_valid(raise_exception=True)
-        return dict(found.validated_data)
+        body = serializer(data=self.request.data, context=context, **more)
+        body.is_valid(raise_exception=True)
+        return dict(body.validated_data)
 
     def answer(
         self,
@@ -233,8 +236,8 @@ class BaseViewSet(viewsets.GenericViewSet):
         status: int = 200,
         **context: Any,
     ) -> Response:
-        found = serializer(row, context={**self.get_serializer_context(), **context})
-        return Response(found.data, status=status)
+        serialized = serializer(row, context={**self.get_serializer_context(), **context})
+        return Response(serialized.data, status=status)
 
 
 class CampaignViewSet(BaseViewSet):

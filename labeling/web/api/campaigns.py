@@ -136,8 +136,8 @@ class CampaignsViewSet(BaseViewSet):
         whole = stated.isascii() and stated.isdigit() and len(stated) <= len(str(MAX_QUESTIONS))
         if not whole or int(stated) > MAX_QUESTIONS:
             raise ValidationError({"questions": "Send a whole number, at most a billion."})
-        found = forecasts.estimate(forecasts.listed(int(stated)), policies.of(campaign))
-        return self.answer(EstimateSerializer, found)
+        estimate = forecasts.estimate(forecasts.listed(int(stated)), policies.of(campaign))
+        return self.answer(EstimateSerializer, estimate)
 
     @extend_schema(responses=ProgressSerializer)
     @action(detail=True)
@@ -175,8 +175,8 @@ class PolicyViewSet(CampaignViewSet):
         """Whom such a policy would train again, pause or block if it were in force now."""
         row = self.campaign(RESEARCHER)
         content = policies.clean_next(row, self.read(NewPolicySerializer)["content"])
-        found = monitoring.preview(row, content)
-        return Response(StoppedSerializer(found, many=True).data)
+        stopped = monitoring.preview(row, content)
+        return Response(StoppedSerializer(stopped, many=True).data)
 
 
 class DecisionFilters(django_filters.FilterSet):

@@ -99,18 +99,18 @@ class ImageViewSet(InDataset):
         goal = self.dataset
         datasets.check_may_add(self.user, goal)
         body = self.read(NewImagesSerializer)
-        said = {"licence": body["licence"], "source": body["source"]}
+        details = {"licence": body["licence"], "source": body["source"]}
         against = None
         if body["near"] or "against" in body:
             against = [dataset_for(self.user, name) for name in body.get("against", ())]
         if "path" in body:
-            row = imports.of_path(goal, self.user, body["path"], **said, against=against)
+            row = imports.of_path(goal, self.user, body["path"], **details, against=against)
             return self.answer(ImportSerializer, row, 202)
         files = _sent(body)
         if against is None and imports.are_small(files):
-            report = imports.add_small(goal, files, **said)
+            report = imports.add_small(goal, files, **details)
             return self.answer(ReportSerializer, report.as_dict(), 201)
-        row = imports.of_uploads(goal, self.user, files, **said, against=against)
+        row = imports.of_uploads(goal, self.user, files, **details, against=against)
         return self.answer(ImportSerializer, row, 202)
 
     @extend_schema(responses=ImageSerializer)

@@ -75,8 +75,8 @@ class PriceSerializer(Plain):
     curve = PricePointSerializer(many=True)
     algorithm_1 = PricePointSerializer(allow_null=True)
 
-    def get_scenes(self, found: PriceCurve) -> int:
-        return len(found.learned.weights) if found.learned else 0
+    def get_scenes(self, curve: PriceCurve) -> int:
+        return len(curve.learned.weights) if curve.learned else 0
 
 
 class GraphViewSet(CampaignViewSet):

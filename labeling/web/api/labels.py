@@ -172,8 +172,8 @@ class GivenLabelViewSet(BaseViewSet):
     @extend_schema(responses=KnownLabelsSerializer)
     def list(self, request: Request, dataset: str) -> Response:
         """What is known of the dataset's images before anybody is asked, counted by source."""
-        found = dataset_for(self.user, dataset)
-        return self.answer(KnownLabelsSerializer, {"sources": label_files.by_source(found)})
+        row = dataset_for(self.user, dataset)
+        return self.answer(KnownLabelsSerializer, {"sources": label_files.by_source(row)})
 
     @extend_schema(
         request=NewLabelsSerializer,
@@ -206,5 +206,5 @@ class GivenLabelViewSet(BaseViewSet):
     @extend_schema(responses=LabelImportSerializer)
     def retrieve(self, request: Request, dataset: str, pk: int) -> Response:
         """One import of labels: its state, and what came of it."""
-        found = label_files.job_for(dataset_for(self.user, dataset), pk)
-        return self.answer(LabelImportSerializer, found)
+        job = label_files.job_for(dataset_for(self.user, dataset), pk)
+        return self.answer(LabelImportSerializer, job)

@@ -160,8 +160,8 @@ class ObjectFilters(django_filters.FilterSet):
         fields: list[str] = []
 
     def of_category(self, rows: QuerySet[Item], _: str, value: str) -> QuerySet[Item]:
-        said = GivenLabel.objects.filter(key=value.replace("\0", ""), geometry__isnull=True)
-        return rows.filter(pk__in=said.values("item"))
+        labels = GivenLabel.objects.filter(key=value.replace("\0", ""), geometry__isnull=True)
+        return rows.filter(pk__in=labels.values("item"))
 
 
 class ObjectViewSet(InDataset):
@@ -170,8 +170,8 @@ class ObjectViewSet(InDataset):
     filterset_class = ObjectFilters
 
     def item(self) -> Item:
-        found = objects.of(self.dataset).select_related("image__dataset")
-        item = found.filter(pk=self.kwargs["pk"]).first()
+        rows = objects.of(self.dataset).select_related("image__dataset")
+        item = rows.filter(pk=self.kwargs["pk"]).first()
         if item is None:
             raise NotYours("There is no such object in this dataset.")
         return item
@@ -250,19 +250,19 @@ def _rows(items: "list[Item]") -> "list[dict[str, object]]":
     return [_row(item, described[item.pk]) for item in items]
 
 
-def _row(item: Item, found: PartedObject) -> dict[str, object]:
+def _row(item: Item, parted: PartedObject) -> dict[str, object]:
     crop, room = objects.crop_of(item)
     return {
         "id": item.pk,
-        "image": found.image,
-        "name": found.name,
-        "category": found.category,
-        "source": found.source,
-        "box": found.box,
+        "image": parted.image,
+        "name": parted.name,
+        "category": parted.category,
+        "source": parted.source,
+        "box": parted.box,
         "crop": crop,
         "room": room,
-        "outline": None if found.outline is None else as_json(found.outline),
-        "parts": [_part(part) for part in found.parts],
+        "outline": None if parted.outline is None else as_json(parted.outline),
+        "parts": [_part(part) for part in parted.parts],
     }
 
 
@@ -272,5 +272,5 @@ def _part(part: Part) -> dict[str, object]:
         "state": part.state,
         "polygons": as_json(part.polygons),
         "names": part.names,
-        "merges": [{"method": one.method, **merge_content(one)} for one in part.merges],
+        "merges": [{"method": merge.method, **merge_content(merge)} for merge in part.merges],
     }

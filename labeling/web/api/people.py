@@ -18,7 +18,8 @@ from labeling.models import Campaign, Invitation, Membership
 from labeling.quality import memberships, monitoring
 from labeling.reports import progress
 from labeling.web.api.base import Body, CampaignViewSet
-from labeling.web.serializers.common import NAME_HELP, AnyField, Plain
+from labeling.web.serializers import common
+from labeling.web.serializers.common import NAME_HELP, Plain
 
 
 class WatchedSerializer(serializers.ModelSerializer):
@@ -27,7 +28,7 @@ class WatchedSerializer(serializers.ModelSerializer):
     member = serializers.IntegerField(source="pk")
     pseudonym = serializers.CharField(source="user.pseudonym")
     name = serializers.SerializerMethodField(help_text=NAME_HELP)
-    standing = AnyField(help_text="{} before anybody looked.")
+    standing = common.AnyField(help_text="{} before anybody looked.")
 
     class Meta:
         model = Membership
@@ -116,8 +117,8 @@ class MemberSerializer(serializers.ModelSerializer):
 
     @extend_schema_field(StandingSerializer(allow_null=True))
     def get_standing(self, row: Membership) -> dict[str, object] | None:
-        found = self.context["accuracies"].get(row.user_id)
-        return StandingSerializer(found).data if found else None
+        accuracy = self.context["accuracies"].get(row.user_id)
+        return StandingSerializer(accuracy).data if accuracy else None
 
 
 class QuotaSerializer(Body):
@@ -187,9 +188,9 @@ class MemberViewSet(CampaignViewSet):
     def set_quotas(self, request: Request, campaign: str, pk: int) -> Response:
         """Sets all quotas of the member; none lifts them, and any topic comes."""
         member = self._member(pk)
-        said = self.read(QuotasSerializer)
-        wanted = {row["topic"]: row["images"] for row in said["quotas"]}
-        quotas.assign(member, self.user, wanted, said["reason"])
+        body = self.read(QuotasSerializer)
+        images_by_topic = {row["topic"]: row["images"] for row in body["quotas"]}
+        quotas.assign(member, self.user, images_by_topic, body["reason"])
         return self._quotas(self._member(pk))
 
     def _quotas(self, member: Membership) -> Response:

@@ -65,7 +65,7 @@ class PilotPlanSerializer(Plain):
 
 
 class PilotStateSerializer(Plain):
-    asked = serializers.IntegerField(help_text="Questions that want ten votes.")
+    asked = serializers.IntegerField(source="questions", help_text="Questions that want ten votes.")
     decided = serializers.IntegerField()
     topics = serializers.IntegerField(help_text="Topics of those questions.")
     tables = serializers.IntegerField(help_text="How many of the topics have a vote table.")
@@ -159,10 +159,10 @@ class QualitySerializer(Plain):
 
 def member_of(campaign: Campaign, pk: int) -> Membership:
     """The member of that id, also one who has left. Raises NotYours."""
-    found = campaign.memberships.select_related("user", "campaign").filter(pk=pk).first()
-    if found is None:
+    member = campaign.memberships.select_related("user", "campaign").filter(pk=pk).first()
+    if member is None:
         raise NotYours("The campaign has no such member.")
-    return found
+    return member
 
 
 class StandingFilters(django_filters.FilterSet):
@@ -226,10 +226,10 @@ class CalibrationViewSet(CampaignViewSet):
     @extend_schema(responses=WholeCalibrationSerializer)
     def retrieve(self, request: Request, campaign: str, number: int) -> Response:
         """One calibration with all that it says: skills by user id, tables, who is void."""
-        found = self.campaign(RESEARCHER).calibrations.filter(number=number).first()
-        if found is None:
+        calibration = self.campaign(RESEARCHER).calibrations.filter(number=number).first()
+        if calibration is None:
             raise NotYours("The campaign has no such calibration.")
-        return self.answer(WholeCalibrationSerializer, found)
+        return self.answer(WholeCalibrationSerializer, calibration)
 
 
 class PilotViewSet(CampaignViewSet):
@@ -264,10 +264,10 @@ class AuditViewSet(CampaignViewSet):
     @extend_schema(responses=AuditEstimateSerializer)
     def retrieve(self, request: Request, campaign: str) -> Response:
         """How often the settled labels are wrong, by the latest audit sample."""
-        found = auditing.estimate(self.campaign(RESEARCHER, REVIEWER))
-        if found is None:
+        estimate = auditing.estimate(self.campaign(RESEARCHER, REVIEWER))
+        if estimate is None:
             raise NotYours("No audit was drawn yet. Draw one: POST here.")
-        return self.answer(AuditEstimateSerializer, found)
+        return self.answer(AuditEstimateSerializer, estimate)
 
     @extend_schema(request=NewAuditSerializer, responses={201: AuditEstimateSerializer})
     def create(self, request: Request, campaign: str) -> Response:
@@ -354,5 +354,5 @@ class ProposalFiguresViewSet(CampaignViewSet):
         """Where a model outlines parts: quality and time with it and without, of the latest
         drawings, and what became of its proposals. Without a model all counts are 0."""
         row = self.campaign(RESEARCHER)
-        found = proposal_figures.of_page(row) or proposal_figures.figures(row, 0)
-        return self.answer(ProposalFiguresSerializer, found)
+        figures = proposal_figures.of_page(row) or proposal_figures.figures(row, 0)
+        return self.answer(ProposalFiguresSerializer, figures)

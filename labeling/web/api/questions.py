@@ -216,8 +216,8 @@ class QuestionViewSet(CampaignViewSet):
         """Asks about images, all or none. What is asked already is counted and left as it is; of
         candidates the query is kept."""
         row = self.campaign(RESEARCHER)
-        asked = self.read(NewQuestionsSerializer)["questions"]
-        added = self._ask(row, asked)
+        rows = self.read(NewQuestionsSerializer)["questions"]
+        added = self._ask(row, rows)
         if added.missing_images:
             raise Refusal(
                 count_of(len(added.missing_images), "image is", "images are")
@@ -228,24 +228,26 @@ class QuestionViewSet(CampaignViewSet):
             )
         return self.answer(AddedQuestionsSerializer, added, 201)
 
-    def _ask(self, row: Campaign, asked: Sequence[Any]) -> AddedQuestions:
+    def _ask(self, row: Campaign, rows: Sequence[Any]) -> AddedQuestions:
         if KINDS[row.kind].asks == CANDIDATES:
             return candidate_lists.ask(
                 row,
                 [
                     candidate_lists.Row(
-                        one["image"], one["topic"], one["query"], f"questions[{place}]"
+                        entry["image"], entry["topic"], entry["query"], f"questions[{index}]"
                     )
-                    for place, one in enumerate(asked)
+                    for index, entry in enumerate(rows)
                 ],
             )
-        if any(one["query"] for one in asked):
+        if any(entry["query"] for entry in rows):
             raise ValidationError({"questions": "This campaign keeps no queries; leave them out."})
-        pairs = [(one["image"], one["topic"]) for one in asked]
+        pairs = [(entry["image"], entry["topic"]) for entry in rows]
         proposals = [
-            ProposalRow(place, one["image"], one["topic"], 1.0, tuple(box), f"questions[{place}]")
-            for place, one in enumerate(asked)
-            for box in one.get("boxes", ())
+            ProposalRow(
+                index, entry["image"], entry["topic"], 1.0, tuple(box), f"questions[{index}]"
+            )
+            for index, entry in enumerate(rows)
+            for box in entry.get("boxes", ())
         ]
         if not proposals:
             return asking.add_questions(row, pairs)
@@ -262,9 +264,9 @@ class QuestionViewSet(CampaignViewSet):
         """Asks for the parts of objects: of these categories, on these images; of all by default.
         What is asked already is counted and left as it is."""
         row = self.campaign(RESEARCHER)
-        said = self.read(ObjectsSerializer)
-        found = part_campaigns.objects_of(row.dataset, said["categories"], said["images"])
-        return self.answer(AddedQuestionsSerializer, part_campaigns.ask(row, found), 201)
+        body = self.read(ObjectsSerializer)
+        items = part_campaigns.objects_of(row.dataset, body["categories"], body["images"])
+        return self.answer(AddedQuestionsSerializer, part_campaigns.ask(row, items), 201)
 
     @extend_schema(responses=QuestionSerializer)
     def retrieve(self, request: Request, campaign: str, pk: int) -> Response:
@@ -282,13 +284,13 @@ class QuestionViewSet(CampaignViewSet):
         question = row.questions.exclude(state=Question.State.GOLD).filter(pk=pk).first()
         if question is None:
             raise NotYours("There is no such question in this campaign.")
-        found = overview.question_history(row, question)
+        history = overview.question_history(row, question)
         return self.answer(
             HistorySerializer,
             {
-                "answers": found.answers,
-                "settlements": [entry.settlement for entry in found.settlements],
-                "decisions": [entry.decision for entry in found.decisions],
+                "answers": history.answers,
+                "settlements": [entry.settlement for entry in history.settlements],
+                "decisions": [entry.decision for entry in history.decisions],
             },
             names=Names(row),
         )
@@ -313,10 +315,10 @@ class QuestionViewSet(CampaignViewSet):
         """Asks more people about these settled questions; all their answers count."""
         row = self.campaign(RESEARCHER)
         body = self.read(AskMoreSerializer)
-        asked = asking_more.ask_more(
+        outcome = asking_more.ask_more(
             row, body["questions"], body["people"], self.user, body["reason"]
         )
-        return self.answer(AskedMoreSerializer, asked)
+        return self.answer(AskedMoreSerializer, outcome)
 
     @extend_schema(request=VerdictSerializer, responses=SettlementSerializer)
     @action(["post"], detail=True)

@@ -52,8 +52,8 @@ class ReleaseViewSet(CampaignViewSet):
     @extend_schema(responses=ReleaseSerializer)
     def retrieve(self, request: Request, campaign: str, number: int) -> Response:
         """One release."""
-        found = freezing.release_for(self.campaign(RESEARCHER), number)
-        return self.answer(ReleaseSerializer, found)
+        release = freezing.release_for(self.campaign(RESEARCHER), number)
+        return self.answer(ReleaseSerializer, release)
 
     @extend_schema(responses={(200, "application/octet-stream"): OpenApiTypes.BINARY})
     @action(detail=True, url_path="files/<str:file>", url_name="release-file")

@@ -36,8 +36,8 @@ class TextsViewSet(CampaignViewSet):
     def retrieve(self, request: Request, campaign: str) -> Response:
         """The words that annotators read in each language, and which are missing."""
         row = self.campaign(RESEARCHER)
-        found = {"texts": texts.of(row), "coverage": texts.coverage(row)}
-        return self.answer(TextsSerializer, found)
+        content = {"texts": texts.of(row), "coverage": texts.coverage(row)}
+        return self.answer(TextsSerializer, content)
 
     @extend_schema(request=NewTextsSerializer, responses=TextsSerializer)
     def update(self, request: Request, campaign: str) -> Response:

@@ -89,7 +89,7 @@ class VersionViewSet(InDataset):
     @extend_schema(responses=VocabularySerializer)
     def retrieve(self, request: Request, dataset: str, version: int) -> Response:
         """One version."""
-        found = self.dataset.vocabularies.filter(version=version).first()
-        if found is None:
+        row = self.dataset.vocabularies.filter(version=version).first()
+        if row is None:
             raise NotYours("The vocabulary has no such version.")
-        return self.answer(VocabularySerializer, found)
+        return self.answer(VocabularySerializer, row)

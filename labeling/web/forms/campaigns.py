@@ -223,12 +223,12 @@ class NewCampaignForm(CampaignForm, PolicyForm, ListsForm):
     def parts_fields(self) -> list[forms.BoundField]:
         return [self[key] for key in ("categories", "ask_half", "ask_outline")]
 
-    def asked(self) -> str:
+    def kind_asks(self) -> str:
         return asks_of(self.data.get("kind", ""))
 
     def full_clean(self) -> None:
         # What belongs to another kind may be left out, by programs and by old pages alike.
-        needed = not self.is_bound or self.asked() == GRAPH
+        needed = not self.is_bound or self.kind_asks() == GRAPH
         for key in ("graph", "mode", "order"):
             self.fields[key].required = needed
         super().full_clean()
@@ -242,17 +242,19 @@ class NewCampaignForm(CampaignForm, PolicyForm, ListsForm):
         vocabulary = asks and KINDS[data["kind"]].has_vocabulary
         pairs = asks in (PAIRS, CHAINS)
         by_class = pairs or asks == CANDIDATES
-        data["pairs"] = self.listed("questions", lists.read_questions) if pairs else []
+        data["pairs"] = self.read_list("questions", lists.read_questions) if pairs else []
         data["found"] = (
-            self.listed("candidates", lists.read_candidates) if asks == CANDIDATES else []
+            self.read_list("candidates", lists.read_candidates) if asks == CANDIDATES else []
         )
-        data["topics_list"] = self.listed("topics", lists.read_topics) if by_class else []
+        data["topics_list"] = self.read_list("topics", lists.read_topics) if by_class else []
         data["names"] = [] if by_class else lists.read_names(data.get("images", ""))
-        data["classes"] = self.listed("vocabulary", lists.read_vocabulary) if vocabulary else []
+        data["classes"] = self.read_list("vocabulary", lists.read_vocabulary) if vocabulary else []
         if vocabulary and not data["classes"] and not self.has_error("vocabulary_file"):
             self.add_error("vocabulary", "List the classes that people choose from.")
-        listed = vocabulary and (data.get("most") or 1) > 1
-        data["examples"] = self.listed("examples", lists.read_examples) if listed else []
+        several_classes = vocabulary and (data.get("most") or 1) > 1
+        data["examples"] = (
+            self.read_list("examples", lists.read_examples) if several_classes else []
+        )
         if asks == CHAINS:
             self._boxes()
         if asks == GRAPH:
@@ -271,7 +273,7 @@ class NewCampaignForm(CampaignForm, PolicyForm, ListsForm):
                 data["pairs"] = box_campaigns.pairs_of(freezing.read(release))
         except BadInput as error:
             self.add_error("release", f"The release {error}")
-        rows = self.listed("proposals", lists.read_proposals)
+        rows = self.read_list("proposals", lists.read_proposals)
         data["proposed"] = None
         try:
             if rows and dataset is not None:
@@ -332,6 +334,6 @@ class NewCampaignForm(CampaignForm, PolicyForm, ListsForm):
         images = len(data.get("names", [])) or (dataset.images.count() if dataset else 0)
         graph = data.get("question_graph")
         if graph is not None:
-            asked = {key: data[key] for key in ("mode", "order", "present") if data.get(key)}
-            return forecasts.of_images(graph, images, **asked)
+            rules = {key: data[key] for key in ("mode", "order", "present") if data.get(key)}
+            return forecasts.of_images(graph, images, **rules)
         return listed(images or data.get("expected") or 0)

@@ -74,7 +74,7 @@ class WordedForm(forms.Form):
 class ListsForm(KeepsFiles, WordedForm):
     """Lists as a file or as text."""
 
-    def listed(self, name: str, read: Callable[[bytes | str], Any]) -> Any:
+    def read_list(self, name: str, read: Callable[[bytes | str], Any]) -> Any:
         """The list of that name, from its file or its text; empty when neither is there."""
         file = self.cleaned_data.get(f"{name}_file")
         content = self.cleaned_data.get(name) or ""

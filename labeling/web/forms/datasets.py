@@ -75,7 +75,7 @@ class ComingForm(WordedForm):
         if not others.exists():
             del self.fields["against"]
 
-    def said(self) -> Coming:
+    def import_options(self) -> Coming:
         """What imports take of each: licence, source, and what is compared with."""
         data = self.cleaned_data
         chosen = list(data.get("against") or ())

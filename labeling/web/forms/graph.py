@@ -77,10 +77,10 @@ def read_graph(file: Any, text: str = "") -> dict[str, object]:
     return replaying.parse(text, name)
 
 
-def say_faults(form: forms.Form, refusal: Refusal, place: str | None) -> None:
+def say_faults(form: forms.Form, refusal: Refusal, field: str | None) -> None:
     """Every fault of a graph as an error of its own."""
     for fault in getattr(refusal, "faults", None) or [refusal.message]:
-        form.add_error(place, fault)
+        form.add_error(field, fault)
 
 
 class GraphForm(KeepsFiles, WordedForm):
@@ -154,9 +154,13 @@ class NodeForm(WordedForm):
         super().__init__(data, initial=initial)
         # What hangs on the node cannot be above it; leaves have nothing below them.
         below = {node.id, *graph.descendants(node.id)}
-        offered = [other for other in graph.nodes if not other.leaf and other.id not in below]
+        offered = [
+            candidate
+            for candidate in graph.nodes
+            if not candidate.leaf and candidate.id not in below
+        ]
         self.fields["parents"].choices = [  # type: ignore[attr-defined]
-            (other.id, f"{other.title} ({other.id})") for other in offered
+            (candidate.id, f"{candidate.title} ({candidate.id})") for candidate in offered
         ]
 
     def say(self, refusal: Refusal) -> None:

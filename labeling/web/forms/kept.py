@@ -109,14 +109,14 @@ class KeepsFiles(forms.Form):
     def offer_files(self, sent: Any) -> None:
         """Puts files into a fresh form that another form kept: `sent` has their tokens."""
         for name in self._file_fields():
-            found = []
+            kept = []
             for token, file in self._sent_tokens(name, sent):
                 try:
                     kept_files.find(self.user, token)
                 except Refusal:
                     continue
-                found.append((token, file))
-            self._show_kept(name, found)
+                kept.append((token, file))
+            self._show_kept(name, kept)
 
     def path(self, name: str) -> Path:
         """Where the field's file lies, which was sent; kept now if it was not. Raises TooLarge."""
@@ -130,11 +130,11 @@ class KeepsFiles(forms.Form):
         if self.files.get(name) or not tokens or f"{name}_without" in self.data:
             return True
         try:
-            found: list[UploadedFile] = [KeptFile(self.user, token, file) for token, file in tokens]
+            kept: list[UploadedFile] = [KeptFile(self.user, token, file) for token, file in tokens]
         except Refusal:
             return False
         self.files = self.files.copy()
-        self.files.setlist(name, found)
+        self.files.setlist(name, kept)
         return True
 
     def _token(self, file: UploadedFile, name: str) -> str:

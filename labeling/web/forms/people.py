@@ -67,10 +67,10 @@ class QuotasForm(WordedForm):
                 help_text=f"{row.done} answered" if row.images else "",
             )
 
-    def wanted(self) -> dict[str, int]:
+    def images_by_topic(self) -> dict[str, int]:
         """Images by topic, of the topics that have a quota."""
-        said = ((row.topic, self.cleaned_data[f"quota-{row.topic}"]) for row in self.rows)
-        return {topic: images for topic, images in said if images}
+        quotas_of_rows = ((row.topic, self.cleaned_data[f"quota-{row.topic}"]) for row in self.rows)
+        return {topic: images for topic, images in quotas_of_rows if images}
 
 
 class TokenForm(WordedForm):

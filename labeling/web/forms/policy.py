@@ -224,8 +224,8 @@ class PolicyForm(WordedForm):
         for key, rule in policies.RULES.items():
             if asks != CHAINS or key not in VOTE_KEYS:
                 self.fields[key] = rule_field(key, rule)
-        for own, rules in policies.RULES_OF.items():
-            if asks in (None, own):
+        for kind, rules in policies.RULES_OF.items():
+            if asks in (None, kind):
                 for key, rule in rules.items():
                     self.fields[key] = rule_field(key, rule)
                     # What belongs to another kind may be left out.
@@ -239,14 +239,14 @@ class PolicyForm(WordedForm):
 
     def groups(self, without: tuple[str, ...] = ()) -> list[ShownGroup]:
         """Every rule under its group, but for some."""
-        found = []
+        groups = []
         for group in GROUPS:
             fields = [self[key] for key in group.keys if key in self.fields and key not in without]
             faulty = self.is_bound and any(field.errors for field in fields)
-            own = [kind.name for kind in KINDS.values() if _is_for(group, kind.asks)]
+            kinds = [kind.name for kind in KINDS.values() if _is_for(group, kind.asks)]
             if fields:
-                found.append(ShownGroup(group.title, group.words, fields, faulty, " ".join(own)))
-        return found
+                groups.append(ShownGroup(group.title, group.words, fields, faulty, " ".join(kinds)))
+        return groups
 
     def vote_fields(self) -> list[forms.BoundField]:
         """How many answers a question takes, which decides the price."""
@@ -278,13 +278,13 @@ class PolicyForm(WordedForm):
         except Refusal as refusal:
             add_refusal(self, refusal)
 
-    def asked(self) -> str:
+    def kind_asks(self) -> str:
         """What the campaign's kind asks."""
         return self.asks or ""
 
     def _understood(self) -> dict[str, object]:
         return {
             key: self.cleaned_data[key]
-            for key in (*policies.DEFAULTS, *policies.RULES_OF.get(self.asked(), ()))
+            for key in (*policies.DEFAULTS, *policies.RULES_OF.get(self.kind_asks(), ()))
             if self.cleaned_data.get(key) not in (None, "")
         }

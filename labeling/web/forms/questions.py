@@ -44,13 +44,13 @@ class QuestionsForm(ListsForm):
         super().clean()
         data = self.cleaned_data
         if self.asks == CANDIDATES:
-            data["found"] = self.listed("candidates", lists.read_candidates)
+            data["found"] = self.read_list("candidates", lists.read_candidates)
         elif self.asks in self.LINES:
-            data["pairs"] = self.listed("questions", lists.read_questions)
+            data["pairs"] = self.read_list("questions", lists.read_questions)
         else:
-            data["names"] = self.listed("questions", lists.read_names)
+            data["names"] = self.read_list("questions", lists.read_names)
         if self.asks in self.LINES:
-            data["topics"] = self.listed("topics", lists.read_topics)
+            data["topics"] = self.read_list("topics", lists.read_topics)
 
 
 def answer_choices(campaign: Campaign, *, abstentions: bool = True) -> list[tuple[str, str]]:
@@ -146,7 +146,7 @@ class GoldListForm(ListsForm):
         super().clean()
         if not self.errors:
             read = partial(lists.read_gold, kind=self.kind)
-            self.cleaned_data["rows"] = self.listed("gold", read)
+            self.cleaned_data["rows"] = self.read_list("gold", read)
 
     def say(self, refusal: Refusal) -> None:
         self.add_error("gold_file", refusal.message)
@@ -238,8 +238,8 @@ class VerdictForm(SeenForm):
         value: object = None
         try:
             value = answer_of(self.cleaned_data["value"])
-            about = reviewing.about(self.campaign, self.question.pk) if self.question else None
-            return reviewing.clean_verdict(self.campaign, value, about)
+            context = reviewing.about(self.campaign, self.question.pk) if self.question else None
+            return reviewing.clean_verdict(self.campaign, value, context)
         except Refusal as refusal:
             if drawn:
                 self.refused = value if isinstance(value, dict) else None

@@ -183,8 +183,8 @@ class PartForm(WordedForm):
 
     @staticmethod
     def initial_of(part: PartName) -> dict[str, object]:
-        said = {name: getattr(part, name) for name in PartForm.base_fields}
-        return said | {"merge": dict(part.merge)}
+        values = {name: getattr(part, name) for name in PartForm.base_fields}
+        return values | {"merge": dict(part.merge)}
 
 
 class BasePartForms(BaseFormSet):
@@ -221,18 +221,22 @@ class CategoryForms:
     it, None for a new one."""
 
     def __init__(
-        self, said: Vocabulary | None, place: int | None, version: int | None, data: Any = None
+        self,
+        vocabulary: Vocabulary | None,
+        index: int | None,
+        version: int | None,
+        data: Any = None,
     ) -> None:
-        self.said, self.place = said, place
+        self.said, self.place = vocabulary, index
         initial: dict[str, object] = {"version": version}
         parts: list[dict[str, object]] = []
-        if said is not None and place is not None:
-            category = said.categories[place]
+        if vocabulary is not None and index is not None:
+            category = vocabulary.categories[index]
             initial |= CategoryForm.initial_of(category)
             parts = [PartForm.initial_of(part) for part in category.parts]
         self.category = CategoryForm(data, initial=initial)
         self.parts = PartForms(data, initial=parts, prefix="parts")
-        if place is not None:
+        if index is not None:
             # Objects and campaigns know the category by it; the whole text can change it.
             self.category.fields["key"].disabled = True
 
@@ -250,16 +254,16 @@ class CategoryForms:
             for form in part_rows(self.parts)
         ]
         rows = content["categories"]
-        place = len(rows) if self.place is None else self.place
-        rows[place : place + 1] = [entry]
+        position = len(rows) if self.place is None else self.place
+        rows[position : position + 1] = [entry]
         return content
 
     def say(self, refusal: Refusal) -> None:
         """Every fault at the field that it is about."""
-        found = getattr(refusal, "found", None) or [Fault((), refusal.message)]
+        faults = getattr(refusal, "found", None) or [Fault((), refusal.message)]
         count = len(self.said.categories) if self.said else 0
         mine = ("categories", count if self.place is None else self.place)
-        for fault in found:
+        for fault in faults:
             if fault.path[:2] != mine:
                 self.category.add_error(None, str(fault))
             elif len(fault.path) > 3 and fault.path[2] == "parts":
@@ -270,5 +274,5 @@ class CategoryForms:
 
 def _say(form: forms.Form, fault: Fault, path: tuple[str | int, ...]) -> None:
     field = str(path[0]) if path and path[0] in form.fields else None
-    said = fault.said[:1].upper() + fault.said[1:]
-    form.add_error(field, said if said.endswith(".") else f"{said}.")
+    message = fault.said[:1].upper() + fault.said[1:]
+    form.add_error(field, message if message.endswith(".") else f"{message}.")

@@ -94,12 +94,12 @@ class QuestionSerializer(serializers.ModelSerializer):
         )
 
     def get_votes(self, row: Question) -> int | None:
-        found = self.context.get("support", {}).get(row.pk)
-        return found.votes if found else None
+        support = self.context.get("support", {}).get(row.pk)
+        return support.votes if support else None
 
     def get_interval(self, row: Question) -> list[float] | None:
-        found = self.context.get("support", {}).get(row.pk)
-        return list(found.interval) if found and found.interval else None
+        support = self.context.get("support", {}).get(row.pk)
+        return list(support.interval) if support and support.interval else None
 
 
 class AskedSerializer(Body):

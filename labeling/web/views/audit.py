@@ -42,8 +42,8 @@ def _draw(request: SignedIn, campaign: Campaign, form: AuditForm) -> HttpRespons
         # Kept with the decision, so that every sample can be drawn again.
         seed = secrets.randbelow(2**31)
     auditing.draw(campaign, request.user, n, seed)
-    said = f"{n} settled questions were drawn. Answer them as you see them."
-    return done(request, said, "audit", campaign.name)
+    message = f"{n} settled questions were drawn. Answer them as you see them."
+    return done(request, message, "audit", campaign.name)
 
 
 @login_required
@@ -91,8 +91,8 @@ def _page(request: SignedIn, campaign: Campaign, form: AuditForm) -> HttpRespons
 
 def _drawing(audit: Audit) -> dict[str, object]:
     """What the page gets where an auditor draws a box."""
-    about = box_audit.about(audit)
-    shows = {"width": about.width, "height": about.height, **about.content}
+    context = box_audit.question_context(audit)
+    shows = {"width": context.width, "height": context.height, **context.content}
     setup = {
         "mode": DRAW,
         "shows": shows,

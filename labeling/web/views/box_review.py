@@ -44,7 +44,7 @@ def context(
     labels = KINDS[campaign.kind].words(campaign.settings)
     answers = [row.answer.value for row in overview.question_history(campaign, question).answers]
     shows = box_overview.shows(question)
-    found: dict[str, object] = {
+    page: dict[str, object] = {
         "pair": pair,
         "boxes": pair_history.picture(question, answers, _stands(pair, question, value)),
         "mode": mode,
@@ -59,7 +59,7 @@ def context(
         begin: Any = pair.boxes if mode == REVIEW else value
         if isinstance(refused, dict):
             begin = refused.get("boxes", refused) if mode == REVIEW else refused
-        found["setup"] = {
+        page["setup"] = {
             "mode": mode,
             "shows": {**shows, "boxes": [] if mode == REVIEW else shows["boxes"]},
             "value": begin,
@@ -67,7 +67,7 @@ def context(
             "reasons": labels,
             "keep": f"boxes:{question.pk}:{proposal.settlement.pk if proposal else 0}",
         }
-    return found
+    return page
 
 
 def _stands(pair: pair_history.History, question: Question, value: object) -> object:

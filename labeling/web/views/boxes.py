@@ -30,11 +30,11 @@ from labeling.web.views.shared import (
 def boxes(request: SignedIn, name: str) -> HttpResponse:
     """Pairs, boxes, steps, gold, proposals and classes; as CSV the classes."""
     campaign = watched_campaign(request, name)
-    found = box_figures.figures(campaign)
-    if "csv" in request.GET and found is not None:
+    figures = box_figures.figures(campaign)
+    if "csv" in request.GET and figures is not None:
         response = HttpResponse(content_type="text/csv; charset=utf-8")
         response["Content-Disposition"] = f'attachment; filename="{campaign.name}-classes.csv"'
-        csv.writer(response, lineterminator="\n").writerows(box_figures.csv_rows(found))
+        csv.writer(response, lineterminator="\n").writerows(box_figures.csv_rows(figures))
         return response
     is_researcher = role_in(campaign, request.user) == RESEARCHER
     waiting = (
@@ -42,7 +42,7 @@ def boxes(request: SignedIn, name: str) -> HttpResponse:
         and campaign.jobs.filter(kind="calibrate", state__in=["queued", "running"]).exists()
     )
     return render_campaign(
-        request, "labeling/boxes.html", campaign, "boxes", found=found, calibrating=waiting
+        request, "labeling/boxes.html", campaign, "boxes", found=figures, calibrating=waiting
     )
 
 

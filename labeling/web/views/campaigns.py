@@ -54,13 +54,13 @@ MOVED = {
 @require_GET
 def campaign_list(request: SignedIn) -> HttpResponse:
     """The campaigns that this person runs or reviews, the newest first."""
-    found = campaigns_for(request.user, *WATCHERS).select_related("dataset", "policy")
+    campaigns = campaigns_for(request.user, *WATCHERS).select_related("dataset", "policy")
     state, search = request.GET.get("state", ""), request.GET.get("q", "").strip()
     if state in Campaign.State.values:
-        found = found.filter(state=state)
+        campaigns = campaigns.filter(state=state)
     if search:
-        found = found.filter(title__icontains=search)
-    page = page_of(request, found.order_by("-created_at", "-pk").distinct(), PAGE)
+        campaigns = campaigns.filter(title__icontains=search)
+    page = page_of(request, campaigns.order_by("-created_at", "-pk").distinct(), PAGE)
     return render(
         request,
         "labeling/campaigns.html",
@@ -96,7 +96,7 @@ def _new(request: SignedIn, form: NewCampaignForm, estimate: Estimate | None) ->
     context = {
         "form": form,
         "estimate": estimate,
-        "pairs": form.asked() == CHAINS,
+        "pairs": form.kind_asks() == CHAINS,
         "selection_page": _selection_page(form),
     }
     return render(request, "labeling/campaign_new.html", context)
@@ -131,10 +131,10 @@ def _draft(request: SignedIn, form: NewCampaignForm) -> Campaign:
         keys = ("mode", "order", "price", "present")
         rules = {key: data[key] for key in keys if data[key] is not None}
         fields |= {"dataset": dataset, "settings": rules}
-        campaign, asked = opening.draft_graph(
+        campaign, rows = opening.draft_graph(
             user, data["question_graph"], names=data["names"], **fields
         )
-        if asked is None:
+        if rows is None:
             messages.info(request, "The first questions of all images are being made; see Jobs.")
         return campaign
     if asks == CHAINS:
@@ -177,7 +177,7 @@ def campaign_estimate(request: SignedIn) -> HttpResponse:
     check_may_open(request.user)
     form = NewCampaignForm(request.user, request.POST, request.FILES)
     form.is_valid()
-    context = {"estimate": form.estimate(), "pairs": form.asked() == CHAINS}
+    context = {"estimate": form.estimate(), "pairs": form.kind_asks() == CHAINS}
     return render(request, "labeling/_estimate.html", context)
 
 
@@ -240,8 +240,8 @@ def campaign_edit(request: SignedIn, name: str) -> HttpResponse:
         if "swiping" in fields:
             fields["settings"] = {**campaign.settings, "swiping": fields.pop("swiping")}
         lifecycle.change(campaign, request.user, **fields)
-        said = "Saved. People see the new words on their next page."
-        return done(request, said, "campaign_edit", campaign.name)
+        message = "Saved. People see the new words on their next page."
+        return done(request, message, "campaign_edit", campaign.name)
 
     if saved := carried_out(form, save):
         return saved
@@ -289,8 +289,8 @@ def campaign_texts(request: SignedIn, name: str) -> HttpResponse:
     form = TextsForm(request.POST or None, request.FILES or None)
 
     def save() -> HttpResponse:
-        found = texts.read(form.cleaned_data["texts"].read())
-        kept = texts.replace(campaign, request.user, found)
+        replacements = texts.read(form.cleaned_data["texts"].read())
+        kept = texts.replace(campaign, request.user, replacements)
         messages.success(request, f"Saved: {count_of(len(kept), 'language')}.")
         return redirect("labeling:campaign_texts", campaign.name)
 

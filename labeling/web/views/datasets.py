@@ -33,13 +33,13 @@ TILES = 60
 def datasets(request: SignedIn) -> HttpResponse:
     """The datasets this person owns or works with."""
     check_researches(request.user)
-    found = (
+    rows = (
         Dataset.objects.filter(pk__in=Dataset.objects.visible_to(request.user).values("pk"))
         .select_related("owner")
         .annotate(image_count=Count("images", distinct=True))
         .order_by("name")
     )
-    page = page_of(request, found, PAGE)
+    page = page_of(request, rows, PAGE)
     context = {"page_obj": page, "query": query_of(request)}
     return render(request, "labeling/datasets.html", context)
 
@@ -64,11 +64,11 @@ def dataset(request: SignedIn, name: str) -> HttpResponse:
     """The dataset's images as thumbnails, found by name."""
     dataset = dataset_for(request.user, name)
     search = request.GET.get("q", "").strip()[:200]
-    found = dataset.images.order_by("name")
+    rows = dataset.images.order_by("name")
     if search:
-        found = found.filter(name__icontains=search)
-    page = page_of(request, found, TILES)
-    coming = imports_shown(dataset)
+        rows = rows.filter(name__icontains=search)
+    page = page_of(request, rows, TILES)
+    recent_imports = imports_shown(dataset)
     waiting = images.derivative_jobs(dataset).exclude(state=Job.State.DONE)
     return render(
         request,
@@ -100,8 +100,8 @@ def dataset(request: SignedIn, name: str) -> HttpResponse:
             "search": search,
             "has_candidates": candidates.has_any(dataset),
             "may_add": pools.may_add(request.user, dataset),
-            "imports": coming,
-            "importing": any(row.job.state not in ENDED for row in coming),
+            "imports": recent_imports,
+            "importing": any(row.job.state not in ENDED for row in recent_imports),
         },
     )
 

@@ -32,10 +32,10 @@ def gold_objects(request: SignedIn, name: str) -> HttpResponse:
     """The objects that may become gold here, by the name of their image."""
     campaign = own_campaign(request, name)
     search = request.GET.get("q", "").strip()[:200].replace("\0", "")
-    found = _free_objects(campaign)
+    items = _free_objects(campaign)
     if search:
-        found = found.filter(image__name__icontains=search)
-    page = page_of(request, found.select_related("image"), PAGE)
+        items = items.filter(image__name__icontains=search)
+    page = page_of(request, items.select_related("image"), PAGE)
     return render_campaign(
         request,
         "labeling/gold_objects.html",
@@ -60,8 +60,8 @@ def gold_draw(request: SignedIn, name: str, pk: int) -> HttpResponse:
     def add() -> HttpResponse:
         row = form.cleaned_data | {"image": item.image.name, "object": item.name}
         add_gold(campaign, request.user, [row])
-        said = f"{item.name} on {item.image.name} is gold now."
-        return done(request, said, "gold", campaign.name)
+        message = f"{item.name} on {item.image.name} is gold now."
+        return done(request, message, "gold", campaign.name)
 
     if added := carried_out(form, add):
         return added
@@ -93,11 +93,11 @@ def gold_image(request: SignedIn, name: str, pk: int) -> HttpResponse:
 
 def _free_objects(campaign: Campaign) -> QuerySet[Item]:
     """Objects of a category that the campaign asks about, but of which it asks nothing."""
-    asked = Question.objects.filter(campaign=campaign, item=OuterRef("pk"))
+    questions = Question.objects.filter(campaign=campaign, item=OuterRef("pk"))
     topics = campaign.topics.values("key")
     labels = GivenLabel.objects.filter(geometry__isnull=True, key__in=topics)
     known = labels.filter(item=OuterRef("pk"))
-    return objects.of(campaign.dataset).filter(Exists(known), ~Exists(asked))
+    return objects.of(campaign.dataset).filter(Exists(known), ~Exists(questions))
 
 
 def _item(campaign: Campaign, pk: int) -> Item:

@@ -52,8 +52,8 @@ def _flags(
         rows = rows.exclude(replied_at=None).order_by("-created_at", "-pk")
     else:
         rows = rows.filter(replied_at=None).order_by("created_at", "pk")
-    shown = list(rows[: PAGE + 1])
-    topics = {row.assignment.question.topic for row in shown}
+    flags = list(rows[: PAGE + 1])
+    topics = {row.assignment.question.topic for row in flags}
     names = dict(campaign.topics.filter(key__in=topics).values_list("key", "name"))
     return render_campaign(
         request,
@@ -61,8 +61,8 @@ def _flags(
         campaign,
         "flags",
         answered=answered,
-        rows=[(row, names.get(row.assignment.question.topic, "")) for row in shown[:PAGE]],
-        more=len(shown) > PAGE,
+        rows=[(row, names.get(row.assignment.question.topic, "")) for row in flags[:PAGE]],
+        more=len(flags) > PAGE,
         failed=failed,
         form=form or ReplyForm(),
     )

@@ -80,8 +80,8 @@ def gold_upload(request: SignedIn, name: str) -> HttpResponse:
     def add() -> HttpResponse:
         rows, replace = form.cleaned_data["rows"], form.cleaned_data.get("replace", False)
         count = add_gold(campaign, request.user, rows, replace=replace)
-        said = count_of(count, "gold question was added.", "gold questions were added.")
-        return done(request, said, "gold", campaign.name)
+        message = count_of(count, "gold question was added.", "gold questions were added.")
+        return done(request, message, "gold", campaign.name)
 
     return carried_out(form, add) or _gold(request, campaign, form)
 
@@ -117,12 +117,12 @@ def _back(request: SignedIn, campaign: Campaign) -> str:
 
 
 def _gold(request: SignedIn, campaign: Campaign, form: GoldListForm | None = None) -> HttpResponse:
-    found = (
+    questions = (
         campaign.questions.filter(state=Question.State.GOLD, gold__isnull=False)
         .select_related("gold", "item__image")
         .order_by("gold__retired_at", "-pk")
     )
-    page = page_of(request, found, PAGE)
+    page = page_of(request, questions, PAGE)
     return render_campaign(
         request,
         "labeling/gold.html",
@@ -144,10 +144,10 @@ def _picker(request: SignedIn, campaign: Campaign) -> dict[str, object]:
     search = request.GET.get("q", sent(request, "q")).strip()[:200]
     chosen = sent(request, "image")
     images = campaign.dataset.images.order_by("name")
-    found = list(images.filter(name__icontains=search)[:OFFERED] if search else images[:OFFERED])
-    if chosen and chosen not in {image.name for image in found}:
-        found = [*images.filter(name=chosen), *found]
-    return {"offered": found, "search": search, "chosen": chosen}
+    offered = list(images.filter(name__icontains=search)[:OFFERED] if search else images[:OFFERED])
+    if chosen and chosen not in {image.name for image in offered}:
+        offered = [*images.filter(name=chosen), *offered]
+    return {"offered": offered, "search": search, "chosen": chosen}
 
 
 @login_required
@@ -164,12 +164,12 @@ def topics(request: SignedIn, name: str) -> HttpResponse:
     )
     form.fields["topics_file"].required = True
     if form.is_valid():
-        found = form.listed("topics", lists.read_topics)
-        if found and form.is_valid():
-            lifecycle.define_topics(campaign, found)
+        topic_rows = form.read_list("topics", lists.read_topics)
+        if topic_rows and form.is_valid():
+            lifecycle.define_topics(campaign, topic_rows)
             form.forget_files()
-            said = f"{count_of(len(found), 'class was', 'classes were')} written."
-            return done(request, said, "topics", campaign.name)
+            message = f"{count_of(len(topic_rows), 'class was', 'classes were')} written."
+            return done(request, message, "topics", campaign.name)
         if not form.errors:
             form.add_error("topics_file", "Choose a file with at least one class.")
     form.keep_files()
@@ -214,8 +214,8 @@ def example_add(request: SignedIn, name: str, pk: int) -> HttpResponse:
         data = form.cleaned_data
         image = _image(campaign, data["image"])
         lifecycle.add_example(campaign, topic.key, image, data["answer"], data["caption"])
-        said = "People see the example on their next page."
-        return done(request, said, "topic", campaign.name, topic.pk)
+        message = "People see the example on their next page."
+        return done(request, message, "topic", campaign.name, topic.pk)
 
     words = TopicForm(initial=_words(topic))
     return carried_out(form, add) or _topic_page(request, campaign, topic, words, form)

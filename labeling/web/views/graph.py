@@ -41,8 +41,8 @@ def graph(request: SignedIn, name: str) -> HttpResponse:
     def replace() -> HttpResponse:
         base = form.cleaned_data["version"]
         made = store.define(campaign, request.user, form.raw, instead_of=base)
-        said = f"Version {made.version} of the graph is in force."
-        return done(request, said, "graph", campaign.name)
+        message = f"Version {made.version} of the graph is in force."
+        return done(request, message, "graph", campaign.name)
 
     return carried_out(form, replace) or _page(request, campaign, form)
 
@@ -80,8 +80,8 @@ def graph_node(request: SignedIn, name: str, node: str) -> HttpResponse:
         base = form.cleaned_data.pop("version") or _in_force(campaign)
         content = _changed(current, node, form)
         made = store.define(campaign, request.user, content, instead_of=base)
-        said = f"Saved, as version {made.version} of the graph."
-        return done(request, said, "graph", campaign.name)
+        message = f"Saved, as version {made.version} of the graph."
+        return done(request, message, "graph", campaign.name)
 
     return carried_out(form, change) or render_campaign(
         request,
@@ -110,7 +110,7 @@ def graph_version(request: SignedIn, name: str, version: int) -> HttpResponse:
     """A version of the graph, and what it changed of the one before."""
     campaign = watched_campaign(request, name)
     row = _version(campaign, version)
-    shown = store.of(row)
+    content = store.of(row)
     before = campaign.graphs.filter(version__lt=version).order_by("-version").first()
     return render_campaign(
         request,
@@ -118,10 +118,10 @@ def graph_version(request: SignedIn, name: str, version: int) -> HttpResponse:
         campaign,
         "graph",
         version=row,
-        shown=shown,
+        shown=content,
         before=before,
-        changes=_changes(store.of(before), shown) if before else None,
-        rows=outlining.outline(shown, {}),
+        changes=_changes(store.of(before), content) if before else None,
+        rows=outlining.outline(content, {}),
     )
 
 
@@ -198,10 +198,10 @@ def _in_force(campaign: Campaign) -> int | None:
 
 def _versions(campaign: Campaign) -> list[dict[str, object]]:
     """The latest versions, each with how much it changed as its decision says."""
-    found = campaign.graphs.select_related("created_by").order_by("-version")[:VERSIONS]
+    versions = campaign.graphs.select_related("created_by").order_by("-version")[:VERSIONS]
     decisions = campaign.decisions.filter(kind=Decision.Kind.GRAPH).order_by("-pk")[:VERSIONS]
     summaries = {decision.content.get("version"): decision.content for decision in decisions}
-    return [{"version": row, "summary": summaries.get(row.version, {})} for row in found]
+    return [{"version": row, "summary": summaries.get(row.version, {})} for row in versions]
 
 
 def _graph(campaign: Campaign) -> replaying.Graph:
@@ -219,10 +219,10 @@ def _version(campaign: Campaign, version: int) -> Graph:
 
 def _changes(before: replaying.Graph, after: replaying.Graph) -> dict[str, object]:
     """What became of the nodes, with their titles."""
-    found = before.diff(after)
+    difference = before.diff(after)
     return {
-        "added": [after.node(node) for node in found["added"]],
-        "removed": [before.node(node) for node in found["removed"]],
+        "added": [after.node(node) for node in difference["added"]],
+        "removed": [before.node(node) for node in difference["removed"]],
         "changed": [
             {
                 "node": after.node(entry["id"]),
@@ -235,7 +235,7 @@ def _changes(before: replaying.Graph, after: replaying.Graph) -> dict[str, objec
                     for field in entry["fields"]
                 ],
             }
-            for entry in found["changed"]
+            for entry in difference["changed"]
         ],
     }
 

@@ -54,7 +54,7 @@ def dataset_import(request: SignedIn, name: str) -> HttpResponse:
 
     def bring() -> HttpResponse:
         path = form.cleaned_data["path"]
-        row = imports.of_path(dataset, request.user, path, **form.said())
+        row = imports.of_path(dataset, request.user, path, **form.import_options())
         return redirect("labeling:import_report", dataset.name, row.pk)
 
     fresh = _fresh(UploadForm, request, dataset)
@@ -107,8 +107,8 @@ def import_retry(request: SignedIn, name: str, pk: int) -> HttpResponse:
 def imports_shown(dataset: Dataset) -> list[Import]:
     """The imports on the dataset's page: running or failed ones, and today's."""
     since = timezone.now() - RECENT
-    shown = Q(created_at__gte=since) | ~Q(job__state=Job.State.DONE)
-    return list(_with_jobs(dataset).filter(shown)[:RECENT_SHOWN])
+    recent = Q(created_at__gte=since) | ~Q(job__state=Job.State.DONE)
+    return list(_with_jobs(dataset).filter(recent)[:RECENT_SHOWN])
 
 
 def _with_jobs(dataset: Dataset) -> QuerySet[Import]:
@@ -139,15 +139,15 @@ def _take(request: SignedIn, dataset: Dataset, form: UploadForm) -> HttpResponse
     files = [
         imports.Sent(file.name, file, file.name.lower().endswith(".zip")) for file in data["files"]
     ]
-    said = form.said()
+    options = form.import_options()
     # What is compared with may be many images: that is a job's work.
-    if said["against"] is None and imports.are_small(files):
-        words = said["licence"], said["source"]
+    if options["against"] is None and imports.are_small(files):
+        words = options["licence"], options["source"]
         report = imports.add_small(dataset, files, licence=words[0], source=words[1])
         form.forget_files()
         context = {"dataset": dataset, "report": report, "ended": True, "may_add": True}
         return render(request, "labeling/dataset_report.html", context)
-    row = imports.of_uploads(dataset, request.user, files, **said)
+    row = imports.of_uploads(dataset, request.user, files, **options)
     form.forget_files()
     return redirect("labeling:import_report", dataset.name, row.pk)
 

@@ -99,15 +99,15 @@ def _options(
     request: SignedIn, campaign: Campaign, release: Release, sent: dict[str, ExportOptionsForm]
 ) -> HttpResponse:
     """The page of options; sent: a form that was sent with faults, by its format."""
-    found = []
+    rows = []
     for format_name in exporting.formats_of(campaign.kind):
         form = sent.get(format_name)
         form = form or ExportOptionsForm(format_name=format_name, kind=campaign.kind)
         if form.fields:
-            found.append((format_name, label_files.WORDS[format_name], form))
+            rows.append((format_name, label_files.WORDS[format_name], form))
     template = "labeling/release_label_options.html"
     response = render_campaign(
-        request, template, campaign, "releases", release=release, formats=found
+        request, template, campaign, "releases", release=release, formats=rows
     )
     response.status_code = 400 if sent else 200
     return response
@@ -116,11 +116,13 @@ def _options(
 def _summary(result: BroughtIn) -> str:
     """The result of importing a file of labels, as a sentence."""
     labels, images = result["labels"], result["images"]
-    said = f"Known now: {count_of(labels, 'label')} of {count_of(images, 'image')}."
+    message = f"Known now: {count_of(labels, 'label')} of {count_of(images, 'image')}."
     if result["unknown"]:
-        said += f" {count_of(result['unknown'], 'label')} said unknown and were not written."
+        message += f" {count_of(result['unknown'], 'label')} said unknown and were not written."
     sentences = [*map(skipped_sentence, result.get("skipped", [])), *result.get("mended", [])]
-    return " ".join((said, *(f"{one[0].upper()}{one[1:].rstrip('.')}." for one in sentences)))
+    return " ".join(
+        (message, *(f"{sentence[0].upper()}{sentence[1:].rstrip('.')}." for sentence in sentences))
+    )
 
 
 def _form(request: SignedIn, dataset: Dataset, *data: object) -> KnownLabelsForm:

@@ -34,8 +34,8 @@ def dataset_objects(request: SignedIn, name: str) -> HttpResponse:
     dataset = dataset_for(request.user, name)
     category, flag = request.GET.get("category", ""), request.GET.get("flag", "")
     search = request.GET.get("q", "").strip()[:200].replace("\0", "")
-    found = object_overview.find(dataset, category, flag, search)
-    page = Paginator(found, TILES).get_page(request.GET.get("page"))
+    items = object_overview.find(dataset, category, flag, search)
+    page = Paginator(items, TILES).get_page(request.GET.get("page"))
     context = {
         "dataset": dataset,
         "categories": object_overview.categories(dataset),
@@ -78,13 +78,13 @@ def object_merge(request: SignedIn, name: str, pk: int) -> HttpResponse:
     dataset = dataset_for(request.user, name)
     item = _object(dataset, pk)
     part, instance, text = (sent(request, field) for field in ("part", "instance", "radius"))
-    asked = {"part": part, "instance": instance, "crop": sent(request, "crop")}
+    parameters = {"part": part, "instance": instance, "crop": sent(request, "crop")}
     radius, method = None, merging.METHODS[0]
     try:
         if "automatic" not in request.POST:
             radius, method = _radius(text), sent(request, "method") or method
         if "preview" in request.POST:
-            asked |= {"radius": "" if radius is None else f"{radius:g}", "method": method}
+            parameters |= {"radius": "" if radius is None else f"{radius:g}", "method": method}
         else:
             merging.choose(item, part, instance, radius, request.user, method)
             messages.success(request, "Kept. The raw pieces stay; you can always choose another.")
@@ -95,7 +95,7 @@ def object_merge(request: SignedIn, name: str, pk: int) -> HttpResponse:
             raise
         messages.error(request, refusal.message)
     address = reverse("labeling:dataset_object", args=(dataset.name, item.pk))
-    return redirect(f"{address}?{urlencode(asked)}#merge")
+    return redirect(f"{address}?{urlencode(parameters)}#merge")
 
 
 def _object(dataset: Dataset, pk: int) -> Item:
@@ -114,22 +114,22 @@ def _radius(text: str) -> float:
 
 
 def _context(request: SignedIn, dataset: Dataset, item: Item) -> dict[str, object]:
-    said = vocabulary_store.of(dataset)
-    found = objects.described([item])[item.pk]
-    category = said.category(found.category) if said else None
-    parts = object_overview.drawn(found, category)
+    vocabulary = vocabulary_store.of(dataset)
+    parted = objects.described([item])[item.pk]
+    category = vocabulary.category(parted.category) if vocabulary else None
+    parts = object_overview.drawn(parted, category)
     crop = request.GET.get("crop", "")
     crop = crop if crop in CROPS else "wide"
     wide, room = objects.crop_of(item)
     width, height = item.image.width, item.image.height
-    boxes = {"wide": wide, "tight": crops.tight(found.box, width, height)}
-    shown = boxes.get(crop, (0, 0, width, height))
+    boxes = {"wide": wide, "tight": crops.tight(parted.box, width, height)}
+    view = boxes.get(crop, (0, 0, width, height))
     there = {part.part.key for part in parts}
     return {
         "dataset": dataset,
         "item": item,
-        "object": found,
-        "category": object_overview.name_of(said, found.category),
+        "object": parted,
+        "category": object_overview.name_of(vocabulary, parted.category),
         "parts": parts,
         "missing": [part.name for part in category.parts if part.key not in there]
         if category
@@ -139,20 +139,27 @@ def _context(request: SignedIn, dataset: Dataset, item: Item) -> dict[str, objec
         "wide": wide,
         "tight": boxes["tight"],
         "room": room,
-        "shown": shown,
-        "view_box": svg.view_box(shown),
-        "outline": svg.path_data(found.outline or ()),
+        "shown": view,
+        "view_box": svg.view_box(view),
+        "outline": svg.path_data(parted.outline or ()),
         "may_bring": label_files.may_bring(request.user, dataset),
         "neighbours": _neighbours(dataset, item),
-        **_merge(request, found),
+        **_merge(request, parted),
     }
 
 
-def _merge(request: SignedIn, found: PartedObject) -> dict[str, object]:
+def _merge(request: SignedIn, parted: PartedObject) -> dict[str, object]:
     """The merge that is looked at, by default the first, with the radius that is tried."""
-    all_merges = [(part, one) for part in found.parts for one in part.merges if len(one.pieces) > 1]
-    asked = (request.GET.get("part", ""), request.GET.get("instance", ""))
-    chosen = [(part, one) for part, one in all_merges if (part.key, one.instance) == asked]
+    all_merges = [
+        (part, candidate)
+        for part in parted.parts
+        for candidate in part.merges
+        if len(candidate.pieces) > 1
+    ]
+    key = (request.GET.get("part", ""), request.GET.get("instance", ""))
+    chosen = [
+        (part, candidate) for part, candidate in all_merges if (part.key, candidate.instance) == key
+    ]
     if not (chosen or all_merges):
         return {"merge": None}
     part, merge = (chosen or all_merges)[0]

@@ -47,14 +47,14 @@ def parts_report(request: SignedIn, name: str, pk: int) -> HttpResponse:
     ended = job.state in ENDED
     report = part_imports.report_of(job)
     may_bring = label_files.may_bring(request.user, dataset)
-    said = vocabulary_store.of(dataset)
+    vocabulary = vocabulary_store.of(dataset)
     context = {
         "dataset": dataset,
         "job": job,
         "ended": ended,
         "report": report,
         "unknown_parts": [
-            row | {"of": name_of(said, row["category"])} for row in report.unknown_parts
+            row | {"of": name_of(vocabulary, row["category"])} for row in report.unknown_parts
         ],
         "may_bring": may_bring,
         "can_repeat": may_bring and ended and part_imports.is_kept(job),

@@ -68,8 +68,8 @@ def invitation_revoke(request: SignedIn, name: str, pk: int) -> HttpResponse:
     if invitation is None:
         raise NotYours("There is no such invitation to this campaign.")
     memberships.revoke(invitation, request.user)
-    said = "The invitation is withdrawn; its link leads nowhere now."
-    return done(request, said, "people", campaign.name)
+    message = "The invitation is withdrawn; its link leads nowhere now."
+    return done(request, message, "people", campaign.name)
 
 
 @login_required
@@ -151,11 +151,11 @@ def person_quotas(request: SignedIn, name: str, pk: int) -> HttpResponse:
     form = QuotasForm(quotas.of(membership), request.POST)
     if not form.is_valid():
         return _person(request, campaign, membership, form)
-    left = quotas.assign(membership, request.user, form.wanted())
+    left = quotas.assign(membership, request.user, form.images_by_topic())
     who = name_of(membership)
-    said = f"{count_of(sum(left.values()), 'image is', 'images are')} left to {who}."
-    said = said if form.wanted() else f"{who} has no quota: any class comes."
-    return done(request, said, "person", campaign.name, membership.pk)
+    message = f"{count_of(sum(left.values()), 'image is', 'images are')} left to {who}."
+    message = message if form.images_by_topic() else f"{who} has no quota: any class comes."
+    return done(request, message, "person", campaign.name, membership.pk)
 
 
 def _person(
@@ -197,8 +197,8 @@ def person_action(request: SignedIn, name: str, pk: int, action: str) -> HttpRes
     form = ReasonForm(request.POST or None)
 
     def do() -> HttpResponse:
-        said = _do(action, campaign, membership, request.user, form.cleaned_data["reason"])
-        return done(request, said, "person", campaign.name, membership.pk)
+        message = _do(action, campaign, membership, request.user, form.cleaned_data["reason"])
+        return done(request, message, "person", campaign.name, membership.pk)
 
     return carried_out(form, do) or render_campaign(
         request,
@@ -215,18 +215,18 @@ def person_action(request: SignedIn, name: str, pk: int, action: str) -> HttpRes
 
 def _do(action: str, campaign: Campaign, membership: Membership, actor: User, reason: str) -> str:
     """What was done, in words."""
-    said = ACTIONS[action].done.format(name_of(membership))
+    message = ACTIONS[action].done.format(name_of(membership))
     if action == "pause":
         monitoring.pause(membership, actor, reason)
-        return said
+        return message
     if action == "pardon":
         monitoring.pardon(membership, actor, reason)
-        return said
+        return message
     done = blocking.block if action == "block" else blocking.unblock
     outcome = done(campaign, membership, actor, reason)
     counted = "void" if action == "block" else "counted again"
     return (
-        f"{said} {count_of(outcome.answers, 'answer')} {counted}, "
+        f"{message} {count_of(outcome.answers, 'answer')} {counted}, "
         f"{count_of(outcome.decided, 'question')} decided otherwise, {outcome.reopened:,} reopened."
     )
 
@@ -273,10 +273,10 @@ def _actions_for(membership: Membership) -> list[Action]:
 
 def _anybody(campaign: Campaign, pk: int) -> Membership:
     """The membership of that id, also of somebody who has left. Raises NotYours."""
-    found = campaign.memberships.select_related("user", "campaign").filter(pk=pk).first()
-    if found is None:
+    membership = campaign.memberships.select_related("user", "campaign").filter(pk=pk).first()
+    if membership is None:
         raise NotYours("There is no such member of this campaign.")
-    return found
+    return membership
 
 
 def _member(campaign: Campaign, pk: int) -> Membership:

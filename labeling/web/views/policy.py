@@ -36,16 +36,16 @@ def policy(request: SignedIn, name: str) -> HttpResponse:
     confirmed = request.POST.get("confirmed", "")
     fits = confirmed == "everyone" if everyone else confirmed == "some" or not stopped
     if "preview" in request.POST or not fits:
-        shown = {"stopped": stopped, "everyone": everyone, "asked": "preview" in request.POST}
-        return _page(request, campaign, form, shown)
+        effect = {"stopped": stopped, "everyone": everyone, "asked": "preview" in request.POST}
+        return _page(request, campaign, form, effect)
 
     def change() -> HttpResponse:
         made = lifecycle.change_policy(campaign, request.user, content)
-        said = f"Version {made.version} of the rules holds for questions asked from now on."
+        message = f"Version {made.version} of the rules holds for questions asked from now on."
         if "apply" in request.POST:
             count = asking_more.apply_policy(campaign, request.user)
-            said += f" It was applied to {count_of(count, 'open question')} without answers."
-        return done(request, said, "campaign_policy", campaign.name)
+            message += f" It was applied to {count_of(count, 'open question')} without answers."
+        return done(request, message, "campaign_policy", campaign.name)
 
     return carried_out(form, change) or _page(request, campaign, form)
 
@@ -56,7 +56,7 @@ def _page(
     form: PolicyForm,
     preview: dict[str, object] | None = None,
 ) -> HttpResponse:
-    shown = form.policy() if form.is_bound and form.is_valid() else policies.of(campaign)
+    content = form.policy() if form.is_bound and form.is_valid() else policies.of(campaign)
     return render_campaign(
         request,
         "labeling/policy.html",
@@ -67,7 +67,7 @@ def _page(
         policy=campaign.policy,
         preview=preview,
         apply="apply" in request.POST,
-        advice=annotator_checks.advice(shown),
-        by_table=shown["method"] == "vote-table",
+        advice=annotator_checks.advice(content),
+        by_table=content["method"] == "vote-table",
         actions=policies.ACTIONS,
     )

@@ -64,11 +64,11 @@ def quality(request: SignedIn, name: str) -> HttpResponse:
         facts |= {
             "failing": _failing(campaign),
             "by_method": [
-                vars(row) | {"words": METHOD_WORDS[row.given]}
+                vars(row) | {"words": METHOD_WORDS[row.group]}
                 for row in gold_results.errors_by_method(campaign)
             ],
             "by_language": [
-                vars(row) | {"words": _language(row.given)}
+                vars(row) | {"words": _language(row.group)}
                 for row in gold_results.errors_by_language(campaign)
             ],
             "language_pairs": [
@@ -96,10 +96,10 @@ def calibrate(request: SignedIn, name: str) -> HttpResponse:
     campaign = own_campaign(request, name)
     calibrating.ask_now(campaign, request.user)
     if "boxes" in request.POST:
-        said = "Learning from the answers; the figures of this page follow. Jobs says when."
-        return done(request, said, "boxes", campaign.name)
-    said = "Reputations are being recomputed; Jobs says when they are done."
-    return done(request, said, "quality", campaign.name)
+        message = "Learning from the answers; the figures of this page follow. Jobs says when."
+        return done(request, message, "boxes", campaign.name)
+    message = "Reputations are being recomputed; Jobs says when they are done."
+    return done(request, message, "quality", campaign.name)
 
 
 @login_required
@@ -116,8 +116,8 @@ def pilot(request: SignedIn, name: str) -> HttpResponse:
             seed = secrets.randbelow(2**31)
         if "confirmed" in request.POST:
             piloting.ask(campaign, request.user, per_topic, seed)
-            said = "The pilot is being asked; Jobs says how far it is."
-            return done(request, said, "pilot", campaign.name)
+            message = "The pilot is being asked; Jobs says how far it is."
+            return done(request, message, "pilot", campaign.name)
         priced = PilotForm(initial={"per_topic": per_topic, "seed": seed})
         return _pilot(request, campaign, priced, piloting.plan(campaign, per_topic, seed))
 
@@ -148,25 +148,25 @@ def _waiting(campaign: Campaign, kind: str) -> bool:
 def _contradicted(campaign: Campaign, words: dict[str, str]) -> list[dict[str, object]]:
     """What stood and what the auditor said, where they differ."""
     kind = KINDS[campaign.kind]
-    found = auditing.disagreements(campaign)
-    rows = overview.question_rows(campaign, [row.question for row in found])
-    said = [kind.tally_name(row.value) for row in found]
+    audits = auditing.disagreements(campaign)
+    rows = overview.question_rows(campaign, [row.question for row in audits])
+    auditor_answers = [kind.tally_name(row.value) for row in audits]
     return [
         vars(row) | {"said": word, "said_words": words.get(word, word)}
-        for row, word in zip(rows, said, strict=True)
+        for row, word in zip(rows, auditor_answers, strict=True)
     ]
 
 
 def _disputed(campaign: Campaign, pks: list[int]) -> list[overview.QuestionRow]:
-    found = campaign.questions.select_related("item__image").in_bulk(pks)
-    return overview.question_rows(campaign, [found[pk] for pk in pks if pk in found])
+    questions = campaign.questions.select_related("item__image").in_bulk(pks)
+    return overview.question_rows(campaign, [questions[pk] for pk in pks if pk in questions])
 
 
 def _failing(campaign: Campaign) -> list[dict[str, object]]:
     """The gold that trusted people fail most, with how many met it."""
     met = {row.question_id: row for row in gold.failing_lately(campaign, FAILING)}
-    found = Question.objects.select_related("gold", "item__image").in_bulk(list(met))
-    rows = overview.gold_rows(campaign, [found[pk] for pk in met])
+    questions = Question.objects.select_related("gold", "item__image").in_bulk(list(met))
+    rows = overview.gold_rows(campaign, [questions[pk] for pk in met])
     return [vars(row) | {"people": met[row.question.pk]} for row in rows]
 
 

@@ -40,11 +40,11 @@ def questions(request: SignedIn, name: str) -> HttpResponse:
     campaign = watched_campaign(request, name)
     form = QuestionFilterForm(campaign, request.GET)
     chosen = form.cleaned_data if form.is_valid() else {}
-    wanted = question_list.Filter(
+    chosen_filter = question_list.Filter(
         state=chosen.get("state", ""), topic=chosen.get("topic", ""), search=chosen.get("q", "")
     )
     after, before = (key_of(request.GET.get(name, "")) for name in ("after", "before"))
-    page = question_list.page(campaign, wanted, PAGE, after=after, before=before)
+    page = question_list.page(campaign, chosen_filter, PAGE, after=after, before=before)
     return render_campaign(
         request,
         "labeling/questions.html",
@@ -73,10 +73,10 @@ def question(request: SignedIn, name: str, pk: int) -> HttpResponse:
     picture = part_overview.question_picture(campaign, question) if drawn else None
     pair = {}
     if KINDS[campaign.kind].asks == CHAINS:
-        said = [row.answer.value for row in history.answers if not row.replaced]
+        values = [row.answer.value for row in history.answers if not row.replaced]
         pair = {
             "pair": pair_history.of(campaign, question),
-            "boxes": pair_history.picture(question, said),
+            "boxes": pair_history.picture(question, values),
         }
     return render_campaign(
         request,
@@ -112,10 +112,10 @@ def questions_add(request: SignedIn, name: str) -> HttpResponse:
     campaign = own_campaign(request, name)
     data = (request.POST, request.FILES) if request.method == "POST" else ()
     form = QuestionsForm(*data, asks=KINDS[campaign.kind].asks, user=request.user)
-    asked = carried_out(
+    response = carried_out(
         form, lambda: done(request, _ask(campaign, form), "questions", campaign.name)
     )
-    return asked or render_campaign(
+    return response or render_campaign(
         request, "labeling/questions_add.html", campaign, "questions", form=form
     )
 
@@ -142,10 +142,10 @@ def _ask(campaign: Campaign, form: QuestionsForm) -> str:
     return _added("question", added)
 
 
-def _added(what: str, added: asking.AddedQuestions) -> str:
-    asked = count_of(added.created, f"{what} was", f"{what}s were")
+def _added(noun: str, added: asking.AddedQuestions) -> str:
+    created = count_of(added.created, f"{noun} was", f"{noun}s were")
     again = f"{count_of(added.reopened, 'was', 'were')} reopened, " if added.reopened else ""
-    return f"{asked} added; {again}{count_of(added.existing, 'was', 'were')} there already."
+    return f"{created} added; {again}{count_of(added.existing, 'was', 'were')} there already."
 
 
 @login_required
@@ -175,11 +175,13 @@ def questions_ask_more(request: SignedIn, name: str) -> HttpResponse:
     else:
         people, reason = form.cleaned_data["people"], form.cleaned_data["reason"]
         with refusals_shown(request):
-            asked = asking_more.ask_more(campaign, chosen, people, request.user, reason)
+            outcome = asking_more.ask_more(campaign, chosen, people, request.user, reason)
             more = count_of(people, "more person", "more people")
-            said = f"{count_of(asked.count, 'question asks', 'questions ask')} {more}."
-            left = [f"{count:,} left alone: {why}." for why, count in asked.skipped.items()]
-            (messages.success if asked.count else messages.error)(request, " ".join([said, *left]))
+            message = f"{count_of(outcome.count, 'question asks', 'questions ask')} {more}."
+            left = [f"{count:,} left alone: {why}." for why, count in outcome.skipped.items()]
+            (messages.success if outcome.count else messages.error)(
+                request, " ".join([message, *left])
+            )
     if len(chosen) == 1:
         return redirect("labeling:question", campaign.name, chosen[0])
     return redirect("labeling:questions", campaign.name)

@@ -51,7 +51,7 @@ class Row:
     name: str
     key: str
     counts: list[int]
-    given: int
+    known_before: int
     bars: list[Bar]
 
 
@@ -90,14 +90,14 @@ def release_objects(request: SignedIn, name: str, number: int) -> HttpResponse:
     """Every object of a release with its parts, and how many parts are in which state."""
     campaign = own_campaign(request, name)
     release = freezing.release_for(campaign, number)
-    meta, found = _read(release)
+    meta, objects = _read(release)
     categories: Categories = meta["campaign"]["settings"].get("categories", {})
     there = [{"key": key, "name": categories[key]["name"]} for key in meta.get("parts", {})]
-    wanted = request.GET.get("category", "")
-    chosen = wanted if wanted in found else ""
+    category = request.GET.get("category", "")
+    chosen = category if category in objects else ""
     if len(there) == 1:
         chosen = there[0]["key"]
-    page = Paginator(found[chosen], PAGE).get_page(request.GET.get("page"))
+    page = Paginator(objects[chosen], PAGE).get_page(request.GET.get("page"))
     return render_campaign(
         request,
         "labeling/release_objects.html",
@@ -126,13 +126,13 @@ def _read(release: Release) -> tuple[frozen.Head, Mapping[str, Sequence[ObjectLi
         meta = frozen.head(folder, release.sha256)
         stated = meta["files"].get("objects.jsonl")
         path = folder / "objects.jsonl"
-        found = line_index.by_category(path, stated["sha256"]) if stated else None
+        objects = line_index.by_category(path, stated["sha256"]) if stated else None
     except BadInput:
         raise Refusal(
             "The files of this release are not on this server, or were changed after it was "
             "frozen. Freeze it again."
         ) from None
-    return meta, found or {"": ()}
+    return meta, objects or {"": ()}
 
 
 def _rows(counted: dict[str, CategoryTally], categories: Categories, chosen: str) -> list[Row]:
@@ -140,8 +140,8 @@ def _rows(counted: dict[str, CategoryTally], categories: Categories, chosen: str
     for each category."""
     if not chosen:
         return [
-            _row(categories[key]["name"], list(found["parts"].values()), key)
-            for key, found in counted.items()
+            _row(categories[key]["name"], list(tally["parts"].values()), key)
+            for key, tally in counted.items()
         ]
     names = {part["key"]: part["name"] for part in categories[chosen]["parts"]}
     parts = counted[chosen]["parts"] if chosen in counted else {}
@@ -156,8 +156,8 @@ def _row(name: str, counts: list[dict[str, int]], key: str = "") -> Row:
         width = round(100 * count / total, 3)
         bars.append(Bar(state, f"{start:g}", f"{width:g}"))
         start += width
-    given = sum(count["given"] for count in counts)
-    return Row(name, key, list(states.values()), given, bars)
+    known_before = sum(count["given"] for count in counts)
+    return Row(name, key, list(states.values()), known_before, bars)
 
 
 def _tiles(campaign: Campaign, categories: Categories, lines: Sequence[ObjectLine]) -> list[Tile]:
@@ -166,13 +166,13 @@ def _tiles(campaign: Campaign, categories: Categories, lines: Sequence[ObjectLin
         key: {part["key"]: part["name"] for part in category["parts"]}
         for key, category in categories.items()
     }
-    about = About("", {key: row["name"] for key, row in categories.items()}, names)
+    release_info = About("", {key: row["name"] for key, row in categories.items()}, names)
     items = _items(campaign, lines)
     tiles = []
     for line in lines:
         known = frozen_objects.parted(line, names.get(line["category"], {}))
         item = items.get((line["image"], line["object"]))
-        tiles.append(_tile(background.with_rest(known), line["unknown"], item, about))
+        tiles.append(_tile(background.with_rest(known), line["unknown"], item, release_info))
     return tiles
 
 
@@ -183,13 +183,15 @@ def _items(campaign: Campaign, lines: Sequence[ObjectLine]) -> dict[tuple[str, s
         image__name__in=[line["image"] for line in lines],
         name__in=[line["object"] for line in lines],
     ).select_related("image")
-    asked = campaign.questions.filter(item=OuterRef("pk")).exclude(state=Question.State.GOLD)
-    found = rows.annotate(asked=Subquery(asked.order_by("round").values("pk")[:1]))
-    return {(item.image.name, item.name): item for item in found}
+    question_rows = campaign.questions.filter(item=OuterRef("pk")).exclude(
+        state=Question.State.GOLD
+    )
+    question_items = rows.annotate(asked=Subquery(question_rows.order_by("round").values("pk")[:1]))
+    return {(item.image.name, item.name): item for item in question_items}
 
 
-def _tile(thing: PartedObject, unknown: list[str], item: Item | None, about: About) -> Tile:
-    places, names = places_of(thing, about), about.parts.get(thing.category, {})
+def _tile(thing: PartedObject, unknown: list[str], item: Item | None, release_info: About) -> Tile:
+    places, names = places_of(thing, release_info), release_info.parts.get(thing.category, {})
     crop = thing.crop or thing.box
     longest = max(item.image.width, item.image.height) if item else 1
     seen = max(crop[2] - crop[0], crop[3] - crop[1]) * min(1, THUMBNAIL_PX / longest)
@@ -199,7 +201,7 @@ def _tile(thing: PartedObject, unknown: list[str], item: Item | None, about: Abo
     ]
     return Tile(
         thing=thing,
-        category=about.classes.get(thing.category, thing.category),
+        category=release_info.classes.get(thing.category, thing.category),
         item=item,
         small=seen >= TILE_PX,
         view=view_box(crop),
@@ -211,14 +213,14 @@ def _tile(thing: PartedObject, unknown: list[str], item: Item | None, about: Abo
     )
 
 
-def _part(part: Part, place: int, names: dict[str, str]) -> TilePart:
+def _part(part: Part, index: int, names: dict[str, str]) -> TilePart:
     x, y = middle(part.polygons) if part.polygons else (0.0, 0.0)
     label = ORIGINS[part.origin] if part.state == STATES[0] else WORDS[part.state]
     return TilePart(
-        number=place + 1,
+        number=index + 1,
         name=names.get(part.key, part.key),
         label=label,
-        colour=colour(place),
+        colour=colour(index),
         path=path_data(part.polygons),
         x=f"{x:g}",
         y=f"{y:g}",

@@ -108,7 +108,7 @@ def agreement(request: SignedIn, name: str) -> HttpResponse:
     )
 
 
-def _done(request: SignedIn, campaign: Campaign, said: str, action: Any) -> HttpResponse:
+def _done(request: SignedIn, campaign: Campaign, message: str, action: Any) -> HttpResponse:
     """To the next question, with what became of this one."""
     try:
         action()
@@ -117,7 +117,7 @@ def _done(request: SignedIn, campaign: Campaign, said: str, action: Any) -> Http
     except Refusal as refusal:
         messages.error(request, refusal.message)
     else:
-        messages.success(request, said)
+        messages.success(request, message)
     return redirect("labeling:review", campaign.name)
 
 

@@ -24,8 +24,8 @@ def rights(request: SignedIn) -> HttpResponse:
     check_administrator(request.user)
     search = request.GET.get("q", "").replace("\0", "").strip()[:150]
     # One more than is shown, to know whether there are more: nothing is counted.
-    found = list(accounts(search)[: SHOWN + 1])
-    context = {"accounts": found[:SHOWN], "has_more": len(found) > SHOWN, "search": search}
+    users = list(accounts(search)[: SHOWN + 1])
+    context = {"accounts": users[:SHOWN], "has_more": len(users) > SHOWN, "search": search}
     return render(request, "labeling/rights.html", context | {"shown": SHOWN})
 
 

@@ -60,10 +60,10 @@ def render_campaign(
 def links_of(campaign: Campaign) -> list[dict[str, str]]:
     """{"title", "url"} of what other parts make of this campaign; they are named in settings
     (ASSAY_CAMPAIGN_LINKS), so that this part need not know them."""
-    found: list[dict[str, str]] = []
+    links: list[dict[str, str]] = []
     for path in getattr(settings, "ASSAY_CAMPAIGN_LINKS", []):
-        found += import_string(path)(campaign)
-    return found
+        links += import_string(path)(campaign)
+    return links
 
 
 def page_of(request: SignedIn, rows: QuerySet[Any], size: int, name: str = "page") -> Page:
@@ -74,10 +74,10 @@ def page_of(request: SignedIn, rows: QuerySet[Any], size: int, name: str = "page
     return Paginator(rows, size).get_page(request.GET.get(name))
 
 
-def done(request: SignedIn, said: str, goal: str, *place: object) -> HttpResponse:
-    """To the page `goal` of this app, which shows the message `said`."""
-    messages.success(request, said)
-    return redirect(f"labeling:{goal}", *place)
+def done(request: SignedIn, message: str, goal: str, *arguments: object) -> HttpResponse:
+    """Redirect to the page `goal` of this app and show the message there."""
+    messages.success(request, message)
+    return redirect(f"labeling:{goal}", *arguments)
 
 
 def report_page(

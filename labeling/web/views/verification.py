@@ -41,8 +41,8 @@ def verification(request: SignedIn, name: str) -> HttpResponse:
     def change() -> HttpResponse:
         lifecycle.change(campaign, request.user, settings=form.cleaned_data)
         verifying.ask(campaign)
-        said = "Saved. The classes are being looked at by these rules."
-        return done(request, said, "verification", campaign.name)
+        message = "Saved. The classes are being looked at by these rules."
+        return done(request, message, "verification", campaign.name)
 
     return carried_out(form, change) or _page(request, campaign, form)
 
@@ -85,8 +85,8 @@ def verification_look(request: SignedIn, name: str) -> HttpResponse:
     """Has the classes looked at now, in the background."""
     campaign = _fitting(own_campaign(request, name))
     verifying.ask(campaign)
-    said = "The classes are being looked at; Jobs says when that is done."
-    return done(request, said, "verification", campaign.name)
+    message = "The classes are being looked at; Jobs says when that is done."
+    return done(request, message, "verification", campaign.name)
 
 
 @login_required

@@ -102,7 +102,7 @@ def vocabulary_version(request: SignedIn, name: str, version: int) -> HttpRespon
     row = _version(dataset, version)
     vocabulary = vocabulary_store.read(row)
     before = dataset.vocabularies.filter(version__lt=version).order_by("-version").first()
-    found = changes(vocabulary_store.read(before), vocabulary) if before else []
+    differences = changes(vocabulary_store.read(before), vocabulary) if before else []
     return render(
         request,
         "labeling/vocabulary_version.html",
@@ -114,8 +114,8 @@ def vocabulary_version(request: SignedIn, name: str, version: int) -> HttpRespon
             "vocabulary": vocabulary,
             "rows": _rows(vocabulary, {}),
             **{
-                what: [change for change in found if change.what == what]
-                for what in ("added", "removed", "changed")
+                kind: [change for change in differences if change.what == kind]
+                for kind in ("added", "removed", "changed")
             },
         },
     )
@@ -163,22 +163,22 @@ def _page(request: SignedIn, dataset: Dataset, form: VocabularyForm | None) -> H
 def _opened_with(request: SignedIn, dataset: Dataset) -> Version | None:
     """The version that a form was opened with: the latest, unless somebody saved meanwhile."""
     number = key_of(sent(request, "version")) if request.method == "POST" else None
-    found = dataset.vocabularies.filter(version=number).first() if number else None
-    return found or vocabulary_store.current(dataset)
+    version = dataset.vocabularies.filter(version=number).first() if number else None
+    return version or vocabulary_store.current(dataset)
 
 
 def _category(
-    request: SignedIn, dataset: Dataset, version: Version | None, place: int | None
+    request: SignedIn, dataset: Dataset, version: Version | None, index: int | None
 ) -> HttpResponse:
     vocabulary = vocabulary_store.read(version) if version else None
     category = (
-        vocabulary.categories[place] if vocabulary is not None and place is not None else None
+        vocabulary.categories[index] if vocabulary is not None and index is not None else None
     )
     if category is not None and len(category.parts) > MOST_ROWS:
         messages.info(request, f"{category.name} has so many parts that only the text changes it.")
         return redirect("labeling:vocabulary", dataset.name)
     forms = CategoryForms(
-        vocabulary, place, version.version if version else None, request.POST or None
+        vocabulary, index, version.version if version else None, request.POST or None
     )
     if request.method == "POST" and forms.is_valid():
         try:
@@ -254,8 +254,8 @@ def _rows(vocabulary: Vocabulary, objects: dict[str, int]) -> list[dict[str, obj
 
 def _meant(vocabulary: Vocabulary) -> dict[str, str]:
     """The definition of each category that the site's glossary knows, by key."""
-    found = opening.describe([category.key for category in vocabulary.categories])
-    return {topic["key"]: topic["definition"] for topic in found if topic.get("definition")}
+    topics = opening.describe([category.key for category in vocabulary.categories])
+    return {topic["key"]: topic["definition"] for topic in topics if topic.get("definition")}
 
 
 def _versions(request: SignedIn, dataset: Dataset) -> list[dict[str, object]]:
@@ -266,11 +266,11 @@ def _versions(request: SignedIn, dataset: Dataset) -> list[dict[str, object]]:
     using = vocabulary_store.campaigns_by_version(dataset)
     seen = campaigns_for(request.user, RESEARCHER).filter(dataset=dataset)
     mine = set(seen.values_list("pk", flat=True))
-    found = []
+    version_rows = []
     for n, row in enumerate(rows[:VERSIONS]):
         before = rows[n + 1] if n + 1 < len(rows) else None
         campaigns: list[Campaign] = using.get(row.version, [])
-        found.append(
+        version_rows.append(
             {
                 "version": row,
                 "summary": counted(
@@ -283,4 +283,4 @@ def _versions(request: SignedIn, dataset: Dataset) -> list[dict[str, object]]:
                 "old": n > 0,
             }
         )
-    return found
+    return version_rows

@@ -36,12 +36,12 @@ def jobs(request: SignedIn, name: str) -> HttpResponse:
     routine = Q(kind__in=["watch", "nightly"], state=Job.State.DONE)
     # What a freeze is made of, whose own row says how far it is.
     routine |= Q(kind="freeze range") & ~Q(state=Job.State.FAILED)
-    found = campaign.jobs.exclude(routine).order_by("-pk")
+    rows = campaign.jobs.exclude(routine).order_by("-pk")
     state = request.GET.get("state", "")
     if state in Job.State.values:
-        found = found.filter(state=state)
+        rows = rows.filter(state=state)
     busy = campaign.jobs.filter(state__in=[Job.State.QUEUED, Job.State.RUNNING]).exists()
-    page = page_of(request, found, PAGE)
+    page = page_of(request, rows, PAGE)
     template = "labeling/_jobs.html" if "fragment" in request.GET else "labeling/jobs.html"
     return render_campaign(
         request,
@@ -103,14 +103,14 @@ def release_freeze(request: SignedIn, name: str) -> HttpResponse:
     latest = campaign.releases.order_by("-number").first()
     release = freezing.freeze(campaign, request.user)
     if latest and latest.pk == release.pk:
-        said = f"Nothing has changed since release {release.number}: it holds all of it."
-        messages.info(request, said)
+        message = f"Nothing has changed since release {release.number}: it holds all of it."
+        messages.info(request, message)
     else:
-        said = f"Release {release.number} holds what people said until now."
+        message = f"Release {release.number} holds what people said until now."
         if release.unsettled:
             open_now = count_of(release.unsettled, "question is", "questions are")
-            said += f" {open_now} not settled yet, and not in it."
-        messages.success(request, said)
+            message += f" {open_now} not settled yet, and not in it."
+        messages.success(request, message)
     return redirect("labeling:releases", campaign.name)
 
 

@@ -56,7 +56,7 @@ def test_the_auditor_sees_the_other_boxes_and_where_to_draw_but_not_the_box(camp
     auditing.draw(campaign, alice, 6, 1)
 
     for audit in Audit.objects.all():
-        shown = box_audit.about(audit).content
+        shown = box_audit.question_context(audit).content
         drawn = audit.settlement.value["box"]
         assert shown["boxes"] == [B if drawn == A else A]
         assert shown["at"] == [(drawn[0] + drawn[2]) / 2, (drawn[1] + drawn[3]) / 2]

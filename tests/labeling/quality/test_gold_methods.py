@@ -52,7 +52,7 @@ def test_the_last_revision_counts_under_its_own_method(
     with django_assert_num_queries(1):
         found = gold_results.errors_by_method(coots)
 
-    assert [(row.given, row.wrong, row.total) for row in found] == [
+    assert [(row.group, row.wrong, row.total) for row in found] == [
         *(("key", 0, 1), ("tap", 1, 1), ("swipe", 1, 2), ("", 0, 1)),
     ]
     assert (found[2].error, found[2].interval) == (0.5, wilson_interval(1, 2))
@@ -88,7 +88,7 @@ def test_the_error_is_told_by_language(coots, bob, gold, django_assert_num_queri
     with django_assert_num_queries(1):
         found = gold_results.errors_by_language(coots)
 
-    assert [(row.given, row.wrong, row.total) for row in found] == [
+    assert [(row.group, row.wrong, row.total) for row in found] == [
         *(("en-gb", 0, 1), ("de", 1, 2), ("", 0, 1)),
     ]
 

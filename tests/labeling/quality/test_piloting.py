@@ -139,7 +139,7 @@ def test_the_price_is_known_before_and_counts_the_votes_that_are_there(pond, ali
 
 def test_the_state_says_what_is_decided_and_where_tables_are(pond, alice):
     nothing = piloting.state(pond)
-    assert (nothing.asked, nothing.topics, nothing.missing) == (0, 0, [])
+    assert (nothing.questions, nothing.topics, nothing.missing) == (0, 0, [])
     piloting.ask_pilot(pond, alice, 5, seed=3)
     assert piloting.state(pond) == piloting.Progress(10, 0, 2, 0, ["duck", "American coot"], 2)
 
@@ -148,7 +148,7 @@ def test_the_state_says_what_is_decided_and_where_tables_are(pond, alice):
     calibrating.calibrate(pond)
 
     found = piloting.state(pond)
-    assert (found.asked, found.decided, found.tables) == (10, 10, 2)
+    assert (found.questions, found.decided, found.tables) == (10, 10, 2)
     assert found.missing == []
 
 
@@ -157,10 +157,10 @@ def test_the_job_asks_the_pilot_and_running_it_twice_asks_nothing_more(pond, ali
     assert piloting.ask(pond, alice, 4, 7) == job
     run_jobs()
 
-    assert piloting.state(pond).asked == 8
+    assert piloting.state(pond).questions == 8
     assert pond.decisions.get(content__has_key="pilot").actor == alice
     piloting.execute(job)
-    assert piloting.state(pond).asked == 8
+    assert piloting.state(pond).questions == 8
     assert pond.decisions.filter(content__has_key="pilot").count() == 1
 
 
