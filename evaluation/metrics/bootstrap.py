@@ -19,16 +19,18 @@ def joint_draws(
     pairs a shared image is drawn jointly: for draw s every image holds one random number, and each
     pair takes its image with the least. Equal pairs draw the same, disjoint ones independently.
     """
-    count = max((int(own.max()) + 1 for own in images if len(own)), default=0)
-    draws = max((len(own) for own in images), default=0)
+    count = max(
+        (int(pair_images.max()) + 1 for pair_images in images if len(pair_images)), default=0
+    )
+    draws = max((len(pair_images) for pair_images in images), default=0)
     batch = max(1, _HELD // max(1, count * draws))
     for start in range(0, rounds, batch):
         size = min(batch, rounds - start)
         numbers = generator.random((size, draws, count), np.float32)
-        yield [_least(numbers, own) for own in images]
+        yield [_least(numbers, pair_images) for pair_images in images]
 
 
-def _least(numbers: NDArray[np.float32], own: NDArray[np.int64]) -> NDArray[np.int64]:
-    if len(own) == 0:
+def _least(numbers: NDArray[np.float32], pair_images: NDArray[np.int64]) -> NDArray[np.int64]:
+    if len(pair_images) == 0:
         return np.zeros((len(numbers), 0), np.int64)
-    return numbers[:, : len(own), own].argmin(axis=-1)
+    return numbers[:, : len(pair_images), pair_images].argmin(axis=-1)

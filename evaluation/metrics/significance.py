@@ -61,10 +61,10 @@ def mean_interval(
     >>> round(100 * low, 1), round(100 * high, 1)
     (6.4, 6.9)
     """
-    found, counts = np.unique(np.asarray(values), return_counts=True)
-    if not len(found):
+    distinct, counts = np.unique(np.asarray(values), return_counts=True)
+    if not len(distinct):
         return Interval(math.nan, math.nan, 0, True)
-    worth = found.astype(float)
+    worth = distinct.astype(float)
     images, shares = int(counts.sum()), counts / counts.sum()
 
     def draw(size: int) -> NDArray[np.float64]:
@@ -99,16 +99,16 @@ def difference_of_errors(
     2 · FEW images tell the two apart, widened to what the exact intervals of both shares allow.
     """
     differ = np.repeat((1, -1, 0), (only_first, only_second, images - only_first - only_second))
-    found = mean_interval(differ, level, generator)
+    interval = mean_interval(differ, level, generator)
     if not images or only_first + only_second >= 2 * FEW:
-        return found
+        return interval
     first, second = (clopper_pearson(n, images, level) for n in (only_first, only_second))
-    low, high = min(found.low, first[0] - second[1]), max(found.high, first[1] - second[0])
-    return found._replace(low=low, high=high)
+    low, high = min(interval.low, first[0] - second[1]), max(interval.high, first[1] - second[0])
+    return interval._replace(low=low, high=high)
 
 
 def widened(
-    found: Interval, mean: float, units: int, level: float, bounds: tuple[float, float] = (0, 1)
+    interval: Interval, mean: float, units: int, level: float, bounds: tuple[float, float] = (0, 1)
 ) -> Interval:
     """The interval of a mean over units, widened where resampling says too little.
 
@@ -119,12 +119,12 @@ def widened(
     low, high = bounds
     width = high - low
     if not units or math.isnan(mean):
-        return found
+        return interval
     right = min(max((mean - low) / width, 0.0), 1.0) * units
     if min(right, units - right) >= FEW:
-        return found
+        return interval
     a, b = (low + width * share for share in clopper_pearson(right, units, level))
-    return found._replace(low=_least(found.low, a), high=-_least(-found.high, -b))
+    return interval._replace(low=_least(interval.low, a), high=-_least(-interval.high, -b))
 
 
 def _least(a: float, b: float) -> float:
@@ -215,7 +215,7 @@ def holm(p_values: Sequence[float]) -> list[float]:
     """
     adjusted = [0.0] * len(p_values)
     largest = 0.0
-    for rank, place in enumerate(sorted(range(len(p_values)), key=lambda i: p_values[i])):
-        largest = max(largest, min(1.0, (len(p_values) - rank) * p_values[place]))
-        adjusted[place] = largest
+    for rank, index in enumerate(sorted(range(len(p_values)), key=lambda i: p_values[i])):
+        largest = max(largest, min(1.0, (len(p_values) - rank) * p_values[index]))
+        adjusted[index] = largest
     return adjusted

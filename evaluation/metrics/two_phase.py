@@ -43,15 +43,15 @@ def sampled_share(
     >>> share.value, share.units
     (0.5, 4)
     """
-    looked, drawn = (_counts(found) for found in (whole, sample))
+    looked, drawn = (_counts(outcomes) for outcomes in (whole, sample))
     n, m = int(looked.sum()), int(drawn.sum())
     if others and not m:
         raise ValueError(f"there is no sample of {others} units")
     units = n + others
 
-    def share(looked: NDArray[np.float64], other: NDArray[np.float64]) -> NDArray[np.float64]:
-        """looked, other: (…, 3) how many units have each outcome."""
-        total = looked + other
+    def share(looked: NDArray[np.float64], rest: NDArray[np.float64]) -> NDArray[np.float64]:
+        """looked, rest: (…, 3) how many units have each outcome."""
+        total = looked + rest
         counted = total[..., 0] + total[..., 1]
         with np.errstate(invalid="ignore"):
             return np.asarray(total[..., 1] / counted)
@@ -65,14 +65,14 @@ def sampled_share(
     value = float(share(looked, weight * drawn))
     if math.isnan(value):
         return Share(value, Interval(math.nan, math.nan, 0, True), n + m)
-    found = settled_interval(draw, level)
+    interval = settled_interval(draw, level)
     against, in_favour = int(drawn[0]), int(drawn[1])
-    own_against, own = int(looked[0]), int(looked[1])
-    parts = [(own, own_against, 1.0), (in_favour, against, weight)]
+    looked_against, looked_for = int(looked[0]), int(looked[1])
+    parts = [(looked_for, looked_against, 1.0), (in_favour, against, weight)]
     if any(min(yes, no) < FEW for yes, no, _ in parts if yes + no):
         low, high = (_mixed(parts, level, side) for side in (0, 1))
-        found = found._replace(low=min(found.low, low), high=max(found.high, high))
-    return Share(value, found, n + m)
+        interval = interval._replace(low=min(interval.low, low), high=max(interval.high, high))
+    return Share(value, interval, n + m)
 
 
 def _mixed(parts: list[tuple[int, int, float]], level: float, side: int) -> float:
@@ -84,5 +84,5 @@ def _mixed(parts: list[tuple[int, int, float]], level: float, side: int) -> floa
 
 def _counts(outcomes: ArrayLike) -> NDArray[np.float64]:
     """How many are against, for and left out."""
-    found = np.asarray(outcomes, dtype=int)
-    return np.array([(found == own).sum() for own in (AGAINST, FOR, LEFT_OUT)], float)
+    values = np.asarray(outcomes, dtype=int)
+    return np.array([(values == outcome).sum() for outcome in (AGAINST, FOR, LEFT_OUT)], float)

@@ -64,17 +64,17 @@ class _Watching(TorchFunctionMode):
     def __torch_function__(
         self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
     ) -> object:
-        found = func(*args, **(kwargs or {}))
-        if not isinstance(found, Tensor):
-            return found
-        if found.dim() == 4 and found.shape[1:].numel() > max(found.shape[1:]):
-            self.maps.append(found)
+        result = func(*args, **(kwargs or {}))
+        if not isinstance(result, Tensor):
+            return result
+        if result.dim() == 4 and result.shape[1:].numel() > max(result.shape[1:]):
+            self.maps.append(result)
         name = name_of(func).removesuffix(".default")
-        if name == "linear" and found.dim() == 2:
+        if name == "linear" and result.dim() == 2:
             self.weighted = args[0], args[1] if len(args) > 1 else kwargs["weight"]
-        elif name == "conv2d" and found.shape[2:] == (1, 1) and args[0].shape[2:] == (1, 1):
+        elif name == "conv2d" and result.shape[2:] == (1, 1) and args[0].shape[2:] == (1, 1):
             self.weighted = args[0].flatten(1), args[1].flatten(1)
-        return found
+        return result
 
 
 def _of_all(features: Tensor, images: Tensor) -> Tensor:
@@ -88,8 +88,8 @@ def _of_all(features: Tensor, images: Tensor) -> Tensor:
 
 def _of_mean(means: Tensor, maps: "deque[Tensor]") -> Tensor | None:
     """(≥ B, D, h, w) the latest map whose means over the places begin with these (B, D)."""
-    for found in reversed(maps):
-        for features in (found, found.permute(0, 3, 1, 2)):
+    for feature_map in reversed(maps):
+        for features in (feature_map, feature_map.permute(0, 3, 1, 2)):
             first = features[: len(means)]
             # A single place is the mean already, of a map that came before.
             if first.shape[2:].numel() == 1 or first.shape[:2] != means.shape[:2]:
@@ -99,9 +99,9 @@ def _of_mean(means: Tensor, maps: "deque[Tensor]") -> Tensor | None:
     return None
 
 
-def _same(found: Tensor, wanted: Tensor) -> bool:
-    most = wanted.abs().amax()
-    return bool(((found - wanted).abs() <= TOLERANCE * most).all())
+def _same(values: Tensor, expected: Tensor) -> bool:
+    most = expected.abs().amax()
+    return bool(((values - expected).abs() <= TOLERANCE * most).all())
 
 
 @contextmanager
@@ -119,8 +119,8 @@ def denser(module: nn.Module, images: Tensor, side: int) -> Iterator[None]:
         while sides[-1] < side:
             sides.append(_lower(module, images, side, changed))
         if sides[-1] != side:
-            listed = ", ".join(f"{one} × {one}" for one in sides)
-            raise Unsuited(f"the strides of its layers give {listed} places, not {side} × {side}")
+            sizes = ", ".join(f"{size} × {size}" for size in sides)
+            raise Unsuited(f"the strides of its layers give {sizes} places, not {side} × {side}")
         yield
     finally:
         for layer, before in changed:
@@ -150,11 +150,11 @@ def _sides(module: nn.Module, images: Tensor) -> list[tuple[Any, int, int]]:
     """Every layer that may have a stride, with the longer side of its maps before and after."""
     met: list[tuple[Any, int, int]] = []
 
-    def note(layer: nn.Module, args: tuple[Any, ...], found: Any) -> None:
+    def note(layer: nn.Module, args: tuple[Any, ...], output: Any) -> None:
         before = max(args[0].shape[-2:])
         # Maps of a single place are means already: those of squeeze-and-excitation.
         if before > 1:
-            met.append((layer, before, max(found.shape[-2:])))
+            met.append((layer, before, max(output.shape[-2:])))
 
     kinds = (nn.Conv2d, nn.MaxPool2d, nn.AvgPool2d)
     hooks = [

@@ -59,10 +59,10 @@ def _gradients(
         )
     if average == "integrated":
         start = torch.zeros_like(images[0]) if baseline is None else baseline
-        found = integrated_gradients(
+        integrated = integrated_gradients(
             network, images, classes, recipe.samples, start, guided, at_once
         )
-        return found * (images - start) if recipe.times_input else found
+        return integrated * (images - start) if recipe.times_input else integrated
     return torch.cat(
         [
             gradients(network, *piece, guided)
@@ -86,12 +86,12 @@ def gradients(network: Network, images: Tensor, classes: Tensor, guided: bool = 
     with torch.enable_grad(), GuidedReLUs() if guided else nullcontext():
         # A copy: a network may begin with a layer in place.
         chosen = network(pixels.clone()).gather(1, classes[:, None]).sum()
-    found = None
+    pixel_gradients = None
     if chosen.requires_grad:
-        (found,) = torch.autograd.grad(chosen, pixels, allow_unused=True)
-    if found is None:
+        (pixel_gradients,) = torch.autograd.grad(chosen, pixels, allow_unused=True)
+    if pixel_gradients is None:
         raise Unsuited("no gradient comes from its outputs back to the image")
-    return found
+    return pixel_gradients
 
 
 def relus_met(network: Network, images: Tensor) -> int:
@@ -168,8 +168,10 @@ def _mean(
     for part in _parts(samples, max(at_once // len(classes), 1)):
         images = made(part)
         count = images.shape[1]
-        found = gradients(network, images.flatten(0, 1), classes.repeat_interleave(count), guided)
-        totals.append(found.unflatten(0, (-1, count)).sum(1))
+        sample_gradients = gradients(
+            network, images.flatten(0, 1), classes.repeat_interleave(count), guided
+        )
+        totals.append(sample_gradients.unflatten(0, (-1, count)).sum(1))
     return torch.stack(totals).sum(0) / samples
 
 

@@ -44,8 +44,8 @@ def _weights(length: int, width: float, reading: str) -> Tensor:
     else:
         deviation = width
         half = max(length, math.ceil(8 * deviation))
-    away = torch.arange(-half, half + 1, dtype=torch.float64)
-    total = (-0.5 * (away / deviation) ** 2).exp().sum()
+    offsets = torch.arange(-half, half + 1, dtype=torch.float64)
+    total = (-0.5 * (offsets / deviation) ** 2).exp().sum()
     places = torch.arange(length, dtype=torch.float64)
     apart = places[:, None] - places[None, :]
     weights = (-0.5 * (apart / deviation) ** 2).exp() / total

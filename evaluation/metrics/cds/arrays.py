@@ -72,19 +72,19 @@ def draws(scores: Scores, rounds: int, seed: int, batch: int | None = None) -> I
     so the rounds are the same however they are cut into batches.
     """
     seeds = np.random.SeedSequence(seed).spawn(len(scores.categories))
-    generators = [np.random.default_rng(own) for own in seeds]
+    generators = [np.random.default_rng(child_seed) for child_seed in seeds]
     batch = batch or scores.batch()
     for start in range(0, rounds, batch):
         size = min(batch, rounds - start)
-        found = np.empty((size, len(scores.images)), np.int32)
-        for generator, own in zip(generators, scores.members(), strict=True):
-            cluster = scores.cluster[own]
+        drawn_counts = np.empty((size, len(scores.images)), np.int32)
+        for generator, members in zip(generators, scores.members(), strict=True):
+            cluster = scores.cluster[members]
             count = int(cluster.max()) + 1
             drawn = generator.integers(0, count, (size, count))
             drawn += np.arange(size)[:, None] * count
             times = np.bincount(drawn.ravel(), minlength=size * count).reshape(size, count)
-            found[:, own] = times[:, cluster]
-        yield found
+            drawn_counts[:, members] = times[:, cluster]
+        yield drawn_counts
 
 
 def once(scores: Scores) -> Counts:
@@ -103,10 +103,10 @@ def weighted_medians(values: Floats, owner: Ints, weights: Counts) -> Floats:
 
     order = np.argsort(values, axis=0)
     known = len(values) - np.isnan(values).sum(axis=0)
-    found = np.full((len(weights), values.shape[1]), np.nan)
+    column_medians = np.full((len(weights), values.shape[1]), np.nan)
     ordered = np.ascontiguousarray(np.take_along_axis(values, order, 0).T)
-    medians(ordered, np.ascontiguousarray(owner[order].T), known, weights, found)
-    return found
+    medians(ordered, np.ascontiguousarray(owner[order].T), known, weights, column_medians)
+    return column_medians
 
 
 def cells(scores: Scores, values: Floats, weights: Counts) -> Floats:
@@ -125,13 +125,15 @@ def pooled(scores: Scores, values: Floats, weights: Counts, axis: int) -> Floats
 def _by_category(scores: Scores, values: Floats, weights: Counts) -> Floats:
     """(R, G, …): medians over a category's objects and over axis 1 of values (O, S, …)."""
     schemes, rest = values.shape[1], values.shape[2:]
-    found = []
-    for own in scores.members():
-        count = own.stop - own.start
-        flat = values[own].reshape(count * schemes, -1)
+    category_medians = []
+    for members in scores.members():
+        count = members.stop - members.start
+        flat = values[members].reshape(count * schemes, -1)
         owner = np.repeat(np.arange(count), schemes)
-        found.append(weighted_medians(flat, owner, np.ascontiguousarray(weights[:, own])))
-    return np.stack(found, axis=1).reshape(len(weights), len(found), *rest)
+        category_medians.append(
+            weighted_medians(flat, owner, np.ascontiguousarray(weights[:, members]))
+        )
+    return np.stack(category_medians, axis=1).reshape(len(weights), len(category_medians), *rest)
 
 
 def mean(values: Floats, axis: int) -> Floats:
@@ -148,8 +150,8 @@ def median(values: Floats, axis: int) -> Floats:
     count = np.expand_dims((~np.isnan(values)).sum(axis=axis), axis)
     low = np.take_along_axis(ordered, np.maximum(count - 1, 0) // 2, axis)
     high = np.take_along_axis(ordered, np.minimum(count // 2, ordered.shape[axis] - 1), axis)
-    found: Floats = np.squeeze((low + high) / 2, axis)
-    return found
+    middle: Floats = np.squeeze((low + high) / 2, axis)
+    return middle
 
 
 def averages(
@@ -172,8 +174,8 @@ def averages(
 def shares(scores: Scores, part: Ints, whole: Ints, weights: Counts) -> Floats:
     """(R, G, …): Σ part / Σ whole over the drawn objects of each category; part, whole (O, …)."""
     both = np.stack([part, whole], axis=1).reshape(len(part), -1).astype(float)
-    found = np.stack([weights[:, own] @ both[own] for own in scores.members()], axis=1)
-    top, bottom = np.moveaxis(found.reshape(*found.shape[:2], 2, *part.shape[1:]), 2, 0)
+    sums = np.stack([weights[:, members] @ both[members] for members in scores.members()], axis=1)
+    top, bottom = np.moveaxis(sums.reshape(*sums.shape[:2], 2, *part.shape[1:]), 2, 0)
     with np.errstate(invalid="ignore"):
         share: Floats = top / bottom
     return share

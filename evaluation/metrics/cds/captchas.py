@@ -50,32 +50,32 @@ class CaptchaRow(Row):
 
 
 def candidates(
-    scores: Scores, found: list[Hardness], sequences: Iterable[Sequence]
+    scores: Scores, forms: list[Hardness], sequences: Iterable[Sequence]
 ) -> list[CaptchaRow]:
     """The sequences that have such frames, those of the hardest objects first."""
-    threshold, of = thresholds(found)
+    threshold, of = thresholds(forms)
     partner = _partners(scores, threshold)
     rows = []
-    for one in sequences:
-        s, count = float(threshold[one.owner]), len(one.frames)
+    for sequence in sequences:
+        s, count = float(threshold[sequence.owner]), len(sequence.frames)
         # A hair, for a product that should be whole.
         last = int(np.floor(s * count + 1e-9)) - 1 if s == s else 0
         if last < 2:
             continue
-        pair = partner[one.owner]
+        pair = partner[sequence.owner]
         rows.append(
             CaptchaRow(
-                image=scores.images[one.owner],
-                object=scores.objects[one.owner],
-                category=scores.categories[scores.category[one.owner]],
-                part_scheme=one.part_scheme,
-                content_scheme=one.content_scheme,
+                image=scores.images[sequence.owner],
+                object=scores.objects[sequence.owner],
+                category=scores.categories[scores.category[sequence.owner]],
+                part_scheme=sequence.part_scheme,
+                content_scheme=sequence.content_scheme,
                 frames=count,
                 threshold=s,
-                of=of[one.owner],
+                of=of[sequence.owner],
                 first=2,
                 last=last,
-                frame_ids=list(one.frames[1:last]),
+                frame_ids=list(sequence.frames[1:last]),
                 pair_image=scores.images[pair] if pair is not None else None,
                 pair_object=scores.objects[pair] if pair is not None else None,
             )
@@ -83,26 +83,26 @@ def candidates(
     return sorted(rows, key=_hardest_first)
 
 
-def thresholds(found: list[Hardness]) -> tuple[Floats, list[str]]:
+def thresholds(forms: list[Hardness]) -> tuple[Floats, list[str]]:
     """(O,) the least hardness of each object over all forms, and what it is the hardness of."""
-    values = np.stack([form.values for form in found])
+    values = np.stack([form.values for form in forms])
     least = np.where(np.isnan(values), np.inf, values)
     first = least.argmin(axis=0)
     low = least[first, np.arange(values.shape[1])]
-    return np.where(np.isinf(low), np.nan, low), [found[i].of for i in first.tolist()]
+    return np.where(np.isinf(low), np.nan, low), [forms[i].of for i in first.tolist()]
 
 
 def _partners(scores: Scores, threshold: Floats) -> list[int | None]:
     """For each object one of the ten easiest of other categories, in turns."""
     ranked = order(scores, threshold)
     easy: dict[int, list[int]] = {}
-    found: list[int | None] = []
-    for place, category in enumerate(scores.category.tolist()):
+    partners: list[int | None] = []
+    for index, category in enumerate(scores.category.tolist()):
         if category not in easy:
             easy[category] = ranked[scores.category[ranked] != category][:EASY].tolist()
         mine = easy[category]
-        found.append(mine[place % len(mine)] if mine else None)
-    return found
+        partners.append(mine[index % len(mine)] if mine else None)
+    return partners
 
 
 def _hardest_first(row: CaptchaRow) -> tuple[float, str, str, str, str, str]:

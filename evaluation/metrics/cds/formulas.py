@@ -60,18 +60,18 @@ def cl_ratios(right: ArrayLike, starts: ArrayLike) -> Ratios:
     right: (Q,) bool. s_j: how many frames in a row are right from j on. t_j: as in `left`. Small
     ones at small j are what the weights of CDS reward wrongly: right early, wrong later.
 
-    >>> found = cl_ratios([0, 0, 1, 1, 1, 1, 0, 0, 0, 0, 0], [0, 11])
-    >>> found.index.tolist(), found.run.tolist(), found.rest.tolist()
+    >>> ratios = cl_ratios([0, 0, 1, 1, 1, 1, 0, 0, 0, 0, 0], [0, 11])
+    >>> ratios.index.tolist(), ratios.run.tolist(), ratios.rest.tolist()
     ([3], [4], [9])
     """
     ok, at = np.asarray(right, bool), np.asarray(starts, np.int64)
     rest = left(at)
     # A wrong frame before each sequence and after the last: no run leaves its own.
     padded = np.zeros(len(ok) + len(at), bool)
-    place = np.arange(len(ok)) + np.repeat(np.arange(1, len(at)), np.diff(at))
-    padded[place] = ok
+    padded_index = np.arange(len(ok)) + np.repeat(np.arange(1, len(at)), np.diff(at))
+    padded[padded_index] = ok
     change = np.diff(padded.astype(np.int8))
     begin, end = np.flatnonzero(change == 1) + 1, np.flatnonzero(change == -1) + 1
-    first = np.searchsorted(place, begin)
+    first = np.searchsorted(padded_index, begin)
     sequence = np.searchsorted(at, first, "right") - 1
     return Ratios(sequence, first - at[sequence] + 1, end - begin, rest[first])

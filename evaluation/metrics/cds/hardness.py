@@ -53,7 +53,7 @@ def hardness(scores: Scores, rounds: int, seed: int, level: float) -> list[Hardn
     The interval says how far the median rests on which sequences there are: an object's own are
     drawn with replacement, since drawing images leaves the hardness of an image as it is.
     """
-    found = []
+    results = []
     machines = list(scores.machines)
     forms = [
         ("content_scheme", name, scores.cds[:, :, k, :][..., machines])
@@ -63,8 +63,8 @@ def hardness(scores: Scores, rounds: int, seed: int, level: float) -> list[Hardn
     for form, name, values in forms:
         flat = values.reshape(len(values), -1)
         low, high = _intervals(flat, rounds, seed, level)
-        found.append(Hardness(form, name, cs.median(flat, 1), low, high))
-    return found
+        results.append(Hardness(form, name, cs.median(flat, 1), low, high))
+    return results
 
 
 def _intervals(values: Floats, rounds: int, seed: int, level: float) -> tuple[Floats, Floats]:
@@ -79,9 +79,9 @@ def _intervals(values: Floats, rounds: int, seed: int, level: float) -> tuple[Fl
         # rows of one length share them.
         drawn = np.random.default_rng([seed, count]).integers(0, count, (rounds, count))
         middle = np.sort(drawn, axis=1)[:, [(count - 1) // 2, count // 2]]
-        own = np.flatnonzero(known == count)
-        for start in range(0, len(own), max(1, _HELD // rounds)):
-            some = own[start : start + max(1, _HELD // rounds)]
+        row_numbers = np.flatnonzero(known == count)
+        for start in range(0, len(row_numbers), max(1, _HELD // rounds)):
+            some = row_numbers[start : start + max(1, _HELD // rounds)]
             medians = ordered[some][:, middle].mean(axis=2)
             both[:, some] = np.quantile(medians, ends, axis=1)
     return both[0], both[1]
@@ -103,33 +103,33 @@ def galleries(count: int) -> list[str]:
     >>> galleries(5)
     ['easiest', 'easiest', 'easiest', 'hardest', 'hardest']
     """
-    found = [""] * count
+    names = [""] * count
     easiest = min(EASIEST, count)
     hardest = min(HARDEST, count - easiest)
     rest = count - easiest - hardest
     middle = min(MIDDLE, rest)
     start = easiest + (rest - middle) // 2
-    found[:easiest] = ["easiest"] * easiest
-    found[count - hardest :] = ["hardest"] * hardest
-    found[start : start + middle] = ["median"] * middle
-    return found
+    names[:easiest] = ["easiest"] * easiest
+    names[count - hardest :] = ["hardest"] * hardest
+    names[start : start + middle] = ["median"] * middle
+    return names
 
 
-def rows(scores: Scores, found: list[Hardness]) -> Iterator[HardnessRow]:
+def rows(scores: Scores, forms: list[Hardness]) -> Iterator[HardnessRow]:
     """One row for each form and object, the easiest first (rank 1)."""
-    for form in found:
+    for form in forms:
         ranked = order(scores, form.values)
         names = galleries(len(ranked))
-        for rank, (place, gallery) in enumerate(zip(ranked.tolist(), names, strict=True), start=1):
+        for rank, (index, gallery) in enumerate(zip(ranked.tolist(), names, strict=True), start=1):
             yield HardnessRow(
                 form=form.form,
                 of=form.of,
-                image=scores.images[place],
-                object=scores.objects[place],
-                category=scores.categories[scores.category[place]],
-                hardness=float(form.values[place]),
-                low=plain(form.low[place]),
-                high=plain(form.high[place]),
+                image=scores.images[index],
+                object=scores.objects[index],
+                category=scores.categories[scores.category[index]],
+                hardness=float(form.values[index]),
+                low=plain(form.low[index]),
+                high=plain(form.high[index]),
                 rank=rank,
                 gallery=gallery,
             )

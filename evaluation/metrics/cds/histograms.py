@@ -72,13 +72,13 @@ class Histograms:
         """ "cl": (R, C + 1, M, 10) CL-ratios by classifier, index and bin, the machines together
         last; "presence": (R, G, 10) objects by category and bin."""
         count, longest = len(scores.classifiers), int(self.index.max(initial=0))
-        place = (self.classifier * longest + self.index - 1) * BINS + self.bin
-        each = _weighted(place, self.owner, count * longest * BINS, weights)
+        flat_index = (self.classifier * longest + self.index - 1) * BINS + self.bin
+        each = _weighted(flat_index, self.owner, count * longest * BINS, weights)
         each = each.reshape(len(weights), count, longest, BINS)
         together = each[:, list(scores.machines)].sum(axis=1, keepdims=True)
-        own = np.flatnonzero(self.presence >= 0)
-        place = scores.category[own] * BINS + self.presence[own]
-        presence = _weighted(place, own, len(scores.categories) * BINS, weights)
+        known = np.flatnonzero(self.presence >= 0)
+        flat_index = scores.category[known] * BINS + self.presence[known]
+        presence = _weighted(flat_index, known, len(scores.categories) * BINS, weights)
         return {
             "cl": np.concatenate([each, together], axis=1),
             "presence": presence.reshape(len(weights), len(scores.categories), BINS),
@@ -98,17 +98,17 @@ def _weighted(places: Ints, owners: Ints, size: int, weights: Counts) -> NDArray
 def cl_rows(scores: Scores, point: Found, rounds: Found | None, level: float) -> Iterator[RatioRow]:
     """Ten rows for each index that has CL-ratios, of every classifier and of "", the machines."""
     names = [*scores.classifiers, ""]
-    for (of, index), total, own in _bins("cl", point, rounds, level):
-        yield RatioRow(classifier=names[of], index=index + 1, total=total, **vars(own))
+    for (of, index), total, histogram in _bins("cl", point, rounds, level):
+        yield RatioRow(classifier=names[of], index=index + 1, total=total, **vars(histogram))
 
 
 def presence_rows(
     scores: Scores, point: Found, rounds: Found | None, level: float
 ) -> Iterator[PresenceRow]:
     """Ten rows for each category that has objects whose number of parts is known."""
-    for (category,), total, own in _bins("presence", point, rounds, level):
+    for (category,), total, histogram in _bins("presence", point, rounds, level):
         name = scores.categories[category]
-        yield PresenceRow(category=name, objects=total, **vars(own))
+        yield PresenceRow(category=name, objects=total, **vars(histogram))
 
 
 @dataclass(frozen=True)
@@ -152,5 +152,5 @@ def _bins(
 def _share(counts: Floats) -> Floats:
     totals = counts.sum(axis=-1, keepdims=True, dtype=float)
     with np.errstate(invalid="ignore"):
-        found: Floats = counts / totals
-    return found
+        shares: Floats = counts / totals
+    return shares

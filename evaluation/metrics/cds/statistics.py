@@ -28,24 +28,24 @@ def statistics(scores: Scores, weights: Counts) -> Found:
     "ties"): (R, G); with a mapping "error" and "mean_error" (R, C), ("errors", averaging, error)
     (R, K), and (measure, "correlation", averaging, error): (R, 2) Pearson and Spearman.
     """
-    found: Found = {}
+    results: Found = {}
     for measure, values in scores.measures.items():
         by_cell = cs.cells(scores, values, weights)
         averaged = cs.averages(scores, values, weights, by_cell) | winners(scores, by_cell)
         for key, value in averaged.items():
-            found[measure, *key] = value
+            results[measure, *key] = value
     if scores.wrong is not None:
-        found |= _errors(scores, weights)
+        results |= _errors(scores, weights)
         for measure in scores.measures:
             for averaging in AVERAGINGS:
-                overall = _over_machines(scores, found[measure, "content", averaging])
-                found[measure, "scores", averaging] = overall
+                overall = _over_machines(scores, results[measure, "content", averaging])
+                results[measure, "scores", averaging] = overall
                 for error in ERRORS:
-                    pair = (overall, found["errors", averaging, error])
-                    found[measure, "correlation", averaging, error] = np.stack(
+                    pair = (overall, results["errors", averaging, error])
+                    results[measure, "correlation", averaging, error] = np.stack(
                         [pearson(*pair), spearman(*pair)], axis=1
                     )
-    return found
+    return results
 
 
 def resampled(
@@ -58,19 +58,19 @@ def resampled(
     return {key: np.concatenate([batch[key] for batch in batches]) for key in batches[0]}
 
 
-def interval(found: Floats, level: float) -> tuple[Floats, Floats]:
-    """The percentile interval of each statistic of found (R, …), NaN left out."""
+def interval(samples: Floats, level: float) -> tuple[Floats, Floats]:
+    """Return the percentile interval of each statistic in samples (R, …), without its NaN."""
     ends = [(1 - level) / 2, (1 + level) / 2]
-    if not np.isnan(found).any():
-        low, high = np.quantile(found, ends, axis=0)
+    if not np.isnan(samples).any():
+        low, high = np.quantile(samples, ends, axis=0)
         return low, high
-    flat = found.reshape(len(found), -1)
+    flat = samples.reshape(len(samples), -1)
     both = np.full((2, flat.shape[1]), np.nan)
     for column, values in enumerate(flat.T):
         known = values[~np.isnan(values)]
         if len(known):
             both[:, column] = np.quantile(known, ends)
-    low, high = both.reshape(2, *found.shape[1:])
+    low, high = both.reshape(2, *samples.shape[1:])
     return low, high
 
 
@@ -89,7 +89,7 @@ def winners(scores: Scores, by_cell: Floats) -> dict[tuple[str, ...], Floats]:
     machines = sorted(scores.machines, key=lambda c: scores.classifiers[c])
     shape = (*by_cell.shape[:2], -1, len(machines))
     contests = by_cell[..., machines].reshape(shape)
-    found: dict[tuple[str, ...], Floats] = {}
+    results: dict[tuple[str, ...], Floats] = {}
     shared = np.zeros(contests.shape[:3], bool)
     for which, sign in (("lowest", 1.0), ("highest", -1.0)):
         signed = np.where(np.isnan(contests), np.inf, sign * contests)
@@ -99,10 +99,10 @@ def winners(scores: Scores, by_cell: Floats) -> dict[tuple[str, ...], Floats]:
         best = _first(wins, np.nan_to_num(cs.mean(sign * contests, 2), nan=np.inf))
         all_wins = np.zeros((*wins.shape[:2], len(scores.classifiers)))
         all_wins[..., machines] = wins
-        found[which,] = np.array(machines, float)[best]
-        found["wins", which] = all_wins
-    found["ties",] = shared.sum(axis=2).astype(float)
-    return found
+        results[which,] = np.array(machines, float)[best]
+        results["wins", which] = all_wins
+    results["ties",] = shared.sum(axis=2).astype(float)
+    return results
 
 
 def _first(wins: NDArray[np.int64], means: Floats) -> NDArray[np.int64]:
@@ -119,16 +119,16 @@ def _errors(scores: Scores, weights: Counts) -> Found:
     seen = (scores.frames > 0).astype(np.int64)
     both = (1, 2)
     whole = cs.shares(scores, scores.last_wrong.sum(both), seen.sum(both), weights)
-    found: Found = {"error": cs.median(whole, 1), "mean_error": cs.mean(whole, 1)}
+    results: Found = {"error": cs.median(whole, 1), "mean_error": cs.mean(whole, 1)}
     for error, part, of in (
         ("frames", scores.wrong, scores.frames),
         ("whole", scores.last_wrong, seen),
     ):
         each = cs.mean(cs.median(cs.shares(scores, part, of, weights), 1), 1)
         together = cs.median(cs.shares(scores, part.sum(1), of.sum(1), weights), 1)
-        found["errors", "text", error] = _over_machines(scores, each)
-        found["errors", "script", error] = _over_machines(scores, together)
-    return found
+        results["errors", "text", error] = _over_machines(scores, each)
+        results["errors", "script", error] = _over_machines(scores, together)
+    return results
 
 
 def _over_machines(scores: Scores, values: Floats) -> Floats:
@@ -141,10 +141,10 @@ def pearson(a: Floats, b: Floats) -> Floats:
     known = ~(np.isnan(a) | np.isnan(b))
     a, b = (np.where(known, x, np.nan) for x in (a, b))
     a, b = (np.nan_to_num(x - cs.mean(x, 1)[:, None]) for x in (a, b))
-    own, other = (a * a).sum(1), (b * b).sum(1)
-    flat = np.minimum(own, other) <= SAME**2
+    squares_a, squares_b = (a * a).sum(1), (b * b).sum(1)
+    flat = np.minimum(squares_a, squares_b) <= SAME**2
     with np.errstate(invalid="ignore", divide="ignore"):
-        r: Floats = (a * b).sum(1) / np.sqrt(own * other)
+        r: Floats = (a * b).sum(1) / np.sqrt(squares_a * squares_b)
     return np.where(flat, np.nan, np.clip(r, -1, 1))
 
 

@@ -274,8 +274,8 @@ def improvement(old: Floats | float, new: Floats | float) -> Floats:
     17.95
     """
     before = np.where(np.asarray(old) == 0, np.nan, old)
-    found: Floats = (before - new) / before
-    return found
+    relative: Floats = (before - new) / before
+    return relative
 
 
 def p_values(a: Floats, b: Floats) -> tuple[float, float]:

@@ -23,23 +23,23 @@ _HELD = 32_000_000
 class Resampled:
     """Detections of C classes with objects, ready to be drawn.
 
-    images: N of them. found: (D,) images of the detections, class by class, the surest first; hit:
-    whether each found an object; ends: (C,) where each class ends. objects, object_ends: the images
-    of the objects in the same way. What comes after a class's last hit changes no precision and is
-    not here.
+    images: N of them. detection_images: (D,) image of each detection, by class, then by falling
+    confidence; hit: whether each matched an object; ends: (C,) where each class ends. objects,
+    object_ends: the same for the objects. Detections after a class's last hit change no precision
+    and are dropped.
     """
 
     images: int
     classes: NDArray[np.int64]
-    found: NDArray[np.int32]
+    detection_images: NDArray[np.int32]
     hit: NDArray[np.bool_]
     ends: NDArray[np.int64]
     objects: NDArray[np.int32]
     object_ends: NDArray[np.int64]
 
     @classmethod
-    def of(cls, measured: Precisions, truth: Boxes, found: Boxes, images: int) -> "Resampled":
-        """truth: the objects that counted; found: all that was given to average_precisions()."""
+    def of(cls, measured: Precisions, truth: Boxes, detected: Boxes, images: int) -> "Resampled":
+        """truth: the objects that counted; detected: all boxes passed to average_precisions()."""
         classes = np.flatnonzero(measured.positives)
         ends = np.cumsum(measured.detections)
         starts = ends - measured.detections
@@ -52,7 +52,7 @@ class Resampled:
         return cls(
             images,
             classes,
-            found.images[measured.order[kept]].astype(np.int32),
+            detected.images[measured.order[kept]].astype(np.int32),
             measured.hits[kept],
             np.cumsum((ends - starts)[classes]),
             truth.images[by_class].astype(np.int32),
@@ -72,9 +72,9 @@ class Resampled:
         starts = range(0, len(seeds), BLOCK)
         threads = os.cpu_count() or 1
 
-        def work(own: range) -> None:
+        def work(block_starts: range) -> None:
             weights = np.empty((self.images, BLOCK), np.uint8)
-            for start in own:
+            for start in block_starts:
                 ap = self._block(seeds[start : start + BLOCK], weights)
                 means[start : start + BLOCK] = _means(ap)
                 if into is not None:
@@ -99,7 +99,7 @@ class Resampled:
         ap = np.empty((len(self.classes), BLOCK))
         draw_images(padded, weights)
         weighted_precisions(
-            weights, self.found, self.hit, self.ends, self.objects, self.object_ends, ap
+            weights, self.detection_images, self.hit, self.ends, self.objects, self.object_ends, ap
         )
         return ap[:, : len(seeds)]
 
@@ -138,8 +138,8 @@ def precision_intervals(
 
     mean = settled_interval(draw, level, rounds, most_rounds)
     by_class = {
-        class_: _settled(np.concatenate([part[place] for part in held]), level)
-        for place, class_ in enumerate(drawn.classes.tolist())
+        class_: _settled(np.concatenate([part[row] for part in held]), level)
+        for row, class_ in enumerate(drawn.classes.tolist())
     }
     return PrecisionIntervals(mean, by_class, np.concatenate(every))
 

@@ -17,7 +17,7 @@ SLACK = 1e-10
 
 def precisions(
     truth: Boxes,
-    found: Boxes,
+    detected: Boxes,
     confidences: NDArray[np.floating],
     classes: int,
     ious: NDArray[np.floating],
@@ -28,18 +28,18 @@ def precisions(
     Images are numbered in the order in which equal confidences count. Detections on objects that
     are left out are neither right nor wrong.
     """
-    kept = _surest(found, confidences)
-    found, confidences = found.of(kept), confidences[kept]
-    order = np.lexsort((found.images, -confidences, found.classes))
-    found = found.of(order)
+    kept = _surest(detected, confidences)
+    detected, confidences = detected.of(kept), confidences[kept]
+    order = np.lexsort((detected.images, -confidences, detected.classes))
+    detected = detected.of(order)
     later_first = truth.of(np.arange(len(truth))[::-1])
     positives = np.bincount(truth.classes, minlength=classes)
-    ends = np.cumsum(np.bincount(found.classes, minlength=classes))
+    ends = np.cumsum(np.bincount(detected.classes, minlength=classes))
     values = np.full((len(ious), classes), np.nan)
     for t, iou in enumerate(ious.tolist()):
         least = min(iou, 1 - SLACK)
-        hit = matched(later_first, found, least, inclusive=False) != MISSED
-        counts = hit | ~left_out.holds(found, least)
+        hit = matched(later_first, detected, least, inclusive=False) != MISSED
+        counts = hit | ~left_out.holds(detected, least)
         for class_ in np.flatnonzero(positives).tolist():
             run = slice(ends[class_ - 1] if class_ else 0, ends[class_])
             hits = hit[run][counts[run]]
@@ -47,10 +47,10 @@ def precisions(
     return values
 
 
-def _surest(found: Boxes, confidences: NDArray[np.floating]) -> NDArray[np.int64]:
+def _surest(detected: Boxes, confidences: NDArray[np.floating]) -> NDArray[np.int64]:
     """Return the numbers of the detections among the surest of their class and image, in order."""
-    order = np.lexsort((-confidences, found.classes, found.images))
-    image, class_ = found.images[order], found.classes[order]
+    order = np.lexsort((-confidences, detected.classes, detected.images))
+    image, class_ = detected.images[order], detected.classes[order]
     starts = np.r_[True, (np.diff(image) != 0) | (np.diff(class_) != 0)][: len(order)]
     first = np.maximum.accumulate(np.where(starts, np.arange(len(order)), 0))
     return np.sort(order[np.arange(len(order)) - first < MOST_DETECTIONS])

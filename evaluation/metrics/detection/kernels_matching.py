@@ -23,11 +23,11 @@ def match_greedily(
     Those it may take are objects[first:end] of its class and image; needed: the IoU that each asks
     for. extra: what is added to every width and height.
     """
-    found = np.full(len(boxes), -1)
+    matches = np.full(len(boxes), -1)
     taken = np.zeros(len(objects), np.bool_)
     for d in range(len(boxes)):
         x0, y0, x1, y1 = boxes[d, 0], boxes[d, 1], boxes[d, 2], boxes[d, 3]
-        own = (x1 - x0 + extra) * (y1 - y0 + extra)
+        area = (x1 - x0 + extra) * (y1 - y0 + extra)
         best, chosen = -1.0, -1
         for k in range(first[d], end[d]):
             if taken[k]:
@@ -37,13 +37,13 @@ def match_greedily(
             if width <= 0 or height <= 0:
                 continue
             shared = width * height
-            other = (objects[k, 2] - objects[k, 0] + extra) * (
+            object_area = (objects[k, 2] - objects[k, 0] + extra) * (
                 objects[k, 3] - objects[k, 1] + extra
             )
-            overlap = shared / (own + other - shared)
+            overlap = shared / (area + object_area - shared)
             if overlap >= needed[k] and overlap > best:
                 best, chosen = overlap, k
         if chosen >= 0:
             taken[chosen] = True
-            found[d] = chosen
-    return found
+            matches[d] = chosen
+    return matches

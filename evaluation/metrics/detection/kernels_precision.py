@@ -51,7 +51,7 @@ def draw_images(seeds: NDArray[np.uint64], weights: NDArray[np.uint8]) -> None:
 @njit(nogil=True, cache=True, error_model="numpy")
 def weighted_precisions(
     weights: NDArray[np.uint8],
-    found: NDArray[np.int32],
+    detection_images: NDArray[np.int32],
     hit: NDArray[np.bool_],
     ends: NDArray[np.int64],
     objects: NDArray[np.int32],
@@ -60,9 +60,10 @@ def weighted_precisions(
 ) -> None:
     """AP of C classes in BLOCK rounds, NaN in those in which no object of the class was drawn.
 
-    weights: (N, BLOCK). found: (D,) the images of the detections, class by class, the surest first;
-    hit: whether each found an object; ends: (C,) where each class ends. objects: the images of the
-    objects, class by class. ap: (C, BLOCK), overwritten. A detection that weighs w stands w times.
+    weights: (N, BLOCK). detection_images: (D,) image of each detection, by class, then by falling
+    confidence; hit: whether each matched an object; ends: (C,) where each class ends. objects: the
+    image of each object, by class. ap: (C, BLOCK), overwritten. A detection of weight w counts w
+    times.
     """
     positives = np.empty(BLOCK, np.int32)
     true = np.empty(BLOCK, np.int32)
@@ -73,27 +74,27 @@ def weighted_precisions(
     for c in range(len(ends)):
         positives[:], true[:], every[:], best[:], area[:] = 0, 0, 0, 0, 0
         for k in range(object_start, object_ends[c]):
-            own = weights[objects[k]]
+            image_weights = weights[objects[k]]
             for r in range(BLOCK):
-                positives[r] += own[r]
+                positives[r] += image_weights[r]
         for d in range(start, ends[c]):
-            own = weights[found[d]]
+            image_weights = weights[detection_images[d]]
             for r in range(BLOCK):
-                every[r] += own[r]
+                every[r] += image_weights[r]
             if hit[d]:
                 for r in range(BLOCK):
-                    true[r] += own[r]
+                    true[r] += image_weights[r]
         # Backwards, so that the highest precision from here on is known at every hit.
         for d in range(ends[c] - 1, start - 1, -1):
-            own = weights[found[d]]
+            image_weights = weights[detection_images[d]]
             if hit[d]:
                 for r in range(BLOCK):
                     precision = np.float64(true[r]) / np.float64(max(every[r], 1))
                     best[r] = max(best[r], precision)
-                    area[r] += own[r] * best[r]
-                    true[r] -= own[r]
+                    area[r] += image_weights[r] * best[r]
+                    true[r] -= image_weights[r]
             for r in range(BLOCK):
-                every[r] -= own[r]
+                every[r] -= image_weights[r]
         for r in range(BLOCK):
             ap[c, r] = area[r] / positives[r] if positives[r] else np.nan
         start, object_start = ends[c], object_ends[c]

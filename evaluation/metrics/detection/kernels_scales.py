@@ -31,7 +31,7 @@ def count_alike(edges: NDArray[np.float64], areas: NDArray[np.float64]) -> int:
 @njit(nogil=True, cache=True)
 def count_touching(groups: NDArray[np.int64], edges: NDArray[np.float64]) -> NDArray[np.int64]:
     """(N,) with how many others of its group each box overlaps or touches. groups ascend."""
-    found = np.zeros(len(groups), np.int64)
+    touching = np.zeros(len(groups), np.int64)
     for i in range(len(groups)):
         j = i + 1
         while j < len(groups) and groups[j] == groups[i]:
@@ -41,10 +41,10 @@ def count_touching(groups: NDArray[np.int64], edges: NDArray[np.float64]) -> NDA
                 and edges[i, 1] <= edges[j, 3]
                 and edges[j, 1] <= edges[i, 3]
             ):
-                found[i] += 1
-                found[j] += 1
+                touching[i] += 1
+                touching[j] += 1
             j += 1
-    return found
+    return touching
 
 
 @njit(nogil=True, cache=True)
@@ -84,7 +84,7 @@ def matched_rounds(
     ascending scale. NaN: none stayed.
     """
     rounds, bins = len(drawn), len(begins) - 1
-    found = np.full((rounds, bins), np.nan)
+    means = np.full((rounds, bins), np.nan)
     often = np.zeros(len(scales), np.int64)
     for r in range(rounds):
         often[:] = 0
@@ -108,5 +108,5 @@ def matched_rounds(
                 total += taken * values[i]
                 left -= taken
             if kept > 0:
-                found[r, b] = total / kept
-    return found
+                means[r, b] = total / kept
+    return means

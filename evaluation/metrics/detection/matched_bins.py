@@ -51,20 +51,24 @@ def match(
     with the target of the round. Bins left with fewer than LEAST classes have no interval.
     """
     order = [np.flatnonzero(bins == b) for b in range(count)]
-    order = [own[np.argsort(scales[own], kind="stable")] for own in order]
-    large = [b for b, own in enumerate(order) if len(own) >= LEAST]
+    order = [members[np.argsort(scales[members], kind="stable")] for members in order]
+    large = [b for b, members in enumerate(order) if len(members) >= LEAST]
     target = min((float(scales[order[b]].sum() / len(order[b])) for b in large), default=np.nan)
-    kept = [_kept(scales[own], target) for own in order]
-    shown = [b for b in large if kept[b] >= LEAST]
-    bounds = _bounds([order[b] for b in large], scales, values, level, generator) if shown else []
+    kept = [_kept(scales[members], target) for members in order]
+    with_interval = [b for b in large if kept[b] >= LEAST]
+    bounds = (
+        _bounds([order[b] for b in large], scales, values, level, generator)
+        if with_interval
+        else []
+    )
     intervals = dict(zip(large, bounds, strict=False))
-    found = []
-    for b, own in enumerate(order):
-        stays = own[: kept[b]]
-        before = len(own), _mean(scales[own]), _mean(values[own])
+    results = []
+    for b, members in enumerate(order):
+        stays = members[: kept[b]]
+        before = len(members), _mean(scales[members]), _mean(values[members])
         after = len(stays), _mean(scales[stays]), _mean(values[stays])
-        found.append(Bin(*before, *after, intervals[b] if b in shown else None))
-    return target, found
+        results.append(Bin(*before, *after, intervals[b] if b in with_interval else None))
+    return target, results
 
 
 def _kept(scales: NDArray[np.floating], target: float) -> int:
@@ -84,7 +88,7 @@ def _bounds(
     """The interval of each bin; rounds are drawn once and serve all of them."""
     from evaluation.metrics.detection.kernels_scales import matched_rounds
 
-    begins = np.concatenate([[0], np.cumsum([len(own) for own in order])]).astype(np.int64)
+    begins = np.concatenate([[0], np.cumsum([len(members) for members in order])]).astype(np.int64)
     joined = np.concatenate(order)
     own_scales, own_values = (np.asarray(x, float)[joined] for x in (scales, values))
     batch = max(1, _HELD // len(joined))

@@ -78,6 +78,6 @@ def neighbours(
     order = np.argsort(groups, kind="stable")
     edges = np.array(corners, float).reshape(-1, 4)[order]
     edges[:, 2:] += float(inclusive)
-    found = np.zeros(len(groups), np.int64)
-    found[order] = count_touching(np.asarray(groups, np.int64)[order], edges)
-    return found
+    counts = np.zeros(len(groups), np.int64)
+    counts[order] = count_touching(np.asarray(groups, np.int64)[order], edges)
+    return counts

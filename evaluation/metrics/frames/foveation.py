@@ -286,10 +286,10 @@ def _levels_by_distance(farthest: int, original: "Tensor", blur: Blur) -> tuple[
     table = resolution(squared, original.shape[1], blur)
     levels = max(LEAST_LEVELS, math.ceil(-math.log2(float(table.min()))) + 1)
     # Rounding must not turn the order: nearer is never coarser.
-    found = positions(table, levels).cummax(0).values
+    level_positions = positions(table, levels).cummax(0).values
     # Whatever a device rounds to: where nothing is lost, the image itself.
-    found[0] = 0
-    return found, levels
+    level_positions[0] = 0
+    return level_positions, levels
 
 
 class _Painter:
@@ -312,10 +312,10 @@ class _Painter:
     def _paint_compiled(self, squared: list["Tensor"]) -> Iterator["Tensor"]:
         from evaluation.metrics.frames import kernels
 
-        for one in squared:
+        for distances in squared:
             self.frame = self.frame.clone()
             kernels.paint(
-                one.view(-1).numpy(),
+                distances.view(-1).numpy(),
                 self.nearest.numpy(),
                 self.positions.numpy(),
                 self.levels.numpy(),
@@ -327,7 +327,7 @@ class _Painter:
     def _paint(self, squared: list["Tensor"]) -> Iterator["Tensor"]:
         import torch
 
-        stacked = torch.stack([self.nearest, *(one.view(-1) for one in squared)])
+        stacked = torch.stack([self.nearest, *(distances.view(-1) for distances in squared)])
         nearest = stacked.cummin(0).values[1:]
         position = self.positions[nearest.long()]
         level = position.long().clamp_(max=self.levels.shape[0] - 2)

@@ -18,16 +18,16 @@ _NONE = 1 << 20
 @njit(nogil=True, cache=True)
 def extents(steps: NDArray[np.int16], count: int) -> NDArray[np.int64]:
     """(count, 4) top, left, bottom, right (exclusive) of each step's pixels; bottom 0 for none."""
-    found = np.zeros((count, 4), np.int64)
-    found[:, :2] = steps.size
+    boxes = np.zeros((count, 4), np.int64)
+    boxes[:, :2] = steps.size
     for y in range(steps.shape[0]):
         for x in range(steps.shape[1]):
-            box = found[steps[y, x]]
+            box = boxes[steps[y, x]]
             box[0] = min(box[0], y)
             box[1] = min(box[1], x)
             box[2] = y + 1
             box[3] = max(box[3], x + 1)
-    return found
+    return boxes
 
 
 @njit(nogil=True, cache=True)
@@ -58,13 +58,13 @@ def squared_distances(
             if steps[y, x + aside] == step:
                 vertical[y, x] = 0
     for y in range(top + 1, height):
-        here, above = vertical[y], vertical[y - 1]
+        current, above = vertical[y], vertical[y - 1]
         for x in range(first, last):
-            here[x] = min(here[x], above[x] + 1)
+            current[x] = min(current[x], above[x] + 1)
     for y in range(bottom - 2, -1, -1):
-        here, below = vertical[y], vertical[y + 1]
+        current, below = vertical[y], vertical[y + 1]
         for x in range(first, last):
-            here[x] = min(here[x], below[x] + 1)
+            current[x] = min(current[x], below[x] + 1)
     dilated = np.empty(wide, np.int32)
     centre = np.empty(wide, np.int32)
     start = np.empty(wide, np.int32)
@@ -80,9 +80,9 @@ def squared_distances(
         row = out[y]
         for at in range(held):
             stop = start[at + 1] if at + 1 < held else width
-            middle, own = centre[at], depth[at]
+            middle, base = centre[at], depth[at]
             for x in range(start[at], stop):
-                row[x] = (x - middle) * (x - middle) + own
+                row[x] = (x - middle) * (x - middle) + base
 
 
 @njit(nogil=True, cache=True)
@@ -100,22 +100,24 @@ def _envelope(
         if distances[x] > _NONE // 2:
             continue
         down = np.int32(max(distances[x], np.int32(0)))
-        own, place = np.int32(down * down), np.int32(x + begin)
+        squared, column = np.int32(down * down), np.int32(x + begin)
         takes = np.int32(0)
         while held > 0:
-            other = centre[held - 1]
+            last_column = centre[held - 1]
             # The first column in which this parabola lies below the other; 32 bits divide quicker.
-            top = np.int32((place - other) * (place + other) + own - depth[held - 1])
+            top = np.int32(
+                (column - last_column) * (column + last_column) + squared - depth[held - 1]
+            )
             takes = np.int32(0)
             if top >= 0:
-                takes = np.int32(np.uint32(top) // np.uint32(2 * (place - other)) + 1)
+                takes = np.int32(np.uint32(top) // np.uint32(2 * (column - last_column)) + 1)
             if takes > start[held - 1]:
                 break
             held -= 1
         if held == 0:
             takes = np.int32(0)
         if takes < width:
-            centre[held], start[held], depth[held] = place, takes, own
+            centre[held], start[held], depth[held] = column, takes, squared
             held += 1
     return held
 
@@ -138,11 +140,11 @@ def paint(
     half = np.float32(0.5)
     coarsest = np.uint32(levels.shape[0] - 2)
     for pixel in range(squared.shape[0]):
-        own = squared[pixel]
-        if own >= nearest[pixel]:
+        distance = squared[pixel]
+        if distance >= nearest[pixel]:
             continue
-        nearest[pixel] = own
-        position = positions[np.uint32(own)]
+        nearest[pixel] = distance
+        position = positions[np.uint32(distance)]
         # Unsigned, so that no index can mean one from the end.
         level = min(np.uint32(position), coarsest)
         share = position - np.float32(level)

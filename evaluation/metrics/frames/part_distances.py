@@ -70,9 +70,9 @@ def squared_distances(mask: "Tensor", reach: NDArray[np.int64], left: int, right
     radius = len(reach) - 1
     begin, end = max(left - radius, 0), min(right + radius, width)
     rows = torch.arange(height, dtype=torch.int32, device=mask.device)[:, None]
-    own = mask[:, begin:end]
-    above = torch.where(own, rows, -_NONE).cummax(0).values
-    below = torch.where(own, rows, _NONE).flip(0).cummin(0).values.flip(0)
+    inside = mask[:, begin:end]
+    above = torch.where(inside, rows, -_NONE).cummax(0).values
+    below = torch.where(inside, rows, _NONE).flip(0).cummin(0).values.flip(0)
     vertical = torch.minimum(rows - above, below - rows).clamp_(max=_NONE)
     far = torch.nn.functional.pad(vertical, (radius, radius), value=_NONE)
     shifts = range(-radius, radius + 1)
@@ -83,5 +83,5 @@ def squared_distances(mask: "Tensor", reach: NDArray[np.int64], left: int, right
     columns = torch.arange(width, dtype=torch.int32, device=mask.device)
     along = (columns[:, None] - columns[None, begin:end]) ** 2
     chunk = max(1, _HELD // max(1, along.numel()))
-    parts = [(one[:, None, :] + along).amin(-1) for one in depth.split(chunk)]
+    parts = [(depth_rows[:, None, :] + along).amin(-1) for depth_rows in depth.split(chunk)]
     return torch.cat(parts)

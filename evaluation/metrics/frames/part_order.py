@@ -60,8 +60,8 @@ def orders_by_fixations(
     sizes, a fixation outside, an object without area, no fixation on any part.
     """
     sums = ShareSums(vocabulary, drop_first)
-    for one in objects:
-        sums.add(one)
+    for seen_object in objects:
+        sums.add(seen_object)
     return sums.orders()
 
 
@@ -76,10 +76,10 @@ class ShareSums:
         self.sums = {scheme: dict.fromkeys(self.names, Fraction(0)) for scheme in FIXATION_SCHEMES}
         self.seen = 0
 
-    def add(self, one: SeenObject) -> None:
-        own = object_shares(one, self.names, self.drop_first)
-        self.seen += any(own["E_U"].values())
-        for scheme, shares in own.items():
+    def add(self, seen_object: SeenObject) -> None:
+        shares_by_scheme = object_shares(seen_object, self.names, self.drop_first)
+        self.seen += any(shares_by_scheme["E_U"].values())
+        for scheme, shares in shares_by_scheme.items():
             for name, share in shares.items():
                 self.sums[scheme][name] += share
 
@@ -93,15 +93,15 @@ class ShareSums:
 
 
 def object_shares(
-    one: SeenObject, vocabulary: Sequence[str], drop_first: bool = False
+    seen_object: SeenObject, vocabulary: Sequence[str], drop_first: bool = False
 ) -> dict[str, Shares]:
     """Scheme → part → what the object adds to its importance; 0 all over without fixations."""
-    masks = {name: np.asarray(mask) != 0 for name, mask in one.parts.items()}
+    masks = {name: np.asarray(mask) != 0 for name, mask in seen_object.parts.items()}
     masks = {name: mask for name, mask in masks.items() if name not in REST_NAMES}
-    _refuse(one, masks, vocabulary)
+    _refuse(seen_object, masks, vocabulary)
     counts, weights = dict.fromkeys(masks, Fraction(0)), dict.fromkeys(masks, Fraction(0))
-    for gaze in one.gazes:
-        rows, columns = _places(one, masks, gaze)[int(drop_first) :].T
+    for gaze in seen_object.gazes:
+        rows, columns = _places(seen_object, masks, gaze)[int(drop_first) :].T
         total = len(rows)
         for name, mask in masks.items():
             hit = np.flatnonzero(mask[rows, columns])
@@ -113,8 +113,8 @@ def object_shares(
     return {
         "E_U": even,
         "E_US": early,
-        "E_A": _by_area(even, areas, one.area),
-        "E_AS": _by_area(early, areas, one.area),
+        "E_A": _by_area(even, areas, seen_object.area),
+        "E_AS": _by_area(early, areas, seen_object.area),
     }
 
 
@@ -126,14 +126,14 @@ def random_order(vocabulary: Sequence[str], seed: int, category: str = "") -> Pa
     """
     names = sorted(_distinct(vocabulary))
     generator = np.random.default_rng([seed, zlib.crc32(category.encode())])
-    parts = tuple(names[int(place)] for place in generator.permutation(len(names)))
+    parts = tuple(names[int(index)] for index in generator.permutation(len(names)))
     return PartOrder(parts, {})
 
 
-def _order(own: Shares, even: Shares) -> PartOrder:
-    whole = sum(own.values())
-    parts = sorted(own, key=lambda name: (-own[name], -even[name], name))
-    shares = {name: float(own[name] / whole) for name in parts}
+def _order(sums: Shares, even: Shares) -> PartOrder:
+    whole = sum(sums.values())
+    parts = sorted(sums, key=lambda name: (-sums[name], -even[name], name))
+    shares = {name: float(sums[name] / whole) for name in parts}
     return PartOrder(tuple(parts), shares)
 
 
@@ -159,38 +159,42 @@ def _distinct(vocabulary: Sequence[str]) -> list[str]:
 
 
 def _refuse(
-    one: SeenObject, masks: Mapping[str, NDArray[np.bool_]], vocabulary: Sequence[str]
+    seen_object: SeenObject, masks: Mapping[str, NDArray[np.bool_]], vocabulary: Sequence[str]
 ) -> None:
     strange = sorted(set(masks) - set(vocabulary))
     if strange:
         raise PartsError(
-            f"{one.name} has parts that the category does not: {', '.join(strange)}",
+            f"{seen_object.name} has parts that the category does not: {', '.join(strange)}",
             f"the category has {', '.join(vocabulary)}",
         )
     if len({mask.shape for mask in masks.values()}) > 1:
-        listed = ", ".join(f"{name} {mask.shape}" for name, mask in masks.items())
-        raise PartsError(f"masks of {one.name} differ in size: {listed}", "give the whole image's")
-    if not (np.isfinite(one.area) and one.area > 0):
+        shapes = ", ".join(f"{name} {mask.shape}" for name, mask in masks.items())
         raise PartsError(
-            f"{one.name} has an area of {one.area}", "give the object's own area in pixels"
+            f"masks of {seen_object.name} differ in size: {shapes}", "give the whole image's"
+        )
+    if not (np.isfinite(seen_object.area) and seen_object.area > 0):
+        raise PartsError(
+            f"{seen_object.name} has an area of {seen_object.area}",
+            "give the object's own area in pixels",
         )
 
 
 def _places(
-    one: SeenObject, masks: Mapping[str, NDArray[np.bool_]], gaze: NDArray[Any]
+    seen_object: SeenObject, masks: Mapping[str, NDArray[np.bool_]], gaze: NDArray[Any]
 ) -> NDArray[np.int64]:
     """(n, 2) the fixations of a person, checked."""
     places = np.asarray(gaze).reshape(-1, 2)
     if places.dtype.kind not in "iu" and len(places):
         raise PartsError(
-            f"fixations of {one.name} are {places.dtype}", "give whole rows and columns from 0"
+            f"fixations of {seen_object.name} are {places.dtype}",
+            "give whole rows and columns from 0",
         )
     for mask in masks.values():
         outside = ((places < 0) | (places >= mask.shape)).any(axis=1)
         if outside.any():
             row, column = places[outside][0]
             raise PartsError(
-                f"a fixation of {one.name} is at row {row}, column {column}, outside "
+                f"a fixation of {seen_object.name} is at row {row}, column {column}, outside "
                 f"{mask.shape[0]} rows and {mask.shape[1]} columns",
                 "give rows and columns from 0 and masks of the whole image",
             )

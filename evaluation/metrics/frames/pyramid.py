@@ -67,14 +67,14 @@ def pyramid(image: "Tensor", levels: int) -> "Tensor":
     import torch
 
     height, width = image.shape[:2]
-    found = torch.empty((levels, height, width, 3), device=image.device)
-    found[0] = linear(image)
+    blurred = torch.empty((levels, height, width, 3), device=image.device)
+    blurred[0] = linear(image)
     done = 0.0
-    small = found[0]
+    small = blurred[0]
     for level in range(1, levels):
         want = sigma_of(level) ** 2
         if level < 3:
-            small = found[level] = _filtered(small, math.sqrt(want - done))
+            small = blurred[level] = _filtered(small, math.sqrt(want - done))
             done = want
             continue
         step = 2 ** (level - 2)
@@ -82,8 +82,8 @@ def pyramid(image: "Tensor", levels: int) -> "Tensor":
         want -= step**2 / 6
         small = _reduced(small, (height, width), step, math.sqrt(want - done))
         done = want
-        found[level] = _drawn_up(small, height, width)
-    return found
+        blurred[level] = _drawn_up(small, height, width)
+    return blurred
 
 
 def gaussian(light: "Tensor", sigma: float) -> "Tensor":

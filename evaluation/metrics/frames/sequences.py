@@ -68,42 +68,46 @@ def sequence(
     sizes, no part with a pixel.
 
     >>> left, right = np.array([[1, 1, 0]]), np.array([[0, 1, 1]])
-    >>> found = sequence(["right", "tail", "left"], {"left": left, "right": right})
-    >>> found.names, found.steps.tolist()
+    >>> frames = sequence(["right", "tail", "left"], {"left": left, "right": right})
+    >>> frames.names, frames.steps.tolist()
     (('right', 'tail', 'left', 'unlabeled-rest'), [[2, 0, 0]])
     """
     parts = [name for name in order if name not in REST_NAMES]
-    shown = {name: np.asarray(mask) != 0 for name, mask in masks.items() if name not in REST_NAMES}
-    _refuse(parts, shown)
+    part_masks = {
+        name: np.asarray(mask) != 0 for name, mask in masks.items() if name not in REST_NAMES
+    }
+    _refuse(parts, part_masks)
     first = int(include_empty)
     names = ("",) * first + (*parts, REST)
-    shape = next(iter(shown.values())).shape
+    shape = next(iter(part_masks.values())).shape
     steps = np.full(shape, len(names) - 1, np.int16)
     for frame in range(len(names) - 2, first - 1, -1):
-        if names[frame] in shown:
-            steps[shown[names[frame]]] = frame
-    present = tuple(name for name in parts if name in shown and shown[name].any())
+        if names[frame] in part_masks:
+            steps[part_masks[names[frame]]] = frame
+    present = tuple(name for name in parts if name in part_masks and part_masks[name].any())
     return PartSequence(steps, names, present)
 
 
-def _refuse(parts: Sequence[str], shown: Mapping[str, NDArray[np.bool_]]) -> None:
+def _refuse(parts: Sequence[str], part_masks: Mapping[str, NDArray[np.bool_]]) -> None:
     twice = sorted(name for name, count in Counter(parts).items() if count > 1)
     if twice:
         raise PartsError(f"the part order names {', '.join(twice)} twice", "name each part once")
-    strange = sorted(set(shown) - set(parts))
+    strange = sorted(set(part_masks) - set(parts))
     if strange:
         raise PartsError(
             f"the object has parts that the part order lacks: {', '.join(strange)}",
             f"order all of the category's parts (the order has {', '.join(parts) or 'none'})",
         )
-    if not any(mask.any() for mask in shown.values()):
+    if not any(mask.any() for mask in part_masks.values()):
         raise PartsError("the object has no part with a pixel", "leave it out, or draw a part")
     sizes: dict[tuple[int, ...], str] = {}
-    for name, mask in shown.items():
+    for name, mask in part_masks.items():
         sizes.setdefault(mask.shape, name)
     if len(sizes) > 1 or len(next(iter(sizes))) != 2:
-        listed = ", ".join(f"{name} has {shape}" for shape, name in sizes.items())
-        raise PartsError(f"masks differ in size: {listed}", "give (H, W) masks of the same crop")
+        sizes_text = ", ".join(f"{name} has {shape}" for shape, name in sizes.items())
+        raise PartsError(
+            f"masks differ in size: {sizes_text}", "give (H, W) masks of the same crop"
+        )
 
 
 def checked_order(order: Sequence[str], vocabulary: Sequence[str]) -> list[str]:

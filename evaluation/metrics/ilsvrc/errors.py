@@ -53,10 +53,12 @@ def hierarchical_errors(
     # ABSENT finds the last column, which is as far as can be.
     column_of[ABSENT] = len(columns)
     for start in range(0, len(rows), _BLOCK):
-        own = rows[start : start + _BLOCK]
-        heights = np.full((len(own), len(columns) + 1), farthest, np.int16)
+        block_rows = rows[start : start + _BLOCK]
+        heights = np.full((len(block_rows), len(columns) + 1), farthest, np.int16)
         heights[:, :-1] = shared_heights(
-            wordnet, [classes[i] for i in own.tolist()], [classes[i] for i in columns.tolist()]
+            wordnet,
+            [classes[i] for i in block_rows.tolist()],
+            [classes[i] for i in columns.tolist()],
         )
         mine = (row_of >= start) & (row_of < start + _BLOCK)
         places = column_of[predicted[mine, :k]]

@@ -35,15 +35,15 @@ class CorrectSets:
 
     def members_at(self, true: int, k: int) -> NDArray[np.int32]:
         """Numbers of the valid labels in the set of a true label, nearest first."""
-        own = slice(int(self.begins[true]), int(self.begins[true + 1]))
-        return self.members[own][self.levels[own] <= self.ks.index(k)]
+        span = slice(int(self.begins[true]), int(self.begins[true + 1]))
+        return self.members[span][self.levels[span] <= self.ks.index(k)]
 
     def sizes(self) -> NDArray[np.int64]:
         """(T, len(ks)) labels in each set."""
         true = np.repeat(np.arange(len(self.begins) - 1), np.diff(self.begins))
-        own = np.zeros((len(self.begins) - 1, len(self.ks)), np.int64)
-        np.add.at(own, (true, self.levels), 1)
-        return own.cumsum(axis=1)
+        counts = np.zeros((len(self.begins) - 1, len(self.ks)), np.int64)
+        np.add.at(counts, (true, self.levels), 1)
+        return counts.cumsum(axis=1)
 
 
 def correct_sets(
@@ -67,12 +67,12 @@ def correct_sets(
 
     sources = valid if true is None else true
     start, near, kept = _graph(wordnet, [*valid, *sources])
-    place = np.full(len(wordnet), -1, np.int64)
-    place[kept] = np.arange(len(kept))
+    node_of = np.full(len(wordnet), -1, np.int64)
+    node_of[kept] = np.arange(len(kept))
     label = np.full(len(kept), -1, np.int32)
-    label[place[list(valid)]] = np.arange(len(valid))
-    found = widen(start, near, label, place[list(sources)], np.array(ks, np.int64))
-    return CorrectSets(tuple(ks), len(valid), *found)
+    label[node_of[list(valid)]] = np.arange(len(valid))
+    widened = widen(start, near, label, node_of[list(sources)], np.array(ks, np.int64))
+    return CorrectSets(tuple(ks), len(valid), *widened)
 
 
 def hits_in_sets(
@@ -113,15 +113,15 @@ def mean_sizes(sets: CorrectSets, truth: NDArray[np.integer] | None = None) -> d
     return dict(zip(sets.ks, means.tolist(), strict=True))
 
 
-def labels_within(wordnet: WordNet, given: Sequence[int], hops: int) -> list[int]:
-    """All synsets at most so many undirected hops from one of those given, in WordNet's order.
+def labels_within(wordnet: WordNet, synsets: Sequence[int], hops: int) -> list[int]:
+    """Return all synsets within `hops` undirected hops of one of `synsets`, in WordNet's order.
 
     DeViSE's zero-shot label sets are meant as these for 2 and 3 hops, but it walked ImageNet's own
     tree: no list of ours gives its 2,589 and 8,860 labels (docs/metrics.md).
     """
     child, parent = _edges(wordnet)
     near = np.zeros(len(wordnet), bool)
-    near[list(given)] = True
+    near[list(synsets)] = True
     for _ in range(hops):
         wider = near.copy()
         wider[parent[near[child]]] = True
@@ -129,8 +129,8 @@ def labels_within(wordnet: WordNet, given: Sequence[int], hops: int) -> list[int
         if (wider == near).all():
             break
         near = wider
-    found: list[int] = np.flatnonzero(near).tolist()
-    return found
+    within: list[int] = np.flatnonzero(near).tolist()
+    return within
 
 
 def _edges(wordnet: WordNet) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -139,16 +139,16 @@ def _edges(wordnet: WordNet) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
 
 
 def _graph(
-    wordnet: WordNet, wanted: Sequence[int]
+    wordnet: WordNet, terminals: Sequence[int]
 ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int64]]:
-    """Neighbours of every node of the undirected graph without twigs that lead to nothing wanted.
+    """Return the undirected graph without the twigs that lead to no terminal.
 
-    No shortest way between what is wanted goes through a twig. Returns where the neighbours of each
-    node begin, the neighbours, and the synsets that the nodes are.
+    No shortest path between terminals goes through a twig. Returns where the neighbours of each
+    node begin, the neighbours, and the synset of each node.
     """
     child, parent = _edges(wordnet)
     keep = np.zeros(len(wordnet), bool)
-    keep[list(wanted)] = True
+    keep[list(terminals)] = True
     while True:
         ends = np.bincount(child, minlength=len(keep)) + np.bincount(parent, minlength=len(keep))
         twig = (ends == 1) & ~keep
@@ -157,11 +157,11 @@ def _graph(
             break
         child, parent = child[stays], parent[stays]
     kept = np.flatnonzero(keep | (ends > 0))
-    place = np.zeros(len(keep), np.int64)
-    place[kept] = np.arange(len(kept))
-    one = np.concatenate([child, parent])
-    other = np.concatenate([parent, child])
-    order = np.argsort(one, kind="stable")
-    counts = np.bincount(place[one], minlength=len(kept))
+    node_of = np.zeros(len(keep), np.int64)
+    node_of[kept] = np.arange(len(kept))
+    source = np.concatenate([child, parent])
+    target = np.concatenate([parent, child])
+    order = np.argsort(source, kind="stable")
+    counts = np.bincount(node_of[source], minlength=len(kept))
     start = np.concatenate([[0], np.cumsum(counts)]).astype(np.int32)
-    return start, place[other[order]].astype(np.int32), kept
+    return start, node_of[target[order]].astype(np.int32), kept

@@ -55,10 +55,10 @@ def widen(
                     levels[count] = level
                     count += 1
                 for edge in range(start[node], start[node + 1]):
-                    other = near[edge]
-                    if seen[other] != s:
-                        seen[other] = s
-                        queue[tail] = other
+                    neighbour = near[edge]
+                    if seen[neighbour] != s:
+                        seen[neighbour] = s
+                        queue[tail] = neighbour
                         tail += 1
         begins[s + 1] = count
     return begins, members[:count].copy(), levels[:count].copy()
@@ -92,7 +92,7 @@ def count_in_sets(
     for rank in range(ranks):
         while reach[rank] < len(ks) and ks[reach[rank]] <= rank:
             reach[rank] += 1
-    found = np.zeros((images, len(ks)), np.int32)
+    counts = np.zeros((images, len(ks)), np.int32)
     never = len(ks)
     level = np.full(labels, never, np.int8)
     for s in range(sources):
@@ -107,9 +107,9 @@ def count_in_sets(
                     # It counts for this k and all larger ones: they are summed up below.
                     least = max(level[predicted[i, rank]], reach[rank])
                     if least < never:
-                        found[i, least] += 1
+                        counts[i, least] += 1
             for k in range(1, never):
-                found[i, k] += found[i, k - 1]
+                counts[i, k] += counts[i, k - 1]
         for m in range(begins[s], begins[s + 1]):
             level[members[m]] = never
-    return found
+    return counts

@@ -43,12 +43,12 @@ def scan_lines(
             if text[at] == _NEWLINE:
                 break
             end = at + 1
-        here, above = end - start, before_size
+        length, above = end - start, before_size
         if lines > 0:
-            if same < here and same < above:
+            if same < length and same < above:
                 ascending &= text[start + same] > text[before + same]
             else:
-                ascending &= here > above
+                ascending &= length > above
         lines += 1
         lowest = np.uint8(255)
         returns = False
@@ -56,13 +56,13 @@ def scan_lines(
             mixed |= text[at]
             lowest = min(lowest, text[at])
             returns |= text[at] == 13
-        if here == 0 and seen[0] == 0:
+        if length == 0 and seen[0] == 0:
             seen[0] = lines
         if lowest == 0 and seen[1] == 0:
             seen[1] = lines
         if returns and seen[2] == 0:
             seen[2] = lines
-        before, before_size = start, here
+        before, before_size = start, length
         start = end + 1
     return lines, ascending, mixed
 
@@ -73,7 +73,7 @@ def hash_lines(text: NDArray[np.uint8], part: int, parts: int, hashes: NDArray[n
 
     FNV-1a, 64 bits, with a final mix.
     """
-    found = 0
+    count = 0
     value = np.uint64(14695981039346656037)
     prime = np.uint64(1099511628211)
     size = text.shape[0]
@@ -83,13 +83,13 @@ def hash_lines(text: NDArray[np.uint8], part: int, parts: int, hashes: NDArray[n
         if at == size or text[at] == _NEWLINE:
             value ^= value >> np.uint64(32)
             if value % np.uint64(parts) == np.uint64(part):
-                if found < hashes.shape[0]:
-                    hashes[found] = value
-                found += 1
+                if count < hashes.shape[0]:
+                    hashes[count] = value
+                count += 1
             value = np.uint64(14695981039346656037)
         else:
             value = (value ^ np.uint64(text[at])) * prime
-    return found
+    return count
 
 
 @njit(nogil=True, cache=True)
@@ -104,9 +104,11 @@ def line_start(text: NDArray[np.uint8], marks: NDArray[np.int64], line: int) -> 
 
 
 @njit(nogil=True, cache=True)
-def line_before(text: NDArray[np.uint8], marks: NDArray[np.int64], line: int, other: int) -> bool:
+def line_before(
+    text: NDArray[np.uint8], marks: NDArray[np.int64], line: int, other_line: int
+) -> bool:
     """Whether a line comes before another by its bytes."""
-    a, b = line_start(text, marks, line), line_start(text, marks, other)
+    a, b = line_start(text, marks, line), line_start(text, marks, other_line)
     size = text.shape[0]
     while True:
         end_a = a >= size or text[a] == _NEWLINE
@@ -161,7 +163,7 @@ def best_per_cell(
         for i in range(end - begin):
             flags[i] = (min(sure_a[i], sure_b[i]) >= threshold) & (block_a[i] != block_b[i])
         flags[end - begin :] = 0
-        found = np.uint32(0)
+        picked_count = np.uint32(0)
         for eight in range((end - begin + 7) // 8):
             if eights[eight] == 0:
                 continue
@@ -170,10 +172,10 @@ def best_per_cell(
                 at = np.uint32(i)
                 cell = np.uint32(block_a[at]) * classes + np.uint32(block_b[at])
                 bit = alive[cell >> np.uint32(3)] >> np.uint8(cell & np.uint32(7))
-                picked[found] = at
-                found += np.uint32(bit & np.uint8(1) & flags[at])
-        for place in range(found):
-            i = begin + np.int64(picked[place])
+                picked[picked_count] = at
+                picked_count += np.uint32(bit & np.uint8(1) & flags[at])
+        for slot in range(picked_count):
+            i = begin + np.int64(picked[slot])
             a, b = labels_a[i], labels_b[i]
             key = min(keys_a[i], keys_b[i])
             if key < need[a, b]:
@@ -223,12 +225,12 @@ def clear_below(
     classes = of.shape[0]
     for label in range(classes):
         in_row, in_column = least_a[label] >> 32, least_b[label] >> 32
-        for other in range(classes):
-            if in_row > level and of[label, other] < in_row:
-                cell = label * classes + other
+        for second_label in range(classes):
+            if in_row > level and of[label, second_label] < in_row:
+                cell = label * classes + second_label
                 alive[cell >> 3] &= ~(np.uint8(1) << np.uint8(cell & 7))
-            if in_column > level and of[other, label] < in_column:
-                cell = other * classes + label
+            if in_column > level and of[second_label, label] < in_column:
+                cell = second_label * classes + label
                 alive[cell >> 3] &= ~(np.uint8(1) << np.uint8(cell & 7))
 
 

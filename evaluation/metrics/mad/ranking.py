@@ -58,9 +58,9 @@ class MissingAnswers(ValueError):
 
     def __init__(self, questions: list[tuple[str, str]]) -> None:
         self.questions = questions
-        listed = ", ".join(f"{image} {wnid}" for image, wnid in questions[:LISTED])
+        examples = ", ".join(f"{image} {wnid}" for image, wnid in questions[:LISTED])
         more = f", and {len(questions) - LISTED} more" if len(questions) > LISTED else ""
-        super().__init__(f"questions without an answer: {len(questions)} ({listed}{more})")
+        super().__init__(f"questions without an answer: {len(questions)} ({examples}{more})")
 
 
 @dataclass(frozen=True)
@@ -104,23 +104,23 @@ def images_in_place(
     pairs: dict[frozenset[str], list[SelectedImage]] = {}
     for line in lines:
         pairs.setdefault(frozenset(line.pair), []).append(line)
-    found = []
+    pair_images = []
     for chosen in pairs.values():
         current = PairImages(chosen[0].pair)
-        wanted = sum(line.rank <= top_k for line in chosen)
+        needed = sum(line.rank <= top_k for line in chosen)
         for line in sorted(chosen, key=lambda line: line.rank):
-            if len(current.images) == wanted:
+            if len(current.images) == needed:
                 current.reserve = line
                 break
-            given = [answers.get(question, "none yet") for question in line.questions]
-            if None in given:
+            line_answers = [answers.get(question, "none yet") for question in line.questions]
+            if None in line_answers:
                 current.dropped.append(line)
                 continue
             current.images.append(line)
-            if "none yet" in given:
+            if "none yet" in line_answers:
                 current.pending.append(line)
-        found.append(current)
-    return found
+        pair_images.append(current)
+    return pair_images
 
 
 @dataclass(frozen=True)
@@ -191,7 +191,7 @@ def rank(
     scores = perron(dominance(a))
     placed = ranks(scores.round(_DIGITS)).tolist()
     order = _order(outcomes, placed, smoothing, bootstrap, seed)
-    place = dict(zip(order.names, order.places, strict=True))
+    places_by_name = dict(zip(order.names, order.places, strict=True))
     drawn = _drawn_scores(outcomes, images, smoothing, bootstrap, seed)
     result = Ranking(
         classifiers=list(classifiers),
@@ -201,7 +201,8 @@ def rank(
         ranks=placed,
         rank_intervals=_rank_intervals(drawn).tolist(),
         rank_intervals_wide=_widened(
-            _rank_intervals(drawn), np.array([place[name] for name in classifiers], np.float64)
+            _rank_intervals(drawn),
+            np.array([places_by_name[name] for name in classifiers], np.float64),
         ),
         beats=_beats(drawn).tolist(),
         bootstrap=Bootstrap(rounds=bootstrap, seed=seed, left_out=bootstrap - len(drawn)),
@@ -210,7 +211,7 @@ def rank(
             bands=order.bands,
             apart=[list(pair) for pair in order.apart],
             words=order.words,
-            places=[list(place[name]) for name in classifiers],
+            places=[list(places_by_name[name]) for name in classifiers],
         ),
         images=images.sum(axis=1).tolist(),
         hodge=hodge(a, images),
@@ -220,7 +221,7 @@ def rank(
         top_k=top_k,
         pending=len(pending),
         different_images=DifferentImages(
-            ranked=len({name for own in outcomes.images for name in own.tolist()}),
+            ranked=len({name for pair_images in outcomes.images for name in pair_images.tolist()}),
             pending=len({line.image for line in pending}),
         ),
         ablation=_ablation(outcomes, top_k, smoothing) if ablation else None,
@@ -234,7 +235,7 @@ def rank(
 def _outcomes(
     placed_pairs: Sequence[PairImages], answers: Answers, classifiers: list[str]
 ) -> Outcomes:
-    place = {name: i for i, name in enumerate(classifiers)}
+    index_of = {name: i for i, name in enumerate(classifiers)}
     by_pair = {frozenset(current.pair): current for current in placed_pairs}
     pairs, right, ids = [], [], []
     for i, j in combinations(range(len(classifiers)), 2):
@@ -244,8 +245,8 @@ def _outcomes(
         for line in current.images if current else ():
             if line in waiting:
                 continue
-            given = [bool(answers[question]) for question in line.questions]
-            rows.append(given if place[line.pair[0]] == i else given[::-1])
+            correct = [bool(answers[question]) for question in line.questions]
+            rows.append(correct if index_of[line.pair[0]] == i else correct[::-1])
             names.append(line.image)
         pairs.append((i, j))
         right.append(np.array(rows, bool).reshape(-1, 2))
@@ -407,20 +408,23 @@ def _order(
     plain resampling of 4 images that all say the same would be sure.
     """
     more = np.repeat([[True, False], [False, True]], _MORE, axis=0)
-    number = max((int(own.max()) + 1 for own in outcomes.images if len(own)), default=0)
+    number = max(
+        (int(pair_images.max()) + 1 for pair_images in outcomes.images if len(pair_images)),
+        default=0,
+    )
     right, ids = [], []
-    for own, images in zip(outcomes.right, outcomes.images, strict=True):
-        added = len(more) if len(own) else 0
-        right.append(np.concatenate([own, more[:added]]))
+    for pair_right, images in zip(outcomes.right, outcomes.images, strict=True):
+        added = len(more) if len(pair_right) else 0
+        right.append(np.concatenate([pair_right, more[:added]]))
         ids.append(np.concatenate([images, np.arange(number, number + added)]))
         number += added
     padded = Outcomes(outcomes.classifiers, outcomes.pairs, right, ids)
     counts = padded.tally(right)[1]
     names = outcomes.classifiers
-    place = {name: i for i, name in enumerate(names)}
+    index_of = {name: i for i, name in enumerate(names)}
     beats = _beats(_drawn_scores(padded, counts, smoothing, rounds, seed))
-    ranked = sorted(names, key=lambda name: (placed[place[name]], name))
-    return bands.order(ranked, lambda a, b: bool(beats[place[a], place[b]] >= LEAST), LEVEL)
+    ranked = sorted(names, key=lambda name: (placed[index_of[name]], name))
+    return bands.order(ranked, lambda a, b: bool(beats[index_of[a], index_of[b]] >= LEAST), LEVEL)
 
 
 def _pair_counts(outcomes: Outcomes, placed_pairs: Sequence[PairImages]) -> list[PairCounts]:
@@ -473,9 +477,9 @@ def _refuse_parts(classifiers: Sequence[str], images: NDArray[Any]) -> None:
     """Raises RankingError where some classifiers were never compared with the rest."""
     parts = compared_parts(classifiers, images)
     if len(parts) > 1:
-        named = " | ".join(", ".join(part) for part in parts)
+        parts_text = " | ".join(", ".join(part) for part in parts)
         raise RankingError(
-            f"the comparisons fall apart into {len(parts)} parts: {named}",
+            f"the comparisons fall apart into {len(parts)} parts: {parts_text}",
             "answer images of a pair that joins them, or rank each part alone",
         )
 

@@ -113,11 +113,11 @@ class Ranking(Record):
         if self.sure is not None:
             apart = tuple((better, worse) for better, worse in self.sure.apart)
             return bands.Order(tuple(names), apart, self.sure.level)
-        place = {name: index for index, name in enumerate(self.classifiers)}
+        index_of = {name: index for index, name in enumerate(self.classifiers)}
         images = {frozenset(row.pair): row.images for row in self.pairs}
 
         def is_apart(a: str, b: str) -> bool:
-            beats = self.beats[place[a]][place[b]]
+            beats = self.beats[index_of[a]][index_of[b]]
             return (beats or 0) >= LEAST and images.get(frozenset((a, b)), 0) >= _MANY
 
         return bands.order(names, is_apart, LEVEL)
@@ -129,15 +129,15 @@ class Ranking(Record):
             return []
         ranked = sum(row.images for row in self.pairs)
         sentences = [
-            f"{count_of(count, 'image')} of pairs {words}: {count_of(own, 'different image')}, "
-            "each counted once in every pair that it was chosen for"
-            for count, own, words in (
+            f"{count_of(count, 'image')} of pairs {words}: {count_of(distinct, 'different image')},"
+            " each counted once in every pair that it was chosen for"
+            for count, distinct, words in (
                 (ranked, different.ranked, "ranked"),
                 (self.pending, different.pending, "left out, still to be answered"),
             )
             if count
         ]
         if dropped := sum(row.dropped or 0 for row in self.pairs):
-            what = count_of(dropped, "image")
-            sentences.append(f"{what} of pairs dropped as too hard or no photograph")
+            dropped_text = count_of(dropped, "image")
+            sentences.append(f"{dropped_text} of pairs dropped as too hard or no photograph")
         return sentences

@@ -203,7 +203,7 @@ def _greedy(candidates: Candidates, order: NDArray[np.int64], rule: Rule) -> lis
     count_b: Counter[int] = Counter()
     together: set[tuple[int, int]] = set()
     taken: list[int] = []
-    for place, label_a, label_b in zip(order.tolist(), a, b, strict=True):
+    for candidate, label_a, label_b in zip(order.tolist(), a, b, strict=True):
         if len(taken) == rule.total:
             break
         if count_a[label_a] == rule.max_per_label or count_b[label_b] == rule.max_per_label:
@@ -213,7 +213,7 @@ def _greedy(candidates: Candidates, order: NDArray[np.int64], rule: Rule) -> lis
         together.add((label_a, label_b))
         count_a[label_a] += 1
         count_b[label_b] += 1
-        taken.append(place)
+        taken.append(candidate)
     return taken
 
 

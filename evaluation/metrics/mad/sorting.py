@@ -53,8 +53,8 @@ class SortingReducer:
 
         def with_piece(size: int) -> tuple[slice, Tensor, Tensor]:
             piece = slice(start, min(start + size, part.stop))
-            new, found = self._passing(a, b, piece, least)
-            return piece, *self._best(torch.cat([packed, new]), torch.cat([images, found]))
+            new, piece_images = self._passing(a, b, piece, least)
+            return piece, *self._best(torch.cat([packed, new]), torch.cat([images, piece_images]))
 
         start = part.start
         while start < part.stop:
@@ -97,10 +97,10 @@ class SortingReducer:
         images = images[order]
         cell = packed >> _KEY_BITS
         start = torch.searchsorted(cell, cell)
-        place = torch.arange(len(packed), device=self.device)
+        position = torch.arange(len(packed), device=self.device)
         if not self.ids.in_order:
-            place = torch.searchsorted(packed, packed)
-        kept = place - start < self.rule.per_cell
+            position = torch.searchsorted(packed, packed)
+        kept = position - start < self.rule.per_cell
         return packed[kept], images[kept]
 
     def _merits(self, packed: Tensor) -> Tensor:
@@ -113,14 +113,14 @@ class SortingReducer:
         a, b = np.divmod(cells, max(1, len(self.levels.of)))
         return Candidates(a.astype(np.int32), b.astype(np.int32), keys, images.cpu().numpy())
 
-    def _resolved(self, found: Candidates) -> Candidates:
+    def _resolved(self, candidates: Candidates) -> Candidates:
         """Exactly the best of each cell, ties settled by id."""
-        if self.ids.in_order or len(found) == 0:
-            return found
-        names = self.ids.take(found.images)
-        cells = (found.a.astype(np.int64) * len(self.levels.of) + found.b).tolist()
-        keys = found.keys.tolist()
-        order = sorted(range(len(found)), key=lambda i: (cells[i], -keys[i], names[i]))
+        if self.ids.in_order or len(candidates) == 0:
+            return candidates
+        names = self.ids.take(candidates.images)
+        cells = (candidates.a.astype(np.int64) * len(self.levels.of) + candidates.b).tolist()
+        keys = candidates.keys.tolist()
+        order = sorted(range(len(candidates)), key=lambda i: (cells[i], -keys[i], names[i]))
         kept: list[int] = []
         before, held = -1, 0
         for i in order:
@@ -128,4 +128,4 @@ class SortingReducer:
             before = cells[i]
             if held <= self.rule.per_cell:
                 kept.append(i)
-        return found.where(np.array(kept, np.int64))
+        return candidates.where(np.array(kept, np.int64))

@@ -25,7 +25,7 @@ def basic_level(wordnet: WordNet, index: int, depth: int = DEPTH, uses: int = US
     """
     counts = sense_counts(wordnet)
     best = index
-    for synset in sorted(wordnet.ancestors(index), key=lambda own: (-wordnet.depth[own], own)):
+    for synset in sorted(wordnet.ancestors(index), key=lambda node: (-wordnet.depth[node], node)):
         common = counts[synset] >= uses and counts[synset] > counts[best]
         if wordnet.depth[synset] >= depth and common:
             best = synset
@@ -37,7 +37,7 @@ def listed_level(wordnet: WordNet, index: int, basic: Container[int]) -> int:
     equally near ones the first by wnid; itself where none is."""
     level = [index]
     while level:
-        if here := sorted(own for own in level if own in basic):
-            return here[0]
-        level = sorted({up for own in level for up in wordnet.hypernyms(own)})
+        if matches := sorted(node for node in level if node in basic):
+            return matches[0]
+        level = sorted({up for node in level for up in wordnet.hypernyms(node)})
     return index

@@ -64,11 +64,11 @@ def ancestry(
     parents = _parents(wordnet, {*rows, *columns}, virtual, instances)
     depth = _depths(parents)
     nodes = sorted(parents, key=lambda node: (depth[node], -node))
-    place = {node: i for i, node in enumerate(nodes)}
-    up = [[place[p] for p in parents[node]] for node in nodes]
+    index_of = {node: i for i, node in enumerate(nodes)}
+    up = [[index_of[p] for p in parents[node]] for node in nodes]
     walk = _walk(up)
-    row_order, row_places = _once([place[i] for i in rows], walk)
-    column_order, column_places = _once([place[i] for i in columns], walk)
+    row_order, row_places = _once([index_of[i] for i in rows], walk)
+    column_order, column_places = _once([index_of[i] for i in columns], walk)
     children = np.bincount([p for above in up for p in above], minlength=len(nodes))
     children[row_order] = children[column_order] = 2
     return Ancestry(
@@ -120,8 +120,8 @@ def _walk(up: list[list[int]]) -> list[tuple[int, ...]]:
 
 def _once(places: list[int], walk: list[tuple[int, ...]]) -> tuple[list[int], NDArray[np.int64]]:
     order = sorted(set(places), key=walk.__getitem__)
-    found = {place: i for i, place in enumerate(order)}
-    return order, np.array([found[place] for place in places], np.int64)
+    index_of = {node: i for i, node in enumerate(order)}
+    return order, np.array([index_of[node] for node in places], np.int64)
 
 
 def _edges_up(up: list[list[int]], order: list[int]) -> NDArray[np.int16]:
@@ -150,7 +150,7 @@ def deepest(above: Ancestry, any_way: bool = False, name: bool = False) -> NDArr
     """(R, C) of the deepest common ancestor, the depth and the edges from both over it, in one key.
 
     Of equally deep ones that with fewer edges, then the first of WordNet. Read keys with
-    depth_and_edges(), or with named() where `name` is given; negative where nothing is common.
+    depth_and_edges(), or with synsets_of() where `name` is given; negative where nothing is common.
     any_way: edges as by_any_way() counts them.
     """
     rows, columns = above.rows, above.columns
@@ -188,7 +188,7 @@ def depth_and_edges(keys: NDArray[np.integer]) -> tuple[NDArray[np.integer], NDA
     return keys // EDGES, EDGES - 1 - keys % EDGES
 
 
-def named(above: Ancestry, keys: NDArray[np.integer]) -> NDArray[np.int64]:
+def synsets_of(above: Ancestry, keys: NDArray[np.integer]) -> NDArray[np.int64]:
     """Synset numbers that keys made with `name` stand for; VIRTUAL where nothing is common."""
     common = keys >= 0
     return np.where(common, above.nodes[np.where(common, keys % above.base, 0)], VIRTUAL)

@@ -56,7 +56,7 @@ def distance_matrix(wordnet: WordNet, classes: Sequence[int], distance: str) -> 
 def _up_then_down(wordnet: WordNet, classes: Sequence[int], weighted: bool) -> NDArray[np.float64]:
     prefixes, depth, first = _root_paths(wordnet, classes)
     # The edges of a path from depth d down to depth L weigh 2^(1−d) − 2^(1−L) together.
-    own = 2.0 ** (1 - depth) if weighted else -depth
+    weight = 2.0 ** (1 - depth) if weighted else -depth
     result = np.empty((len(classes), len(classes)))
     ends = np.append(first, len(depth))
     rows = max(1, _BLOCK // len(depth))
@@ -67,7 +67,7 @@ def _up_then_down(wordnet: WordNet, classes: Sequence[int], weighted: bool) -> N
         block = slice(ends[start], ends[stop])
         common = _common_depth(prefixes, block)
         above = 2.0 ** (2 - common) if weighted else -2.0 * common
-        pairs = above - own[block, None] - own[None, :]
+        pairs = above - weight[block, None] - weight[None, :]
         pairs = np.minimum.reduceat(pairs, first, axis=1)
         result[start:stop] = np.minimum.reduceat(pairs, first[start:stop] - ends[start], axis=0)
         start = stop
@@ -93,8 +93,8 @@ def _root_paths(
     levels = max(len(column) for column in columns)
     # Padding is negative and different for each path: ended paths agree on nothing further.
     prefixes = -1 - np.tile(np.arange(len(columns), dtype=np.int32), (levels, 1))
-    for place, column in enumerate(columns):
-        prefixes[: len(column), place] = column
+    for position, column in enumerate(columns):
+        prefixes[: len(column), position] = column
     depth = np.array([len(column) - 1 for column in columns], dtype=np.float64)
     return prefixes, depth, np.array(first)
 
@@ -120,17 +120,17 @@ def _undirected(wordnet: WordNet, classes: Sequence[int], weighted: bool) -> NDA
     """
     adjacent = _graph(wordnet, classes, weighted)
     order = _needed(_eliminate(adjacent, set(classes)), set(classes))
-    place = {node: i for i, (node, _) in enumerate(reversed(order))}
+    index_of = {node: i for i, (node, _) in enumerate(reversed(order))}
     result = np.zeros((len(order), len(order)))
     for node, neighbours in reversed(order):
-        i = place[node]
+        i = index_of[node]
         if neighbours:
-            rows = result[[place[n] for n in neighbours], :i]
+            rows = result[[index_of[n] for n in neighbours], :i]
             weights = np.array(list(neighbours.values()))[:, None]
             result[i, :i] = result[:i, i] = (rows + weights).min(axis=0)
         else:
             result[i, :i] = result[:i, i] = np.inf
-    rows = np.array([place[index] for index in classes])
+    rows = np.array([index_of[index] for index in classes])
     return result[np.ix_(rows, rows)]
 
 
@@ -139,14 +139,12 @@ def _graph(wordnet: WordNet, classes: Sequence[int], weighted: bool) -> dict[int
     child = np.repeat(np.arange(len(wordnet)), np.diff(wordnet.up_start))
     parent = wordnet.up.astype(np.int64)
     edges = (wordnet.depth[child] >= 0) & (wordnet.depth[parent] >= 0)
-    wanted = np.zeros(len(wordnet), bool)
-    wanted[list(classes)] = True
+    keep = np.zeros(len(wordnet), bool)
+    keep[list(classes)] = True
     while True:
         child, parent = child[edges], parent[edges]
-        ends = np.bincount(child, minlength=len(wanted)) + np.bincount(
-            parent, minlength=len(wanted)
-        )
-        twig = (ends == 1) & ~wanted
+        ends = np.bincount(child, minlength=len(keep)) + np.bincount(parent, minlength=len(keep))
+        twig = (ends == 1) & ~keep
         edges = ~(twig[child] | twig[parent])
         if edges.all():
             break

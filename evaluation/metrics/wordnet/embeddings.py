@@ -49,16 +49,16 @@ def label_vectors(
         raise ValueError("a random term needs a generator")
     known = {_same(term): np.asarray(vector, float) for term, vector in vectors.items()}
     size = len(next(iter(known.values()))) if known else 0
-    found = np.full((len(labels), size), np.nan)
+    targets = np.full((len(labels), size), np.nan)
     for number, label in enumerate(labels):
         lemmas = dict.fromkeys(map(_same, wordnet.lemmas(label)))
-        own = [known[lemma] for lemma in lemmas if lemma in known]
-        if own and by == "mean":
-            found[number] = np.mean(own, axis=0)
-        elif own:
-            place = generator.integers(len(own)) if by == "random" and generator else 0
-            found[number] = own[place]
-    return found
+        term_vectors = [known[lemma] for lemma in lemmas if lemma in known]
+        if term_vectors and by == "mean":
+            targets[number] = np.mean(term_vectors, axis=0)
+        elif term_vectors:
+            choice = generator.integers(len(term_vectors)) if by == "random" and generator else 0
+            targets[number] = term_vectors[choice]
+    return targets
 
 
 def nearest_labels(
@@ -74,23 +74,23 @@ def nearest_labels(
     which the first occurrence stays, cut at k. queries: (N, D); term_vectors: (T, D), none zero.
     Terms of equal similarity go by their order; a term of no label takes a place of the nearest.
     """
-    wanted = min(TERMS_PER_LABEL * k if nearest is None else nearest, len(term_vectors))
-    found = np.full((len(queries), k), -1, np.int32)
-    if not wanted:
-        return found
+    term_count = min(TERMS_PER_LABEL * k if nearest is None else nearest, len(term_vectors))
+    predicted = np.full((len(queries), k), -1, np.int32)
+    if not term_count:
+        return predicted
     terms = _unit(term_vectors)
     batch = max(1, _HELD // len(terms))
     for start in range(0, len(queries), batch):
         similar = _unit(queries[start : start + batch]) @ terms.T
-        for row, own in enumerate(similar, start):
+        for row, similarities in enumerate(similar, start):
             labels: dict[int, None] = {}
-            for term in _largest(own, wanted):
+            for term in _largest(similarities, term_count):
                 labels.update(dict.fromkeys(labels_of_term[term]))
                 if len(labels) >= k:
                     break
             first = list(labels)[:k]
-            found[row, : len(first)] = first
-    return found
+            predicted[row, : len(first)] = first
+    return predicted
 
 
 def _largest(values: NDArray[np.float64], count: int) -> list[int]:
@@ -103,8 +103,8 @@ def _largest(values: NDArray[np.float64], count: int) -> list[int]:
     else:
         places = np.arange(len(values))
     order = np.lexsort((places, -values[places]))
-    found: list[int] = places[order].tolist()
-    return found
+    largest: list[int] = places[order].tolist()
+    return largest
 
 
 def _unit(vectors: NDArray[np.floating]) -> NDArray[np.float64]:

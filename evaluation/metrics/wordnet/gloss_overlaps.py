@@ -22,10 +22,10 @@ def lesk(wordnet: WordNet, rows: Sequence[int], columns: Sequence[int]) -> NDArr
     from evaluation.metrics.wordnet.kernels import overlaps
 
     known = glosses(wordnet)
-    things = sorted({*rows, *columns})
-    place = {index: i for i, index in enumerate(things)}
+    synsets = sorted({*rows, *columns})
+    index_of = {index: i for i, index in enumerate(synsets)}
     pieces, bounds, length = [], [], 0
-    for index in things:
+    for index in synsets:
         bounds.append([length])
         for text in texts(wordnet, index):
             pieces.append(text)
@@ -34,8 +34,8 @@ def lesk(wordnet: WordNet, rows: Sequence[int], columns: Sequence[int]) -> NDArr
     shared = overlaps(
         np.concatenate([*pieces, np.zeros(0, np.int32)]),
         np.array(bounds, np.int64).reshape(-1, len(RELATIONS) + 1),
-        np.array([place[i] for i in rows], np.int64),
-        np.array([place[i] for i in columns], np.int64),
+        np.array([index_of[i] for i in rows], np.int64),
+        np.array([index_of[i] for i in columns], np.int64),
         known.function,
     )
     return shared.astype(np.float64)

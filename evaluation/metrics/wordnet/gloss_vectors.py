@@ -71,9 +71,9 @@ def _blocks(
         for relations in texts:
             vectors = (_bags(wordnet, part, relations) @ together).toarray()
             length = np.linalg.norm(vectors, axis=1)
-            here = length > 0
-            total[here] += vectors[here] / length[here, None]
-            present += here
+            nonzero = length > 0
+            total[nonzero] += vectors[nonzero] / length[nonzero, None]
+            present += nonzero
         yield start, total / np.maximum(present, 1)[:, None]
 
 
@@ -82,14 +82,14 @@ def _bags(wordnet: WordNet, classes: Sequence[int], relations: tuple[str, ...]) 
     from scipy.sparse import csr_array
 
     known, column = glosses(wordnet), _columns(wordnet)
-    found, ends = [], [0]
+    word_columns, ends = [], [0]
     for index in classes:
         near = [i for relation in relations for i in related(wordnet, index, relation)]
         words = np.unique(np.concatenate([np.zeros(0, np.int32), *(known.of(i) for i in near)]))
         at = column[words]
-        found.append(at[at >= 0])
-        ends.append(ends[-1] + len(found[-1]))
-    places = np.concatenate([*found, np.zeros(0, np.int64)])
+        word_columns.append(at[at >= 0])
+        ends.append(ends[-1] + len(word_columns[-1]))
+    places = np.concatenate([*word_columns, np.zeros(0, np.int64)])
     shape = (len(classes), int(column.max()) + 1)
     return csr_array((np.ones(len(places)), places, np.array(ends)), shape=shape)
 

@@ -59,19 +59,19 @@ def counted(wordnet: WordNet, convention: str = "clean") -> int:
 
 @functools.lru_cache(maxsize=4)
 def _totals(wordnet: WordNet, convention: str) -> NDArray[np.int64]:
-    own = sense_counts(wordnet)
+    counts = sense_counts(wordnet)
     if convention == "wnsim":
-        return _once_a_path(wordnet, own)
-    totals = np.zeros_like(own)
-    for index in np.flatnonzero(own).tolist():
-        totals[list(wordnet.ancestors(index, instances=True))] += own[index]
+        return _once_a_path(wordnet, counts)
+    totals = np.zeros_like(counts)
+    for index in np.flatnonzero(counts).tolist():
+        totals[list(wordnet.ancestors(index, instances=True))] += counts[index]
     return totals
 
 
-def _once_a_path(wordnet: WordNet, own: NDArray[np.int64]) -> NDArray[np.int64]:
-    totals = own.copy()
+def _once_a_path(wordnet: WordNet, counts: NDArray[np.int64]) -> NDArray[np.int64]:
+    totals = counts.copy()
     start, up = wordnet.links_up
-    waiting = np.bincount(up, minlength=len(own))
+    waiting = np.bincount(up, minlength=len(counts))
     ready = np.flatnonzero(waiting == 0).tolist()
     # A synset is whole when all below it have passed theirs on.
     while ready:

@@ -31,14 +31,14 @@ class Found(NamedTuple):
 
 
 def compare(
-    wordnet: WordNet, one: int, other: int, measure: str, contents: Contents | None = None
+    wordnet: WordNet, first: int, second: int, measure: str, contents: Contents | None = None
 ) -> Found:
-    """The similarity of synset one to synset other (numbers of wordnet), by a measure of MEASURES.
+    """Return the similarity of synset `first` to `second` (numbers of wordnet) by `measure`.
 
     contents: counts of a file (content_files.py), which res, lin and jcn need. Ranges as nltk has
     them: 1e300 is its infinity (jcn of a class with itself; res over an ancestor without a count).
     wup takes the common ancestor with the largest least depth, and of several the first by name,
-    unless synset one is among them. The ancestor of path and lch is that of our own, which agree
+    unless `first` is among them. The ancestor of path and lch is that of our own, which agree
     with nltk's; that of res, lin and jcn has the largest information content, of several the
     deepest, then the smallest wnid. Raises ValueError for another measure, or contents missing.
     """
@@ -49,11 +49,11 @@ def compare(
     reader = _reader(wordnet)
     a, b = (
         reader.synset_from_pos_and_offset("n", int(wordnet.offsets[index]))
-        for index in (one, other)
+        for index in (first, second)
     )
     method = getattr(a, f"{measure}_similarity")
     if measure in ("path", "lch"):
-        ancestor = int(similarity.ancestor_matrix(wordnet, [one], [other], measure)[0, 0])
+        ancestor = int(similarity.ancestor_matrix(wordnet, [first], [second], measure)[0, 0])
         return Found(float(method(b)), ancestor)
     if measure == "wup":
         deepest = a.lowest_common_hypernyms(b, use_min_depth=True)

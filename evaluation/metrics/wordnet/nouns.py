@@ -46,10 +46,10 @@ class UnknownLabel(ValueError):
     def __init__(self, label: str, candidates: list[tuple[str, str, str]]) -> None:
         self.label, self.candidates = label, candidates
         if candidates:
-            listed = ", ".join(
+            meanings = ", ".join(
                 f"{wnid} ({name}: {_short(gloss)})" for wnid, name, gloss in candidates
             )
-            super().__init__(f"{label!r} has several meanings: {listed}")
+            super().__init__(f"{label!r} has several meanings: {meanings}")
         else:
             super().__init__(f"{label!r} is no noun synset of WordNet 3.0")
 
@@ -92,9 +92,9 @@ class WordNet:
         """The number of a synset. Raises UnknownLabel for what is no noun wnid of 3.0."""
         if WNID.fullmatch(wnid):
             offset = int(wnid[1:])
-            place = int(np.searchsorted(self.offsets, offset))
-            if place < len(self) and self.offsets[place] == offset:
-                return place
+            position = int(np.searchsorted(self.offsets, offset))
+            if position < len(self) and self.offsets[position] == offset:
+                return position
         raise UnknownLabel(wnid, [])
 
     def wnid(self, index: int) -> str:
@@ -111,8 +111,8 @@ class WordNet:
     def is_instance(self, index: int) -> bool:
         """Whether WordNet has a synset as an instance (Paris), or below one (Blighty)."""
         start, _ = self.links_up
-        own = self.up_start[index + 1] - self.up_start[index]
-        return bool(self.depth[index] < 0 or start[index + 1] - start[index] > own)
+        hypernym_count = self.up_start[index + 1] - self.up_start[index]
+        return bool(self.depth[index] < 0 or start[index + 1] - start[index] > hypernym_count)
 
     @functools.cached_property
     def links_up(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
@@ -133,12 +133,12 @@ class WordNet:
     def ancestors(self, index: int, instances: bool = False) -> set[int]:
         """A synset and everything above it. instances: over instance links as well."""
         above = self.parents if instances else self.hypernyms
-        found, rest = {index}, [index]
+        reached, rest = {index}, [index]
         while rest:
-            new = [parent for parent in above(rest.pop()) if parent not in found]
-            found.update(new)
+            new = [parent for parent in above(rest.pop()) if parent not in reached]
+            reached.update(new)
             rest.extend(new)
-        return found
+        return reached
 
     @functools.cached_property
     def heights(self) -> NDArray[np.int16]:
@@ -205,8 +205,8 @@ class WordNet:
             return senses[int(numbered[2]) - 1]
         if len(senses) == 1 and not numbered:
             return senses[0]
-        found = [self.synset(i) for i in senses]
-        raise UnknownLabel(label, [(s.wnid, s.name, s.gloss) for s in found])
+        synsets = [self.synset(i) for i in senses]
+        raise UnknownLabel(label, [(s.wnid, s.name, s.gloss) for s in synsets])
 
     def first_sense(self, word: str) -> int:
         """The synset that WordNet lists first for a noun. Raises UnknownLabel for no noun."""
@@ -246,8 +246,8 @@ class WordNet:
             )
             if symbol in symbols and kind == "n"
         ]
-        found: list[int] = np.searchsorted(self.offsets, offsets).tolist()
-        return found
+        targets: list[int] = np.searchsorted(self.offsets, offsets).tolist()
+        return targets
 
     @functools.cached_property
     def _index(self) -> mmap.mmap:
@@ -286,10 +286,10 @@ class WordNet:
 
 def folders() -> list[Path]:
     """Where WordNet is looked for, in this order."""
-    named = os.environ.get("ASSAY_WORDNET")
-    if named:
+    configured = os.environ.get("ASSAY_WORDNET")
+    if configured:
         # Named means meant: nothing else is tried behind the person's back.
-        return [Path(named), Path(named) / "dict"]
+        return [Path(configured), Path(configured) / "dict"]
     project = Path(os.environ.get("ASSAY_DATA") or Path(__file__).resolve().parents[3] / "var")
     nltk = [
         Path.home() / "nltk_data",

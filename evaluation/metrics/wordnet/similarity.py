@@ -82,8 +82,8 @@ def ancestor_matrix(
         places = ca.richest(above, _contents(wordnet, above, convention))
         return np.where(places < 0, ca.VIRTUAL, above.nodes[places])
     if measure in ("path", "lch"):
-        return ca.named(above, ca.nearest(above, name=True))
-    return ca.named(above, ca.deepest(above, any_way=convention == "wnsim", name=True))
+        return ca.synsets_of(above, ca.nearest(above, name=True))
+    return ca.synsets_of(above, ca.deepest(above, any_way=convention == "wnsim", name=True))
 
 
 def meant(wordnet: WordNet, label: str, by: str = "wnid") -> int:
@@ -150,8 +150,8 @@ def _by_content(
     shared = np.where(places < 0, 0.0, np.maximum(contents[places], 0))
     if measure == "res":
         return shared
-    own = information_content(wordnet, convention)
-    row, column = own[list(rows)][:, None], own[list(columns)][None, :]
+    class_contents = information_content(wordnet, convention)
+    row, column = class_contents[list(rows)][:, None], class_contents[list(columns)][None, :]
     both = row + column
     # Nothing is known of what was never tagged; to wnsim neither of what everything is.
     known = np.isfinite(both) & (places >= 0)

@@ -46,19 +46,19 @@ def criteria(
     empty = [k for k in range(len(categories)) if not mapping.get(k)]
     if empty or not categories:
         raise ValueError(f"categories {empty} have no mapped class")
-    mapped = sorted({place for places in mapping.values() for place in places})
+    mapped = sorted({index for places in mapping.values() for index in places})
     alike = similarity_matrix(wordnet, [pool[i] for i in mapped], pool, measure, convention)
     alike[np.arange(len(mapped)), mapped] = -np.inf
     nearest = dict(zip(mapped, alike.argmax(axis=1).tolist(), strict=True))
     several = (alike == alike.max(axis=1)[:, None]).sum(axis=1) > 1
     tied = dict(zip(mapped, several.tolist(), strict=True))
-    pairs = [(category, place) for category, places in mapping.items() for place in places]
-    hits = sum(nearest[place] in mapping[category] for category, place in pairs)
+    pairs = [(category, index) for category, places in mapping.items() for index in places]
+    hits = sum(nearest[index] in mapping[category] for category, index in pairs)
     return Criteria(
         criterion_1=hits / len(pairs),
         criterion_2=_above_others(wordnet, categories, pool, mapping, measure, convention),
         mapped=len(pairs),
-        ties=sum(tied[place] for _, place in pairs),
+        ties=sum(tied[index] for _, index in pairs),
     )
 
 
@@ -74,10 +74,10 @@ def _above_others(
         return float("nan")
     others = similarity_matrix(wordnet, categories, None, measure, convention)
     np.fill_diagonal(others, -np.inf)
-    own = [
+    to_mapped = [
         similarity_matrix(
             wordnet, [category], [pool[i] for i in mapping[k]], measure, convention
         ).max()
         for k, category in enumerate(categories)
     ]
-    return float(np.mean(np.array(own) > others.max(axis=1)))
+    return float(np.mean(np.array(to_mapped) > others.max(axis=1)))

@@ -29,17 +29,19 @@ def arranged(nouns: WordNet, places: Mapping[str, int]) -> dict[str, list[str]]:
             size[at] += 1
         roots.add(at)
     by_synset = {synset: key for key, synset in places.items()}
-    found: dict[str, list[str]] = {}
+    paths: dict[str, list[str]] = {}
     # Depth first, children in the order of their names.
     waiting: list[tuple[int, list[str]]] = [(root, []) for root in sorted(roots, reverse=True)]
     while waiting:
         synset, path = waiting.pop()
         below = children.get(synset, set())
         if synset in by_synset:
-            found[by_synset[synset]] = path
+            paths[by_synset[synset]] = path
         is_group = len(below) > 1 or (below and synset in by_synset)
         if is_group and size[synset] <= MOST_OF_ALL * len(places):
             path = [*path, nouns.first_lemma(synset)]
-        named = sorted(below, key=lambda one: (nouns.first_lemma(one).lower(), one), reverse=True)
-        waiting += [(one, path) for one in named]
-    return found
+        ordered = sorted(
+            below, key=lambda child: (nouns.first_lemma(child).lower(), child), reverse=True
+        )
+        waiting += [(child, path) for child in ordered]
+    return paths

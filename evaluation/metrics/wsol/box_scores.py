@@ -147,10 +147,12 @@ def ious(a: Floats, b: Floats, protocol: str = "paper") -> Floats:
     array([[0.83]])
     """
     extra = 1.0 if protocol == "reference" else 0.0
-    one, other = a[:, None, :], b[None, :, :]
-    sides = np.minimum(one[..., 2:], other[..., 2:]) - np.maximum(one[..., :2], other[..., :2])
+    first, second = a[:, None, :], b[None, :, :]
+    sides = np.minimum(first[..., 2:], second[..., 2:]) - np.maximum(
+        first[..., :2], second[..., :2]
+    )
     both = np.maximum(sides + extra, 0).prod(axis=-1)
-    areas = [(box[..., 2:] - box[..., :2] + extra).prod(axis=-1) for box in (one, other)]
+    areas = [(box[..., 2:] - box[..., :2] + extra).prod(axis=-1) for box in (first, second)]
     either = areas[0] + areas[1] - both
     return np.divide(both, either, out=np.zeros_like(both), where=either > 0)
 
@@ -190,11 +192,11 @@ def box_hits(
     from evaluation.metrics.wsol.kernels_levels import Scale
 
     truth = (np.require(boxes, np.float64, ["C", "W"]), np.array(deltas))
-    given = (plain(scores), Scale(*scale))
+    scaled_map = (plain(scores), Scale(*scale))
     if protocol.name == "paper":
-        hits, largest = kernels_boxes.step_hits(*given, protocol.thresholds, *truth)
+        hits, largest = kernels_boxes.step_hits(*scaled_map, protocol.thresholds, *truth)
         return hits, largest
-    hits, largest, highest = kernels_boxes.byte_hits(*given, *truth)
+    hits, largest, highest = kernels_boxes.byte_hits(*scaled_map, *truth)
     # numpy's float64 times a small integer, as the authors' code multiplies.
     above = (protocol.taus * float(highest)).astype(np.int64)
     return hits[:, above], largest[above]
@@ -212,7 +214,7 @@ class BoxScore:
     deltas: tuple[float, ...] = DELTAS
     histograms: bool = False
     images: int = 0
-    named: int = 0
+    class_hits: int = 0
     hits: NDArray[np.int64] = field(init=False)
     largest: NDArray[np.int64] = field(init=False)
     named_largest: NDArray[np.int64] = field(init=False)
@@ -231,17 +233,17 @@ class BoxScore:
         boxes: Floats,
         width: int,
         height: int,
-        named: bool | None = None,
+        class_right: bool | None = None,
     ) -> None:
         """Takes one image in: its score map, and its boxes in pixels of the image.
 
-        named: whether a classifier gave the image its class, for top-1 localization.
+        class_right: whether a classifier gave the image its class, for top-1 localization.
         """
         scores, scale = fitted(scores, self.protocol, width, height)
         if self.protocol.name == "reference":
             boxes = truncated(boxes, width, height, self.protocol.size)
         hits, largest = box_hits(scores, boxes, self.protocol, self.deltas, scale)
-        self.add_hits(hits[None], largest[None], [named])
+        self.add_hits(hits[None], largest[None], [class_right])
         if self.histograms:
             inside = covered(boxes, scores.shape, self.protocol.name)
             add_scores(self.pixels, scores, inside, scale)
@@ -250,22 +252,22 @@ class BoxScore:
         self,
         hits: NDArray[np.bool_],
         largest: NDArray[np.bool_],
-        named: Sequence[bool | None],
+        classes_right: Sequence[bool | None],
     ) -> None:
-        """Takes in what box_hits gives of B images, (B, D, n) and (B, n). named: of each, (B,)."""
-        right = np.array([bool(own) for own in named])
+        """Add what box_hits returns for B images, (B, D, n) and (B, n), and classes_right (B,)."""
+        right = np.array([bool(is_right) for is_right in classes_right])
         self.images += len(hits)
         self.hits += hits.sum(axis=0)
         self.largest += largest.sum(axis=0)
-        self.named += int(right.sum())
+        self.class_hits += int(right.sum())
         self.named_largest += largest[right].sum(axis=0)
 
-    def join(self, other: "BoxScore") -> None:
+    def join(self, score: "BoxScore") -> None:
         """Takes in what another has summed over other images."""
-        self.images += other.images
-        self.named += other.named
+        self.images += score.images
+        self.class_hits += score.class_hits
         for name in ("hits", "largest", "named_largest", "pixels"):
-            getattr(self, name).__iadd__(getattr(other, name))
+            getattr(self, name).__iadd__(getattr(score, name))
 
     def result(self, curves: bool = False, top1: bool = False) -> dict[str, Any]:
         """Accuracies as fractions of 1, each with its best threshold: the lowest of equals.
@@ -277,15 +279,17 @@ class BoxScore:
             str(delta): self._best(row) for delta, row in zip(self.deltas, self.hits, strict=True)
         }
         mean = float(np.mean([row["accuracy"] for row in best.values()]))
-        found: dict[str, Any] = {
+        results: dict[str, Any] = {
             "max_box_acc": self._best(self.largest),
             "max_box_acc_v2": {**best, "mean": mean},
         }
         if top1:
-            found["top1_localization"] = self._best(self.named_largest)
-            found["top1_accuracy"] = self.named / self.images if self.images else float("nan")
+            results["top1_localization"] = self._best(self.named_largest)
+            results["top1_accuracy"] = (
+                self.class_hits / self.images if self.images else float("nan")
+            )
         if curves:
-            found["curves"] = {
+            results["curves"] = {
                 "thresholds": self.protocol.taus,
                 "box_acc": self._shares(self.largest),
                 "box_acc_v2": {
@@ -296,7 +300,7 @@ class BoxScore:
                 "outside_histogram": self.pixels[0],
                 "inside_histogram": self.pixels[1],
             }
-        return found
+        return results
 
     def _shares(self, counts: NDArray[np.int64]) -> Floats:
         return counts / self.images if self.images else np.full(counts.shape, np.nan)

@@ -32,9 +32,9 @@ def posterior_ratios(counts: NDArray[Any], foreground: NDArray[np.bool_]) -> Flo
     takes the background cue for object before the foreground one. Infinite where the background
     cue never comes with the class; NaN where neither does, or a cue has no patches.
     """
-    given = posteriors(counts)
+    posterior = posteriors(counts)
     with np.errstate(invalid="ignore", divide="ignore"):
-        ratios: Floats = given[foreground][:, None] / given[~foreground][None, :]
+        ratios: Floats = posterior[foreground][:, None] / posterior[~foreground][None, :]
     return ratios
 
 

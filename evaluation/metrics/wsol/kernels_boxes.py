@@ -133,9 +133,9 @@ def _where_right(changes):
 def _best(x0, y0, x1, y1, truth):
     """The greatest IoU of a box with a true one, or 0 where it can reach no delta."""
     extra = truth.extra
-    own = (x1 - x0 + extra) * (y1 - y0 + extra)
+    area = (x1 - x0 + extra) * (y1 - y0 + extra)
     best = 0.0
-    if own < truth.least or own > truth.most:
+    if area < truth.least or area > truth.most:
         return best
     for g in range(truth.boxes.shape[0]):
         left, top = truth.boxes[g, 0], truth.boxes[g, 1]
@@ -144,16 +144,16 @@ def _best(x0, y0, x1, y1, truth):
         high = min(y1, bottom) - max(y0, top) + extra
         if wide > 0 and high > 0:
             both = wide * high
-            either = own + (right - left + extra) * (bottom - top + extra) - both
+            either = area + (right - left + extra) * (bottom - top + extra) - both
             best = max(best, both / either)
     return best
 
 
 @njit(nogil=True, cache=True, inline="always")
-def _count(found, truth, begin, end, changes):
-    """A box with the IoU found stands for the thresholds begin … end − 1."""
+def _count(iou, truth, begin, end, changes):
+    """Count a box with this IoU at the thresholds begin … end − 1."""
     for d in range(truth.deltas.shape[0]):
-        if found >= truth.deltas[d]:
+        if iou >= truth.deltas[d]:
             changes[d, begin] += 1
             changes[d, end] -= 1
 
@@ -174,14 +174,14 @@ def _mark(spans, counts, marks):
     floors = marks.floors
     for row in range(counts[RECORDED]):
         x0, y0, x1, y1, begin, end, top = spans[row]
-        found = _overlap(x0, y0, x1, y1, marks)
-        if found > 0:
-            _count(found, marks.truth, begin, end, marks.changes)
+        iou = _overlap(x0, y0, x1, y1, marks)
+        if iou > 0:
+            _count(iou, marks.truth, begin, end, marks.changes)
         if floors.shape[0]:
             most = 2 * np.int64(x1 - x0) * np.int64(y1 - y0)
             if most >= floors[end - 1]:
                 marks.rivals.append(
-                    (np.int64(top), np.int64(begin), np.int64(end), most, found >= 0.5)
+                    (np.int64(top), np.int64(begin), np.int64(end), most, iou >= 0.5)
                 )
     counts[RECORDED] = 0
 
@@ -302,9 +302,9 @@ def _settle(flat, wide, floors, rivals, largest):
         for top, begin, end, most, right in rivals:
             if begin <= t < end and most >= max(area, floors[t]):
                 # A level in flat is one more, and t is exceeded from the next on.
-                found, begins = _contour(flat, wide, top, t + 2)
-                if found > area or (found == area and begins > first):
-                    area, first, largest[t] = found, begins, right
+                enclosed, begins = _contour(flat, wide, top, t + 2)
+                if enclosed > area or (enclosed == area and begins > first):
+                    area, first, largest[t] = enclosed, begins, right
 
 
 @njit(nogil=True, cache=True)
@@ -322,19 +322,19 @@ def _contour(flat, wide, start, level):
     else:
         return 0, start
     ending = start + DY[towards] * wide + DX[towards]
-    here, back, first = start, towards, start
+    point, back, first = start, towards, start
     x, y, twice = 0, 0, 0
     while True:
         towards = back
         for _ in range(8):
             towards = (towards + 1) % 8
-            if flat[here + DY[towards] * wide + DX[towards]] >= level:
+            if flat[point + DY[towards] * wide + DX[towards]] >= level:
                 break
         twice += x * DY[towards] - y * DX[towards]
         x += DX[towards]
         y += DY[towards]
-        there = here + DY[towards] * wide + DX[towards]
-        if there == start and here == ending:
+        there = point + DY[towards] * wide + DX[towards]
+        if there == start and point == ending:
             return abs(twice), first
-        here, back = there, (towards + 4) % 8
-        first = min(first, here)
+        point, back = there, (towards + 4) % 8
+        first = min(first, point)

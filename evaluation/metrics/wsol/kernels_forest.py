@@ -85,24 +85,24 @@ def mingle(p, level, kind, wide, labels, parents, sums, boxes, spans, counts):
     at = np.int64(root(parents, labels[p + DY[first] * wide + DX[first]]))
     for i in range(8):
         if others >> i & 1:
-            other = np.int64(root(parents, labels[p + DY[i] * wide + DX[i]]))
-            if other != at:
-                at = _join(at, other, level, parents, sums, boxes, spans, counts)
+            neighbour = np.int64(root(parents, labels[p + DY[i] * wide + DX[i]]))
+            if neighbour != at:
+                at = _join(at, neighbour, level, parents, sums, boxes, spans, counts)
     widen(at, (x, y, x, y), p, level, boxes, spans, counts)
     return at
 
 
 @njit(nogil=True, cache=True, _nrt=False)
-def _join(one, other, level, parents, sums, boxes, spans, counts):
+def _join(kept, merged, level, parents, sums, boxes, spans, counts):
     """The set of both: that with the larger box, which then is the likelier to stay."""
-    if _spread(boxes, other) > _spread(boxes, one):
-        one, other = other, one
-    record(other, level, boxes, spans, counts)
-    corners = boxes[other, X0], boxes[other, Y0], boxes[other, X1], boxes[other, Y1]
-    widen(one, corners, boxes[other, TOP], level, boxes, spans, counts)
-    parents[other] = one
-    sums[one] += sums[other]
-    return one
+    if _spread(boxes, merged) > _spread(boxes, kept):
+        kept, merged = merged, kept
+    record(merged, level, boxes, spans, counts)
+    corners = boxes[merged, X0], boxes[merged, Y0], boxes[merged, X1], boxes[merged, Y1]
+    widen(kept, corners, boxes[merged, TOP], level, boxes, spans, counts)
+    parents[merged] = kept
+    sums[kept] += sums[merged]
+    return kept
 
 
 @njit(nogil=True, cache=True, _nrt=False)
@@ -138,15 +138,18 @@ def record(at, level, boxes, spans, counts):
 
 
 @njit(nogil=True, cache=True, _nrt=False)
-def begins_before(one, other, p, flat, wide, labels, parents, boxes):
+def begins_before(first, second, p, flat, wide, labels, parents, boxes):
     """Whether the first pixel by rows of a set comes before another's, p being the last taken."""
-    if boxes[one, Y0] != boxes[other, Y0]:
-        return boxes[one, Y0] < boxes[other, Y0]
-    row = boxes[one, Y0] * wide
-    begin, end = min(boxes[one, X0], boxes[other, X0]), max(boxes[one, X1], boxes[other, X1]) + 1
+    if boxes[first, Y0] != boxes[second, Y0]:
+        return boxes[first, Y0] < boxes[second, Y0]
+    row = boxes[first, Y0] * wide
+    begin, end = (
+        min(boxes[first, X0], boxes[second, X0]),
+        max(boxes[first, X1], boxes[second, X1]) + 1,
+    )
     for q in range(row + begin, row + end):
         if flat[q] > flat[p] or (flat[q] == flat[p] and q <= p):
             at = root(parents, labels[q])
-            if at in (one, other):
-                return at == one
+            if at in (first, second):
+                return at == first
     return False

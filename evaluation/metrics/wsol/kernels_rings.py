@@ -73,11 +73,11 @@ def downwards(flat, wide):
     rings = np.zeros(flat.shape[0], np.uint8)
     count = wide - 2
     for start in range(wide + 1, flat.shape[0] - wide, wide):
-        here, out = flat[start : start + count], rings[start : start + count]
+        centre, out = flat[start : start + count], rings[start : start + count]
         north, south = flat[start - wide - 1 :], flat[start + wide - 1 :]
         west, east = flat[start - 1 :], flat[start + 1 :]
         for x in range(count):
-            level = here[x]
+            level = centre[x]
             out[x] = (
                 np.uint8(east[x] > level)
                 | np.uint8(north[x + 2] >= level) << np.uint8(1)
@@ -97,11 +97,11 @@ def upwards(flat, wide):
     rings = np.zeros(flat.shape[0], np.uint8)
     count = wide - 2
     for start in range(wide + 1, flat.shape[0] - wide, wide):
-        here, out = flat[start : start + count], rings[start : start + count]
+        centre, out = flat[start : start + count], rings[start : start + count]
         north, south = flat[start - wide - 1 :], flat[start + wide - 1 :]
         west, east = flat[start - 1 :], flat[start + 1 :]
         for x in range(count):
-            level = here[x]
+            level = centre[x]
             out[x] = (
                 np.uint8(east[x] < level)
                 | np.uint8(north[x + 2] <= level) << np.uint8(1)

@@ -95,14 +95,14 @@ class MaskScore:
 
     def add_counts(self, counts: Counts, labels: list[str]) -> None:
         """Takes in B images that are counted already: (B, 2, n + 1), and the class of each."""
-        for own, label in zip(counts, labels, strict=True):
-            self._counts(label).__iadd__(own)
+        for image_counts, label in zip(counts, labels, strict=True):
+            self._counts(label).__iadd__(image_counts)
         self.images += len(counts)
 
-    def join(self, other: "MaskScore") -> None:
+    def join(self, score: "MaskScore") -> None:
         """Takes in what another has counted on other images."""
-        self.images += other.images
-        for label, counts in other.classes.items():
+        self.images += score.images
+        for label, counts in score.classes.items():
             self._counts(label).__iadd__(counts)
 
     def result(self, curves: bool = False) -> dict[str, Any]:
@@ -118,7 +118,7 @@ class MaskScore:
         known = [value for value in per_class.values() if not np.isnan(value)]
         precision, recall, right = curves_of(every)
         best = int(right.argmax())
-        found: dict[str, Any] = {
+        results: dict[str, Any] = {
             "pxap": average_precision(every),
             "mpxap": float(np.mean(known)) if known else float("nan"),
             "per_class": per_class,
@@ -132,9 +132,9 @@ class MaskScore:
             for word, kind in (("background", BACKGROUND), ("object", FOREGROUND))
             if not every[kind].any()
         ]:
-            found["reason"] = f"no {' and no '.join(missing)} pixel is left that counts"
+            results["reason"] = f"no {' and no '.join(missing)} pixel is left that counts"
         if curves:
-            found["curves"] = {
+            results["curves"] = {
                 "thresholds": self.protocol.taus,
                 "px_prec": precision,
                 "px_rec": recall,
@@ -142,7 +142,7 @@ class MaskScore:
                 "background_histogram": every[BACKGROUND],
                 "foreground_histogram": every[FOREGROUND],
             }
-        return found
+        return results
 
     def _counts(self, label: str) -> Counts:
         return self.classes.setdefault(label, np.zeros((2, self.protocol.thresholds + 1), np.int64))

@@ -123,9 +123,9 @@ def _extents(labels: NDArray[np.int32]) -> Floats:
     """(B, 4) the box of each label from 1 on, its right and bottom edges exclusive."""
     from scipy import ndimage
 
-    found = ndimage.find_objects(labels)
+    slices = ndimage.find_objects(labels)
     return np.array(
-        [(xs.start, ys.start, xs.stop, ys.stop) for ys, xs in found], np.float64
+        [(xs.start, ys.start, xs.stop, ys.stop) for ys, xs in slices], np.float64
     ).reshape(-1, 4)
 
 

@@ -87,7 +87,7 @@ def counted_boxes(
     named = {name: own for name, (*_, own) in zip(names, images, strict=True) if own is not None}
     sums = scoring.sums_of_boxes(listed, named, read, rule, curves, device)
     arrays = {name: getattr(sums, name) for name in OF_BOXES}
-    return packed(arrays, [sums.images, sums.named], compressed=True)
+    return packed(arrays, [sums.images, sums.class_hits], compressed=True)
 
 
 def joined_boxes(objects: Iterable[bytes], protocol: Protocol, curves: bool) -> BoxScore:
@@ -95,7 +95,7 @@ def joined_boxes(objects: Iterable[bytes], protocol: Protocol, curves: bool) -> 
     total = BoxScore(protocol, histograms=curves)
     for content in objects:
         counted, (images, named) = unpacked(content)
-        own = BoxScore(protocol, histograms=curves, images=images, named=named)
+        own = BoxScore(protocol, histograms=curves, images=images, class_hits=named)
         for name in OF_BOXES:
             setattr(own, name, counted[name])
         total.join(own)

@@ -45,9 +45,9 @@ class TooManyRows(Exception):
     """A batch has more rows than MOST_ROWS: halve it."""
 
 
-def box_hits(given: Scaled, truth: Truth, protocol: Protocol) -> tuple[Tensor, Tensor]:
+def box_hits(scaled_maps: Scaled, truth: Truth, protocol: Protocol) -> tuple[Tensor, Tensor]:
     """(B, D, n) and (B, n) bool, as box_hits of box_scores gives each map. Raises TooManyRows."""
-    level = levels(given, protocol)
+    level = levels(scaled_maps, protocol)
     if protocol.name == "paper":
         return _step_hits(level, truth, protocol)
     return _byte_hits(level, truth, protocol)
@@ -57,13 +57,13 @@ def _step_hits(level: Tensor, truth: Truth, protocol: Protocol) -> tuple[Tensor,
     """Exclusive edges, no holes; the largest component has most pixels, of equals it is the first
     to begin by rows; an empty mask has no box."""
     rows = _rows(level, JOINS, False, protocol.thresholds)
-    own = measured(rows, torch.ones(256, dtype=torch.int32, device=level.device))
+    set_measures = measured(rows, torch.ones(256, dtype=torch.int32, device=level.device))
     # The corners are in the framed map, x1 and y1 inclusive.
-    edges = own.corners.int() - _column([1, 1, 0, 0], level.device)
+    edges = set_measures.corners.int() - _column([1, 1, 0, 0], level.device)
     boxes = Boxes(edges, rows.owner.long(), rows.level.long() - 1)
     hits, right = truth.hits(boxes, protocol.thresholds)
-    first = rows.given.size - own.begins.long()
-    return hits, largest(own.sums, first, boxes, right, hits.shape)
+    first = rows.links.size - set_measures.begins.long()
+    return hits, largest(set_measures.sums, first, boxes, right, hits.shape)
 
 
 def _byte_hits(level: Tensor, truth: Truth, protocol: Protocol) -> tuple[Tensor, Tensor]:
@@ -72,7 +72,7 @@ def _byte_hits(level: Tensor, truth: Truth, protocol: Protocol) -> tuple[Tensor,
     the box 0, 0, 0, 0."""
     device, (height, width) = level.device, level.shape[1:]
     sets = _rows(level, JOINS, False, contours.HIGHEST)
-    own = measured(sets, contours.enclosed(device))
+    set_measures = measured(sets, contours.enclosed(device))
     # A hole of levels ≤ t is a set of TURNED − level, at its level TURNED − t.
     holes = _rows(contours.TURNED - level, HOLES, True, contours.TURNED)
     hole = measured(holes, contours.filled(device))
@@ -81,7 +81,7 @@ def _byte_hits(level: Tensor, truth: Truth, protocol: Protocol) -> tuple[Tensor,
     empty = torch.nonzero(highest == 0).reshape(-1)
     # The contour around a hole runs through the pixels beside it.
     edges = [
-        own.corners.int() - _column([1, 1, 0, 0], device),
+        set_measures.corners.int() - _column([1, 1, 0, 0], device),
         torch.zeros((4, len(empty)), dtype=torch.int32, device=device),
         hole.corners.int() - _column([2, 2, -1, -1], device),
     ]
@@ -93,8 +93,8 @@ def _byte_hits(level: Tensor, truth: Truth, protocol: Protocol) -> tuple[Tensor,
         torch.cat(thresholds).long(),
     )
     hits, right = truth.hits(boxes, contours.HIGHEST)
-    rank = torch.cat([contours.areas(sets, own, holes, hole), torch.zeros_like(empty)])
-    tie = torch.cat([own.begins, torch.zeros_like(empty)])
+    rank = torch.cat([contours.areas(sets, set_measures, holes, hole), torch.zeros_like(empty)])
+    tie = torch.cat([set_measures.begins, torch.zeros_like(empty)])
     best = largest(rank, tie, boxes, right, hits.shape)
 
     # Thresholds as the authors' code multiplies them, float64 times a small integer.
@@ -108,13 +108,13 @@ def _column(values: list[int], device: torch.device) -> Tensor:
 
 
 def _rows(level: Tensor, kinds: NDArray[np.int32], surrounded: bool, top: int) -> SetRows:
-    given = pointers(level, torch.from_numpy(kinds).to(level.device), surrounded)
-    tree = merge_tree(given, top)
-    count = row_counts(tree, surrounded, given)
+    links = pointers(level, torch.from_numpy(kinds).to(level.device), surrounded)
+    tree = merge_tree(links, top)
+    count = row_counts(tree, surrounded, links)
     total = int(count.sum())
     if total > MOST_ROWS and len(level) > 1:
         raise TooManyRows
-    return set_rows(given, tree, count, total)
+    return set_rows(links, tree, count, total)
 
 
 Result = TypeVar("Result")
@@ -123,15 +123,15 @@ Result = TypeVar("Result")
 def halved(count: int, work: Callable[[slice], Result]) -> list[Result]:
     """What work gives for slices of range(count), in order: for all at once, or for each half of
     what was TooManyRows."""
-    waiting, found = [slice(0, count)], []
+    waiting, results = [slice(0, count)], []
     while waiting:
         part = waiting.pop()
         try:
-            found.append(work(part))
+            results.append(work(part))
         except TooManyRows:
             middle = (part.start + part.stop) // 2
             waiting += [slice(middle, part.stop), slice(part.start, middle)]
-    return found
+    return results
 
 
 def hits_of(
@@ -148,10 +148,10 @@ def hits_of(
     """
 
     def work(part: slice) -> tuple[Tensor, Tensor]:
-        given = scaled(maps[part], sizes[part], protocol, device)
+        scaled_maps = scaled(maps[part], sizes[part], protocol, device)
         extra = 1.0 if protocol.name == "reference" else 0.0
         truth = Truth(*padded_boxes(boxes[part], device), extra, deltas)
-        return box_hits(given, truth, protocol)
+        return box_hits(scaled_maps, truth, protocol)
 
     hits, best = zip(*halved(len(maps), work), strict=True)
     return torch.cat(hits).cpu().numpy(), torch.cat(best).cpu().numpy()
@@ -165,12 +165,16 @@ def counts_of(
     kinds: (h, w) of each, in the pixels that its map is scored in; those from `rows` on are left
     out.
     """
-    given = scaled(maps, [own.shape[::-1] for own in kinds], protocol, device)
-    height, width = given.values.shape[1:]
+    scaled_maps = scaled(maps, [kind.shape[::-1] for kind in kinds], protocol, device)
+    height, width = scaled_maps.values.shape[1:]
     stacked = np.full((len(kinds), height, width), rows, np.uint8)
-    for held, own in zip(stacked, kinds, strict=True):
-        held[: own.shape[0], : own.shape[1]] = own
-    return score_counts(given, torch.from_numpy(stacked).to(device), rows, protocol).cpu().numpy()
+    for held, kind in zip(stacked, kinds, strict=True):
+        held[: kind.shape[0], : kind.shape[1]] = kind
+    return (
+        score_counts(scaled_maps, torch.from_numpy(stacked).to(device), rows, protocol)
+        .cpu()
+        .numpy()
+    )
 
 
 def add_boxes(
@@ -178,24 +182,27 @@ def add_boxes(
     maps: Scores,
     boxes: list[Floats],
     sizes: Sizes,
-    named: list[bool | None],
+    classes_right: list[bool | None],
     device: str = "cpu",
 ) -> None:
     """What add() of the score does with each image; the score changes only when all is computed.
 
-    maps: as in their files. boxes: (G, 4) of each, in pixels of its image. named: as add() has it.
+    maps: as in their files. boxes: (G, 4) of each, in pixels of its image. classes_right: as
+    `class_right` of add().
     """
     protocol = score.protocol
     if protocol.name == "reference":
         size = protocol.size
-        boxes = [truncated(own, *its, size) for own, its in zip(boxes, sizes, strict=True)]
+        boxes = [
+            truncated(map_boxes, *its, size) for map_boxes, its in zip(boxes, sizes, strict=True)
+        ]
         sizes = [(size, size)] * len(maps)
     hits, best = hits_of(maps, boxes, sizes, protocol, score.deltas, device)
     if score.histograms:
         each = zip(boxes, sizes, strict=True)
-        inside = [covered(own, its[::-1], protocol.name) for own, its in each]
+        inside = [covered(map_boxes, its[::-1], protocol.name) for map_boxes, its in each]
         score.pixels += counts_of(maps, inside, protocol, len(score.pixels), device).sum(axis=0)
-    score.add_hits(hits, best, named)
+    score.add_hits(hits, best, classes_right)
 
 
 def add_masks(

@@ -33,17 +33,17 @@ def filled(device: torch.device) -> Tensor:
     return torch.from_numpy(ENCLOSED[::-1].copy()).to(device)
 
 
-def areas(sets: SetRows, own: Measured, holes: SetRows, hole: Measured) -> Tensor:
+def areas(sets: SetRows, set_measures: Measured, holes: SetRows, hole: Measured) -> Tensor:
     """(S,) int64 of each row of sets. Rows of holes are at TURNED − level."""
     # A set at ℓ is what exceeds ℓ − 1; beside its first place lies a hole of levels ≤ ℓ − 1.
-    size, wide = sets.given.size, sets.given.wide
-    west = sets.owner.long() * size + own.begins - 1
+    size, wide = sets.links.size, sets.links.wide
+    west = sets.owner.long() * size + set_measures.begins - 1
     around = holes.at(west, TURNED - sets.level + 1)
     # Above the first place of a hole lies the set that it is in.
     north = holes.owner.long() * size + hole.begins - wide
     within = sets.at(north, TURNED - holes.level + 1)
     none = len(sets) + len(holes)
     up = torch.cat([torch.where(around < 0, none, around + len(sets)), within])
-    sums = torch.cat([own.sums, hole.sums])
+    sums = torch.cat([set_measures.sums, hole.sums])
     sums, _ = gathered(up, none, sums, sums.new_empty((0, none)))
     return sums[: len(sets)]

@@ -66,14 +66,14 @@ class Truth:
         """(N,) the greatest of each box of (4, N) float64 with the true ones of its map, (N,)."""
         x0, y0, x1, y1 = edges
         extra, best = self.extra, torch.zeros_like(x0)
-        own = (x1 - x0 + extra) * (y1 - y0 + extra)
+        area = (x1 - x0 + extra) * (y1 - y0 + extra)
         # A loop over the true boxes of an image: few, and all pairs at once would not fit memory.
         for g in range(self.boxes.shape[1]):
             left, top, right, bottom = self.boxes[:, g].T[:, owner]
             wide = torch.minimum(x1, right) - torch.maximum(x0, left) + extra
             high = torch.minimum(y1, bottom) - torch.maximum(y0, top) + extra
             both = wide * high
-            either = own + (right - left + extra) * (bottom - top + extra) - both
+            either = area + (right - left + extra) * (bottom - top + extra) - both
             meet = self.there[:, g][owner] & (wide > 0) & (high > 0)
             best = torch.where(meet, torch.maximum(best, both / either), best)
         return best

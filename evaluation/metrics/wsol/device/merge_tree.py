@@ -34,7 +34,7 @@ class MergeTree:
     def __len__(self) -> int:
         return len(self.parent) - 1
 
-    def standing(self, node: Tensor, level: Tensor) -> Tensor:
+    def ancestor_at(self, node: Tensor, level: Tensor) -> Tensor:
         """The last of a node and its ancestors that begins at a level or above it."""
         for further in reversed(self.ancestors):
             above = further[node]
@@ -42,16 +42,16 @@ class MergeTree:
         return node
 
 
-def merge_tree(given: Pointers, top: int) -> MergeTree:
+def merge_tree(links: Pointers, top: int) -> MergeTree:
     """The tree of the peaks; edges have levels of 1 to top."""
-    peaks, flat = given.peaks, given.flat
+    peaks, flat = links.peaks, links.flat
     numbers = torch.arange(len(peaks), device=flat.device, dtype=torch.int32)
     leaf = torch.zeros_like(flat).index_copy(0, peaks, numbers)
-    one, other, at = joins(given)
-    one, other = leaf[one].long(), leaf[other].long()
-    joined, parent = _merged(one, other, flat[at].long(), len(peaks), top)
+    first, second, at = joins(links)
+    first, second = leaf[first].long(), leaf[second].long()
+    joined, parent = _merged(first, second, flat[at].long(), len(peaks), top)
     # The first leaf of a joined set says its map.
-    owner = torch.cat([peaks, peaks[joined.first]]) // given.size
+    owner = torch.cat([peaks, peaks[joined.first]]) // links.size
     level = torch.cat([flat[peaks], joined.level.int()])
     last = torch.full((1,), -1, dtype=torch.int32, device=flat.device)
     return MergeTree(
@@ -72,7 +72,7 @@ class _Joined:
 
 
 def _merged(
-    one: Tensor, other: Tensor, level: Tensor, leaves: int, top: int
+    first: Tensor, second: Tensor, level: Tensor, leaves: int, top: int
 ) -> tuple[_Joined, Tensor]:
     """What edges between leaves join, and the (n + 1,) parents of leaves and of what is joined.
 
@@ -81,17 +81,17 @@ def _merged(
     """
     names = max(leaves, 1)
     for bit in reversed(range(top.bit_length())):
-        apart = torch.nonzero(one != other).reshape(-1)
-        one, other, level = one[apart], other[apart], level[apart]
-        vertices, a, b = _vertices(level >> bit + 1, one, other, names)
+        apart = torch.nonzero(first != second).reshape(-1)
+        first, second, level = first[apart], second[apart], level[apart]
+        vertices, a, b = _vertices(level >> bit + 1, first, second, names)
         upper = torch.nonzero(level >> bit & 1).reshape(-1)
         label = connected(a[upper], b[upper], len(vertices))
         name = vertices[label] % names
         lower = level >> bit & 1 == 0
-        one, other = torch.where(lower, name[a], one), torch.where(lower, name[b], other)
-    apart = torch.nonzero(one != other).reshape(-1)
-    one, other, level = one[apart], other[apart], level[apart]
-    vertices, a, b = _vertices(level, one, other, names)
+        first, second = torch.where(lower, name[a], first), torch.where(lower, name[b], second)
+    apart = torch.nonzero(first != second).reshape(-1)
+    first, second, level = first[apart], second[apart], level[apart]
+    vertices, a, b = _vertices(level, first, second, names)
     label = connected(a, b, len(vertices))
     made = torch.nonzero(label == torch.arange(len(vertices), device=label.device)).reshape(-1)
     joined = _Joined(vertices[made] // names, vertices[made] % names)
@@ -105,13 +105,13 @@ def _merged(
 
 
 def _vertices(
-    block: Tensor, one: Tensor, other: Tensor, names: int
+    block: Tensor, first: Tensor, second: Tensor, names: int
 ) -> tuple[Tensor, Tensor, Tensor]:
     """The pairs (block, name) that edges touch, in order, and which are those of each edge."""
     vertices, at = torch.unique(
-        torch.cat([block * names + one, block * names + other]), return_inverse=True
+        torch.cat([block * names + first, block * names + second]), return_inverse=True
     )
-    return vertices, at[: len(one)], at[len(one) :]
+    return vertices, at[: len(first)], at[len(first) :]
 
 
 def _last_made(vertices: Tensor, joined: _Joined, leaves: int, top: int) -> Tensor:
@@ -120,34 +120,34 @@ def _last_made(vertices: Tensor, joined: _Joined, leaves: int, top: int) -> Tens
     names, high = leaves, top + 2
     level, name = vertices // names, vertices % names
     order = torch.sort(joined.first * high + (top - joined.level))
-    place = torch.searchsorted(order.values, name * high + (top - level)) - 1
-    before = order.indices[place.clamp(min=0)]
-    same = (place >= 0) & (joined.first[before] == name)
+    position = torch.searchsorted(order.values, name * high + (top - level)) - 1
+    before = order.indices[position.clamp(min=0)]
+    same = (position >= 0) & (joined.first[before] == name)
     return torch.where(same, before + leaves, name)
 
 
-def connected(one: Tensor, other: Tensor, count: int) -> Tensor:
+def connected(first: Tensor, second: Tensor, count: int) -> Tensor:
     """(count,) int64: of each vertex the first that edges connect it with.
 
     Each round hangs the later of two labels to the least that an edge offers it, and shortens.
     """
-    label = torch.arange(count, device=one.device)
-    a, b = one, other
-    while len(one):
+    label = torch.arange(count, device=first.device)
+    a, b = first, second
+    while len(first):
         hung = label.scatter_reduce(0, torch.maximum(a, b), torch.minimum(a, b), "amin")
         label = doubled(hung)
-        a, b = label[one], label[other]
+        a, b = label[first], label[second]
         apart = torch.nonzero(a != b).reshape(-1)
-        one, other, a, b = one[apart], other[apart], a[apart], b[apart]
+        first, second, a, b = first[apart], second[apart], a[apart], b[apart]
     return label
 
 
 def _ancestors(parent: Tensor) -> list[Tensor]:
     """parent, then the parents' parents and so on, doubled until all are the last node."""
-    found = [parent]
-    while bool((found[-1] != len(parent) - 1).any()):
-        found.append(found[-1][found[-1]])
-    return found
+    ancestors = [parent]
+    while bool((ancestors[-1] != len(parent) - 1).any()):
+        ancestors.append(ancestors[-1][ancestors[-1]])
+    return ancestors
 
 
 def gathered(up: Tensor, none: int, sums: Tensor, least: Tensor) -> tuple[Tensor, Tensor]:

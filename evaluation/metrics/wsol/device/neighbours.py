@@ -51,15 +51,15 @@ def pointers(level: Tensor, kinds: Tensor, surrounded: bool) -> Pointers:
     ring = _rings(framed).reshape(-1)
     kind = kinds[ring.int()]
     pixels = torch.nn.functional.pad(level > 0, (1, 1, 1, 1)).reshape(-1)
-    place = torch.arange(count * size, device=level.device, dtype=torch.int32)
+    index = torch.arange(count * size, device=level.device, dtype=torch.int32)
     first = kind & FIRST
-    up = torch.where(pixels, place + steps(wide, level.device)[first], place)
+    up = torch.where(pixels, index + steps(wide, level.device)[first], index)
     begins = pixels & (first == NONE)
     if surrounded:
         frame = flat == _BEYOND
-        corner = torch.div(place, size, rounding_mode="floor") * size
+        corner = torch.div(index, size, rounding_mode="floor") * size
         up = torch.where(frame, corner, up)
-        begins |= place == corner
+        begins |= index == corner
     return Pointers(
         flat, size, wide, pixels, ring, kind, doubled(up), torch.nonzero(begins).reshape(-1)
     )
@@ -83,27 +83,27 @@ def doubled(up: Tensor) -> Tensor:
 
 def _rings(framed: Tensor) -> Tensor:
     """(B, high, wide) uint8: bit i is set where neighbour i comes before; 0 in the frame."""
-    here = framed[:, 1:-1, 1:-1]
+    centre = framed[:, 1:-1, 1:-1]
     rings = torch.zeros_like(framed, dtype=torch.uint8)
     inner = rings[:, 1:-1, 1:-1]
     high, wide = framed.shape[1:]
     for i in range(8):
         x, y = 1 + int(DX[i]), 1 + int(DY[i])
-        other = framed[:, y : high - 2 + y, x : wide - 2 + x]
-        before = other >= here if i in _EARLIER else other > here
+        neighbour = framed[:, y : high - 2 + y, x : wide - 2 + x]
+        before = neighbour >= centre if i in _EARLIER else neighbour > centre
         inner |= before.to(torch.uint8) << i
     return rings
 
 
-def joins(given: Pointers) -> tuple[Tensor, Tensor, Tensor]:
+def joins(links: Pointers) -> tuple[Tensor, Tensor, Tensor]:
     """Where pixels join sets: (E,) int64 each, two peaks' places and the place of the pixel.
 
     One for every further set that a pixel with two or more around it touches.
     """
-    flat, wide = given.flat, given.wide
-    at = torch.nonzero(given.pixels & (given.kind >> OTHERS > 0)).reshape(-1)
+    flat, wide = links.flat, links.wide
+    at = torch.nonzero(links.pixels & (links.kind >> OTHERS > 0)).reshape(-1)
     bits = torch.arange(8, device=flat.device, dtype=torch.int32)
-    row, turn = torch.nonzero(given.kind[at][:, None] >> OTHERS + bits & 1, as_tuple=True)
+    row, turn = torch.nonzero(links.kind[at][:, None] >> OTHERS + bits & 1, as_tuple=True)
     at, step = at[row], steps(wide, flat.device)
-    first = at + step[given.kind[at] & FIRST]
-    return given.peak[first].long(), given.peak[at + step[turn]].long(), at
+    first = at + step[links.kind[at] & FIRST]
+    return links.peak[first].long(), links.peak[at + step[turn]].long(), at

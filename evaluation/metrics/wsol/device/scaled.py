@@ -34,12 +34,15 @@ def scaled(maps: Scores, sizes: Sizes, protocol: Protocol, device: str) -> Scale
 
     paper: each resized to its image. reference: each has protocol.size squared.
     """
-    for one in maps:
-        check_size(one, protocol)
+    for score_map in maps:
+        check_size(score_map, protocol)
     scores = torch.from_numpy(_stacked(maps)).to(device).double()
     inside = None
-    if protocol.name == "paper" and len({*sizes, *(one.shape[::-1] for one in maps)}) > 1:
-        olds = np.array([one.shape for one in maps])
+    if (
+        protocol.name == "paper"
+        and len({*sizes, *(score_map.shape[::-1] for score_map in maps)}) > 1
+    ):
+        olds = np.array([score_map.shape for score_map in maps])
         news = np.array(sizes)[:, ::-1]
         rows, columns = (_between(olds[:, axis], news[:, axis], device) for axis in (0, 1))
         scores = _resized(scores, rows, columns)
@@ -50,11 +53,13 @@ def scaled(maps: Scores, sizes: Sizes, protocol: Protocol, device: str) -> Scale
 
 def _stacked(maps: Scores) -> NDArray[Any]:
     """(B, h, w), float32 where that holds all scores; each map in the upper left corner."""
-    ready = [plain(one) for one in maps]
-    height, width = (max(one.shape[axis] for one in ready) for axis in (0, 1))
-    stacked = np.zeros((len(ready), height, width), np.result_type(*{one.dtype for one in ready}))
-    for scores, one in zip(stacked, ready, strict=True):
-        scores[: one.shape[0], : one.shape[1]] = one
+    ready = [plain(score_map) for score_map in maps]
+    height, width = (max(score_map.shape[axis] for score_map in ready) for axis in (0, 1))
+    stacked = np.zeros(
+        (len(ready), height, width), np.result_type(*{score_map.dtype for score_map in ready})
+    )
+    for scores, score_map in zip(stacked, ready, strict=True):
+        scores[: score_map.shape[0], : score_map.shape[1]] = score_map
     return stacked
 
 
@@ -75,8 +80,8 @@ def _between(olds: NDArray[np.int64], news: NDArray[np.int64], device: str) -> _
     centres = (np.minimum(places, new - 1) + 0.5) * old / new - 0.5
     at = np.minimum(np.maximum(centres, 0.0), old - 1.0)
     low = at.astype(np.int64)
-    found = low, np.minimum(low + 1, old - 1), at - low, places < new
-    return _Between(*(torch.from_numpy(one).to(device) for one in found))
+    columns = low, np.minimum(low + 1, old - 1), at - low, places < new
+    return _Between(*(torch.from_numpy(column).to(device) for column in columns))
 
 
 def _resized(scores: Tensor, rows: _Between, columns: _Between) -> Tensor:
@@ -103,15 +108,15 @@ def _scale(scores: Tensor, how: str) -> tuple[Tensor, Tensor]:
     return low, span.masked_fill(span <= 0, math.inf)
 
 
-def levels(given: Scaled, protocol: Protocol) -> Tensor:
+def levels(scaled_maps: Scaled, protocol: Protocol) -> Tensor:
     """(B, H, W) int32: as cut() of box_scores has them. 0 beyond each map, which is in no mask."""
-    values, inside = given
+    values, inside = scaled_maps
     if protocol.name == "reference":
         return (values * 255.0).to(torch.int32)
-    found = torch.bucketize(values, taus(protocol, values.device), out_int32=True, right=True)
+    level = torch.bucketize(values, taus(protocol, values.device), out_int32=True, right=True)
     flat = values.flatten(1)
     keep = (flat.amin(1) != flat.amax(1))[:, None, None]
-    return found * (keep if inside is None else keep & inside)
+    return level * (keep if inside is None else keep & inside)
 
 
 def taus(protocol: Protocol, device: torch.device) -> Tensor:
@@ -119,12 +124,12 @@ def taus(protocol: Protocol, device: torch.device) -> Tensor:
     return torch.from_numpy(protocol.taus).to(device)
 
 
-def score_counts(given: Scaled, kinds: Tensor, rows: int, protocol: Protocol) -> Tensor:
+def score_counts(scaled_maps: Scaled, kinds: Tensor, rows: int, protocol: Protocol) -> Tensor:
     """(B, rows, n + 1) int64: what add_scores of box_scores counts in each map.
 
     kinds: (B, H, W) uint8; those from `rows` on are left out, and so is what lies beyond a map.
     """
-    values, inside = given
+    values, inside = scaled_maps
     count, bins = len(values), protocol.thresholds + 1
     at = torch.bucketize(values, taus(protocol, values.device), right=True) - 1
     at += values >= 1.0
@@ -134,14 +139,14 @@ def score_counts(given: Scaled, kinds: Tensor, rows: int, protocol: Protocol) ->
     # Bins of each map's own: no two maps are ever mixed, however many pixels they have.
     each = torch.arange(count, device=values.device)[:, None, None]
     at += (each * (rows + 1) + kind) * bins
-    found = torch.bincount(at.flatten(), minlength=count * (rows + 1) * bins)
-    return found.view(count, rows + 1, bins)[:, :rows]
+    counts = torch.bincount(at.flatten(), minlength=count * (rows + 1) * bins)
+    return counts.view(count, rows + 1, bins)[:, :rows]
 
 
 def padded_boxes(boxes: list[Floats], device: str) -> tuple[Tensor, Tensor]:
     """(B, G, 4) float64 the true boxes of each map, and (B, G) bool which of them there are."""
-    most = max(len(own) for own in boxes)
+    most = max(len(map_boxes) for map_boxes in boxes)
     truth, there = np.zeros((len(boxes), most, 4)), np.zeros((len(boxes), most), np.bool_)
-    for number, own in enumerate(boxes):
-        truth[number, : len(own)], there[number, : len(own)] = own, True
+    for number, map_boxes in enumerate(boxes):
+        truth[number, : len(map_boxes)], there[number, : len(map_boxes)] = map_boxes, True
     return torch.from_numpy(truth).to(device), torch.from_numpy(there).to(device)

@@ -27,7 +27,7 @@ class SetRows:
     """S rows. start: (n + 1,) int64 the first of each node; count: (n + 1,) int64, 0 for a set that
     has the frame. node, level, owner: (S,) int32 of each row; owner is its map."""
 
-    given: Pointers
+    links: Pointers
     tree: MergeTree
     start: Tensor
     count: Tensor
@@ -41,18 +41,18 @@ class SetRows:
     def at(self, places: Tensor, level: Tensor) -> Tensor:
         """The row of the set that a place belongs to at a level; −1 where that has the frame."""
         tree = self.tree
-        node = tree.standing(tree.leaf[self.given.peak[places]], level)
-        found = self.start[node] + tree.level[node] - level
-        return torch.where(self.count[node] > 0, found, -1)
+        node = tree.ancestor_at(tree.leaf[self.links.peak[places]], level)
+        row = self.start[node] + tree.level[node] - level
+        return torch.where(self.count[node] > 0, row, -1)
 
 
-def row_counts(tree: MergeTree, surrounded: bool, given: Pointers) -> Tensor:
+def row_counts(tree: MergeTree, surrounded: bool, links: Pointers) -> Tensor:
     """(n + 1,) int64 how many levels each node stands for; 0 where the set has the frame."""
     count = tree.level - tree.level[tree.parent].clamp(min=0)
     count[-1] = 0
     if surrounded:
         frames = torch.zeros_like(count)
-        corners = torch.arange(0, len(given.flat), given.size, device=count.device)
+        corners = torch.arange(0, len(links.flat), links.size, device=count.device)
         frames[tree.leaf[corners]] = 1
         for further in tree.ancestors:
             frames = frames.scatter_reduce(0, further.long(), frames, "amax")
@@ -60,7 +60,7 @@ def row_counts(tree: MergeTree, surrounded: bool, given: Pointers) -> Tensor:
     return count.long()
 
 
-def set_rows(given: Pointers, tree: MergeTree, count: Tensor, total: int) -> SetRows:
+def set_rows(links: Pointers, tree: MergeTree, count: Tensor, total: int) -> SetRows:
     """The rows; total is the sum of count, which the host knows already."""
     device = count.device
     start = torch.cumsum(count, 0) - count
@@ -68,7 +68,7 @@ def set_rows(given: Pointers, tree: MergeTree, count: Tensor, total: int) -> Set
     node = torch.repeat_interleave(nodes, count, output_size=total)
     below = torch.arange(total, device=device) - start[node]
     level = (tree.level[node] - below).int()
-    return SetRows(given, tree, start, count, node, level, tree.owner[node])
+    return SetRows(links, tree, start, count, node, level, tree.owner[node])
 
 
 class Measured(NamedTuple):
@@ -85,19 +85,19 @@ class Measured(NamedTuple):
 
 def measured(rows: SetRows, worth: Tensor) -> Measured:
     """worth: (256,) int32 what a pixel adds to the sum of its set, by its ring."""
-    given, tree = rows.given, rows.tree
-    places = torch.nonzero(given.pixels).reshape(-1)
-    row = rows.at(places, given.flat[places])
+    links, tree = rows.links, rows.tree
+    places = torch.nonzero(links.pixels).reshape(-1)
+    row = rows.at(places, links.flat[places])
     some = torch.nonzero(row >= 0).reshape(-1)
     places, row = places[some], row[some]
     sums = torch.zeros(len(rows), dtype=torch.int64, device=row.device)
-    sums = sums.index_add(0, row, worth[given.ring[places].int()].long())
+    sums = sums.index_add(0, row, worth[links.ring[places].int()].long())
 
     # A plain pixel lies within its set's box, and one below or right of a pixel of its set does not
     # begin it: most pixels change neither.
-    ring = given.ring[places]
-    some = torch.nonzero((given.kind[places] & PLAIN == 0) | (ring & _BEFORE == 0)).reshape(-1)
-    least = _pixels(places[some], given)
+    ring = links.ring[places]
+    some = torch.nonzero((links.kind[places] & PLAIN == 0) | (ring & _BEFORE == 0)).reshape(-1)
+    least = _pixels(places[some], links)
     row = row[some]
     node = rows.node[row].long()
     of_nodes = torch.full((5, len(tree) + 1), _NO_PLACE, dtype=torch.int32, device=row.device)
@@ -108,8 +108,8 @@ def measured(rows: SetRows, worth: Tensor) -> Measured:
     # Up to and with each row, of all rows; before the first row of a node it is 0.
     running = torch.cumsum(sums, 0)
     until = torch.nn.functional.pad(running, (1, 0))
-    own = until[rows.start + rows.count] - until[rows.start]
-    totals, of_nodes = gathered(tree.parent.long(), len(tree), own, of_nodes)
+    node_sums = until[rows.start + rows.count] - until[rows.start]
+    totals, of_nodes = gathered(tree.parent.long(), len(tree), node_sums, of_nodes)
 
     # A node's first row takes in all that its children had.
     child = torch.nonzero((tree.parent[:-1] != len(tree)) & (rows.count[:-1] > 0)).reshape(-1)
@@ -118,11 +118,11 @@ def measured(rows: SetRows, worth: Tensor) -> Measured:
     child, into = child[some], into[some].long()
     first = rows.start[into].expand(5, -1)
     of_rows = of_rows.scatter_reduce(1, first, of_nodes[:, child], "amin")
-    before = torch.zeros_like(own).index_add(0, into, totals[child])
+    before = torch.zeros_like(node_sums).index_add(0, into, totals[child])
     sums = running + (before - until[rows.start])[rows.node]
 
     # Half the memory, unless a side is too long for it.
-    short = max(given.size // given.wide, given.wide) < _SHORT
+    short = max(links.size // links.wide, links.wide) < _SHORT
     kind, none = (torch.int16, _SHORT) if short else (torch.int32, _NO_PLACE)
     corners = _along_nodes(of_rows[:4].clamp(max=none).to(kind), rows, none)
     begins = _along_nodes(of_rows[4:].clone(), rows, _NO_PLACE)
@@ -130,11 +130,11 @@ def measured(rows: SetRows, worth: Tensor) -> Measured:
     return Measured(corners * sign, begins[0], sums)
 
 
-def _pixels(places: Tensor, given: Pointers) -> Tensor:
+def _pixels(places: Tensor, links: Pointers) -> Tensor:
     """(5, p) int32 x, y, −x, −y and the place in its map: what a box is the minimum of."""
-    place = (places % given.size).int()
-    y, x = place // given.wide, place % given.wide
-    return torch.stack([x, y, -x, -y, place])
+    position = (places % links.size).int()
+    y, x = position // links.wide, position % links.wide
+    return torch.stack([x, y, -x, -y, position])
 
 
 def _along_nodes(least: Tensor, rows: SetRows, none: int) -> Tensor:
