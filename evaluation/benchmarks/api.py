@@ -188,10 +188,10 @@ class SubmissionViewSet(BaseViewSet):
     def destroy(self, request: Request, benchmark: str, classifier: str) -> Response:
         """A classifier leaves with its predictions; the others are scored without it."""
         row = benchmark_for(self.user, benchmark)
-        found = row.submissions.filter(name=classifier).first()
-        if found is None:
+        submission = row.submissions.filter(name=classifier).first()
+        if submission is None:
             raise NotYours("The benchmark has no such classifier.")
-        return self._removed(row, found.position)
+        return self._removed(row, submission.position)
 
     def _accepted(self, row: Benchmark, body: Mapping[str, Any], name: str) -> Sequence[str]:
         kind, file, campaign = kind_of(row), body.get("file"), body.get("campaign")

@@ -30,13 +30,13 @@ def _files() -> Addresses:
             words[name].append(text)
         for name, text in kind.run_files.items():
             words[f"runs/{name}"].append(text)
-    found: Addresses = []
-    for place, texts in words.items():
-        of_run, _, name = place.rpartition("/")
+    addresses: Addresses = []
+    for key, texts in words.items():
+        of_run, _, name = key.rpartition("/")
         route, action = (f"runs/<int:pk>/{name}", "run_file") if of_run else (name, "file")
         view = api.files(name, texts).as_view({"get": action})
-        found.append(path(route, view, name=NAMES.get(place, place.replace("/", "-"))))
-    return found
+        addresses.append(path(route, view, name=NAMES.get(key, key.replace("/", "-"))))
+    return addresses
 
 
 _join = api.old_submissions(
@@ -75,14 +75,14 @@ in_benchmark: Addresses = [
 
 def _makers() -> Addresses:
     """Two addresses for each family: to make a benchmark, and to plan one."""
-    found: Addresses = []
+    addresses: Addresses = []
     for family in families():
-        view, place = api.maker(family), f"benchmark-kinds/{family}/"
-        found += [
-            path(f"{place}benchmarks/", view.as_view({"post": "create"}), name=f"{family}-new"),
-            path(f"{place}plans/", view.as_view({"post": "plan"}), name=f"{family}-plans"),
+        view, prefix = api.maker(family), f"benchmark-kinds/{family}/"
+        addresses += [
+            path(f"{prefix}benchmarks/", view.as_view({"post": "create"}), name=f"{family}-new"),
+            path(f"{prefix}plans/", view.as_view({"post": "plan"}), name=f"{family}-plans"),
         ]
-    return found
+    return addresses
 
 
 # Where each family's benchmarks were made and planned before: address and name of both.
@@ -99,20 +99,20 @@ OLD_MAKERS = {
 
 
 def _old_makers() -> Addresses:
-    found: Addresses = []
+    addresses: Addresses = []
     if "mad" not in families():
         every = api.BenchmarkViewSet.as_view({"get": "list"})
-        found.append(path("benchmarks/", every, name="benchmarks"))
+        addresses.append(path("benchmarks/", every, name="benchmarks"))
     for family in OLD_MAKERS.keys() & families().keys():
         made_at, made, planned_at, planned = OLD_MAKERS[family]
         view = api.maker(family, deprecated=True)
         # The list of all benchmarks has the address at which competitions were made.
         actions: Any = {"post": "create"} | ({"get": "list"} if family == "mad" else {})
-        found += [
+        addresses += [
             path(made_at, view.as_view(actions), name=made),
             path(planned_at, view.as_view({"post": "plan"}), name=planned),
         ]
-    return found
+    return addresses
 
 
 urlpatterns: Addresses = [

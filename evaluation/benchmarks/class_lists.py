@@ -15,8 +15,8 @@ def classes(wnids: Iterable[str], wordnet: WordNet) -> list[dict[str, str]]:
     indices = {wnid: wordnet.index(wnid) for wnid in wnids}
     lemmas = {wnid: wordnet.synset(index).lemmas for wnid, index in indices.items()}
     names = _distinct(
-        {wnid: found[0] for wnid, found in lemmas.items()},
-        {wnid: ", ".join(found) for wnid, found in lemmas.items()},
+        {wnid: synset_lemmas[0] for wnid, synset_lemmas in lemmas.items()},
+        {wnid: ", ".join(synset_lemmas) for wnid, synset_lemmas in lemmas.items()},
     )
     kinds = {
         wnid: f"{name} ({wordnet.first_lemma((wordnet.hypernyms(indices[wnid]) or [0])[0])})"

@@ -43,11 +43,11 @@ def publish(benchmark: Benchmark, folder: Path) -> None:
 
 def made(benchmark: Benchmark, below: str) -> Path:
     """Where a file or folder lies that was made with the benchmark; it may be gone."""
-    here = folder_of(benchmark) / below
-    if here.exists():
-        return here
+    local = folder_of(benchmark) / below
+    if local.exists():
+        return local
     copy = shared_files.copy_of(stored_name(benchmark, _MADE))
-    return here if copy is None else copy / below
+    return local if copy is None else copy / below
 
 
 def run_folder(benchmark: Benchmark, run: int) -> Path:
@@ -63,11 +63,11 @@ def writing_run(benchmark: Benchmark, run: int) -> Iterator[Path]:
         filling.mkdir()
         yield filling
         shared_files.put(filling, _run_name(benchmark, run))
-        place = _run_place(benchmark, run)
-        place.parent.mkdir(parents=True, exist_ok=True)
+        target = _run_place(benchmark, run)
+        target.parent.mkdir(parents=True, exist_ok=True)
         # Of a worker that was taken for dead.
-        shutil.rmtree(place, ignore_errors=True)
-        os.replace(filling, place)
+        shutil.rmtree(target, ignore_errors=True)
+        os.replace(filling, target)
 
 
 def remove_runs(benchmark: Benchmark, gone: Iterable[int]) -> None:

@@ -16,9 +16,9 @@ from labeling.web.forms.kept import KeepsFiles, KeptFileInput
 
 def add_fault(form: forms.Form, error: Exception, field: str) -> None:
     """Adds what the domain refused to the field that it names, else to `field`."""
-    named = getattr(error, "field", None)
-    place = named if named in form.fields else field
-    form.add_error(place if place in form.fields else None, str(error))
+    error_field = getattr(error, "field", None)
+    target_field = error_field if error_field in form.fields else field
+    form.add_error(target_field if target_field in form.fields else None, str(error))
 
 
 def limited(file: UploadedFile | None, most: int) -> UploadedFile | None:

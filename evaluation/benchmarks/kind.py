@@ -154,8 +154,8 @@ class BenchmarkKind(Generic[ResultT]):
         """The run's result with what its pages, tables and figures need; None while it has none."""
         if run is None or run.state != Run.State.DONE or run.result is None:
             return None
-        found: Any = run.result if self.record is None else self.record.from_json(run.result)
-        return found
+        result: Any = run.result if self.record is None else self.record.from_json(run.result)
+        return result
 
     def result_json(self, benchmark: Benchmark, run: Run) -> str | Iterator[str]:
         """The whole result as JSON, at once or in parts."""
@@ -221,10 +221,10 @@ def kinds() -> dict[str, BenchmarkKind]:
 
 def families() -> dict[str, BenchmarkKind]:
     """Every family → the kind of its first name."""
-    found: dict[str, BenchmarkKind] = {}
+    by_family: dict[str, BenchmarkKind] = {}
     for kind in kinds().values():
-        found.setdefault(kind.family, kind)
-    return found
+        by_family.setdefault(kind.family, kind)
+    return by_family
 
 
 def kind_of(benchmark: Benchmark) -> BenchmarkKind:
@@ -239,14 +239,14 @@ def kind_of(benchmark: Benchmark) -> BenchmarkKind:
 
 @lru_cache(maxsize=8)
 def _loaded(paths: tuple[str, ...]) -> dict[str, BenchmarkKind]:
-    found: dict[str, BenchmarkKind] = {}
+    by_name: dict[str, BenchmarkKind] = {}
     for path in paths:
         made = import_string(path)
         lacking = [name for name in REQUIRED if getattr(made, name) is getattr(BenchmarkKind, name)]
         if lacking:
             raise ImproperlyConfigured(f"{path} lacks {', '.join(lacking)}")
         for name in made.names:
-            if name in found:
+            if name in by_name:
                 raise ImproperlyConfigured(f"{path} serves {name!r}, and so does another kind")
-            found[name] = made(name)
-    return found
+            by_name[name] = made(name)
+    return by_name

@@ -46,7 +46,7 @@ class Outputs:
 
     figures: dict[str, Drawing]
     tables: list[tuple[str, str]]
-    shown: list[dict[str, object]]
+    page_tables: list[dict[str, object]]
     files: list[tuple[str, str, str]]
 
 
@@ -99,24 +99,27 @@ def _outputs(
     kind: BenchmarkKind[Any], row: Benchmark, run: Run, result: object, query: Query
 ) -> Outputs:
     tables = kind.filled_tables(result)
-    place = [row.name, run.pk]
+    run_args = [row.name, run.pk]
     return Outputs(
         figures={
             # A template cannot look a name with a dash up.
             name.replace("-", "_"): Drawing(
                 kind.alt(name, result, query),
                 kind.figure_query(result, query),
-                {form: reverse("evaluation:figure", args=[*place, name, form]) for form in FORMS},
+                {
+                    form: reverse("evaluation:figure", args=[*run_args, name, form])
+                    for form in FORMS
+                },
             )
             for name in kind.figures(result)
         },
         tables=[
-            (table.name, reverse("evaluation:result_csv", args=[*place, table.name]))
+            (table.name, reverse("evaluation:result_csv", args=[*run_args, table.name]))
             for table in tables
         ],
-        shown=[table.shown(result) for table in tables if table.columns],
+        page_tables=[table.page_context(result) for table in tables if table.columns],
         files=[
-            (name, words, reverse("evaluation:run_file", args=[*place, name]))
+            (name, words, reverse("evaluation:run_file", args=[*run_args, name]))
             for name, words in kind.run_files.items()
             if kind.run_path(run, name).is_file()
         ],

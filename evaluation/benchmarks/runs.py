@@ -141,10 +141,10 @@ def execute(job: Job) -> None:
         scored = kind.score(benchmark, release, run)
         result = scored.to_json() if isinstance(scored, Record) else scored
         queue.renew(job, 2, STEPS)
-    except StoreAway as away:
+    except StoreAway as outage:
         # Its job waits for the store.
         Run.objects.filter(pk=run.pk, state=Run.State.RUNNING).update(
-            state=Run.State.QUEUED, error=_sentence(away)
+            state=Run.State.QUEUED, error=_sentence(outage)
         )
         raise
     except kind.refusals as error:
@@ -207,8 +207,8 @@ def nightly(progress: Any = None) -> dict[str, int]:
             queue.run(pk)
         before = waiting
     counts = {"settle": 0, "freeze": 0, "score": 0}
-    found = Job.objects.filter(kind=NIGHTLY, key__endswith=f":{night}")
-    for payload in list(found.values_list("payload", flat=True)):
+    night_jobs = Job.objects.filter(kind=NIGHTLY, key__endswith=f":{night}")
+    for payload in list(night_jobs.values_list("payload", flat=True)):
         if payload["step"] in counts:
             counts[payload["step"]] += payload.get("count", 0)
         if "run" in payload:
@@ -221,10 +221,10 @@ def _unfinished(night: str) -> set[int]:
     mine = Job.objects.filter(kind=NIGHTLY, key__endswith=f":{night}")
     scored = mine.filter(payload__has_key="run").values_list("payload__run", flat=True)
     runs_of = Q(kind="score", key__in=[f"run {pk}" for pk in scored])
-    found = Job.objects.filter(Q(pk__in=mine.values("pk")) | runs_of).filter(
+    unfinished = Job.objects.filter(Q(pk__in=mine.values("pk")) | runs_of).filter(
         _pending_without_error()
     )
-    return set(found.values_list("pk", flat=True))
+    return set(unfinished.values_list("pk", flat=True))
 
 
 def _pending_without_error() -> Q:

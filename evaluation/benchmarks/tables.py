@@ -61,7 +61,7 @@ class Table:
         head = [*kept, *(key for key in there if key not in kept)]
         return head, [[_cell(cells.get(key)) for key in head] for _, cells in rows]
 
-    def shown(self, result: Any) -> dict[str, object]:
+    def page_context(self, result: Any) -> dict[str, object]:
         """What `_table.html` shows: the columns with words that any row has a value of,
         all of them without rows."""
         declared, rows = self._filled(result)
@@ -71,10 +71,10 @@ class Table:
             for key in self.page or known
             if not rows or any(cells.get(key) is not None for _, cells in rows)
         ]
-        shown = [
+        page_rows = [
             [(column, cells.get(column.key), row) for column in columns] for row, cells in rows
         ]
-        return {"words": self.words or self.name, "columns": columns, "rows": shown}
+        return {"words": self.words or self.name, "columns": columns, "rows": page_rows}
 
     def _filled(
         self, result: Any

@@ -73,7 +73,9 @@ def new(request: SignedIn, family: str) -> HttpResponse:
         form.keep_files()
     context = {
         "kind": kind,
-        "others": [other for other in families().values() if other.family != family],
+        "others": [
+            alternative for alternative in families().values() if alternative.family != family
+        ],
         "form": form,
         "plan": plan,
         "is_checked": is_checked,
@@ -226,10 +228,10 @@ def result_json(request: SignedIn, name: str, pk: int) -> HttpResponseBase:
 def result_csv(request: SignedIn, name: str, pk: int, table: str) -> HttpResponse:
     row, chosen = _scored(request, name, pk)
     kind = kind_of(row)
-    found, result = kind.table_of(table), kind.result_of(row, chosen)
-    if found is None or result is None:
+    result_table, result = kind.table_of(table), kind.result_of(row, chosen)
+    if result_table is None or result is None:
         raise Http404
-    return downloads.csv(row, chosen, table, *found.content(result))
+    return downloads.csv(row, chosen, table, *result_table.content(result))
 
 
 @login_required

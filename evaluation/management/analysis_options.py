@@ -177,8 +177,8 @@ def _extremes(found: Extremes, name: str) -> str:
     rows = [(f"{row.value:.4f}", row.wnid, _name(row.wnid)) for row in found.rows]
     tied = found.tied
     shown = table(rows, head=(name,))
-    if tied.classes > tied.listed:
-        shown += f"\n… {tied.listed} of {tied.classes} classes with {tied.value:.4f}"
+    if tied.classes > tied.in_list:
+        shown += f"\n… {tied.in_list} of {tied.classes} classes with {tied.value:.4f}"
     return shown
 
 

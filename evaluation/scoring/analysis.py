@@ -7,7 +7,7 @@ class, higher is better; NaN for a class that has none, which is left out of eve
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclass, fieldes import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,7 +39,7 @@ class Tied(Record):
 
     value: float | None
     classes: int
-    listed: int
+    in_list: int = field(metadata={"key": "listed"})
 
 
 @dataclass(kw_only=True)
@@ -187,7 +187,7 @@ def _extremes(values: Mapping[str, float], images: Mapping[str, int], sign: int)
         tied=Tied(
             value=last,
             classes=sum(value == last for value in values.values()),
-            listed=sum(values[wnid] == last for wnid in order),
+            in_list=sum(values[wnid] == last for wnid in order),
         ),
     )
 

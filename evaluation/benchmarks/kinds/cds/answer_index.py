@@ -48,10 +48,10 @@ class Answers:
     places: list[Place] = field(default_factory=list)
     # (image, object) → (part scheme, content scheme) → line
     numbers: dict[tuple[str, str], dict[tuple[str, str], int]] = field(default_factory=dict)
-    things: list[Thing] = field(default_factory=list)
+    objects: list[Thing] = field(default_factory=list)
 
     def add(self, head: Line) -> None:
-        place = Place(
+        entry = Place(
             len(self.places),
             head["image"],
             head.get("object", ""),
@@ -59,12 +59,12 @@ class Answers:
             head["part_scheme"],
             head["content_scheme"],
         )
-        self.places.append(place)
-        key = place.image, place.object
+        self.places.append(entry)
+        key = entry.image, entry.object
         if key not in self.numbers:
             self.numbers[key] = {}
-            self.things.append(Thing(*key, place.category))
-        self.numbers[key][place.part_scheme, place.content_scheme] = place.number
+            self.objects.append(Thing(*key, entry.category))
+        self.numbers[key][entry.part_scheme, entry.content_scheme] = entry.number
 
     def line(self, number: int) -> AnsweredSequence:
         return AnsweredSequence.from_json(self.lines[number])
@@ -77,9 +77,9 @@ class Answers:
         content: str | None = None,
     ) -> int | None:
         """The line of an object's sequence: of these schemes, or the first that fits."""
-        found = self.numbers.get((image or "", name or ""), {})
-        for (here, there), number in found.items():
-            if part in (None, here) and content in (None, there):
+        numbers = self.numbers.get((image or "", name or ""), {})
+        for (part_scheme, content_scheme), number in numbers.items():
+            if part in (None, part_scheme) and content in (None, content_scheme):
                 return number
         return None
 
@@ -99,12 +99,12 @@ def index(path: Path) -> Answers:
 def _read(path: Path, written_ns: int, size: int) -> Answers:
     """written_ns, size: a file that was written again is read again."""
     lines = Objects[Line](path)
-    found = Answers(lines)
+    answers = Answers(lines)
     start = 0
     with open(path, "rb") as file:
         for line in file:
             rest = _REST.search(line)
-            found.add(json.loads(line[: rest.start()] + b"}" if rest else line))
+            answers.add(json.loads(line[: rest.start()] + b"}" if rest else line))
             lines.starts.append(start)
             start += len(line)
-    return found
+    return answers

@@ -192,21 +192,21 @@ def _split(path: Path, into: Path) -> dict[str, Path]:
     Every column is kept, in the order of the file; files are named by number. As many files are
     open as there are classifiers.
     """
-    found: dict[str, Path] = {}
+    paths: dict[str, Path] = {}
     with contextlib.ExitStack() as files:
         rows = csv.reader(files.enter_context(open(path, encoding="utf-8-sig", newline="")))
         header = [name.strip() for name in next(rows)]
-        place = header.index("classifier")
+        column = header.index("classifier")
         writers = {}
         for row in filter(None, rows):
-            name = row[place]
+            name = row[column]
             if name not in writers:
-                found[name] = into / f"{len(found)}.csv"
-                goal = files.enter_context(open(found[name], "w", encoding="utf-8", newline=""))
+                paths[name] = into / f"{len(paths)}.csv"
+                goal = files.enter_context(open(paths[name], "w", encoding="utf-8", newline=""))
                 writers[name] = csv.writer(goal, lineterminator="\n")
                 writers[name].writerow(header)
             writers[name].writerow(row)
-    return found
+    return paths
 
 
 def enter(benchmark: Benchmark, actor: User, name: str, *, is_people: bool = False) -> Submission:
@@ -326,8 +326,8 @@ def _replace(row: Submission, part: Path, sha256: str) -> None:
 
 def _remove_later(row: Submission) -> None:
     """Removes the file that the row has now, once the transaction is committed."""
-    place, name = _predictions_place(row), _predictions_name(row.benchmark, row.sha256)
-    transaction.on_commit(lambda: shared_files.remove(place, name))
+    path, name = _predictions_place(row), _predictions_name(row.benchmark, row.sha256)
+    transaction.on_commit(lambda: shared_files.remove(path, name))
 
 
 def _frozen_now(campaign: Campaign, owner: User) -> Release:

@@ -62,8 +62,8 @@ class Plan:
 
 def categories_of(frozen: Frozen) -> dict[str, str]:
     """Category (wnid) → its name."""
-    found = frozen.meta["campaign"]["settings"].get("categories", {})
-    return {key: category["name"] for key, category in found.items()}
+    categories = frozen.meta["campaign"]["settings"].get("categories", {})
+    return {key: category["name"] for key, category in categories.items()}
 
 
 def parts_asked(campaign: Campaign) -> dict[str, list[str]]:
@@ -142,13 +142,13 @@ class Counted:
 def _orders(frozen: Frozen, choice: Choice) -> part_orders.Orders:
     """The orders of the chosen schemes, in their order. Raises BadInput where they do not fit."""
     parts = parts_of(frozen)
-    given: dict[str, dict[str, tuple[str, ...]]] = {}
+    orders: dict[str, dict[str, tuple[str, ...]]] = {}
     if choice.orders:
         plain = json.loads(json.dumps(choice.orders))
-        given = part_orders.checked_orders(plain, parts)
-    if RANDOM not in given and RANDOM in choice.part_schemes:
-        given |= part_orders.random_orders(parts, choice.seed)
-    return {scheme: given[scheme] for scheme in choice.part_schemes}
+        orders = part_orders.checked_orders(plain, parts)
+    if RANDOM not in orders and RANDOM in choice.part_schemes:
+        orders |= part_orders.random_orders(parts, choice.seed)
+    return {scheme: orders[scheme] for scheme in choice.part_schemes}
 
 
 def check(choice: Choice) -> None:

@@ -21,9 +21,9 @@ def _content(measure: str) -> Callable[[CdsResult, Chosen], str]:
         machines, people = [], []
         for at, scheme in enumerate(map(wording.content_scheme, tables.content_schemes(result))):
             cells = [(row, cell.value) for row in rows if (cell := row.cells[at])]
-            found = [(value, row.classifier) for row, value in cells if not row.is_people]
-            if found:
-                value, classifier = min(found)
+            machine_scores = [(value, row.classifier) for row, value in cells if not row.is_people]
+            if machine_scores:
+                value, classifier = min(machine_scores)
                 machines.append(f"{scheme}: {classifier}, {value:.3f}")
             people += [f"{value:.3f} at {scheme}" for row, value in cells if row.is_people]
         return (

@@ -40,11 +40,11 @@ def content(measure: str, result: CdsResult, theme: Theme, chosen: Chosen) -> Fi
     schemes = tables.content_schemes(result)
     figure, axes = canvas(theme, 7.0, 1.5 + max(0.55, 0.16 * len(schemes)) * len(rows))
     step = 0.7 / max(1, len(schemes))
-    for place, (scheme, colour, mark) in enumerate(styles(schemes, theme)):
-        offset = (place - (len(schemes) - 1) / 2) * step
+    for index, (scheme, colour, mark) in enumerate(styles(schemes, theme)):
+        offset = (index - (len(schemes) - 1) / 2) * step
         label = wording.content_scheme(scheme)
         for at, row in enumerate(rows):
-            cell = row.cells[place]
+            cell = row.cells[index]
             if cell:
                 dot(axes, vars(cell), at + offset, colour, mark, theme)
         axes.plot([], [], mark, color=colour, ms=6, label=label)
@@ -76,11 +76,11 @@ def part(measure: str, result: CdsResult, theme: Theme, chosen: Chosen) -> Figur
     rows = tables.by_part_scheme(result, measure, chosen.averaging)
     figure, axes = canvas(theme, 7.0, 3.8)
     width = 0.8 / max(1, len(rows))
-    for place, (row, colour) in enumerate(zip(rows, cycle(colours(theme)), strict=False)):
+    for index, (row, colour) in enumerate(zip(rows, cycle(colours(theme)), strict=False)):
         for at, cell in enumerate(row.cells):
             if not cell:
                 continue
-            x = at + (place - (len(rows) - 1) / 2) * width
+            x = at + (index - (len(rows) - 1) / 2) * width
             axes.bar(x, cell.value, width * 0.92, color=colour)
             if cell.low is not None and cell.high is not None:
                 axes.plot([x, x], [cell.low, cell.high], color=theme.ink, lw=1.1)
@@ -125,12 +125,12 @@ def wins(result: CdsResult, theme: Theme, chosen: Chosen) -> Figure:
 
 def correlation(result: CdsResult, theme: Theme, chosen: Chosen) -> Figure:
     """A dot for each content scheme: error against CDS and, where there is one, B-CDS."""
-    found = tables.where(
+    correlations = tables.where(
         result.tables.error_correlation, averaging=chosen.averaging, error="frames"
     )
     figure, axes = canvas(theme, 7.0, 4.2)
     for row, (measure, colour, mark) in zip(
-        found, styles([row.measure for row in found], theme), strict=True
+        correlations, styles([row.measure for row in correlations], theme), strict=True
     ):
         axes.plot(row.errors, row.scores, mark, color=colour, ms=8, label=wording.SCORES[measure])
         for x, y, name in zip(row.errors, row.scores, row.content_schemes, strict=True):
@@ -146,7 +146,7 @@ def correlation(result: CdsResult, theme: Theme, chosen: Chosen) -> Figure:
     axes.margins(0.18)
     axes.set_xlabel("share of frames named wrongly, mean over part schemes and classifiers")
     axes.set_ylabel("score, mean over part schemes and classifiers")
-    legend(figure, theme, len(found))
+    legend(figure, theme, len(correlations))
     plain(axes, theme, grid="both")
     return figure
 

@@ -130,13 +130,13 @@ class CDSForm(NewBenchmarkForm):
         return read_mapping(path, load()).classes
 
     def part_schemes(self) -> list[str]:
-        given = list(self.cleaned_data.get("orders") or {})
-        return given + [RANDOM] * (self.cleaned_data["random"] and RANDOM not in given)
+        schemes = list(self.cleaned_data.get("orders") or {})
+        return schemes + [RANDOM] * (self.cleaned_data["random"] and RANDOM not in schemes)
 
     def chosen(self) -> dict[str, Any]:
-        own = ("name", "title", "campaign", *asdict(Choice()))
+        names = ("name", "title", "campaign", *asdict(Choice()))
         data = self.cleaned_data | {"part_schemes": self.part_schemes()}
-        return {key: data[key] for key in own}
+        return {key: data[key] for key in names}
 
     @property
     def fault_field(self) -> str:  # type: ignore[override]

@@ -103,14 +103,14 @@ def names_of(row: Benchmark) -> Names:
 @lru_cache(maxsize=16)
 def _names(folder: Path, sha256: str) -> Names:
     try:
-        found = frozen.head(folder, sha256)["campaign"]["settings"].get("categories", {})
+        categories = frozen.head(folder, sha256)["campaign"]["settings"].get("categories", {})
     except BadInput:
-        found = {}
+        categories = {}
     return Names(
-        {key: category["name"] for key, category in found.items()},
+        {key: category["name"] for key, category in categories.items()},
         {
             key: {part["key"]: part["name"] for part in category["parts"]}
-            for key, category in found.items()
+            for key, category in categories.items()
         },
     )
 
@@ -148,9 +148,9 @@ def _result(row: Benchmark, run: Run, result: CdsResult, chosen: Chosen) -> dict
             )
             for key in tables.measures(result)
         ],
-        "errors": ERRORS.shown(tables.errors(result)),
+        "errors": ERRORS.page_context(tables.errors(result)),
         "winners": tables.winners(result),
-        "correlations": CORRELATIONS.shown(
+        "correlations": CORRELATIONS.page_context(
             tables.where(result.tables.error_correlation, averaging=chosen.averaging)
         ),
         "ratios": tables.ratios(result, chosen.of),

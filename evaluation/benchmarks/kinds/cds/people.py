@@ -79,35 +79,36 @@ def asked_of(
     objects: int | None = None,
 ) -> Asked:
     """The schemes, each given alone or as a list. Raises Refusal for one that is not revealed."""
-    found = []
-    for field, given in (("part_scheme", part_scheme), ("content_scheme", content_scheme)):
-        names = tuple(dict.fromkeys([given] if isinstance(given, str) else given))
+    chosen = []
+    for field, value in (("part_scheme", part_scheme), ("content_scheme", content_scheme)):
+        names = tuple(dict.fromkeys([value] if isinstance(value, str) else value))
         known = benchmark.settings[f"{field}s"]
         if not names or not set(names) <= set(known):
             raise Refusal(f"Choose among what is revealed: {', '.join(known)}.", field=field)
-        found.append(names)
+        chosen.append(names)
     if objects is not None and objects < 1:
         raise Refusal("Ask about one object or more.", field="objects")
-    return Asked(found[0], found[1], objects)
+    return Asked(chosen[0], chosen[1], objects)
 
 
-def lines_of(benchmark: Benchmark, asked: Asked) -> list[SequenceLine]:
+def lines_of(benchmark: Benchmark, selection: Asked) -> list[SequenceLine]:
     """The sequences that people are asked about, in the order of the benchmark."""
     lines = [
         line
         for line in benchmarks.lines_of(benchmark)
-        if line.part_scheme in asked.part_schemes and line.content_scheme in asked.content_schemes
+        if line.part_scheme in selection.part_schemes
+        and line.content_scheme in selection.content_schemes
     ]
-    things = list(dict.fromkeys((line.image, line.object) for line in lines))
-    if asked.objects is None or asked.objects >= len(things):
+    objects = list(dict.fromkeys((line.image, line.object) for line in lines))
+    if selection.objects is None or selection.objects >= len(objects):
         return lines
-    chosen = set(random.Random(benchmark.settings["seed"]).sample(things, asked.objects))
+    chosen = set(random.Random(benchmark.settings["seed"]).sample(objects, selection.objects))
     return [line for line in lines if (line.image, line.object) in chosen]
 
 
-def cost(benchmark: Benchmark, asked: Asked, votes: int) -> Cost:
+def cost(benchmark: Benchmark, selection: Asked, votes: int) -> Cost:
     """What asking costs at most: frames of one object that look alike are asked once."""
-    lines = lines_of(benchmark, asked)
+    lines = lines_of(benchmark, selection)
     frames = Counter({(line.image, line.object): 0 for line in lines})
     for line in lines:
         frames[line.image, line.object] += len(set(line.frames))
@@ -123,8 +124,8 @@ def cost(benchmark: Benchmark, asked: Asked, votes: int) -> Cost:
 def default_classes(benchmark: Benchmark) -> list[str]:
     """Wnids: the categories of the benchmark and the classes that its mapping calls right."""
     mapping = benchmark.settings["mapping"] or {}
-    found = {line.category for line in benchmarks.lines_of(benchmark)}
-    return sorted(found.union(*mapping.values()))
+    wnids = {line.category for line in benchmarks.lines_of(benchmark)}
+    return sorted(wnids.union(*mapping.values()))
 
 
 def vocabulary_of(benchmark: Benchmark, wnids: Iterable[str] | None = None) -> list[dict[str, str]]:
@@ -155,7 +156,7 @@ def ask(
     and opens the campaign once its job is done. Raises Refusal, and Conflict where people are asked
     already.
     """
-    asked = asked_of(benchmark, part_scheme, content_scheme, objects)
+    selection = asked_of(benchmark, part_scheme, content_scheme, objects)
     if not FEWEST <= votes <= MOST_VOTES:
         raise Refusal(f"Let {FEWEST} to {MOST_VOTES} people name each frame.", field="votes")
     classes = vocabulary_of(benchmark, vocabulary)
@@ -182,9 +183,9 @@ def ask(
         benchmarks.enter(benchmark, actor, PEOPLE, is_people=True)
         payload = {
             "benchmark": benchmark.pk,
-            "part_schemes": asked.part_schemes,
-            "content_schemes": asked.content_schemes,
-            "objects": asked.objects,
+            "part_schemes": selection.part_schemes,
+            "content_schemes": selection.content_schemes,
+            "objects": selection.objects,
         }
         queue.enqueue(JOB, str(benchmark.pk), payload, campaign)
     return campaign
@@ -215,20 +216,22 @@ def predictions(benchmark: Benchmark) -> Predictions | None:
     if not settled:
         return None
     frames = frame_places(benchmarks.lines_of(benchmark))
-    own = np.full(len(frames), NOT_ASKED, np.int32)
+    class_numbers = np.full(len(frames), NOT_ASKED, np.int32)
     classes: dict[str, int] = {}
     for frame, wnid in settled.items():
-        named = wnid not in (None, "none")
-        own[frames[frame]] = classes.setdefault(str(wnid), len(classes)) if named else NOTHING
-    return Predictions((PEOPLE,), {PEOPLE: own}, tuple(classes), frames)
+        is_named = wnid not in (None, "none")
+        class_numbers[frames[frame]] = (
+            classes.setdefault(str(wnid), len(classes)) if is_named else NOTHING
+        )
+    return Predictions((PEOPLE,), {PEOPLE: class_numbers}, tuple(classes), frames)
 
 
 def notes(benchmark: Benchmark) -> list[str]:
     """What a result must tell about its people: how many sequences wait for their answers."""
     if benchmark.naming is None or not frames_path(benchmark).exists():
         return []
-    asked, settled = set(_images(benchmark)), _settled(benchmark)
-    lines = [line for line in benchmarks.lines_of(benchmark) if asked.issuperset(line.frames)]
+    images, settled = set(_images(benchmark)), _settled(benchmark)
+    lines = [line for line in benchmarks.lines_of(benchmark) if images.issuperset(line.frames)]
     waiting = sum(not settled.keys() >= set(line.frames) for line in lines)
     if not waiting:
         return []
@@ -243,8 +246,10 @@ def _settled(benchmark: Benchmark) -> dict[str, str | None]:
     release = latest(benchmark.naming)
     if release is None or not frames_path(benchmark).exists():
         return {}
-    named = {line["image"]: line["wnid"] for line in freezing.read(release).answers()}
-    return {frame: named[image] for frame, image in _images(benchmark).items() if image in named}
+    wnid_of = {line["image"]: line["wnid"] for line in freezing.read(release).answers()}
+    return {
+        frame: wnid_of[image] for frame, image in _images(benchmark).items() if image in wnid_of
+    }
 
 
 def _images(benchmark: Benchmark) -> dict[str, str]:
@@ -297,4 +302,6 @@ def _dataset(benchmark: Benchmark, actor: User) -> Dataset:
 def _free_name(model: Any, name: str) -> str:
     """The name, with a number behind it where it is taken."""
     tried = (name if number < 2 else f"{name}-{number}" for number in range(1, 1_000))
-    return next(one for one in tried if not model.objects.filter(name=one).exists())
+    return next(
+        candidate for candidate in tried if not model.objects.filter(name=candidate).exists()
+    )

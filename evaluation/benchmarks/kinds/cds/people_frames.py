@@ -46,17 +46,17 @@ def execute(job: Job) -> None:
     ).get(pk=job.payload["benchmark"])
     campaign = benchmark.naming
     assert campaign is not None, "people.ask made the campaign with its job"
-    asked = people.Asked(
+    selection = people.Asked(
         tuple(job.payload["part_schemes"]),
         tuple(job.payload["content_schemes"]),
         job.payload["objects"],
     )
-    lines = people.lines_of(benchmark, asked)
-    things = _items(benchmark.campaign.dataset, {(line.image, line.object) for line in lines})
+    lines = people.lines_of(benchmark, selection)
+    item_ids = _items(benchmark.campaign.dataset, {(line.image, line.object) for line in lines})
     with _written(benchmark) as (known, note):
-        for frame, image in _made(job, benchmark, campaign.dataset, lines, things, known):
+        for frame, image in _made(job, benchmark, campaign.dataset, lines, item_ids, known):
             note(frame, image)
-        subjects.bar_witnesses(things.values())
+        subjects.bar_witnesses(item_ids.values())
         _ask(campaign, sorted(set(known.values())), benchmark.settings["seed"])
 
 
@@ -85,7 +85,7 @@ def _made(
     benchmark: Benchmark,
     dataset: Dataset,
     lines: list[SequenceLine],
-    things: dict[Thing, int],
+    item_ids: dict[Thing, int],
     known: dict[str, str],
 ) -> Iterator[tuple[str, str]]:
     """(frame, name of its image) of every frame that is not known yet, its image added."""
@@ -103,7 +103,7 @@ def _made(
     )
     for frame, pixels in frames:
         image = _add(dataset, frame, pixels.cpu().numpy(), of[frame])
-        subjects.derive({image.pk: things[of[frame]]})
+        subjects.derive({image.pk: item_ids[of[frame]]})
         yield frame, image.name
         done += 1
         queue.renew(job, done=min(done, total - 1), total=total)
@@ -112,12 +112,12 @@ def _made(
 def _add(dataset: Dataset, frame: str, pixels: NDArray[np.uint8], thing: Thing) -> Image:
     """The frame's image: one that an earlier turn added, or a new one, or the one that looks so."""
     name = image_name(frame)
-    found = dataset.images.filter(name=name).first()
-    if found is None:
+    image = dataset.images.filter(name=name).first()
+    if image is None:
         added = images.add_file(dataset, name, io.BytesIO(png(pixels, thing)))
-        found = added.image or added.duplicate_of
-    assert found is not None
-    return found
+        image = added.image or added.duplicate_of
+    assert image is not None
+    return image
 
 
 def _ask(campaign: Campaign, names: list[str], seed: int) -> None:
@@ -130,24 +130,24 @@ def _ask(campaign: Campaign, names: list[str], seed: int) -> None:
     asking.add_item_questions(campaign, [(items[name], topic["key"]) for name in names])
 
 
-def _items(dataset: Dataset, things: set[Thing]) -> dict[Thing, int]:
+def _items(dataset: Dataset, objects: set[Thing]) -> dict[Thing, int]:
     """The item of each object in the dataset of its photographs, by image and name.
 
     An object that is no longer called so stands for its photograph as a whole: then one person sees
     one frame of all such objects in it. Raises Refusal for a photograph that is gone.
     """
-    names = sorted({image for image, _ in things})
-    found: dict[Thing, int] = {}
+    names = sorted({image for image, _ in objects})
+    item_ids: dict[Thing, int] = {}
     for start in range(0, len(names), BATCH):
         batch = names[start : start + BATCH]
         rows = Item.objects.filter(image__dataset=dataset, image__name__in=batch)
-        found |= {
+        item_ids |= {
             (image, name): pk
             for image, name, pk in rows.filter(region__isnull=False).values_list(
                 "image__name", "name", "pk"
             )
         }
-    lost = sorted(things - found.keys())
+    lost = sorted(objects - item_ids.keys())
     for image, name in lost:
         photograph = dataset.images.filter(name=image).first()
         if photograph is None:
@@ -155,8 +155,8 @@ def _items(dataset: Dataset, things: set[Thing]) -> dict[Thing, int]:
                 f"{image} is no longer in {dataset.name}. Add it by that name, then try again."
             )
         whole, _ = Item.objects.get_or_create(image=photograph, region=None)
-        found[image, name] = whole.pk
-    return {thing: found[thing] for thing in things}
+        item_ids[image, name] = whole.pk
+    return {thing: item_ids[thing] for thing in objects}
 
 
 @contextmanager

@@ -69,7 +69,7 @@ class PeopleForm(forms.Form):
             chosen.choices = [(name, words.get(name, name)) for name in names]  # type: ignore[attr-defined]
             chosen.initial = names[:1]
 
-    def asked(self) -> dict[str, Any]:
+    def ask_options(self) -> dict[str, Any]:
         """What asking.ask takes."""
         return self.cleaned_data | {
             "vocabulary": lists.read_names(self.cleaned_data["vocabulary"]) or None
@@ -82,22 +82,22 @@ def people(request: SignedIn, name: str) -> HttpResponse:
     """What asking people would cost, the action, and afterwards how far it is."""
     row = access.benchmark_for(request.user, name, "cds")
     if "fragment" in request.GET and row.naming is not None:
-        shown = {"benchmark": row, "naming": row.naming, "job": _job(row)}
-        return render(request, "evaluation/cds/_people_next.html", shown)
+        fragment_context = {"benchmark": row, "naming": row.naming, "job": _job(row)}
+        return render(request, "evaluation/cds/_people_next.html", fragment_context)
     form = PeopleForm(request.POST or None, benchmark=row)
     cost, classes = None, []
     if request.method == "POST" and form.is_valid():
-        asked = form.asked()
+        options = form.ask_options()
         try:
             if "ask" in request.POST:
-                asking.ask(row, request.user, **asked)
+                asking.ask(row, request.user, **options)
                 messages.success(request, "The frames are being made. Nobody is asked yet.")
                 return redirect("evaluation:cds_people", row.name)
-            schemes = asked["part_scheme"], asked["content_scheme"]
+            schemes = options["part_scheme"], options["content_scheme"]
             cost = asking.cost(
-                row, asking.asked_of(row, *schemes, asked["objects"]), asked["votes"]
+                row, asking.asked_of(row, *schemes, options["objects"]), options["votes"]
             )
-            classes = asking.vocabulary_of(row, asked["vocabulary"])
+            classes = asking.vocabulary_of(row, options["vocabulary"])
         except Refusal as error:
             cost = None
             add_refusal(form, error)

@@ -53,12 +53,12 @@ def frames(request: SignedIn, name: str, pk: int, number: int) -> HttpResponse:
     """How far a sequence's frames are; POST has them drawn. A form goes back to its page."""
     row = _of_run(request, name, pk)
     if request.method == "GET":
-        found = viewing.state(row, number)
+        state = viewing.state(row, number)
     else:
-        found = viewing.ask(row, number, request.user)
+        state = viewing.ask(row, number, request.user)
         if _is_form(request):
             return redirect("evaluation:cds_viewer", row.name, pk, number)
-    return JsonResponse(found.as_payload(), status=200 if found.is_done else 202)
+    return JsonResponse(state.as_payload(), status=200 if state.is_done else 202)
 
 
 @login_required

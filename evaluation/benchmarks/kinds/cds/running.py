@@ -47,12 +47,12 @@ def score(benchmark: Benchmark, release: Release, run: Run) -> CdsResult:
     if predictions is None:
         raise Refusal(NOBODY)
     chosen = benchmark.settings
-    named = benchmark.submissions.filter(is_people=True).values_list("name", flat=True)
+    people_names = benchmark.submissions.filter(is_people=True).values_list("name", flat=True)
     scored = scoring.score(
         benchmarks.lines_of(benchmark),
         predictions,
         load(),
-        Options(**{key: chosen[key] for key in SCORED_BY}, people=tuple(named)),
+        Options(**{key: chosen[key] for key in SCORED_BY}, people=tuple(people_names)),
         mapping=chosen["mapping"],
     )
     with folders.writing_run(benchmark, run.pk) as folder:
@@ -99,10 +99,10 @@ def fingerprint(benchmark: Benchmark) -> dict[str, object]:
 
 def obstacle(benchmark: Benchmark) -> str:
     """Why there is no score yet; "" once a classifier takes part or people named anything."""
-    named = benchmark.naming
+    naming = benchmark.naming
     if benchmark.submissions.filter(is_people=False).exists():
         return ""
-    return "" if named is not None and freezing.fingerprint(named)["last_settlement"] else NOBODY
+    return "" if naming is not None and freezing.fingerprint(naming)["last_settlement"] else NOBODY
 
 
 def remove_interim(run: Run) -> None:
@@ -114,10 +114,10 @@ def remove_interim(run: Run) -> None:
 
 
 def _joined(each: Iterable[Predictions]) -> Predictions | None:
-    found: Predictions | None = None
-    for own in each:
-        found = own if found is None else found.joined(own)
-    return found
+    joined: Predictions | None = None
+    for predictions in each:
+        joined = predictions if joined is None else joined.joined(predictions)
+    return joined
 
 
 def _each(benchmark: Benchmark, machines: Iterable[Submission]) -> Iterator[Predictions]:
@@ -128,9 +128,9 @@ def _each(benchmark: Benchmark, machines: Iterable[Submission]) -> Iterator[Pred
         path = benchmarks.predictions_path(row)
         require_file(path, "upload the classifier's predictions again")
         yield read_predictions(path, lines, frames)
-    named = people.predictions(benchmark) if benchmark.naming is not None else None
-    if named is not None:
-        yield named
+    people_predictions = people.predictions(benchmark) if benchmark.naming is not None else None
+    if people_predictions is not None:
+        yield people_predictions
 
 
 def _write(path: Path, rows: Iterable[Record]) -> None:

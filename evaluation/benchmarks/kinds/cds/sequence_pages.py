@@ -74,12 +74,12 @@ class AnswerCell:
 
 @dataclass(frozen=True)
 class AnswerRow:
-    """A classifier's answers along a sequence. shown: to the frame that is shown."""
+    """A classifier's answers along a sequence. current: its answer at the frame on the page."""
 
     classifier: str
     is_people: bool
     cells: list[AnswerCell]
-    shown: AnswerCell
+    current: AnswerCell
     scores: Scores
 
 
@@ -163,14 +163,14 @@ def objects(row: Benchmark, run: Run, result: CdsResult, query: Query) -> dict[s
     index = answers_of(row, run)
     part = _known(query.get("part", ""), tables.part_schemes(result))
     content = _known(query.get("content", ""), tables.content_schemes(result))
-    category, wanted = query.get("category", ""), query.get("q", "").strip().casefold()
-    found = [
+    category, search = query.get("category", ""), query.get("q", "").strip().casefold()
+    matches = [
         thing
-        for thing in index.things
+        for thing in index.objects
         if category in ("", thing.category)
-        and (not wanted or wanted in f"{thing.object} {thing.image}".casefold())
+        and (not search or search in f"{thing.object} {thing.image}".casefold())
     ]
-    page = Paginator(found, PAGE).get_page(query.get("page"))
+    page = Paginator(matches, PAGE).get_page(query.get("page"))
     return {
         "page_obj": page,
         "rows": list(_object_rows(index, page, part, content, result)),
@@ -180,19 +180,19 @@ def objects(row: Benchmark, run: Run, result: CdsResult, query: Query) -> dict[s
         "category": category,
         "q": query.get("q", "").strip(),
         "filters": _filters(result, index),
-        "total": len(index.things),
+        "total": len(index.objects),
     }
 
 
-def _known(wanted: str, known: Sequence[str]) -> str:
-    return wanted if wanted in known else (known[0] if known else "")
+def _known(value: str, known: Sequence[str]) -> str:
+    return value if value in known else (known[0] if known else "")
 
 
 def _filters(result: CdsResult, index: Answers) -> dict[str, list[tuple[str, str]]]:
-    categories = dict.fromkeys(thing.category for thing in index.things)
-    named = [(key, tables.category_name(result, key)) for key in categories]
+    categories = dict.fromkeys(thing.category for thing in index.objects)
+    named_categories = [(key, tables.category_name(result, key)) for key in categories]
     return {
-        "categories": sorted(named, key=lambda pair: pair[1]),
+        "categories": sorted(named_categories, key=lambda pair: pair[1]),
         "parts": [(key, key) for key in tables.part_schemes(result)],
         "contents": [(key, wording.content_scheme(key)) for key in tables.content_schemes(result)],
     }
@@ -204,7 +204,7 @@ def _object_rows(
     for thing in page.object_list:
         number = index.number_of(thing.image, thing.object, part, content)
         line = index.line(number) if number is not None else None
-        values = {name: own.cds for name, own in line.scores.items()} if line else {}
+        values = {name: scores.cds for name, scores in line.scores.items()} if line else {}
         least = min((x for name, x in values.items() if name != tables.PEOPLE), default=None)
         yield ObjectRow(
             thing=thing,
@@ -227,19 +227,25 @@ def viewer(
     index = answers_of(row, run)
     if number >= len(index.places):
         return None
-    place, line = index.places[number], index.line(number)
+    entry, line = index.places[number], index.line(number)
     frames = _frames(row, run, number, line)
-    asked = query.get("frame", "")
-    shown = min(max(int(asked), 1), len(frames)) if asked.isdecimal() and len(asked) < 6 else 1
+    frame_text = query.get("frame", "")
+    current = (
+        min(max(int(frame_text), 1), len(frames))
+        if frame_text.isdecimal() and len(frame_text) < 6
+        else 1
+    )
     return {
-        "place": place,
-        "category": tables.category_name(result, place.category),
+        "place": entry,
+        "category": tables.category_name(result, entry.category),
         "line": line,
         "frames": frames,
-        "shown": frames[shown - 1],
-        "rows": [_answers(name, line, shown) for name in result.classifiers if name in line.scores],
+        "shown": frames[current - 1],
+        "rows": [
+            _answers(name, line, current) for name in result.classifiers if name in line.scores
+        ],
         "ready": viewing.state(row, number).is_done,
-        "ways": _ways(index, place, result),
+        "ways": _ways(index, entry, result),
         "has_mapping": result.mapping is not None,
     }
 
@@ -247,20 +253,20 @@ def viewer(
 def _frames(row: Benchmark, run: Run, number: int, line: AnsweredSequence) -> list[Frame]:
     ids, added = line.frames, _added(row, line)
     count = len(ids)
-    repeats = [place > 0 and ids[place] == ids[place - 1] for place in range(count)]
+    repeats = [index > 0 and ids[index] == ids[index - 1] for index in range(count)]
     lacking = [*repeats]
     if line.parts is not None and line.present is not None and not row.settings["include_empty"]:
         # Where the first part is missing there is no frame before to repeat.
         lacking[0] = sum(repeats) < line.parts - line.present
     return [
         Frame(
-            number=place + 1,
-            weight=(count - place) / count,
-            caption=f"no {added[place]} here" if lacking[place] else added[place],
-            repeats=repeats[place],
-            url=_frame_url(row, run, number, place + 1),
+            number=index + 1,
+            weight=(count - index) / count,
+            caption=f"no {added[index]} here" if lacking[index] else added[index],
+            repeats=repeats[index],
+            url=_frame_url(row, run, number, index + 1),
         )
-        for place in range(count)
+        for index in range(count)
     ]
 
 
@@ -276,37 +282,39 @@ def _added(row: Benchmark, line: AnsweredSequence) -> list[str]:
     names = pages.names_of(row).parts.get(line.category, {})
     words = ["no part yet"] * (count - 1 - len(order)) + [names.get(key, key) for key in order]
     if len(words) != count - 1:
-        words = [f"frame {place + 1}" for place in range(count - 1)]
+        words = [f"frame {index + 1}" for index in range(count - 1)]
     return [*words, "all the rest"]
 
 
-def _answers(name: str, line: AnsweredSequence, shown: int) -> AnswerRow:
-    cells = [AnswerCell(number, own) for number, own in enumerate(line.answers[name], start=1)]
-    return AnswerRow(name, name == tables.PEOPLE, cells, cells[shown - 1], line.scores[name])
+def _answers(name: str, line: AnsweredSequence, current: int) -> AnswerRow:
+    cells = [
+        AnswerCell(number, answer) for number, answer in enumerate(line.answers[name], start=1)
+    ]
+    return AnswerRow(name, name == tables.PEOPLE, cells, cells[current - 1], line.scores[name])
 
 
-def _ways(index: Answers, place: Place, result: CdsResult) -> Ways:
-    at = index.things.index(Thing(place.image, place.object, place.category))
-    schemes = place.part_scheme, place.content_scheme
+def _ways(index: Answers, entry: Place, result: CdsResult) -> Ways:
+    at = index.objects.index(Thing(entry.image, entry.object, entry.category))
+    schemes = entry.part_scheme, entry.content_scheme
 
     def beside(step: int) -> int | None:
-        if not 0 <= at + step < len(index.things):
+        if not 0 <= at + step < len(index.objects):
             return None
-        thing = index.things[at + step]
+        thing = index.objects[at + step]
         return index.number_of(thing.image, thing.object, *schemes)
 
-    own = index.numbers[place.image, place.object]
-    parts = [key for key in tables.part_schemes(result) if (key, schemes[1]) in own]
-    contents = [key for key in tables.content_schemes(result) if (schemes[0], key) in own]
+    numbers = index.numbers[entry.image, entry.object]
+    parts = [key for key in tables.part_schemes(result) if (key, schemes[1]) in numbers]
+    contents = [key for key in tables.content_schemes(result) if (schemes[0], key) in numbers]
     return Ways(
         at=at + 1,
-        of=len(index.things),
+        of=len(index.objects),
         previous=beside(-1),
         next=beside(1),
-        parts=[(key, key, own[key, schemes[1]]) for key in parts],
-        contents=[(key, wording.content_scheme(key), own[schemes[0], key]) for key in contents],
-        next_part=own[_after(parts, schemes[0]), schemes[1]],
-        next_content=own[schemes[0], _after(contents, schemes[1])],
+        parts=[(key, key, numbers[key, schemes[1]]) for key in parts],
+        contents=[(key, wording.content_scheme(key), numbers[schemes[0], key]) for key in contents],
+        next_part=numbers[_after(parts, schemes[0]), schemes[1]],
+        next_content=numbers[schemes[0], _after(contents, schemes[1])],
     )
 
 
@@ -317,25 +325,33 @@ def _after(names: Sequence[str], name: str) -> str:
 
 def galleries(row: Benchmark, run: Run, result: CdsResult, query: Query) -> dict[str, object]:
     """The easiest, median and hardest objects of one form, or the CAPTCHA candidates."""
-    asked = query.get("form", "")
-    form = asked if asked in (*wording.HARDNESS, "captchas") else "content_scheme"
+    requested_form = query.get("form", "")
+    form = requested_form if requested_form in (*wording.HARDNESS, "captchas") else "content_scheme"
     index = answers_of(row, run)
-    found = result.tables.captchas
-    context: dict[str, object] = {"form": form, "forms": wording.HARDNESS, "captchas": len(found)}
+    captchas = result.tables.captchas
+    context: dict[str, object] = {
+        "form": form,
+        "forms": wording.HARDNESS,
+        "captchas": len(captchas),
+    }
     if form == "captchas":
-        page = Paginator(found, CAPTCHAS).get_page(query.get("page"))
+        page = Paginator(captchas, CAPTCHAS).get_page(query.get("page"))
         return context | {"page_obj": page, "rows": _captchas(row, run, index, page, result)}
     by_of = tables.by_of(result, form)
-    shown = [own for rows in by_of.values() for own in rows if own.gallery]
-    photographs = _photographs(row, [(own.image, own.object) for own in shown])
+    gallery_rows = [
+        hardness_row for rows in by_of.values() for hardness_row in rows if hardness_row.gallery
+    ]
+    photographs = _photographs(
+        row, [(hardness_row.image, hardness_row.object) for hardness_row in gallery_rows]
+    )
     return context | {
         "galleries": [
             Gallery(
                 wording.content_scheme(of),
                 {
                     name: [
-                        _tile(own, form, index, photographs, result)
-                        for own in tables.where(rows, gallery=name)
+                        _tile(hardness_row, form, index, photographs, result)
+                        for hardness_row in tables.where(rows, gallery=name)
                     ]
                     for name in GALLERIES
                 },
@@ -346,22 +362,26 @@ def galleries(row: Benchmark, run: Run, result: CdsResult, query: Query) -> dict
 
 
 def _tile(
-    own: HardnessRow, form: str, index: Answers, photographs: Photographs, result: CdsResult
+    hardness_row: HardnessRow,
+    form: str,
+    index: Answers,
+    photographs: Photographs,
+    result: CdsResult,
 ) -> Tile:
-    content = own.of if form == "content_scheme" else None
+    content = hardness_row.of if form == "content_scheme" else None
     return Tile(
-        row=own,
-        category=tables.category_name(result, own.category),
-        number=index.number_of(own.image, own.object, None, content),
-        picture=_picture(photographs.get((own.image, own.object)), content),
+        row=hardness_row,
+        category=tables.category_name(result, hardness_row.category),
+        number=index.number_of(hardness_row.image, hardness_row.object, None, content),
+        picture=_picture(photographs.get((hardness_row.image, hardness_row.object)), content),
     )
 
 
 def _photographs(
-    row: Benchmark, wanted: Iterable[tuple[str | None, str | None]]
+    row: Benchmark, keys: Iterable[tuple[str | None, str | None]]
 ) -> dict[tuple[str | None, str | None], Item]:
     """The objects of these images and names, while the dataset still has them."""
-    known = [(image, name) for image, name in wanted if image is not None and name is not None]
+    known = [(image, name) for image, name in keys if image is not None and name is not None]
     rows = Item.objects.filter(
         image__dataset=row.campaign.dataset_id,
         image__name__in={image for image, _ in known},
@@ -392,26 +412,28 @@ def _captchas(
     row: Benchmark, run: Run, index: Answers, page: Page, result: CdsResult
 ) -> list[Captcha]:
     rows: list[CaptchaRow] = list(page.object_list)
-    photographs = _photographs(row, [(own.pair_image, own.pair_object) for own in rows])
+    photographs = _photographs(row, [(captcha.pair_image, captcha.pair_object) for captcha in rows])
     return [
         Captcha(
-            row=own,
-            category=tables.category_name(result, own.category),
-            of=wording.content_scheme(own.of),
-            content=wording.content_scheme(own.content_scheme),
-            frames=_captcha_frames(row, run, index, own),
-            pair=_picture(photographs.get((own.pair_image, own.pair_object)), None),
-            pair_number=index.number_of(own.pair_image, own.pair_object),
+            row=captcha,
+            category=tables.category_name(result, captcha.category),
+            of=wording.content_scheme(captcha.of),
+            content=wording.content_scheme(captcha.content_scheme),
+            frames=_captcha_frames(row, run, index, captcha),
+            pair=_picture(photographs.get((captcha.pair_image, captcha.pair_object)), None),
+            pair_number=index.number_of(captcha.pair_image, captcha.pair_object),
         )
-        for own in rows
+        for captcha in rows
     ]
 
 
 def _captcha_frames(
-    row: Benchmark, run: Run, index: Answers, own: CaptchaRow
+    row: Benchmark, run: Run, index: Answers, captcha: CaptchaRow
 ) -> list[CaptchaFrame]:
     """The frames that a CAPTCHA may show, with the way to each."""
-    number = index.number_of(own.image, own.object, own.part_scheme, own.content_scheme)
+    number = index.number_of(
+        captcha.image, captcha.object, captcha.part_scheme, captcha.content_scheme
+    )
     if number is None:
         return []
     viewer = reverse("evaluation:cds_viewer", args=[row.name, run.pk, number])
@@ -423,5 +445,5 @@ def _captcha_frames(
             if viewing.is_drawn(row, number, frame)
             else None,
         )
-        for frame in range(own.first, own.last + 1)
+        for frame in range(captcha.first, captcha.last + 1)
     ]

@@ -89,13 +89,13 @@ def ask(benchmark: Benchmark, number: int, actor: User) -> State:
     with transaction.atomic():
         # Two who ask at once get one job.
         Benchmark.objects.select_for_update().get(pk=benchmark.pk)
-        found = state(benchmark, number)
-        if found.state not in {"missing", "failed"}:
-            return found
+        current = state(benchmark, number)
+        if current.state not in {"missing", "failed"}:
+            return current
         _check_waiting(actor)
         payload = {"benchmark": benchmark.pk, "number": number, "actor": actor.pk}
         queue.enqueue(KIND, _key(benchmark, number), payload)
-    return State(Job.State.QUEUED, found.ready, found.total)
+    return State(Job.State.QUEUED, current.ready, current.total)
 
 
 def state(benchmark: Benchmark, number: int) -> State:
@@ -174,14 +174,14 @@ def _forget_stored() -> None:
     """Removes from the store what was drawn first, beyond ASSAY_FRAME_SEQUENCES."""
     if not shared_files.is_shared():
         return
-    found = sorted(shared_files.listed(FOLDER), key=lambda row: row.written)
-    for row in found[: -settings.ASSAY_FRAME_SEQUENCES]:
+    stored = sorted(shared_files.listed(FOLDER), key=lambda row: row.written)
+    for row in stored[: -settings.ASSAY_FRAME_SEQUENCES]:
         shared_files.delete(row.name)
 
 
 def _check_waiting(actor: User) -> None:
-    asked = Job.objects.filter(kind=KIND, payload__actor=actor.pk)
-    waiting = asked.filter(state__in=[Job.State.QUEUED, Job.State.RUNNING]).count()
+    sequence_jobs = Job.objects.filter(kind=KIND, payload__actor=actor.pk)
+    waiting = sequence_jobs.filter(state__in=[Job.State.QUEUED, Job.State.RUNNING]).count()
     if waiting >= MOST_WAITING:
         raise TooManyWaiting(
             f"The frames of {count_of(waiting, 'object')} that you opened are still being drawn. "
@@ -200,15 +200,15 @@ def line_of(benchmark: Benchmark, number: int) -> SequenceLine:
 
 def forget_unused(keep: Path) -> int:
     """How many sequences left the cache, because others were looked at later. `keep` stays."""
-    found = []
+    cached = []
     for folder in _cached(keep):
         if folder.name.startswith(GONE):
             shutil.rmtree(folder, ignore_errors=True)
         elif folder != keep:
             with suppress(FileNotFoundError):
-                found.append((folder.stat().st_mtime_ns, folder))
-    too_many = max(0, len(found) + 1 - settings.ASSAY_FRAME_SEQUENCES)
-    for _, folder in sorted(found)[:too_many]:
+                cached.append((folder.stat().st_mtime_ns, folder))
+    too_many = max(0, len(cached) + 1 - settings.ASSAY_FRAME_SEQUENCES)
+    for _, folder in sorted(cached)[:too_many]:
         # Renamed first: half a folder would pass for one that is being drawn.
         leaving = folder.with_name(f"{GONE}{folder.name}-{secrets.token_hex(4)}")
         with suppress(FileNotFoundError):
@@ -241,9 +241,9 @@ def _object(frozen: Frozen, line: SequenceLine) -> tuple[Photograph, PartedObjec
     return photograph(photo), parted(thing, {})
 
 
-def _cached(one: Path) -> Iterator[Path]:
+def _cached(sequence_folder: Path) -> Iterator[Path]:
     """The folders of all sequences of all benchmarks, given one of them."""
-    return one.parents[2].glob(f"*/{FOLDER}/*")
+    return sequence_folder.parents[2].glob(f"*/{FOLDER}/*")
 
 
 def _folder(benchmark: Benchmark, number: int) -> Path:

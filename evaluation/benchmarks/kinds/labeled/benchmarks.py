@@ -196,11 +196,11 @@ def remove(benchmark: Benchmark, position: int) -> str:
 def _same(row: Benchmark) -> Benchmark | None:
     """The same benchmark, where the same person made it before."""
     kept = ("name", "kind", "release", "created_by")
-    found = Benchmark.objects.filter(**{field: getattr(row, field) for field in kept}).first()
-    if found is None:
+    earlier = Benchmark.objects.filter(**{field: getattr(row, field) for field in kept}).first()
+    if earlier is None:
         return None
-    stated = {key: value for key, value in found.settings.items() if key != EARLIER}
-    return found if stated == row.settings else None
+    stated = {key: value for key, value in earlier.settings.items() if key != EARLIER}
+    return earlier if stated == row.settings else None
 
 
 def _published(row: Benchmark, folder: Path) -> Benchmark:
@@ -292,13 +292,13 @@ def _place(laid: Path, row: Submission) -> None:
 
 def _remove_later(row: Submission) -> None:
     """Removes the files that the row has now, once the transaction is committed."""
-    benchmark, sha256, place = row.benchmark, row.sha256, submission_place(row)
+    benchmark, sha256, path = row.benchmark, row.sha256, submission_place(row)
 
     def remove_both() -> None:
-        _remove(place)
+        _remove(path)
         # Another classifier may have sent the same.
         if not benchmark.submissions.filter(sha256=sha256).exists():
-            shared_files.remove(place, submission_name(benchmark, sha256))
+            shared_files.remove(path, submission_name(benchmark, sha256))
 
     transaction.on_commit(remove_both)
 

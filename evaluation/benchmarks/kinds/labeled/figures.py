@@ -36,16 +36,16 @@ BINS = 20
 
 def lead(result: LabeledResult, theme: Theme) -> Figure:
     """The leading numbers of every submission with their intervals, a panel each."""
-    found, measures = rows.submission_rows(result), rows.measures(result)
-    figure, panels = _panels(1, len(measures), 1.1 + 0.36 * len(found), sharey=True)
-    for axes, place in zip(panels, range(len(measures)), strict=True):
+    entries, measures = rows.submission_rows(result), rows.measures(result)
+    figure, panels = _panels(1, len(measures), 1.1 + 0.36 * len(entries), sharey=True)
+    for axes, column in zip(panels, range(len(measures)), strict=True):
         ink(axes, theme)
-        for at, row in enumerate(found):
-            dot(axes, vars(row.cells[place]), at, theme.mark, "o", theme)
-        measure = measures[place]
+        for at, row in enumerate(entries):
+            dot(axes, vars(row.cells[column]), at, theme.mark, "o", theme)
+        measure = measures[column]
         side = "less" if measure.less_is_better else "more"
         axes.set_xlabel(f"{measure.words}\n({side} is better)")
-        names_down(axes, [row.name for row in found])
+        names_down(axes, [row.name for row in entries])
         axes.xaxis.set_major_locator(ticks((5, 5, 4, 3, 2)[min(4, len(measures))]))
         axes.tick_params(axis="y", length=0)
         axes.margins(x=0.12)
@@ -55,14 +55,14 @@ def lead(result: LabeledResult, theme: Theme) -> Figure:
 
 def at_k(result: LabeledResult, theme: Theme) -> Figure:
     """hp@k and hit@k against k, a line for each submission with its intervals."""
-    found = rows.at_k(result)
-    keys = [key for key in wording.AT_K if any(row.measure == key for row in found)]
+    entries = rows.at_k(result)
+    keys = [key for key in wording.AT_K if any(row.measure == key for row in entries)]
     figure, panels = _panels(1, len(keys), 3.7, sharey=True)
     for axes, key in zip(panels, keys, strict=True):
         ink(axes, theme)
-        own = [row for row in found if row.measure == key]
-        for place, (name, colour, mark) in enumerate(styles(rows.names(result), theme)):
-            cells = [(x, row.cells[place]) for x, row in enumerate(own)]
+        measure_rows = [row for row in entries if row.measure == key]
+        for column, (name, colour, mark) in enumerate(styles(rows.names(result), theme)):
+            cells = [(x, row.cells[column]) for x, row in enumerate(measure_rows)]
             known = [(x, cell.value) for x, cell in cells if cell.value is not None]
             label = short(name) if axes is panels[0] else None
             xs, ys = [x for x, _ in known], [value for _, value in known]
@@ -70,7 +70,7 @@ def at_k(result: LabeledResult, theme: Theme) -> Figure:
             for x, cell in cells:
                 if cell.low is not None and cell.high is not None:
                     axes.plot([x, x], [cell.low, cell.high], color=colour, lw=1.1)
-        axes.set_xticks(range(len(own)), [str(row.k) for row in own])
+        axes.set_xticks(range(len(measure_rows)), [str(row.k) for row in measure_rows])
         axes.set_xlabel("k")
         axes.set_title(wording.AT_K[key], size=10, color=theme.ink)
         axes.set_ylim(0, 1.02)
@@ -81,12 +81,12 @@ def at_k(result: LabeledResult, theme: Theme) -> Figure:
 
 def per_class(result: LabeledResult, theme: Theme) -> Figure:
     """Every class's value, the easiest first: by name where they are few, else as a curve."""
-    found = [row for row in rows.per_class(result) if row.mean is not None]
-    is_named = len(found) <= NAMED_CLASSES
-    figure, axes = canvas(theme, 7.0, 1.5 + 0.26 * len(found) if is_named else 3.6)
+    classes = [row for row in rows.per_class(result) if row.mean is not None]
+    is_named = len(classes) <= NAMED_CLASSES
+    figure, axes = canvas(theme, 7.0, 1.5 + 0.26 * len(classes) if is_named else 3.6)
     submissions = styles(rows.names(result), theme)
-    for place, (name, colour, mark) in enumerate(submissions):
-        values = [row.cells[place].value for row in found]
+    for column, (name, colour, mark) in enumerate(submissions):
+        values = [row.cells[column].value for row in classes]
         if is_named:
             there = [(value, at) for at, value in enumerate(values) if value is not None]
             axes.plot(
@@ -103,7 +103,7 @@ def per_class(result: LabeledResult, theme: Theme) -> Figure:
             known = sorted((value for value in values if value is not None), reverse=True)
             axes.plot(range(1, len(known) + 1), known, color=colour, lw=1.8, label=short(name))
     if is_named:
-        names_down(axes, [row.name for row in found])
+        names_down(axes, [row.name for row in classes])
         axes.set_xlabel(wording.PER_CLASS[result.kind])
         axes.set_xlim(-0.02, 1.02)
     else:
@@ -117,21 +117,21 @@ def per_class(result: LabeledResult, theme: Theme) -> Figure:
 
 def spread(result: LabeledResult, theme: Theme) -> Figure:
     """How many classes have which value, in twenty bins, a line for each submission."""
-    found = rows.spread(result)
+    spreads = rows.spread(result)
     figure, axes = canvas(theme, 7.0, 3.4)
-    for row, (_, colour, _) in zip(found, styles([r.name for r in found], theme), strict=True):
+    for row, (_, colour, _) in zip(spreads, styles([r.name for r in spreads], theme), strict=True):
         counts = [0] * BINS
         for value in row.values:
             counts[min(BINS - 1, max(0, int(value * BINS)))] += 1
         edges = [at / BINS for at in range(BINS + 1)]
         axes.stairs(counts, edges, color=colour, lw=1.8, label=short(row.name))
-        if len(found) == 1:
+        if len(spreads) == 1:
             axes.stairs(counts, edges, color=colour, alpha=0.3, fill=True)
     axes.set_xlabel(wording.PER_CLASS[result.kind])
     axes.set_ylabel("classes")
     axes.set_xlim(0, 1)
     axes.yaxis.set_major_locator(ticks(integer=True))
-    legend(figure, theme, len(found))
+    legend(figure, theme, len(spreads))
     plain(axes, theme, grid="y")
     return figure
 
@@ -140,10 +140,10 @@ def scale(result: LabeledResult, theme: Theme) -> Figure:
     """A dot for each class: the share of the image its things take, against its value."""
     from matplotlib.ticker import LogLocator, NullLocator
 
-    found = rows.scale(result)
+    scales = rows.scale(result)
     figure, axes = canvas(theme, 7.0, 4.0)
     for row, (name, colour, mark) in zip(
-        found, styles([row.name for row in found], theme), strict=True
+        scales, styles([row.name for row in scales], theme), strict=True
     ):
         points = [point for point in row.points if point[0] > 0]
         axes.plot(
@@ -156,7 +156,7 @@ def scale(result: LabeledResult, theme: Theme) -> Figure:
             mec="none",
             label=short(name),
         )
-    shares = [100 * at for row in found for at, _, _ in row.points if at > 0] or [1.0]
+    shares = [100 * at for row in scales for at, _, _ in row.points if at > 0] or [1.0]
     axes.set_xscale("log")
     # So wide that one of 1, 2 and 5 is inside.
     axes.set_xlim(min(shares) / 1.6, max(shares) * 1.6)
@@ -166,19 +166,19 @@ def scale(result: LabeledResult, theme: Theme) -> Figure:
     axes.set_xlabel("mean share of the image that a thing of the class takes")
     axes.set_ylabel(wording.PER_CLASS[result.kind])
     axes.set_ylim(-0.02, 1.02)
-    legend(figure, theme, len(found))
+    legend(figure, theme, len(scales))
     plain(axes, theme, grid="y")
     return figure
 
 
 def comparison(result: LabeledResult, theme: Theme) -> Figure:
     """The difference in error of every pair with its interval; 0 is no difference."""
-    found = rows.pairs(result)
-    figure, axes = canvas(theme, 7.0, 1.2 + 0.36 * max(1, len(found)))
-    for at, row in enumerate(found):
+    pairs = rows.pairs(result)
+    figure, axes = canvas(theme, 7.0, 1.2 + 0.36 * max(1, len(pairs)))
+    for at, row in enumerate(pairs):
         dot(axes, vars(rows.cell_of(row.difference)), at, theme.mark, "o", theme)
     axes.axvline(0, color=theme.second, lw=1, ls="--")
-    names_down(axes, [f"{short(row.first)} − {short(row.second)}" for row in found])
+    names_down(axes, [f"{short(row.first)} − {short(row.second)}" for row in pairs])
     axes.set_xlabel("difference of the errors: below 0 the first is better")
     plain(axes, theme, grid="x")
     return figure
@@ -186,10 +186,10 @@ def comparison(result: LabeledResult, theme: Theme) -> Figure:
 
 def classes_won(result: LabeledResult, theme: Theme) -> Figure:
     """In how many classes each submission is the best."""
-    found = rows.classes_won(result)
-    figure, axes = canvas(theme, 7.0, 1.1 + 0.34 * max(1, len(found)))
-    axes.barh(range(len(found)), [row.classes for row in found], 0.6, color=theme.mark)
-    names_down(axes, [row.name for row in found])
+    winners = rows.classes_won(result)
+    figure, axes = canvas(theme, 7.0, 1.1 + 0.34 * max(1, len(winners)))
+    axes.barh(range(len(winners)), [row.classes for row in winners], 0.6, color=theme.mark)
+    names_down(axes, [row.name for row in winners])
     axes.set_xlabel("classes in which it is the best")
     axes.xaxis.set_major_locator(ticks(integer=True))
     plain(axes, theme, grid="x")
@@ -198,36 +198,36 @@ def classes_won(result: LabeledResult, theme: Theme) -> Figure:
 
 def thresholds(result: LabeledResult, theme: Theme) -> Figure:
     """Box accuracy of every submission, by the IoU that is asked for."""
-    found = [row for row in rows.numbered(result) if row.number != "px_acc"]
+    number_rows = [row for row in rows.numbered(result) if row.number != "px_acc"]
     names = rows.names(result)
     figure, axes = canvas(theme, 7.0, 1.5 + 0.6 * len(names))
-    step = 0.7 / max(1, len(found))
-    drawn_as = styles([row.name for row in found], theme)
-    for place, (row, (words, colour, mark)) in enumerate(zip(found, drawn_as, strict=True)):
+    step = 0.7 / max(1, len(number_rows))
+    drawn_as = styles([row.name for row in number_rows], theme)
+    for index, (row, (words, colour, mark)) in enumerate(zip(number_rows, drawn_as, strict=True)):
         for at, cell in enumerate(row.cells):
             # Equal values stay apart.
-            y = at + (place - (len(found) - 1) / 2) * step
+            y = at + (index - (len(number_rows) - 1) / 2) * step
             dot(axes, vars(cell), y, colour, mark, theme)
         axes.plot([], [], mark, color=colour, ms=6, label=words)
     names_down(axes, names)
     axes.set_xlim(-0.02, 1.02)
     axes.set_xlabel("accuracy at the best threshold of each, more is better")
-    legend(figure, theme, min(2, len(found)))
+    legend(figure, theme, min(2, len(number_rows)))
     plain(axes, theme, grid="x")
     return figure
 
 
 def curves(result: LabeledResult, theme: Theme) -> Figure:
     """Every measure against the threshold of the score map, a panel each, a line a submission."""
-    found = rows.curves(result)
-    wanted = list(dict.fromkeys(row.words for row in found))
-    figure, panels = _grid(len(wanted), 0.8, 2.1)
+    curve_rows = rows.curves(result)
+    titles = list(dict.fromkeys(row.words for row in curve_rows))
+    figure, panels = _grid(len(titles), 0.8, 2.1)
     drawn_as = dict(zip(rows.names(result), styles(rows.names(result), theme), strict=True))
-    for axes, words in zip(panels, wanted, strict=True):
+    for axes, words in zip(panels, titles, strict=True):
         ink(axes, theme)
-        for row in found:
+        for row in curve_rows:
             if row.words == words:
-                _line(axes, row, drawn_as[row.name], is_named=words == wanted[0])
+                _line(axes, row, drawn_as[row.name], is_named=words == titles[0])
         axes.set_title(words, size=9.5, color=theme.ink)
         axes.set_xlim(0, 1)
         axes.set_ylim(0, 1.02)
@@ -254,18 +254,18 @@ def _line(axes: Axes, row: rows.Curve, style: tuple[str, str, str], *, is_named:
 
 def scores(result: LabeledResult, theme: Theme) -> Figure:
     """Which scores the pixels of the maps have, a panel for each submission."""
-    found = rows.score_histograms(result)
-    wanted = list(dict.fromkeys(row.name for row in found))
-    kinds = list(dict.fromkeys(row.words for row in found))
-    figure, panels = _grid(len(wanted), 1.1, 1.9)
+    histograms = rows.score_histograms(result)
+    names = list(dict.fromkeys(row.name for row in histograms))
+    kinds = list(dict.fromkeys(row.words for row in histograms))
+    figure, panels = _grid(len(names), 1.1, 1.9)
     drawn_as = dict(zip(kinds, styles(kinds, theme), strict=True))
-    for axes, name in zip(panels, wanted, strict=True):
+    for axes, name in zip(panels, names, strict=True):
         ink(axes, theme)
-        for row in found:
+        for row in histograms:
             if row.name == name:
                 words, colour, _ = drawn_as[row.words]
                 dash = "-" if words == kinds[0] else ("--" if words == kinds[-1] else ":")
-                label = words if name == wanted[0] else None
+                label = words if name == names[0] else None
                 shares = [value or 0.0 for value in row.shares]
                 axes.stairs(shares, row.edges, color=colour, lw=1.6, ls=dash, label=label)
         axes.set_yscale("log")
@@ -280,27 +280,27 @@ def scores(result: LabeledResult, theme: Theme) -> Figure:
 
 def lead_words(result: LabeledResult) -> str:
     parts = []
-    for place, measure in enumerate(rows.measures(result)):
-        own = [
-            f"{row.name} {row.cells[place].value:.3f}"
+    for column, measure in enumerate(rows.measures(result)):
+        values = [
+            f"{row.name} {row.cells[column].value:.3f}"
             for row in rows.submission_rows(result)
-            if row.cells[place].value is not None
+            if row.cells[column].value is not None
         ]
-        parts.append(f"{measure.words}: {', '.join(own)}")
+        parts.append(f"{measure.words}: {', '.join(values)}")
     return f"{'; '.join(parts)}."
 
 
 def at_k_words(result: LabeledResult) -> str:
     parts = []
     for key, words in wording.AT_K.items():
-        found = [row for row in rows.at_k(result) if row.measure == key]
-        for place, name in enumerate(rows.names(result)):
-            known = [row for row in found if row.cells[place].value is not None]
+        entries = [row for row in rows.at_k(result) if row.measure == key]
+        for column, name in enumerate(rows.names(result)):
+            known = [row for row in entries if row.cells[column].value is not None]
             if known:
                 first, last = known[0], known[-1]
                 parts.append(
-                    f"{words} of {name} from {first.cells[place].value:.3f} at k ="
-                    f" {first.k} to {last.cells[place].value:.3f} at k = {last.k}"
+                    f"{words} of {name} from {first.cells[column].value:.3f} at k ="
+                    f" {first.k} to {last.cells[column].value:.3f} at k = {last.k}"
                 )
     return f"{'; '.join(parts)}."
 
@@ -345,12 +345,12 @@ def classes_won_words(result: LabeledResult) -> str:
 def thresholds_words(result: LabeledResult) -> str:
     parts = []
     for row in rows.numbered(result):
-        own = [
+        values = [
             f"{name} {cell.value:.3f}"
             for name, cell in zip(rows.names(result), row.cells, strict=True)
             if cell.value is not None
         ]
-        parts.append(f"{row.name}: {', '.join(own)}")
+        parts.append(f"{row.name}: {', '.join(values)}")
     return f"{'; '.join(parts)}."
 
 
@@ -405,7 +405,7 @@ FIGURES = {
 
 def drawn(result: LabeledResult) -> list[str]:
     """The figures that this result has anything for."""
-    return [name for name, own in FIGURES.items() if own.rows(result)]
+    return [name for name, figure in FIGURES.items() if figure.rows(result)]
 
 
 def draw(name: str, result: LabeledResult, form: str, theme: str) -> bytes:

@@ -73,8 +73,10 @@ class LabeledForm(NewBenchmarkForm):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         query = kwargs["query"]
-        asked = {"campaign": self.data.get("campaign", "")} if self.is_bound else query or None
-        self.choosing = CampaignForm(asked, user=self.user)
+        campaign_data = (
+            {"campaign": self.data.get("campaign", "")} if self.is_bound else query or None
+        )
+        self.choosing = CampaignForm(campaign_data, user=self.user)
         self.chosen_campaign = _campaign(self.choosing)
         self.initial.setdefault("campaign", self.chosen_campaign)
         self.fields["campaign"].widget = forms.HiddenInput()
@@ -82,28 +84,30 @@ class LabeledForm(NewBenchmarkForm):
         for settings in DEFAULTS.values():
             for name, usual in settings.items():
                 self.fields[name].initial = usual
-        for name in self.fields.keys() & {key for own in DEFAULTS.values() for key in own}:
+        for name in self.fields.keys() & {
+            key for defaults in DEFAULTS.values() for key in defaults
+        }:
             # Another kind's settings are hidden, and may be missing.
             if kind in DEFAULTS and name not in DEFAULTS[kind]:
                 self.fields[name].required = False
 
     def chosen(self) -> dict[str, Any]:
         """The settings are those that the chosen kind has."""
-        own = ("kind", "name", "title", "campaign", *DEFAULTS[self.cleaned_data["kind"]])
-        return {name: self.cleaned_data[name] for name in own}
+        names = ("kind", "name", "title", "campaign", *DEFAULTS[self.cleaned_data["kind"]])
+        return {name: self.cleaned_data[name] for name in names}
 
     def context(self) -> dict[str, object]:
         campaign = self.chosen_campaign
         kinds = pages.choices(campaign) if campaign is not None else []
-        possible = [own.kind for own in kinds if not own.fault]
-        wanted = self["kind"].value()
+        possible = [choice.kind for choice in kinds if not choice.fault]
+        chosen_kind = self["kind"].value()
         return {
             "choosing": self.choosing,
             "campaign": campaign,
             "kinds": kinds,
             "is_possible": bool(possible),
-            "has_release": any(own.release for own in kinds),
-            "shown_kind": wanted if wanted in possible else next(iter(possible), ""),
+            "has_release": any(choice.release for choice in kinds),
+            "shown_kind": chosen_kind if chosen_kind in possible else next(iter(possible), ""),
         }
 
     def main_fields(self) -> list[forms.BoundField]:
@@ -117,7 +121,7 @@ class LabeledForm(NewBenchmarkForm):
 
     def has_scoring_faults(self) -> bool:
         """Whether the folded part has a fault to show."""
-        names = {key for own in DEFAULTS.values() for key in own} - {"split"}
+        names = {key for defaults in DEFAULTS.values() for key in defaults} - {"split"}
         return any(self[name].errors for name in names)
 
 

@@ -81,7 +81,10 @@ class Labeled(BenchmarkKind[LabeledResult]):
 
     def result_json(self, benchmark: Benchmark, run: Run) -> Iterator[str]:
         """The whole result, as the run keeps it, with the curves of WSOL."""
-        curves = {name: own.to_json() for name, own in running.curves_of(benchmark, run.pk).items()}
+        curves = {
+            name: kind_curves.to_json()
+            for name, kind_curves in running.curves_of(benchmark, run.pk).items()
+        }
         result = (run.result or {}) | {"curves": curves}
         yield from json.JSONEncoder(ensure_ascii=False, indent=1).iterencode(result)
         yield "\n"

@@ -71,7 +71,7 @@ def result_of(row: Benchmark, run: Run | None) -> LabeledResult | None:
         return None
     result = LabeledResult.from_json(run.result)
     name = class_names.namer(row)
-    keys = {key for own in result.submissions for key in rows.by_class(own.result)}
+    keys = {key for submission in result.submissions for key in rows.by_class(submission.result)}
     result.curves = running.curves_of(row, run.pk)
     result.class_names = {key: name(key) for key in keys}
     return result
@@ -83,22 +83,22 @@ def _result(row: Benchmark, run: Run, result: LabeledResult) -> dict[str, object
         "head": result,
         "level": f"{100 * rows.level(result):g} %",
         "answer": rows.answer(result),
-        "lead": tables.LEAD.shown(result) if rows.measures(result) else None,
+        "lead": tables.LEAD.page_context(result) if rows.measures(result) else None,
         "is_compared": len(result.submissions) > 1,
-        "at_k": tables.AT_K.shown(result) if rows.at_k(result) else None,
+        "at_k": tables.AT_K.page_context(result) if rows.at_k(result) else None,
         "set_sizes": rows.set_sizes(result),
-        "thresholds": tables.THRESHOLDS.shown(result) if rows.thresholds(result) else None,
+        "thresholds": tables.THRESHOLDS.page_context(result) if rows.thresholds(result) else None,
         "classes": _classes(row, result),
         "scale": rows.scale(result),
         "difficulty": result.objects,
-        "pairs": tables.PAIRS.shown(result) if rows.pairs(result) else None,
+        "pairs": tables.PAIRS.page_context(result) if rows.pairs(result) else None,
         "optimistic": compared.optimistic if compared else None,
-        "won": tables.WON.shown(result) if rows.classes_won(result) else None,
+        "won": tables.WON.page_context(result) if rows.classes_won(result) else None,
         "label_sets": _label_sets(result),
         "conventions": conventions(result),
         "notes": rows.notes(result),
         "is_tried_again": result.settings.split == TEST
-        and any(own.attempts > 1 for own in result.submissions),
+        and any(submission.attempts > 1 for submission in result.submissions),
         "has_images": running.images_path(row, run.pk).is_file(),
         "images": reverse("evaluation:labeled_images", args=[row.name, run.pk]),
     }
@@ -112,9 +112,11 @@ def _label_sets(result: LabeledResult) -> dict[str, object] | None:
     return {
         "newest": versions[-1],
         "models": ", ".join(model.name for model in versions[-1].models),
-        "submissions": label_set_tables.SUBMISSIONS.shown(result),
-        "rates": label_set_tables.RATES.shown(result),
-        "pairs": tables.LABEL_SET_PAIRS.shown(result) if label_set_rows.pairs(result) else None,
+        "submissions": label_set_tables.SUBMISSIONS.page_context(result),
+        "rates": label_set_tables.RATES.page_context(result),
+        "pairs": tables.LABEL_SET_PAIRS.page_context(result)
+        if label_set_rows.pairs(result)
+        else None,
     }
 
 
@@ -127,29 +129,29 @@ def _classes(row: Benchmark, result: LabeledResult) -> dict[str, object] | None:
     return {
         "words": wording.PER_CLASS[row.kind],
         "count": count,
-        "spread": tables.SPREAD.shown(result),
-        "every": tables.CLASSES.shown(result) if count <= MOST_CLASSES else None,
-        "easiest": tables.EASIEST.shown(result) if has_extremes else None,
-        "hardest": tables.HARDEST.shown(result),
+        "spread": tables.SPREAD.page_context(result),
+        "every": tables.CLASSES.page_context(result) if count <= MOST_CLASSES else None,
+        "easiest": tables.EASIEST.page_context(result) if has_extremes else None,
+        "hardest": tables.HARDEST.page_context(result),
         "is_detection": row.kind == DETECTION,
     }
 
 
 def conventions(result: LabeledResult) -> list[tuple[str, object]]:
     """How the numbers were made, in words: (what, how)."""
-    settings, found = result.settings, list[tuple[str, object]]()
-    found.append(("Split", settings.split))
+    settings, entries = result.settings, list[tuple[str, object]]()
+    entries.append(("Split", settings.split))
     if settings.protocol:
-        found.append(("Protocol", wording.PROTOCOLS.get(settings.protocol, settings.protocol)))
-        found.append(("Scores", wording.NORMALIZATIONS.get(settings.normalize or "", "")))
-        found.append(("Thresholds", f"{settings.thresholds:,}: 0, 1/n, 2/n, …"))
+        entries.append(("Protocol", wording.PROTOCOLS.get(settings.protocol, settings.protocol)))
+        entries.append(("Scores", wording.NORMALIZATIONS.get(settings.normalize or "", "")))
+        entries.append(("Thresholds", f"{settings.thresholds:,}: 0, 1/n, 2/n, …"))
         if settings.protocol == "reference":
-            found.append(("Size", f"{settings.size} × {settings.size}"))
+            entries.append(("Size", f"{settings.size} × {settings.size}"))
     if settings.inclusive is not None:
         ends = "the last pixel of the box" if settings.inclusive else "one past the box"
-        found.append(("Right and bottom edges", ends))
+        entries.append(("Right and bottom edges", ends))
     if settings.strict is not None:
-        found.append(("Overlap", "IoU above 0.5" if settings.strict else "IoU of 0.5 or more"))
+        entries.append(("Overlap", "IoU above 0.5" if settings.strict else "IoU of 0.5 or more"))
     first = result.submissions[0].result if result.submissions else None
     for key, words in (
         ("convention", "Right is"),
@@ -157,11 +159,11 @@ def conventions(result: LabeledResult) -> list[tuple[str, object]]:
         ("valid_labels", "Valid labels"),
     ):
         if (value := getattr(first, key, None)) is not None:
-            found.append((words, value))
+            entries.append((words, value))
     if settings.confidence is not None:
         level = f"{100 * settings.confidence:g} %, images drawn again, seed {settings.seed}"
-        found.append(("Intervals", level))
-    return found
+        entries.append(("Intervals", level))
+    return entries
 
 
 @dataclass(frozen=True)
@@ -171,7 +173,7 @@ class Choice:
 
     kind: str
     name: str
-    asked: str
+    question: str
     truth: Counts | None = None
     release: int | None = None
     fault: str = ""
@@ -199,9 +201,9 @@ def _choice(campaign: Campaign, kind: str, release: Release | None) -> Choice:
 def _counted(pk: int, sha256: str, kind: str) -> Counts:
     """What the release holds for the kind; it never changes. Raises as benchmarks.plan does."""
     release = Release.objects.select_related("campaign").get(pk=pk, sha256=sha256)
-    found = benchmarks.plan(release.campaign, kind, release)
-    assert found is not None, "a release was given"
-    return found.truth
+    plan = benchmarks.plan(release.campaign, kind, release)
+    assert plan is not None, "a release was given"
+    return plan.truth
 
 
 def example(row: Benchmark) -> dict[str, str]:

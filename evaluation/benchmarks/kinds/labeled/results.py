@@ -77,7 +77,7 @@ class LabeledResult(Record):
         # The first results lacked these.
         rows = [{"attempts": 1} | row for row in value["submissions"]]
         early: dict[str, object] = {"comparison": None, "objects": None, "notes": []}
-        found = super().from_json({**early, **value, "submissions": rows})
-        for own, stored in zip(found.submissions, rows, strict=True):
-            own.result = RESULTS[found.kind].from_json(stored["result"])
-        return found
+        result = super().from_json({**early, **value, "submissions": rows})
+        for submission, stored in zip(result.submissions, rows, strict=True):
+            submission.result = RESULTS[result.kind].from_json(stored["result"])
+        return result

@@ -30,7 +30,7 @@ HISTOGRAMS = {
 class Cell:
     """A number with its interval, and the threshold of an accuracy.
 
-    best: nothing is surely better. asked: the images that it leads to.
+    best: nothing is surely better. selection: the images that it links to.
     """
 
     value: float | None
@@ -38,12 +38,12 @@ class Cell:
     high: float | None = None
     threshold: float | None = None
     best: bool = False
-    asked: Asked | None = None
+    selection: Asked | None = None
 
     @property
     def query(self) -> str:
         """Of the page of its images; "" for none."""
-        return self.asked.query() if self.asked else ""
+        return self.selection.query() if self.selection else ""
 
 
 @dataclass(frozen=True)
@@ -158,7 +158,7 @@ class ScoreHistogram:
 
 def names(result: LabeledResult) -> list[str]:
     """The submissions, in the order of the result."""
-    return [own.name for own in result.submissions]
+    return [submission.name for submission in result.submissions]
 
 
 def number(value: object) -> float | None:
@@ -174,29 +174,29 @@ def number(value: object) -> float | None:
 
 def cell_at(scored: KindResult, *path: str) -> Cell:
     """The number at the path of a submission's result."""
-    found: object = scored
+    node: object = scored
     for key in path:
-        found = found.get(key) if isinstance(found, dict) else getattr(found, key, None)
-    if isinstance(found, Estimate):
-        return cell_of(found)
+        node = node.get(key) if isinstance(node, dict) else getattr(node, key, None)
+    if isinstance(node, Estimate):
+        return cell_of(node)
     low, high = _wsol_interval(scored, path) or (None, None)
-    if isinstance(found, Best):
-        value, threshold = number(found.accuracy), number(found.threshold)
+    if isinstance(node, Best):
+        value, threshold = number(node.accuracy), number(node.threshold)
         return Cell(value, number(low), number(high), threshold)
-    return Cell(number(found), number(low), number(high))
+    return Cell(number(node), number(low), number(high))
 
 
-def cell_of(own: Estimate) -> Cell:
-    low, high = own.interval or (None, None)
-    return Cell(number(own.value), number(low), number(high))
+def cell_of(estimate: Estimate) -> Cell:
+    low, high = estimate.interval or (None, None)
+    return Cell(number(estimate.value), number(low), number(high))
 
 
 def _wsol_interval(scored: KindResult, path: tuple[str, ...]) -> list[float | None] | None:
     """Results of the first edition had none: a share of the images has one all the same."""
     if not isinstance(scored, BoxResult) or not scored.images:
         return None
-    found = getattr(scored.intervals or intervals(scored), path[0], None)
-    return found.get(path[-1]) if isinstance(found, dict) else found
+    interval = getattr(scored.intervals or intervals(scored), path[0], None)
+    return interval.get(path[-1]) if isinstance(interval, dict) else interval
 
 
 def level(result: LabeledResult) -> float:
@@ -228,7 +228,7 @@ def measures(result: LabeledResult) -> list[wording.Measure]:
 
 
 def _column(result: LabeledResult, measure: wording.Measure) -> list[Cell]:
-    return [cell_at(own.result, *measure.path) for own in result.submissions]
+    return [cell_at(submission.result, *measure.path) for submission in result.submissions]
 
 
 def submission_rows(result: LabeledResult) -> list[SubmissionRow]:
@@ -236,30 +236,30 @@ def submission_rows(result: LabeledResult) -> list[SubmissionRow]:
 
     `best` marks those of a column of which nothing is surely better, where that is not all.
     """
-    found = measures(result)
+    leading = measures(result)
     columns = []
-    for measure in found:
+    for measure in leading:
         leaders = sure(result, measure).leaders
         columns.append(
             [
                 replace(
                     cell,
                     best=name in leaders,
-                    asked=Asked(name, measure.number, measure.case),
+                    selection=Asked(name, measure.number, measure.case),
                 )
                 for name, cell in zip(names(result), _column(result, measure), strict=True)
             ]
         )
     rows = [
         SubmissionRow(
-            own.name,
-            getattr(own.result, "images", None),
-            own.attempts,
+            submission.name,
+            getattr(submission.result, "images", None),
+            submission.attempts,
             tuple(column[at] for column in columns),
         )
-        for at, own in enumerate(result.submissions)
+        for at, submission in enumerate(result.submissions)
     ]
-    sign = 1 if found and found[0].less_is_better else -1
+    sign = 1 if leading and leading[0].less_is_better else -1
     return sorted(
         rows, key=lambda row: (row.lead.value is None, sign * (row.lead.value or 0), row.name)
     )
@@ -267,25 +267,25 @@ def submission_rows(result: LabeledResult) -> list[SubmissionRow]:
 
 def answer(result: LabeledResult) -> Answer | None:
     """None without any number."""
-    found = measures(result)
+    leading = measures(result)
     ranked = [row for row in submission_rows(result) if row.lead.value is not None]
     if not ranked:
         return None
     second = ranked[1] if len(ranked) > 1 else None
-    return Answer(found[0], ranked[0], second, sure(result, found[0]))
+    return Answer(leading[0], ranked[0], second, sure(result, leading[0]))
 
 
 def _measure_row(
     result: LabeledResult, path: tuple[str, ...], number: str, name: str, case: str = "right"
 ) -> MeasureRow | None:
     """None where no submission has it."""
-    cells = [cell_at(own.result, *path) for own in result.submissions]
+    cells = [cell_at(submission.result, *path) for submission in result.submissions]
     if all(cell.value is None for cell in cells):
         return None
     if number:
         cells = [
-            replace(cell, asked=Asked(own, number, case))
-            for own, cell in zip(names(result), cells, strict=True)
+            replace(cell, selection=Asked(submission_name, number, case))
+            for submission_name, cell in zip(names(result), cells, strict=True)
         ]
     return MeasureRow(number, name, cells)
 
@@ -294,7 +294,11 @@ def at_k(result: LabeledResult) -> list[MeasureRow]:
     """hp@k and hit@k. hp@k has no image that is right or wrong: it leads to those of hit@k."""
     rows = []
     for key, words in wording.AT_K.items():
-        ks = {int(k) for own in result.submissions for k in getattr(own.result, key, None) or {}}
+        ks = {
+            int(k)
+            for submission in result.submissions
+            for k in getattr(submission.result, key, None) or {}
+        }
         for k in sorted(ks):
             row = _measure_row(result, (key, str(k)), f"hit_at_{k}", f"{words[:-1]}{k}")
             if row is not None:
@@ -304,8 +308,8 @@ def at_k(result: LabeledResult) -> list[MeasureRow]:
 
 def set_sizes(result: LabeledResult) -> list[SetSize]:
     """The mean size of hCorrectSet by k, which all submissions share."""
-    for own in result.submissions:
-        sizes = getattr(own.result, "mean_correct_set_size", None)
+    for submission in result.submissions:
+        sizes = getattr(submission.result, "mean_correct_set_size", None)
         if sizes:
             return [SetSize(int(k), number(sizes[k])) for k in sorted(sizes, key=int)]
     return []
@@ -315,11 +319,11 @@ def thresholds(result: LabeledResult) -> list[MeasureRow]:
     """WSOL at each IoU, and pixels, with accuracy and threshold."""
     deltas = {
         key
-        for own in result.submissions
-        if isinstance(own.result, WsolResult)
-        for key in own.result.max_box_acc_v2.best
+        for submission in result.submissions
+        if isinstance(submission.result, WsolResult)
+        for key in submission.result.max_box_acc_v2.best
     }
-    wanted: list[tuple[str, str, tuple[str, ...]]] = [
+    number_paths: list[tuple[str, str, tuple[str, ...]]] = [
         ("max_box_acc", "MaxBoxAcc, largest component", ("max_box_acc",)),
         *((d, f"MaxBoxAccV2, IoU {d}", ("max_box_acc_v2", "best", d)) for d in sorted(deltas)),
         ("", "MaxBoxAccV2, mean", ("max_box_acc_v2", "mean")),
@@ -330,7 +334,7 @@ def thresholds(result: LabeledResult) -> list[MeasureRow]:
     ]
     rows = [
         _measure_row(result, path, key, words, "" if key.startswith("px_") else "right")
-        for key, words, path in wanted
+        for key, words, path in number_paths
     ]
     return [row for row in rows if row is not None]
 
@@ -345,8 +349,8 @@ def by_class(scored: KindResult) -> dict[str, ClassValue]:
     if not isinstance(scored, WsolResult):
         if scored.analysis is None:
             return {
-                wnid: ClassValue(wnid=wnid, value=number(own.ap), images=None)
-                for wnid, own in scored_classes(scored).items()
+                wnid: ClassValue(wnid=wnid, value=number(scored_class.ap), images=None)
+                for wnid, scored_class in scored_classes(scored).items()
             }
         rows = scored.analysis.per_class.rows
         return {row.wnid: replace(row, value=number(row.value)) for row in rows}
@@ -363,25 +367,25 @@ def scored_classes(scored: KindResult) -> dict[str, ClassPrecision]:
 
 def per_class(result: LabeledResult) -> list[ClassRow]:
     """Every class, easiest first by the mean of the cells; without any value last."""
-    columns = [by_class(own.result) for own in result.submissions]
-    counted = [scored_classes(own.result) for own in result.submissions]
+    columns = [by_class(submission.result) for submission in result.submissions]
+    counted = [scored_classes(submission.result) for submission in result.submissions]
     number = wording.CLASS_IMAGES[result.kind]
     called = result.class_names or {}
     rows = []
     for wnid in dict.fromkeys(wnid for column in columns for wnid in column):
-        found = [column.get(wnid) for column in columns]
-        objects = [own.get(wnid) for own in counted]
+        values = [column.get(wnid) for column in columns]
+        objects = [classes.get(wnid) for classes in counted]
         rows.append(
             ClassRow(
                 wnid,
                 called.get(wnid, wnid),
                 [
-                    Cell(own.value if own else None, asked=Asked(name, number, "", wnid))
-                    for name, own in zip(names(result), found, strict=True)
+                    Cell(value.value if value else None, selection=Asked(name, number, "", wnid))
+                    for name, value in zip(names(result), values, strict=True)
                 ],
-                next((own.images for own in found if own), None),
-                next((own.positives for own in objects if own), None),
-                [own.detections if own else None for own in objects],
+                next((value.images for value in values if value), None),
+                next((scored_class.positives for scored_class in objects if scored_class), None),
+                [scored_class.detections if scored_class else None for scored_class in objects],
             )
         )
     return sorted(rows, key=lambda row: (row.mean is None, -(row.mean or 0.0), row.wnid))
@@ -390,13 +394,13 @@ def per_class(result: LabeledResult) -> list[ClassRow]:
 def spread(result: LabeledResult) -> list[Spread]:
     """Of each submission that has any value of a class."""
     rows = []
-    for own in result.submissions:
-        values = [row.value for row in by_class(own.result).values()]
+    for submission in result.submissions:
+        values = [row.value for row in by_class(submission.result).values()]
         known = [value for value in values if value is not None]
         if known:
             low, high = min(known), max(known)
             mean = math.fsum(known) / len(known)
-            rows.append(Spread(own.name, len(known), mean, low, high, high - low, known))
+            rows.append(Spread(submission.name, len(known), mean, low, high, high - low, known))
     return rows
 
 
@@ -415,15 +419,15 @@ def hardest(result: LabeledResult) -> list[ClassRow]:
 def scale(result: LabeledResult) -> list[Scale]:
     """Of each submission that has values and scales of classes."""
     rows = []
-    for own in result.submissions:
-        analysis = None if isinstance(own.result, WsolResult) else own.result.analysis
+    for submission in result.submissions:
+        analysis = None if isinstance(submission.result, WsolResult) else submission.result.analysis
         if analysis is None or analysis.by_scale is None:
             continue
         known = [(number(row.scale), number(row.value), row.wnid) for row in analysis.by_scale.rows]
         points = [(x, y, wnid) for x, y, wnid in known if x is not None and y is not None]
         if points:
             pearson, spearman = analysis.by_scale.correlation, analysis.by_scale.rank_correlation
-            rows.append(Scale(own.name, points, number(pearson), number(spearman)))
+            rows.append(Scale(submission.name, points, number(pearson), number(spearman)))
     return rows
 
 
@@ -434,10 +438,10 @@ def pairs(result: LabeledResult) -> list[comparing.Pair]:
 
 def classes_won(result: LabeledResult) -> list[Won]:
     """In how many classes each submission is the best; most first."""
-    found = result.comparison
-    won = found.classes_won if found else None
-    if won is None and found and found.optimistic:
-        won = found.optimistic.by_class.classes_won
+    comparison = result.comparison
+    won = comparison.classes_won if comparison else None
+    if won is None and comparison and comparison.optimistic:
+        won = comparison.optimistic.by_class.classes_won
     rows = [Won(name, count) for name, count in (won or {}).items()]
     return sorted(rows, key=lambda row: (-row.classes, row.name))
 
@@ -450,17 +454,17 @@ def curves(result: LabeledResult) -> list[Curve]:
             values = getattr(part, key)
             by_iou = values if isinstance(values, dict) else {"": values or []}
             rows += [
-                Curve(name, f"{words} {iou}".strip(), part.thresholds, [number(v) for v in own])
-                for iou, own in by_iou.items()
-                if own
+                Curve(name, f"{words} {iou}".strip(), part.thresholds, [number(v) for v in curve])
+                for iou, curve in by_iou.items()
+                if curve
             ]
     return rows
 
 
 def _parts(result: LabeledResult) -> Iterator[tuple[str, Curves]]:
     """The curves of boxes and of masks, with their submission."""
-    for name, own in (result.curves or {}).items():
-        for part in (own.boxes, own.masks):
+    for name, kind_curves in (result.curves or {}).items():
+        for part in (kind_curves.boxes, kind_curves.masks):
             if part is not None:
                 yield name, part
 
@@ -491,10 +495,10 @@ def _binned(name: str, words: str, counts: list[int]) -> ScoreHistogram:
 
 def notes(result: LabeledResult) -> list[tuple[list[str], str]]:
     """(submissions, note): those of the run first, of nobody; one that several have comes once."""
-    found: dict[str, list[str]] = {note: [] for note in result.notes}
-    for own in result.submissions:
-        reason = getattr(own.result, "reason", None)
+    names_by_note: dict[str, list[str]] = {note: [] for note in result.notes}
+    for submission in result.submissions:
+        reason = getattr(submission.result, "reason", None)
         no_pixels = [f"PxAP is not known: {reason}"] if reason else []
-        for note in (*getattr(own.result, "notes", ()), *no_pixels):
-            found.setdefault(note, []).append(own.name)
-    return [(who, note) for note, who in found.items()]
+        for note in (*getattr(submission.result, "notes", ()), *no_pixels):
+            names_by_note.setdefault(note, []).append(submission.name)
+    return [(who, note) for note, who in names_by_note.items()]

@@ -126,12 +126,12 @@ def curves_of(benchmark: Benchmark, run: int) -> dict[str, KindCurves]:
         text = (folders.run_folder(benchmark, run) / CURVES).read_text(encoding="utf-8")
     except FileNotFoundError:
         return {}
-    return {name: KindCurves.from_json(own) for name, own in json.loads(text).items()}
+    return {name: KindCurves.from_json(curves) for name, curves in json.loads(text).items()}
 
 
 def fingerprint(benchmark: Benchmark) -> dict[str, object]:
     """What a result depends on, cheaply: while it is unchanged a run gives the same result."""
-    found: dict[str, object] = {
+    inputs: dict[str, object] = {
         "release": benchmark.own_release.sha256,
         "settings": canonical_sha256(benchmarks.chosen_of(benchmark).to_json()),
         "submissions": [
@@ -140,8 +140,8 @@ def fingerprint(benchmark: Benchmark) -> dict[str, object]:
     }
     # Absent as in runs of before there were any.
     if versions := list(reviews.applied(benchmark).values_list("sha256", flat=True)):
-        found[LABEL_SETS] = versions
-    return found
+        inputs[LABEL_SETS] = versions
+    return inputs
 
 
 class Analyst:
@@ -162,15 +162,15 @@ class Analyst:
             explaining.Asked(self.truth / TRUTH, options, sizes_needed=False)
         )
 
-    def of(self, found: scoring.Scored) -> Analysis | None:
+    def of(self, scored: scoring.Scored) -> Analysis | None:
         """The analysis of one classifier's result; None for wsol, which has pixels by class."""
-        images: Mapping[str, int] = found.having
-        if isinstance(found.result, DetectionResult):
-            aps = {wnid: row.ap for wnid, row in found.result.per_class.items()}
+        images: Mapping[str, int] = scored.having
+        if isinstance(scored.result, DetectionResult):
+            aps = {wnid: row.ap for wnid, row in scored.result.per_class.items()}
             # A class without objects has none.
             values = {wnid: ap for wnid, ap in aps.items() if ap is not None}
-        elif found.wrong is not None and found.classes is not None:
-            values, images = accuracies(found.wrong, found.classes)
+        elif scored.wrong is not None and scored.classes is not None:
+            values, images = accuracies(scored.wrong, scored.classes)
         else:
             return None
         scales = scales_of(self.objects) if self.objects else None
@@ -188,18 +188,18 @@ class _Scores:
         self.curves: dict[str, KindCurves] = {}
         self.errors: dict[str, scoring.Scored] = {}
 
-    def add(self, row: Submission, found: scoring.Scored) -> None:
-        if isinstance(found.result, WsolResult):
-            self.device = found.result.device or devices.CPU
+    def add(self, row: Submission, scored: scoring.Scored) -> None:
+        if isinstance(scored.result, WsolResult):
+            self.device = scored.result.device or devices.CPU
         else:
-            found.result.analysis = self.analyst.of(found)
+            scored.result.analysis = self.analyst.of(scored)
         self.submissions.append(
-            ScoredSubmission(name=row.name, attempts=row.attempts, result=found.result)
+            ScoredSubmission(name=row.name, attempts=row.attempts, result=scored.result)
         )
-        if found.curves is not None:
-            self.curves[row.name] = found.curves
-        if found.wrong is not None:
-            self.errors[row.name] = found
+        if scored.curves is not None:
+            self.curves[row.name] = scored.curves
+        if scored.wrong is not None:
+            self.errors[row.name] = scored
 
     def comparison(self, settings: Settings) -> comparing.Comparison | None:
         """Of several classifiers, where the kind compares them."""
@@ -210,34 +210,38 @@ class _Scores:
             return _compared(self.errors, settings.confidence, settings.seed or 0)
         # Classifier → class → AP, NaN where the class has no object.
         aps = {
-            own.name: {
+            submission.name: {
                 wnid: math.nan if row.ap is None else row.ap
-                for wnid, row in own.result.per_class.items()
+                for wnid, row in submission.result.per_class.items()
             }
-            for own in self.submissions
-            if isinstance(own.result, DetectionResult)
+            for submission in self.submissions
+            if isinstance(submission.result, DetectionResult)
         }
         return comparing.Comparison(classes_won=comparing.classes_won(aps)) if aps else None
 
 
 def _compared(
-    found: Mapping[str, scoring.Scored], confidence: float, seed: int
+    scored_by_name: Mapping[str, scoring.Scored], confidence: float, seed: int
 ) -> comparing.Comparison | None:
     """Several submissions on the images that all of them answer; None where there are none."""
-    people = {name: own.named for name, own in found.items() if own.named is not None}
+    people = {
+        name: scored.settled
+        for name, scored in scored_by_name.items()
+        if scored.settled is not None
+    }
     common = np.logical_and.reduce([*people.values()]) if people else None
     if common is not None and not common.any():
         return None
     wrong, classes = {}, []
-    for name, own in found.items():
-        assert own.wrong is not None, "it has errors"
-        assert own.classes is not None, "it has errors"
-        kept = np.ones(len(own.wrong), bool)
+    for name, scored in scored_by_name.items():
+        assert scored.wrong is not None, "it has errors"
+        assert scored.classes is not None, "it has errors"
+        kept = np.ones(len(scored.wrong), bool)
         if common is not None:
             # Of people's own images, or of all.
-            kept = common if own.named is None else common[own.named]
-        wrong[name] = own.wrong[kept]
-        classes = [own.classes[place] for place in np.flatnonzero(kept).tolist()]
+            kept = common if scored.settled is None else common[scored.settled]
+        wrong[name] = scored.wrong[kept]
+        classes = [scored.classes[index] for index in np.flatnonzero(kept).tolist()]
     return comparing.compare(wrong, classes, confidence, seed, people)
 
 
@@ -276,10 +280,10 @@ def _written(benchmark: Benchmark, rows: list[Submission], folder: Path) -> _Sco
             if not path.exists():
                 raise BadInput("the file is missing", row.name, None, "send it in again")
             with scoring.called(path, row.name, truth):
-                found = scoring.score(benchmark.kind, truth, path, settings, device)
-                scores.add(row, found)
+                scored = scoring.score(benchmark.kind, truth, path, settings, device)
+                scores.add(row, scored)
                 parts.append(folder / f"{row.position}.part.jsonl")
-                _write(parts[-1], found.outcomes())
+                _write(parts[-1], scored.outcomes())
         _write(folder / IMAGES, _merged([row.name for row in rows], parts))
         # Here, where nobody waits for a page.
         image_index.index(folder / IMAGES, benchmark.kind)
@@ -316,9 +320,9 @@ def _notes(settings: Settings, submissions: list[ScoredSubmission]) -> Iterator[
     """A test split is for one look: names who was scored on it more often."""
     if settings.split != TEST:
         return
-    for own in submissions:
-        if own.attempts > 1:
+    for submission in submissions:
+        if submission.attempts > 1:
             yield (
-                f"this is a test split, and {own.name} was scored on it {own.attempts} times:"
-                " choose settings on another split"
+                f"this is a test split, and {submission.name} was scored on it"
+                f" {submission.attempts} times: choose settings on another split"
             )

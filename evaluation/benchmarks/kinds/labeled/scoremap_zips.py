@@ -39,12 +39,12 @@ def unpack(path: Path, folder: Path, images: int) -> Path:
 def copy(path: Path, folder: Path) -> Path:
     """The maps of a folder, copied into `folder`, a new one. Raises BadInput for a link."""
     folder.mkdir()
-    for found in sorted(path.rglob(f"*{ENDING}")):
-        if found.is_symlink() or not found.is_file():
-            raise BadInput("is no plain file", found, None, "put the score map itself there")
-        goal = folder / found.relative_to(path)
+    for source in sorted(path.rglob(f"*{ENDING}")):
+        if source.is_symlink() or not source.is_file():
+            raise BadInput("is no plain file", source, None, "put the score map itself there")
+        goal = folder / source.relative_to(path)
         goal.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(found, goal)
+        shutil.copyfile(source, goal)
     return folder
 
 
@@ -70,9 +70,9 @@ def _check_entries(path: Path, most: int) -> None:
     """Raises Refusal for more than `most` entries, and for what is no file of its own: a link, a
     locked one, a zip in the zip."""
     with path.open("rb") as file, open_zip(file, most) as archive:
-        for found in in_zip(archive, path.stat().st_size):
-            if isinstance(found, Refused) and not _is_of_system(found.file):
-                raise Refusal(f"{found.file[:200]}: {found.why}", field="file")
+        for entry in in_zip(archive, path.stat().st_size):
+            if isinstance(entry, Refused) and not _is_of_system(entry.file):
+                raise Refusal(f"{entry.file[:200]}: {entry.why}", field="file")
 
 
 def _is_of_system(name: str) -> bool:

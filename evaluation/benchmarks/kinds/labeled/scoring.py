@@ -43,7 +43,7 @@ class Scored:
 
     outcomes: what became of each image, in the order of the truth; called once. wrong, classes:
     (N,) whether each image is an error, and its class, where the kind has errors. having: class →
-    how many images have it, of detection. named: which images of the truth people settled, where a
+    how many images have it, of detection. settled: which images of the truth people settled, where a
     release of theirs is scored: `wrong` and `classes` are of these alone. curves: of wsol, under
     "boxes" and "masks".
     """
@@ -54,7 +54,7 @@ class Scored:
     classes: list[str] | None = None
     having: Mapping[str, int] = field(default_factory=dict)
     curves: KindCurves | None = None
-    named: NDArray[np.bool_] | None = None
+    settled: NDArray[np.bool_] | None = None
 
 
 def score(
@@ -134,15 +134,15 @@ def read_classified(truth: Path, path: Path, settings: Settings) -> class_files.
 
 
 def _classification(truth: Path, path: Path, settings: Settings) -> Scored:
-    found = read_classified(truth, path, settings)
+    classified = read_classified(truth, path, settings)
     wordnet, options = load(), options_of(truth, settings)
-    [named] = class_files.on_named_images({"": found}).values()
+    [restricted] = class_files.on_named_images({"": classified}).values()
     return Scored(
-        classification.score(named, wordnet, confidence=options.confidence, seed=options.seed),
-        partial(classification.outcomes, found, wordnet),
-        classification.wrong(named),
-        classification.true_classes(named),
-        named=found.named.images if found.named else None,
+        classification.score(restricted, wordnet, confidence=options.confidence, seed=options.seed),
+        partial(classification.outcomes, classified, wordnet),
+        classification.wrong(restricted),
+        classification.true_classes(restricted),
+        settled=classified.named.images if classified.named else None,
     )
 
 
@@ -151,12 +151,12 @@ def _read_localized(truth: Path, path: Path, settings: Settings) -> localization
 
 
 def _localization(truth: Path, path: Path, settings: Settings) -> Scored:
-    found = _read_localized(truth, path, settings)
+    localized = _read_localized(truth, path, settings)
     return Scored(
-        localization.score(found, options_of(truth, settings)),
-        partial(localization.outcomes, found),
-        localization.wrong(found),
-        list(found.classes),
+        localization.score(localized, options_of(truth, settings)),
+        partial(localization.outcomes, localized),
+        localization.wrong(localized),
+        list(localized.classes),
     )
 
 
@@ -165,11 +165,11 @@ def _read_detected(truth: Path, path: Path, settings: Settings) -> detection.Det
 
 
 def _detection(truth: Path, path: Path, settings: Settings) -> Scored:
-    found = _read_detected(truth, path, settings)
+    detected = _read_detected(truth, path, settings)
     return Scored(
-        detection.score(found, options_of(truth, settings)),
-        partial(detection.outcomes, found),
-        having=detection.images_of(found),
+        detection.score(detected, options_of(truth, settings)),
+        partial(detection.outcomes, detected),
+        having=detection.images_of(detected),
     )
 
 
@@ -194,11 +194,11 @@ def _both(
     boxes: Callable[[], Iterator[ImageOutcome]], masks: Callable[[], Iterator[ImageOutcome]]
 ) -> Iterator[ImageOutcome]:
     """What became of each image's boxes, and of its pixels beside it."""
-    for one, other in zip(boxes(), masks(), strict=True):
-        assert one["outcome"] is not None, "every image has a map"
-        assert other["outcome"] is not None, "every image has a map"
-        one["outcome"].update(other["outcome"])
-        yield one
+    for box_outcome, mask_outcome in zip(boxes(), masks(), strict=True):
+        assert box_outcome["outcome"] is not None, "every image has a map"
+        assert mask_outcome["outcome"] is not None, "every image has a map"
+        box_outcome["outcome"].update(mask_outcome["outcome"])
+        yield box_outcome
 
 
 def _check_maps(truth: Path, path: Path, settings: Settings) -> None:

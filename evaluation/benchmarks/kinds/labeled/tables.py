@@ -25,7 +25,10 @@ def _nth(at: int) -> Callable[[SubmissionRow | MeasureRow | ClassRow], Cell]:
 
 def _cells(words: list[str]) -> list[Column]:
     """A column for each cell of the rows."""
-    return [Column(f"cell_{at}", own, template=CELL, of=_nth(at)) for at, own in enumerate(words)]
+    return [
+        Column(f"cell_{at}", column_words, template=CELL, of=_nth(at))
+        for at, column_words in enumerate(words)
+    ]
 
 
 def _lead_columns(result: LabeledResult) -> tuple[Column, ...]:
@@ -131,8 +134,8 @@ def _summary_rows(result: LabeledResult) -> CsvRows:
     for row in rows.submission_rows(result):
         head = {"submission": row.name, "attempts": row.attempts}
         for measure, cell in zip(rows.measures(result), row.cells, strict=True):
-            named = {**head, "measure": measure.key}
-            yield named | _interval(cell) | {"threshold": cell.threshold}
+            measured = {**head, "measure": measure.key}
+            yield measured | _interval(cell) | {"threshold": cell.threshold}
 
 
 def _at_k_rows(result: LabeledResult) -> CsvRows:

@@ -279,12 +279,12 @@ def _checked_vocabulary(wnids: Sequence[str] | None, wordnet: WordNet | None) ->
 
 
 def _images_in(dataset: Dataset, names: Iterable[str]) -> set[str]:
-    wanted = sorted(names)
-    found: set[str] = set()
-    for start in range(0, len(wanted), BATCH):
-        rows = Image.objects.filter(dataset=dataset, name__in=wanted[start : start + BATCH])
-        found.update(rows.values_list("name", flat=True))
-    return found
+    sorted_names = sorted(names)
+    known: set[str] = set()
+    for start in range(0, len(sorted_names), BATCH):
+        rows = Image.objects.filter(dataset=dataset, name__in=sorted_names[start : start + BATCH])
+        known.update(rows.values_list("name", flat=True))
+    return known
 
 
 def _refuse_missing(selection: SelectionFile, dataset: Dataset) -> None:
@@ -300,15 +300,15 @@ def _refuse_missing(selection: SelectionFile, dataset: Dataset) -> None:
 
 
 def _some(names: Sequence[str]) -> str:
-    listed = ", ".join(names[:LISTED])
-    return listed if len(names) <= LISTED else f"{listed} and {len(names) - LISTED} more"
+    examples = ", ".join(names[:LISTED])
+    return examples if len(names) <= LISTED else f"{examples} and {len(names) - LISTED} more"
 
 
 def _add_submissions(benchmark: Benchmark, actor: User, names: Sequence[str], first: int) -> None:
     Submission.objects.bulk_create(
         [
-            Submission(benchmark=benchmark, name=name, position=first + place, submitted_by=actor)
-            for place, name in enumerate(names)
+            Submission(benchmark=benchmark, name=name, position=first + offset, submitted_by=actor)
+            for offset, name in enumerate(names)
         ]
     )
 
@@ -372,15 +372,15 @@ def _lines_of_new_pairs(
 def _dropped_keys(benchmark: Benchmark, images: Iterable[str]) -> set[Key]:
     """Which questions about these images were dropped as too hard."""
     names = sorted(images)
-    found: set[Key] = set()
+    keys: set[Key] = set()
     for start in range(0, len(names), BATCH):
         rows = Question.objects.filter(
             campaign_id=benchmark.campaign_id,
             state=Question.State.DROPPED,
             item__image__name__in=names[start : start + BATCH],
         )
-        found.update(rows.values_list("item__image__name", "topic"))
-    return found
+        keys.update(rows.values_list("item__image__name", "topic"))
+    return keys
 
 
 def _drop(benchmark: Benchmark, keys: set[Key]) -> list[str]:

@@ -67,7 +67,7 @@ def entries(benchmark: Benchmark, first: Submission, second: Submission) -> list
     def prediction(row: Selection, classifier: str, wnid: str, confidence: float) -> Prediction:
         question, state = questions.get((row.image, wnid), (None, ""))
         value = values.get((row.image, wnid))
-        given = votes.get(question, Counter()) if question is not None else Counter[str]()
+        tally = votes.get(question, Counter()) if question is not None else Counter[str]()
         return Prediction(
             classifier,
             wnid,
@@ -76,23 +76,23 @@ def entries(benchmark: Benchmark, first: Submission, second: Submission) -> list
             question,
             state,
             right=value == "yes" if value in ("yes", "no") else None,
-            votes=[(WORDS.get(word, word), count) for word, count in given.most_common()],
+            votes=[(WORDS.get(word, word), count) for word, count in tally.most_common()],
         )
 
-    found = []
+    gallery_entries = []
     for row in rows:
         predictions = [
             prediction(row, first.name, row.first_label, row.first_confidence),
             prediction(row, second.name, row.second_label, row.second_confidence),
         ]
-        found.append(Entry(row, ids.get(row.image), predictions, _case(row, predictions)))
-    _add_truths(benchmark, found, names)
-    return found
+        gallery_entries.append(Entry(row, ids.get(row.image), predictions, _case(row, predictions)))
+    _add_truths(benchmark, gallery_entries, names)
+    return gallery_entries
 
 
-def counts(found: Sequence[Entry]) -> list[tuple[str, int]]:
+def counts(gallery_entries: Sequence[Entry]) -> list[tuple[str, int]]:
     """How many entries each case has, in the order of CASES."""
-    tally = Counter(entry.case for entry in found)
+    tally = Counter(entry.case for entry in gallery_entries)
     return [(case, tally[case]) for case in CASES]
 
 
@@ -112,12 +112,14 @@ def _case(row: Selection, predictions: Sequence[Prediction]) -> str:
     return ("III", "II", "I")[sum(map(bool, right))]
 
 
-def _add_truths(benchmark: Benchmark, found: Sequence[Entry], names: dict[str, str]) -> None:
+def _add_truths(
+    benchmark: Benchmark, gallery_entries: Sequence[Entry], names: dict[str, str]
+) -> None:
     if benchmark.naming is None:
         return
-    wrong = [entry for entry in found if entry.case == "III"]
+    wrong = [entry for entry in gallery_entries if entry.case == "III"]
     images = [entry.selection.image for entry in wrong]
-    asked = set(
+    question_images = set(
         benchmark.naming.questions.filter(item__image__name__in=images).values_list(
             "item__image__name", flat=True
         )
@@ -126,7 +128,7 @@ def _add_truths(benchmark: Benchmark, found: Sequence[Entry], names: dict[str, s
     words = {"none": "none of the classes", "dropped": "too hard to tell"}
     classes = {entry["key"]: entry["name"] for entry in benchmark.naming.settings["vocabulary"]}
     for entry in wrong:
-        entry.asked_for_truth = entry.selection.image in asked
+        entry.asked_for_truth = entry.selection.image in question_images
         entry.truth = settled.get(entry.selection.image, "")
         if entry.truth:
             entry.truth_name = words.get(entry.truth) or classes.get(entry.truth, entry.truth)

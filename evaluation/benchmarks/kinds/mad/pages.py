@@ -40,16 +40,16 @@ def page(row: Benchmark, result: MadResult | None) -> dict[str, object]:
     context: dict[str, object] = {
         "is_draft": row.campaign.state == Campaign.State.DRAFT,
         "meta": [(words, meta[key]) for key, words in META_WORDS.items() if key in meta],
-        "pair_table": tables.PAIRS.shown(_pairs(row, result)),
+        "pair_table": tables.PAIRS.page_context(_pairs(row, result)),
         "result": result,
     }
     if result is not None:
         context |= {
-            "ranking": tables.RANKS.shown(result),
-            "accuracy": tables.ACCURACY.shown(result),
-            "beats": tables.BEATS.shown(result),
+            "ranking": tables.RANKS.page_context(result),
+            "accuracy": tables.ACCURACY.page_context(result),
+            "beats": tables.BEATS.page_context(result),
             "cases": tables.cases(result),
-            "ablation": tables.ABLATION.shown(result),
+            "ablation": tables.ABLATION.page_context(result),
         }
     return context
 
@@ -61,14 +61,14 @@ def neighbours(row: Benchmark, first: Submission, second: Submission) -> dict[st
         .values_list("first__position", "second__position")
         .distinct()
     )
-    here = (first.position, second.position)
-    found: dict[str, str | None] = {"previous": None, "next": None}
+    current = (first.position, second.position)
+    links: dict[str, str | None] = {"previous": None, "next": None}
     for before, after in pairwise(order):
-        if after == here:
-            found["previous"] = _gallery(row, before)
-        if before == here:
-            found["next"] = _gallery(row, after)
-    return found
+        if after == current:
+            links["previous"] = _gallery(row, before)
+        if before == current:
+            links["next"] = _gallery(row, after)
+    return links
 
 
 def _gallery(row: Benchmark, pair: tuple[int, int]) -> str:
@@ -105,7 +105,7 @@ def _pairs(row: Benchmark, result: MadResult | None) -> Sequence[PairLine]:
         )
     for scored in tables.pairs(result) if result else ():
         accuracies = scored.first_accuracy, scored.second_accuracy
-        for names, (own, others) in (
+        for names, (first_accuracy, second_accuracy) in (
             ((scored.first, scored.second), accuracies),
             ((scored.second, scored.first), accuracies[::-1]),
         ):
@@ -113,7 +113,7 @@ def _pairs(row: Benchmark, result: MadResult | None) -> Sequence[PairLine]:
                 counted[names] = replace(
                     counted[names],
                     images=scored.images,
-                    first_accuracy=own,
-                    second_accuracy=others,
+                    first_accuracy=first_accuracy,
+                    second_accuracy=second_accuracy,
                 )
     return list(counted.values())

@@ -81,10 +81,10 @@ class Square(Table):
     """A matrix of the result: a row and a column for each classifier."""
 
     def content(self, result: MadResult) -> tuple[list[str], list[list[object]]]:
-        named = zip(result.classifiers, getattr(result, self.name), strict=True)
-        return ["classifier", *result.classifiers], [[name, *row] for name, row in named]
+        named_rows = zip(result.classifiers, getattr(result, self.name), strict=True)
+        return ["classifier", *result.classifiers], [[name, *row] for name, row in named_rows]
 
-    def shown(self, result: MadResult) -> dict[str, object]:
+    def page_context(self, result: MadResult) -> dict[str, object]:
         """As on pages, with nothing on the diagonal."""
         head = Column("classifier", "Classifier", is_number=False)
         columns = [Column(name, name, digits=3) for name in result.classifiers]
@@ -106,8 +106,8 @@ def _of(path: str) -> Callable[[RankRow], object]:
     values = attrgetter(path)
 
     def cell(row: RankRow) -> object:
-        found = values(row.result)
-        return found[row.i] if found else None
+        per_classifier = values(row.result)
+        return per_classifier[row.i] if per_classifier else None
 
     return cell
 

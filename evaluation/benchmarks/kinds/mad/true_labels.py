@@ -111,7 +111,7 @@ def distances_to(
 def settled_values(campaign: Campaign, images: set[str]) -> dict[tuple[str, str], Any]:
     """(image, topic) → the settled value of each settled or dropped question on these images."""
     names = sorted(images)
-    found: dict[tuple[str, str], Any] = {}
+    settled: dict[tuple[str, str], Any] = {}
     for start in range(0, len(names), BATCH):
         rows = (
             Settlement.objects.filter(
@@ -123,8 +123,8 @@ def settled_values(campaign: Campaign, images: set[str]) -> dict[tuple[str, str]
             .values_list("question__item__image__name", "question__topic", "value")
         )
         for image, topic, value in rows:
-            found[image, topic] = value
-    return found
+            settled[image, topic] = value
+    return settled
 
 
 def _open(benchmark: Benchmark, actor: User, wordnet: WordNet | None) -> Campaign:

@@ -51,21 +51,21 @@ def gallery(request: SignedIn, name: str, first: int, second: int) -> HttpRespon
     row = access.benchmark_for(request.user, name, MAD)
     a = get_object_or_404(row.submissions, position=first)
     b = get_object_or_404(row.submissions, position=second)
-    found = galleries.entries(row, a, b)
-    if not found and galleries.entries(row, b, a):
+    entries = galleries.entries(row, a, b)
+    if not entries and galleries.entries(row, b, a):
         return redirect("evaluation:gallery", row.name, second, first)
     case = request.GET.get("case", "")
-    shown = [entry for entry in found if entry.case == case] if case else found
+    case_entries = [entry for entry in entries if entry.case == case] if case else entries
     context = {
         "benchmark": row,
         "first": a,
         "second": b,
         "case": case,
-        "counts": galleries.counts(found),
-        "total": len(found),
-        "page_obj": Paginator(shown, GALLERY_PAGE).get_page(request.GET.get("page")),
+        "counts": galleries.counts(entries),
+        "total": len(entries),
+        "page_obj": Paginator(case_entries, GALLERY_PAGE).get_page(request.GET.get("page")),
         "query": f"case={case}" if case in galleries.CASES else "",
-        "unasked": sum(e.case == "III" and not e.asked_for_truth for e in found),
+        "unasked": sum(e.case == "III" and not e.asked_for_truth for e in entries),
         "neighbours": pages.neighbours(row, a, b),
     }
     return render(request, "evaluation/mad/gallery.html", context)
@@ -76,14 +76,14 @@ def gallery(request: SignedIn, name: str, first: int, second: int) -> HttpRespon
 def true_labels(request: SignedIn, name: str) -> HttpResponse:
     """Asks for the true label of one line's image, or of a whole pair's."""
     row = access.benchmark_for(request.user, name, MAD)
-    wanted = row.selections.filter(state="chosen").select_related("first", "second")
+    chosen = row.selections.filter(state="chosen").select_related("first", "second")
     if (selection := key_of(request.POST.get("selection", ""))) is not None:
-        lines = list(wanted.filter(pk=selection))
+        lines = list(chosen.filter(pk=selection))
     else:
         first, second = (key_of(request.POST.get(key, "")) for key in ("first", "second"))
         if first is None or second is None:
             raise Refusal("Name the image or the pair to ask about.", field="selection")
-        lines = list(wanted.filter(first__position=first, second__position=second))
+        lines = list(chosen.filter(first__position=first, second__position=second))
         lines = both_wrong(row, lines)
     if not lines:
         raise Refusal("There is no such image here on which both classifiers were wrong.")

@@ -105,9 +105,9 @@ def _detected(line: Line, outcome: Outcome, number: str, name: Namer) -> Drawn:
 
 def _mapped(line: Line, outcome: Outcome, number: str, name: Namer) -> Drawn:
     yield from _true_boxes(line, name)
-    own = outcome.get(number)
-    if isinstance(own, dict):
-        yield own["box"], "right" if own["right"] else "wrong", f"IoU {share(own['iou'])}"
+    result = outcome.get(number)
+    if isinstance(result, dict):
+        yield result["box"], "right" if result["right"] else "wrong", f"IoU {share(result['iou'])}"
 
 
 def share(value: float | None) -> str:
@@ -153,21 +153,21 @@ def _label_verdicts(line: Line, outcome: Outcome, number: str, name: Namer) -> I
 
 def _found_verdicts(line: Line, outcome: Outcome, number: str, name: Namer) -> Iterator[Verdict]:
     for label, confidence, _, _, _, _, hit, overlap in outcome.get("found") or ():
-        place = f", IoU {share(overlap)}" if overlap else ""
-        yield Verdict("right" if hit else "wrong", name(label), f"{share(confidence)}{place}")
+        iou_text = f", IoU {share(overlap)}" if overlap else ""
+        yield Verdict("right" if hit else "wrong", name(label), f"{share(confidence)}{iou_text}")
     for label, *_ in outcome.get("missed") or ():
         yield Verdict("missed", name(label), "missed")
 
 
 def _map_verdicts(line: Line, outcome: Outcome, number: str, name: Namer) -> Iterator[Verdict]:
-    for own in outcomes.NUMBERS["wsol"]:
-        value: object = outcome.get(own.key)
+    for measure in outcomes.NUMBERS["wsol"]:
+        value: object = outcome.get(measure.key)
         if isinstance(value, dict):
             tone = "right" if value["right"] else "wrong"
-            yield Verdict(tone, own.words, f"IoU {share(value['iou'])}")
-        elif own.key in outcome:
+            yield Verdict(tone, measure.words, f"IoU {share(value['iou'])}")
+        elif measure.key in outcome:
             known = value if isinstance(value, float) else None
-            yield Verdict("plain", own.words, share(known))
+            yield Verdict("plain", measure.words, share(known))
 
 
 def only(line: Line, outcome: Outcome, label: str) -> tuple[Line, Outcome]:
@@ -185,6 +185,6 @@ def shortened(outcome: Outcome) -> Outcome:
     """Of a detection the surest, as many as a card has room for."""
     if "found" not in outcome:
         return outcome
-    shown = outcome.copy()
-    shown["found"] = outcome["found"][:MOST_ON_CARD]
-    return shown
+    card_outcome = outcome.copy()
+    card_outcome["found"] = outcome["found"][:MOST_ON_CARD]
+    return card_outcome

@@ -69,19 +69,19 @@ class ImageIndex:
         if not case and not name:
             return np.arange(len(self), dtype=np.uint32)
         mine = self._of(classifier, name)
-        wanted = np.uint64(self._mask(number, case))
-        return _different(self.image[mine & (self.bits & wanted > 0)])
+        mask = np.uint64(self._mask(number, case))
+        return _different(self.image[mine & (self.bits & mask > 0)])
 
     def counts(self, classifier: str, number: str, name: str = "") -> dict[str, int]:
         """Images of every case; "" for all. Cases of one number may share images."""
         mine = self._of(classifier, name)
         image, bits = self.image[mine], self.bits[mine]
-        found = {"": len(_different(image)) if name else len(self)}
+        counts = {"": len(_different(image)) if name else len(self)}
         for case, bit in outcomes.bits_of(self.kind)[number].items():
-            found[case] = len(_different(image[bits & np.uint64(bit) > 0]))
-        return found
+            counts[case] = len(_different(image[bits & np.uint64(bit) > 0]))
+        return counts
 
-    def named(self, classifier: str) -> list[tuple[str, int]]:
+    def class_counts(self, classifier: str) -> list[tuple[str, int]]:
         """Every class that any entry of this classifier has, with its images; by name."""
         mine = self.classifier == self._place(classifier)
         counts = np.bincount(self.name[mine], minlength=len(self.names))
@@ -123,11 +123,11 @@ def _kept(path: Path, kind: str, written_ns: int, size: int) -> ImageIndex:
     """written_ns, size: a file that was written again is read again."""
     beside = path.with_suffix(SUFFIX)
     stamp = [FORM, kind, written_ns, size]
-    found = _read_index(beside, path, stamp)
-    if found is None:
-        found = _read_lines(path, kind)
-        _write_index(beside, found, stamp)
-    return found
+    image_index = _read_index(beside, path, stamp)
+    if image_index is None:
+        image_index = _read_lines(path, kind)
+        _write_index(beside, image_index, stamp)
+    return image_index
 
 
 @dataclass
@@ -174,11 +174,11 @@ def _read_lines(path: Path, kind: str) -> ImageIndex:
     )
 
 
-def _write_index(beside: Path, found: ImageIndex, stamp: list[Any]) -> None:
+def _write_index(beside: Path, image_index: ImageIndex, stamp: list[Any]) -> None:
     """For the next process. Where the disk is full or not ours to write, it reads again."""
-    words = json.dumps([stamp, found.names, found.classifiers]).encode()
-    arrays = {key: getattr(found, key) for key in ARRAYS[1:]}
-    starts = np.frombuffer(found.lines.starts, np.uint64)
+    words = json.dumps([stamp, image_index.names, image_index.classifiers]).encode()
+    arrays = {key: getattr(image_index, key) for key in ARRAYS[1:]}
+    starts = np.frombuffer(image_index.lines.starts, np.uint64)
     try:
         with atomic_write(beside, "wb") as file:
             np.savez(file, words=np.frombuffer(words, np.uint8), starts=starts, **arrays)

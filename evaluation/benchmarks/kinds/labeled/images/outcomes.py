@@ -53,14 +53,14 @@ class Asked:
     case: str = ""
     name: str = ""
 
-    def query(self, **other: str) -> str:
+    def query(self, **changes: str) -> str:
         """For an address; what is "" is left out."""
         parameters = {
             "classifier": self.classifier,
             "number": self.number,
             "case": self.case,
             "class": self.name,
-        } | other
+        } | changes
         return urlencode({key: value for key, value in parameters.items() if value})
 
 
@@ -196,7 +196,7 @@ NUMBERS: dict[str, tuple[Number, ...]] = {
 def bits_of(kind: str) -> dict[str, dict[str, int]]:
     """number → case → the one bit, of 64, that stands for it."""
     bits = (1 << at for at in range(64))
-    return {own.key: {case.key: next(bits) for case in own.cases} for own in NUMBERS[kind]}
+    return {number.key: {case.key: next(bits) for case in number.cases} for number in NUMBERS[kind]}
 
 
 def sorted_in(kind: str, line: Line, outcome: Outcome) -> dict[str, int]:
@@ -209,9 +209,9 @@ def sorted_in(kind: str, line: Line, outcome: Outcome) -> dict[str, int]:
     True
     """
     bits = bits_of(kind)
-    found: dict[str, int] = {}
+    bits_by_class: dict[str, int] = {}
     for number in NUMBERS[kind]:
-        own = bits[number.key]
+        case_bits = bits[number.key]
         for name, case in number.classify(line, outcome):
-            found[name] = found.get(name, 0) | own[case]
-    return found
+            bits_by_class[name] = bits_by_class.get(name, 0) | case_bits[case]
+    return bits_by_class

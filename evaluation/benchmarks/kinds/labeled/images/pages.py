@@ -51,26 +51,26 @@ class Viewed:
 
     row: Benchmark
     run: Run
-    asked: Asked
+    selection: Asked
     name: class_names.Namer
 
     @cached_property
     def has_maps(self) -> bool:
         """Whether the score maps that the run scored are there to be shown."""
         is_wsol = self.row.kind == "wsol"
-        return is_wsol and map_folder(self.row, self.run, self.asked.classifier) is not None
+        return is_wsol and map_folder(self.row, self.run, self.selection.classifier) is not None
 
     def address(self, number: int) -> str:
         """Of one image's page, among the images that were asked for."""
         path = reverse("evaluation:labeled_image", args=[self.row.name, self.run.pk, number])
-        return f"{path}?{self.asked.query()}"
+        return f"{path}?{self.selection.query()}"
 
     def map_address(self, number: int) -> str | None:
         """Of the score map of one image; None where there is none to show."""
         if not self.has_maps:
             return None
         path = reverse("evaluation:labeled_map", args=[self.row.name, self.run.pk, number])
-        return f"{path}?{urlencode({'classifier': self.asked.classifier})}"
+        return f"{path}?{urlencode({'classifier': self.selection.classifier})}"
 
 
 def index_of(row: Benchmark, run: Run) -> ImageIndex:
@@ -81,113 +81,113 @@ def index_of(row: Benchmark, run: Run) -> ImageIndex:
         raise Refusal(GONE) from None
 
 
-def asked_in(found: ImageIndex, query: Mapping[str, str]) -> Asked:
+def asked_in(index: ImageIndex, query: Mapping[str, str]) -> Asked:
     """What the address asks for; the first there is in place of what is unknown."""
-    classifier = _known(query.get("classifier", ""), found.classifiers)
-    numbers = {own.key: own for own in _numbers(found, classifier)}
+    classifier = _known(query.get("classifier", ""), index.classifiers)
+    numbers = {entry.key: entry for entry in _numbers(index, classifier)}
     number = _known(query.get("number", ""), list(numbers))
     case = query.get("case", "")
     name = query.get("class", "")
-    keys = [own.key for own in numbers[number].cases] if number else []
+    keys = [known_case.key for known_case in numbers[number].cases] if number else []
     return Asked(
         classifier,
         number,
         case if case in keys else "",
-        name if name in found.names else "",
+        name if name in index.names else "",
     )
 
 
-def _known(wanted: str, known: Sequence[str]) -> str:
-    return wanted if wanted in known else (known[0] if known else "")
+def _known(value: str, known: Sequence[str]) -> str:
+    return value if value in known else (known[0] if known else "")
 
 
-def _numbers(found: ImageIndex, classifier: str) -> list[outcomes.Number]:
-    return found.numbers(classifier) if classifier else []
+def _numbers(index: ImageIndex, classifier: str) -> list[outcomes.Number]:
+    return index.numbers(classifier) if classifier else []
 
 
 def images(row: Benchmark, run: Run, query: Mapping[str, str]) -> dict[str, object]:
     """A page of the images that the address asks for, with how many are in each case."""
-    found = index_of(row, run)
-    asked = asked_in(found, query)
-    viewed = Viewed(row, run, asked, class_names.namer(row))
+    index = index_of(row, run)
+    selection = asked_in(index, query)
+    viewed = Viewed(row, run, selection, class_names.namer(row))
     context: dict[str, object] = {
-        "asked": asked,
-        "choices": _choices(found, viewed),
+        "asked": selection,
+        "choices": _choices(index, viewed),
         "kind": row.kind,
     }
-    if not asked.number:
+    if not selection.number:
         return context | {"tabs": [], "cards": [], "page_obj": None}
-    chosen = found.images(asked.classifier, asked.number, asked.case, asked.name)
+    chosen = index.images(selection.classifier, selection.number, selection.case, selection.name)
     page = Paginator(chosen.tolist(), PAGE).get_page(query.get("page"))
-    lines = [(number, found.lines[number]) for number in page.object_list]
+    lines = [(number, index.lines[number]) for number in page.object_list]
     photographs = _photographs(row, [line["image"] for _, line in lines])
     return context | {
-        "tabs": _tabs(found, asked),
+        "tabs": _tabs(index, selection),
         "page_obj": page,
-        "query": asked.query(),
+        "query": selection.query(),
         "cards": [
             _card(viewed, number, line, photographs.get(line["image"])) for number, line in lines
         ],
     }
 
 
-def _choices(found: ImageIndex, viewed: Viewed) -> dict[str, object]:
-    classifier = viewed.asked.classifier
-    named = found.named(classifier) if classifier else []
+def _choices(index: ImageIndex, viewed: Viewed) -> dict[str, object]:
+    classifier = viewed.selection.classifier
+    class_counts = index.class_counts(classifier) if classifier else []
     return {
-        "classifiers": found.classifiers,
-        "numbers": [(own.key, own.words) for own in _numbers(found, classifier)],
+        "classifiers": index.classifiers,
+        "numbers": [(entry.key, entry.words) for entry in _numbers(index, classifier)],
         "classes": sorted(
-            ((key, viewed.name(key), count) for key, count in named),
+            ((key, viewed.name(key), count) for key, count in class_counts),
             key=lambda row: row[1].casefold(),
         ),
     }
 
 
-def _tabs(found: ImageIndex, asked: Asked) -> list[Tab]:
-    counts = found.counts(asked.classifier, asked.number, asked.name)
+def _tabs(index: ImageIndex, selection: Asked) -> list[Tab]:
+    counts = index.counts(selection.classifier, selection.number, selection.name)
     every = outcomes.Case("", "all", "plain")
     return [
-        Tab(case, counts[case.key], asked.query(case=case.key), case.key == asked.case)
-        for case in (every, *_number(found.kind, asked).cases)
+        Tab(case, counts[case.key], selection.query(case=case.key), case.key == selection.case)
+        for case in (every, *_number(index.kind, selection).cases)
     ]
 
 
-def _number(kind: str, asked: Asked) -> outcomes.Number:
-    return next(own for own in outcomes.NUMBERS[kind] if own.key == asked.number)
+def _number(kind: str, selection: Asked) -> outcomes.Number:
+    return next(entry for entry in outcomes.NUMBERS[kind] if entry.key == selection.number)
 
 
 def _card(
     viewed: Viewed, number: int, line: outcomes.Line, image: Image | None
 ) -> dict[str, object]:
-    kind, asked, name = viewed.row.kind, viewed.asked, viewed.name
-    outcome = line["outcomes"].get(asked.classifier) or {}
+    kind, selection, name = viewed.row.kind, viewed.selection, viewed.name
+    outcome = line["outcomes"].get(selection.classifier) or {}
     picture = _picture(viewed, number, line, image, is_small=True)
     letters = picture.letters(box_overlays.CARD_LETTERS)
-    if asked.name:
-        line, outcome = box_overlays.only(line, outcome, asked.name)
-    shown = box_overlays.shortened(outcome)
-    verdicts = box_overlays.verdicts(kind, line, shown, asked.number, name)
+    if selection.name:
+        line, outcome = box_overlays.only(line, outcome, selection.name)
+    card_outcome = box_overlays.shortened(outcome)
+    verdicts = box_overlays.verdicts(kind, line, card_outcome, selection.number, name)
     return {
         "image": line["image"],
         "url": viewed.address(number),
         "classes": [name(key) for key in line["classes"]],
         "picture": picture,
         "letters": letters,
-        "shapes": box_overlays.shapes(kind, line, shown, asked.number, name, letters),
+        "shapes": box_overlays.shapes(kind, line, card_outcome, selection.number, name, letters),
         "map": viewed.map_address(number),
         "verdicts": verdicts[: 2 * box_overlays.MOST_ON_CARD],
-        "more": len(outcome.get("found") or ()) - len(shown.get("found") or ()),
-        "badges": _badges(kind, line, outcome, asked),
+        "more": len(outcome.get("found") or ()) - len(card_outcome.get("found") or ()),
+        "badges": _badges(kind, line, outcome, selection),
     }
 
 
 def _badges(
-    kind: str, line: outcomes.Line, outcome: outcomes.Outcome, asked: Asked
+    kind: str, line: outcomes.Line, outcome: outcomes.Outcome, selection: Asked
 ) -> list[outcomes.Case]:
     """Into which cases of the number the image falls; of a case and its parts the parts."""
-    number = _number(kind, asked)
-    keys = {case for name, case in number.classify(line, outcome) if asked.name in ("", name)}
+    number = _number(kind, selection)
+    keys = {case for name, case in number.classify(line, outcome) if selection.name in ("", name)}
     there = [case for case in number.cases if case.key in keys]
     wholes = {case.within for case in there}
     return [case for case in there if case.key not in wholes]
@@ -197,7 +197,7 @@ def map_folder(row: Benchmark, run: Run, classifier: str) -> Path | None:
     """The folder of the score maps that the run scored; None where others took their place."""
     submission = row.submissions.filter(name=classifier).first()
     scored = run.settings.get("signature", {}).get("submissions", ())
-    if submission is None or [classifier, submission.sha256] not in [own[:2] for own in scored]:
+    if submission is None or [classifier, submission.sha256] not in [entry[:2] for entry in scored]:
         return None
     folder = paths.submission_path(submission)
     return folder if folder.is_dir() else None
@@ -228,48 +228,52 @@ def image(
     row: Benchmark, run: Run, number: int, query: Mapping[str, str]
 ) -> dict[str, object] | None:
     """One image large, with the outcome of every classifier; None where there is no such line."""
-    found = index_of(row, run)
-    if number >= len(found):
+    index = index_of(row, run)
+    if number >= len(index):
         return None
-    asked = asked_in(found, query)
-    line: outcomes.Line = found.lines[number]
-    viewed = Viewed(row, run, asked, class_names.namer(row))
+    selection = asked_in(index, query)
+    line: outcomes.Line = index.lines[number]
+    viewed = Viewed(row, run, selection, class_names.namer(row))
     photograph = _photographs(row, [line["image"]]).get(line["image"])
     picture = _picture(viewed, number, line, photograph, is_small=False)
     letters = picture.letters(box_overlays.PAGE_LETTERS)
-    outcome = line["outcomes"].get(asked.classifier) or {}
+    outcome = line["outcomes"].get(selection.classifier) or {}
     context: dict[str, object] = {
-        "asked": asked,
-        "query": asked.query(),
+        "asked": selection,
+        "query": selection.query(),
         "kind": row.kind,
         "image": line["image"],
         "classes": [viewed.name(key) for key in line["classes"]],
         "picture": picture,
         "letters": letters,
-        "shapes": box_overlays.shapes(row.kind, line, outcome, asked.number, viewed.name, letters),
+        "shapes": box_overlays.shapes(
+            row.kind, line, outcome, selection.number, viewed.name, letters
+        ),
         "map": viewed.map_address(number),
     }
-    if not asked.number:
+    if not selection.number:
         return context | {"ways": {}, "columns": []}
-    chosen = found.images(asked.classifier, asked.number, asked.case, asked.name)
+    chosen = index.images(selection.classifier, selection.number, selection.case, selection.name)
     return context | {
         "ways": _ways(viewed, image_index.around(chosen, number)),
-        "case": next(own for own in _tabs(found, asked) if own.is_shown),
+        "case": next(tab for tab in _tabs(index, selection) if tab.is_shown),
         "columns": _columns(viewed, line),
-        "following": _after(found.classifiers, asked),
+        "following": _after(index.classifiers, selection),
     }
 
 
 def _columns(viewed: Viewed, line: outcomes.Line) -> list[dict[str, object]]:
     """The outcome of every classifier."""
-    kind, asked = viewed.row.kind, viewed.asked
+    kind, selection = viewed.row.kind, viewed.selection
     return [
         {
             "classifier": classifier,
-            "query": asked.query(classifier=classifier),
-            "is_shown": classifier == asked.classifier,
-            "verdicts": box_overlays.verdicts(kind, line, outcome or {}, asked.number, viewed.name),
-            "badges": _badges(kind, line, outcome or {}, asked),
+            "query": selection.query(classifier=classifier),
+            "is_shown": classifier == selection.classifier,
+            "verdicts": box_overlays.verdicts(
+                kind, line, outcome or {}, selection.number, viewed.name
+            ),
+            "badges": _badges(kind, line, outcome or {}, selection),
         }
         for classifier, outcome in line["outcomes"].items()
     ]
@@ -278,13 +282,14 @@ def _columns(viewed: Viewed, line: outcomes.Line) -> list[dict[str, object]]:
 def _ways(viewed: Viewed, places: dict[str, int | None]) -> dict[str, object]:
     beside = {key: places[key] for key in ("previous", "next")}
     return places | {
-        key: None if place is None else viewed.address(place) for key, place in beside.items()
+        key: None if image_number is None else viewed.address(image_number)
+        for key, image_number in beside.items()
     }
 
 
-def _after(classifiers: Sequence[str], asked: Asked) -> str | None:
+def _after(classifiers: Sequence[str], selection: Asked) -> str | None:
     """The query of the next classifier, after the last the first; None for a single one."""
     if len(classifiers) < 2:
         return None
-    at = classifiers.index(asked.classifier)
-    return asked.query(classifier=classifiers[(at + 1) % len(classifiers)])
+    at = classifiers.index(selection.classifier)
+    return selection.query(classifier=classifiers[(at + 1) % len(classifiers)])

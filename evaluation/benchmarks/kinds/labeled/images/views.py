@@ -41,10 +41,10 @@ def photo(request: SignedIn, name: str, pk: int, number: int) -> HttpResponse:
     """The photograph, upright and of the size that people see when they label."""
     row, chosen = _scored(request, name, pk)
     line = _line(row, chosen, number)
-    found = row.campaign.dataset.images.filter(name=line["image"]).first()
-    if found is None:
+    photograph = row.campaign.dataset.images.filter(name=line["image"]).first()
+    if photograph is None:
         raise NotYours("This photograph left the dataset.")
-    return display_response(found)
+    return display_response(photograph)
 
 
 @login_required
@@ -66,10 +66,10 @@ def score_map(request: SignedIn, name: str, pk: int, number: int) -> HttpRespons
 
 
 def _line(row: Benchmark, run: Run, number: int) -> outcomes.Line:
-    found = pages.index_of(row, run)
-    if number >= len(found):
+    index = pages.index_of(row, run)
+    if number >= len(index):
         raise Http404
-    return found.lines[number]
+    return index.lines[number]
 
 
 def _scored(request: SignedIn, name: str, pk: int) -> tuple[Benchmark, Run]:

@@ -17,14 +17,14 @@ STEP = 0.04
 
 def draw(result: LabeledResult, theme: Theme) -> Figure:
     """Accuracy by each version with its interval; hollow, by the last review's images alone."""
-    found, versions = rows.submissions(result), rows.versions(result)
+    submissions, versions = rows.submissions(result), rows.versions(result)
     figure, axes = canvas(theme, 7.0, 3.8)
     places = range(len(versions))
     for at, (row, (_, colour, mark)) in enumerate(
-        zip(found, styles([row.name for row in found], theme), strict=True)
+        zip(submissions, styles([row.name for row in submissions], theme), strict=True)
     ):
-        shift = STEP * (at - (len(found) - 1) / 2) if len(found) * STEP < 0.5 else 0
-        cells = [own.cell for own in row.by_version]
+        shift = STEP * (at - (len(submissions) - 1) / 2) if len(submissions) * STEP < 0.5 else 0
+        cells = [score.cell for score in row.by_version]
         there = [(x + shift, cell) for x, cell in zip(places, cells, strict=True)]
         known = [(x, cell.value) for x, cell in there if cell.value is not None]
         xs, ys = [x for x, _ in known], [value for _, value in known]
@@ -42,11 +42,11 @@ def draw(result: LabeledResult, theme: Theme) -> Figure:
         for x, cell in there:
             if cell.low is not None and cell.high is not None:
                 axes.plot([x, x], [cell.low, cell.high], color=colour, lw=1.1)
-    labels = [f"version {own.version}\n{own.images:,} images" for own in versions]
+    labels = [f"version {version.version}\n{version.images:,} images" for version in versions]
     axes.set_xticks(range(len(versions) + 1), [*labels, "estimated by\nreviewed images"])
     axes.set_xlim(-0.5, len(versions) + 0.5)
     axes.set_ylabel("multi-label accuracy (more is better)")
-    legend(figure, theme, len(found))
+    legend(figure, theme, len(submissions))
     plain(axes, theme, grid="y")
     return figure
 
@@ -56,9 +56,9 @@ def words(result: LabeledResult) -> str:
     versions = rows.versions(result)
     for row in rows.submissions(result):
         values = [
-            f"{own.cell.value:.3f} by version {version.version}"
-            for own, version in zip(row.by_version, versions, strict=True)
-            if own.cell.value is not None
+            f"{score.cell.value:.3f} by version {version.version}"
+            for score, version in zip(row.by_version, versions, strict=True)
+            if score.cell.value is not None
         ]
         parts.append(f"{row.name} {', '.join(values)}")
     return f"Multi-label accuracy: {'; '.join(parts)}."

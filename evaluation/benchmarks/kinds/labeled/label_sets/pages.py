@@ -15,12 +15,12 @@ class VersionRow:
     """A version that a review made. models: their names, in a list for people."""
 
     review: MistakeReview
-    about: Applied
+    applied: Applied
     models: str
 
     @property
     def reviewed(self) -> int:
-        return self.about.counts["disagreements"] + self.about.counts["sampled"]
+        return self.applied.counts["disagreements"] + self.applied.counts["sampled"]
 
 
 @dataclass(frozen=True)
@@ -37,26 +37,27 @@ class ReviewRow:
 
 
 def page(benchmark: Benchmark) -> dict[str, object]:
-    found = list(
+    review_rows = list(
         benchmark.reviews.select_related("campaign", "release", "created_by", "applied_by")
     )
     newest = reviews.newest(benchmark)
-    waiting = [row for row in found if row.version is None]
+    waiting = [row for row in review_rows if row.version is None]
     counts = question_counts.of_campaigns([row.campaign_id for row in waiting])
     return {
         "benchmark": benchmark,
         "newest": newest,
         "images": benchmark.settings["truth"]["images"],
         "versions": sorted(
-            (_version(row) for row in found if row.version), key=lambda row: row.about.version
+            (_version(row) for row in review_rows if row.version),
+            key=lambda row: row.applied.version,
         ),
         "under_way": [_under_way(row, newest, counts[row.campaign_id]) for row in waiting],
     }
 
 
 def _version(row: MistakeReview) -> VersionRow:
-    about = Applied.from_json(row.result)
-    return VersionRow(row, about, ", ".join(model.name for model in about.models))
+    applied = Applied.from_json(row.result)
+    return VersionRow(row, applied, ", ".join(model.name for model in applied.models))
 
 
 def _under_way(row: MistakeReview, newest: int, counts: Counts) -> ReviewRow:

@@ -80,11 +80,11 @@ def open_review(
             chosen = reviewing.choose(inputs, [*inputs.found], agreements, seed, wordnet)
         except BadInput as error:
             raise Refusal(f"{error}.", field="models") from error
-        asked = folder / ASKED
-        asked.mkdir()
-        with atomic_write(asked / QUEUE) as file:
+        queue_folder = folder / ASKED
+        queue_folder.mkdir()
+        with atomic_write(queue_folder / QUEUE) as file:
             file.writelines(queueing.lines(chosen.meta, chosen.pairs, wordnet.wnid))
-        reviewing.write_strata(asked / STRATA, inputs.pool.images, chosen.strata)
+        reviewing.write_strata(queue_folder / STRATA, inputs.pool.images, chosen.strata)
         with transaction.atomic():
             campaign = opening.draft(
                 actor,
@@ -102,7 +102,7 @@ def open_review(
                 meta=chosen.meta.to_json(),
                 created_by=actor,
             )
-            _publish(row, asked)
+            _publish(row, queue_folder)
     return row
 
 
@@ -114,9 +114,9 @@ def take_up(
     other files than the benchmark has."""
     check_kind(benchmark)
     _check_campaign(campaign)
-    found = benchmark.reviews.filter(campaign=campaign).first()
-    if found is not None:
-        return found
+    review = benchmark.reviews.filter(campaign=campaign).first()
+    if review is not None:
+        return review
     with saying_full(), folders.scratch() as folder:
         read = read_queue(queue, wordnet)
         hashes = {model.sha256 for model in read.meta.models}
@@ -126,10 +126,10 @@ def take_up(
             raise BadInput(fault, queue, None, "give the files that the queue was made of")
         inputs = _inputs(benchmark, rows, wordnet)
         strata = reviewing.strata_of(read, inputs, wordnet)
-        asked = folder / ASKED
-        asked.mkdir()
-        shutil.copyfile(queue, asked / QUEUE)
-        reviewing.write_strata(asked / STRATA, inputs.pool.images, strata)
+        queue_folder = folder / ASKED
+        queue_folder.mkdir()
+        shutil.copyfile(queue, queue_folder / QUEUE)
+        reviewing.write_strata(queue_folder / STRATA, inputs.pool.images, strata)
         with transaction.atomic():
             # Whoever takes the same up waits here, then finds it.
             Benchmark.objects.select_for_update().get(pk=benchmark.pk)
@@ -139,7 +139,7 @@ def take_up(
                 defaults={"meta": read.meta.to_json(), "created_by": actor},
             )
             if is_new:
-                _publish(row, asked)
+                _publish(row, queue_folder)
     return row
 
 
@@ -182,7 +182,7 @@ def apply(
             writer = csv.writer(file, lineterminator="\n")
             writer.writerow(("image", "wnid", "answer", "tags"))
             writer.writerows(reviewing.answer_rows(queue.pairs, judged, wordnet.wnid))
-        about = Applied(
+        version = Applied(
             version=queue.meta.version + 1,
             models=queue.meta.models,
             sha256=file_sha256(part / SETS),
@@ -191,9 +191,9 @@ def apply(
             answers_sha256=release.sha256,
             counts=queue.meta.counts | {"changed": applying.changed(after)},
         )
-        text = json.dumps(about.to_json(), indent=1, ensure_ascii=False)
+        text = json.dumps(version.to_json(), indent=1, ensure_ascii=False)
         frozen.write_synced(part / VERSION, text)
-        return _applied(review, actor, release, about, part)
+        return _applied(review, actor, release, version, part)
 
 
 def applied(benchmark: Benchmark) -> QuerySet[MistakeReview]:
@@ -225,13 +225,13 @@ def version_for(benchmark: Benchmark, version: int) -> MistakeReview:
 
 def folder_of(review: MistakeReview, part: str) -> Path:
     """Where the files of ASKED or APPLIED lie. Raises Refusal where they are gone."""
-    found = shared_files.find(_place(review, part), _name(review, part))
-    if not found.is_dir():
+    folder = shared_files.find(_place(review, part), _name(review, part))
+    if not folder.is_dir():
         raise Refusal(
             "The files of this review are not on this server any more. Restore the folder of "
             "benchmarks from a backup."
         )
-    return found
+    return folder
 
 
 def truth_images(benchmark: Benchmark, wordnet: WordNet) -> dict[str, frozenset[int]]:
@@ -281,22 +281,22 @@ def _chosen(benchmark: Benchmark, models: Sequence[str]) -> list[Submission]:
 def read_submissions(benchmark: Benchmark, rows: Iterable[Submission]) -> dict[str, Classified]:
     """What these submissions say of each image, by name. Raises BadInput, FileNotFoundError."""
     truth, settings = paths.truth_folder(benchmark), benchmarks.chosen_of(benchmark)
-    found = {}
+    classified = {}
     for row in rows:
         path = paths.submission_path(row)
         with scoring.called(path, row.name, truth):
-            found[row.name] = scoring.read_classified(truth, path, settings)
-    return found
+            classified[row.name] = scoring.read_classified(truth, path, settings)
+    return classified
 
 
 def _inputs(benchmark: Benchmark, rows: Sequence[Submission], wordnet: WordNet) -> Inputs:
     """The submissions with the newest label sets."""
     with read_here(benchmark):
-        found = read_submissions(benchmark, rows)
+        classified = read_submissions(benchmark, rows)
         last = applied(benchmark).last()
-        images = next(iter(found.values())).images
+        images = next(iter(classified.values())).images
         return Inputs(
-            found=found,
+            found=classified,
             sha256={row.name: row.sha256 for row in rows},
             sets=label_sets(last, images, wordnet) if last else None,
             truth_sha256=file_sha256(_truth(benchmark)),
@@ -320,7 +320,7 @@ def read_here(benchmark: Benchmark) -> Iterator[None]:
 
 
 def _applied(
-    review: MistakeReview, actor: User, release: Release, about: Applied, part: Path
+    review: MistakeReview, actor: User, release: Release, version: Applied, part: Path
 ) -> MistakeReview:
     with transaction.atomic():
         # Whoever applies another waits here, then finds this version.
@@ -328,13 +328,13 @@ def _applied(
         now = MistakeReview.objects.get(pk=review.pk)
         if now.version is not None:
             return now
-        if about.version != (last := newest(review.benchmark)) + 1:
+        if version.version != (last := newest(review.benchmark)) + 1:
             raise Conflict(
-                f"This review is of version {about.version - 1} of the label sets, and there is "
+                f"This review is of version {version.version - 1} of the label sets, and there is "
                 f"version {last} by now. Open a new review."
             )
-        review.version, review.release, review.sha256 = about.version, release, about.sha256
-        review.result = about.to_json()
+        review.version, review.release, review.sha256 = version.version, release, version.sha256
+        review.result = version.to_json()
         review.applied_by, review.applied_at = actor, timezone.now()
         review.save(
             update_fields=[*("version", "release", "sha256", "result", "applied_by", "applied_at")]
@@ -345,11 +345,11 @@ def _applied(
 
 def _publish(review: MistakeReview, folder: Path) -> None:
     """Makes the folder the review's: the last step before its row is committed."""
-    place = _place(review, folder.name)
-    shutil.rmtree(place, ignore_errors=True)
-    place.parent.mkdir(parents=True, exist_ok=True)
+    target = _place(review, folder.name)
+    shutil.rmtree(target, ignore_errors=True)
+    target.parent.mkdir(parents=True, exist_ok=True)
     shared_files.put(folder, _name(review, folder.name))
-    os.replace(folder, place)
+    os.replace(folder, target)
 
 
 def _place(review: MistakeReview, part: str) -> Path:

@@ -51,27 +51,29 @@ def versions(result: LabeledResult) -> list[ScoredVersion]:
 
 def submissions(result: LabeledResult) -> list[SubmissionRow]:
     """Every submission, best by the newest version first."""
-    found = versions(result)
-    if not found:
+    scored = versions(result)
+    if not scored:
         return []
-    last = {own.name: own for own in found[-1].submissions}
-    by_name = [{own.name: own for own in version.submissions} for version in found]
+    last = {submission.name: submission for submission in scored[-1].submissions}
+    by_name = [
+        {submission.name: submission for submission in version.submissions} for version in scored
+    ]
     rows = [
         SubmissionRow(
             name,
             tuple(_counted(version[name].accuracy) for version in by_name),
-            _counted(own.estimated) if own.estimated else None,
-            bool(own.is_reviewed),
+            _counted(submission.estimated) if submission.estimated else None,
+            bool(submission.is_reviewed),
         )
-        for name, own in last.items()
+        for name, submission in last.items()
     ]
     return sorted(rows, key=lambda row: (-(row.by_version[-1].cell.value or 0), row.name))
 
 
 def pairs(result: LabeledResult) -> list[Pair]:
     """Every pair of submissions compared by the newest version."""
-    found = versions(result)
-    compared = found[-1].comparison if found else None
+    scored = versions(result)
+    compared = scored[-1].comparison if scored else None
     return (compared.pairs if compared else None) or []
 
 
@@ -81,14 +83,14 @@ def rates(result: LabeledResult) -> list[RateRow]:
     for version in versions(result):
         if version.rates is None:
             continue
-        named = {key: (words, getattr(version.rates, key)) for key, words in RATES.items()}
-        named |= {
+        shares = {key: (words, getattr(version.rates, key)) for key, words in RATES.items()}
+        shares |= {
             f"tag_{tag}": (f"tag: {tag.replace('_', ' ')}", share)
             for tag, share in (version.rates.tags or {}).items()
         }
         rows += [
             RateRow(version.version, key, words, _counted(share))
-            for key, (words, share) in named.items()
+            for key, (words, share) in shares.items()
         ]
     return rows
 

@@ -20,13 +20,13 @@ def score(benchmark: Benchmark, rows: list[Submission]) -> list[ScoredVersion] |
     if not applied:
         return None
     wordnet, settings = load(), benchmarks.chosen_of(benchmark)
-    found = reviews.read_submissions(benchmark, rows)
-    images = next(iter(found.values())).images
+    classified = reviews.read_submissions(benchmark, rows)
+    images = next(iter(classified.values())).images
     with reviews.read_here(benchmark):
         known = [_version(review, images, wordnet) for review in applied]
     assert settings.confidence is not None, "a classification has intervals"
     return versions.score(
-        found,
+        classified,
         {row.name: row.sha256 for row in rows},
         known,
         wordnet,

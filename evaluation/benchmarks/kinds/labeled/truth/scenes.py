@@ -52,9 +52,9 @@ def scenes(frozen: Frozen, with_objects: bool = False) -> Iterator[Scene]:
     parted = has_parts(frozen)
     objects: Iterable[list[PartedObject]] = repeat([])
     if parted and with_objects:
-        objects = (things for _, things in frozen.objects(rest=False))
+        objects = (image_objects for _, image_objects in frozen.objects(rest=False))
     answers = Groups(frozen.answers() if parted else ())
-    for (photo, labels), things in zip(exporting.pages(frozen), objects, strict=False):
+    for (photo, labels), image_objects in zip(exporting.pages(frozen), objects, strict=False):
         unsettled: dict[str, list[Box]] = {}
         boxes, undecided = _boxes_by_class(labels, known, photo)
         partial, unboxed = set(_partial(labels)), 0
@@ -69,7 +69,7 @@ def scenes(frozen: Frozen, with_objects: bool = False) -> Iterator[Scene]:
                 unboxed += 1
                 if "boxed" not in line:
                     boxes[key].remove((0.0, 0.0, float(photo.width), float(photo.height)))
-        yield Scene(photo, boxes, undecided, things, unsettled, frozenset(partial), unboxed)
+        yield Scene(photo, boxes, undecided, image_objects, unsettled, frozenset(partial), unboxed)
 
 
 def _boxes_by_class(
@@ -93,7 +93,8 @@ def _partial(labels: Sequence[Label]) -> frozenset[str]:
     return frozenset(
         label.key
         for label in labels
-        if label.is_covered is False or any("group" in (one.flags or ()) for one in label.instances)
+        if label.is_covered is False
+        or any("group" in (instance.flags or ()) for instance in label.instances)
     )
 
 

@@ -40,10 +40,10 @@ class WsolFolder:
         """Adds an image of one class, which has boxes; how many masks it gave."""
         _check(scene, key)
         photo = scene.photo
-        for place in self.places:
-            self.sheets.line(place + IDS, photo.name)
-            self.sheets.line(place + CLASSES, photo.name, key)
-            self.sheets.line(place + SIZES, photo.name, photo.width, photo.height)
+        for prefix in self.places:
+            self.sheets.line(prefix + IDS, photo.name)
+            self.sheets.line(prefix + CLASSES, photo.name, key)
+            self.sheets.line(prefix + SIZES, photo.name, photo.width, photo.height)
         for box in scene.boxes[key]:
             self.sheets.line(WHERE, photo.name, *box)
         if self.masked:

@@ -215,7 +215,7 @@ def test_an_index_is_read_again_once_the_file_changed(tmp_path):
     after = answer_index.index(path)
 
     assert len(before.places) == 1
-    assert after.things[1] == ('a"b', ', "answers": {', "c")
+    assert after.objects[1] == ('a"b', ', "answers": {', "c")
     assert after.lines[1] == more[1]
     assert after.number_of('a"b', "o", None, "low") == 0
     assert after.number_of('a"b', "o", "q") is None

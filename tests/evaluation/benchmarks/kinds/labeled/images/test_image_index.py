@@ -106,7 +106,7 @@ def test_detections_are_counted_class_by_class(tmp_path):
         "near": 0,
         "far": 1,
     }
-    assert found.named("alpha") == [(COW, 1), (CAT, 1)]
+    assert found.class_counts("alpha") == [(COW, 1), (CAT, 1)]
 
 
 def test_numbers_are_those_that_the_run_has(tmp_path):
