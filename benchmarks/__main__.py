@@ -18,10 +18,12 @@ import benchmarks
 def main(names: list[str], *, smallest: bool = False, size: int | None = None) -> int:
     if smallest:
         os.environ[benchmarks.SMALLEST] = "1"
-    found = [m.name for m in pkgutil.iter_modules(benchmarks.__path__) if m.name[:6] == "bench_"]
-    chosen = [name for name in found if not names or name.removeprefix("bench_") in names]
+    names_of_all = [
+        m.name for m in pkgutil.iter_modules(benchmarks.__path__) if m.name[:6] == "bench_"
+    ]
+    chosen = [name for name in names_of_all if not names or name.removeprefix("bench_") in names]
     if not chosen:
-        known = ", ".join(name.removeprefix("bench_") for name in found)
+        known = ", ".join(name.removeprefix("bench_") for name in names_of_all)
         print(f"no such benchmark; there are {known}", file=sys.stderr)
         return 2
     rows: list[benchmarks.Row] = []

@@ -75,9 +75,9 @@ def few_votes(answers: Answers, seed: int) -> Answers:
 
 def on_few_votes(answers: Answers, truth: Any) -> list[Row]:
     draws = [few_votes(answers, seed) for seed in range(DRAWS)]
-    found = [fit(few) for few in draws]
-    right = np.concatenate([one.labels == truth for one in found])
-    stated = np.concatenate([one.posteriors.max(axis=1) for one in found])
+    fits = [fit(few) for few in draws]
+    right = np.concatenate([fitted.labels == truth for fitted in fits])
+    stated = np.concatenate([fitted.posteriors.max(axis=1) for fitted in fits])
     ours = right.mean()
     others = np.mean([(majority(few)[0] == truth).mean() for few in draws])
     off = calibration_bins(stated, right)["error"]
@@ -102,8 +102,8 @@ def on_many(count: int) -> list[Row]:
         took.append(time.perf_counter() - start)
     fast = sorted(took)[1]
     mine = likelihood(people, items, labels, ours.priors, ours.confusions)
-    other = likelihood(people, items, labels, theirs["priors"], theirs["confusions"])
-    same = mine >= other - 1e-6 * abs(other)
+    theirs_likelihood = likelihood(people, items, labels, theirs["priors"], theirs["confusions"])
+    same = mine >= theirs_likelihood - 1e-6 * abs(theirs_likelihood)
     ratio = slow / fast
     start = time.perf_counter()
     whole = dawid_skene(people, items, labels, **sizes)
@@ -121,7 +121,10 @@ def on_many(count: int) -> list[Row]:
             ratio >= 10 and same,
         ),
         row(
-            "… log-likelihood, ours less theirs", f"{mine - other:+.2e} of {other:.0f}", "≥ 0", same
+            "… log-likelihood, ours less theirs",
+            f"{mine - theirs_likelihood:+.2e} of {theirs_likelihood:.0f}",
+            "≥ 0",
+            same,
         ),
         row(
             "… until it gains less than 1e-6",
@@ -177,16 +180,16 @@ def crowd_kit(
     data = pd.DataFrame({"worker": people, "task": items, "label": labels})
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        found = DawidSkene(n_iter=iterations, tol=tolerance).fit(data)
-    errors = found.errors_.sort_index(axis=1)
+        fitted = DawidSkene(n_iter=iterations, tol=tolerance).fit(data)
+    errors = fitted.errors_.sort_index(axis=1)
     confusions = np.full((int(people.max()) + 1, 2, 2), 1e-10)
     workers, answers = (errors.index.get_level_values(name) for name in ("worker", "label"))
     confusions[workers, :, answers] = errors.to_numpy()
     return {
-        "posteriors": found.probas_.sort_index().sort_index(axis=1).to_numpy(),
-        "priors": found.priors_.sort_index().to_numpy(),
+        "posteriors": fitted.probas_.sort_index().sort_index(axis=1).to_numpy(),
+        "priors": fitted.priors_.sort_index().to_numpy(),
         "confusions": confusions,
-    }, len(found.loss_history_)
+    }, len(fitted.loss_history_)
 
 
 def likelihood(people: Any, items: Any, labels: Any, priors: Any, confusions: Any) -> float:

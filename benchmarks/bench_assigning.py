@@ -98,8 +98,8 @@ def prepare(questions: int) -> dict[str, Any]:
     count = questions // 5
 
     def grid_fields(n: int) -> dict[str, Any]:
-        place = {"topic": str(n % TOPICS), "item": n // TOPICS, "round": n // (TOPICS * IMAGES)}
-        return fields(n, count) | place | {"graph": graph, "by_topic": True}
+        position = {"topic": str(n % TOPICS), "item": n // TOPICS, "round": n // (TOPICS * IMAGES)}
+        return fields(n, count) | position | {"graph": graph, "by_topic": True}
 
     def grid_votes(n: int) -> list[tuple[int, str, bool]]:
         is_answered = not left(n, count) and 1 < n <= count - LEFT // 2
@@ -116,10 +116,10 @@ def measure(world: dict[str, Any]) -> list[Row]:
     from django.db import connection
 
     name, questions = connection.vendor, world["questions"]
-    every, but_200, other = world["every"], world["but_200"], world["other"]
+    every, but_200, ordinary = world["every"], world["but_200"], world["other"]
     rows = []
-    for what, user, cursor in (
-        ("an ordinary annotator", other, questions // 2),
+    for label, user, cursor in (
+        ("an ordinary annotator", ordinary, questions // 2),
         ("answered all but 200", but_200, questions - LEFT // 2),
         ("answered every one", every, questions),
     ):
@@ -127,16 +127,16 @@ def measure(world: dict[str, Any]) -> list[Row]:
         times = pages("large", user, cursor, returned)
         plain = statistics.median(plain_times(user))
         ratio = f"; plain way {plain:.1f} ms, {plain / statistics.median(times):.0f}×"
-        rows.append(_row(f"next page, {name}, {what}", times, ratio))
+        rows.append(_row(f"next page, {name}, {label}", times, ratio))
     grid = questions // 5
-    for what, user, cursor in (
-        ("an ordinary annotator", other, grid // 2),
+    for label, user, cursor in (
+        ("an ordinary annotator", ordinary, grid // 2),
         ("answered all but 200", but_200, grid - LEFT // 2),
         # Behind the first question of the topic lies nothing but what they have answered.
         ("all but the first and 200", but_200, 0),
     ):
         times = pages("grid", user, cursor, grid)
-        rows.append(_row(f"next page of one topic, {name}, {what}", times))
+        rows.append(_row(f"next page of one topic, {name}, {label}", times))
     return rows
 
 

@@ -76,25 +76,25 @@ _child = partial(own_process.run, "bench_cds")
 # In processes of their own.
 
 
-def make(about: dict[str, Any]) -> dict[str, int]:
+def make(settings: dict[str, Any]) -> dict[str, int]:
     """sequences.jsonl and predictions.csv in a folder: the later a frame, the likelier right."""
     rng, wordnet = random.Random(0), wn.load()
     classes = [wordnet.wnid(i) for i in thousand_classes(wordnet)]
     categories, count = classes[:CATEGORIES], 0
-    folder = Path(about["folder"])
+    folder = Path(settings["folder"])
     with (
         open(folder / "sequences.jsonl", "w") as sequences,
         open(folder / "predictions.csv", "w") as predictions,
     ):
         predictions.write("frame,classifier,wnid\n")
-        schemes = itertools.product(range(about["objects"]), PARTS, CONTENTS)
+        schemes = itertools.product(range(settings["objects"]), PARTS, CONTENTS)
         for number, part, content in schemes:
             category, image = categories[number % CATEGORIES], f"{number:06}.jpg"
             ids = tuple(f"{image}/1/{part}/{content}/{i:02}" for i in range(1, FRAMES + 1))
             line = SequenceLine(image, category, part, content, ids, "1", number % 10, FRAMES - 1)
             sequences.write(json.dumps(line.as_dict()) + "\n")
-            for place, (name, frame) in enumerate(itertools.product(CLASSIFIERS, ids)):
-                right = rng.random() < (place % FRAMES) / 16
+            for index, (name, frame) in enumerate(itertools.product(CLASSIFIERS, ids)):
+                right = rng.random() < (index % FRAMES) / 16
                 predictions.write(f"{frame},{name},{category if right else rng.choice(classes)}\n")
                 count += 1
     return {"predictions": count}
@@ -106,21 +106,21 @@ def _read(folder: str) -> tuple[list[SequenceLine], Any, dict[str, list[str]]]:
     return lines, predictions, {line.category: [line.category] for line in lines}
 
 
-def read(about: dict[str, Any]) -> dict[str, float]:
+def read(settings: dict[str, Any]) -> dict[str, float]:
     before = own_process.peak_mib()
     start, cpu = time.perf_counter(), time.process_time()
-    _read(about["folder"])
+    _read(settings["folder"])
     return _spent(start, cpu, before)
 
 
-def score(about: dict[str, Any]) -> dict[str, float]:
+def score(settings: dict[str, Any]) -> dict[str, float]:
     """Seconds and memory beyond those of what was read; machine code is compiled before."""
-    wordnet, given = wn.load(), _read(about["folder"])
-    lines, predictions, mapping = given
+    wordnet, inputs = wn.load(), _read(settings["folder"])
+    lines, predictions, mapping = inputs
     scoring.score(lines[:20], predictions, wordnet, Options(bootstrap=1), mapping)
     before = own_process.peak_mib()
     start, cpu = time.perf_counter(), time.process_time()
-    scoring.score(lines, predictions, wordnet, Options(bootstrap=about["rounds"]), mapping)
+    scoring.score(lines, predictions, wordnet, Options(bootstrap=settings["rounds"]), mapping)
     return _spent(start, cpu, before)
 
 
@@ -132,30 +132,34 @@ def _spent(start: float, cpu: float, before: int) -> dict[str, float]:
     }
 
 
-def race(about: dict[str, Any]) -> dict[str, float]:
+def race(settings: dict[str, Any]) -> dict[str, float]:
     """Processor seconds of a round of Table 2, ours and a plain loop's, of equal results."""
-    lines, predictions, mapping = _read(about["folder"])
-    found = scoring.score(lines, predictions, wn.load(), Options(bootstrap=0, captchas=0), mapping)
+    lines, predictions, mapping = _read(settings["folder"])
+    scored = scoring.score(lines, predictions, wn.load(), Options(bootstrap=0, captchas=0), mapping)
     places = arrays.places(lines)
-    scores = arrays.scores(places, found.starts, found.cds, None, None, ())
+    scores = arrays.scores(places, scored.starts, scored.cds, None, None, ())
     weights = next(cs.draws(scores, 200, 0, batch=200))
     start = time.process_time()
     ours = cs.mean(cs.mean(cs.cells(scores, scores.cds, weights), 2), 1)
     taken = (time.process_time() - start) / len(weights)
     start = time.process_time()
-    for times, own in zip(weights[:PLAIN_ROUNDS], ours, strict=False):
-        assert np.allclose(plain_round(scores, times), own, atol=1e-12)
+    for times, means in zip(weights[:PLAIN_ROUNDS], ours, strict=False):
+        assert np.allclose(plain_round(scores, times), means, atol=1e-12)
     return {"ours": taken, "plain": (time.process_time() - start) / PLAIN_ROUNDS}
 
 
 def plain_round(scores: Scores, times: Counts) -> Floats:
     """(K, C): Table 2 of one resample, by the rule of the text, a median at a time."""
     _, parts, contents, classifiers = scores.cds.shape
-    found = np.empty((contents, classifiers))
-    drawn = [np.repeat(np.arange(own.start, own.stop), times[own]) for own in scores.members()]
+    table = np.empty((contents, classifiers))
+    drawn = [
+        np.repeat(np.arange(drawn_objects.start, drawn_objects.stop), times[drawn_objects])
+        for drawn_objects in scores.members()
+    ]
     for k, c in itertools.product(range(contents), range(classifiers)):
         by_category = [
-            np.mean([np.median(scores.cds[own, p, k, c]) for p in range(parts)]) for own in drawn
+            np.mean([np.median(scores.cds[drawn_objects, p, k, c]) for p in range(parts)])
+            for drawn_objects in drawn
         ]
-        found[k, c] = np.mean(by_category)
-    return found
+        table[k, c] = np.mean(by_category)
+    return table

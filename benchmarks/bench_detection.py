@@ -63,18 +63,18 @@ def world() -> tuple[Boxes, Boxes, NDArray[np.float64]]:
         rng.integers(0, CLASSES, OBJECTS),
         some_boxes(rng, OBJECTS),
     )
-    own = rng.integers(0, OBJECTS, DETECTIONS)
-    found, confidences = truth.of(own), rng.random(DETECTIONS)
-    sides = np.tile(found.corners[:, 2:] - found.corners[:, :2], 2)
-    corners = found.corners + 0.12 * sides * rng.normal(size=(DETECTIONS, 4))
+    objects = rng.integers(0, OBJECTS, DETECTIONS)
+    detected, confidences = truth.of(objects), rng.random(DETECTIONS)
+    sides = np.tile(detected.corners[:, 2:] - detected.corners[:, :2], 2)
+    corners = detected.corners + 0.12 * sides * rng.normal(size=(DETECTIONS, 4))
     corners[:, 2:] = np.maximum(corners[:, 2:], corners[:, :2] + 2)
     low = np.clip(corners[:, :2], 0, [WIDTH - 2, HEIGHT - 2])
-    found.corners[:] = np.hstack([low, np.clip(corners[:, 2:], low + 1, [WIDTH, HEIGHT])])
+    detected.corners[:] = np.hstack([low, np.clip(corners[:, 2:], low + 1, [WIDTH, HEIGHT])])
     astray = rng.random(DETECTIONS) < 0.6
-    found.images[astray] = rng.integers(0, IMAGES, int(astray.sum()))
-    found.classes[astray] = rng.integers(0, CLASSES, int(astray.sum()))
+    detected.images[astray] = rng.integers(0, IMAGES, int(astray.sum()))
+    detected.classes[astray] = rng.integers(0, CLASSES, int(astray.sum()))
     confidences[astray] *= 0.7
-    return truth, found, confidences
+    return truth, detected, confidences
 
 
 def some_boxes(rng: np.random.Generator, count: int) -> NDArray[np.float64]:
@@ -84,13 +84,13 @@ def some_boxes(rng: np.random.Generator, count: int) -> NDArray[np.float64]:
 
 
 def ours(_: None) -> dict[str, Any]:
-    truth, found, confidences = world()
+    truth, detected, confidences = world()
     # The compiled loop is read from its cache, or made, before it is timed.
     average_precisions(
-        truth.of(np.arange(9)), found.of(np.arange(9)), confidences[:9], CLASSES, True
+        truth.of(np.arange(9)), detected.of(np.arange(9)), confidences[:9], CLASSES, True
     )
     before, start = held_mib(), time.perf_counter()
-    average_precisions(truth, found, confidences, CLASSES, inclusive=False)
+    average_precisions(truth, detected, confidences, CLASSES, inclusive=False)
     seconds = time.perf_counter() - start
     return {"seconds": seconds, "grown": own_process.peak_mib() - before}
 
@@ -99,7 +99,7 @@ def coco(_: None) -> dict[str, Any]:
     from pycocotools.coco import COCO
     from pycocotools.cocoeval import COCOeval
 
-    truth, found, confidences = world()
+    truth, predicted, confidences = world()
     with contextlib.redirect_stdout(io.StringIO()):
         known = COCO()
         known.dataset = {
@@ -108,14 +108,14 @@ def coco(_: None) -> dict[str, Any]:
             "annotations": list(coco_rows(truth)),
         }
         known.createIndex()
-        detected = known.loadRes(list(coco_rows(found, confidences)))
-        asked = COCOeval(known, detected, "bbox")
-        asked.params.iouThrs = np.array([0.5])
-        asked.params.areaRng, asked.params.areaRngLbl = [[0, 1e10]], ["all"]
-        asked.params.maxDets = [DETECTIONS]
+        detected = known.loadRes(list(coco_rows(predicted, confidences)))
+        evaluator = COCOeval(known, detected, "bbox")
+        evaluator.params.iouThrs = np.array([0.5])
+        evaluator.params.areaRng, evaluator.params.areaRngLbl = [[0, 1e10]], ["all"]
+        evaluator.params.maxDets = [DETECTIONS]
         before, start = held_mib(), time.perf_counter()
-        asked.evaluate()
-        asked.accumulate()
+        evaluator.evaluate()
+        evaluator.accumulate()
     seconds = time.perf_counter() - start
     return {"seconds": seconds, "grown": own_process.peak_mib() - before}
 
@@ -126,17 +126,17 @@ def coco_rows(boxes: Boxes, scores: NDArray[np.float64] | None = None) -> Iterab
     for i, (image, class_, corner, size) in enumerate(
         zip(*(column.tolist() for column in columns), strict=True)
     ):
-        own = {"image_id": image + 1, "category_id": class_ + 1, "bbox": corner + size}
+        fields = {"image_id": image + 1, "category_id": class_ + 1, "bbox": corner + size}
         if scores is None:
-            yield {**own, "id": i + 1, "iscrowd": 0, "area": size[0] * size[1]}
+            yield {**fields, "id": i + 1, "iscrowd": 0, "area": size[0] * size[1]}
         else:
-            yield {**own, "score": float(scores[i])}
+            yield {**fields, "score": float(scores[i])}
 
 
 def rounds(_: None) -> dict[str, Any]:
-    truth, found, confidences = world()
-    measured = average_precisions(truth, found, confidences, CLASSES, inclusive=False)
-    drawn = Resampled.of(measured, truth, found, IMAGES)
+    truth, detected, confidences = world()
+    measured = average_precisions(truth, detected, confidences, CLASSES, inclusive=False)
+    drawn = Resampled.of(measured, truth, detected, IMAGES)
     generator = np.random.default_rng(0)
     seeds = generator.integers(0, 2**64, ROUNDS, dtype=np.uint64)
     drawn.rounds(seeds[:1])
@@ -152,11 +152,11 @@ def rounds(_: None) -> dict[str, Any]:
 
 def plain_round(drawn: Resampled, weights: NDArray[np.int64]) -> float:
     """The mean AP of a round, class by class."""
-    found, objects = weights[drawn.found], weights[drawn.objects]
-    true = found * drawn.hit
+    weighted, objects = weights[drawn.detection_images], weights[drawn.objects]
+    true = weighted * drawn.hit
     aps, start, first = [], 0, 0
     for end, last in zip(drawn.ends.tolist(), drawn.object_ends.tolist(), strict=True):
-        every = np.maximum(np.cumsum(found[start:end]), 1)
+        every = np.maximum(np.cumsum(weighted[start:end]), 1)
         precision = np.cumsum(true[start:end]) / every
         envelope = np.maximum.accumulate(precision[::-1])[::-1]
         aps.append((envelope * true[start:end]).sum() / objects[first:last].sum())

@@ -180,12 +180,12 @@ def _pan(chromium: str, url: str) -> dict[str, list[float]]:
         page.evaluate(BEGIN, [_shapes(50, 40, MANY_CORNERS), *SIZE])
         page.evaluate("drawing.use('polygon'); drawing.zoomIn(); drawing.zoomIn()")
         page.wait_for_timeout(1_000)
-        found = {"moving their layers": page.evaluate(PAN, FRAMES)}
+        frame_times = {"moving their layers": page.evaluate(PAN, FRAMES)}
         page.evaluate(PLAIN)
         page.wait_for_timeout(1_000)
-        found["by their groups' attribute"] = page.evaluate(PAN, FRAMES)
+        frame_times["by their groups' attribute"] = page.evaluate(PAN, FRAMES)
         browser.close()
-    return found
+    return frame_times
 
 
 def _watch(browser: Any, page: Any, move: Any) -> tuple[list[float], list[float]]:

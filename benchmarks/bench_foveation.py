@@ -38,7 +38,7 @@ def main() -> list[Row]:
 
 def measure() -> list[Row]:
     objects = [made(seed) for seed in range(OBJECTS)]
-    assert all(len(found) == 10 for _, found in objects)
+    assert all(len(steps) == 10 for _, steps in objects)
     for first, plain in zip(frames(*objects[0], "low"), plain_frames(*objects[0]), strict=True):
         off = (first.int() - plain.int()).abs()
         assert off.max() <= 1, "the plain way makes other frames"
@@ -86,17 +86,17 @@ def made(seed: int) -> Object:
 
 
 def ours_of(content: str, device: str = "cpu") -> Callable[..., Iterable[torch.Tensor]]:
-    return lambda image, found: frames(image, found, content, device=device)
+    return lambda image, steps: frames(image, steps, content, device=device)
 
 
-def plain_frames(image: NDArray[np.uint8], found: PartSequence) -> Iterable[torch.Tensor]:
+def plain_frames(image: NDArray[np.uint8], steps: PartSequence) -> Iterable[torch.Tensor]:
     """The frames of `low`, each by itself."""
     along = np.arange(-LOW.dilation_px, LOW.dilation_px + 1) ** 2
     disk = np.add.outer(along, along) <= LOW.dilation_px**2
     original = torch.from_numpy(image)
-    height, width = found.steps.shape
-    for frame in range(len(found) - 1):
-        inside = found.revealed(frame)
+    height, width = steps.steps.shape
+    for frame in range(len(steps) - 1):
+        inside = steps.revealed(frame)
         distance = ndimage.distance_transform_edt(~ndimage.binary_dilation(inside, disk))
         at = resolution(torch.from_numpy(np.rint(distance**2)), width, LOW).float()
         levels = max(2, int(np.ceil(-np.log2(float(at.min())))) + 1)
@@ -110,16 +110,16 @@ def plain_frames(image: NDArray[np.uint8], found: PartSequence) -> Iterable[torc
     yield original
 
 
-def drain(render: Callable[..., Iterable[torch.Tensor]], one: Object) -> int:
+def drain(render: Callable[..., Iterable[torch.Tensor]], sample: Object) -> int:
     """As a classifier would: every frame is met once, none is kept."""
-    return sum(int(frame[0, 0, 0]) for frame in render(*one))
+    return sum(int(frame[0, 0, 0]) for frame in render(*sample))
 
 
 def rate(render: Any, objects: list[Object]) -> tuple[float, float]:
     """Objects a second on two threads, and milliseconds of processor time an object."""
     with ThreadPoolExecutor(THREADS) as workers:
         start, cpu = time.perf_counter(), time.process_time()
-        list(workers.map(lambda one: drain(render, one), objects))
+        list(workers.map(lambda sample: drain(render, sample), objects))
         took, used = time.perf_counter() - start, time.process_time() - cpu
     return len(objects) / took, 1000 * used / len(objects)
 

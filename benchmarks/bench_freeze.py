@@ -151,8 +151,8 @@ def work(kill: bool) -> dict[str, Any]:
     signal.signal(signal.SIGTERM, lambda *_: over.append(True))
     usual, made = pieces.write, []
 
-    def write(*given: Any) -> None:
-        usual(*given)
+    def write(*arguments: Any) -> None:
+        usual(*arguments)
         made.append(True)
         if kill:
             print("in a range", flush=True)

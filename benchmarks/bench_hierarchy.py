@@ -96,10 +96,10 @@ def measure(images: int) -> list[Row]:
     ids = _settle(campaign)
     assert len(ids) == SAMPLE
     plain = _timed(lambda: [following._advance_chunk(campaign.pk, {pk}) for pk in ids])[1]
-    what = f"{images:,} images, {LEAVES:,} classes"
+    size_text = f"{images:,} images, {LEAVES:,} classes"
     return [
-        _row(f"open {what}", images, opened, opening, plain_opening),
-        _row(f"follow up {what}", images, done.opened, advancing, plain),
+        _row(f"open {size_text}", images, opened, opening, plain_opening),
+        _row(f"follow up {size_text}", images, done.opened, advancing, plain),
     ]
 
 
@@ -137,15 +137,15 @@ def _settle(campaign: Any) -> list[int]:
     """Return the open questions of the first root, settled now: yes on three in ten."""
     from benchmarks import worlds
 
-    asked = list(campaign.questions.filter(topic="r0", state="open").order_by("pk"))
+    questions = list(campaign.questions.filter(topic="r0", state="open").order_by("pk"))
     for value, places in (("yes", range(3)), ("no", range(3, 10))):
         worlds.settle(
-            ((question, []) for n, question in enumerate(asked) if n % 10 in places), value
+            ((question, []) for n, question in enumerate(questions) if n % 10 in places), value
         )
     settled = campaign.questions.filter(topic="r0", state="open")
     settled.update(state="settled", seats_free=0, follow_up=True)
     worlds.end()
-    return [question.pk for question in asked]
+    return [question.pk for question in questions]
 
 
 def replay_row(of: Graph, mode: str) -> Row:
@@ -173,13 +173,15 @@ def _answers(of: Graph, mode: str) -> list[Answers]:
     """Return the answers of images at whatever stage: a part of those that it takes, truthful."""
     chance = np.random.default_rng(0)
     setting = simulating_queries.Setting(PRESENT, 0, mode, "breadth", REPLAYED)
-    found: list[Answers] = []
-    for truth, said in simulating_queries.draw(of, setting):
-        asked, _ = simulating_queries.scan(of, said, mode)
+    answers: list[Answers] = []
+    for truth, replies in simulating_queries.draw(of, setting):
+        is_asked, _ = simulating_queries.scan(of, replies, mode)
         for image in range(len(truth)):
-            places = np.flatnonzero(asked[image])[: chance.integers(1, asked[image].sum() + 1)]
-            found.append([(of.names[p], "yes" if truth[image, p] else "no") for p in places])
-    return found
+            places = np.flatnonzero(is_asked[image])[
+                : chance.integers(1, is_asked[image].sum() + 1)
+            ]
+            answers.append([(of.names[p], "yes" if truth[image, p] else "no") for p in places])
+    return answers
 
 
 def plain(of: Graph, mode: str, answers: Answers) -> tuple[dict[str, str], list[str]]:

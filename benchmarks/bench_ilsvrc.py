@@ -33,8 +33,8 @@ def correct_sets(wordnet: wn.WordNet, classes: list[int]) -> tuple[hpk.CorrectSe
     valid = set(classes)
     for number, true in enumerate(classes[:PLAIN]):
         for k in hpk.KS:
-            found = {classes[i] for i in sets.members_at(number, k)}
-            assert plain_set(wordnet, true, valid, k) == found
+            members = {classes[i] for i in sets.members_at(number, k)}
+            assert plain_set(wordnet, true, valid, k) == members
     plain = (time.perf_counter() - start) * len(classes) / PLAIN
     return sets, [beside("all hCorrectSets of 1000 classes, k to 20", 1, seconds, plain)]
 
@@ -51,9 +51,11 @@ def precision(wordnet: wn.WordNet, classes: list[int], sets: hpk.CorrectSets) ->
     members = [[set(sets.members_at(t, k).tolist()) for k in hpk.KS] for t in range(len(classes))]
     start = time.perf_counter()
     for i in range(100 * PLAIN):
-        own = members[truth[i]]
-        for place, k in enumerate(hpk.KS):
-            assert sum(p in own[place] for p in predicted[i, :k].tolist()) == hits[i, place]
+        sets_of_class = members[truth[i]]
+        for index, k in enumerate(hpk.KS):
+            assert (
+                sum(p in sets_of_class[index] for p in predicted[i, :k].tolist()) == hits[i, index]
+            )
     plain = (time.perf_counter() - start) * IMAGES / (100 * PLAIN)
     rows = [beside(f"hp@k of {IMAGES:,} images", 0.02, seconds, plain)]
     seconds, _ = timed(lambda: errors.hierarchical_errors(wordnet, classes, truth, predicted))
@@ -77,10 +79,13 @@ def bootstrap() -> list[Row]:
         wrong[rng.integers(0, len(wrong), len(wrong))].mean()
     plain = (time.perf_counter() - start) * ROUNDS / PLAIN
     rows = [beside(f"{ROUNDS:,} bootstrap rounds of 100,000 images", 0.01, seconds, plain)]
-    seconds, found = timed(rounds(2**7 * ROUNDS))
+    seconds, interval = timed(rounds(2**7 * ROUNDS))
     return [
         *rows,
-        row(f"… until both bounds are stable, {found.rounds:,} rounds", f"{1000 * seconds:.0f} ms"),
+        row(
+            f"… until both bounds are stable, {interval.rounds:,} rounds",
+            f"{1000 * seconds:.0f} ms",
+        ),
     ]
 
 
@@ -89,21 +94,21 @@ def timed(action: Callable[[], Any]) -> tuple[float, Any]:
     best = float("inf")
     for _ in range(5):
         start = time.perf_counter()
-        found = action()
+        result = action()
         best = min(best, time.perf_counter() - start)
-    return best, found
+    return best, result
 
 
 def plain_set(wordnet: wn.WordNet, true: int, valid: set[int], k: int) -> set[int]:
     """The loop of the paper's appendix over the whole graph."""
-    found: set[int] = set()
+    members: set[int] = set()
     reached, ring = {true}, {true}
-    while len(found) < k and ring:
-        found |= ring & valid
+    while len(members) < k and ring:
+        members |= ring & valid
         near = {j for i in ring for j in (*wordnet.hypernyms(i), *wordnet.hyponyms(i))}
         ring = near - reached
         reached |= ring
-    return found
+    return members
 
 
 def beside(name: str, target_s: float, seconds: float, plain: float) -> Row:

@@ -47,8 +47,8 @@ def main(seconds: float = sized(10.0, 1.0)) -> list[Row]:
     more = {"DEBUG": "0", "SECRET_KEY": "of the benchmark alone", "PYTHONPATH": str(ROOT)}
     with tempfile.TemporaryDirectory(prefix="assay-bench-", ignore_cleanup_errors=True) as folder:
 
-        def step(action: str, about: Any = None) -> Any:
-            started = own_process.start("bench_labeling", folder, action, about, **more)
+        def step(action: str, argument: Any = None) -> Any:
+            started = own_process.start("bench_labeling", folder, action, argument, **more)
             return own_process.result(started)
 
         prepared = step("prepare")
@@ -305,18 +305,18 @@ MEASURE = """async ([count, key, pace]) => {
 }"""
 
 
-def paint(about: dict[str, Any]) -> dict[str, Any]:
+def paint(site: dict[str, Any]) -> dict[str, Any]:
     """Return milliseconds from each answer to the next image; none where there is no Chromium."""
     from playwright.sync_api import sync_playwright
 
     chromium = own_process.find_chromium()
     if chromium is None:
         return {"ms": [], "slow_ms": []}
-    url = f"http://127.0.0.1:{about['port']}"
+    url = f"http://127.0.0.1:{site['port']}"
     with sync_playwright() as driver:
         browser = driver.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
         context = browser.new_context(viewport={"width": 1440, "height": 900})
-        context.add_cookies([{"name": "sessionid", "value": about["session"], "url": url}])
+        context.add_cookies([{"name": "sessionid", "value": site["session"], "url": url}])
         page = context.new_page()
         page.goto(f"{url}/campaigns/look/label/")
         page.wait_for_selector("[data-stage] img:not([data-first])")

@@ -76,7 +76,7 @@ def measure(questions: int) -> dict[str, Any]:
 
         return look
 
-    found = {}
+    results = {}
     for name, action, held in (
         ("list of campaigns", get("/campaigns/"), True),
         ("campaign page, every five minutes", get("/campaigns/large/"), False),
@@ -90,8 +90,8 @@ def measure(questions: int) -> dict[str, Any]:
         ("watching who answered every question", watch, False),
         ("counting again at night", lambda: question_counts.differences(campaign.pk), False),
     ):
-        found[name] = _explained(action) | {"held": held}
-    return found
+        results[name] = _explained(action) | {"held": held}
+    return results
 
 
 def build(questions: int) -> Any:
@@ -132,10 +132,10 @@ def _explained(action: Callable[[], Any]) -> dict[str, Any]:
         if sql.lstrip().upper().startswith(("SELECT", "WITH")):
             with connection.cursor() as cursor:
                 cursor.cursor.execute(f"EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) {sql}", params)
-                [(found,)] = cursor.cursor.fetchall()
-            top = found[0]["Plan"]
+                [(explained,)] = cursor.cursor.fetchall()
+            top = explained[0]["Plan"]
             pages += top["Shared Hit Blocks"] + top["Shared Read Blocks"]
-            took += found[0]["Execution Time"]
+            took += explained[0]["Execution Time"]
             scanned.update(_scanned(top))
         return execute(sql, params, many, context)
 
@@ -145,7 +145,7 @@ def _explained(action: Callable[[], Any]) -> dict[str, Any]:
 
 
 def _scanned(plan: dict[str, Any]) -> set[str]:
-    found = set()
+    tables = set()
     if plan["Node Type"] == "Seq Scan" and plan["Relation Name"] in GROWING:
-        found.add(plan["Relation Name"])
-    return found.union(*(_scanned(inner) for inner in plan.get("Plans", ())))
+        tables.add(plan["Relation Name"])
+    return tables.union(*(_scanned(inner) for inner in plan.get("Plans", ())))

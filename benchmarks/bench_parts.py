@@ -77,19 +77,19 @@ def two_discs(pixels: int) -> list[Mask]:
 
 def corners(masks: list[Mask]) -> list[tuple[float, float]]:
     y, x = np.nonzero(masks[0] | masks[1])
-    found = {(float(u + i), float(v + j)) for u, v in zip(x, y, strict=True) for i in (0, 1)
+    points = {(float(u + i), float(v + j)) for u, v in zip(x, y, strict=True) for i in (0, 1)
              for j in (0, 1)}  # fmt: skip
-    return sorted(found)
+    return sorted(points)
 
 
 def best(action: Callable[[], Any], times: int) -> float:
     """Processor seconds of the quickest: all of this runs on one core, and others may be busy."""
-    found = []
+    seconds = []
     for _ in range(times):
         start = time.process_time()
         action()
-        found.append(time.process_time() - start)
-    return min(found)
+        seconds.append(time.process_time() - start)
+    return min(seconds)
 
 
 def quietly(action: Callable[..., Any], *arguments: Any) -> Any:

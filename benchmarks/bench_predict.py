@@ -63,13 +63,13 @@ _child = partial(own_process.run, "bench_predict")
 # In processes of their own.
 
 
-def make(about: dict[str, Any]) -> None:
+def make(settings: dict[str, Any]) -> None:
     """few/ and all/ of photographs, and the network."""
     import torch
     from torch import nn
 
-    folder, rng = Path(about["folder"]), np.random.default_rng(0)
-    for number in range(about["images"]):
+    folder, rng = Path(settings["folder"]), np.random.default_rng(0)
+    for number in range(settings["images"]):
         part = folder / "all" / f"{number // FEW:03}"
         part.mkdir(parents=True, exist_ok=True)
         small = Image.fromarray(rng.integers(0, 256, (6, 8, 3), dtype=np.uint8))
@@ -86,7 +86,7 @@ def make(about: dict[str, Any]) -> None:
     torch.jit.script(network.eval()).save(folder / "toy.pt")
 
 
-def predict(about: dict[str, Any]) -> dict[str, float]:
+def predict(settings: dict[str, Any]) -> dict[str, float]:
     """Seconds of the command, from its start to the whole pool, without those of the network alone;
     of the latter for one image; and both in processor time."""
     from django.core.management import call_command, load_command_class
@@ -94,7 +94,7 @@ def predict(about: dict[str, Any]) -> dict[str, float]:
     from evaluation.classifiers import opening
     from evaluation.classifiers.predicting import decoding
 
-    folder = Path(about["folder"])
+    folder = Path(settings["folder"])
     alone, images, decoded = np.zeros(2), [0], [0.0]
     network = opening.load(
         os.fspath(folder / "toy.pt"),
@@ -126,8 +126,8 @@ def predict(about: dict[str, Any]) -> dict[str, float]:
     with open(os.devnull, "w") as nowhere:
         call_command(
             load_command_class("evaluation", "predict"),
-            *(f"{folder / about['part']}", f"--model={folder / 'toy.pt'}", "--classes=ilsvrc"),
-            *(f"--out={folder / about['part']}-pool", f"--size={SIDE}", f"--batch={BATCH}"),
+            *(f"{folder / settings['part']}", f"--model={folder / 'toy.pt'}", "--classes=ilsvrc"),
+            *(f"--out={folder / settings['part']}-pool", f"--size={SIDE}", f"--batch={BATCH}"),
             "--device=cpu",
             stdout=nowhere,
         )

@@ -29,15 +29,15 @@ def main() -> list[Row]:
 
 def of_answers() -> list[Row]:
     """Five votes a question, on PostgreSQL; none without a server."""
-    found = [_frozen(answers // VOTES) for answers in SIZES]
-    if not all(found):
+    releases = [_frozen(answers // VOTES) for answers in SIZES]
+    if not all(releases):
         return []
     return [
-        _row("database, bytes", SIZES, [one["database"] for one in found]),
-        _row("release, bytes", SIZES, [one["release"] for one in found]),
-        _row("freezing, s", SIZES, [one["seconds"] for one in found]),
-        _row("… its snapshot, s", SIZES, [one["snapshot"] for one in found]),
-        _row("… its memory, MiB", SIZES, [one["mib"] for one in found]),
+        _row("database, bytes", SIZES, [release["database"] for release in releases]),
+        _row("release, bytes", SIZES, [release["release"] for release in releases]),
+        _row("freezing, s", SIZES, [release["seconds"] for release in releases]),
+        _row("… its snapshot, s", SIZES, [release["snapshot"] for release in releases]),
+        _row("… its memory, MiB", SIZES, [release["mib"] for release in releases]),
     ]
 
 
@@ -102,13 +102,13 @@ def _selected(images: int, classifiers: int) -> tuple[int, float]:
         return size, own_process.run("bench_scaling", folder, "select", folder)
 
 
-def select(about: str) -> float:
+def select(pool_folder: str) -> float:
     """Return processor time of reading, checking and choosing, the machine code compiled before."""
     from benchmarks.bench_selection import run
     from evaluation.metrics.wordnet import nouns as wn
     from evaluation.readers.pools import read_pool
 
-    folder, wordnet = Path(about), wn.load()
+    folder, wordnet = Path(pool_folder), wn.load()
     run(read_pool(folder, None, wordnet), wordnet, 5_000)
     begun = time.process_time()
     pool = read_pool(folder, None, wordnet)
@@ -118,8 +118,8 @@ def select(about: str) -> float:
 
 def _row(name: str, sizes: Sequence[int], values: Sequence[float]) -> Row:
     slope = math.log(values[-1] / values[-2]) / math.log(sizes[-1] / sizes[-2])
-    shown = "; ".join(
+    points = "; ".join(
         f"{size:,}: {value:,.0f}" if value >= 100 else f"{size:,}: {value:.3g}"
         for size, value in zip(sizes, values, strict=True)
     )
-    return row(name, f"{shown}; slope {slope:.2f}")
+    return row(name, f"{points}; slope {slope:.2f}")

@@ -67,22 +67,22 @@ def make_pool(folder: Path, images: int, kind: str, classifiers: int = CLASSIFIE
             file.write("".join(f"pool/{n // 10_000:05d}/{n:09d}.jpg\n" for n in numbers))
     truth = rng.integers(0, 1000, images, dtype=np.int16)
     hard = rng.random(images, np.float32)
-    for place in range(classifiers):
+    for number in range(classifiers):
         labels, confidences = truth, rng.random(images, np.float32)
         if kind == "realistic":
-            wrong = 0.6 * hard + 0.4 * rng.random(images, np.float32) > 0.7 + 0.015 * place
+            wrong = 0.6 * hard + 0.4 * rng.random(images, np.float32) > 0.7 + 0.015 * number
             shift = rng.integers(1, 1000, images, dtype=np.int16) * wrong
             labels = ((truth + shift) % 1000).astype(np.int16)
             confidences = np.where(wrong, 1 - 0.9 * np.sqrt(confidences), 1 - 0.6 * confidences**2)
         else:
             labels = rng.integers(0, 1000, images, dtype=np.int16)
             confidences = 1 - confidences / 5
-        np.save(folder / f"model{place:02d}.labels.npy", labels)
-        np.save(folder / f"model{place:02d}.confidences.npy", confidences.astype(np.float16))
+        np.save(folder / f"model{number:02d}.labels.npy", labels)
+        np.save(folder / f"model{number:02d}.confidences.npy", confidences.astype(np.float16))
 
 
-def measure(about: str) -> dict[str, float]:
-    folder = Path(about)
+def measure(pool_folder: str) -> dict[str, float]:
+    folder = Path(pool_folder)
     wordnet = wn.load()
     pool = read_pool(folder, None, wordnet, threads=THREADS)
     run(pool, wordnet, 20_000)
@@ -136,11 +136,11 @@ def pandas_loop(folder: Path, wordnet: wn.WordNet, classes: list[str]) -> float:
             columns[f"{name}.{kind}"] = array[:LOOPED].astype(float)
     frame = pd.DataFrame(columns)
     start = time.perf_counter()
-    found = []
+    ranked = []
     for image, line in frame.iterrows():
         a, b = int(line["model00.labels"]), int(line["model01.labels"])
         sure = min(line["model00.confidences"], line["model01.confidences"])
         if a != b and sure >= 0.8:
-            found.append((-distances[a, b], -sure, image, a, b))
-    found.sort()
+            ranked.append((-distances[a, b], -sure, image, a, b))
+    ranked.sort()
     return time.perf_counter() - start

@@ -144,12 +144,12 @@ def cached(path: Path) -> int:
     return int(np.count_nonzero(flags & 1)) * mmap.PAGESIZE
 
 
-def measure(about: str) -> dict[str, float]:
+def measure(pool_folder: str) -> dict[str, float]:
     """Return processor seconds of one run, of its stretches, and of shards and their merge.
 
     Reading, checks and SHA-256 are included, WordNet and distances not.
     """
-    folder, wordnet = Path(about), wn.load()
+    folder, wordnet = Path(pool_folder), wn.load()
     pool = read_pool(folder, None, wordnet)
     levels = selecting.levels_of(pool.classes, wordnet, "weighted", folder)
     choose(pool, levels, 20_000)

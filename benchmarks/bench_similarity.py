@@ -58,9 +58,9 @@ def timed(action: Callable[[], Any]) -> tuple[list[float], Any]:
     taken = []
     for _ in range(ROUNDS):
         start = time.perf_counter()
-        found = action()
+        result = action()
         taken.append(time.perf_counter() - start)
-    return taken, found
+    return taken, result
 
 
 def seconds_row(name: str, most: float, taken: list[float]) -> Row:

@@ -26,9 +26,9 @@ def main() -> list[Row]:
     # Of the plain way, what was audited is no answer that it needs.
     theirs[1] = 5.0
     inside = sum(
-        low <= found["error"] <= high
-        for found in weighed
-        for low, high in [found["stated_error"]["interval"]]
+        low <= simulated["error"] <= high
+        for simulated in weighed
+        for low, high in [simulated["stated_error"]["interval"]]
     )
     blocked = {
         key: np.mean([row["blocked"][key] for row in weighed]) for key in weighed[0]["blocked"]

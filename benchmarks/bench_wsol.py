@@ -27,7 +27,7 @@ def main() -> list[Row]:
     for kind, grid in (("smooth, 14 × 14", 14), ("smooth, 28 × 28", 28), ("noise", SIZE)):
         maps = [made(rng, grid) for _ in range(MAPS)]
         boxes = [true_boxes(rng) for _ in maps]
-        rows += box_rows(kind, maps, boxes, wanted=grid < SIZE)
+        rows += box_rows(kind, maps, boxes, has_target=grid < SIZE)
         if grid == 14:
             rows += pixel_rows(rng, maps)
     return rows
@@ -43,7 +43,7 @@ def true_boxes(rng: np.random.Generator) -> NDArray[np.float64]:
 
 
 def box_rows(
-    kind: str, maps: list[Map], boxes: list[NDArray[np.float64]], wanted: bool
+    kind: str, maps: list[Map], boxes: list[NDArray[np.float64]], has_target: bool
 ) -> list[Row]:
     """Maps a second, and how many times a loop over thresholds takes; both must give the same."""
     rows = []
@@ -55,29 +55,29 @@ def box_rows(
             row(
                 f"MaxBoxAccV2 of maps, {kind}, {name}, {THREADS} threads",
                 f"{rate:,.0f}/s; {alone:.2f} ms of processor a map",
-                "≥ 800/s" if wanted else "none",
-                rate >= 800 if wanted else None,
+                "≥ 800/s" if has_target else "none",
+                rate >= 800 if has_target else None,
             )
         )
-    for thresholds, times in ((1000, 200), (100, 6)) if wanted else ((100, 6),):
+    for thresholds, times in ((1000, 200), (100, 6)) if has_target else ((100, 6),):
         protocol = box_scores.Protocol("reference", thresholds=thresholds)
-        compared = 2 if wanted else 1
+        compared = 2 if has_target else 1
         start = time.process_time()
         plain = [plain_hits(*each, protocol) for each in zip(maps[:compared], boxes, strict=False)]
         slow = (time.process_time() - start) / compared
         quick = processor(maps, boxes, protocol) / 1000
         alike = all(
-            np.array_equal(one, other)
+            np.array_equal(expected, actual)
             for each, both in zip(plain, zip(maps, boxes, strict=True), strict=False)
-            for one, other in zip(each, ours(*both, protocol), strict=True)
+            for expected, actual in zip(each, ours(*both, protocol), strict=True)
         )
         ratio = f"{slow / quick:,.0f} times ({1000 * slow:,.0f} ms), "
         rows.append(
             row(
                 f"… against OpenCV's contours at {thresholds} thresholds",
                 ratio + ("equal" if alike else "NOT EQUAL"),
-                f"≥ {times} times, equal" if wanted else "equal",
-                alike and (slow / quick >= times or not wanted),
+                f"≥ {times} times, equal" if has_target else "equal",
+                alike and (slow / quick >= times or not has_target),
             )
         )
     return rows
@@ -90,9 +90,9 @@ def pixel_rows(rng: np.random.Generator, maps: list[Map]) -> list[Row]:
     truths = [truths[number % 8].copy() for number in range(len(maps))]
     ready = [box_scores.normalized(scores) for scores in maps]
 
-    def scored(given: list[Any], normalize: str) -> float:
+    def scored(arrays: list[Any], normalize: str) -> float:
         score = MaskScore(box_scores.Protocol("reference", normalize))
-        for scores, truth in zip(given, truths, strict=True):
+        for scores, truth in zip(arrays, truths, strict=True):
             score.add(scores, truth, "one")
         return float(score.result()["pxap"])
 
@@ -178,8 +178,8 @@ def plain_hits(
     for tau in protocol.taus:
         _, mask = cv2.threshold(image, int(tau * image.max()), 255, cv2.THRESH_BINARY)
         contours = cv2.findContours(mask, cv2.RETR_TREE, cv2.CHAIN_APPROX_SIMPLE)[0]
-        found, biggest = contour_boxes(contours)
-        fits = box_scores.ious(found, boxes, "reference").max(axis=1)
+        corners, biggest = contour_boxes(contours)
+        fits = box_scores.ious(corners, boxes, "reference").max(axis=1)
         hits.append([fits.max() >= delta for delta in box_scores.DELTAS])
         largest.append(fits[biggest] >= 0.5)
     return np.array(hits).T, np.array(largest)

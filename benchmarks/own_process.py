@@ -29,14 +29,14 @@ def environment(folder: str, url: str | None = None) -> dict[str, str]:
 
 
 def start(
-    module: str, folder: str, action: str, about: Any = None, url: str | None = None, **more: str
+    module: str, folder: str, action: str, argument: Any = None, url: str | None = None, **more: str
 ) -> subprocess.Popen[str]:
     """Start an action of benchmarks/<module>.py.
 
     url: of its database, otherwise the folder's own. more: variables of its environment.
     """
     return subprocess.Popen(
-        [sys.executable, "-m", "benchmarks.own_process", module, action, json.dumps(about)],
+        [sys.executable, "-m", "benchmarks.own_process", module, action, json.dumps(argument)],
         cwd=ROOT,
         env=environment(folder, url) | more,
         stdin=subprocess.PIPE,
@@ -53,24 +53,24 @@ def result(process: subprocess.Popen[str]) -> Any:
     return json.loads(out.splitlines()[-1])
 
 
-def run(module: str, folder: str, action: str, about: Any = None, url: str | None = None) -> Any:
+def run(module: str, folder: str, action: str, argument: Any = None, url: str | None = None) -> Any:
     """Return what an action of benchmarks/<module>.py returns."""
-    return result(start(module, folder, action, about, url))
+    return result(start(module, folder, action, argument, url))
 
 
 def on_each(
     databases: tuple[str, ...], rows: Callable[[str, str | None], list[Any]]
 ) -> list[dict[str, Any]]:
     """Return the rows of "sqlite" and "postgres", each by a folder and a URL (None: SQLite)."""
-    found = []
+    results = []
     for name in databases:
         with tempfile.TemporaryDirectory(prefix="assay-bench-") as folder:
             if name == "sqlite":
-                found += rows(folder, None)
+                results += rows(folder, None)
                 continue
             with postgres() as url:
-                found += rows(folder, url) if url else []
-    return found
+                results += rows(folder, url) if url else []
+    return results
 
 
 @contextlib.contextmanager
@@ -96,10 +96,10 @@ def postgres() -> Iterator[str | None]:
 def find_chromium() -> str | None:
     """Return a Chromium's path; None, with a line on stderr, without one."""
     names = ("chromium-headless-shell", "chromium", "google-chrome")
-    found = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, names)), None)
-    if found is None:
+    path = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, names)), None)
+    if path is None:
         print("no Chromium: pages are not measured", file=sys.stderr)
-    return found
+    return path
 
 
 def peak_mib() -> int:
@@ -117,6 +117,6 @@ if __name__ == "__main__":
     import django
 
     django.setup()
-    module, action, about = sys.argv[1:]
+    module, action, argument_json = sys.argv[1:]
     called = getattr(importlib.import_module(f"benchmarks.{module}"), action)
-    print(json.dumps(called(json.loads(about))))
+    print(json.dumps(called(json.loads(argument_json))))

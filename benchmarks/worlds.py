@@ -67,7 +67,7 @@ def add_people(count: int, *campaigns: Campaign) -> list[int]:
     """Return the ids of so many annotators of the campaigns."""
     rows = (User(username=f"person{n}", tutorials=["contains"]) for n in range(count))
     made = User.objects.bulk_create(rows, batch_size=CHUNK)
-    members = [Membership(user=user, campaign=asked) for asked in campaigns for user in made]
+    members = [Membership(user=user, campaign=target) for target in campaigns for user in made]
     Membership.objects.bulk_create(members, batch_size=CHUNK)
     return [user.pk for user in made]
 
@@ -85,7 +85,7 @@ def campaign(owner: User, dataset: Dataset, name: str, kind: str, **policy: Any)
 
 
 def fill(
-    asked: Campaign,
+    target: Campaign,
     count: int,
     fields: Callable[[int], dict[str, Any]],
     votes: Callable[[int], Votes],
@@ -94,28 +94,28 @@ def fill(
 
     fields: of the nth question, its ticket too; "item" is its item's place, n where it is missing.
     """
-    items = Item.objects.filter(image__dataset=asked.dataset_id).order_by("pk")
+    items = Item.objects.filter(image__dataset=target.dataset_id).order_by("pk")
     ids = list(items.values_list("pk", flat=True))
     for start in range(1, count + 1, CHUNK):
         numbers = range(start, min(start + CHUNK, count + 1))
-        made = Question.objects.bulk_create(_question(asked, ids, n, fields(n)) for n in numbers)
+        made = Question.objects.bulk_create(_question(target, ids, n, fields(n)) for n in numbers)
         _answer(made, [votes(n) for n in numbers])
-    asked.last_ticket = 2 * count
-    asked.save()
-    Campaign.objects.filter(pk=asked.pk).update(state="open")
-    question_counts.reconcile(asked.pk)
+    target.last_ticket = 2 * count
+    target.save()
+    Campaign.objects.filter(pk=target.pk).update(state="open")
+    question_counts.reconcile(target.pk)
 
 
-def _question(asked: Campaign, items: list[int], n: int, fields: dict[str, Any]) -> Question:
+def _question(target: Campaign, items: list[int], n: int, fields: dict[str, Any]) -> Question:
     item = items[fields.pop("item", n) % len(items)]
-    known = {"campaign": asked, "policy_id": asked.policy_id, "item_id": item, "ticket": n}
+    known = {"campaign": target, "policy_id": target.policy_id, "item_id": item, "ticket": n}
     return Question(**(known | fields))
 
 
 def _answer(questions: list[Question], votes: list[Votes]) -> None:
     now = timezone.now()
     answers: dict[Question, list[Answer]] = {}
-    for question, given in zip(questions, votes, strict=True):
+    for question, question_answers in zip(questions, votes, strict=True):
         answers[question] = [
             Answer(
                 id=uuid7(),
@@ -131,19 +131,19 @@ def _answer(questions: list[Question], votes: list[Votes]) -> None:
                 duration_ms=900,
                 late=late,
             )
-            for person, value, late in given
+            for person, value, late in question_answers
         ]
-    every = [answer for given in answers.values() for answer in given]
-    Assignment.objects.bulk_create((one.assignment for one in every), batch_size=CHUNK)
+    every = [answer for question_answers in answers.values() for answer in question_answers]
+    Assignment.objects.bulk_create((answer.assignment for answer in every), batch_size=CHUNK)
     Answer.objects.bulk_create(every, batch_size=CHUNK)
     settle(
-        (question, [str(one.pk) for one in given if not one.late])
-        for question, given in answers.items()
+        (question, [str(answer.pk) for answer in question_answers if not answer.late])
+        for question, question_answers in answers.items()
         if question.state in ("settled", "dropped", "review")
     )
 
 
-def settle(given: Iterable[tuple[Question, list[str]]], value: str = "yes") -> None:
+def settle(settled: Iterable[tuple[Question, list[str]]], value: str = "yes") -> None:
     """Settle the questions by these answers."""
     rows: Iterator[Settlement] = (
         Settlement(
@@ -153,7 +153,7 @@ def settle(given: Iterable[tuple[Question, list[str]]], value: str = "yes") -> N
             probability=1.0,
             answers=sorted(answers),
         )
-        for question, answers in given
+        for question, answers in settled
     )
     Settlement.objects.bulk_create(rows, batch_size=CHUNK)
 

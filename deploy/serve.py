@@ -79,8 +79,8 @@ class Supervisor:
             code = self._wait_for(lambda: self.children["setup"].poll())
         del self.children["setup"]
         if code:
-            said = _tail(self.logs / "setup.log", start)
-            raise Stop(f"`{' '.join(command)}` failed:\n{said}")
+            output = _tail(self.logs / "setup.log", start)
+            raise Stop(f"`{' '.join(command)}` failed:\n{output}")
 
     def start(self, name: str, *command: str, pass_fds: tuple[int, ...] = ()) -> None:
         """A process that is expected to stay; its output goes to logs/NAME.log."""
@@ -124,9 +124,9 @@ class Supervisor:
         while True:
             if self.asked:
                 raise Stop(code=0)
-            found = look()
-            if found is not None:
-                return found
+            result = look()
+            if result is not None:
+                return result
             for name in self.staying:
                 if self.children[name].poll() is not None:
                     self._start_again(name)
@@ -142,8 +142,8 @@ class Supervisor:
         recent = [at for at in self.deaths.get(name, []) if now - at < DEATHS_WITHIN_SECONDS]
         self.deaths[name] = [*recent, now]
         if len(self.deaths[name]) >= DEATHS:
-            said = _tail(self.logs / f"{name}.log")
-            raise Stop(f"{name} keeps dying (exit {child.returncode}). It said:\n{said}")
+            output = _tail(self.logs / f"{name}.log")
+            raise Stop(f"{name} keeps dying (exit {child.returncode}). It said:\n{output}")
         say(f"{name} died (exit {child.returncode}); starting it again.")
         command, pass_fds = self.staying[name]
         self.start(name, *command, pass_fds=pass_fds)

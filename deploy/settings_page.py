@@ -79,7 +79,7 @@ def variables(source: str) -> list[Variable]:
 
 def _calls(tree: ast.Module) -> Iterator[tuple[ast.stmt, ast.Call]]:
     """Calls of `env` with the innermost statement that has them, in the order of the file."""
-    found: list[tuple[ast.stmt, ast.Call]] = []
+    calls: list[tuple[ast.stmt, ast.Call]] = []
 
     def walk(node: ast.AST, statement: ast.stmt | None) -> None:
         if isinstance(node, ast.stmt):
@@ -91,12 +91,12 @@ def _calls(tree: ast.Module) -> Iterator[tuple[ast.stmt, ast.Call]]:
             and node.func.value.id == "env"
         ):
             assert statement is not None
-            found.append((statement, node))
+            calls.append((statement, node))
         for child in ast.iter_child_nodes(node):
             walk(child, statement)
 
     walk(tree, None)
-    return iter(found)
+    return iter(calls)
 
 
 def _variable(call: ast.Call, meaning: str, source: str) -> Variable:

@@ -73,7 +73,7 @@ def head_without_body(application: Any) -> Any:
         if environ["REQUEST_METHOD"] != "HEAD":
             return application(environ, start_response)
         started: list[Any] = []
-        body = application(environ, lambda *given: started.append(given))
+        body = application(environ, lambda *arguments: started.append(arguments))
         try:
             status, headers, *_ = started[0]
             if not any(name.lower() == "content-length" for name, _ in headers):

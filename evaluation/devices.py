@@ -89,7 +89,7 @@ def _installed() -> Mapping[str, str]:
     return by_name
 
 
-def named(result: Named, device: str = CPU) -> Named:
+def with_device(result: Named, device: str = CPU) -> Named:
     """The result with "device", unless it names one itself, and with "versions" of it."""
     values = vars(result) | result.unknown if isinstance(result, Record) else result
     used = values.get("device") or device

@@ -29,14 +29,14 @@ def glossary(keys: Sequence[str], *, siblings: bool = False) -> list[TopicRow]:
     for key in keys:
         with contextlib.suppress(wordnet.UnknownLabel):
             known[key] = nouns.index(key)
-    found: list[TopicRow] = []
-    asked = set(known.values())
+    rows: list[TopicRow] = []
+    queried = set(known.values())
     for key, synset in known.items():
         topic: TopicRow = {**topic_of(nouns.synset(synset)), "key": key}
         if siblings:
-            topic["siblings"] = _siblings(nouns, synset, asked)
-        found.append(topic)
-    return found
+            topic["siblings"] = _siblings(nouns, synset, queried)
+        rows.append(topic)
+    return rows
 
 
 def ancestors(keys: Sequence[str]) -> dict[str, frozenset[str]]:
@@ -50,10 +50,10 @@ def ancestors(keys: Sequence[str]) -> dict[str, frozenset[str]]:
     for key in keys:
         with contextlib.suppress(wordnet.UnknownLabel):
             places[key] = nouns.index(key)
-    by_place = {place: key for key, place in places.items()}
+    by_place = {index: key for key, index in places.items()}
     return {
-        key: frozenset(by_place[up] for up in nouns.ancestors(place) if up in by_place) - {key}
-        for key, place in places.items()
+        key: frozenset(by_place[up] for up in nouns.ancestors(index) if up in by_place) - {key}
+        for key, index in places.items()
     }
 
 
@@ -71,15 +71,15 @@ def class_tree(keys: Sequence[str]) -> dict[str, list[str]]:
     return trees.arranged(nouns, places)
 
 
-def _siblings(nouns: WordNet, synset: int, asked: Container[int]) -> list[Sibling]:
+def _siblings(nouns: WordNet, synset: int, queried: Container[int]) -> list[Sibling]:
     others = {child for parent in nouns.parents(synset) for child in nouns.hyponyms(parent)}
     # With several parents a sibling may also lie above the class or below it.
     others -= nouns.ancestors(synset) | {synset}
-    others = {other for other in others if synset not in nouns.ancestors(other)}
-    named = sorted(
-        (other not in asked, nouns.first_lemma(other).lower(), other) for other in others
+    others = {sibling for sibling in others if synset not in nouns.ancestors(sibling)}
+    ordered = sorted(
+        (sibling not in queried, nouns.first_lemma(sibling).lower(), sibling) for sibling in others
     )
-    rows = [nouns.synset(other) for _, _, other in named[:SIBLINGS]]
+    rows = [nouns.synset(sibling) for _, _, sibling in ordered[:SIBLINGS]]
     return [{"name": row.lemmas[0], "definition": row.gloss} for row in rows]
 
 

@@ -59,9 +59,9 @@ def map_rows() -> list[Row]:
             each = ", ".join(f"{rate:,.0f}/s of {size:,}" for size, rate in rates.items())
             host = DRAWN / shortest(partial(from_host, maps, boxes, name))
             compared = maps[:COMPARED], boxes[:COMPARED]
-            here = [ours(*one, Protocol(name)) for one in zip(*compared, strict=True)]
+            on_cpu = [ours(*pair, Protocol(name)) for pair in zip(*compared, strict=True)]
             there = from_host(*compared, name)
-            alike = all(map(np.array_equal, there, map(np.array, zip(*here, strict=True))))
+            alike = all(map(np.array_equal, there, map(np.array, zip(*on_cpu, strict=True))))
             rows += [
                 row(
                     f"MaxBoxAccV2 of maps on a GPU, {kind}, {name}",
@@ -77,16 +77,16 @@ def map_rows() -> list[Row]:
 
 def on_device(maps: Maps, boxes: Boxes, name: str) -> tuple[Scaled, Truth, Protocol]:
     extra = 1.0 if name == "reference" else 0.0
-    given = scaled(maps, [(SIZE, SIZE)] * len(maps), Protocol(name), DEVICE)
-    return given, Truth(*padded_boxes(boxes, DEVICE), extra, DELTAS), Protocol(name)
+    scaled_maps = scaled(maps, [(SIZE, SIZE)] * len(maps), Protocol(name), DEVICE)
+    return scaled_maps, Truth(*padded_boxes(boxes, DEVICE), extra, DELTAS), Protocol(name)
 
 
-def hits(given: Scaled, truth: Truth, protocol: Protocol) -> None:
+def hits(scaled_maps: Scaled, truth: Truth, protocol: Protocol) -> None:
     def work(part: slice) -> Any:
         its = Truth(truth.boxes[part], truth.there[part], truth.extra, truth.deltas)
-        return batches.box_hits(Scaled(given.values[part], None), its, protocol)
+        return batches.box_hits(Scaled(scaled_maps.values[part], None), its, protocol)
 
-    batches.halved(len(given.values), work)
+    batches.halved(len(scaled_maps.values), work)
     torch.cuda.synchronize()
 
 
@@ -106,8 +106,8 @@ def frame_rows() -> list[Row]:
         torch.set_num_threads(before)
 
     def render() -> None:
-        for image, found in objects:
-            for _ in bench_foveation.frames(image, found, "low", device=DEVICE):
+        for image, sequence in objects:
+            for _ in bench_foveation.frames(image, sequence, "low", device=DEVICE):
                 pass
         torch.cuda.synchronize()
 

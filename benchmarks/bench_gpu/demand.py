@@ -24,7 +24,7 @@ def asked_rows() -> list[Row]:
     with tempfile.TemporaryDirectory() as folder:
         for kind, grid in KINDS.items():
             for name in PROTOCOLS:
-                counted = [asked(grid, count, name) for count in COUNTED]
+                counted = [counts(grid, count, name) for count in COUNTED]
                 few, many = (
                     own_process.run("bench_gpu.demand", folder, "held", [grid, count, name])
                     for count in HELD
@@ -45,16 +45,16 @@ def asked_rows() -> list[Row]:
     return rows
 
 
-def asked(grid: int, count: int, name: str) -> tuple[int, int]:
+def counts(grid: int, count: int, name: str) -> tuple[int, int]:
     maps, boxes = drawn(grid, count)
     with Guard() as guard:
         batches.hits_of(maps, boxes, [(SIZE, SIZE)] * count, Protocol(name))
     return guard.launches.total(), guard.waits.total()
 
 
-def held(about: tuple[int, int, str]) -> int:
+def held(batch: tuple[int, int, str]) -> int:
     """The most MiB that this process holds with a batch of so many maps, on the CPU."""
-    grid, count, name = about
+    grid, count, name = batch
     maps, boxes = drawn(grid, count)
     batches.hits_of(maps, boxes, [(SIZE, SIZE)] * count, Protocol(name))
     return own_process.peak_mib()

@@ -113,14 +113,14 @@ def classify(
     memory does not hold one frame.
     """
     before, done = work.added, work.done_by.get(classifier.name, set())
-    for rows in named((one for one in frames if one[0] not in done), classifier, batch):
+    for rows in batch_rows((frame for frame in frames if frame[0] not in done), classifier, batch):
         work.add(rows)
         if watch is not None:
             watch(len(rows))
     return work.added - before
 
 
-def named(
+def batch_rows(
     frames: Iterable[tuple[str, "Tensor"]], classifier: "Classifier", batch: int = BATCH
 ) -> Iterator[list[Row]]:
     """The rows of every batch of frames, as classify keeps them."""
@@ -131,8 +131,8 @@ def named(
     images: list[Tensor] = []
 
     def classified() -> list[Row]:
-        found = at_once.run(len(images), lambda part: classifier(torch.stack(images[part])))
-        rows = _rows(names, classifier, torch.cat(list(found)))
+        outputs = at_once.run(len(images), lambda part: classifier(torch.stack(images[part])))
+        rows = _rows(names, classifier, torch.cat(list(outputs)))
         names.clear()
         images.clear()
         return rows

@@ -94,14 +94,14 @@ def named_frames(
     opening: Mapping[str, Any],
 ) -> bytes:
     """The rows of frames of a release, by batch. revealed: as Revealing.arguments gives it."""
-    frames = release_tasks.shown(revealed, Path(photographs), opening["device"])
+    frames = release_tasks.revealed_frames(revealed, Path(photographs), opening["device"])
     return _rows(frames, networks, batch, opening)
 
 
 def rows_in(content: bytes) -> Iterable[list[Row]]:
     """The rows of each batch of a task."""
-    found: list[list[Row]] = json.loads(content)
-    return found
+    batches: list[list[Row]] = json.loads(content)
+    return batches
 
 
 def _rows(
@@ -111,4 +111,4 @@ def _rows(
     opening: Mapping[str, Any],
 ) -> bytes:
     [classifier] = task_networks.opened(networks, opening)
-    return json.dumps(list(classifying.named(frames, classifier, batch))).encode()
+    return json.dumps(list(classifying.batch_rows(frames, classifier, batch))).encode()

@@ -109,8 +109,10 @@ def _onnx(path: Path, device: str) -> Opened:
     onnx_files.check(path)
     options = runtime.SessionOptions()
     options.log_severity_level = 3
-    wanted = ["CUDAExecutionProvider"] * device.startswith("cuda") + ["CPUExecutionProvider"]
-    providers = [one for one in wanted if one in runtime.get_available_providers()]
+    preferred = ["CUDAExecutionProvider"] * device.startswith("cuda") + ["CPUExecutionProvider"]
+    providers = [
+        provider for provider in preferred if provider in runtime.get_available_providers()
+    ]
     try:
         session = runtime.InferenceSession(str(path), options, providers=providers)
     # Its exceptions have no base of their own.
@@ -128,8 +130,8 @@ def _onnx(path: Path, device: str) -> Opened:
     def run(batch: "Tensor") -> "Tensor":
         import torch
 
-        given = batch.cpu().numpy().astype(FORMS[first.type])
-        return torch.from_numpy(session.run(None, {first.name: given})[0])
+        values = batch.cpu().numpy().astype(FORMS[first.type])
+        return torch.from_numpy(session.run(None, {first.name: values})[0])
 
     fixed = first.shape[0] if isinstance(first.shape[0], int) else None
     network = in_batches(run, fixed or 1, fixed)
@@ -161,15 +163,15 @@ def in_batches(network: "Network", least: int, most: int | None) -> "Network":
     import torch
 
     def run(batch: "Tensor") -> "Tensor":
-        found: list[Any] = []
+        collected: list[Any] = []
         for piece in batch.split(most or max(len(batch), 1)):
             lacking = max(least - len(piece), 0)
             filled = torch.cat([piece, piece.new_zeros((lacking, *piece.shape[1:]))])
             outputs = network(filled)
             if isinstance(outputs, tuple | list):
                 outputs = outputs[0]
-            found.append(outputs[: len(piece)] if lacking else outputs)
-        return found[0] if len(found) == 1 else torch.cat(found)
+            collected.append(outputs[: len(piece)] if lacking else outputs)
+        return collected[0] if len(collected) == 1 else torch.cat(collected)
 
     return run
 
@@ -195,9 +197,9 @@ def _sized(shape: Any) -> Preparation:
 def _refuse_inputs(path: Path, inputs: int, shape: list[Any]) -> None:
     channels = shape[1] if len(shape) == 4 else None
     if inputs != 1 or len(shape) != 4 or (isinstance(channels, int) and channels != 3):
-        given = f"{inputs} inputs" if inputs != 1 else f"({', '.join(map(str, shape))})"
+        actual = f"{inputs} inputs" if inputs != 1 else f"({', '.join(map(str, shape))})"
         raise BadInput(
-            f"takes {given}, expected (images, 3, height, width)",
+            f"takes {actual}, expected (images, 3, height, width)",
             file=path,
             cure="export the network with channels before pixels and one input",
         )

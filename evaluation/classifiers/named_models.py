@@ -57,24 +57,24 @@ def _torchvision(name: str, outputs: int | None) -> tuple[Any, Preparation, str]
     known = models.list_models(module=models)
     if name not in known:
         raise _unknown("torchvision", name, known)
-    own = models.get_model_weights(name).DEFAULT
-    shown = own.transforms()
+    weights = models.get_model_weights(name).DEFAULT
+    transforms = weights.transforms()
     preparation = Preparation(
-        size=(shown.crop_size[0], shown.crop_size[0]),
-        mean=tuple(shown.mean),
-        std=tuple(shown.std),
-        interpolation=shown.interpolation.value,
-        crop_share=shown.crop_size[0] / shown.resize_size[0],
+        size=(transforms.crop_size[0], transforms.crop_size[0]),
+        mean=tuple(transforms.mean),
+        std=tuple(transforms.std),
+        interpolation=transforms.interpolation.value,
+        crop_share=transforms.crop_size[0] / transforms.resize_size[0],
     )
     if outputs is not None:
         return models.get_model(name, weights=None, num_classes=outputs), preparation, "random"
-    file = _cached(own.url)
+    file = _cached(weights.url)
     if file is None:
         folder = Path(torch.hub.get_dir()) / "checkpoints"
-        raise _missing(f"torchvision's weights of {name}", f"fetch {own.url} into {folder}")
+        raise _missing(f"torchvision's weights of {name}", f"fetch {weights.url} into {folder}")
     # Looked at before torchvision reads it: it would run code that hides in it.
     _state(file)
-    return models.get_model(name, weights=own), preparation, str(own)
+    return models.get_model(name, weights=weights), preparation, str(weights)
 
 
 def _timm(name: str, outputs: int | None) -> tuple[Any, Preparation, str]:
@@ -117,9 +117,9 @@ def _timm_file(config: Any) -> Path | None:
         hub = imported("huggingface_hub")
         name, _, revision = config.hf_hub_id.partition("@")
         for file in [config.hf_hub_filename] if config.hf_hub_filename else HUB_FILES:
-            found = hub.try_to_load_from_cache(name, file, revision=revision or None)
-            if isinstance(found, str):
-                return Path(found)
+            path = hub.try_to_load_from_cache(name, file, revision=revision or None)
+            if isinstance(path, str):
+                return Path(path)
     return _cached(config.url) if config.url else None
 
 
@@ -180,8 +180,8 @@ def _unknown(library: str, name: str, known: Iterable[str]) -> BadInput:
     )
 
 
-def _missing(what: str, how: str) -> BadInput:
+def _missing(files: str, how: str) -> BadInput:
     return BadInput(
-        f"{what} are not on this machine, and nothing is downloaded",
+        f"{files} are not on this machine, and nothing is downloaded",
         cure=f"{how}, or give --weights FILE, or try it with --random-weights",
     )

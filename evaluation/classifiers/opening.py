@@ -61,7 +61,7 @@ class Classifier:
         is raised as it came, see devices.Batch.
         """
         try:
-            found = _inferred(self.network, batch)
+            outputs = _inferred(self.network, batch)
         except (BadInput, OSError):
             raise
         # Networks raise whatever they like; the message has theirs.
@@ -73,13 +73,13 @@ class Classifier:
                 cure="try another --batch, or save the network again",
             ) from error
         expected = len(batch), len(self.classes)
-        if found.shape != expected:
+        if outputs.shape != expected:
             raise BadInput(
-                f"{self.name} gives {_shape(found)} for {len(batch)} images, "
+                f"{self.name} gives {_shape(outputs)} for {len(batch)} images, "
                 f"expected {expected[0]} × {expected[1]}",
                 cure="save it so that it gives a row for each image and a column for each class",
             )
-        return found if self.gives == "probabilities" else found.softmax(1)
+        return outputs if self.gives == "probabilities" else outputs.softmax(1)
 
 
 def load(
@@ -102,37 +102,37 @@ def load(
     Raises BadInput: no such model, library, file or weights; another number of outputs than
     classes; another size than the network takes.
     """
-    named, spec = split(spec)
+    spec_name, spec = split(spec)
     device = devices.checked(device)
     library, _, model = spec.partition(":")
     if library in LIBRARIES and model:
-        found = named_models.load(library, model, len(classes), weights, random_weights)
-        source = {"model": spec, "weights": found.weights}
+        opened = named_models.load(library, model, len(classes), weights, random_weights)
+        source = {"model": spec, "weights": opened.weights}
         default = model
     elif IMPORTED.fullmatch(spec) and not Path(spec).exists():
-        found = _imported(spec, weights)
-        source = {"model": spec, "weights": found.weights}
+        opened = _imported(spec, weights)
+        source = {"model": spec, "weights": opened.weights}
         default = model
     else:
         _refuse_weights(weights, random_weights)
-        place = Path(spec)
-        refuse_address(place)
+        path = Path(spec)
+        refuse_address(path)
         require_file(
-            place,
+            path,
             "give torchvision:NAME, timm:NAME, or a .pt, .pt2 or .onnx file, or package.module:f",
         )
-        found = model_files.load(place, device)
-        source = {"model": place.name, "sha256": file_sha256(place)}
-        default = place.stem
-    given = {key: value for key, value in (preparing or {}).items() if value is not None}
+        opened = model_files.load(path, device)
+        source = {"model": path.name, "sha256": file_sha256(path)}
+        default = path.stem
+    changes = {key: value for key, value in (preparing or {}).items() if value is not None}
     try:
-        preparation = replace(found.preparation, **given)
+        preparation = replace(opened.preparation, **changes)
     except ValueError as error:
         raise BadInput(str(error)) from None
-    network = found.on(device)
+    network = opened.on(device)
     gives = _tried(network, preparation, device, len(classes), spec)
     return Classifier(
-        name=_checked_name(name or named or default),
+        name=_checked_name(name or spec_name or default),
         classes=tuple(classes),
         preparation=preparation,
         device=device,
@@ -156,9 +156,9 @@ def _imported(spec: str, weights: Path | None) -> model_files.Opened:
     """
     import torch
 
-    place, _, name = spec.partition(":")
+    module, _, name = spec.partition(":")
     try:
-        made = getattr(importlib.import_module(place), name)
+        made = getattr(importlib.import_module(module), name)
         network = made if isinstance(made, torch.nn.Module) else named_models.seeded(made)
     # Whatever it is: their code, not ours.
     except Exception as error:
@@ -180,11 +180,11 @@ def _imported(spec: str, weights: Path | None) -> model_files.Opened:
 
 def _sha256(network: Any) -> str:
     """Of all its weights, by name: what it is filled with may change where its name does not."""
-    found = hashlib.sha256()
+    digest = hashlib.sha256()
     for name, value in sorted(network.state_dict().items()):
-        found.update(f"{name} {tuple(value.shape)} {value.dtype}\n".encode())
-        found.update(value.detach().cpu().contiguous().numpy().tobytes())
-    return found.hexdigest()
+        digest.update(f"{name} {tuple(value.shape)} {value.dtype}\n".encode())
+        digest.update(value.detach().cpu().contiguous().numpy().tobytes())
+    return digest.hexdigest()
 
 
 def split(spec: str) -> tuple[str, str]:
@@ -229,7 +229,7 @@ def _tried(
         noise = torch.rand((1, height, width, 3), generator=torch.Generator().manual_seed(0))
         images = torch.cat([torch.zeros_like(noise), noise]).mul(255).to(torch.uint8)
         batch = torch.stack([preparation(image.to(device)) for image in images])
-        found = _inferred(network, batch)
+        outputs = _inferred(network, batch)
     except BadInput:
         raise
     # Networks raise whatever they like; the message has theirs.
@@ -238,13 +238,13 @@ def _tried(
             f"{spec} does not take images of 3 × {height} × {width} ({_reason(error)})",
             cure="give the height and width it was made for with --size",
         ) from error
-    if found.shape != (2, classes):
+    if outputs.shape != (2, classes):
         raise BadInput(
-            f"{spec} gives {_shape(found)} for two images, the classes are {classes}",
+            f"{spec} gives {_shape(outputs)} for two images, the classes are {classes}",
             cure="list one wnid a line for each output, in their order",
         )
-    sums = found.sum(1)
-    near = (found >= 0).all() and ((sums - 1).abs() <= TOLERANCE).all()
+    sums = outputs.sum(1)
+    near = (outputs >= 0).all() and ((sums - 1).abs() <= TOLERANCE).all()
     return "probabilities" if bool(near) else "logits"
 
 
@@ -258,20 +258,20 @@ def _inferred(network: Callable[["Tensor"], "Tensor"], batch: "Tensor") -> "Tens
 def _outputs(network: Callable[["Tensor"], "Tensor"], batch: "Tensor") -> "Tensor":
     import torch
 
-    found = network(batch)
+    outputs = network(batch)
     # The further outputs are those of auxiliary heads.
-    if isinstance(found, tuple | list) and found:
-        found = found[0]
-    if not isinstance(found, torch.Tensor):
+    if isinstance(outputs, tuple | list) and outputs:
+        outputs = outputs[0]
+    if not isinstance(outputs, torch.Tensor):
         raise BadInput(
-            f"the network gives a {type(found).__name__}, expected (images, classes)",
+            f"the network gives a {type(outputs).__name__}, expected (images, classes)",
             cure="save it so that it gives one tensor of logits or probabilities",
         )
-    return found.float()
+    return outputs.float()
 
 
-def _shape(found: "Tensor") -> str:
-    return " × ".join(map(str, found.shape)) or "one number"
+def _shape(outputs: "Tensor") -> str:
+    return " × ".join(map(str, outputs.shape)) or "one number"
 
 
 def _reason(error: Exception) -> str:

@@ -48,10 +48,10 @@ class Preparation:
 
     def as_dict(self) -> dict[str, object]:
         """For results: what was done, and nothing that was not."""
-        found = {key: list(v) if isinstance(v, tuple) else v for key, v in asdict(self).items()}
+        fields = {key: list(v) if isinstance(v, tuple) else v for key, v in asdict(self).items()}
         if self.fit != "crop":
-            del found["crop_share"]
-        return found | {"antialias": True}
+            del fields["crop_share"]
+        return fields | {"antialias": True}
 
     def __call__(self, frame: "Tensor") -> "Tensor":
         """(3, height, width) float32 of a frame (H, W, 3) uint8, on its device."""
@@ -92,7 +92,7 @@ class Preparation:
 
         if tuple(image.shape[1:]) == shape:
             return image
-        found = interpolate(
+        resized = interpolate(
             image.unsqueeze(0),
             size=shape,
             mode=self.interpolation,
@@ -100,4 +100,4 @@ class Preparation:
             antialias=True,
         )
         # Bicubic overshoots at edges.
-        return found.squeeze(0).clamp_(0, 1)
+        return resized.squeeze(0).clamp_(0, 1)

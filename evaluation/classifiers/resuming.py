@@ -16,10 +16,10 @@ def refuse_other(before: object, settings: Mapping[str, object], path: Path, res
     if not isinstance(before, Mapping):
         raise BadInput("has no settings of a run", file=path, cure=restart)
     names = [*settings, *(name for name in before if name not in settings)]
-    other = [name for name in names if before.get(name) != settings.get(name)]
-    if other:
+    changed = [name for name in names if before.get(name) != settings.get(name)]
+    if changed:
         raise BadInput(
-            f"was begun with another {', '.join(other)}",
+            f"was begun with another {', '.join(changed)}",
             file=path,
             cure=f"give the same as before to go on, or {restart}",
         )

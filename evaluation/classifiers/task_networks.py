@@ -49,15 +49,17 @@ class Networks:
         device = classifiers[0].device
         locations = {
             "specs": [opening.absolute(spec) for spec in specs],
-            "names": [one.name for one in classifiers],
-            "classes": [list(one.classes) for one in classifiers],
+            "names": [classifier.name for classifier in classifiers],
+            "classes": [list(classifier.classes) for classifier in classifiers],
             "device": device,
             "weights": None if weights is None else str(weights.absolute()),
             "random_weights": random_weights,
             "preparing": [dict(each) for each in preparing],
         }
         return cls(
-            [_identity(one) for one in classifiers], locations, 0 if device == devices.CPU else 1
+            [_identity(classifier) for classifier in classifiers],
+            locations,
+            0 if device == devices.CPU else 1,
         )
 
 
@@ -71,10 +73,12 @@ def opened(
 @lru_cache(1)
 def _opened(arguments: str, locations: str) -> Sequence[Classifier]:
     how = json.loads(locations)
-    found = []
+    classifiers = []
     columns = (how[key] for key in ("specs", "names", "classes", "preparing"))
-    for named, spec, name, classes, preparing in zip(json.loads(arguments), *columns, strict=True):
-        one = opening.load(
+    for identity, spec, name, classes, preparing in zip(
+        json.loads(arguments), *columns, strict=True
+    ):
+        classifier = opening.load(
             spec,
             classes,
             device=how["device"],
@@ -86,38 +90,38 @@ def _opened(arguments: str, locations: str) -> Sequence[Classifier]:
                 for key, value in preparing.items()
             },
         )
-        if json.loads(json.dumps(_identity(one))) != named:
+        if json.loads(json.dumps(_identity(classifier))) != identity:
             raise BadInput(
                 f"the network {name} is another here than where the command began",
                 file=spec,
                 cure="let every machine see the same file and have the same libraries",
             )
-        found.append(one)
-    return found
+        classifiers.append(classifier)
+    return classifiers
 
 
-def _identity(one: Classifier) -> Mapping[str, Any]:
+def _identity(classifier: Classifier) -> Mapping[str, Any]:
     """Everything that a classifier's outputs depend on."""
     return {
-        "name": one.name,
-        "classes": canonical_sha256(one.classes),
-        "source": dict(one.source),
-        "preparation": asdict(one.preparation),
-        "device": one.device.partition(":")[0],
-        "libraries": _versions(one),
+        "name": classifier.name,
+        "classes": canonical_sha256(classifier.classes),
+        "source": dict(classifier.source),
+        "preparation": asdict(classifier.preparation),
+        "device": classifier.device.partition(":")[0],
+        "libraries": _versions(classifier),
     }
 
 
-def _versions(one: Classifier) -> dict[str, str]:
-    model = one.source["model"].lower()
+def _versions(classifier: Classifier) -> dict[str, str]:
+    model = classifier.source["model"].lower()
     used = [name for name in LIBRARIES if model.startswith(f"{name}:")]
     if model.endswith(".onnx"):
         used.append("onnxruntime")
-    found = {}
+    versions = {}
     for name in used:
         try:
-            found[name] = version(name)
+            versions[name] = version(name)
         except PackageNotFoundError:
             # Installed under another name, such as onnxruntime-gpu.
             continue
-    return found
+    return versions

@@ -160,31 +160,31 @@ def rule_of(wordnet: WordNet, basic: Listed | None) -> tuple[Basic, str]:
 
 
 def check(
-    listed: Listed,
+    class_list: Listed,
     wordnet: WordNet,
     rule: tuple[Basic, str],
     scales: Mapping[str, float] | None = None,
     largest: float = LARGE,
 ) -> Checked:
     """scales: by wnid, of the classes that have boxes; None where none were given."""
-    named = _namer(listed, wordnet)
+    describe = _namer(class_list, wordnet)
     overlaps = [
-        Overlap(above=named(above), below=named(below), cure=_cure(wordnet, above))
-        for above, below in overlapping(listed.synsets, wordnet)
+        Overlap(above=describe(above), below=describe(below), cure=_cure(wordnet, above))
+        for above, below in overlapping(class_list.synsets, wordnet)
     ]
     large = [
-        Large(**named(synset).to_json(), scale=scale)
-        for synset, scale in _large(listed, wordnet, scales, largest)
+        Large(**describe(synset).to_json(), scale=scale)
+        for synset, scale in _large(class_list, wordnet, scales, largest)
     ]
     below = []
-    for synset in listed.synsets:
+    for synset in class_list.synsets:
         if (basic := rule[0](synset)) != synset:
-            own = named(synset).to_json()
-            own |= {"basic": wordnet.wnid(basic), "basic_name": wordnet.name(basic)}
-            below.append(BelowBasic(**own))
-    known = {wordnet.wnid(synset) for synset in listed.synsets}
+            fields = describe(synset).to_json()
+            fields |= {"basic": wordnet.wnid(basic), "basic_name": wordnet.name(basic)}
+            below.append(BelowBasic(**fields))
+    known = {wordnet.wnid(synset) for synset in class_list.synsets}
     return Checked(
-        classes=len(listed.synsets),
+        classes=len(class_list.synsets),
         ok=not (overlaps or large or below),
         overlaps=overlaps,
         large=large,
@@ -199,11 +199,11 @@ def overlapping(synsets: Sequence[int], wordnet: WordNet) -> Iterator[tuple[int,
     known = set(synsets)
     for below in synsets:
         above = (wordnet.ancestors(below) & known) - {below}
-        yield from ((own, below) for own in sorted(above))
+        yield from ((ancestor, below) for ancestor in sorted(above))
 
 
 def suggest(
-    listed: Listed,
+    class_list: Listed,
     wordnet: WordNet,
     rule: tuple[Basic, str],
     scales: Mapping[str, float] | None = None,
@@ -215,27 +215,27 @@ def suggest(
     Of two of which one is above the other the upper stays where it is deep enough to be basic, and
     takes the lower in; else it goes out.
     """
-    named = _namer(listed, wordnet)
+    describe = _namer(class_list, wordnet)
     becomes: dict[int, tuple[int | None, str]] = {}
-    for synset, _ in _large(listed, wordnet, scales, largest):
+    for synset, _ in _large(class_list, wordnet, scales, largest):
         becomes[synset] = None, COVERS
-    for synset in listed.synsets:
+    for synset in class_list.synsets:
         if synset not in becomes and (basic := rule[0](synset)) != synset:
             becomes[synset] = basic, MERGED
-    left = _left(listed, becomes)
+    left = _left(class_list, becomes)
     for above, below in list(overlapping(left, wordnet)):
         if wordnet.depth[above] < DEPTH:
             _go(becomes, above, None, ABOVE)
         else:
             _go(becomes, below, above, WITHIN)
-    left = _left(listed, becomes)
+    left = _left(class_list, becomes)
     changes = [
         Change(
-            **named(synset).to_json(),
+            **describe(synset).to_json(),
             becomes=None if goal is None else wordnet.wnid(goal),
             why=why,
         )
-        for synset, (goal, why) in sorted(becomes.items(), key=lambda row: listed.lines[row[0]])
+        for synset, (goal, why) in sorted(becomes.items(), key=lambda row: class_list.lines[row[0]])
     ]
     gone = {change.wnid for change in changes}
     return Suggested(
@@ -259,12 +259,12 @@ def _candidates(
     counts = sense_counts(wordnet)
     return [
         Candidate(
-            wnid=wordnet.wnid(own),
-            name=wordnet.name(own),
-            gloss=wordnet.gloss(own),
-            uses=int(counts[own]),
+            wnid=wordnet.wnid(candidate),
+            name=wordnet.name(candidate),
+            gloss=wordnet.gloss(candidate),
+            uses=int(counts[candidate]),
         )
-        for own in _in_place(wordnet.index(change.wnid), change.why, left, wordnet, gone)
+        for candidate in _in_place(wordnet.index(change.wnid), change.why, left, wordnet, gone)
     ]
 
 
@@ -276,69 +276,69 @@ def _in_place(
     counts = sense_counts(wordnet)
     if why == ABOVE:
         near = {
-            own
-            for own in _below(synset, wordnet)
-            if counts[own] >= USES
-            and wordnet.depth[own] >= DEPTH
-            and basic_level(wordnet, own) == own
+            candidate
+            for candidate in _below(synset, wordnet)
+            if counts[candidate] >= USES
+            and wordnet.depth[candidate] >= DEPTH
+            and basic_level(wordnet, candidate) == candidate
         }
     else:
-        near = {own for up in wordnet.hypernyms(synset) for own in wordnet.hyponyms(up)}
+        near = {candidate for up in wordnet.hypernyms(synset) for candidate in wordnet.hyponyms(up)}
     known = set(left)
-    above_left = {own for kept in left for own in wordnet.ancestors(kept)}
+    above_left = {candidate for kept in left for candidate in wordnet.ancestors(kept)}
     fit = [
-        own
-        for own in near
-        if own not in above_left
-        and not wordnet.ancestors(own) & known
-        and wordnet.wnid(own) not in gone
-        and not wordnet.is_instance(own)
+        candidate
+        for candidate in near
+        if candidate not in above_left
+        and not wordnet.ancestors(candidate) & known
+        and wordnet.wnid(candidate) not in gone
+        and not wordnet.is_instance(candidate)
     ]
-    return sorted(fit, key=lambda own: (-counts[own], own))
+    return sorted(fit, key=lambda candidate: (-counts[candidate], candidate))
 
 
 def _below(synset: int, wordnet: WordNet) -> set[int]:
     """Everything below a synset."""
-    found: set[int] = set()
+    reached: set[int] = set()
     waiting = [synset]
     while waiting:
-        new = [own for own in wordnet.hyponyms(waiting.pop()) if own not in found]
-        found.update(new)
+        new = [child for child in wordnet.hyponyms(waiting.pop()) if child not in reached]
+        reached.update(new)
         waiting += new
-    return found
+    return reached
 
 
 def _large(
-    listed: Listed, wordnet: WordNet, scales: Mapping[str, float] | None, largest: float
+    class_list: Listed, wordnet: WordNet, scales: Mapping[str, float] | None, largest: float
 ) -> Iterator[tuple[int, float]]:
-    for synset in listed.synsets:
+    for synset in class_list.synsets:
         scale = (scales or {}).get(wordnet.wnid(synset))
         if scale is not None and scale > largest:
             yield synset, scale
 
 
-def _left(listed: Listed, becomes: Mapping[int, tuple[int | None, str]]) -> list[int]:
+def _left(class_list: Listed, becomes: Mapping[int, tuple[int | None, str]]) -> list[int]:
     """The classes after the changes, each once, where the first that became it was."""
-    found = (becomes.get(synset, (synset, ""))[0] for synset in listed.synsets)
-    return list(dict.fromkeys(own for own in found if own is not None))
+    remaining = (becomes.get(synset, (synset, ""))[0] for synset in class_list.synsets)
+    return list(dict.fromkeys(synset for synset in remaining if synset is not None))
 
 
 def _go(
     becomes: dict[int, tuple[int | None, str]], synset: int, goal: int | None, why: str
 ) -> None:
     """What is this class now, or became it, becomes the goal."""
-    for own, (now, _) in list(becomes.items()):
+    for earlier, (now, _) in list(becomes.items()):
         if now == synset:
-            becomes[own] = goal, why
+            becomes[earlier] = goal, why
     becomes.setdefault(synset, (goal, why))
 
 
-def _namer(listed: Listed, wordnet: WordNet) -> Callable[[int], Named]:
-    def named(synset: int) -> Named:
-        name, line = wordnet.name(synset), listed.lines[synset]
+def _namer(class_list: Listed, wordnet: WordNet) -> Callable[[int], Named]:
+    def describe(synset: int) -> Named:
+        name, line = wordnet.name(synset), class_list.lines[synset]
         return Named(wnid=wordnet.wnid(synset), name=name, line=line)
 
-    return named
+    return describe
 
 
 def _cure(wordnet: WordNet, above: int) -> str:

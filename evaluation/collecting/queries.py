@@ -64,38 +64,40 @@ def of_class(synset: int, wordnet: WordNet, words: Sequence[Words] = ()) -> Iter
     parents = parents_in_gloss(synset, wordnet)
     yield from _together(synonyms, [word for _, word in parents], wnids, ENGLISH)
     above = list(dict.fromkeys(parent for parent, _ in parents))
-    for own in words:
-        others = [word for parent in above for word in own.of.get(parent, ())]
-        yield from _together(own.of.get(synset, []), others, wnids, own.language)
+    for language_words in words:
+        others = [word for parent in above for word in language_words.of.get(parent, ())]
+        yield from _together(
+            language_words.of.get(synset, []), others, wnids, language_words.language
+        )
 
 
 def parents_in_gloss(synset: int, wordnet: WordNet) -> list[tuple[int, str]]:
     """(class above it, its word) of each word that the gloss of the synset has too, the nearest
     class first: dog and greyhound of whippet."""
     gloss = f" {' '.join(_letters(wordnet.gloss(synset)))} "
-    found = []
+    named_parents = []
     for above in _upwards(synset, wordnet):
         for word in wordnet.lemmas(above):
             if f" {' '.join(_letters(word))} " in gloss:
-                found.append((above, word))
-    return found
+                named_parents.append((above, word))
+    return named_parents
 
 
 def pairs(
     synsets: Sequence[int], wordnet: WordNet, count: int | None, seed: int
 ) -> Iterator[Query]:
     """Queries of two classes, by the first word of each: all, or so many of the least hashes."""
-    named = {synset: wordnet.first_lemma(synset) for synset in synsets}
+    lemma_of = {synset: wordnet.first_lemma(synset) for synset in synsets}
     every = [
         pair
         for pair in itertools.combinations(synsets, 2)
-        if len({named[own].casefold() for own in pair}) == 2
+        if len({lemma_of[synset].casefold() for synset in pair}) == 2
     ]
     if count is not None:
         every = sorted(every, key=lambda pair: _digest(seed, *map(wordnet.wnid, pair)))[:count]
     for first, second in every:
         wnids = wordnet.wnid(first), wordnet.wnid(second)
-        yield Query((named[first], named[second]), wnids, PAIR)
+        yield Query((lemma_of[first], lemma_of[second]), wnids, PAIR)
 
 
 def scenes(lines: Sequence[str]) -> Iterator[Query]:
@@ -121,7 +123,11 @@ def written(queries: Sequence[Query], engine: Engine) -> tuple[list[tuple[str, Q
             continue
         rows[key] = text, query
         classes[key[0]].add(query.wnids)
-    return [*rows.values()], refused, sum(len(own) > 1 for own in classes.values())
+    return (
+        [*rows.values()],
+        refused,
+        sum(len(class_groups) > 1 for class_groups in classes.values()),
+    )
 
 
 def _together(
@@ -144,8 +150,8 @@ def _upwards(synset: int, wordnet: WordNet) -> Iterator[int]:
     """Every class above it, level by level."""
     seen, level = {synset}, [synset]
     while level:
-        above = dict.fromkeys(up for own in level for up in wordnet.hypernyms(own))
-        level = [own for own in above if own not in seen]
+        above = dict.fromkeys(up for node in level for up in wordnet.hypernyms(node))
+        level = [node for node in above if node not in seen]
         seen.update(level)
         yield from level
 

@@ -36,20 +36,20 @@ class Engine:
 
 def read(path: Path = SHIPPED) -> list[Engine]:
     """`engine,quotes,words,characters` rows. Raises BadInput with the line."""
-    found: dict[str, Engine] = {}
+    engines: dict[str, Engine] = {}
     for line, (name, quotes, words, characters) in rows(path, COLUMNS):
         if not NAME.fullmatch(name):
             cure = "name it by small letters and digits; a file is called so"
             raise BadInput(f"the engine is {name!r}", path, line, cure)
-        if name in found:
+        if name in engines:
             raise BadInput(f"{name} comes again", path, line, "keep one row for an engine")
         if quotes not in ("yes", "no"):
             raise BadInput(f"quotes is {quotes!r}", path, line, "write yes or no")
         limits = [_limit(text, path, line) for text in (words, characters)]
-        found[name] = Engine(name, quotes == "yes", *limits)
-    if not found:
+        engines[name] = Engine(name, quotes == "yes", *limits)
+    if not engines:
         raise BadInput("there are no engines", path, None, "add a row for each")
-    return [*found.values()]
+    return [*engines.values()]
 
 
 def _limit(text: str, path: Path, line: int) -> int | None:

@@ -35,7 +35,7 @@ def read(path: Path, wordnet: WordNet) -> Words:
     file without words for nouns, and for one whose offsets are of another WordNet."""
     require_file(path, "give a .tab file of the Open Multilingual Wordnet 1.x")
     language = _named(path)
-    found: dict[int, list[str]] = {}
+    words_of: dict[int, list[str]] = {}
     nouns, unknown, first_unknown = 0, 0, 0
     with path.open("rb") as file:
         for line, raw in enumerate(file, 1):
@@ -54,9 +54,9 @@ def read(path: Path, wordnet: WordNet) -> Words:
                 unknown += 1
                 first_unknown = first_unknown or line
                 continue
-            own = found.setdefault(index, [])
-            if word not in own:
-                own.append(word)
+            synset_words = words_of.setdefault(index, [])
+            if word not in synset_words:
+                synset_words.append(word)
     if not nouns:
         raise BadInput("has no words for nouns", path, None, "give a .tab file of OMW 1.x")
     if unknown > MOST_UNKNOWN * nouns:
@@ -66,7 +66,7 @@ def read(path: Path, wordnet: WordNet) -> Words:
             first_unknown,
             "give a file whose offsets are those of WordNet 3.0: OMW 1.x, not 2.x",
         )
-    return Words(language, path, found, unknown)
+    return Words(language, path, words_of, unknown)
 
 
 def _entry(text: str, path: Path, line: int) -> tuple[str, str]:
@@ -99,5 +99,5 @@ def _decoded(raw: bytes, path: Path, line: int) -> str:
 
 
 def _named(path: Path) -> str:
-    found = NAMED.search(path.name)
-    return found[1] if found else path.stem
+    match = NAMED.search(path.name)
+    return match[1] if match else path.stem

@@ -19,13 +19,13 @@ SAME = "let every machine see the same files under the same names, then run agai
 
 def files_sha256(paths: Iterable[Path]) -> str:
     """SHA-256 of the files' SHA-256, one after the other. Raises BadInput for one that is away."""
-    found = hashlib.sha256()
+    digest = hashlib.sha256()
     for path in paths:
         try:
-            found.update(bytes.fromhex(file_sha256(path)))
+            digest.update(bytes.fromhex(file_sha256(path)))
         except FileNotFoundError:
             raise BadInput("is not on this machine", path, None, SAME) from None
-    return found.hexdigest()
+    return digest.hexdigest()
 
 
 def all_sha256(stretches: Iterable[Sequence[Path]]) -> Iterator[str]:
@@ -68,11 +68,11 @@ def fetched(store: Store, key: str, paths: Sequence[Path]) -> Iterator[list[Path
 
 
 @contextmanager
-def faults_naming_origin(here: str, there: str) -> Iterator[None]:
-    """A BadInput raised inside names `there`, where the files came from, instead of `here`."""
+def faults_naming_origin(local_path: str, origin: str) -> Iterator[None]:
+    """Replace `local_path` by `origin`, where the files came from, in a BadInput raised inside."""
     try:
         yield
     except BadInput as error:
-        file = error.file.replace(here, there) if error.file else None
-        message = error.message.replace(here, there)
+        file = error.file.replace(local_path, origin) if error.file else None
+        message = error.message.replace(local_path, origin)
         raise BadInput(message, file, error.line, error.cure) from error

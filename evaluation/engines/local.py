@@ -30,10 +30,10 @@ def run(
     Raises what a task raises, and BadInput where a process died at one task more than `retries`
     times. Tasks that run then end; the others do not begin.
     """
-    here = processors.count()
-    count = min(processes or here, len(tasks))
+    available = processors.count()
+    count = min(processes or available, len(tasks))
     idle: SimpleQueue[_Process] = SimpleQueue()
-    made = [_Process(threads=max(1, here // count)) for _ in range(count)]
+    made = [_Process(threads=max(1, available // count)) for _ in range(count)]
     for process in made:
         idle.put(process)
 

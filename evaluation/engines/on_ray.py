@@ -164,11 +164,11 @@ def _refuse_public(address: str) -> None:
     """Raises BadInput where HOST:PORT is, or may be, reached from the internet."""
     host = address.rpartition(":")[0].strip("[]")
     try:
-        found = {str(entry[4][0]).partition("%")[0] for entry in socket.getaddrinfo(host, None)}
+        addresses = {str(entry[4][0]).partition("%")[0] for entry in socket.getaddrinfo(host, None)}
     except OSError:
         # No such host: Ray does not find it either.
         return
-    if public := sorted(each for each in found if ipaddress.ip_address(each).is_global):
+    if public := sorted(each for each in addresses if ipaddress.ip_address(each).is_global):
         raise BadInput(
             f"the cluster at {address} has the public address {public[0]}, where strangers could "
             "run code on it",

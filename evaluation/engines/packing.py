@@ -23,5 +23,5 @@ def packed(arrays: Arrays, values: Any = None, compressed: bool = False) -> byte
 
 def unpacked(content: bytes) -> tuple[Arrays, Any]:
     """The arrays, each read when it is asked for, and the value."""
-    found = np.load(io.BytesIO(content), allow_pickle=False)
-    return found, json.loads(found[VALUES].tobytes())
+    arrays = np.load(io.BytesIO(content), allow_pickle=False)
+    return arrays, json.loads(arrays[VALUES].tobytes())

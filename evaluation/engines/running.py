@@ -22,7 +22,7 @@ class Engine:
     address: str
 
     @classmethod
-    def named(cls, name: str) -> "Engine":
+    def from_name(cls, name: str) -> "Engine":
         """The engine of `local`, `local:N`, `ray:auto` or `ray:HOST:PORT`.
 
         Raises ValueError for another name.
@@ -66,9 +66,9 @@ def run(
     watch(len(tasks) - len(missing))
     if missing:
         engine.run(missing, store, retries, watch)
-        if away := _missing(missing, store):
+        if lost := _missing(missing, store):
             raise BadInput(
-                f"{len(away)} of {len(missing)} results are not in the store",
+                f"{len(lost)} of {len(missing)} results are not in the store",
                 file=store.address,
                 cure="give --work a folder that every machine sees, or s3://BUCKET/PREFIX",
             )

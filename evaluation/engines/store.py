@@ -158,14 +158,14 @@ class Store:
                 ) from error
             if reason.startswith("404"):
                 raise self._refusal(key, NO_BUCKET, "create it") from error
-            what, check = "cannot be used", "the folder and the room left"
+            problem, check = "cannot be used", "the folder and the room left"
             if self.address.startswith("s3://"):
-                what, check = (
+                problem, check = (
                     "the store does not answer",
                     "the address, AWS_ENDPOINT_URL and AWS_REGION",
                 )
             cure = f"check {check}, then run again: what is done stays done"
-            raise self._refusal(key, f"{what} ({reason})", cure) from error
+            raise self._refusal(key, f"{problem} ({reason})", cure) from error
 
     def _refusal(self, key: str, message: str, cure: str) -> BadInput:
         return BadInput(message, file=f"{self.address}/{key}", cure=cure)

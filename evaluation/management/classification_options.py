@@ -111,7 +111,7 @@ def action(
 
 def submission_sha256(found: Classified, path: Path) -> str:
     """Of the rows of predictions; of a release its own."""
-    return found.named.sha256 if found.named else file_sha256(path)
+    return found.people.sha256 if found.people else file_sha256(path)
 
 
 def _note_unreviewed(

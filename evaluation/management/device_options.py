@@ -38,7 +38,7 @@ def on_device(action: Callable[..., Named], on_gpu: bool = True) -> Callable[...
         needed = on_gpu or device != devices.AUTO
         usable = device_of(device, options.get("on")) if needed else devices.CPU
         used = usable if on_gpu else devices.CPU
-        return devices.named(action(device=used, **options), used)
+        return devices.with_device(action(device=used, **options), used)
 
     return computed
 

@@ -94,7 +94,7 @@ def in_tasks(
     --work alone runs them one after the other, as `local:1` does.
     """
     if work is not None:
-        yield Work(on or Engine.named("local:1"), Store.at(work), command, shard)
+        yield Work(on or Engine.from_name("local:1"), Store.at(work), command, shard)
     elif shard is not None:
         raise UsageError("--shard I/N of tasks needs --work, where the other shares are kept")
     elif on is None:
@@ -126,6 +126,6 @@ def shard_of(text: str) -> Shard:
 
 def _engine(text: str) -> Engine:
     try:
-        return Engine.named(text)
+        return Engine.from_name(text)
     except ValueError as error:
         raise argparse.ArgumentTypeError(str(error)) from None

@@ -114,7 +114,7 @@ class Shown:
             self.content_schemes,
             self.photographs(),
             include_empty=self.include_empty,
-            wanted=wanted,
+            is_wanted=wanted,
             **how,
         )
 

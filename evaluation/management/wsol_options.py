@@ -142,7 +142,7 @@ def action(
             result = scoring.score_boxes(metadata, scoremaps, asked, predictions, curves, device)
     if isinstance(result, Share):
         return result
-    found: dict[str, Any] = vars(devices.named(result, device))
+    found: dict[str, Any] = vars(devices.with_device(result, device))
     # A baseline looks at no image: nothing was chosen for it.
     times = None
     if split == splits.TEST and scoremaps is not None:

@@ -157,16 +157,16 @@ def _models(names: Sequence[str]) -> list[RegisteredModel]:
     models whose classes differ: a pool has one list of them."""
     if not 1 <= len(names) <= MOST_MODELS:
         raise Refusal(f"Choose 1 to {MOST_MODELS} models.", field="models")
-    found = {model.name: model for model in RegisteredModel.objects.filter(name__in=names)}
-    if missing := [name for name in names if name not in found]:
+    by_name = {model.name: model for model in RegisteredModel.objects.filter(name__in=names)}
+    if missing := [name for name in names if name not in by_name]:
         raise Refusal(
             f"No model is registered as {missing[0][:100]!r}. Choose one of those that are listed.",
             field="models",
         )
-    models = [found[name] for name in names]
-    if other := next((each for each in models if each.classes != models[0].classes), None):
+    models = [by_name[name] for name in names]
+    if different := next((each for each in models if each.classes != models[0].classes), None):
         raise Refusal(
-            f"{other.name} has other classes than {models[0].name}. Make a pool for each.",
+            f"{different.name} has other classes than {models[0].name}. Make a pool for each.",
             field="models",
         )
     return models

@@ -89,13 +89,13 @@ def read_accuracy(path: Path, classifiers: list[str]) -> dict[str, float]:
     Raises BadInput for a classifier that is missing or listed twice.
     """
     require_file(path, "give a file of classifier,accuracy rows")
-    found = parse_accuracies("\n".join(text_lines(path)), path)
-    missing = [name for name in classifiers if name not in found]
+    accuracies = parse_accuracies("\n".join(text_lines(path)), path)
+    missing = [name for name in classifiers if name not in accuracies]
     if missing:
         raise BadInput(
             f"no accuracy for {', '.join(missing)}", path, None, "add a row for each classifier"
         )
-    return {name: found[name] for name in classifiers}
+    return {name: accuracies[name] for name in classifiers}
 
 
 def parse_accuracies(text: str, file: StrPath) -> dict[str, float]:
@@ -121,7 +121,7 @@ def _accuracies(rows: "csv.DictReader[str]", path: StrPath) -> dict[str, float]:
             line=1,
             cure="begin with the line classifier,accuracy",
         )
-    found: dict[str, float] = {}
+    accuracies: dict[str, float] = {}
     for row in rows:
         name = row["classifier"]
         try:
@@ -135,7 +135,7 @@ def _accuracies(rows: "csv.DictReader[str]", path: StrPath) -> dict[str, float]:
                 line=rows.line_num,
                 cure="give a number",
             )
-        if name in found:
+        if name in accuracies:
             raise BadInput(f"{name!r} is listed twice", path, rows.line_num, "list it once")
-        found[name] = value
-    return found
+        accuracies[name] = value
+    return accuracies

@@ -167,13 +167,13 @@ class _Builder:
         self.files: list[Path] = []
 
     def add(self, photo: Photograph, labels: list[Label]) -> None:
-        first = next((one.place for label in labels for one in label.instances), None)
-        place = self.images(photo.name, self.path, None if self.unit else first)
+        first = next((instance.place for label in labels for instance in label.instances), None)
+        image_number = self.images(photo.name, self.path, None if self.unit else first)
         if photo.width:
-            self.images.resize(place, photo.width, photo.height)
+            self.images.resize(image_number, photo.width, photo.height)
         for label in labels:
             if label.value != "no":
-                self._add(place, label)
+                self._add(image_number, label)
 
     def _add(self, image: int, label: Label) -> None:
         file = self.path / label.place if self.is_folder else self.path
@@ -195,8 +195,8 @@ class _Builder:
         except BadInput as bad:
             if not label.instances:
                 raise
-            place = label.instances[0].place
-            raise box_rows.fault(file, self.unit, place, bad.message, bad.cure or "") from None
+            position = label.instances[0].place
+            raise box_rows.fault(file, self.unit, position, bad.message, bad.cure or "") from None
 
     def truth(self, class_of_id: dict[Any, int]) -> Truth:
         objects = self.objects.rows(self.path, self.unit)
@@ -227,26 +227,26 @@ def read_found(path: Path, truth: Truth, options: Options, ranked: bool = False)
         raise BadInput("is a folder", path, None, "give a file of predictions")
     known = len(truth.images.places)
     if layout == CSV:
-        found = _csv_rows(path, truth.images, truth.classes, options.inclusive)
+        predictions = _csv_rows(path, truth.images, truth.classes, options.inclusive)
     elif layout in {LIST, COCO}:
-        found = coco_results.read(path, truth.images, truth.classes, truth.class_of_id)
+        predictions = coco_results.read(path, truth.images, truth.classes, truth.class_of_id)
     else:
         truth.images.number()
         class_of = partial(_class_of_id, truth)
         read = kit_boxes.read_ranked if ranked else kit_boxes.read_detections
-        found = read(path, truth.images, class_of)
-    if not len(found):
+        predictions = read(path, truth.images, class_of)
+    if not len(predictions):
         raise BadInput("there are no predictions", path, None, "add rows")
-    if found.boxes.images.min() >= known:
+    if predictions.boxes.images.min() >= known:
         names = list(truth.images.places)
-        theirs, ours = names[int(found.boxes.images[0])], names[0]
+        theirs, ours = names[int(predictions.boxes.images[0])], names[0]
         fault = (
             f"no image of the predictions, such as {theirs!r}, is in the truth, such as {ours!r}"
         )
         cure = "call images as the truth does, with folder and extension"
         raise BadInput(fault, path, None, cure)
-    box_rows.check(found, truth.images, box_rows.MOST_DETECTIONS)
-    return found
+    box_rows.check(predictions, truth.images, box_rows.MOST_DETECTIONS)
+    return predictions
 
 
 def read_excluded(truth: Truth, options: Options) -> tuple[NDArray[np.int64], int]:
@@ -316,10 +316,10 @@ def _list_images(path: Path, images: Images) -> None:
         for line, (name, width, height) in csv_rows(
             path, ("image", "width", "height"), ("width", "height")
         ):
-            place = images.add(name, path, line)
-            if (width or height) and not images.resize(place, width, height):
-                said = f"the size is {width[:20]!r} by {height[:20]!r}"
-                raise BadInput(said, path, line, "give width and height in pixels")
+            image_number = images.add(name, path, line)
+            if (width or height) and not images.resize(image_number, width, height):
+                problem = f"the size is {width[:20]!r} by {height[:20]!r}"
+                raise BadInput(problem, path, line, "give width and height in pixels")
     if not images.places:
         raise BadInput("there are no images", path, None, "list an image a line")
     images.listed = path

@@ -92,9 +92,9 @@ class Images:
 
     def __call__(self, name: str, path: Path, line: int | None) -> int:
         """Return the number of an image, which is new where none were listed. Raise BadInput."""
-        place = self.find(name, path, line)
-        if place is not None:
-            return place
+        number = self.find(name, path, line)
+        if number is not None:
+            return number
         if not name:
             raise BadInput("the image is empty", path, line, "name the image")
         if self.listed is not None:
@@ -104,9 +104,9 @@ class Images:
 
     def find(self, name: str, path: Path | None = None, line: int | None = None) -> int | None:
         """Return the number of an image, None where it is unknown. Raise BadInput for two."""
-        place = self.places.get(nfc(name))
-        if place is not None or not self.loose:
-            return place
+        number = self.places.get(nfc(name))
+        if number is not None or not self.loose:
+            return number
         if self._short is None:
             self._short = defaultdict(list)
             for known in self.places:
@@ -128,7 +128,7 @@ class Images:
         if not self.by_id:
             self.by_id = dict(enumerate(self.places.values(), 1))
 
-    def resize(self, place: int, width: Any, height: Any) -> bool:
+    def resize(self, number: int, width: Any, height: Any) -> bool:
         """Whether width and height are those of an image; if so, they are kept."""
         try:
             size = (float(width), float(height))
@@ -136,15 +136,15 @@ class Images:
             return False
         good = all(math.isfinite(side) and side > 0 for side in size)
         if good:
-            self.sizes[place] = size
+            self.sizes[number] = size
         return good
 
     def size_table(self) -> NDArray[np.float64]:
         """(N, 2) widths and heights, infinite where they are not known."""
-        found = np.full((len(self.places), 2), np.inf)
+        table = np.full((len(self.places), 2), np.inf)
         if self.sizes:
-            found[list(self.sizes)] = list(self.sizes.values())
-        return found
+            table[list(self.sizes)] = list(self.sizes.values())
+        return table
 
 
 @dataclass(frozen=True)
@@ -168,11 +168,11 @@ class Rows:
         return fault(path, self.unit, int(self.places[row]), message, cure)
 
 
-def fault(path: Path, unit: str, place: int, message: str, cure: str) -> BadInput:
-    """Return a fault at a place: `line N`, or `<unit> N` where there is a unit."""
+def fault(path: Path, unit: str, position: int, message: str, cure: str) -> BadInput:
+    """Return a fault at a position: `line N`, or `<unit> N` where there is a unit."""
     if unit:
-        return BadInput(f"{unit} {place}: {message}", path, None, cure)
-    return BadInput(message, path, place, cure)
+        return BadInput(f"{unit} {position}: {message}", path, None, cure)
+    return BadInput(message, path, position, cure)
 
 
 class Gathered:
@@ -183,9 +183,9 @@ class Gathered:
         self._real = array("d")
 
     def add(
-        self, image: int, class_: int, confidence: float, corners: Sequence[float], place: int
+        self, image: int, class_: int, confidence: float, corners: Sequence[float], position: int
     ) -> None:
-        self._whole.extend((image, class_, place))
+        self._whole.extend((image, class_, position))
         self._real.append(confidence)
         self._real.extend(corners)
 

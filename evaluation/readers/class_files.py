@@ -49,7 +49,7 @@ class Classified:
     says what they mean. synsets: of the classes, None in that case. truth: (N,), predicted: (N, K)
     numbers of classes, ABSENT where a rank is missing. repeated: predictions that named a class
     again on the same image and were made ABSENT. places: where each class of the truth first came.
-    named: where the predictions are a release. gaps: images with a rank after one that is missing.
+    people: where the predictions are a release. gaps: images with a rank after one that is missing.
     """
 
     images: list[str]
@@ -60,7 +60,7 @@ class Classified:
     repeated: int
     truth_file: Path
     places: dict[int, int]
-    named: Named | None = None
+    people: Named | None = None
     gaps: int = 0
 
 
@@ -118,8 +118,8 @@ def read_classified(truth: Path, predictions: Path, wordnet: WordNet) -> Classif
     cells = array("q")
     line = 0
     for line, (image, rank_text, wnid, confidence) in rows(predictions, COLUMNS, COLUMNS[3:]):
-        place = images.get(image)
-        if place is None:
+        image_number = images.get(image)
+        if image_number is None:
             raise BadInput(
                 f"the truth lacks the image {image!r}",
                 predictions,
@@ -132,7 +132,7 @@ def read_classified(truth: Path, predictions: Path, wordnet: WordNet) -> Classif
                 f"the confidence is {confidence!r}", predictions, line, "give a number, or nothing"
             )
         label = labels(wnid, predictions, line)
-        cells.extend((place, rank, label, line))
+        cells.extend((image_number, rank, label, line))
     if not line:
         raise BadInput("there are no predictions below the header", predictions, None, "add rows")
     predicted = _arranged(np.array(cells).reshape(-1, 4), list(images), predictions)
@@ -174,16 +174,16 @@ def read_named(truth: Path, release: Frozen, wordnet: WordNet) -> Classified:
     predicted = np.full((len(images), RANKS), ABSENT, np.int32)
     elsewhere = 0
     for line, answer in enumerate(release.answers(), 1):
-        place = images.get(nfc(answer["image"]))
-        if place is None:
+        image_number = images.get(nfc(answer["image"]))
+        if image_number is None:
             elsewhere += 1
             continue
         keys = _ranked(answer, vocabulary)
-        predicted[place] = ABSENT
-        predicted[place, : len(keys)] = [
+        predicted[image_number] = ABSENT
+        predicted[image_number, : len(keys)] = [
             ABSENT if key is None else _vocabulary_label(labels, key, release, line) for key in keys
         ]
-        settled[place] = True
+        settled[image_number] = True
     if not settled.any():
         raise BadInput(
             "has no settled image that is in the truth",
@@ -206,29 +206,29 @@ def read_named(truth: Path, release: Frozen, wordnet: WordNet) -> Classified:
     )
 
 
-def on_named_images(found: Mapping[str, Classified]) -> dict[str, Classified]:
+def on_named_images(submissions: Mapping[str, Classified]) -> dict[str, Classified]:
     """The submissions on the images that are settled in every release among them, all on the same.
 
-    found: by name, on one truth. Raises BadInput where no image is left.
+    submissions: by name, on one truth. Raises BadInput where no image is left.
     """
-    every = [own.named.images for own in found.values() if own.named]
+    every = [classified.people.images for classified in submissions.values() if classified.people]
     kept = np.logical_and.reduce(every) if every else None
     if kept is None or kept.all():
-        return dict(found)
+        return dict(submissions)
     if not kept.any():
         raise BadInput("no image of the truth is settled in every release", cure="score each alone")
-    return {name: _on(own, kept) for name, own in found.items()}
+    return {name: _on(classified, kept) for name, classified in submissions.items()}
 
 
-def _on(found: Classified, kept: NDArray[np.bool_]) -> Classified:
-    truth = found.truth[kept]
+def _on(classified: Classified, kept: NDArray[np.bool_]) -> Classified:
+    truth = classified.truth[kept]
     there = set(truth.tolist())
     return replace(
-        found,
-        images=[found.images[place] for place in np.flatnonzero(kept).tolist()],
+        classified,
+        images=[classified.images[image_number] for image_number in np.flatnonzero(kept).tolist()],
         truth=truth,
-        predicted=found.predicted[kept],
-        places={number: line for number, line in found.places.items() if number in there},
+        predicted=classified.predicted[kept],
+        places={number: line for number, line in classified.places.items() if number in there},
     )
 
 
@@ -283,9 +283,9 @@ def read_devkit(
             "give a line for each image",
         )
     predicted = np.full((len(lines), RANKS), ABSENT, np.int32)
-    for place, text in enumerate(lines):
-        own = [number(word, predictions, place + 1) for word in text.split()]
-        predicted[place, : len(own)] = own[:RANKS]
+    for image_number, text in enumerate(lines):
+        numbers = [number(word, predictions, image_number + 1) for word in text.split()]
+        predicted[image_number, : len(numbers)] = numbers[:RANKS]
     predicted, repeated = _once(predicted)
     return Classified(
         [str(i + 1) for i in range(len(lines))],
@@ -307,13 +307,13 @@ def read_ids(path: Path) -> dict[int, tuple[str, int]]:
     require_file(path, "give the kit's meta.mat, or a list of wnids whose line i is id i")
     if path.suffix == ".mat":
         return {number: (wnid, 0) for number, wnid in _meta(path)}
-    found = {}
+    meaning = {}
     for line, text in enumerate(text_lines(path), 1):
         wnid = text.split()[0] if text.split() else ""
         if not re.fullmatch(r"n\d{8}", wnid):
             raise BadInput(f"{wnid!r} is no wnid", path, line, "write a wnid on each line")
-        found[line] = (wnid, line)
-    return found
+        meaning[line] = (wnid, line)
+    return meaning
 
 
 def read_truth(path: Path, labels: Labels) -> tuple[dict[str, int], list[int], dict[int, int]]:
@@ -341,11 +341,11 @@ def _truth_ids(
     classes: list[int] = []
     places: dict[int, int] = {}
     for line, text in enumerate(_content(path), 1):
-        found = number(text.strip(), path, line)
-        if found == ABSENT:
+        label = number(text.strip(), path, line)
+        if label == ABSENT:
             raise BadInput("the image has no class", path, line, "give an id from 1")
-        classes.append(found)
-        places.setdefault(found, line)
+        classes.append(label)
+        places.setdefault(label, line)
     if not classes:
         raise BadInput("there are no images", path, None, "write an id on each line")
     return classes, places
@@ -382,30 +382,30 @@ def _is_number(text: str) -> bool:
 
 def _arranged(cells: NDArray[np.int64], images: list[str], path: Path) -> NDArray[np.int32]:
     """(N, K) labels of rows (image, rank, label, line); refuses a rank that comes again."""
-    place, rank, label, line = cells.T
-    order = np.lexsort((line, rank, place))
-    again = np.flatnonzero((np.diff(place[order]) == 0) & (np.diff(rank[order]) == 0))
+    image_number, rank, label, line = cells.T
+    order = np.lexsort((line, rank, image_number))
+    again = np.flatnonzero((np.diff(image_number[order]) == 0) & (np.diff(rank[order]) == 0))
     if len(again):
         row = order[again + 1][np.argmin(line[order[again + 1]])]
         raise BadInput(
-            f"rank {rank[row]} of image {images[place[row]]!r} comes again",
+            f"rank {rank[row]} of image {images[image_number[row]]!r} comes again",
             path,
             int(line[row]),
             "keep one row for each image and rank",
         )
     kept = rank <= RANKS
     predicted = np.full((len(images), RANKS), ABSENT, np.int32)
-    predicted[place[kept], rank[kept] - 1] = label[kept]
+    predicted[image_number[kept], rank[kept] - 1] = label[kept]
     return predicted
 
 
 def _once(predicted: NDArray[np.int32]) -> tuple[NDArray[np.int32], int]:
     """A class named twice on an image counts at its first rank; how many were made ABSENT."""
-    found = predicted.copy()
+    cleaned = predicted.copy()
     for rank in range(1, predicted.shape[1]):
-        own = predicted[:, rank, None]
-        found[((predicted[:, :rank] == own) & (own != ABSENT)).any(axis=1), rank] = ABSENT
-    return found, int((found != predicted).sum())
+        at_rank = predicted[:, rank, None]
+        cleaned[((predicted[:, :rank] == at_rank) & (at_rank != ABSENT)).any(axis=1), rank] = ABSENT
+    return cleaned, int((cleaned != predicted).sum())
 
 
 def _meta(path: Path) -> list[tuple[int, str]]:

@@ -18,16 +18,16 @@ Ids = dict[Any, int]
 
 def read(path: Path, images: Images, classes: Classes, class_of_id: Ids) -> Rows:
     """Return the predicted boxes. Raise BadInput naming the result."""
-    gathered, what = Gathered(), "result"
-    for place, row in enumerate(elements(path), 1):
-        at = (path, what, place)
+    gathered, unit = Gathered(), "result"
+    for position, row in enumerate(elements(path), 1):
+        at = (path, unit, position)
         if not isinstance(row, dict):
             raise fault(*at, "is no object", 'write {"image_id", "category_id", "bbox", "score"}')
         image = _named(row.get("image_id"), images, images.by_id, "image_id", at)
         class_ = _named(row.get("category_id"), classes, class_of_id, "category_id", at)
         [score] = numbers([row.get("score")], ["score"], partial(fault, *at))
-        gathered.add(image, class_, score, _corners(row.get("bbox"), *at), place)
-    return gathered.rows(path, what)
+        gathered.add(image, class_, score, _corners(row.get("bbox"), *at), position)
+    return gathered.rows(path, unit)
 
 
 def _known(ids: Ids, id_: Any, name: str, at: tuple[Path, str, int]) -> int:
@@ -37,18 +37,18 @@ def _known(ids: Ids, id_: Any, name: str, at: tuple[Path, str, int]) -> int:
     return number
 
 
-def _named(id_: Any, named: Any, ids: Ids, name: str, at: tuple[Path, str, int]) -> int:
+def _named(id_: Any, lookup: Any, ids: Ids, name: str, at: tuple[Path, str, int]) -> int:
     """The number of an id, or of a name, of an image or a class."""
     if isinstance(id_, str) and id_ not in ids:
         try:
-            return int(named(id_, at[0], at[2]))
+            return int(lookup(id_, at[0], at[2]))
         except BadInput as bad:
             raise fault(*at, bad.message, bad.cure or "") from None
     return _known(ids, id_, name, at)
 
 
-def _corners(bbox: Any, path: Path, what: str, place: int) -> list[float]:
-    fail = partial(fault, path, what, place)
+def _corners(bbox: Any, path: Path, unit: str, position: int) -> list[float]:
+    fail = partial(fault, path, unit, position)
     if not isinstance(bbox, list) or len(bbox) != len(SIDES):
         raise fail(f"bbox is {str(bbox)[:80]}", "write it as [x, y, width, height]")
     x, y, width, height = numbers(bbox, SIDES, fail)

@@ -36,8 +36,8 @@ def read(path: Path, wordnet: WordNet) -> Contents:
         def open(self, file: str) -> io.StringIO:
             return io.StringIO(text)
 
-    found: Contents = Reader().ic(path.name)
-    return found
+    contents: Contents = Reader().ic(path.name)
+    return contents
 
 
 def _checked(path: Path, wordnet: WordNet) -> str:

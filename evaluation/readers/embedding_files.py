@@ -43,16 +43,16 @@ def read_terms(path: Path) -> Terms:
         raise BadInput("there are no terms", path, None, FORM)
     first: dict[str, int] = {}
     usable = _directed(vectors)
-    for place, name in enumerate(names):
-        line = place + 1 if path.suffix != ".npz" else None
+    for index, name in enumerate(names):
+        line = index + 1 if path.suffix != ".npz" else None
         if not name.strip():
-            raise BadInput(f"term {place + 1} is empty", path, line, "name the term")
+            raise BadInput(f"term {index + 1} is empty", path, line, "name the term")
         if name in first:
             raise BadInput(f"the term {name!r} comes again", path, line, "keep one vector of it")
-        if not usable[place]:
-            said = f"the vector of {name!r} is zero or not finite"
-            raise BadInput(said, path, line, "it has no direction: remove the term")
-        first[name] = place
+        if not usable[index]:
+            problem = f"the vector of {name!r} is zero or not finite"
+            raise BadInput(problem, path, line, "it has no direction: remove the term")
+        first[name] = index
     return Terms(names, vectors)
 
 
@@ -63,16 +63,16 @@ def read_vectors(path: Path) -> NDArray[np.floating]:
     """
     require_file(path, "give an .npy of floats, a row an image")
     try:
-        found: NDArray[np.floating] = np.load(path, mmap_mode="r", allow_pickle=False)
+        vectors: NDArray[np.floating] = np.load(path, mmap_mode="r", allow_pickle=False)
     except NO_ARRAY:
         raise BadInput("is no .npy", path, None, "save it with numpy.save") from None
-    if not isinstance(found, np.ndarray) or found.ndim != 2 or found.dtype.kind != "f":
+    if not isinstance(vectors, np.ndarray) or vectors.ndim != 2 or vectors.dtype.kind != "f":
         raise BadInput("holds no table of floats", path, None, "save (N, D) floats, a row an image")
-    usable = _directed(found)
+    usable = _directed(vectors)
     if not usable.all():
-        said = f"row {int(np.argmin(usable)) + 1} is zero or not finite"
-        raise BadInput(said, path, None, "every image needs a direction")
-    return found
+        problem = f"row {int(np.argmin(usable)) + 1} is zero or not finite"
+        raise BadInput(problem, path, None, "every image needs a direction")
+    return vectors
 
 
 @dataclass(kw_only=True)
@@ -122,26 +122,26 @@ def predict(
         raise BadInput(f"k is {k}", cure=f"take at most {MOST_RANKS:,}, nothing beyond is scored")
     known, queries = read_terms(terms), read_vectors(vectors)
     if queries.shape[1] != known.vectors.shape[1]:
-        said = f"has {queries.shape[1]} numbers a row, {terms} has {known.vectors.shape[1]}"
-        raise BadInput(said, vectors, None, "both are points of one space")
+        problem = f"has {queries.shape[1]} numbers a row, {terms} has {known.vectors.shape[1]}"
+        raise BadInput(problem, vectors, None, "both are points of one space")
     names = _images(images, len(queries), vectors)
-    listed = read_classes(labels, wordnet)
-    own = term_labels(wordnet, known.names, [wordnet.index(wnid) for wnid in listed])
-    found = nearest_labels(queries, known.vectors, own, k, nearest)
+    wnids = read_classes(labels, wordnet)
+    labels_of_term = term_labels(wordnet, known.names, [wordnet.index(wnid) for wnid in wnids])
+    predicted = nearest_labels(queries, known.vectors, labels_of_term, k, nearest)
     with atomic_write(out) as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(("image", "rank", "wnid"))
-        for image, row in zip(names, found.tolist(), strict=True):
-            writer.writerows((image, i, listed[n]) for i, n in enumerate(row, 1) if n >= 0)
-    reached = {n for numbers in own for n in numbers}
+        for image, row in zip(names, predicted.tolist(), strict=True):
+            writer.writerows((image, i, wnids[n]) for i, n in enumerate(row, 1) if n >= 0)
+    reached = {n for numbers in labels_of_term for n in numbers}
     return Predicted(
         images=len(names),
-        predictions=int((found >= 0).sum()),
-        short=int((found < 0).any(axis=1).sum()),
+        predictions=int((predicted >= 0).sum()),
+        short=int((predicted < 0).any(axis=1).sum()),
         terms=len(known.names),
-        terms_of_no_label=sum(not numbers for numbers in own),
-        labels=len(listed),
-        labels_of_no_term=len(listed) - len(reached),
+        terms_of_no_label=sum(not numbers for numbers in labels_of_term),
+        labels=len(wnids),
+        labels_of_no_term=len(wnids) - len(reached),
         k=k,
         nearest=min(4 * k if nearest is None else nearest, len(known.names)),
         out=str(out),
@@ -156,20 +156,20 @@ def embed(
     Rows of labels none of whose terms has a vector are NaN; the result lists them.
     """
     known = read_terms(terms)
-    listed = read_classes(labels, wordnet)
-    found = label_vectors(
+    wnids = read_classes(labels, wordnet)
+    label_rows = label_vectors(
         wordnet,
-        [wordnet.index(wnid) for wnid in listed],
+        [wordnet.index(wnid) for wnid in wnids],
         dict(zip(known.names, known.vectors, strict=True)),
         by,
         np.random.default_rng(seed),
     )
     with atomic_write(out, "wb") as file:
-        np.save(file, found, allow_pickle=False)
-    bare = [bool(np.isnan(row).any()) for row in found]
+        np.save(file, label_rows, allow_pickle=False)
+    bare = [bool(np.isnan(row).any()) for row in label_rows]
     return Embedded(
-        labels=len(listed),
-        without_vector=[wnid for wnid, none in zip(listed, bare, strict=True) if none],
+        labels=len(wnids),
+        without_vector=[wnid for wnid, none in zip(wnids, bare, strict=True) if none],
         by=by,
         seed=seed if by == "random" else None,
         out=str(out),
@@ -179,8 +179,8 @@ def embed(
 def _directed(vectors: NDArray[np.floating]) -> NDArray[np.bool_]:
     """(N,) whether a row has a direction: its length is finite and not 0."""
     squares = np.einsum("ij,ij->i", vectors, vectors, dtype=np.float64, casting="unsafe")
-    found: NDArray[np.bool_] = np.isfinite(squares) & (squares > 0)
-    return found
+    has_direction: NDArray[np.bool_] = np.isfinite(squares) & (squares > 0)
+    return has_direction
 
 
 def _images(path: Path, count: int, vectors: Path) -> list[str]:
@@ -189,12 +189,12 @@ def _images(path: Path, count: int, vectors: Path) -> list[str]:
     first: dict[str, int] = {}
     for line, name in enumerate(names, 1):
         if not name.strip() or name in first:
-            said = f"image {name!r} comes again" if name.strip() else "the line is empty"
-            raise BadInput(said, path, line, "list every image once")
+            problem = f"image {name!r} comes again" if name.strip() else "the line is empty"
+            raise BadInput(problem, path, line, "list every image once")
         first[name] = line
     if len(names) != count:
-        said = f"has {count_of(len(names), 'image')}, {vectors} has {count_of(count, 'row')}"
-        raise BadInput(said, path, None, "list an image for each row")
+        problem = f"has {count_of(len(names), 'image')}, {vectors} has {count_of(count, 'row')}"
+        raise BadInput(problem, path, None, "list an image for each row")
     return names
 
 
@@ -206,8 +206,8 @@ def _npz_terms(path: Path) -> tuple[list[str], NDArray[np.float64]]:
         raise BadInput("holds no terms and vectors", path, None, FORM) from None
     good = names.ndim == 1 and names.dtype.kind == "U" and vectors.dtype.kind == "f"
     if not good or vectors.ndim != 2 or len(names) != len(vectors):
-        said = f"terms are {names.dtype} {names.shape}, vectors {vectors.dtype} {vectors.shape}"
-        raise BadInput(said, path, None, FORM)
+        problem = f"terms are {names.dtype} {names.shape}, vectors {vectors.dtype} {vectors.shape}"
+        raise BadInput(problem, path, None, FORM)
     return names.tolist(), vectors.astype(np.float64)
 
 
@@ -220,11 +220,11 @@ def _csv_terms(path: Path) -> tuple[list[str], NDArray[np.float64]]:
             names.append(name)
             vectors.append([float(cell) for cell in cells])
             if not cells or len(vectors[-1]) != len(vectors[0]):
-                said = f"{name!r} has {len(cells)} numbers, the first term {len(vectors[0])}"
-                raise BadInput(said, path, line, "give every term one vector")
+                problem = f"{name!r} has {len(cells)} numbers, the first term {len(vectors[0])}"
+                raise BadInput(problem, path, line, "give every term one vector")
     except ValueError:
-        said = f"the vector of {names[-1]!r} has what is no number"
-        raise BadInput(said, path, reader.line_num, FORM) from None
+        problem = f"the vector of {names[-1]!r} has what is no number"
+        raise BadInput(problem, path, reader.line_num, FORM) from None
     except csv.Error as error:
         raise BadInput(f"is not CSV ({error})", path, reader.line_num, FORM) from None
     return names, np.array(vectors, np.float64)

@@ -40,7 +40,7 @@ def read_pascal_s(fixations: StrPath, sizes: StrPath | None = None) -> list[Gaze
     """
     extents = None if sizes is None else _sizes(Path(sizes))
     path = Path(fixations)
-    found = []
+    gazes = []
     with _opened(path) as file, _readable(path):
         cells = _variable(file, "fixCell", path)
         if cells.dtype != object or 1 not in cells.shape:
@@ -53,10 +53,10 @@ def read_pascal_s(fixations: StrPath, sizes: StrPath | None = None) -> list[Gaze
             )
         for number, reference in enumerate(cells.ravel(), start=1):
             size = None if extents is None else extents[number - 1]
-            found.append(
+            gazes.append(
                 Gazes(_people(_cell(file, reference, number, path), number, size, path), size)
             )
-    return found
+    return gazes
 
 
 def _opened(path: Path) -> Any:
@@ -78,11 +78,11 @@ def _readable(path: Path) -> Iterator[None]:
         raise BadInput(f"is broken inside ({error})", file=path, cure=_SAVE) from None
 
 
-def _values(data: Any, what: str, path: Path) -> NDArray[Any]:
+def _values(data: Any, name: str, path: Path) -> NDArray[Any]:
     """What a dataset holds. A few bytes may declare more than any memory: that is refused."""
     if data.size is None or data.size > MOST_VALUES:
         raise BadInput(
-            f"{what} says it has {data.size or 'no'} values, expected at most {MOST_VALUES:,}",
+            f"{name} says it has {data.size or 'no'} values, expected at most {MOST_VALUES:,}",
             file=path,
             cure=_SAVE,
         )
@@ -93,8 +93,8 @@ def _variable(file: Any, name: str, path: Path) -> NDArray[Any]:
     import h5py
 
     if not isinstance(file.get(name), h5py.Dataset):
-        told = ", ".join(key for key in file if not key.startswith("#")) or "nothing"
-        raise BadInput(f"has no variable {name}, it has {told}", file=path, cure=_SAVE)
+        variables = ", ".join(key for key in file if not key.startswith("#")) or "nothing"
+        raise BadInput(f"has no variable {name}, it has {variables}", file=path, cure=_SAVE)
     return _values(file[name], name, path)
 
 

@@ -37,37 +37,37 @@ class Predictions:
     frames: dict[str, int]
     places: tuple[tuple[str, int] | None, ...] = ()
 
-    def place(self, class_: int) -> tuple[str | None, int | None]:
+    def origin(self, class_: int) -> tuple[str | None, int | None]:
         """File and line where a class first came, None, None where it came from no file."""
-        found = self.places[class_] if class_ < len(self.places) else None
-        return found or (None, None)
+        position = self.places[class_] if class_ < len(self.places) else None
+        return position or (None, None)
 
-    def joined(self, other: "Predictions") -> "Predictions":
-        """Both together, with the classifiers of the other after these.
+    def joined(self, more: "Predictions") -> "Predictions":
+        """Return these predictions with the classifiers of `more` appended.
 
         Both were read for the same lines. Raises BadInput for a classifier that both have.
         """
-        twice = sorted(set(self.classifiers) & set(other.classifiers))
+        twice = sorted(set(self.classifiers) & set(more.classifiers))
         if twice:
             raise BadInput(
                 f"classifier {twice[0]!r} is in two files of predictions",
                 cure="give each classifier a name of its own, or one of the files",
             )
-        if self.frames != other.frames:
+        if self.frames != more.frames:
             raise ValueError("these predictions are of other sequences")
         classes = {name: number for number, name in enumerate(self.classes)}
-        moved = [classes.setdefault(name, len(classes)) for name in other.classes]
+        moved = [classes.setdefault(name, len(classes)) for name in more.classes]
         # The last ones take NOTHING and NOT_ASKED to themselves.
         table = np.array([*moved, NOT_ASKED, NOTHING], np.int32)
         places = [
             self.places[i] if i < len(self.places) else None for i in range(len(self.classes))
         ]
         places += [None] * (len(classes) - len(places))
-        for number, place in zip(moved, other.places, strict=False):
-            places[number] = places[number] or place
+        for number, position in zip(moved, more.places, strict=False):
+            places[number] = places[number] or position
         return Predictions(
-            (*self.classifiers, *other.classifiers),
-            self.wnids | {name: table[own] for name, own in other.wnids.items()},
+            (*self.classifiers, *more.classifiers),
+            self.wnids | {name: table[numbers] for name, numbers in more.wnids.items()},
             tuple(classes),
             self.frames,
             tuple(places),
@@ -103,24 +103,24 @@ def read_predictions(
     frames = frame_places(lines) if frames is None else frames
     classes: dict[str, int] = {}
     places: list[tuple[str, int] | None] = []
-    found: dict[str, NDArray[np.int32]] = {}
+    by_classifier: dict[str, NDArray[np.int32]] = {}
     for line, (frame, classifier, wnid) in rows(path, COLUMNS, others=True, as_nfc=False):
-        place = frames.get(frame)
-        if place is None:
+        frame_number = frames.get(frame)
+        if frame_number is None:
             raise BadInput(
                 f"no sequence has the frame {_short(frame)}",
                 path,
                 line,
                 "remove the row, or give the sequences that the predictions were made for",
             )
-        own = found.get(classifier)
-        if own is None:
+        answers = by_classifier.get(classifier)
+        if answers is None:
             if not classifier.strip():
                 raise BadInput("the classifier is empty", path, line, "name the classifier")
             if check_classifiers is not None:
-                check_classifiers([*found, classifier])
-            own = found[classifier] = np.full(len(frames), _UNREAD, np.int32)
-        if own[place] != _UNREAD:
+                check_classifiers([*by_classifier, classifier])
+            answers = by_classifier[classifier] = np.full(len(frames), _UNREAD, np.int32)
+        if answers[frame_number] != _UNREAD:
             raise BadInput(
                 f"frame {_short(frame)} comes again for {_short(classifier)}",
                 path,
@@ -133,11 +133,11 @@ def read_predictions(
             if check_class is not None:
                 check_class(wnid, line)
             places.append((str(path), line))
-        own[place] = number
-    if not found:
+        answers[frame_number] = number
+    if not by_classifier:
         raise BadInput("there are no predictions below the header", path, None, "add rows")
-    _refuse_missing(path, found, frames)
-    return Predictions(tuple(found), found, tuple(classes), frames, tuple(places))
+    _refuse_missing(path, by_classifier, frames)
+    return Predictions(tuple(by_classifier), by_classifier, tuple(classes), frames, tuple(places))
 
 
 def _short(name: str) -> str:
@@ -150,10 +150,10 @@ def _short(name: str) -> str:
 
 
 def _refuse_missing(
-    path: Path, found: dict[str, NDArray[np.int32]], frames: dict[str, int]
+    path: Path, by_classifier: dict[str, NDArray[np.int32]], frames: dict[str, int]
 ) -> None:
-    for classifier, own in found.items():
-        missing = np.flatnonzero(own == _UNREAD)
+    for classifier, answers in by_classifier.items():
+        missing = np.flatnonzero(answers == _UNREAD)
         if len(missing):
             ids = list(frames)
             first = ", ".join(_short(ids[i]) for i in missing[:5].tolist())

@@ -62,13 +62,13 @@ class ImageList:
         if needed > len(self.marks):
             self.marks = np.zeros(needed, np.int64)
             scan_lines(self.text, self.marks, faults)
-        for line, what, cure in (
+        for line, problem, cure in (
             (faults[0], "the image id is empty", "remove the empty line, and its predictions"),
             (faults[1], "the image id holds a NUL byte", "write the list as plain text"),
             (faults[2], "the line ends in a carriage return", "save it with Unix line ends"),
         ):
             if line:
-                raise BadInput(what, file=path, line=self._first + int(line), cure=cure)
+                raise BadInput(problem, file=path, line=self._first + int(line), cure=cure)
         if mixed > 127:
             if self.start_byte == 0 and self.text[:3].tobytes() == codecs.BOM_UTF8:
                 cure = "save it as UTF-8 without a byte order mark"
@@ -85,12 +85,12 @@ class ImageList:
         """The ids of these images, as UTF-8 bytes."""
         from evaluation.metrics.mad.kernels import line_start
 
-        found = []
+        ids = []
         for image in images:
             start = self._lead + line_start(self.text, self.marks, int(image))
             end = self._map.find(b"\n", start)
-            found.append(self._map[start : end if end >= 0 else len(self._map)])
-        return found
+            ids.append(self._map[start : end if end >= 0 else len(self._map)])
+        return ids
 
     def byte_of(self, image: int) -> int:
         """Where the line of an image begins in the file; the end of the list for the one after."""

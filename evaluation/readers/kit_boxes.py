@@ -35,8 +35,10 @@ def read_ranked(path: Path, images: Images, class_of: ClassOf) -> Rows:
                 class_ = class_of(_whole(id_, path, line), path, line)
                 gathered.add(image, class_, RANKS - rank, corners, line)
     if line < len(images.by_id):
-        said = f"has {count_of(line, 'line')} for {count_of(len(images.by_id), 'numbered image')}"
-        raise BadInput(said, path, None, "give a line for each image; list them with --images")
+        problem = (
+            f"has {count_of(line, 'line')} for {count_of(len(images.by_id), 'numbered image')}"
+        )
+        raise BadInput(problem, path, None, "give a line for each image; list them with --images")
     return gathered.rows(path, inclusive=True, first=1)
 
 

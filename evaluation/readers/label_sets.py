@@ -48,15 +48,15 @@ def near(wordnet: WordNet, seed: Sequence[int], hops: int, among: Path | None = 
 
     Those of the seed itself are 0 hops away and belong to it. Raises BadInput for what is no wnid.
     """
-    found = hpk.labels_within(wordnet, seed, hops)
+    synsets = hpk.labels_within(wordnet, seed, hops)
     if among is not None:
         allowed = {wordnet.index(wnid) for wnid in read_classes(among, wordnet)}
-        found = [synset for synset in found if synset in allowed]
-    own = set(seed)
+        synsets = [synset for synset in synsets if synset in allowed]
+    seed_synsets = set(seed)
     return NearLabels(
-        labels=[wordnet.wnid(synset) for synset in found],
-        count=len(found),
-        of_the_seed=sum(synset in own for synset in found),
+        labels=[wordnet.wnid(synset) for synset in synsets],
+        count=len(synsets),
+        of_the_seed=sum(synset in seed_synsets for synset in synsets),
         hops=hops,
         hierarchy=hpk.HIERARCHY,
     )
@@ -71,22 +71,24 @@ def correct_set_sizes(
     ones where it is not given. Raises BadInput for what is no wnid and a true label that is not
     valid.
     """
-    own = read_classes(true, wordnet) if true is not None else None
+    true_wnids = read_classes(true, wordnet) if true is not None else None
     rows = []
     for name, path in valid.items():
-        listed = read_classes(path, wordnet)
-        known = set(listed)
-        for line, wnid in enumerate(own or (), 1):
+        wnids = read_classes(path, wordnet)
+        known = set(wnids)
+        for line, wnid in enumerate(true_wnids or (), 1):
             if wnid not in known:
                 cure = f"add it to {path}, or remove it"
                 raise BadInput(f"{wnid} is no valid label", true, line, cure)
         sets = hpk.correct_sets(
             wordnet,
-            [wordnet.index(wnid) for wnid in listed],
-            [wordnet.index(wnid) for wnid in own or listed],
+            [wordnet.index(wnid) for wnid in wnids],
+            [wordnet.index(wnid) for wnid in true_wnids or wnids],
         )
         sizes = {str(k): size for k, size in hpk.mean_sizes(sets).items()}
-        rows.append(SetSizes(name=name, labels=len(listed), mean_correct_set_size=sizes))
+        rows.append(SetSizes(name=name, labels=len(wnids), mean_correct_set_size=sizes))
     return SizeTable(
-        rows=rows, true_labels=None if own is None else len(own), hierarchy=hpk.HIERARCHY
+        rows=rows,
+        true_labels=None if true_wnids is None else len(true_wnids),
+        hierarchy=hpk.HIERARCHY,
     )

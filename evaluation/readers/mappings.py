@@ -63,10 +63,10 @@ def places_in(mapping: Mapping, pool: list[str], pool_path: Path) -> dict[int, l
 
     Raises BadInput for a class that the pool lacks.
     """
-    place = {wnid: i for i, wnid in enumerate(pool)}
+    index_of = {wnid: i for i, wnid in enumerate(pool)}
     for category, wnids in mapping.classes.items():
         for wnid in wnids:
-            if wnid not in place:
+            if wnid not in index_of:
                 raise BadInput(
                     f"{wnid} ({category}) is not in the pool {pool_path}",
                     mapping.path,
@@ -74,6 +74,6 @@ def places_in(mapping: Mapping, pool: list[str], pool_path: Path) -> dict[int, l
                     "add it to the pool, or remove the row",
                 )
     return {
-        number: [place[wnid] for wnid in wnids]
+        number: [index_of[wnid] for wnid in wnids]
         for number, wnids in enumerate(mapping.classes.values())
     }

@@ -84,29 +84,29 @@ def read_judgements(path: Path, queue: Queue, wordnet: WordNet) -> dict[Pair, Ju
     for another answer or tag, a pair that is not in the queue or comes again, and for pairs that
     are missing.
     """
-    asked = set(queue.pairs)
-    images = {image for image, _ in asked}
+    queued = set(queue.pairs)
+    images = {image for image, _ in queued}
     labels = Labels(wordnet)
-    found: dict[Pair, Judgement] = {}
+    judgements: dict[Pair, Judgement] = {}
     for line, (image, wnid, answer, tags) in rows(
         path, ("image", "wnid", "answer", "tags"), ("tags",)
     ):
         image = image if image in images else plain_cell(image)
         pair = image, labels.synsets[labels(wnid, path, line)]
-        if pair not in asked:
+        if pair not in queued:
             raise BadInput(
                 f"{wnid} on image {image!r} is not in the queue", path, line, "remove the row"
             )
-        if pair in found:
+        if pair in judgements:
             cure = "keep one row for each pair; settle several answers first"
             raise BadInput(f"{wnid} on image {image!r} comes again", path, line, cure)
         words = tuple(dict.fromkeys(re.split(r"\s+", tags.strip()))) if tags.strip() else ()
         _check_word("answer", answer, ANSWERS, path, line)
         for tag in words:
             _check_word("tag", tag, TAGS, path, line)
-        found[pair] = Judgement(answer, words)
-    _check_complete(found, queue, path, wordnet)
-    return found
+        judgements[pair] = Judgement(answer, words)
+    _check_complete(judgements, queue, path, wordnet)
+    return judgements
 
 
 def judgements_of(release: Frozen, queue: Queue, wordnet: WordNet) -> dict[Pair, Judgement]:
@@ -124,19 +124,19 @@ def judgements_of(release: Frozen, queue: Queue, wordnet: WordNet) -> dict[Pair,
             "give a release of a campaign on the queue, or rows of answers",
         )
     path = release.folder / "answers.jsonl"
-    asked = set(queue.pairs)
+    queued = set(queue.pairs)
     labels = Labels(wordnet)
-    found: dict[Pair, Judgement] = {}
+    judgements: dict[Pair, Judgement] = {}
     for line, answer in enumerate(release.answers(), 1):
         wnid = str(answer["wnid"])
         pair = answer["image"], labels.synsets[labels(wnid, path, line)]
-        if pair not in asked:
+        if pair not in queued:
             cure = "give the queue that the campaign was opened with"
             fault = f"{wnid} on image {answer['image']!r} is not in the queue"
             raise BadInput(fault, path, line, cure)
-        found[pair] = _judgement(answer)
-    _check_complete(found, queue, release.folder, wordnet)
-    return found
+        judgements[pair] = _judgement(answer)
+    _check_complete(judgements, queue, release.folder, wordnet)
+    return judgements
 
 
 def _judgement(line: AnswerLine) -> Judgement:
@@ -147,8 +147,8 @@ def _judgement(line: AnswerLine) -> Judgement:
     return Judgement(answer, tuple(tag for tag in TAGS if 0 < voters <= 2 * tags.get(tag, 0)))
 
 
-def _check_complete(found: Collection[Pair], queue: Queue, path: Path, wordnet: WordNet) -> None:
-    if missing := [pair for pair in queue.pairs if pair not in found]:
+def _check_complete(answered: Collection[Pair], queue: Queue, path: Path, wordnet: WordNet) -> None:
+    if missing := [pair for pair in queue.pairs if pair not in answered]:
         image, synset = missing[0]
         raise BadInput(
             f"{count_of(len(missing), 'pair')} of the queue without an answer, the first "

@@ -61,7 +61,7 @@ class Pool:
     sizes: dict[str, int]
     address: str = ""
 
-    def given(self, file: str) -> str:
+    def path_in_messages(self, file: str) -> str:
         """A file of the pool, as a refusal names it."""
         return f"{self.address or self.folder}/{file}"
 
@@ -81,8 +81,8 @@ def read_pool(
     classifier's file is that of the array's head and the stretch's values, that of images.txt the
     one of the stretch's lines. An id that two stretches hold is not found. Raises BadInput.
     """
-    found = classifiers_in(folder)
-    chosen = list(names) if names else found
+    classifiers = classifiers_in(folder)
+    chosen = list(names) if names else classifiers
     if len(chosen) < 2:
         raise BadInput(
             f"has predictions of {len(chosen)} classifiers, expected 2 or more",
@@ -320,8 +320,8 @@ def _check_labels(path: Path, labels: NDArray[Any], classes: int, part: slice) -
 
 def _check_confidences(path: Path, confidences: NDArray[Any], part: slice) -> bool:
     """Whether there is a −0.0 among them."""
-    one = confidences.dtype.type(1)
-    highest = one.view(f"u{one.itemsize}")
+    unit = confidences.dtype.type(1)
+    highest = unit.view(f"u{unit.itemsize}")
     signed_zero = False
     # Bits of [0, 1] are the numbers up to those of 1.0: one maximum finds NaN and the rest.
     for start, piece in _pieces(confidences.view(highest.dtype), part):

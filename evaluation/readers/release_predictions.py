@@ -83,15 +83,15 @@ def _unpacked(path: Path, scratch: Path) -> Path:
                 raise BadInput(NO_RELEASE, path, None, CURE)
             folder = min(heads, key=len).removesuffix(HEAD)
             # Nothing else, whatever it is called, and however many there are.
-            wanted = {f"{folder}{name}" for name in (HEAD, *frozen.ALL_FILES)} & {*names}
-            if sum(archive.getinfo(name).file_size for name in wanted) > MAX_BYTES:
+            members = {f"{folder}{name}" for name in (HEAD, *frozen.ALL_FILES)} & {*names}
+            if sum(archive.getinfo(name).file_size for name in members) > MAX_BYTES:
                 raise BadInput(
                     f"unpacks to more than {MAX_BYTES // 1024**3} GiB",
                     path,
                     None,
                     "give a release of a naming campaign",
                 )
-            for name in wanted:
+            for name in members:
                 with archive.open(name) as file, (scratch / Path(name).name).open("wb") as goal:
                     shutil.copyfileobj(file, goal)
     except DAMAGED as error:

@@ -230,12 +230,12 @@ def _read(
                 raise _bad(file, number, str(error), "use WordNet 3.0's noun ids") from None
             except ValueError as error:
                 raise _bad(file, number, str(error)) from None
-            for what, value in (("rank", line.rank), ("image", line.image)):
+            for field_name, value in (("rank", line.rank), ("image", line.image)):
                 key = (frozenset(line.pair), value)
                 first_file, first = places.setdefault(key, (file, number))
                 if (first_file, first) != (file, number):
                     of = "" if first_file == file else f" of {first_file}"
-                    message = f"the pair has {what} {value!r} in line {first}{of} already"
+                    message = f"the pair has {field_name} {value!r} in line {first}{of} already"
                     raise _bad(file, number, message, "remove one of the two")
             lines.append(line)
         if not is_headed:
@@ -323,16 +323,18 @@ def _image(row: Row, names: Collection[str]) -> SelectedImage:
 
 def _line(row: Row, names: Collection[str]) -> Line:
     """The whole of a line, which a database takes. Raises ValueError."""
-    found = _image(row, names)
-    if found.rank > MAX_RANK:
-        raise ValueError(f"rank is {found.rank}, expected at most {MAX_RANK}")
-    if not _is_text(found.image, 400):
+    selected = _image(row, names)
+    if selected.rank > MAX_RANK:
+        raise ValueError(f"rank is {selected.rank}, expected at most {MAX_RANK}")
+    if not _is_text(selected.image, 400):
         raise ValueError("image needs an id of 1 to 400 characters")
     first, second = map(_number, _two(row, "confidences"))
     distance = _number(row.get("distance"))
     if not (math.isfinite(distance) and 0 <= first <= 1 and 0 <= second <= 1):
         raise ValueError("distance needs a number, and confidences two in [0, 1]")
-    return Line(found.pair, found.rank, found.image, found.labels, (first, second), distance)
+    return Line(
+        selected.pair, selected.rank, selected.image, selected.labels, (first, second), distance
+    )
 
 
 def _two(row: Row, key: str) -> tuple[object, object]:

@@ -52,15 +52,15 @@ def read_sequences(path: Path) -> list[SequenceLine]:
     comes twice, an object of two categories, and a frame of two sequences. Where objects are not
     named, objects of different categories in one image are different objects.
     """
-    found: list[SequenceLine] = []
+    sequence_lines: list[SequenceLine] = []
     check = _Once(path)
     for number, value in json_lines(path):
         line = _checked(value, path, number)
         check(line, number)
-        found.append(line)
-    if not found:
+        sequence_lines.append(line)
+    if not sequence_lines:
         raise BadInput("there are no sequences", path, None, "give a file that sequences wrote")
-    return found
+    return sequence_lines
 
 
 def write_sequences(path: Path, lines: Iterable[SequenceLine]) -> None:
@@ -167,8 +167,8 @@ class _Once:
                     "give every sequence frames of its own",
                 )
 
-    def refused(self, what: str, number: int, cure: str) -> BadInput:
-        return BadInput(what, self.path, number, cure)
+    def refused(self, problem: str, number: int, cure: str) -> BadInput:
+        return BadInput(problem, self.path, number, cure)
 
 
 def _name(line: SequenceLine) -> str:

@@ -50,7 +50,7 @@ class ShardedPool:
     lines: list[int]
 
     @property
-    def given(self) -> str:
+    def path_in_messages(self) -> str:
         """The pool.jsonl, as a refusal names it."""
         return str(self.path)
 
@@ -94,7 +94,7 @@ class ShardedPool:
     ) -> Pool:
         """As open() returns it, from the folder where the shard lies."""
         shard = self.shards[number - 1]
-        wanted = self.wanted(number, names)
+        files = self.needed_files(number, names)
         try:
             pool = read_pool(folder, names or self.classifiers, wordnet, threads=threads)
         except BadInput as error:
@@ -109,7 +109,7 @@ class ShardedPool:
                 f"says {shard.images} images, and {folder} has {pool.total}",
                 "bring it back",
             )
-        for file in wanted:
+        for file in files:
             if pool.sha256[file] != shard.sha256[file]:
                 raise self._bad(
                     number, f"{folder / file} has another SHA-256 than the line", "bring it back"
@@ -128,11 +128,11 @@ class ShardedPool:
             pool,
             part=slice(start, start + pool.total),
             total=self.images,
-            sha256={file: self._joined(file) for file in wanted},
+            sha256={file: self._joined(file) for file in files},
             sizes={},
         )
 
-    def wanted(self, number: int, names: Sequence[str] | None) -> list[str]:
+    def needed_files(self, number: int, names: Sequence[str] | None) -> list[str]:
         """The files of a shard that open() reads. Raises BadInput where its line lacks one."""
         chosen = names or self.classifiers
         files = [
@@ -150,7 +150,9 @@ class ShardedPool:
         return digests[0] if file == CLASSES else joined_sha256(digests)
 
     def _bad(self, number: int, message: str, cure: str) -> BadInput:
-        return BadInput(message, self.given, self.lines[number - 1], f"{cure}, or {AGAIN}")
+        return BadInput(
+            message, self.path_in_messages, self.lines[number - 1], f"{cure}, or {AGAIN}"
+        )
 
 
 def read_sharded(path: Path) -> ShardedPool:
@@ -201,8 +203,10 @@ def write_sharded(folder: Path, count: int, out: Path, threads: int = 1) -> list
             f"has {pool.total} images for {count} shards", pool.images.path, None, "ask for fewer"
         )
     if count == 1:
-        place = os.path.relpath(folder, out.parent) if not folder.is_absolute() else str(folder)
-        shards = [_described(place, pool, slice(0, pool.total), pool.sha256)]
+        shard_path = (
+            os.path.relpath(folder, out.parent) if not folder.is_absolute() else str(folder)
+        )
+        shards = [_described(shard_path, pool, slice(0, pool.total), pool.sha256)]
         _write_lines(out, shards)
         return shards
     goal = out.with_name(f"{out.stem}.shards")
@@ -225,9 +229,9 @@ def write_sharded(folder: Path, count: int, out: Path, threads: int = 1) -> list
     return shards
 
 
-def _cut(pool: Pool, part: slice, work: Path, place: str) -> Shard:
+def _cut(pool: Pool, part: slice, work: Path, shard_path: str) -> Shard:
     """Writes a stretch of a pool as a predictions folder of its own."""
-    folder = work / Path(place).name
+    folder = work / Path(shard_path).name
     folder.mkdir()
     shutil.copyfile(pool.folder / CLASSES, folder / CLASSES)
     start, stop = (pool.images.byte_of(edge) for edge in (part.start, part.stop))
@@ -236,13 +240,13 @@ def _cut(pool: Pool, part: slice, work: Path, place: str) -> Shard:
     for name, column in pool.columns.items():
         np.save(folder / name, column.values[part], allow_pickle=False)
     sha256 = {name: file_sha256(folder / name) for name in pool.sha256}
-    return _described(place, pool, part, sha256)
+    return _described(shard_path, pool, part, sha256)
 
 
-def _described(place: str, pool: Pool, part: slice, sha256: dict[str, str]) -> Shard:
+def _described(shard_path: str, pool: Pool, part: slice, sha256: dict[str, str]) -> Shard:
     first, last = (name.decode() for name in pool.images.take([part.start, part.stop - 1]))
     return Shard(
-        path=place, images=part.stop - part.start, first=first, last=last, sha256=dict(sha256)
+        path=shard_path, images=part.stop - part.start, first=first, last=last, sha256=dict(sha256)
     )
 
 

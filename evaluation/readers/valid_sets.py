@@ -65,7 +65,7 @@ def read_label_sets(path: Path, images: Collection[str], wordnet: WordNet) -> La
         version, path = _version(path), path / SETS
     known = set(images)
     labels = Labels(wordnet)
-    found: dict[str, set[int]] = {}
+    classes_of: dict[str, set[int]] = {}
     empty: dict[str, int] = {}
     line = 0
     for line, (image, wnid) in rows(path, COLUMNS):
@@ -73,12 +73,12 @@ def read_label_sets(path: Path, images: Collection[str], wordnet: WordNet) -> La
         if image not in known:
             cure = "remove the row, or add the image to the truth"
             raise BadInput(f"the truth lacks the image {image!r}", path, line, cure)
-        own = found.setdefault(image, set())
+        classes = classes_of.setdefault(image, set())
         if wnid.strip():
-            own.add(labels.synsets[labels(wnid, path, line)])
+            classes.add(labels.synsets[labels(wnid, path, line)])
         else:
             empty.setdefault(image, line)
-        if own and image in empty:
+        if classes and image in empty:
             raise BadInput(
                 f"the set of image {image!r} is stated empty and has classes",
                 path,
@@ -87,7 +87,9 @@ def read_label_sets(path: Path, images: Collection[str], wordnet: WordNet) -> La
             )
     if not line:
         raise BadInput("there are no sets below the header", path, None, "add image,wnid rows")
-    return LabelSets({image: frozenset(own) for image, own in found.items()}, path, version)
+    return LabelSets(
+        {image: frozenset(classes) for image, classes in classes_of.items()}, path, version
+    )
 
 
 def _version(folder: Path) -> SetVersion:
@@ -95,12 +97,12 @@ def _version(folder: Path) -> SetVersion:
     cure = "give a file of image,wnid rows, or a folder that mistakes apply wrote"
     try:
         row = json.loads(path.read_text(encoding="utf-8"))
-        found = SetVersion.from_json({key: row[key] for key in KEYS})
+        version = SetVersion.from_json({key: row[key] for key in KEYS})
     except FileNotFoundError:
         raise BadInput("is no version of label sets", folder, None, cure) from None
     except (ValueError, TypeError, KeyError, AttributeError):
         raise BadInput("does not describe a version of label sets", path, None, cure) from None
     sets = folder / SETS
-    if not sets.is_file() or file_sha256(sets) != found.sha256:
+    if not sets.is_file() or file_sha256(sets) != version.sha256:
         raise BadInput("is not what the review wrote", sets, None, "apply the review again")
-    return found
+    return version

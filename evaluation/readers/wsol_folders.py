@@ -152,17 +152,17 @@ def read_named(path: Path, images: list[Image]) -> dict[str, bool]:
 
     A classifier may know classes that no image has. Raises BadInput where it names no other.
     """
-    said = _once(path, dict.fromkeys(image.name for image in images), 1, "id,class")
+    cells_by_image = _once(path, dict.fromkeys(image.name for image in images), 1, "id,class")
     known = {image.label for image in images}
-    if known.isdisjoint(label for _, (label,) in said.values()):
-        line, (label,) = said[images[0].name]
+    if known.isdisjoint(label for _, (label,) in cells_by_image.values()):
+        line, (label,) = cells_by_image[images[0].name]
         raise BadInput(
             f"{label!r} is an unknown class, as all others are",
             path,
             line,
             "write classes as class_labels.txt does",
         )
-    return {image.name: said[image.name][1][0] == image.label for image in images}
+    return {image.name: cells_by_image[image.name][1][0] == image.label for image in images}
 
 
 class ScoreMaps:
@@ -182,14 +182,14 @@ class ScoreMaps:
     def _look_for(self, names: list[str]) -> None:
         folder = self.folder
         there = {path.relative_to(folder).as_posix() for path in folder.rglob("*.npy")}
-        wanted = {f"{name}.npy" for name in names}
+        expected = {f"{name}.npy" for name in names}
         for name in names:
             if f"{name}.npy" not in there:
                 raise BadInput(
                     f"the score map of {name} is missing", folder / f"{name}.npy", None, "write it"
                 )
-        if there != wanted:
-            extra = min(there - wanted)
+        if there != expected:
+            extra = min(there - expected)
             raise BadInput(
                 "belongs to no id of image_ids.txt", folder / extra, None, "remove it, or list it"
             )
@@ -296,12 +296,12 @@ def _head(head: bytes) -> tuple[tuple[int, ...], bool, np.dtype[Any], int]:
     version = np.lib.format.read_magic(file)
     with _parsing:
         if version == (1, 0):
-            found = np.lib.format.read_array_header_1_0(file)
+            header = np.lib.format.read_array_header_1_0(file)
         else:
-            found = np.lib.format.read_array_header_2_0(file)
-    if not all(type(side) is int and side >= 0 for side in found[0]):
-        raise ValueError(found[0])
-    return *found, file.tell()
+            header = np.lib.format.read_array_header_2_0(file)
+    if not all(type(side) is int and side >= 0 for side in header[0]):
+        raise ValueError(header[0])
+    return *header, file.tell()
 
 
 def _lines(path: Path) -> Iterator[tuple[int, str]]:
@@ -355,20 +355,20 @@ def _rows(
 def _once(
     path: Path, names: dict[str, None], cells: int, form: str
 ) -> dict[str, tuple[int, list[str]]]:
-    found: dict[str, tuple[int, list[str]]] = {}
+    by_name: dict[str, tuple[int, list[str]]] = {}
     for line, name, rest in _rows(path, names, cells, form):
-        if name in found:
-            raise BadInput(f"{name} is already in line {found[name][0]}", path, line, "keep one")
+        if name in by_name:
+            raise BadInput(f"{name} is already in line {by_name[name][0]}", path, line, "keep one")
         if not all(rest):
             raise BadInput("a cell is empty", path, line, f"write {form}")
-        found[name] = (line, rest)
-    _all_there(path, names, found)
-    return found
+        by_name[name] = (line, rest)
+    _all_there(path, names, by_name)
+    return by_name
 
 
-def _all_there(path: Path, names: dict[str, None], found: Collection[str]) -> None:
+def _all_there(path: Path, names: dict[str, None], present: Collection[str]) -> None:
     for name in names:
-        if name not in found:
+        if name not in present:
             raise BadInput(f"{name} is missing", path, None, "write a line for every image id")
 
 

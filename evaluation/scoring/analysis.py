@@ -7,7 +7,7 @@ class, higher is better; NaN for a class that has none, which is left out of eve
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclass, fieldes import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -195,12 +195,12 @@ def _extremes(values: Mapping[str, float], images: Mapping[str, int], sign: int)
 def by_scale(values: Mapping[str, float], scales: Mapping[str, float]) -> ByScale:
     """Value against scale, one row a class that has both, and how they go together."""
     both = [c for c in sorted(values) if c in scales and not math.isnan(values[c])]
-    own, other = [scales[c] for c in both], [values[c] for c in both]
+    class_scales, class_values = [scales[c] for c in both], [values[c] for c in both]
     return ByScale(
         classes=len(both),
         without_scale=sum(c not in scales for c in values),
-        correlation=pearson(own, other),
-        rank_correlation=spearman(own, other),
+        correlation=pearson(class_scales, class_values),
+        rank_correlation=spearman(class_scales, class_values),
         rows=[ScaledValue(wnid=c, scale=scales[c], value=values[c]) for c in both],
         convention=SCALE,
     )
@@ -243,17 +243,19 @@ def chance(
     for first, last, name in zip([0, *ends], ends, names, strict=False):
         if first == last:
             continue
-        own = order[first:last]
-        positive = len(np.unique(boxes.images[own]))
+        members = order[first:last]
+        positive = len(np.unique(boxes.images[members]))
         rows.append(
             ClassDifficulty(
                 wnid=name,
                 images=positive,
-                instances=len(own),
-                scale=float(shares[own].mean()),
-                cpl=object_scale.chance_performance(boxes.corners[own], own_sizes[own], inclusive),
-                instances_per_image=len(own) / positive,
-                neighbours_per_instance=float(beside[own].mean()),
+                instances=len(members),
+                scale=float(shares[members].mean()),
+                cpl=object_scale.chance_performance(
+                    boxes.corners[members], own_sizes[members], inclusive
+                ),
+                instances_per_image=len(members) / positive,
+                neighbours_per_instance=float(beside[members].mean()),
             )
         )
     return _difficulty(sorted(rows, key=lambda row: row.wnid))

@@ -94,30 +94,30 @@ def read_properties(path: Path, wordnet: WordNet) -> dict[int, Codes]:
     or one that is none of the words.
     """
     labels = Labels(wordnet)
-    found: dict[int, Codes] = {}
+    codes_of: dict[int, Codes] = {}
     for line, (wnid, *cells) in rows(path, ("wnid", *BINS)):
         synset = labels.synsets[labels(wnid, path, line)]
-        if synset in found:
+        if synset in codes_of:
             raise BadInput(f"{wnid} comes again", path, line, "keep one row for a class")
-        found[synset] = Codes(
+        codes_of[synset] = Codes(
             *(_code(name, text, path, line) for name, text in zip(BINS, cells, strict=True))
         )
-    if not found:
+    if not codes_of:
         raise BadInput("there are no classes below the header", path, None, "add a row for each")
-    return found
+    return codes_of
 
 
 def _code(name: str, text: str, path: Path, line: int) -> int:
     words = [word.lower() for word in BINS[name]]
     if text.strip().lower() not in words:
-        found = f"{text!r}" if text.strip() else "empty"
+        actual = f"{text!r}" if text.strip() else "empty"
         cure = f"write one of {', '.join(BINS[name])}"
-        raise BadInput(f"the {name} is {found}", path, line, cure)
+        raise BadInput(f"the {name} is {actual}", path, line, cure)
     return words.index(text.strip().lower())
 
 
 def properties_of(
-    classes: Mapping[str, int], given: Mapping[int, Codes], wordnet: WordNet
+    classes: Mapping[str, int], known: Mapping[int, Codes], wordnet: WordNet
 ) -> tuple[dict[str, Codes], int]:
     """class → its properties, and how many took them from the classes below.
 
@@ -125,19 +125,19 @@ def properties_of(
     without its own values and without any below is left out.
     """
     below: dict[int, list[Codes]] = {}
-    wanted = set(classes.values()) - set(given)
-    for synset, codes in given.items():
-        for above in wordnet.ancestors(synset) & wanted:
+    missing = set(classes.values()) - set(known)
+    for synset, codes in known.items():
+        for above in wordnet.ancestors(synset) & missing:
             below.setdefault(above, []).append(codes)
-    found, averaged = {}, 0
+    properties, averaged = {}, 0
     for name, synset in classes.items():
-        if synset in given:
-            found[name] = given[synset]
+        if synset in known:
+            properties[name] = known[synset]
         elif synset in below:
             means = np.mean(below[synset], axis=0).tolist()
-            found[name] = Codes(*(math.ceil(mean - 0.5) for mean in means))
+            properties[name] = Codes(*(math.ceil(mean - 0.5) for mean in means))
             averaged += 1
-    return found, averaged
+    return properties, averaged
 
 
 def by_property(
@@ -182,8 +182,8 @@ def by_property(
     )
 
 
-def _both(one: Sequence[str], other: Sequence[str]) -> list[str]:
-    return [f"{a}, {b}" for a in one for b in other]
+def _both(first: Sequence[str], second: Sequence[str]) -> list[str]:
+    return [f"{a}, {b}" for a in first for b in second]
 
 
 def _figure(
@@ -193,28 +193,30 @@ def _figure(
     values: NDArray[np.float64],
     generator: np.random.Generator,
 ) -> PropertyFigure:
-    target, found = match(bins, len(words), scales, values, LEVEL, generator)
-    shown = [own.kept_scale for own in found if own.interval]
+    target, figure_bins = match(bins, len(words), scales, values, LEVEL, generator)
+    kept_scales = [figure_bin.kept_scale for figure_bin in figure_bins if figure_bin.interval]
     return PropertyFigure(
         target_scale=target,
-        scale_range=[min(shown), max(shown)] if shown else None,
-        bins=[_row(word, own) for word, own in zip(words, found, strict=True)],
+        scale_range=[min(kept_scales), max(kept_scales)] if kept_scales else None,
+        bins=[_row(word, figure_bin) for word, figure_bin in zip(words, figure_bins, strict=True)],
     )
 
 
-def _row(word: str, own: Bin) -> PropertyBin:
-    kept = own.interval is not None
+def _row(word: str, figure_bin: Bin) -> PropertyBin:
+    kept = figure_bin.interval is not None
     matched = Matched(
-        classes=own.kept,
-        scale=own.kept_scale,
-        value=own.kept_value if kept else math.nan,
-        interval=[own.interval.low, own.interval.high] if own.interval else None,
+        classes=figure_bin.kept,
+        scale=figure_bin.kept_scale,
+        value=figure_bin.kept_value if kept else math.nan,
+        interval=[figure_bin.interval.low, figure_bin.interval.high]
+        if figure_bin.interval
+        else None,
     )
     return PropertyBin(
         bin=word,
-        classes=own.classes,
-        scale=own.scale,
-        value=own.value,
+        classes=figure_bin.classes,
+        scale=figure_bin.scale,
+        value=figure_bin.value,
         matched=matched,
         left_out=not kept,
     )

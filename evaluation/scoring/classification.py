@@ -69,7 +69,7 @@ class ClassificationResult(Record):
 
 
 def score(
-    found: Classified,
+    classified: Classified,
     wordnet: WordNet,
     valid_labels: Path | None = None,
     confidence: float = 0.999,
@@ -84,7 +84,7 @@ def score(
     """
     notes: list[str] = []
     figure = _figures(confidence, seed, notes)
-    truth, predicted = found.truth, found.predicted
+    truth, predicted = classified.truth, classified.predicted
     top1, top5 = (ilsvrc.wrong_at(truth, predicted, k) for k in (1, 5))
     hits = hpk.hits_at(truth, predicted)
     result = ClassificationResult(
@@ -101,25 +101,25 @@ def score(
         confidence=confidence,
         seed=seed,
         notes=notes,
-        people=_people(found),
+        people=_people(classified),
     )
-    if found.synsets is None:
+    if classified.synsets is None:
         notes.append("no list says what the ids mean: no hierarchical error, no hp@k")
     else:
-        errors = ilsvrc.hierarchical_errors(wordnet, found.synsets, truth, predicted)
+        errors = ilsvrc.hierarchical_errors(wordnet, classified.synsets, truth, predicted)
         highest = int(wordnet.heights[wordnet.index(ROOT)])
         result.hierarchical_error = figure("hierarchical_error", errors, 1, highest)
         result.hierarchy = hpk.HIERARCHY
-        _add_hierarchical_precision(result, found, wordnet, valid_labels, figure)
+        _add_hierarchical_precision(result, classified, wordnet, valid_labels, figure)
     if valid_sets is not None:
-        result.multi_label_accuracy = _multi_label(in_sets(found, valid_sets), figure)
+        result.multi_label_accuracy = _multi_label(in_sets(classified, valid_sets), figure)
         result.label_set = valid_sets.version
-    notes += _notes(found)
+    notes += _notes(classified)
     return result
 
 
 def score_all(
-    found: Mapping[str, Classified],
+    submissions: Mapping[str, Classified],
     wordnet: WordNet,
     valid_labels: Path | None = None,
     confidence: float = 0.999,
@@ -127,28 +127,32 @@ def score_all(
     valid_sets: LabelSets | None = None,
 ) -> ClassificationResult:
     """The figures of the first submission; of several, those of each, and their comparison by
-    top-5 errors, with label sets by multi-label errors too. found: by name, on one truth."""
+    top-5 errors, with label sets by multi-label errors too. submissions: by name, on one truth."""
     scored = {
-        name: score(own, wordnet, valid_labels, confidence, seed, valid_sets)
-        for name, own in found.items()
+        name: score(classified, wordnet, valid_labels, confidence, seed, valid_sets)
+        for name, classified in submissions.items()
     }
     result = next(iter(scored.values()))
-    if len(found) < 2:
+    if len(submissions) < 2:
         return result
-    classes = true_classes(next(iter(found.values())))
-    people = [name for name, own in found.items() if own.named]
+    classes = true_classes(next(iter(submissions.values())))
+    people = [name for name, classified in submissions.items() if classified.people]
     result = replace(
         result,
-        submissions=[replace(own, name=name) for name, own in scored.items()],
+        submissions=[replace(scored_result, name=name) for name, scored_result in scored.items()],
         comparison=compare(
-            {name: wrong(own) for name, own in found.items()}, classes, confidence, seed, people
+            {name: wrong(classified) for name, classified in submissions.items()},
+            classes,
+            confidence,
+            seed,
+            people,
         ),
     )
     if valid_sets is not None:
-        own = {name: in_sets(each, valid_sets) for name, each in found.items()}
-        counted = next(iter(own.values())).counted
+        sets_by_name = {name: in_sets(each, valid_sets) for name, each in submissions.items()}
+        counted = next(iter(sets_by_name.values())).counted
         result.multi_label_comparison = compare(
-            {name: ~each.right[counted] for name, each in own.items()},
+            {name: ~each.right[counted] for name, each in sets_by_name.items()},
             [name for name, counts in zip(classes, counted.tolist(), strict=True) if counts],
             confidence,
             seed,
@@ -157,34 +161,40 @@ def score_all(
     return result
 
 
-def wrong(found: Classified) -> NDArray[np.bool_]:
+def wrong(classified: Classified) -> NDArray[np.bool_]:
     """(N,) whether the first five predictions lack the class of the image."""
-    return ilsvrc.wrong_at(found.truth, found.predicted, 5)
+    return ilsvrc.wrong_at(classified.truth, classified.predicted, 5)
 
 
-def true_classes(found: Classified) -> list[str]:
+def true_classes(classified: Classified) -> list[str]:
     """The name of the class of each image."""
-    return [found.classes[number] for number in found.truth.tolist()]
+    return [classified.classes[number] for number in classified.truth.tolist()]
 
 
-def outcomes(found: Classified, wordnet: WordNet | None = None) -> Iterator[ImageOutcome]:
+def outcomes(classified: Classified, wordnet: WordNet | None = None) -> Iterator[ImageOutcome]:
     """What became of each image, in the order of the truth; None where people were not asked.
     Without heights where there is no wordnet or the classes are ids."""
-    truth, predicted = found.truth, found.predicted
-    names = [*found.classes, None]
+    truth, predicted = classified.truth, classified.predicted
+    names = [*classified.classes, None]
     heights: list[int | None] = [None] * len(truth)
-    if wordnet is not None and found.synsets is not None:
-        heights = ilsvrc.hierarchical_errors(wordnet, found.synsets, truth, predicted).tolist()
+    if wordnet is not None and classified.synsets is not None:
+        heights = ilsvrc.hierarchical_errors(wordnet, classified.synsets, truth, predicted).tolist()
     right = predicted == truth[:, None]
     ranks = np.where(right.any(axis=1), right.argmax(axis=1) + 1, 0).tolist()
-    asked = found.named.images.tolist() if found.named else [True] * len(truth)
-    for image, own, five, rank, height, is_asked in zip(
-        found.images, truth.tolist(), predicted[:, :5].tolist(), ranks, heights, asked, strict=True
+    was_asked = classified.people.images.tolist() if classified.people else [True] * len(truth)
+    for image, class_number, five, rank, height, is_asked in zip(
+        classified.images,
+        truth.tolist(),
+        predicted[:, :5].tolist(),
+        ranks,
+        heights,
+        was_asked,
+        strict=True,
     ):
         if not is_asked:
             yield {
                 "image": image,
-                "classes": [found.classes[own]],
+                "classes": [classified.classes[class_number]],
                 "truth": [],
                 "outcome": None,
             }
@@ -193,7 +203,7 @@ def outcomes(found: Classified, wordnet: WordNet | None = None) -> Iterator[Imag
             five.pop()
         yield {
             "image": image,
-            "classes": [found.classes[own]],
+            "classes": [classified.classes[class_number]],
             "truth": [],
             "outcome": {
                 "labels": [names[number] for number in five],
@@ -225,95 +235,97 @@ def _figures(confidence: float, seed: int, notes: list[str]) -> Figure:
 
 def _add_hierarchical_precision(
     result: ClassificationResult,
-    found: Classified,
+    classified: Classified,
     wordnet: WordNet,
     valid_labels: Path | None,
     figure: Figure,
 ) -> None:
-    assert found.synsets is not None
-    true = np.unique(found.truth)
-    listed = [found.synsets[i] for i in true.tolist()]
+    assert classified.synsets is not None
+    true = np.unique(classified.truth)
+    valid = [classified.synsets[i] for i in true.tolist()]
     if valid_labels is not None:
-        listed = _listed(valid_labels, wordnet, found)
-    place = {synset: i for i, synset in enumerate(listed)}
+        valid = _listed(valid_labels, wordnet, classified)
+    index_of = {synset: i for i, synset in enumerate(valid)}
     # The last one stands for ABSENT.
-    number = np.array([*(place.get(synset, -1) for synset in found.synsets), -1], np.int32)
-    sets = hpk.correct_sets(wordnet, listed, [found.synsets[i] for i in true.tolist()])
-    predicted = number[found.predicted]
-    row = np.searchsorted(true, found.truth)
+    number = np.array([*(index_of.get(synset, -1) for synset in classified.synsets), -1], np.int32)
+    sets = hpk.correct_sets(wordnet, valid, [classified.synsets[i] for i in true.tolist()])
+    predicted = number[classified.predicted]
+    row = np.searchsorted(true, classified.truth)
     hits = hpk.hits_in_sets(sets, row, predicted)
-    outside = int((predicted < 0).sum() - (found.predicted < 0).sum())
+    outside = int((predicted < 0).sum() - (classified.predicted < 0).sum())
     if outside:
         words = ("prediction is no valid label", "predictions are no valid labels")
         result.notes.append(f"{count_of(outside, *words)}: wrong in hp@k")
-    if len(listed) < max(hpk.KS):
-        result.notes.append(f"valid labels: {len(listed):,}; larger k find no more")
+    if len(valid) < max(hpk.KS):
+        result.notes.append(f"valid labels: {len(valid):,}; larger k find no more")
     result.hp_at_k = {str(k): figure(f"hp_at_k {k}", hits[:, i], k) for i, k in enumerate(hpk.KS)}
-    result.valid_labels = len(listed)
+    result.valid_labels = len(valid)
     result.mean_correct_set_size = {str(k): size for k, size in hpk.mean_sizes(sets, row).items()}
 
 
-def _listed(path: Path, wordnet: WordNet, found: Classified) -> list[int]:
-    listed = [wordnet.index(wnid) for wnid in read_classes(path, wordnet)]
-    known = set(listed)
-    for number, line in found.places.items():
-        assert found.synsets is not None
-        if found.synsets[number] not in known:
+def _listed(path: Path, wordnet: WordNet, classified: Classified) -> list[int]:
+    valid = [wordnet.index(wnid) for wnid in read_classes(path, wordnet)]
+    known = set(valid)
+    for number, line in classified.places.items():
+        assert classified.synsets is not None
+        if classified.synsets[number] not in known:
             raise BadInput(
-                f"{found.classes[number]} is no valid label",
-                found.truth_file,
+                f"{classified.classes[number]} is no valid label",
+                classified.truth_file,
                 line,
                 f"add it to {path}, or remove its images",
             )
-    return listed
+    return valid
 
 
-def _multi_label(found: InSets, figure: Figure) -> MultiLabelAccuracy:
-    own = figure("multi_label_accuracy", found.right[found.counted], 1)
-    images = int(found.counted.sum())
+def _multi_label(matches: InSets, figure: Figure) -> MultiLabelAccuracy:
+    accuracy = figure("multi_label_accuracy", matches.right[matches.counted], 1)
+    images = int(matches.counted.sum())
     return MultiLabelAccuracy(
-        value=own.value,
-        interval=own.interval,
-        rounds=own.rounds,
+        value=accuracy.value,
+        interval=accuracy.interval,
+        rounds=accuracy.rounds,
         images=images,
-        empty_sets=len(found.counted) - images - found.without_sets,
-        without_sets=found.without_sets,
+        empty_sets=len(matches.counted) - images - matches.without_sets,
+        without_sets=matches.without_sets,
     )
 
 
-def _people(found: Classified) -> People | None:
-    own = found.named
-    if own is None:
+def _people(classified: Classified) -> People | None:
+    people = classified.people
+    if people is None:
         return None
-    images = int(own.images.sum())
-    return People(campaign=own.campaign, number=own.number, sha256=own.sha256, images=images)
+    images = int(people.images.sum())
+    return People(
+        campaign=people.campaign, number=people.number, sha256=people.sha256, images=images
+    )
 
 
-def _notes(found: Classified) -> Iterator[str]:
-    if found.named:
-        yield from _notes_on_people(found, found.named)
-    there = found.predicted >= 0
+def _notes(classified: Classified) -> Iterator[str]:
+    if classified.people:
+        yield from _notes_on_people(classified, classified.people)
+    there = classified.predicted >= 0
     ranks = int(np.flatnonzero(there.any(axis=0)).max(initial=-1)) + 1
     silent = int((~there.any(axis=1)).sum())
     if ranks < RANKS:
         yield f"predictions go to rank {ranks}: what is absent beyond it counts as wrong"
     if silent:
         yield f"{count_of(silent, 'image has', 'images have')} no prediction: wrong"
-    if found.gaps:
-        images = count_of(found.gaps, "image has", "images have")
+    if classified.gaps:
+        images = count_of(classified.gaps, "image has", "images have")
         yield f"{images} ranks after one that is missing, such as 1 and 3 without 2: it is wrong"
-    if found.repeated:
-        again = count_of(found.repeated, "prediction names", "predictions name")
+    if classified.repeated:
+        again = count_of(classified.repeated, "prediction names", "predictions name")
         yield f"{again} a class again: only the first counts"
 
 
-def _notes_on_people(found: Classified, named: Named) -> Iterator[str]:
-    total = len(named.images)
-    if len(found.images) < total:
+def _notes_on_people(classified: Classified, people: Named) -> Iterator[str]:
+    total = len(people.images)
+    if len(classified.images) < total:
         yield (
-            f"people settled {int(named.images.sum()):,} of the {count_of(total, 'image')} of the "
-            f"truth: every submission is scored on {len(found.images):,}"
+            f"people settled {int(people.images.sum()):,} of the {count_of(total, 'image')} of the "
+            f"truth: every submission is scored on {len(classified.images):,}"
         )
-    if named.elsewhere:
-        verb = "is" if named.elsewhere == 1 else "are"
-        yield f"{count_of(named.elsewhere, 'image')} of the release {verb} not in the truth"
+    if people.elsewhere:
+        verb = "is" if people.elsewhere == 1 else "are"
+        yield f"{count_of(people.elsewhere, 'image')} of the release {verb} not in the truth"

@@ -123,18 +123,18 @@ def compare(
     classifier are adjusted by Holm's method, without any those of all pairs. Raises ValueError for
     arrays of other lengths.
     """
-    for name, own in wrong.items():
-        if len(own) != len(classes):
-            raise ValueError(f"{name} has {len(own)} images, expected {len(classes)}")
+    for name, flags in wrong.items():
+        if len(flags) != len(classes):
+            raise ValueError(f"{name} has {len(flags)} images, expected {len(classes)}")
     generator = np.random.default_rng(seed)
-    by_class = {name: accuracies(own, classes)[0] for name, own in wrong.items()}
+    by_class = {name: accuracies(flags, classes)[0] for name, flags in wrong.items()}
     all_wrong = np.logical_and.reduce([*wrong.values()]) if wrong else np.zeros(0, bool)
     low, high, *_ = mean_interval(all_wrong, confidence, generator, bounds=(0, 1))
     best = best_by_class(by_class)
     pairs = list(_pairs(wrong, confidence, generator))
     family = _adjust(pairs, people)
     _add_either_right(pairs, wrong, confidence, generator)
-    errors = {name: _mean(own) for name, own in wrong.items()}
+    errors = {name: _mean(flags) for name, flags in wrong.items()}
     return Comparison(
         images=len(classes),
         confidence=confidence,
@@ -186,11 +186,15 @@ def best_by_class(values: Mapping[str, Mapping[str, float]]) -> dict[str, float]
     {'n1': 0.5, 'n2': 0.4}
     """
     classes = dict.fromkeys(itertools.chain.from_iterable(values.values()))
-    found = {}
+    best = {}
     for wnid in classes:
-        known = [own[wnid] for own in values.values() if not math.isnan(own.get(wnid, math.nan))]
-        found[wnid] = max(known, default=math.nan)
-    return found
+        known = [
+            by_class[wnid]
+            for by_class in values.values()
+            if not math.isnan(by_class.get(wnid, math.nan))
+        ]
+        best[wnid] = max(known, default=math.nan)
+    return best
 
 
 def classes_won(values: Mapping[str, Mapping[str, float]]) -> dict[str, int]:
@@ -201,8 +205,8 @@ def classes_won(values: Mapping[str, Mapping[str, float]]) -> dict[str, int]:
     """
     best = best_by_class(values)
     return {
-        name: sum(own.get(wnid) == value and value > 0 for wnid, value in best.items())
-        for name, own in values.items()
+        name: sum(by_class.get(wnid) == value and value > 0 for wnid, value in best.items())
+        for name, by_class in values.items()
     }
 
 

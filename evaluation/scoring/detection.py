@@ -103,13 +103,13 @@ class DetectionResult(Record):
 @dataclass(frozen=True)
 class Detected:
     """A submission matched. names: of all N images; labels: of the classes. truth: the objects that
-    count; found, confidences: the detections that count, in the order of the file. by_iou: (T, C)
+    count; boxes, confidences: the detections that count, in the order of the file. by_iou: (T, C)
     average precisions at the IoUs of a range."""
 
     names: list[str]
     labels: list[str]
     truth: Boxes
-    found: Boxes
+    boxes: Boxes
     confidences: NDArray[np.float64]
     measured: Precisions
     excluded: int
@@ -134,67 +134,71 @@ def _mean(values: NDArray[np.float64]) -> float:
 
 def read(truth: Path, predictions: Path, options: Options) -> Detected:
     """The detections of a file against the truth. Raises BadInput with the place of a fault."""
-    [found] = read_all(truth, {predictions.stem: predictions}, options).values()
-    return found
+    [detected] = read_all(truth, {predictions.stem: predictions}, options).values()
+    return detected
 
 
 def read_all(truth: Path, predictions: Mapping[str, Path], options: Options) -> dict[str, Detected]:
     """Several submissions by name, on the same images; the truth is read once."""
     known = read_truth(truth, options)
-    own = len(known.images.places)
+    true_images = len(known.images.places)
     rows = {name: read_found(path, known, options) for name, path in predictions.items()}
     excluded, unknown = read_excluded(known, options)
-    shared = list(_notes(known, own, unknown))
+    shared = list(_notes(known, true_images, unknown))
     matching = _Matching.of(known, excluded, options)
-    return {name: matching.detected(found, shared) for name, found in rows.items()}
+    return {
+        name: matching.detected(submission_rows, shared) for name, submission_rows in rows.items()
+    }
 
 
-def score(found: Detected, options: Options) -> DetectionResult:
+def score(detected: Detected, options: Options) -> DetectionResult:
     """Mean AP and the AP of every class with their intervals."""
-    return _scored(found, _bootstrapped(found, options), options)
+    return _scored(detected, _bootstrapped(detected, options), options)
 
 
-def score_all(found: Mapping[str, Detected], options: Options) -> DetectionResult:
+def score_all(submissions: Mapping[str, Detected], options: Options) -> DetectionResult:
     """The figures of the first submission; of several, those of each, what they won, and pairs."""
-    drawn = {name: _bootstrapped(own, options) for name, own in found.items()}
-    scored = {name: _scored(own, drawn[name], options) for name, own in found.items()}
+    drawn = {name: _bootstrapped(detected, options) for name, detected in submissions.items()}
+    scored = {
+        name: _scored(detected, drawn[name], options) for name, detected in submissions.items()
+    }
     result = next(iter(scored.values()))
-    if len(found) < 2:
+    if len(submissions) < 2:
         return result
-    best = _best_by_class(found)
+    best = _best_by_class(submissions)
     return replace(
         result,
-        submissions=[replace(own, name=name) for name, own in scored.items()],
-        comparison=_comparison(found, drawn, best, options),
+        submissions=[replace(scored_result, name=name) for name, scored_result in scored.items()],
+        comparison=_comparison(submissions, drawn, best, options),
         classes_won=best.classes_won,
     )
 
 
-def precisions_of(found: Detected) -> dict[str, float]:
+def precisions_of(detected: Detected) -> dict[str, float]:
     """class → its AP, of the classes that have objects."""
-    known = np.flatnonzero(found.measured.positives).tolist()
-    return {found.labels[c]: float(found.ap[c]) for c in known}
+    known = np.flatnonzero(detected.measured.positives).tolist()
+    return {detected.labels[c]: float(detected.ap[c]) for c in known}
 
 
-def images_of(found: Detected) -> dict[str, int]:
+def images_of(detected: Detected) -> dict[str, int]:
     """class → how many images have it."""
-    pairs = np.unique(np.stack([found.truth.classes, found.truth.images]), axis=1)
-    counts = np.bincount(pairs[0], minlength=len(found.labels))
-    return {found.labels[c]: int(counts[c]) for c in np.flatnonzero(counts).tolist()}
+    pairs = np.unique(np.stack([detected.truth.classes, detected.truth.images]), axis=1)
+    counts = np.bincount(pairs[0], minlength=len(detected.labels))
+    return {detected.labels[c]: int(counts[c]) for c in np.flatnonzero(counts).tolist()}
 
 
-def outcomes(found: Detected) -> Iterator[ImageOutcome]:
+def outcomes(detected: Detected) -> Iterator[ImageOutcome]:
     """Image by image: the true boxes, the surest detections with what they hit, and the missed."""
-    counts = np.arange(len(found.names) + 1)
-    matched = _Matched.of(found)
-    objects = np.argsort(found.truth.images, kind="stable")
-    object_ends = np.searchsorted(found.truth.images[objects], counts)
-    ends = np.searchsorted(found.found.images[matched.order], counts)
-    for i, name in enumerate(found.names):
-        own = objects[object_ends[i] : object_ends[i + 1]].tolist()
-        boxes = [found.truth.corners[k].tolist() for k in own]
-        labels = [found.labels[found.truth.classes[k]] for k in own]
-        true = list(zip(own, boxes, labels, strict=True))
+    counts = np.arange(len(detected.names) + 1)
+    matched = _Matched.of(detected)
+    objects = np.argsort(detected.truth.images, kind="stable")
+    object_ends = np.searchsorted(detected.truth.images[objects], counts)
+    ends = np.searchsorted(detected.boxes.images[matched.order], counts)
+    for i, name in enumerate(detected.names):
+        object_numbers = objects[object_ends[i] : object_ends[i + 1]].tolist()
+        boxes = [detected.truth.corners[k].tolist() for k in object_numbers]
+        labels = [detected.labels[detected.truth.classes[k]] for k in object_numbers]
+        true = list(zip(object_numbers, boxes, labels, strict=True))
         yield {
             "image": name,
             "classes": sorted(set(labels)),
@@ -218,29 +222,31 @@ class _Matched:
     taken: NDArray[np.bool_]
 
     @classmethod
-    def of(cls, found: Detected) -> "_Matched":
-        measured, boxes = found.measured, found.found
-        hit, taken = np.zeros(len(boxes), bool), np.zeros(len(found.truth), bool)
-        own = measured.order[measured.hits]
+    def of(cls, detected: Detected) -> "_Matched":
+        measured, boxes = detected.measured, detected.boxes
+        hit, taken = np.zeros(len(boxes), bool), np.zeros(len(detected.truth), bool)
+        hit_boxes = measured.order[measured.hits]
         objects = measured.taken[measured.hits]
-        hit[own], taken[objects] = True, True
-        iou = best_overlaps(found.truth, boxes, inclusive=False)
-        iou[own] = pair_iou(boxes.corners[own], found.truth.corners[objects], inclusive=False)
-        order = np.lexsort((-found.confidences, boxes.images))
-        return cls(found, order, hit, iou, taken)
+        hit[hit_boxes], taken[objects] = True, True
+        iou = best_overlaps(detected.truth, boxes, inclusive=False)
+        iou[hit_boxes] = pair_iou(
+            boxes.corners[hit_boxes], detected.truth.corners[objects], inclusive=False
+        )
+        order = np.lexsort((-detected.confidences, boxes.images))
+        return cls(detected, order, hit, iou, taken)
 
     def rows(self, start: int, end: int) -> list[list[Any]]:
         """wnid, confidence, x0, y0, x1, y1, whether it is a hit, IoU."""
-        own, found = self.order[start:end], self.of_
+        selected, detected = self.order[start:end], self.of_
         columns = zip(
-            found.found.classes[own].tolist(),
-            found.confidences[own].tolist(),
-            found.found.corners[own].tolist(),
-            self.hit[own].tolist(),
-            self.iou[own].tolist(),
+            detected.boxes.classes[selected].tolist(),
+            detected.confidences[selected].tolist(),
+            detected.boxes.corners[selected].tolist(),
+            self.hit[selected].tolist(),
+            self.iou[selected].tolist(),
             strict=True,
         )
-        return [[found.labels[c], sure, *box, hit, iou] for c, sure, box, hit, iou in columns]
+        return [[detected.labels[c], sure, *box, hit, iou] for c, sure, box, hit, iou in columns]
 
 
 @dataclass(frozen=True)
@@ -263,36 +269,36 @@ class _Matching:
         is_crowd = np.arange(len(difficult) + len(crowds)) >= len(difficult)
         left_out = LeftOut(difficult.with_(crowds), is_crowd)
         rank = np.arange(len(truth.images.places))
-        by_id = [place for _, place in sorted(truth.images.by_id.items(), key=_id_order)]
+        by_id = [index for _, index in sorted(truth.images.by_id.items(), key=_id_order)]
         rank[by_id] = np.arange(len(by_id))
         counted = objects.of(known & ~truth.difficult)
         return cls(truth, counted, left_out, excluded, options.ious, rank)
 
     def detected(self, rows: Rows, notes: list[str]) -> Detected:
         counts = rows.boxes.outside(self.excluded)
-        found, confidences = rows.boxes.of(counts), rows.confidences[counts]
+        boxes, confidences = rows.boxes.of(counts), rows.confidences[counts]
         labels = self.truth.classes.names
         iou = self.ious[0] if self.ious else None
         by_iou = None
         if len(self.ious) > 1:
             by_iou = coco_precisions(
                 self._ranked(self.objects),
-                self._ranked(found),
+                self._ranked(boxes),
                 confidences,
                 len(labels),
                 np.array(self.ious),
                 LeftOut(self._ranked(self.left_out.objects), self.left_out.is_crowd),
             )
         measured = average_precisions(
-            self.objects, found, confidences, len(labels), inclusive=False, iou=iou
+            self.objects, boxes, confidences, len(labels), inclusive=False, iou=iou
         )
         if len(self.left_out.objects):
-            free = np.zeros(len(found), bool)
+            free = np.zeros(len(boxes), bool)
             free[measured.order[~measured.hits]] = True
-            free &= self.left_out.holds(found, iou)
-            found, confidences = found.of(~free), confidences[~free]
+            free &= self.left_out.holds(boxes, iou)
+            boxes, confidences = boxes.of(~free), confidences[~free]
             measured = average_precisions(
-                self.objects, found, confidences, len(labels), inclusive=False, iou=iou
+                self.objects, boxes, confidences, len(labels), inclusive=False, iou=iou
             )
             objects = count_of(len(self.left_out.objects), "object")
             notes = [
@@ -305,7 +311,7 @@ class _Matching:
             names,
             labels,
             self.objects,
-            found,
+            boxes,
             confidences,
             measured,
             len(self.excluded),
@@ -322,40 +328,43 @@ def _id_order(item: tuple[Any, int]) -> tuple[bool, Any]:
     return isinstance(item[0], str), item[0]
 
 
-def _bootstrapped(found: Detected, options: Options) -> PrecisionIntervals | None:
+def _bootstrapped(detected: Detected, options: Options) -> PrecisionIntervals | None:
     if not options.most_rounds or len(options.ious) > 1:
         return None
-    drawn = Resampled.of(found.measured, found.truth, found.found, len(found.names))
+    drawn = Resampled.of(detected.measured, detected.truth, detected.boxes, len(detected.names))
     most = max(options.most_rounds, ROUNDS)
     generator = np.random.default_rng(options.seed)
     return precision_intervals(drawn, options.confidence, generator, most_rounds=most)
 
 
-def _scored(found: Detected, drawn: PrecisionIntervals | None, options: Options) -> DetectionResult:
-    measured = found.measured
-    own = np.flatnonzero((measured.positives > 0) | (measured.detections > 0)).tolist()
+def _scored(
+    detected: Detected, drawn: PrecisionIntervals | None, options: Options
+) -> DetectionResult:
+    measured = detected.measured
+    classes = np.flatnonzero((measured.positives > 0) | (measured.detections > 0)).tolist()
     by_class = drawn.by_class if drawn else {}
-    bare = int((measured.positives[own] == 0).sum())
+    bare = int((measured.positives[classes] == 0).sum())
     return DetectionResult(
-        mean_ap=_estimate(found.mean_ap, _mean_interval(found, drawn, options)),
+        mean_ap=_estimate(detected.mean_ap, _mean_interval(detected, drawn, options)),
         per_class={
-            found.labels[c]: _class_precision(found, c, by_class.get(c), options) for c in own
+            detected.labels[c]: _class_precision(detected, c, by_class.get(c), options)
+            for c in classes
         },
-        images=len(found.names),
-        classes=len(own) - bare,
-        boxes=len(found.truth),
-        detections=len(found.found),
-        excluded=found.excluded,
+        images=len(detected.names),
+        classes=len(classes) - bare,
+        boxes=len(detected.truth),
+        detections=len(detected.boxes),
+        excluded=detected.excluded,
         matching=_matching_words(options.ious),
-        averaging=AVERAGE if found.by_iou is None else RANGE,
+        averaging=AVERAGE if detected.by_iou is None else RANGE,
         confidence=options.confidence,
         seed=options.seed,
-        notes=[*found.notes, *_doubts(found, bare, drawn)],
+        notes=[*detected.notes, *_doubts(detected, bare, drawn)],
         by_iou=None
-        if found.by_iou is None
+        if detected.by_iou is None
         else {
             f"{iou:g}": _number(_mean(ap))
-            for iou, ap in zip(options.ious, found.by_iou, strict=True)
+            for iou, ap in zip(options.ious, detected.by_iou, strict=True)
         },
     )
 
@@ -368,30 +377,30 @@ def _matching_words(ious: tuple[float, ...]) -> str:
 
 
 def _class_precision(
-    found: Detected, c: int, drawn: Interval | None, options: Options
+    detected: Detected, c: int, drawn: Interval | None, options: Options
 ) -> ClassPrecision:
-    ap, positives = float(found.ap[c]), int(found.measured.positives[c])
+    ap, positives = float(detected.ap[c]), int(detected.measured.positives[c])
     estimate = _estimate(ap, _widened(drawn, ap, positives, options))
     return ClassPrecision(
         ap=estimate.value,
         positives=positives,
-        detections=int(found.measured.detections[c]),
+        detections=int(detected.measured.detections[c]),
         interval=estimate.interval,
         rounds=estimate.rounds or 0,
     )
 
 
-def _doubts(found: Detected, bare: int, drawn: PrecisionIntervals | None) -> Iterator[str]:
+def _doubts(detected: Detected, bare: int, drawn: PrecisionIntervals | None) -> Iterator[str]:
     if bare:
         classes = count_of(bare, "class has", "classes have")
         yield f"{classes} detections and no objects: no AP, and in no mean"
-    if found.by_iou is not None:
+    if detected.by_iou is not None:
         yield "no interval is computed for a range of IoUs"
     if drawn is None:
         return
     if not drawn.mean.stable:
         yield f"the interval of the mean AP had not settled after {drawn.mean.rounds} rounds"
-    loose = [found.labels[c] for c, interval in drawn.by_class.items() if not interval.stable]
+    loose = [detected.labels[c] for c, interval in drawn.by_class.items() if not interval.stable]
     if loose:
         more = f" and {len(loose) - NAMED} more" if len(loose) > NAMED else ""
         yield (
@@ -401,16 +410,16 @@ def _doubts(found: Detected, bare: int, drawn: PrecisionIntervals | None) -> Ite
 
 
 def _comparison(
-    found: Mapping[str, Detected],
+    submissions: Mapping[str, Detected],
     drawn: Mapping[str, PrecisionIntervals | None],
     best: BestByClass,
     options: Options,
 ) -> Comparison:
     """By how much the mean AP of each is above that of each after it, and the best of all."""
     pairs = []
-    means = {name: own.mean_ap for name, own in found.items()}
-    for first, second in itertools.combinations(found, 2):
-        interval = _difference(first, second, found, drawn, options)
+    means = {name: detected.mean_ap for name, detected in submissions.items()}
+    for first, second in itertools.combinations(submissions, 2):
+        interval = _difference(first, second, submissions, drawn, options)
         difference = _estimate(means[first] - means[second], interval)
         pairs.append(Pair(first=first, second=second, difference=difference))
     order = sure(means, pairs, options.confidence, less_is_better=False)
@@ -422,8 +431,8 @@ def _comparison(
     )
 
 
-def _best_by_class(found: Mapping[str, Detected]) -> BestByClass:
-    values = {name: precisions_of(own) for name, own in found.items()}
+def _best_by_class(submissions: Mapping[str, Detected]) -> BestByClass:
+    values = {name: precisions_of(detected) for name, detected in submissions.items()}
     mean = mean_of(best_by_class(values))
     return BestByClass(mean_ap=mean, classes_won=classes_won(values), convention=BY_CLASS)
 
@@ -431,7 +440,7 @@ def _best_by_class(found: Mapping[str, Detected]) -> BestByClass:
 def _difference(
     first: str,
     second: str,
-    found: Mapping[str, Detected],
+    submissions: Mapping[str, Detected],
     drawn: Mapping[str, PrecisionIntervals | None],
     options: Options,
 ) -> Interval | None:
@@ -440,43 +449,52 @@ def _difference(
     if not (a and b):
         return None
     paired = difference_interval(a, b, options.confidence)
-    if _units(found[first]) >= 2 * FEW:
+    if _units(submissions[first]) >= 2 * FEW:
         return paired
-    own, other = (_mean_interval(found[name], drawn[name], options) for name in (first, second))
-    assert own, "a was drawn"
-    assert other, "b was drawn"
-    low, high = min(paired.low, own.low - other.high), max(paired.high, own.high - other.low)
+    first_interval, second_interval = (
+        _mean_interval(submissions[name], drawn[name], options) for name in (first, second)
+    )
+    assert first_interval, "a was drawn"
+    assert second_interval, "b was drawn"
+    low, high = (
+        min(paired.low, first_interval.low - second_interval.high),
+        max(paired.high, first_interval.high - second_interval.low),
+    )
     return paired._replace(low=low, high=high)
 
 
-def _estimate(value: float, own: Interval | None) -> Estimate:
-    bounds = None if own is None else [_number(own.low), _number(own.high)]
-    return Estimate(value=_number(value), interval=bounds, rounds=own.rounds if own else 0)
+def _estimate(value: float, interval: Interval | None) -> Estimate:
+    bounds = None if interval is None else [_number(interval.low), _number(interval.high)]
+    return Estimate(
+        value=_number(value), interval=bounds, rounds=interval.rounds if interval else 0
+    )
 
 
-def _units(found: Detected) -> int:
+def _units(detected: Detected) -> int:
     """Images with objects: others add no information about precision."""
-    return len(np.unique(found.truth.images))
+    return len(np.unique(detected.truth.images))
 
 
 def _mean_interval(
-    found: Detected, drawn: PrecisionIntervals | None, options: Options
+    detected: Detected, drawn: PrecisionIntervals | None, options: Options
 ) -> Interval | None:
     mean = drawn.mean if drawn else None
-    return _widened(mean, found.mean_ap, _units(found), options)
+    return _widened(mean, detected.mean_ap, _units(detected), options)
 
 
-def _widened(own: Interval | None, value: float, units: int, options: Options) -> Interval | None:
+def _widened(
+    interval: Interval | None, value: float, units: int, options: Options
+) -> Interval | None:
     """Of few objects (or images) resampling finds nothing to doubt: an AP of 1 would be sure."""
-    return own and widened(own, float(value), units, options.confidence)
+    return interval and widened(interval, float(value), units, options.confidence)
 
 
 def _number(value: float) -> float | None:
     return None if math.isnan(value) else float(value)
 
 
-def _notes(truth: Truth, own: int, missing: int) -> Iterator[str]:
-    more = len(truth.images.places) - own
+def _notes(truth: Truth, true_images: int, missing: int) -> Iterator[str]:
+    more = len(truth.images.places) - true_images
     if more:
         images = count_of(more, "image of the predictions is", "images of the predictions are")
         yield f"{images} not in the truth: taken as without objects"

@@ -40,7 +40,7 @@ def explain(
     values: Mapping[str, Mapping[str, float]],
     images: Mapping[str, int],
     measure: str,
-    asked: Asked,
+    request: Asked,
     wordnet: WordNet | None = None,
 ) -> Scored:
     """The result with `analysis` of each submission and of the best by class, and `objects`.
@@ -49,31 +49,31 @@ def explain(
     has `submissions` where there are several. Properties need wordnet. Raises
     BadInput for what is wrong with the files that are asked for.
     """
-    objects = difficulty(asked) if asked.boxes else None
+    objects = difficulty(request) if request.boxes else None
     scales = scales_of(objects) if objects else None
-    classes = dict.fromkeys(name for own in values.values() for name in own)
+    classes = dict.fromkeys(name for by_class in values.values() for name in by_class)
     notes: list[str] = []
     kinds = None
     if scales is not None and not scales.keys() & classes.keys():
         cure = "give boxes of the classes of the truth"
-        raise BadInput("none of its classes is in the truth", asked.boxes, None, cure)
-    if asked.properties:
+        raise BadInput("none of its classes is in the truth", request.boxes, None, cure)
+    if request.properties:
         assert wordnet is not None
-        kinds, averaged = _kinds(classes, asked.properties, wordnet)
+        kinds, averaged = _kinds(classes, request.properties, wordnet)
         if averaged:
             notes.append(
                 count_of(averaged, "class has", "classes have")
                 + " the mean properties of the classes below"
             )
 
-    def analysis_of(own: Mapping[str, float]) -> Analysis:
-        return analyse(own, images, measure, scales, kinds, asked.options.seed)
+    def analysis_of(by_class: Mapping[str, float]) -> Analysis:
+        return analyse(by_class, images, measure, scales, kinds, request.options.seed)
 
-    explained = {name: analysis_of(own) for name, own in values.items()}
-    if asked.boxes and not objects:
+    explained = {name: analysis_of(by_class) for name, by_class in values.items()}
+    if request.boxes and not objects:
         notes.append("sizes of images are missing: nothing is told by the scale of objects")
-    for own in result.submissions or ():
-        own.analysis = explained[own.name or ""]
+    for submission in result.submissions or ():
+        submission.analysis = explained[submission.name or ""]
     if result.comparison and result.comparison.optimistic:
         result.comparison.optimistic.by_class.analysis = analysis_of(best_by_class(values))
     return replace(
@@ -86,15 +86,15 @@ def explain(
     )
 
 
-def difficulty(asked: Asked) -> Difficulty | None:
+def difficulty(request: Asked) -> Difficulty | None:
     """How hard the objects of true boxes are to find; None without sizes that are not needed."""
-    assert asked.boxes is not None
-    truth = box_files.read_truth(asked.boxes, asked.options)
+    assert request.boxes is not None
+    truth = box_files.read_truth(request.boxes, request.options)
     sizes = truth.images.size_table()
     places = truth.objects.boxes.images
     missing = np.isinf(sizes[places, 0])
     if missing.any():
-        if not asked.sizes_needed:
+        if not request.sizes_needed:
             return None
         row = int(np.argmax(missing))
         name = list(truth.images.places)[places[row]]

@@ -81,8 +81,8 @@ class Localized:
 
 def read(truth: Path, predictions: Path, options: Options) -> Localized:
     """The predictions of a file against the truth. Raises BadInput with the place of a fault."""
-    [found] = read_all(truth, {predictions.stem: predictions}, options).values()
-    return found
+    [predicted] = read_all(truth, {predictions.stem: predictions}, options).values()
+    return predicted
 
 
 def read_all(
@@ -96,9 +96,9 @@ def read_all(
     }
 
 
-def score(found: Localized, options: Options) -> LocalizationResult:
+def score(predicted: Localized, options: Options) -> LocalizationResult:
     """The localization error with its interval."""
-    errors = wrong(found)
+    errors = wrong(predicted)
     low, high, rounds, stable = mean_interval(
         errors,
         options.confidence,
@@ -106,60 +106,60 @@ def score(found: Localized, options: Options) -> LocalizationResult:
         most_rounds=max(options.most_rounds, ROUNDS),
         bounds=(0, 1),
     )
-    named = (found.predicted == found.truth[:, None]).any(axis=1)
-    notes = list(found.notes)
+    class_right = (predicted.predicted == predicted.truth[:, None]).any(axis=1)
+    notes = list(predicted.notes)
     if not stable:
         notes.append(f"the interval of the error had not settled after {rounds} rounds")
     return LocalizationResult(
         error=Estimate(value=float(errors.mean()), interval=[low, high], rounds=rounds),
-        class_error=float(1 - named.mean()),
-        convention="IoU above 0.5" if found.strict else "IoU of 0.5 or more",
-        images=len(found.names),
-        classes=len(np.unique(found.truth)),
-        boxes=len(found.objects),
-        excluded=found.excluded,
+        class_error=float(1 - class_right.mean()),
+        convention="IoU above 0.5" if predicted.strict else "IoU of 0.5 or more",
+        images=len(predicted.names),
+        classes=len(np.unique(predicted.truth)),
+        boxes=len(predicted.objects),
+        excluded=predicted.excluded,
         confidence=options.confidence,
         seed=options.seed,
         notes=notes,
     )
 
 
-def score_all(found: Mapping[str, Localized], options: Options) -> LocalizationResult:
+def score_all(submissions: Mapping[str, Localized], options: Options) -> LocalizationResult:
     """The figures of the first submission; of several, those of each, and their comparison."""
-    scored = {name: score(own, options) for name, own in found.items()}
+    scored = {name: score(predicted, options) for name, predicted in submissions.items()}
     result = next(iter(scored.values()))
-    if len(found) < 2:
+    if len(submissions) < 2:
         return result
-    errors = {name: wrong(own) for name, own in found.items()}
-    classes = next(iter(found.values())).classes
+    errors = {name: wrong(predicted) for name, predicted in submissions.items()}
+    classes = next(iter(submissions.values())).classes
     return replace(
         result,
-        submissions=[replace(own, name=name) for name, own in scored.items()],
+        submissions=[replace(scored_result, name=name) for name, scored_result in scored.items()],
         comparison=compare(errors, classes, options.confidence, options.seed),
     )
 
 
-def wrong(found: Localized) -> NDArray[np.bool_]:
+def wrong(predicted: Localized) -> NDArray[np.bool_]:
     """(N,) whether none of the K predictions of an image is right."""
-    return np.logical_not(found.right.any(axis=1))
+    return np.logical_not(predicted.right.any(axis=1))
 
 
-def outcomes(found: Localized) -> Iterator[ImageOutcome]:
+def outcomes(predicted: Localized) -> Iterator[ImageOutcome]:
     """Image by image, in the order of names: the true boxes and the predictions."""
-    right = found.right
-    ends = np.searchsorted(found.objects.images, np.arange(len(found.names) + 1))
-    for i, name in enumerate(found.names):
-        there = found.predicted[i] != ABSENT
-        own = found.objects.corners[ends[i] : ends[i + 1]].tolist()
+    right = predicted.right
+    ends = np.searchsorted(predicted.objects.images, np.arange(len(predicted.names) + 1))
+    for i, name in enumerate(predicted.names):
+        there = predicted.predicted[i] != ABSENT
+        boxes = predicted.objects.corners[ends[i] : ends[i + 1]].tolist()
         yield {
             "image": name,
-            "classes": [found.classes[i]],
-            "truth": [[*box, found.classes[i]] for box in own],
+            "classes": [predicted.classes[i]],
+            "truth": [[*box, predicted.classes[i]] for box in boxes],
             "outcome": {
-                "labels": [found.labels[c] for c in found.predicted[i][there].tolist()],
-                "boxes": found.boxes[i][there].tolist(),
-                "iou": float(found.overlaps[i].max()),
-                "class_right": bool((found.predicted[i] == found.truth[i]).any()),
+                "labels": [predicted.labels[c] for c in predicted.predicted[i][there].tolist()],
+                "boxes": predicted.boxes[i][there].tolist(),
+                "iou": float(predicted.overlaps[i].max()),
+                "class_right": bool((predicted.predicted[i] == predicted.truth[i]).any()),
                 "right": bool(right[i].any()),
             },
         }
@@ -167,12 +167,12 @@ def outcomes(found: Localized) -> Iterator[ImageOutcome]:
 
 @dataclass(frozen=True)
 class _Counted:
-    """The images that count. place: (I,) their numbers from 0 by those of `known`, ABSENT for one
-    that is left out; kept: (N,) the way back; class_of: (I,)."""
+    """The images that count. index_of: (I,) their numbers from 0 by those of `known`, ABSENT for
+    one that is left out; kept: (N,) the way back; class_of: (I,)."""
 
     known: Truth
     class_of: NDArray[np.int64]
-    place: NDArray[np.int64]
+    index_of: NDArray[np.int64]
     kept: NDArray[np.int64]
     objects: Boxes
     excluded: int
@@ -191,30 +191,37 @@ class _Counted:
         kept = np.flatnonzero(drawn & ~out)
         if not len(kept):
             raise BadInput("every image is excluded", options.exclude, None, "leave some")
-        place = np.full(len(class_of), ABSENT, np.int64)
-        place[kept] = np.arange(len(kept))
+        index_of = np.full(len(class_of), ABSENT, np.int64)
+        index_of[kept] = np.arange(len(kept))
         known.images.listed = known.images.listed or known.path
-        objects = _by_image(_renumbered(known.objects.boxes, place))
+        objects = _by_image(_renumbered(known.objects.boxes, index_of))
         notes = list(_notes(known, int((~drawn).sum()), unknown))
         return cls(
-            known, class_of, place, kept, objects, int((drawn & out).sum()), options.strict, notes
+            known,
+            class_of,
+            index_of,
+            kept,
+            objects,
+            int((drawn & out).sum()),
+            options.strict,
+            notes,
         )
 
     def localized(self, rows: Rows) -> Localized:
         """Predictions by their rank: by confidence, then by their order in the file."""
-        found = _renumbered(rows.boxes, self.place)
-        counts = self.place[rows.boxes.images] != ABSENT
-        order = np.lexsort((-rows.confidences[counts], found.images))
-        found = found.of(order)
-        rank = np.arange(len(found)) - np.searchsorted(found.images, found.images)
-        notes = [*self.notes, *_not_counted(rank, found, len(self.kept))]
-        found, rank = found.of(rank < K), rank[rank < K]
+        predictions = _renumbered(rows.boxes, self.index_of)
+        counts = self.index_of[rows.boxes.images] != ABSENT
+        order = np.lexsort((-rows.confidences[counts], predictions.images))
+        predictions = predictions.of(order)
+        rank = np.arange(len(predictions)) - np.searchsorted(predictions.images, predictions.images)
+        notes = [*self.notes, *_not_counted(rank, predictions, len(self.kept))]
+        predictions, rank = predictions.of(rank < K), rank[rank < K]
         shape = (len(self.kept), K)
         predicted, overlaps = np.full(shape, ABSENT, np.int64), np.zeros(shape)
         boxes = np.zeros((*shape, 4))
-        at = (found.images, rank)
-        predicted[at], boxes[at] = found.classes, found.corners
-        overlaps[at] = best_overlaps(self.objects, found, inclusive=False)
+        at = (predictions.images, rank)
+        predicted[at], boxes[at] = predictions.classes, predictions.corners
+        overlaps[at] = best_overlaps(self.objects, predictions, inclusive=False)
         names, labels = list(self.known.images.places), self.known.classes.names
         truth = self.class_of[self.kept]
         return Localized(
@@ -232,10 +239,10 @@ class _Counted:
         )
 
 
-def _renumbered(boxes: Boxes, place: NDArray[np.int64]) -> Boxes:
+def _renumbered(boxes: Boxes, index_of: NDArray[np.int64]) -> Boxes:
     """The boxes of images that count, by their new numbers."""
-    kept = boxes.of(place[boxes.images] != ABSENT)
-    return Boxes(place[kept.images], kept.classes, kept.corners)
+    kept = boxes.of(index_of[boxes.images] != ABSENT)
+    return Boxes(index_of[kept.images], kept.classes, kept.corners)
 
 
 def _by_image(boxes: Boxes) -> Boxes:
@@ -248,9 +255,9 @@ def _classes(truth: Truth) -> NDArray[np.int64]:
     class_of = np.full(len(truth.images.places), ABSENT, np.int64)
     # Backwards, so that the first row of an image stays.
     class_of[boxes.images[::-1]] = boxes.classes[::-1]
-    other = class_of[boxes.images] != boxes.classes
-    if other.any():
-        row = int(np.argmax(other))
+    differs = class_of[boxes.images] != boxes.classes
+    if differs.any():
+        row = int(np.argmax(differs))
         names = truth.classes.names
         first, second = names[class_of[boxes.images[row]]], names[boxes.classes[row]]
         fault = f"its image has the class {first}, here {second}"
@@ -267,9 +274,9 @@ def _notes(truth: Truth, undrawn: int, missing: int) -> Iterator[str]:
         yield f"{count_of(images, 'image')} with crowd regions left out"
 
 
-def _not_counted(rank: NDArray[np.int64], found: Boxes, images: int) -> Iterator[str]:
+def _not_counted(rank: NDArray[np.int64], predictions: Boxes, images: int) -> Iterator[str]:
     beyond = int((rank >= K).sum())
-    silent = images - len(np.unique(found.images))
+    silent = images - len(np.unique(predictions.images))
     if beyond:
         yield f"{count_of(beyond, 'prediction')} beyond the five surest of their image do not count"
     if silent:

@@ -34,14 +34,14 @@ class InSets:
     without_sets: int
 
 
-def in_sets(found: Classified, sets: LabelSets) -> InSets:
+def in_sets(classified: Classified, sets: LabelSets) -> InSets:
     """Raises BadInput where no image counts. The classes must be synsets."""
-    assert found.synsets is not None
+    assert classified.synsets is not None
     # The last one stands for ABSENT, which is in no set.
-    synsets = [*found.synsets, -1]
-    first = [synsets[number] for number in found.predicted[:, 0].tolist()]
-    own = [sets.sets.get(image) for image in found.images]
-    counted = np.array([bool(valid) for valid in own])
+    synsets = [*classified.synsets, -1]
+    first = [synsets[number] for number in classified.predicted[:, 0].tolist()]
+    image_sets = [sets.sets.get(image) for image in classified.images]
+    counted = np.array([bool(valid) for valid in image_sets])
     if not counted.any():
         raise BadInput(
             "every image of the truth has an empty set, or none",
@@ -50,6 +50,7 @@ def in_sets(found: Classified, sets: LabelSets) -> InSets:
             "give the classes that are right on some of them",
         )
     right = [
-        valid is not None and synset in valid for synset, valid in zip(first, own, strict=True)
+        valid is not None and synset in valid
+        for synset, valid in zip(first, image_sets, strict=True)
     ]
-    return InSets(counted, np.array(right), own.count(None))
+    return InSets(counted, np.array(right), image_sets.count(None))

@@ -83,7 +83,7 @@ def _tree(path: Path) -> tuple[dict[str, int], Callable[[int, int], float]]:
         raise BadInput(
             f"has several roots: {', '.join(roots[:5])}", path, None, "give them one parent"
         )
-    places = {name: place for place, name in enumerate(names)}
+    places = {name: index for index, name in enumerate(names)}
     lines = [chains[name] for name in names]
 
     def between(a: int, b: int) -> float:
@@ -108,7 +108,7 @@ def _matrix(
     path: Path, cells: list[list[str]]
 ) -> tuple[dict[str, int], Callable[[int, int], float]]:
     names = [_name(cell) for cell in cells[0][1:]]
-    places = {name: place for place, name in enumerate(names)}
+    places = {name: index for index, name in enumerate(names)}
     if not names or "" in places or len(places) < len(names):
         raise BadInput("the first row has an empty or a repeated name", path, 1, CURE)
     values = np.full((len(names), len(names)), np.nan)

@@ -57,9 +57,9 @@ def tasks_of(
         "added": added,
         "inputs": inputs,
     }
-    place = source if isinstance(source, str) else str(source.absolute())
+    location = source if isinstance(source, str) else str(source.absolute())
     distances = settings.distances and str(settings.distances.path.absolute())
-    locations = {"source": place, "sharded": sharded, "device": device, "distances": distances}
+    locations = {"source": location, "sharded": sharded, "device": device, "distances": distances}
     gpus = 0 if device is None else 1
     return [
         Task.of(reduced_part, {**shared, "number": number, "count": count}, gpus, **locations)
@@ -95,7 +95,7 @@ def reduced_part(
         pool = read_pool(Path(path), names, wordnet, (number, count))
     meta = selecting.meta_of(pool, rules, names, order, wordnet)
     meta.added = added
-    levels = rules.levels(pool.classes, wordnet, pool.given(CLASSES))
+    levels = rules.levels(pool.classes, wordnet, pool.path_in_messages(CLASSES))
     reduced = selecting.reduce_pairs(
         pool, selecting.pairs_in(meta), levels, rules.rule, device=device
     )

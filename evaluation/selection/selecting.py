@@ -182,28 +182,30 @@ def chosen_of(
 ) -> Iterator[list[Line]]:
     """The list of each pair, from its candidates."""
     for pair, candidates in zip(pairs, reduced, strict=True):
-        found = candidates.where(choose(candidates, levels, rule, pool.images))
-        sure = np.stack([confidences_of(pool, name, found.images) for name in pair], axis=1)
-        yield lines_of(pair, pool.classes, found, pool.images.take(found.images), sure, levels)
+        selected = candidates.where(choose(candidates, levels, rule, pool.images))
+        sure = np.stack([confidences_of(pool, name, selected.images) for name in pair], axis=1)
+        yield lines_of(
+            pair, pool.classes, selected, pool.images.take(selected.images), sure, levels
+        )
 
 
 def lines_of(
     pair: Pair,
     classes: Sequence[str],
-    found: Candidates,
+    selected: Candidates,
     images: Sequence[bytes],
     confidences: NDArray[np.floating],
     levels: Levels,
 ) -> list[Line]:
-    """The lines of a pair. found: its images in their order; confidences: (n, 2)."""
-    distances = levels.values[levels.of[found.a, found.b]]
+    """The lines of a pair. selected: its images in their order; confidences: (n, 2)."""
+    distances = levels.values[levels.of[selected.a, selected.b]]
     return [
         Line(pair, rank, image.decode(), (classes[a], classes[b]), (p, q), distance)
         for rank, (image, a, b, (p, q), distance) in enumerate(
             zip(
                 images,
-                found.a.tolist(),
-                found.b.tolist(),
+                selected.a.tolist(),
+                selected.b.tolist(),
                 confidences.tolist(),
                 distances.tolist(),
                 strict=True,
@@ -230,7 +232,9 @@ def write_selection(out: Path, meta: Meta, lists: Iterable[list[Line]]) -> Meta:
         "reserve": sum(max(0, size - meta.top_k) for size in sizes),
         "short_pairs": sum(size < meta.top_k for size in sizes),
     }
-    selection = SelectionFile(replace(meta, counts=counts), [one for own in whole for one in own])
+    selection = SelectionFile(
+        replace(meta, counts=counts), [line for pair_lines in whole for line in pair_lines]
+    )
     with atomic_write(out) as file:
         file.writelines(selection.text_lines())
     return selection.meta

@@ -114,10 +114,14 @@ def write_part(
     return held
 
 
-def _state(pool: Pool, pair: Pair, found: Candidates) -> State:
-    confidences = [confidences_of(pool, name, found.images) for name in pair]
-    labels = np.stack([found.a, found.b], axis=1)
-    return labels, np.stack(confidences, axis=1, dtype=np.float32), pool.images.take(found.images)
+def _state(pool: Pool, pair: Pair, candidates: Candidates) -> State:
+    confidences = [confidences_of(pool, name, candidates.images) for name in pair]
+    labels = np.stack([candidates.a, candidates.b], axis=1)
+    return (
+        labels,
+        np.stack(confidences, axis=1, dtype=np.float32),
+        pool.images.take(candidates.images),
+    )
 
 
 def _put(archive: zipfile.ZipFile, name: str, array: NDArray[Any]) -> None:
@@ -221,10 +225,10 @@ def join_parts(parts: Sequence[Part], wordnet: WordNet | None) -> tuple[Meta, Ru
     end = 0
     for part in ordered:
         if part.stretch.start != end:
-            what = "leaves out" if part.stretch.start > end else "repeats"
+            fault = "leaves out" if part.stretch.start > end else "repeats"
             low, high = sorted((part.stretch.start, end))
             raise BadInput(
-                f"{what} images {low + 1} to {high} of images.txt",
+                f"{fault} images {low + 1} to {high} of images.txt",
                 file=part.path,
                 cure="give each part of the pool once",
             )
@@ -248,19 +252,21 @@ def _refuse_another_selection(first: Part, part: Part) -> None:
     ours, theirs = first.meta.to_json(), part.meta.to_json()
     differ = {key for key in ours.keys() | theirs.keys() if ours.get(key) != theirs.get(key)}
     if (first.lines is None) != (part.lines is None):
-        what = "version of Assay, or another pool,"
+        difference = "version of Assay, or another pool,"
     elif "sizes" in differ and ours["sizes"].keys() == theirs["sizes"].keys():
-        what = next(file for file in ours["sizes"] if ours["sizes"][file] != theirs["sizes"][file])
+        difference = next(
+            file for file in ours["sizes"] if ours["sizes"][file] != theirs["sizes"][file]
+        )
     elif differ - OF_A_PART:
-        what = min(differ - OF_A_PART)
+        difference = min(differ - OF_A_PART)
     elif first.lines is None and "inputs" in differ:
-        what = "inputs"
+        difference = "inputs"
     elif first.inputs.get(CLASSES) != part.inputs.get(CLASSES):
-        what = "classes.txt"
+        difference = "classes.txt"
     else:
         return
     raise BadInput(
-        f"comes of another {what} than {first.path}",
+        f"comes of another {difference} than {first.path}",
         file=part.path,
         cure="make all parts from the same files with the same options",
     )
@@ -335,7 +341,7 @@ class _Held:
     def take(self, kept: Candidates) -> "_Held":
         """These of its candidates, in their order."""
         places = kept.images
-        names = [self.names[place] for place in places.tolist()]
+        names = [self.names[index] for index in places.tolist()]
         kept = replace(kept, images=np.arange(len(places), dtype=np.int64))
         return _Held(kept, self.confidences[places], names, self.origins[places])
 

@@ -27,7 +27,7 @@ class _StoredPool(ShardedPool):
     fetched: list[TemporaryDirectory[str]] = field(default_factory=list)
 
     @property
-    def given(self) -> str:
+    def path_in_messages(self) -> str:
         return self.address
 
     def __post_init__(self) -> None:
@@ -38,15 +38,15 @@ class _StoredPool(ShardedPool):
     ) -> Pool:
         """As ShardedPool.open; the shard opened before is gone then."""
         _remove(self.fetched)
-        place = PurePosixPath(self.shards[number - 1].path)
-        if place.is_absolute() or ".." in place.parts:
-            raise self._bad(number, f"{place} is not below pool.jsonl", "copy the shard there")
-        wanted = self.wanted(number, names)
+        shard_path = PurePosixPath(self.shards[number - 1].path)
+        if shard_path.is_absolute() or ".." in shard_path.parts:
+            raise self._bad(number, f"{shard_path} is not below pool.jsonl", "copy the shard there")
+        files = self.needed_files(number, names)
         self.fetched.append(TemporaryDirectory(prefix="assay-"))
         folder = Path(self.fetched[-1].name)
-        for file in wanted:
-            self.store.copy(str(place / file), folder / file, BRING_BACK)
-        address = f"{self.store.address}/{place}"
+        for file in files:
+            self.store.copy(str(shard_path / file), folder / file, BRING_BACK)
+        address = f"{self.store.address}/{shard_path}"
         with faults_naming_origin(str(folder), address):
             pool = self._read(folder, number, names, wordnet, threads)
         return replace(pool, address=address)
@@ -75,8 +75,8 @@ def pool_at(source: Source) -> ShardedPool:
             "names no pool.jsonl", source, None, "give it as s3://BUCKET/PREFIX/pool.jsonl"
         )
     store = Store.at(folder)
-    with tempfile.TemporaryDirectory(prefix="assay-") as here:
-        path = Path(here) / name
+    with tempfile.TemporaryDirectory(prefix="assay-") as scratch:
+        path = Path(scratch) / name
         with faults_naming_origin(str(path), source):
             store.copy(
                 name, path, "check the address, or write one with mad pool and copy it there"

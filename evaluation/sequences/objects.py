@@ -40,17 +40,17 @@ class DrawnObject:
         size = self.photo.width, self.photo.height
         box = self.thing.box
         if content == TIGHT:
-            found = crops.tight(box, *size)
+            crop = crops.tight(box, *size)
         elif self.thing.crop is not None:
-            found = crops.tight(self.thing.crop, *size)
+            crop = crops.tight(self.thing.crop, *size)
         else:
-            found, _ = crops.widened(box, *size)
-        if found[0] >= found[2] or found[1] >= found[3]:
+            crop, _ = crops.widened(box, *size)
+        if crop[0] >= crop[2] or crop[1] >= crop[3]:
             raise BadInput(
                 f"the box of {self.title} lies outside the image",
                 cure="mend its box and freeze the release again",
             )
-        return found
+        return crop
 
     def masks(self, crop: Crop) -> dict[str, NDArray[np.bool_]]:
         """Part → (H, W) of the crop, True where a pixel's centre lies in it."""
@@ -83,16 +83,16 @@ def drawn_objects(
     BadInput for a release without parts, and for a drawn part that the category does not have.
     """
     vocabulary = parts_of(frozen)
-    for photo, things in frozen.objects(rest=False):
-        found = []
-        for thing in things:
-            one = drawn(photo, thing, vocabulary)
-            if one.parts:
-                found.append(one)
+    for photo, parted_objects in frozen.objects(rest=False):
+        image_objects = []
+        for thing in parted_objects:
+            drawn_object = drawn(photo, thing, vocabulary)
+            if drawn_object.parts:
+                image_objects.append(drawn_object)
             elif left_out is not None:
                 left_out.add(thing)
-        if found:
-            yield photo, found
+        if image_objects:
+            yield photo, image_objects
 
 
 def drawn(
@@ -104,16 +104,16 @@ def drawn(
         for part in thing.parts
         if part.state == "drawn" and part.origin != "made" and part.polygons
     }
-    found = DrawnObject(photo, thing, parts)
+    drawn_object = DrawnObject(photo, thing, parts)
     known = vocabulary.get(thing.category, ())
     for key in parts:
         if key not in known:
             raise BadInput(
-                f"{found.title} has the part {key}, which its category {thing.category} does not "
-                f"have ({', '.join(known) or 'it has none'})",
+                f"{drawn_object.title} has the part {key}, which its category {thing.category}"
+                f" does not have ({', '.join(known) or 'it has none'})",
                 cure="add the part to the vocabulary or take it from the object, and freeze again",
             )
-    return found
+    return drawn_object
 
 
 def parts_of(frozen: Frozen) -> dict[str, tuple[str, ...]]:
@@ -127,8 +127,8 @@ def parts_of(frozen: Frozen) -> dict[str, tuple[str, ...]]:
             file=frozen.folder,
             cure="give a release of a campaign of kind parts",
         )
-    found = {
+    by_category = {
         category: tuple(key for key in names if key not in REST_NAMES)
         for category, names in frozen.parts().items()
     }
-    return {category: parts for category, parts in found.items() if parts}
+    return {category: parts for category, parts in by_category.items() if parts}

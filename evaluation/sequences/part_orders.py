@@ -45,8 +45,8 @@ class OrdersByFixations:
 
 def random_orders(parts: Parts, seed: int) -> dict[str, dict[str, tuple[str, ...]]]:
     """The scheme "random" alone: each category's parts shuffled by seed and category."""
-    found = {category: random_order(keys, seed, category) for category, keys in parts.items()}
-    return {RANDOM: {category: order.parts for category, order in found.items()}}
+    orders = {category: random_order(keys, seed, category) for category, keys in parts.items()}
+    return {RANDOM: {category: order.parts for category, order in orders.items()}}
 
 
 def orders_by_fixations(
@@ -65,38 +65,38 @@ def orders_by_fixations(
     One image is held at a time. Raises BadInput: a category without a fixation on any of its parts,
     naming it; fixations for another size than the image's.
     """
-    found = _Found({}, parts_of(frozen), drop_first)
-    for photo, things in drawn_objects(frozen):
-        place = numbers.get(photo.name)
-        for one in things:
-            found.of(one.thing.category)
-        if place is None or not gazes[place].people:
+    totals = _Found({}, parts_of(frozen), drop_first)
+    for photo, image_objects in drawn_objects(frozen):
+        index = numbers.get(photo.name)
+        for drawn_object in image_objects:
+            totals.of(drawn_object.thing.category)
+        if index is None or not gazes[index].people:
             continue
-        _check_size(photo.name, (photo.height, photo.width), gazes[place], place)
-        found.images += 1
-        for one in things:
-            found.add(one, gazes[place])
-    return found.ordered(fallback, seed)
+        _check_size(photo.name, (photo.height, photo.width), gazes[index], index)
+        totals.images += 1
+        for drawn_object in image_objects:
+            totals.add(drawn_object, gazes[index])
+    return totals.ordered(fallback, seed)
 
 
-def numbers_of(frozen: Frozen, count: int, listed: StrPath | None = None) -> dict[str, int]:
+def numbers_of(frozen: Frozen, count: int, names_file: StrPath | None = None) -> dict[str, int]:
     """Image name → place from 0 among so many images with fixations.
 
-    listed: a file whose line i names the release's image for image i, empty for none; without it
-    image i is `i.jpg`, `i.png` or `i.jpeg`. Raises BadInput: more lines than images, a name twice
+    names_file: line i names the release's image for image i, empty for none; without it image i is
+    `i.jpg`, `i.png` or `i.jpeg`. Raises BadInput: more lines than images, a name twice
     or not in the release, no image at all.
     """
     known = {row["name"] for row in frozen.images()}
-    if listed is None:
-        named = {f"{i + 1}{ending}": i for i in range(count) for ending in IMAGE_ENDINGS}
-        found = {name: place for name, place in named.items() if name in known}
+    if names_file is None:
+        usual_names = {f"{i + 1}{ending}": i for i in range(count) for ending in IMAGE_ENDINGS}
+        numbers = {name: index for name, index in usual_names.items() if name in known}
         file, cure = frozen.folder, "say which image is which: --fixation-images FILE"
     else:
-        file, cure = Path(listed), "let line i name the release's image for image i"
-        found = _listed(file, known, count)
-    if not found:
+        file, cure = Path(names_file), "let line i name the release's image for image i"
+        numbers = _listed(file, known, count)
+    if not numbers:
         raise BadInput("none of the release's images has fixations", file=file, cure=cure)
-    return found
+    return numbers
 
 
 def read_orders(path: StrPath, parts: Parts) -> dict[str, dict[str, tuple[str, ...]]]:
@@ -120,7 +120,7 @@ def checked_orders(
     """Orders as JSON has them, checked as read_orders says."""
     if not isinstance(value, dict) or not value:
         raise BadInput("has no orders", file=file, cure=_FORM)
-    found: dict[str, dict[str, tuple[str, ...]]] = {}
+    orders: dict[str, dict[str, tuple[str, ...]]] = {}
     for scheme, categories in value.items():
         if not SCHEME_NAME.fullmatch(scheme):
             raise BadInput(
@@ -130,12 +130,12 @@ def checked_orders(
             )
         if not isinstance(categories, dict):
             raise BadInput(f"the part scheme {scheme} has no categories", file=file, cure=_FORM)
-        found[scheme] = {
+        orders[scheme] = {
             category: _checked(order, parts[category], scheme, category, file)
             for category, order in categories.items()
             if category in parts
         }
-    return found
+    return orders
 
 
 def as_text(
@@ -170,18 +170,22 @@ class _Found:
             self.sums[category] = ShareSums(self.parts[category], self.drop_first)
         return self.sums[category]
 
-    def add(self, one: DrawnObject, gazes: Gazes) -> None:
-        masks = {key: one.whole_mask(polygons) for key, polygons in one.parts.items()}
-        known = one.thing.outline
+    def add(self, drawn_object: DrawnObject, gazes: Gazes) -> None:
+        masks = {
+            key: drawn_object.whole_mask(polygons) for key, polygons in drawn_object.parts.items()
+        }
+        known = drawn_object.thing.outline
         if known:
-            area = int(one.whole_mask(known).sum())
+            area = int(drawn_object.whole_mask(known).sum())
         else:
             area = int(np.logical_or.reduce(list(masks.values())).sum())
         if not area:
             return
         self.areas["outline" if known else "parts"] += 1
         try:
-            self.of(one.thing.category).add(SeenObject(masks, area, gazes.people, one.title))
+            self.of(drawn_object.thing.category).add(
+                SeenObject(masks, area, gazes.people, drawn_object.title)
+            )
         except PartsError as error:
             raise BadInput(error.message, cure=error.cure) from None
 
@@ -216,10 +220,10 @@ class _Found:
         return stated | ({"random_for_lack_of_fixations": without, "seed": seed} if without else {})
 
 
-def _check_size(name: str, size: tuple[int, int], gazes: Gazes, place: int) -> None:
+def _check_size(name: str, size: tuple[int, int], gazes: Gazes, index: int) -> None:
     if gazes.size is not None and gazes.size != size:
         raise BadInput(
-            f"{name} has {size[1]} × {size[0]} pixels, image {place + 1} of the fixations "
+            f"{name} has {size[1]} × {size[0]} pixels, image {index + 1} of the fixations "
             f"{gazes.size[1]} × {gazes.size[0]}",
             cure="let line i of --fixation-images name the release's image for image i",
         )
@@ -227,7 +231,7 @@ def _check_size(name: str, size: tuple[int, int], gazes: Gazes, place: int) -> N
 
 def _listed(file: Path, known: set[str], count: int) -> dict[str, int]:
     require_file(file, "check the path")
-    found: dict[str, int] = {}
+    numbers: dict[str, int] = {}
     for number, name in enumerate(map(str.strip, text_lines(file)), 1):
         if not name:
             continue
@@ -236,14 +240,14 @@ def _listed(file: Path, known: set[str], count: int) -> dict[str, int]:
             wrong = f"there are {count} images with fixations, this is one more"
         elif name not in known:
             wrong = f"{name} is not in the release"
-        elif name in found:
+        elif name in numbers:
             wrong = f"{name} stands here twice"
         if wrong:
             raise BadInput(
                 wrong, file=file, line=number, cure="let line i name the image for image i, or none"
             )
-        found[name] = number - 1
-    return found
+        numbers[name] = number - 1
+    return numbers
 
 
 def _checked(

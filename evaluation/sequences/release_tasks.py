@@ -81,14 +81,14 @@ class Revealing:
         """Every photograph that has frames, in the order of the release."""
         objects = Groups[Any](self.frozen.lines(OBJECTS))
         for image in self.frozen.images():
-            own = objects.of(image["name"])
+            image_objects = objects.of(image["name"])
             held = HeldRelease(
-                self.frozen.folder, self.frozen.meta, {IMAGES: [image], OBJECTS: own}
+                self.frozen.folder, self.frozen.meta, {IMAGES: [image], OBJECTS: image_objects}
             )
             lines = lines_of(held, self.orders, self.content_schemes, self.include_empty)
             frames = list(dict.fromkeys(name for line in lines for name in line.frames))
             if frames:
-                yield Scene(dict(image), own, frames)
+                yield Scene(dict(image), image_objects, frames)
 
     def arguments(self, stretch: Stretch, open_image: Open) -> dict[str, object]:
         """Everything that the frames of a stretch depend on, as JSON.
@@ -108,7 +108,7 @@ class Revealing:
         }
 
 
-def shown(
+def revealed_frames(
     arguments: Mapping[str, Any], photographs: Path, device: str
 ) -> Generator[tuple[str, "Tensor"]]:
     """The frames that Revealing.arguments tell of, as frames_of gives them.
@@ -136,33 +136,33 @@ def shown(
         arguments["content_schemes"],
         open_image,
         include_empty=arguments["include_empty"],
-        wanted=frozenset(arguments["frames"]).__contains__,
+        is_wanted=frozenset(arguments["frames"]).__contains__,
         device=device,
     )
 
 
 def by_photographs(scenes: Iterable[Scene]) -> list[Stretch]:
     """The scenes, cut between photographs into what a task takes."""
-    found: list[list[Scene]] = []
+    groups: list[list[Scene]] = []
     frames = size = 0
     for scene in scenes:
         frames, size = frames + len(scene.frames), size + scene.bytes
-        if not found or frames > FRAMES or size > BYTES:
-            found.append([])
+        if not groups or frames > FRAMES or size > BYTES:
+            groups.append([])
             frames, size = len(scene.frames), scene.bytes
-        found[-1].append(scene)
-    return [Stretch(own, [name for scene in own for name in scene.frames]) for own in found]
+        groups[-1].append(scene)
+    return [Stretch(group, [name for scene in group for name in scene.frames]) for group in groups]
 
 
 def by_frames(scenes: Iterable[Scene], count: int) -> list[Stretch]:
     """The scenes, cut after every so many frames; a photograph may be in several stretches."""
     placed = [(name, scene) for scene in scenes for name in scene.frames]
-    found = []
+    stretches = []
     for at in range(0, len(placed), count):
         part = placed[at : at + count]
-        own = list({id(scene): scene for _, scene in part}.values())
-        found.append(Stretch(own, [name for name, _ in part]))
-    return found
+        part_scenes = list({id(scene): scene for _, scene in part}.values())
+        stretches.append(Stretch(part_scenes, [name for name, _ in part]))
+    return stretches
 
 
 def tasks_of(
@@ -180,18 +180,20 @@ def tasks_of(
             {"revealed": revealing.arguments(stretch, open_image), "device": kind},
             0 if kind == "cpu" else 1,
             photographs=str(photographs.absolute()),
-            place=device,
+            local_device=device,
         )
         for stretch in stretches
     ]
 
 
 @task(version=1, libraries=("torch", "pillow"))
-def packed_frames(revealed: Mapping[str, Any], device: str, photographs: str, place: str) -> bytes:
-    """The frames of a stretch as PNG files. place: the device on this machine."""
+def packed_frames(
+    revealed: Mapping[str, Any], device: str, photographs: str, local_device: str
+) -> bytes:
+    """The frames of a stretch as PNG files. local_device: the device on this machine."""
     del device
     files = {}
-    frames = shown(revealed, Path(photographs), devices.checked(place))
+    frames = revealed_frames(revealed, Path(photographs), devices.checked(local_device))
     for number, (_, frame) in enumerate(frames):
         files[str(number)] = np.frombuffer(png(frame.cpu().numpy()), np.uint8)
     return packed(files)
@@ -212,13 +214,13 @@ def png(frame: NDArray[np.uint8]) -> bytes:
 
 
 def _sha256(names: Sequence[str], open_image: Open) -> str:
-    found = hashlib.sha256()
+    digest = hashlib.sha256()
     for name in names:
         try:
             with open_image(name) as file:
-                found.update(hashlib.sha256(file.read()).digest())
+                digest.update(hashlib.sha256(file.read()).digest())
         except FileNotFoundError:
             raise BadInput(
                 "the photograph is missing", file=name, cure="put it there, by that name"
             ) from None
-    return found.hexdigest()
+    return digest.hexdigest()

@@ -47,9 +47,9 @@ def lines_of(
 
     left_out: is told the objects that have no drawn part. Raises BadInput.
     """
-    for _, things in drawn_objects(frozen, left_out):
-        for one in things:
-            yield from _lines(one, orders, content_schemes, include_empty)
+    for _, image_objects in drawn_objects(frozen, left_out):
+        for drawn_object in image_objects:
+            yield from _lines(drawn_object, orders, content_schemes, include_empty)
 
 
 def frame_ids(
@@ -62,11 +62,11 @@ def frame_ids(
     >>> frame_ids("a", ["head", "leg"], {"leg"}, include_empty=True)
     ('a/01', 'a/01', 'a/03', 'a/04')
     """
-    shown = [True] * include_empty + [part in present for part in order] + [True]
-    found: list[str] = []
-    for number, adds in enumerate(shown, 1):
-        found.append(found[-1] if found and not adds else f"{prefix}/{number:02}")
-    return tuple(found)
+    is_new = [True] * include_empty + [part in present for part in order] + [True]
+    ids: list[str] = []
+    for number, adds in enumerate(is_new, 1):
+        ids.append(ids[-1] if ids and not adds else f"{prefix}/{number:02}")
+    return tuple(ids)
 
 
 def frames_of(
@@ -76,24 +76,24 @@ def frames_of(
     open_image: Open,
     *,
     include_empty: bool = False,
-    wanted: Callable[[str], bool] | None = None,
+    is_wanted: Callable[[str], bool] | None = None,
     device: Any = "cpu",
     threads: int = 2,
 ) -> Generator[tuple[str, "Tensor"]]:
     """Every distinct frame once, by its id: (H, W, 3) uint8 on the device, in order of lines_of.
 
-    open_image: called in the reader's thread, once for a photograph whose objects are wanted.
-    wanted: of which ids; a sequence without any is not rendered. Frames that look the same may be
-    one tensor: do not write into them. `threads` render, a sequence each, a little ahead of the
-    reader: memory is flat however many objects there are. Raises BadInput naming what is wrong.
+    open_image: called in the reader's thread, once for a photograph whose objects are rendered.
+    is_wanted: whether to yield a frame id; a sequence without any is not rendered. Frames that
+    look the same may be one tensor: do not write into them. `threads` render, a sequence each, a
+    little ahead of the reader: memory is flat however many objects there are. Raises BadInput.
     """
-    found = _wanted(frozen, orders, content_schemes, include_empty, wanted)
+    scenes = _wanted(frozen, orders, content_schemes, include_empty, is_wanted)
     pool = ThreadPoolExecutor(threads, "frames", initializer=_one_thread)
     try:
-        ready = _prepared(pool, found, open_image, device, frame_batch())
+        ready = _prepared(pool, scenes, open_image, device, frame_batch())
         for line, made in _rendered(pool, _one_ahead(ready), orders, include_empty):
             for name, frame in _distinct(line, made):
-                if wanted is None or wanted(name):
+                if is_wanted is None or is_wanted(name):
                     yield name, frame
     finally:
         pool.shutdown(cancel_futures=True)
@@ -114,10 +114,10 @@ def render(
 
     order: of the parts of the object's category. include_empty: as the line was made with.
     """
-    one = drawn(photo, thing, {thing.category: tuple(order)})
+    drawn_object = drawn(photo, thing, {thing.category: tuple(order)})
     photograph = _decode(photo, _opened(photo, open_image))
-    shown = _Revealed(one, photograph, [line.content_scheme], device, frame_batch())
-    made = shown.frames(line.content_scheme, order, include_empty)
+    revealed = _Revealed(drawn_object, photograph, [line.content_scheme], device, frame_batch())
+    made = revealed.frames(line.content_scheme, order, include_empty)
     return [(name, frame.cpu().numpy()) for name, frame in _distinct(line, made)]
 
 
@@ -126,40 +126,42 @@ class _Revealed:
 
     def __init__(
         self,
-        one: DrawnObject,
+        drawn_object: DrawnObject,
         photograph: NDArray[np.uint8],
         content_schemes: Sequence[str],
         device: Any,
         batch: Batch,
     ) -> None:
-        self.one, self.batch = one, batch
+        self.drawn_object, self.batch = drawn_object, batch
         self.crops: dict[Crop, SharedCrop] = {}
         self.sequences: dict[tuple[Crop, tuple[str, ...]], PartSequence] = {}
         for content in content_schemes:
-            crop = one.crop(content)
+            crop = drawn_object.crop(content)
             if crop not in self.crops:
                 x0, y0, x1, y1 = crop
                 image = photograph[y0:y1, x0:x1]
-                self.crops[crop] = SharedCrop(image, one.masks(crop), device)
+                self.crops[crop] = SharedCrop(image, drawn_object.masks(crop), device)
             self.crops[crop].prepare([content])
 
     def frames(self, content: str, order: Sequence[str], include_empty: bool) -> list["Tensor"]:
-        crop, box = self.one.crop(content), self.one.thing.box
+        crop, box = self.drawn_object.crop(content), self.drawn_object.thing.box
         x0, y0 = crop[:2]
-        found = self._sequence(crop, tuple(order), include_empty)
+        part_sequence = self._sequence(crop, tuple(order), include_empty)
         inside = (box[0] - x0, box[1] - y0, box[2] - x0, box[3] - y0)
-        return list(self.crops[crop].frames(found, content, inside, self.batch))
+        return list(self.crops[crop].frames(part_sequence, content, inside, self.batch))
 
     def _sequence(self, crop: Crop, order: tuple[str, ...], include_empty: bool) -> PartSequence:
         """The steps of a crop by an order, the same for every content scheme that shows it."""
-        found = self.sequences.get((crop, order))
-        if found is None:
+        part_sequence = self.sequences.get((crop, order))
+        if part_sequence is None:
             try:
-                found = sequence(order, self.crops[crop].masks, include_empty)
+                part_sequence = sequence(order, self.crops[crop].masks, include_empty)
             except PartsError as error:
-                raise BadInput(f"{self.one.title}: {error.message}", cure=error.cure) from None
-            self.sequences[crop, order] = found
-        return found
+                raise BadInput(
+                    f"{self.drawn_object.title}: {error.message}", cure=error.cure
+                ) from None
+            self.sequences[crop, order] = part_sequence
+        return part_sequence
 
 
 _Scene = tuple[Photograph, list[tuple[DrawnObject, list[SequenceLine]]]]
@@ -171,19 +173,19 @@ def _wanted(
     orders: Orders,
     content_schemes: Sequence[str],
     include_empty: bool,
-    wanted: Callable[[str], bool] | None,
+    is_wanted: Callable[[str], bool] | None,
 ) -> Iterator[_Scene]:
     """Images with the objects and sequences of which a frame is wanted."""
-    for photo, things in drawn_objects(frozen):
-        found = []
-        for one in things:
-            lines = list(_lines(one, orders, content_schemes, include_empty))
-            if wanted is not None:
-                lines = [line for line in lines if any(map(wanted, line.frames))]
+    for photo, image_objects in drawn_objects(frozen):
+        kept_objects = []
+        for drawn_object in image_objects:
+            lines = list(_lines(drawn_object, orders, content_schemes, include_empty))
+            if is_wanted is not None:
+                lines = [line for line in lines if any(map(is_wanted, line.frames))]
             if lines:
-                found.append((one, lines))
-        if found:
-            yield photo, found
+                kept_objects.append((drawn_object, lines))
+        if kept_objects:
+            yield photo, kept_objects
 
 
 def _prepared(
@@ -194,21 +196,25 @@ def _prepared(
     batch: Batch,
 ) -> Iterator[_Ready]:
     """Every object with its sequences, being made ready."""
-    for photo, found in scenes:
+    for photo, scene_objects in scenes:
         # Here and not in the pool: who opens may use a database, whose connection is a thread's.
         photograph = pool.submit(_decode, photo, _opened(photo, open_image))
-        for one, lines in found:
+        for drawn_object, lines in scene_objects:
             contents = list(dict.fromkeys(line.content_scheme for line in lines))
-            yield one, lines, pool.submit(_make_ready, one, photograph, contents, device, batch)
+            yield (
+                drawn_object,
+                lines,
+                pool.submit(_make_ready, drawn_object, photograph, contents, device, batch),
+            )
 
 
 def _one_ahead(ready: Iterable[_Ready]) -> Iterator[_Ready]:
     """The same, the next one asked for before the last is given."""
     before = None
-    for one in ready:
+    for item in ready:
         if before is not None:
             yield before
-        before = one
+        before = item
     if before is not None:
         yield before
 
@@ -221,11 +227,11 @@ def _rendered(
     What a task waits for was handed to the pool before it, so that they never wait in a circle.
     """
     waiting: deque[tuple[int, SequenceLine, Future[list[Tensor]]]] = deque()
-    for one, lines, shown in ready:
+    for drawn_object, lines, revealed in ready:
         for line in lines:
             order = orders[line.part_scheme][line.category]
-            x0, y0, x1, y1 = one.crop(line.content_scheme)
-            task = pool.submit(_make_frames, shown, line.content_scheme, order, include_empty)
+            x0, y0, x1, y1 = drawn_object.crop(line.content_scheme)
+            task = pool.submit(_make_frames, revealed, line.content_scheme, order, include_empty)
             size = (x1 - x0) * (y1 - y0) * (3 * len(set(line.frames)) + OBJECT_BYTES)
             waiting.append((size, line, task))
             while len(waiting) > AHEAD or sum(size for size, _, _ in waiting) > AHEAD_BYTES:
@@ -237,19 +243,19 @@ def _rendered(
 
 
 def _make_ready(
-    one: DrawnObject,
+    drawn_object: DrawnObject,
     photograph: "Future[NDArray[np.uint8]]",
     contents: list[str],
     device: Any,
     batch: Batch,
 ) -> _Revealed:
-    return _Revealed(one, photograph.result(), contents, device, batch)
+    return _Revealed(drawn_object, photograph.result(), contents, device, batch)
 
 
 def _make_frames(
-    shown: "Future[_Revealed]", content: str, order: Sequence[str], include_empty: bool
+    revealed: "Future[_Revealed]", content: str, order: Sequence[str], include_empty: bool
 ) -> list["Tensor"]:
-    return shown.result().frames(content, order, include_empty)
+    return revealed.result().frames(content, order, include_empty)
 
 
 def _one_thread() -> None:
@@ -275,31 +281,31 @@ def _distinct(line: SequenceLine, made: Sequence["Tensor"]) -> Iterator[tuple[st
 
 
 def _lines(
-    one: DrawnObject, orders: Orders, content_schemes: Sequence[str], include_empty: bool
+    drawn_object: DrawnObject, orders: Orders, content_schemes: Sequence[str], include_empty: bool
 ) -> Iterator[SequenceLine]:
-    thing = one.thing
+    thing = drawn_object.thing
     for scheme, categories in orders.items():
         order = categories.get(thing.category)
         if order is None:
             raise BadInput(
                 f"the part scheme {scheme} orders no parts of {thing.category}, of which "
-                f"{one.title} is one",
+                f"{drawn_object.title} is one",
                 cure="add the category to the orders",
             )
         for content in content_schemes:
             yield SequenceLine(
-                image=one.photo.name,
+                image=drawn_object.photo.name,
                 category=thing.category,
                 part_scheme=scheme,
                 content_scheme=content,
                 frames=frame_ids(
-                    f"{one.photo.name}/{thing.name}/{scheme}/{content}",
+                    f"{drawn_object.photo.name}/{thing.name}/{scheme}/{content}",
                     order,
-                    one.parts,
+                    drawn_object.parts,
                     include_empty,
                 ),
                 object=thing.name,
-                present=len(one.parts),
+                present=len(drawn_object.parts),
                 parts=len(order),
             )
 
@@ -324,18 +330,18 @@ def _decode(photo: Photograph, file: IO[bytes]) -> NDArray[np.uint8]:
     release's photograph."""
     try:
         with file:
-            shown = upright(io.BytesIO(file.read()), max_pixels=MOST_PIXELS)
+            image = upright(io.BytesIO(file.read()), max_pixels=MOST_PIXELS)
     except (BadImage, OSError) as bad:
         raise BadInput(
             f"the photograph cannot be read: {bad}",
             file=photo.name,
             cure="put the right file there",
         ) from None
-    if shown.size != (photo.width, photo.height):
+    if image.size != (photo.width, photo.height):
         raise BadInput(
-            f"the photograph has {shown.width} × {shown.height} pixels, the release says "
+            f"the photograph has {image.width} × {image.height} pixels, the release says "
             f"{photo.width} × {photo.height}",
             file=photo.name,
             cure="give the photograph that the parts were drawn on",
         )
-    return np.asarray(shown)
+    return np.asarray(image)

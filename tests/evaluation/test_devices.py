@@ -40,7 +40,7 @@ def test_auto_is_a_gpu_where_there_is_one(gpus):
 def test_without_a_driver_auto_is_the_cpu_and_torch_is_not_imported():
     code = (
         "import sys; from evaluation import devices; devices.DRIVER_FILES = ();"
-        "print(devices.checked('auto'), devices.named({}), 'torch' in sys.modules)"
+        "print(devices.checked('auto'), devices.with_device({}), 'torch' in sys.modules)"
     )
 
     told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -109,8 +109,8 @@ class Typed(Plain):
 
 @pytest.mark.parametrize("result", [{"value": 1}, Plain(value=1), Typed(value=1)])
 def test_a_result_names_its_device_and_versions_last_and_only_once(result):
-    once = devices.named(result)
-    twice = devices.named(once, "cuda")
+    once = devices.with_device(result)
+    twice = devices.with_device(once, "cuda")
 
     written = once.to_json() if isinstance(once, Record) else once
     assert list(written) == ["value", "device", "versions"]
@@ -121,7 +121,7 @@ def test_a_result_names_its_device_and_versions_last_and_only_once(result):
 def test_a_result_that_names_its_device_gets_the_versions_that_go_with_it(gpus):
     gpus(1)
 
-    assert devices.named({"device": "cuda", "out": "x"}) == {
+    assert devices.with_device({"device": "cuda", "out": "x"}) == {
         "device": "cuda",
         "out": "x",
         "versions": devices.versions("cuda"),

@@ -58,7 +58,7 @@ def batches_of(path: Path, size: int, start: int = 0) -> Generator[Batch]:
         batch = Batch(start, start, [], [])
         for line in file:
             entry = Entry.of(line)
-            (batch.images if entry.place else batch.refused).append(entry)
+            (batch.images if entry.location else batch.refused).append(entry)
             batch = Batch(batch.start, batch.end + len(line), batch.images, batch.refused)
             if len(batch.images) == size:
                 yield batch
@@ -72,7 +72,7 @@ class Plan:
     """What every process is to know. size: photographs in a batch."""
 
     source: Source
-    listed: Path
+    list_path: Path
     preparations: Sequence[Preparation]
     size: int
 
@@ -205,15 +205,15 @@ def _work(pipe: Connection, memory: Any, plan: Plan, number: int, processes: int
     torch.set_num_threads(1)
     warnings.simplefilter("ignore")
     slots = plan.views(memory)
-    with open(plan.listed, "rb") as listed:
+    with open(plan.list_path, "rb") as list_file:
         while True:
             try:
                 slot, start, end = pipe.recv()
             except (EOFError, OSError):
                 return
-            listed.seek(start)
-            entries = map(Entry.of, listed.read(end - start).splitlines(keepends=True))
-            images = [entry for entry in entries if entry.place]
+            list_file.seek(start)
+            entries = map(Entry.of, list_file.read(end - start).splitlines(keepends=True))
+            images = [entry for entry in entries if entry.location]
             reasons = _fill(plan, images, slots[slot], range(number, len(images), processes))
             with suppress(BrokenPipeError):
                 pipe.send(reasons)
@@ -226,14 +226,14 @@ def _fill(
     import torch
 
     reasons = {}
-    for place in range(len(images)) if places is None else places:
+    for index in range(len(images)) if places is None else places:
         try:
-            frame: Tensor = torch.from_numpy(plan.source.pixels(images[place].place))
+            frame: Tensor = torch.from_numpy(plan.source.pixels(images[index].location))
         except Unreadable as error:
-            reasons[place] = str(error)
+            reasons[index] = str(error)
             for pixels in slot:
-                pixels[place] = 0
+                pixels[index] = 0
             continue
         for pixels, preparation in zip(slot, plan.preparations, strict=True):
-            pixels[place] = preparation(frame).numpy()
+            pixels[index] = preparation(frame).numpy()
     return reasons

@@ -1,8 +1,8 @@
 """The photographs of a folder, a zip or a manifest: sorted into a file, and opened one by one.
 
-The list is a file because it may name millions: a line each, `name TAB place TAB stamp TAB reason`.
-place: the path below the folder, or the number of the zip's entry; "" for what is refused, which
-has a reason. stamp: bytes, of a zip's entry its checksum too, to tell another list apart.
+The list is a file because it may have millions of lines, `name TAB location TAB stamp TAB reason`.
+location: the path below the folder, or the number of the zip's entry; "" for a refused file, which
+has a reason. stamp: the size, for a zip's entry its checksum too, to recognize another list.
 """
 
 import hashlib
@@ -45,15 +45,15 @@ class Unreadable(Exception):
 
 @dataclass(frozen=True)
 class Entry:
-    """A line of the list. place: where the photograph is; "" where it is refused."""
+    """A line of the list. location: where the photograph is; "" where it is refused."""
 
     name: str
-    place: str
+    location: str
     stamp: str = ""
     reason: str = ""
 
     def line(self) -> bytes:
-        return "\t".join((self.name, self.place, self.stamp, self.reason)).encode() + b"\n"
+        return "\t".join((self.name, self.location, self.stamp, self.reason)).encode() + b"\n"
 
     @classmethod
     def of(cls, line: bytes) -> "Entry":
@@ -84,10 +84,10 @@ class Source:
     def __setstate__(self, state: dict[str, object]) -> None:
         self.__dict__.update(state, _open=ExitStack())
 
-    def pixels(self, place: str) -> NDArray[np.uint8]:
+    def pixels(self, location: str) -> NDArray[np.uint8]:
         """(H, W, 3), upright, sRGB, on white. Raises Unreadable."""
         try:
-            with self._opened(place) as file:
+            with self._opened(location) as file:
                 return np.array(image_files.upright(file, max_pixels=MOST_PIXELS))
         except image_files.BadImage as error:
             raise Unreadable(str(error)) from None
@@ -112,14 +112,14 @@ class Source:
 
         A zip's entries have a checksum in their lines, which is enough.
         """
-        found = hashlib.sha256()
+        digest = hashlib.sha256()
         for entry in entries:
-            found.update(f"{entry.name}\t{entry.stamp}\t{entry.reason}\n".encode())
-            if self.kind != "zip" and entry.place:
+            digest.update(f"{entry.name}\t{entry.stamp}\t{entry.reason}\n".encode())
+            if self.kind != "zip" and entry.location:
                 # What cannot be read is skipped and told when its turn comes.
-                with suppress(OSError, Unreadable), self._opened(entry.place) as file:
-                    found.update(hashlib.sha256(file.read()).digest())
-        return found.hexdigest()
+                with suppress(OSError, Unreadable), self._opened(entry.location) as file:
+                    digest.update(hashlib.sha256(file.read()).digest())
+        return digest.hexdigest()
 
     def entries(self) -> Iterator[Entry]:
         """Every file, in no order. Raises BadInput for what is no source at all."""
@@ -150,13 +150,13 @@ class Source:
         archive = self._open.enter_context(image_sources.open_zip(file))
         return archive, [entry for entry in archive.infolist() if not entry.is_dir()]
 
-    def _opened(self, place: str) -> IO[bytes]:
+    def _opened(self, location: str) -> IO[bytes]:
         if self.kind == "zip":
             archive, entries = self._archive
-            _refuse_large(entries[int(place)].file_size)
-            return archive.open(entries[int(place)])
+            _refuse_large(entries[int(location)].file_size)
+            return archive.open(entries[int(location)])
         # Looked at again: hours may lie between the list and this.
-        file = image_sources.on_disk(self._root / place, self._resolved, place, place)
+        file = image_sources.on_disk(self._root / location, self._resolved, location, location)
         if isinstance(file, Refused):
             raise Unreadable(file.why)
         _refuse_large(file.bytes)
@@ -212,16 +212,16 @@ def write_list(source: Source, goal: Path) -> Listed:
     with atomic_write(goal, "wb") as out:
         for line in _sorted((entry.line() for entry in source.entries()), goal.parent):
             entry = Entry.of(line)
-            counts[not entry.place] += 1
-            if entry.place:
+            counts[not entry.location] += 1
+            if entry.location:
                 if entry.name == before:
                     raise _twice(source, entry.name)
                 before = entry.name
             digest.update(line)
             out.write(line)
         if not counts[0]:
-            what = "names no photographs" if source.kind == "manifest" else "has no photographs"
-            raise BadInput(what, source.path, None, "check the path")
+            problem = "names no photographs" if source.kind == "manifest" else "has no photographs"
+            raise BadInput(problem, source.path, None, "check the path")
     return Listed(goal, counts[0], counts[1], digest.hexdigest())
 
 
@@ -237,11 +237,11 @@ def _sorted(lines: Iterable[bytes], folder: Path) -> Iterator[bytes]:
         yield from heapq.merge(*pieces)
 
 
-def _entry(file: Found | Refused, place: str, stamp: str) -> Entry:
+def _entry(file: Found | Refused, location: str, stamp: str) -> Entry:
     if isinstance(file, Refused):
         return Entry(_escaped(file.file), "", "", _escaped(file.why))
     try:
-        return Entry(image_sources.clean_name(file.name), place, stamp)
+        return Entry(image_sources.clean_name(file.name), location, stamp)
     except Refusal as refusal:
         return Entry(_escaped(image_sources.printable(file.file)), "", "", refusal.message)
 

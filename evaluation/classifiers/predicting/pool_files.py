@@ -149,9 +149,9 @@ class Pool:
     def _head(self, name: str, dtype: str) -> None:
         """Writes the array's header before its values."""
         head = io.BytesIO()
-        about = {"shape": (self.state.images,), "fortran_order": False}
+        header = {"shape": (self.state.images,), "fortran_order": False}
         np.lib.format.write_array_header_1_0(
-            head, about | {"descr": np.lib.format.dtype_to_descr(np.dtype(dtype))}
+            head, header | {"descr": np.lib.format.dtype_to_descr(np.dtype(dtype))}
         )
         assert len(head.getvalue()) == HEADER_BYTES
         self._files[name].flush()
@@ -198,13 +198,13 @@ def opened(
     settings: everything that the predictions depend on, as JSON. Raises BadInput: the settings of
     what is there are others, or what is there is damaged.
     """
-    wanted = json.loads(json.dumps(settings))
+    new_settings = json.loads(json.dumps(settings))
     state, cure = _read(out / STATE), ANOTHER
     if state is None:
         state, cure = _read(out / WORK / STATE), "--restart to begin again"
     if state is not None:
-        resuming.refuse_other(state.settings, wanted, out, cure)
-    pool = Pool(out, state or State(wanted), classes, names, top)
+        resuming.refuse_other(state.settings, new_settings, out, cure)
+    pool = Pool(out, state or State(new_settings), classes, names, top)
     state = pool.state
     if state.whole:
         yield pool

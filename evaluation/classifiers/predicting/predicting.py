@@ -59,7 +59,7 @@ def refuse_names(names: Sequence[str]) -> None:
 
 def joined(classifiers: Sequence[Classifier]) -> list[str]:
     """The classes of a pool of these: those of the first, then what others have besides."""
-    return list(dict.fromkeys(wnid for one in classifiers for wnid in one.classes))
+    return list(dict.fromkeys(wnid for classifier in classifiers for wnid in classifier.classes))
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ def predict(
         name: devices.Batch(pool.state.at_once.get(name, plan.size), "photograph", tell)
         for name in speed.seconds
     }
-    batches = named(
+    batches = predicted_batches(
         plan, classifiers, pool.top or 1, at_once, processes, pool.state.start, speed.seconds
     )
     for batch in batches:
@@ -105,7 +105,7 @@ def predict(
     return speed
 
 
-def named(
+def predicted_batches(
     plan: decoding.Plan,
     classifiers: Sequence[Classifier],
     top: int,
@@ -118,9 +118,12 @@ def named(
 
     seconds: of each classifier, to which is added what it takes.
     """
-    batches = decoding.batches_of(plan.listed, plan.size, start)
-    places = {wnid: place for place, wnid in enumerate(joined(classifiers))}
-    tables = {one.name: np.array([places[wnid] for wnid in one.classes]) for one in classifiers}
+    batches = decoding.batches_of(plan.list_path, plan.size, start)
+    places = {wnid: index for index, wnid in enumerate(joined(classifiers))}
+    tables = {
+        classifier.name: np.array([places[wnid] for wnid in classifier.classes])
+        for classifier in classifiers
+    }
     with closing(batches), decoding.Decoders(plan, processes) as decoders, _repeatable():
         for batch, pixels, reasons in decoders.prepared(batches):
             readable = [at for at in range(len(batch.images)) if at not in reasons]
@@ -179,16 +182,17 @@ def _probabilities(classifier: Classifier, prepared: Pixels, at_once: devices.Ba
 
 
 def settings(
-    listed: Listed, classifiers: Sequence[Classifier], batch: int, top: int | None
+    image_list: Listed, classifiers: Sequence[Classifier], batch: int, top: int | None
 ) -> Mapping[str, object]:
     """Everything that the predictions depend on, as JSON."""
     digests = {
-        one.name: hashlib.sha256("\n".join(one.classes).encode()).hexdigest() for one in classifiers
+        classifier.name: hashlib.sha256("\n".join(classifier.classes).encode()).hexdigest()
+        for classifier in classifiers
     }
     shared = len(set(digests.values())) == 1
     return {
-        "images": listed.sha256,
-        "models": {one.name: dict(one.source) for one in classifiers},
+        "images": image_list.sha256,
+        "models": {classifier.name: dict(classifier.source) for classifier in classifiers},
         "classes": digests[classifiers[0].name] if shared else digests,
         "preparation": {
             classifier.name: classifier.preparation.as_dict() for classifier in classifiers

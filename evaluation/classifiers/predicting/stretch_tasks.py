@@ -39,19 +39,19 @@ class Stretch:
     end: int
 
 
-def stretches_of(listed: Listed, batch: int) -> list[Stretch]:
+def stretches_of(image_list: Listed, batch: int) -> list[Stretch]:
     """The list, cut into what a task takes."""
-    found = []
-    with closing(decoding.batches_of(listed.path, batch)) as batches:
+    stretches = []
+    with closing(decoding.batches_of(image_list.path, batch)) as batches:
         while part := list(islice(batches, max(1, PHOTOGRAPHS // batch))):
-            found.append(Stretch(part[0].start, part[-1].end))
-    return found
+            stretches.append(Stretch(part[0].start, part[-1].end))
+    return stretches
 
 
 def tasks_of(
     stretches: Sequence[Stretch],
     source: Source,
-    listed: Listed,
+    image_list: Listed,
     networks: Networks,
     batch: int,
     top: int | None,
@@ -61,9 +61,11 @@ def tasks_of(
 
     processes: that decode beside each task. Raises BadInput.
     """
-    lines = list(_lines(listed.path, stretches))
+    lines = list(_lines(image_list.path, stretches))
     with ThreadPoolExecutor(processors.count()) as pool:
-        digests = list(pool.map(lambda own: source.sha256(_entries(own)), lines))
+        digests = list(
+            pool.map(lambda stretch_lines: source.sha256(_entries(stretch_lines)), lines)
+        )
     return [
         Task.of(
             predicted_stretch,
@@ -74,12 +76,12 @@ def tasks_of(
                 "top": top,
             },
             networks.gpus,
-            lines=own,
+            lines=stretch_lines,
             source=source.as_locations(),
             opening=networks.locations,
             processes=processes,
         )
-        for own, digest in zip(lines, digests, strict=True)
+        for stretch_lines, digest in zip(lines, digests, strict=True)
     ]
 
 
@@ -107,19 +109,25 @@ def predicted_stretch(
         )
     classifiers = task_networks.opened(networks, opening)
     with tempfile.TemporaryDirectory(prefix="assay-") as folder:
-        listed = Path(folder) / "list"
-        listed.write_text("".join(lines), encoding="utf-8")
-        preparations = tuple(dict.fromkeys(one.preparation for one in classifiers))
-        plan = decoding.Plan(there, listed, preparations, batch)
-        at_once = {one.name: devices.Batch(batch, "photograph") for one in classifiers}
-        named = list(predicting.named(plan, classifiers, top or 1, at_once, processes))
+        list_path = Path(folder) / "list"
+        list_path.write_text("".join(lines), encoding="utf-8")
+        preparations = tuple(dict.fromkeys(classifier.preparation for classifier in classifiers))
+        plan = decoding.Plan(there, list_path, preparations, batch)
+        at_once = {
+            classifier.name: devices.Batch(batch, "photograph") for classifier in classifiers
+        }
+        batches = list(
+            predicting.predicted_batches(plan, classifiers, top or 1, at_once, processes)
+        )
     arrays = {}
-    for number, one in enumerate(classifiers):
-        own = [each.predictions[one.name] for each in named if each.images]
-        if own:
-            arrays[f"labels{number}"] = np.concatenate([each.labels for each in own])
-            arrays[f"confidences{number}"] = np.concatenate([each.confidences for each in own])
-    return packed(arrays, [[each.images, each.skipped, each.end] for each in named])
+    for number, classifier in enumerate(classifiers):
+        predictions = [each.predictions[classifier.name] for each in batches if each.images]
+        if predictions:
+            arrays[f"labels{number}"] = np.concatenate([each.labels for each in predictions])
+            arrays[f"confidences{number}"] = np.concatenate(
+                [each.confidences for each in predictions]
+            )
+    return packed(arrays, [[each.images, each.skipped, each.end] for each in batches])
 
 
 def add(content: bytes, stretch: Stretch, pool: Pool) -> None:

@@ -49,7 +49,7 @@ def opened(path: Path, settings: Mapping[str, object], names: Sequence[str]) -> 
         raise BadInput("has score maps that were made otherwise", file=path, cure=ANOTHER)
     with open(path / SETTINGS, "a+b") as file:
         resuming.lock(file, path)
-        there = {found.relative_to(path).as_posix() for found in path.rglob("*.npy")}
+        there = {map_path.relative_to(path).as_posix() for map_path in path.rglob("*.npy")}
         _check_settings(file, path, json.loads(json.dumps(settings)), bool(there))
         extra = there - {f"{name}.npy" for name in names}
         if extra:
@@ -85,7 +85,7 @@ def _remove_halves(path: Path) -> None:
 def _is_whole(path: Path) -> bool:
     """Whether it is a map: numpy's, 2-D, float32, and as long as its header says."""
     try:
-        found = np.load(path, mmap_mode="r", allow_pickle=False)
+        scores = np.load(path, mmap_mode="r", allow_pickle=False)
     except NO_ARRAY:
         return False
-    return isinstance(found, np.ndarray) and found.ndim == 2 and found.dtype == np.float32
+    return isinstance(scores, np.ndarray) and scores.ndim == 2 and scores.dtype == np.float32

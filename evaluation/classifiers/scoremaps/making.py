@@ -55,25 +55,27 @@ def maps(
         for number, (names, images) in enumerate(_batches(frames, plan, batch)):
             if number == 0:
                 _refuse_no_relu(plan, images)
-            found = at_once.attempt(partial(_maps_of, names, images, plan))
-            _refuse_no_number(names, found, plan.classifier)
-            yield from zip(names, found.cpu().numpy(), strict=True)
+            batch_maps = at_once.attempt(partial(_maps_of, names, images, plan))
+            _refuse_no_number(names, batch_maps, plan.classifier)
+            yield from zip(names, batch_maps.cpu().numpy(), strict=True)
 
 
-def named(frames: Iterable[Frame], plan: Plan, batch: int = 32) -> Iterator[tuple[str, str]]:
+def likeliest_classes(
+    frames: Iterable[Frame], plan: Plan, batch: int = 32
+) -> Iterator[tuple[str, str]]:
     """Id and likeliest class of every image."""
     at_once = Batch(batch)
 
     for names, images in _batches(frames, plan, batch):
-        found = at_once.run(len(names), partial(_likeliest, images, plan.classifier))
-        classes = (plan.classifier.classes[at] for at in chain.from_iterable(found))
+        indices = at_once.run(len(names), partial(_likeliest, images, plan.classifier))
+        classes = (plan.classifier.classes[at] for at in chain.from_iterable(indices))
         yield from zip(names, classes, strict=True)
 
 
 def _likeliest(images: Tensor, classifier: Classifier, part: slice) -> list[int]:
     with torch.no_grad():
-        found: list[int] = classifier.outputs(images[part]).argmax(1).tolist()
-    return found
+        likeliest: list[int] = classifier.outputs(images[part]).argmax(1).tolist()
+    return likeliest
 
 
 def _batches(frames: Iterable[Frame], plan: Plan, batch: int) -> Iterator[tuple[list[str], Tensor]]:
@@ -88,8 +90,8 @@ def _maps_of(names: list[str], images: Tensor, plan: Plan, batch: int) -> Tensor
     """(B, h, w) the maps of these images, as they are written."""
     size = images_at_once(plan, batch)
     parts = (slice(at, at + size) for at in range(0, len(names), size))
-    found = [_resized(_maps(names[part], images[part], plan, batch), plan) for part in parts]
-    return torch.cat(found)
+    resized = [_resized(_maps(names[part], images[part], plan, batch), plan) for part in parts]
+    return torch.cat(resized)
 
 
 def _maps(names: list[str], images: Tensor, plan: Plan, batch: int) -> Tensor:
@@ -116,10 +118,10 @@ def _resized(maps: Tensor, plan: Plan) -> Tensor:
     shape = (plan.side, plan.side)
     if plan.resize == "none" or maps.shape[1:] == shape:
         return maps
-    found = torch.nn.functional.interpolate(
+    resized = torch.nn.functional.interpolate(
         maps[:, None], size=shape, mode=plan.resize, align_corners=False
     )
-    return found[:, 0]
+    return resized[:, 0]
 
 
 def _strides(plan: Plan) -> AbstractContextManager[Any]:

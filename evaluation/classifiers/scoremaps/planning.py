@@ -34,11 +34,11 @@ class Plan:
     def as_dict(self) -> dict[str, object]:
         """For results: what was done, and nothing that was not."""
         method = self.recipe.method
-        found = self.recipe.as_dict() | {"target": "predicted" if self.labels is None else "true"}
-        found |= {"grid": self.grid} if method == "cam" else {}
-        found |= {"baseline": self.baseline} if method.endswith("-integrated") else {}
-        found |= {} if self.resize == "none" else {"map_size": self.side}
-        return found | {"resize": self.resize}
+        fields = self.recipe.as_dict() | {"target": "predicted" if self.labels is None else "true"}
+        fields |= {"grid": self.grid} if method == "cam" else {}
+        fields |= {"baseline": self.baseline} if method.endswith("-integrated") else {}
+        fields |= {} if self.resize == "none" else {"map_size": self.side}
+        return fields | {"resize": self.resize}
 
 
 def images_at_once(plan: Plan, batch: int) -> int:
@@ -46,16 +46,16 @@ def images_at_once(plan: Plan, batch: int) -> int:
     return max(batch // plan.recipe.averages, 1)
 
 
-def read_classes(given: str) -> list[str]:
+def read_classes(source: str) -> list[str]:
     """The classes in the order of the outputs: those of a file, or the numbers from 0 to N − 1.
 
     Raises BadInput for a class that comes twice: which output is meant would be anybody's guess.
     """
-    if given.isdecimal() and not Path(given).exists():
-        if not 1 <= int(given) <= MOST_CLASSES:
-            raise BadInput(f"{given} classes, expected 1 to {MOST_CLASSES:,}", cure="count them")
-        return list(map(str, range(int(given))))
-    path = Path(given)
+    if source.isdecimal() and not Path(source).exists():
+        if not 1 <= int(source) <= MOST_CLASSES:
+            raise BadInput(f"{source} classes, expected 1 to {MOST_CLASSES:,}", cure="count them")
+        return list(map(str, range(int(source))))
+    path = Path(source)
     require_file(path, "list a class a line for each output, or give how many there are")
     first: dict[str, int] = {}
     for line, text in enumerate(text_lines(path), 1):

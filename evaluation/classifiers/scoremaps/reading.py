@@ -36,21 +36,21 @@ def read(
     or has another size.
     """
 
-    def one(name: str) -> tuple[str, NDArray[np.uint8]]:
+    def read_image(name: str) -> tuple[str, NDArray[np.uint8]]:
         path = folder / name
         pixels = _pixels(path, orientation)
         size = pixels.shape[1], pixels.shape[0]
         if sizes.get(name, size) != size:
-            wanted = " × ".join(map(str, sizes[name]))
-            other = ORIENTATIONS[1 - ORIENTATIONS.index(orientation)]
+            expected = " × ".join(map(str, sizes[name]))
+            alternative = ORIENTATIONS[1 - ORIENTATIONS.index(orientation)]
             raise BadInput(
-                f"is {size[0]} × {size[1]}, image_sizes.txt says {wanted}",
+                f"is {size[0]} × {size[1]}, image_sizes.txt says {expected}",
                 file=path,
-                cure=f"give --orientation {other}, or mend image_sizes.txt",
+                cure=f"give --orientation {alternative}, or mend image_sizes.txt",
             )
         return name, pixels
 
-    yield from ahead(one, names)
+    yield from ahead(read_image, names)
 
 
 def _pixels(path: Path, orientation: str) -> NDArray[np.uint8]:

@@ -49,11 +49,11 @@ def tasks_of(
     plan: Plan,
     networks: Networks,
     batch: int,
-    named: bool,
+    with_classes: bool,
 ) -> list[Task]:
     """The tasks that make the maps of these ids; each image is read once for its SHA-256.
 
-    named: whether they also tell what the network names each image. Raises BadInput.
+    with_classes: whether they also return the network's class of each image. Raises BadInput.
     """
     digests = all_sha256([[images.folder / name for name in names] for names in stretches])
     return [
@@ -72,7 +72,7 @@ def tasks_of(
                     "resize": plan.resize,
                 },
                 "batch": batch,
-                "named": named,
+                "named": with_classes,
             },
             networks.gpus,
             names=list(names),
@@ -103,20 +103,25 @@ def packed_maps(
     """
     from evaluation.classifiers.scoremaps import making
 
-    place = Path(folder)
-    refuse_others([place / name for name in names], images)
+    images_folder = Path(folder)
+    refuse_others([images_folder / name for name in names], images)
     [classifier] = task_networks.opened(networks, opening)
     labels = plan["labels"] and dict(zip(names, plan["labels"], strict=True))
-    own = Plan(classifier, **{**plan, "recipe": Recipe(**plan["recipe"]), "labels": labels})
-    wanted = {name: (width, height) for name, (width, height) in sizes.items()}
+    task_plan = Plan(classifier, **{**plan, "recipe": Recipe(**plan["recipe"]), "labels": labels})
+    expected_sizes = {name: (width, height) for name, (width, height) in sizes.items()}
 
     def frames() -> Iterator[making.Frame]:
-        return reading.read(place, names, orientation, wanted)
+        return reading.read(images_folder, names, orientation, expected_sizes)
 
     maps = {
-        str(number): scores for number, (_, scores) in enumerate(making.maps(frames(), own, batch))
+        str(number): scores
+        for number, (_, scores) in enumerate(making.maps(frames(), task_plan, batch))
     }
-    classes = [label for _, label in making.named(frames(), own, batch)] if named else None
+    classes = (
+        [label for _, label in making.likeliest_classes(frames(), task_plan, batch)]
+        if named
+        else None
+    )
     return packed(maps, classes)
 
 

@@ -123,9 +123,9 @@ class Command(ContractCommand):
         frames, goal = {"frames": total // len(classifiers)}, {"out": os.fspath(out)}
         if len(about) == 1:
             [(name, single)] = about.items()
-            return devices.named({"classifier": name} | frames | single | goal)
+            return devices.with_device({"classifier": name} | frames | single | goal)
         device = classifiers[0].device
-        return devices.named({**frames, "classifiers": about, "device": device, **goal})
+        return devices.with_device({**frames, "classifiers": about, "device": device, **goal})
 
     def _classify(
         self,

@@ -409,7 +409,7 @@ def _add_pool(parser: CommandParser) -> None:
 
 
 def _levels(pool: Pool, wordnet: WordNet | None, settings: selecting.Settings) -> Levels:
-    return settings.levels(pool.classes, wordnet, pool.given(CLASSES))
+    return settings.levels(pool.classes, wordnet, pool.path_in_messages(CLASSES))
 
 
 def _wordnet(distance: str) -> WordNet | None:

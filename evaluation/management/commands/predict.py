@@ -161,7 +161,7 @@ class Command(ContractCommand):
             },
             "out": os.fspath(options["out"]),
         }
-        return devices.named(result, classifiers[0].device)
+        return devices.with_device(result, classifiers[0].device)
 
     def _by_batches(
         self,

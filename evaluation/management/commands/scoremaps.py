@@ -56,11 +56,11 @@ class Command(ContractCommand):
         try:
             with saying_full():
                 if options["method"] == CENTER:
-                    return devices.named(_centered(list(labels), options))
+                    return devices.with_device(_centered(list(labels), options))
                 with in_tasks(self, options["on"], options["work"], options["shard"]) as engine:
                     if engine is not None and engine.shard:
                         return self._share(labels, engine, options)
-                    return devices.named(self._made(labels, engine, options))
+                    return devices.with_device(self._made(labels, engine, options))
         except Refusal as refusal:
             raise BadInput(
                 refusal.message, cure="the same command then goes on where this one stopped"
@@ -78,7 +78,7 @@ class Command(ContractCommand):
             needed(out).mkdir(exist_ok=True)
             given = {"model": model.spec, "models": None, "out": needed(out) / name}
             of_each[name] = self.action(**options | dict(model.preparing) | classes | given)
-        return devices.named({"classifiers": of_each, "out": os.fspath(needed(out))})
+        return devices.with_device({"classifiers": of_each, "out": os.fspath(needed(out))})
 
     def _made(
         self, labels: dict[str, str], engine: Work | None, options: Options
@@ -166,7 +166,7 @@ class Command(ContractCommand):
             self.progress(len(names), "image", "predictions") as bar,
             atomic_write(options["predictions"]) as file,
         ):
-            for name, label in making.named(frames, plan, options["batch"]):
+            for name, label in making.likeliest_classes(frames, plan, options["batch"]):
                 file.write(f"{name},{label}\n")
                 bar.update()
 

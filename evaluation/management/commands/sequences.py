@@ -83,7 +83,7 @@ class Command(ContractCommand):
             "left_out_first": left_out.first,
             "out": os.fspath(out),
         }
-        return devices.named(result | further, devices.CPU if lines_only else device)
+        return devices.with_device(result | further, devices.CPU if lines_only else device)
 
     def show(self, result: Result | Share) -> str:
         if isinstance(result, Share):

@@ -53,8 +53,8 @@ def places(lines: Sequence[SequenceLine]) -> Places:
 
 
 def _ordered(names: Iterable[str], known: Sequence[str]) -> tuple[str, ...]:
-    found = set(names)
-    return (*(name for name in known if name in found), *sorted(found - set(known)))
+    present = set(names)
+    return (*(name for name in known if name in present), *sorted(present - set(known)))
 
 
 def scores(
@@ -71,16 +71,16 @@ def scores(
     nobody is left, everybody.
     """
     names = tuple(cds)
-    seen = {name: ~np.isnan(own) for name, own in cds.items()}
+    seen = {name: ~np.isnan(values) for name, values in cds.items()}
     machines = [i for i, name in enumerate(names) if seen[name].all() and name not in people]
     lengths, last = np.diff(starts), starts[1:] - 1
 
     def arranged(values: Iterable[NDArray[np.generic]], empty: float) -> NDArray[np.float64]:
         shape = (len(at.objects), len(at.part_schemes), len(at.content_schemes), len(names))
-        found = np.full(shape, empty)
-        for number, own in enumerate(values):
-            found[at.owner, at.part, at.content, number] = own
-        return found
+        array = np.full(shape, empty)
+        for number, per_sequence in enumerate(values):
+            array[at.owner, at.part, at.content, number] = per_sequence
+        return array
 
     def counted(values: Iterable[NDArray[np.generic]]) -> NDArray[np.int64]:
         return arranged(values, 0).astype(np.int64)
@@ -110,13 +110,13 @@ def scores(
 
 def _clusters(objects: Sequence[tuple[str, str, str]]) -> NDArray[np.int64]:
     """The number of each object's image within its category, objects being sorted."""
-    found, before, number = np.zeros(len(objects), np.int64), ("", ""), -1
-    for place, (category, image, _) in enumerate(objects):
+    clusters, before, number = np.zeros(len(objects), np.int64), ("", ""), -1
+    for index, (category, image, _) in enumerate(objects):
         if (category, image) != before:
             number = number + 1 if category == before[0] else 0
             before = (category, image)
-        found[place] = number
-    return found
+        clusters[index] = number
+    return clusters
 
 
 def histograms(
@@ -129,16 +129,16 @@ def histograms(
     """Every CL-ratio of what was asked, and the parts that each object has."""
     # Each begins with nothing, which can be joined where there is nothing else.
     owner, classifier, index, bins = ([np.zeros(0, np.int64)] for _ in range(4))
-    for number, (name, own) in enumerate((right or {}).items()):
-        found = cl_ratios(own, starts)
-        asked = ~np.isnan(cds[name])[found.sequence]
-        owner.append(at.owner[found.sequence[asked]])
-        classifier.append(np.full(int(asked.sum()), number))
-        index.append(found.index[asked])
-        bins.append(found.bins[asked])
+    for number, (name, flags) in enumerate((right or {}).items()):
+        ratios = cl_ratios(flags, starts)
+        answered = ~np.isnan(cds[name])[ratios.sequence]
+        owner.append(at.owner[ratios.sequence[answered]])
+        classifier.append(np.full(int(answered.sum()), number))
+        index.append(ratios.index[answered])
+        bins.append(ratios.bins[answered])
     presence = np.full(len(at.objects), -1)
-    for place, line in zip(at.owner.tolist(), lines, strict=True):
+    for object_index, line in zip(at.owner.tolist(), lines, strict=True):
         if line.parts is not None and line.present is not None:
-            presence[place] = min(BINS * line.present // line.parts, BINS - 1)
+            presence[object_index] = min(BINS * line.present // line.parts, BINS - 1)
     flat = [np.concatenate(part) for part in (owner, classifier, index, bins)]
     return Histograms(flat[0], flat[1], flat[2], flat[3], presence)

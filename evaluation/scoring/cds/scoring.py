@@ -95,10 +95,13 @@ class Scored:
 
     def _answers(self, number: int, classifier: str) -> list[Answer]:
         at = slice(int(self.starts[number]), int(self.starts[number + 1]))
-        named = self.predictions.wnids[classifier][self.frames[at]].tolist()
+        class_numbers = self.predictions.wnids[classifier][self.frames[at]].tolist()
         similar = self.similarities[classifier][at].tolist()
-        right = self.right[classifier][at].tolist() if self.right else [None] * len(named)
-        wnids = [self.predictions.classes[place] if place >= 0 else None for place in named]
+        right = self.right[classifier][at].tolist() if self.right else [None] * len(class_numbers)
+        wnids = [
+            self.predictions.classes[class_number] if class_number >= 0 else None
+            for class_number in class_numbers
+        ]
         return [
             Answer(wnid=wnid, name=wnid and self.names[wnid], similarity=x, right=ok)
             for wnid, x, ok in zip(wnids, similar, right, strict=True)
@@ -140,12 +143,12 @@ def score(
     cds_of, b_cds_of = {}, {}
     for name in predictions.classifiers:
         answered = predictions.wnids[name][frames]
-        asked = np.logical_and.reduceat(answered != NOT_ASKED, starts[:-1])
+        was_asked = np.logical_and.reduceat(answered != NOT_ASKED, starts[:-1])
         similarities[name] = table[of_frame, answered]
-        cds_of[name] = np.where(asked, formulas.cds(similarities[name], starts), np.nan)
+        cds_of[name] = np.where(was_asked, formulas.cds(similarities[name], starts), np.nan)
         if allowed is not None:
             right[name] = allowed[of_frame, answered]
-            b_cds_of[name] = np.where(asked, formulas.cds(right[name], starts), np.nan)
+            b_cds_of[name] = np.where(was_asked, formulas.cds(right[name], starts), np.nan)
     apart = _apart(lines, cds_of, options)
     binary = (None, None) if allowed is None else (b_cds_of, right)
     tables, notes = tables_of(lines, starts, cds_of, binary[0], binary[1], options)
@@ -197,7 +200,7 @@ def _apart(
         if name not in options.people
     }
     # Who saw no object whole is in no order.
-    means = {name: own for name, own in means.items() if not np.isnan(own).all()}
+    means = {name: scores for name, scores in means.items() if not np.isnan(scores).all()}
 
     def is_apart(a: str, b: str) -> bool:
         lower, higher = (
@@ -216,12 +219,12 @@ def _check(options: Options) -> None:
             f"CDS needs similarities from 0 to 1, and {options.measure!r} has others",
             cure=f"take one of {', '.join(MEASURES)}",
         )
-    for what, value, known in (
+    for option, value, known in (
         ("convention", options.convention, CONVENTIONS),
         ("by", options.by, BY),
     ):
         if value not in known:
-            raise BadInput(f"{what} is {value!r}", cure=f"take one of {', '.join(known)}")
+            raise BadInput(f"{option} is {value!r}", cure=f"take one of {', '.join(known)}")
 
 
 def _flat(

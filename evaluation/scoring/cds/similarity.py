@@ -37,20 +37,22 @@ class Meanings:
         """(categories, classes + 2) in [0, 1]; NOTHING and NOT_ASKED, the last, are like none."""
         rows = [self._category(name) for name in categories]
         try:
-            found = similarity_matrix(self.wordnet, rows, self.meant, self.measure, self.convention)
+            matrix = similarity_matrix(
+                self.wordnet, rows, self.meant, self.measure, self.convention
+            )
         except WordNetMissing as missing:
             raise BadInput(missing.message, cure=missing.cure) from missing
         # Cosines may stand a hair above 1.
-        return np.pad(np.clip(found, 0, 1), ((0, 0), (0, -NOT_ASKED)))
+        return np.pad(np.clip(matrix, 0, 1), ((0, 0), (0, -NOT_ASKED)))
 
     def right(self, categories: list[str], mapping: dict[str, list[str]]) -> NDArray[np.bool_]:
         """(categories, classes + 2): whether a class stands for a category."""
-        found = np.zeros((len(categories), len(self.exact) - NOT_ASKED), bool)
+        is_right = np.zeros((len(categories), len(self.exact) - NOT_ASKED), bool)
         for row, category in enumerate(categories):
             wnids = self._mapped(category, mapping)
             allowed = {self.wordnet.index(wnid) for wnid in wnids}
-            found[row, : len(self.exact)] = [index in allowed for index in self.exact]
-        return found
+            is_right[row, : len(self.exact)] = [index in allowed for index in self.exact]
+        return is_right
 
     def names(self) -> dict[str, str]:
         """Every class → its first lemma."""
@@ -70,26 +72,26 @@ class Meanings:
 
     def notes(self, allowed: NDArray[np.bool_] | None) -> list[str]:
         """What to know of the similarities, and of the mapping."""
-        found = [NOTE] if self.measure.startswith("vector") else []
-        found += self._instances_by_word()
+        notes = [NOTE] if self.measure.startswith("vector") else []
+        notes += self._instances_by_word()
         if allowed is not None and not allowed.any():
-            found.append(
+            notes.append(
                 "no predicted class is in the mapping, so that every answer is wrong: does the "
                 "mapping list the classes that the classifiers were trained for?"
             )
-        return found
+        return notes
 
     def _instances_by_word(self) -> list[str]:
         """A note that names the classes whose word is first of all an instance."""
-        found = [
+        class_notes = [
             f"{self.predictions.classes[number]} ({self.wordnet.first_lemma(exact)}) as "
             f"{self.wordnet.name(meant)}"
             for number, (exact, meant) in enumerate(zip(self.exact, self.meant, strict=True))
             if exact != meant and self.wordnet.is_instance(meant)
         ]
-        if not found:
+        if not class_notes:
             return []
-        return [f"by word, these classes are compared as instances: {', '.join(found)}"]
+        return [f"by word, these classes are compared as instances: {', '.join(class_notes)}"]
 
     def _mapped(self, category: str, mapping: dict[str, list[str]]) -> list[str]:
         """The wnids of a category, which the mapping may call otherwise (dog.n.01, n02084071)."""
@@ -124,6 +126,6 @@ class Meanings:
         except UnknownLabel:
             raise BadInput(
                 f"{wnid!r} is not a noun of WordNet 3.0",
-                *self.predictions.place(number),
+                *self.predictions.origin(number),
                 "give a wnid such as n02084071, or leave it empty",
             ) from None

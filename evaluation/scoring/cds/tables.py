@@ -126,15 +126,15 @@ class Hardness:
         return wording.content_scheme(self.of)
 
 
-def where(rows: Iterable[T], **wanted: object) -> list[T]:
+def where(rows: Iterable[T], **fields: object) -> list[T]:
     """The rows whose fields have these values."""
-    return [row for row in rows if all(getattr(row, key) == own for key, own in wanted.items())]
+    return [row for row in rows if all(getattr(row, key) == value for key, value in fields.items())]
 
 
 def content_schemes(result: CdsResult) -> list[str]:
     """The content schemes of the result, those of the paper first and in its order."""
-    found = (row.content_scheme for row in result.tables.by_content_scheme)
-    return _in_order(found, CONTENT_SCHEMES)
+    schemes = (row.content_scheme for row in result.tables.by_content_scheme)
+    return _in_order(schemes, CONTENT_SCHEMES)
 
 
 def part_schemes(result: CdsResult) -> list[str]:
@@ -162,8 +162,8 @@ def measures(result: CdsResult) -> list[str]:
 def classifier_rows(result: CdsResult, measure: str, averaging: str) -> list[ClassifierRow]:
     """Every classifier over the content schemes, least needed first, people last."""
     rows = where(result.tables.by_content_scheme, measure=measure, averaging=averaging)
-    found = {(row.classifier, row.content_scheme): row for row in rows}
-    return _grid(result, content_schemes(result), found)
+    by_cell = {(row.classifier, row.content_scheme): row for row in rows}
+    return _grid(result, content_schemes(result), by_cell)
 
 
 def by_part_scheme(result: CdsResult, measure: str, averaging: str) -> list[ClassifierRow]:
@@ -178,7 +178,7 @@ def _grid(
     rows: Mapping[tuple[str, str], ContentSchemeRow | PartSchemeRow],
 ) -> list[ClassifierRow]:
     """rows: by classifier and scheme. People take no machine's mark."""
-    values = {place: row.value for place, row in rows.items() if row.value is not None}
+    values = {key: row.value for key, row in rows.items() if row.value is not None}
     leading = leaders(result)
     lowest = {
         scheme: min(
@@ -189,15 +189,15 @@ def _grid(
     }
     grid = []
     for name in result.classifiers:
-        own = [values.get((name, scheme)) for scheme in schemes]
-        known = [value for value in own if value is not None]
+        scores = [values.get((name, scheme)) for scheme in schemes]
+        known = [value for value in scores if value is not None]
         cells = [
             value
             if value is None
             else _cell(rows[name, scheme], value, name in leading and value == lowest[scheme])
-            for scheme, value in zip(schemes, own, strict=True)
+            for scheme, value in zip(schemes, scores, strict=True)
         ]
-        mean = sum(known) / len(known) if own and len(known) == len(own) else None
+        mean = sum(known) / len(known) if scores and len(known) == len(scores) else None
         grid.append(ClassifierRow(name, name == PEOPLE, mean, cells))
     return sorted(
         grid, key=lambda row: (row.is_people, row.mean is None, row.mean or 0, row.classifier)
@@ -254,16 +254,16 @@ def _ordered(result: CdsResult, names: list[str]) -> bands.Order:
 
 def leaders(result: CdsResult) -> list[str]:
     """Machines that nothing is surely better than, while something is surely worse."""
-    found = result.sure.bands if result.sure else []
-    return found[0] if len(found) > 1 else []
+    rank_bands = result.sure.bands if result.sure else []
+    return rank_bands[0] if len(rank_bands) > 1 else []
 
 
 def _people(ranked: list[ClassifierRow], best: ClassifierRow) -> PeopleMean | None:
     for row in ranked:
-        if row.is_people and (own := _values(row)):
+        if row.is_people and (values := _values(row)):
             both = zip(best.cells, row.cells, strict=True)
             machine = [cell.value for cell, seen in both if cell and seen]
-            return PeopleMean(sum(own) / len(own), sum(machine) / len(machine), len(own))
+            return PeopleMean(sum(values) / len(values), sum(machine) / len(machine), len(values))
     return None
 
 
@@ -277,31 +277,31 @@ def errors(result: CdsResult) -> list[ErrorRow]:
 
 def winners(result: CdsResult) -> list[Winners]:
     """One for each category."""
-    found: dict[str, Winners] = {}
+    by_category: dict[str, Winners] = {}
     for row in result.tables.best_and_worst:
         name = category_name(result, row.category)
-        setattr(found.setdefault(row.category, Winners(row.category, name)), row.measure, row)
-    return list(found.values())
+        setattr(by_category.setdefault(row.category, Winners(row.category, name)), row.measure, row)
+    return list(by_category.values())
 
 
 def ratios(result: CdsResult, of: str) -> list[Histogram]:
     """CL-ratios of a classifier, "" for all: one histogram for each index j, in order."""
-    found: dict[int, Histogram] = {}
+    by_index: dict[int, Histogram] = {}
     for row in where(result.tables.cl_ratio, classifier=of):
-        own = found.setdefault(row.index, Histogram(str(row.index)))
-        own.counts[row.bin] = row.count
-        own.total += row.count
-    return [found[index] for index in sorted(found)]
+        histogram = by_index.setdefault(row.index, Histogram(str(row.index)))
+        histogram.counts[row.bin] = row.count
+        histogram.total += row.count
+    return [by_index[index] for index in sorted(by_index)]
 
 
 def presence(result: CdsResult) -> list[Histogram]:
     """The share m / M of its parts that an object has: one histogram for each category."""
-    found: dict[str, Histogram] = {}
+    by_category: dict[str, Histogram] = {}
     for row in result.tables.part_presence:
         name = category_name(result, row.category)
-        own = found.setdefault(row.category, Histogram(name, row.objects))
-        own.counts[row.bin] = row.count
-    return list(found.values())
+        histogram = by_category.setdefault(row.category, Histogram(name, row.objects))
+        histogram.counts[row.bin] = row.count
+    return list(by_category.values())
 
 
 def hardness(result: CdsResult, form: str) -> list[Hardness]:
@@ -315,8 +315,10 @@ def hardness(result: CdsResult, form: str) -> list[Hardness]:
 def by_of(result: CdsResult, form: str) -> dict[str, list[HardnessRow]]:
     """The hardness rows of one form, the easiest first, by content scheme, in the paper's order, or
     by classifier."""
-    found: dict[str, list[HardnessRow]] = {}
+    by_scheme: dict[str, list[HardnessRow]] = {}
     for row in where(result.tables.hardness, form=form):
-        found.setdefault(row.of, []).append(row)
+        by_scheme.setdefault(row.of, []).append(row)
     known = CONTENT_SCHEMES if form == "content_scheme" else result.classifiers
-    return {of: sorted(found[of], key=lambda row: row.rank) for of in _in_order(found, known)}
+    return {
+        of: sorted(by_scheme[of], key=lambda row: row.rank) for of in _in_order(by_scheme, known)
+    }

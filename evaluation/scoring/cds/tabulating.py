@@ -48,7 +48,7 @@ def tables_of(
         for owner, line in zip(at.owner.tolist(), lines, strict=True)
     )
     candidates = cds_captchas.candidates(scores, hard, sequences)
-    found = CdsTables(
+    cds_tables = CdsTables(
         error=list(tables.error()),
         by_content_scheme=list(tables.by_content_scheme()),
         by_part_scheme=list(tables.by_part_scheme()),
@@ -61,9 +61,9 @@ def tables_of(
     )
     notes = _notes(scores, lines, cds, right is not None, rounds)
     if len(candidates) > options.captchas:
-        listed = f"of {len(candidates)} sequences the {options.captchas} hardest are listed"
-        notes.append(f"CAPTCHA candidates: {listed}")
-    return found, notes
+        limit_text = f"of {len(candidates)} sequences the {options.captchas} hardest are listed"
+        notes.append(f"CAPTCHA candidates: {limit_text}")
+    return cds_tables, notes
 
 
 def few_objects(lines: Sequence[SequenceLine]) -> list[str]:
@@ -86,12 +86,12 @@ def _notes(
             f"{len(lines)} of {len(scores.images) * combinations} sequences are there: not every "
             "object has every part scheme with every content scheme; averages take what there is"
         )
-    for name, own in cds.items():
-        asked = int((~np.isnan(own)).sum())
-        if asked < len(lines):
+    for name, values in cds.items():
+        answered = int((~np.isnan(values)).sum())
+        if answered < len(lines):
             notes.append(
-                f"{name} saw {asked} of {len(lines)} sequences: it is in the tables by scheme, and "
-                "not compared in the others"
+                f"{name} saw {answered} of {len(lines)} sequences: it is in the tables by scheme,"
+                " and not compared in the others"
             )
     if not mapped:
         notes.append(

@@ -104,34 +104,36 @@ def reviewed(pool: Pool, strata: Strata, judged: Mapping[Pair, Judgement]) -> Re
     for (image, synset), judgement in judged.items():
         if judgement.answer == VALID:
             valid.setdefault(image, set()).add(synset)
-    for place in strata.reviewed.tolist():
-        after[place] = frozenset(valid.get(pool.images[place], ()))
+    for index in strata.reviewed.tolist():
+        after[index] = frozenset(valid.get(pool.images[index], ()))
     return Reviewed(pool, strata, judged, after)
 
 
 def rates(review: Reviewed, confidence: float, generator: np.random.Generator) -> Rates:
     """How often labels are not valid, several are, none is, or nobody can say."""
     pool, after = review.pool, review.after
-    cannot = {image for (image, _), own in review.judged.items() if own.answer == CANNOT}
+    cannot = {
+        image for (image, _), judgement in review.judged.items() if judgement.answer == CANNOT
+    }
     tagged: dict[str, set[str]] = {}
-    for (image, _), own in review.judged.items():
-        for tag in own.tags:
+    for (image, _), judgement in review.judged.items():
+        for tag in judgement.tags:
             tagged.setdefault(tag, set()).add(image)
 
     # Of its own, so that no tag changes the other intervals.
     (of_tags,) = generator.spawn(1)
 
     def share(is_so: Callable[[int], bool], rng: np.random.Generator = generator) -> Share:
-        found = np.array([is_so(place) for place in range(len(pool.images))], np.int8)
-        return _estimated(review.strata, found, confidence, rng)
+        outcomes = np.array([is_so(index) for index in range(len(pool.images))], np.int8)
+        return _estimated(review.strata, outcomes, confidence, rng)
 
     def share_in(images: set[str], rng: np.random.Generator = generator) -> Share:
-        return share(lambda place: pool.images[place] in images, rng)
+        return share(lambda index: pool.images[index] in images, rng)
 
     return Rates(
-        label_not_valid=share(lambda place: not pool.sets[place] & after[place]),
-        several_valid=share(lambda place: len(after[place]) > 1),
-        none_valid=share(lambda place: not after[place]),
+        label_not_valid=share(lambda index: not pool.sets[index] & after[index]),
+        several_valid=share(lambda index: len(after[index]) > 1),
+        none_valid=share(lambda index: not after[index]),
         cannot_be_labeled=share_in(cannot),
         tags={tag: share_in(tagged[tag], of_tags) for tag in TAGS if tag in tagged},
     )
@@ -146,7 +148,7 @@ def accuracy(
 ) -> Share:
     """Multi-label accuracy of a submission: whether its first class is in the set, over the images
     that it was asked about and whose set is not empty."""
-    counted = pool.asked[name] & np.array([bool(own) for own in sets], bool)
+    counted = pool.was_asked[name] & np.array([bool(label_set) for label_set in sets], bool)
     return _mean(pool.right(name, sets)[counted], confidence, generator)
 
 
@@ -155,8 +157,8 @@ def estimated(
 ) -> Share:
     """The same by the reviewed images alone, each of the sample with its weight."""
     outcome = np.where(review.pool.right(name, review.after), FOR, AGAINST)
-    empty = np.array([not own for own in review.after], bool)
-    outcome[~review.pool.asked[name] | empty] = LEFT_OUT
+    empty = np.array([not label_set for label_set in review.after], bool)
+    outcome[~review.pool.was_asked[name] | empty] = LEFT_OUT
     return _estimated(review.strata, outcome, confidence, generator)
 
 
@@ -211,30 +213,30 @@ def mistakes(
     wrong = places[~pool.right(name, pool.sets)[places]].tolist()
     answers: list[str] = []
     tags: list[tuple[str, ...]] = []
-    for place in wrong:
-        synset = int(pool.first[name][place])
+    for index in wrong:
+        synset = int(pool.first[name][index])
         if synset == ABSENT:
             answers.append(UNANSWERED)
             tags.append(())
         else:
-            judgement = review.judged[pool.images[place], synset]
+            judgement = review.judged[pool.images[index], synset]
             answers.append(judgement.answer)
             tags.append(judgement.tags)
 
-    def share(found: list[bool]) -> Share:
-        return _mean(np.array(found, bool), confidence, generator)
+    def share(flags: list[bool]) -> Share:
+        return _mean(np.array(flags, bool), confidence, generator)
 
     return Mistakes(
         images=len(wrong),
         answers={
-            word: share([own == word for own in answers])
+            word: share([answer == word for answer in answers])
             for word in (*ANSWERS, UNANSWERED)
             if word != UNANSWERED or UNANSWERED in answers
         },
         tags={
-            tag: share([tag in own for own in tags])
+            tag: share([tag in image_tags for image_tags in tags])
             for tag in TAGS
-            if any(tag in own for own in tags)
+            if any(tag in image_tags for image_tags in tags)
         },
     )
 
@@ -246,15 +248,15 @@ def _estimated(
     generator: np.random.Generator,
 ) -> Share:
     """The share FOR in the whole pool. outcomes: (N,), of which the reviewed ones are read."""
-    found = sampled_share(
+    estimate = sampled_share(
         outcomes[strata.disagreements],
         outcomes[strata.sampled],
         len(strata.agreements),
         confidence,
         generator,
     )
-    low, high, rounds, _ = found.interval
-    return Share(value=found.value, interval=[low, high], rounds=rounds, images=found.units)
+    low, high, rounds, _ = estimate.interval
+    return Share(value=estimate.value, interval=[low, high], rounds=rounds, images=estimate.units)
 
 
 def _mean(values: NDArray[np.bool_], confidence: float, generator: np.random.Generator) -> Share:

@@ -29,18 +29,19 @@ class Pool:
     """N images with their label sets before a review, and what each submission says first.
 
     sets: synsets by image, empty where no class is right or none is known. first: (N,) synsets by
-    submission, ABSENT where it says nothing. asked: (N,) by submission, images it was asked about.
+    submission, ABSENT where it says nothing. was_asked: (N,) by submission, whether it was asked
+    about the image.
     """
 
     images: list[str]
     sets: list[frozenset[int]]
     first: dict[str, NDArray[np.int64]]
-    asked: dict[str, NDArray[np.bool_]]
+    was_asked: dict[str, NDArray[np.bool_]]
 
     def right(self, name: str, sets: Sequence[frozenset[int]]) -> NDArray[np.bool_]:
         """(N,) whether the submission's first class is in the set of the image."""
         first = self.first[name].tolist()
-        return np.array([own in valid for own, valid in zip(first, sets, strict=True)], bool)
+        return np.array([synset in valid for synset, valid in zip(first, sets, strict=True)], bool)
 
 
 @dataclass(frozen=True)
@@ -56,20 +57,21 @@ class Strata:
         return np.union1d(self.disagreements, self.sampled)
 
 
-def pool_of(found: Mapping[str, Classified], sets: LabelSets | None) -> Pool:
-    """found: by name, on one whole truth, of classes that are synsets. Without sets each image has
-    the class of the truth."""
-    truth = next(iter(found.values()))
-    own = _synsets(truth, truth.truth).tolist()
+def pool_of(submissions: Mapping[str, Classified], sets: LabelSets | None) -> Pool:
+    """Return the pool of `submissions`, by name, on one whole truth whose classes are synsets.
+
+    Without sets each image has the class of the truth."""
+    truth = next(iter(submissions.values()))
+    synsets = _synsets(truth, truth.truth).tolist()
     return Pool(
         truth.images,
         [sets.sets.get(image, EMPTY) for image in truth.images]
         if sets
-        else [frozenset((synset,)) for synset in own],
-        {name: _synsets(each, each.predicted[:, 0]) for name, each in found.items()},
+        else [frozenset((synset,)) for synset in synsets],
+        {name: _synsets(each, each.predicted[:, 0]) for name, each in submissions.items()},
         {
-            name: each.named.images if each.named else np.ones(len(truth.images), bool)
-            for name, each in found.items()
+            name: each.people.images if each.people else np.ones(len(truth.images), bool)
+            for name, each in submissions.items()
         },
     )
 
@@ -80,13 +82,13 @@ def split(pool: Pool, models: Sequence[str], share: float, seed: int) -> Strata:
 
     The images with the least hashes are the sample: it depends on no order and no generator.
     """
-    in_pool = np.array([bool(own) for own in pool.sets], bool)
+    in_pool = np.array([bool(label_set) for label_set in pool.sets], bool)
     for name in models:
-        in_pool &= pool.asked[name]
+        in_pool &= pool.was_asked[name]
     agreed = np.logical_and.reduce([pool.right(name, pool.sets) for name in models])
     disagreements, agreements = np.flatnonzero(in_pool & ~agreed), np.flatnonzero(in_pool & agreed)
     size = math.ceil(exact_share(share) * len(agreements))
-    by_hash = sorted(agreements.tolist(), key=lambda place: digest(seed, pool.images[place]))
+    by_hash = sorted(agreements.tolist(), key=lambda index: digest(seed, pool.images[index]))
     return Strata(disagreements, agreements, np.array(sorted(by_hash[:size]), np.int64))
 
 
@@ -103,9 +105,9 @@ def queue(
     of the truth, of a model, or how many there are.
     """
     pairs = [
-        (pool.images[place], synset)
-        for place in strata.reviewed.tolist()
-        for synset in _candidates(pool, models, place)
+        (pool.images[index], synset)
+        for index in strata.reviewed.tolist()
+        for synset in _candidates(pool, models, index)
     ]
     return sorted(pairs, key=lambda pair: digest(seed, pair[0], wnid_of(pair[1])))
 
@@ -134,12 +136,12 @@ def digest(seed: int, *words: str) -> bytes:
     return hashlib.sha256("\n".join((str(seed), *words)).encode()).digest()
 
 
-def _candidates(pool: Pool, models: Sequence[str], place: int) -> set[int]:
-    said = {int(pool.first[name][place]) for name in models}
-    return (said | pool.sets[place]) - {ABSENT}
+def _candidates(pool: Pool, models: Sequence[str], index: int) -> set[int]:
+    predicted = {int(pool.first[name][index]) for name in models}
+    return (predicted | pool.sets[index]) - {ABSENT}
 
 
-def _synsets(found: Classified, numbers: NDArray[np.integer]) -> NDArray[np.int64]:
+def _synsets(classified: Classified, numbers: NDArray[np.integer]) -> NDArray[np.int64]:
     """The synsets of numbers of classes; ABSENT stays."""
-    assert found.synsets is not None
-    return np.array([*found.synsets, ABSENT], np.int64)[numbers]
+    assert classified.synsets is not None
+    return np.array([*classified.synsets, ABSENT], np.int64)[numbers]

@@ -28,7 +28,7 @@ class Inputs:
     """Labels and submissions. sha256: of each submission, by name; sets: before the review, None
     for the truth's one class."""
 
-    found: Mapping[str, Classified]
+    classified: Mapping[str, Classified]
     sha256: Mapping[str, str]
     sets: LabelSets | None
     truth_sha256: str
@@ -41,7 +41,7 @@ class Inputs:
 
     @cached_property
     def pool(self) -> Pool:
-        return queueing.pool_of(self.found, self.sets)
+        return queueing.pool_of(self.classified, self.sets)
 
 
 @dataclass(frozen=True)
@@ -130,11 +130,11 @@ def write_version(
 
 def strata_lines(images: Sequence[str], strata: Strata) -> Iterator[tuple[str, str]]:
     """`image,stratum` rows of the images that could be reviewed."""
-    found = dict.fromkeys(strata.agreements.tolist(), AGREEMENT)
-    found |= dict.fromkeys(strata.sampled.tolist(), SAMPLED)
-    found |= dict.fromkeys(strata.disagreements.tolist(), DISAGREEMENT)
-    for place in sorted(found):
-        yield images[place], found[place]
+    stratum_of = dict.fromkeys(strata.agreements.tolist(), AGREEMENT)
+    stratum_of |= dict.fromkeys(strata.sampled.tolist(), SAMPLED)
+    stratum_of |= dict.fromkeys(strata.disagreements.tolist(), DISAGREEMENT)
+    for index in sorted(stratum_of):
+        yield images[index], stratum_of[index]
 
 
 def write_strata(path: Path, images: Sequence[str], strata: Strata) -> None:
@@ -146,16 +146,16 @@ def write_strata(path: Path, images: Sequence[str], strata: Strata) -> None:
 
 def read_strata(path: Path, images: Sequence[str]) -> Strata:
     """What write_strata wrote of these images. Raises BadInput for anything else."""
-    places = {image: place for place, image in enumerate(images)}
-    found: dict[str, list[int]] = {word: [] for word in STRATA}
+    places = {image: index for index, image in enumerate(images)}
+    by_stratum: dict[str, list[int]] = {word: [] for word in STRATA}
     for line, (image, stratum) in rows(path, ("image", "stratum")):
         image = image if image in places else plain_cell(image)
-        if image not in places or stratum not in found:
+        if image not in places or stratum not in by_stratum:
             raise BadInput("is not of this truth", path, line, "restore it from a backup")
-        found[stratum].append(places[image])
-    sampled = np.array(sorted(found[SAMPLED]), np.int64)
-    agreements = np.array(sorted(found[SAMPLED] + found[AGREEMENT]), np.int64)
-    return Strata(np.array(sorted(found[DISAGREEMENT]), np.int64), agreements, sampled)
+        by_stratum[stratum].append(places[image])
+    sampled = np.array(sorted(by_stratum[SAMPLED]), np.int64)
+    agreements = np.array(sorted(by_stratum[SAMPLED] + by_stratum[AGREEMENT]), np.int64)
+    return Strata(np.array(sorted(by_stratum[DISAGREEMENT]), np.int64), agreements, sampled)
 
 
 def answer_rows(
@@ -163,8 +163,8 @@ def answer_rows(
 ) -> Iterator[tuple[str, str, str, str]]:
     """`image,wnid,answer,tags` rows, in the order of the queue."""
     for image, synset in pairs:
-        own = judged[image, synset]
-        yield safe_cell(image), wnid_of(synset), own.answer, " ".join(own.tags)
+        judgement = judged[image, synset]
+        yield safe_cell(image), wnid_of(synset), judgement.answer, " ".join(judgement.tags)
 
 
 def _models_of(meta: QueueMeta, inputs: Inputs, path: Path) -> list[str]:
@@ -176,10 +176,10 @@ def _models_of(meta: QueueMeta, inputs: Inputs, path: Path) -> list[str]:
     ):
         if was != now:
             raise BadInput(f"was made of another file of {name}", path, None, cure)
-    found = []
+    names = []
     for model in meta.models:
-        own = [name for name, sha256 in inputs.sha256.items() if sha256 == model.sha256]
-        if not own:
+        matches = [name for name, sha256 in inputs.sha256.items() if sha256 == model.sha256]
+        if not matches:
             raise BadInput(f"was made of other predictions of {model.name}", path, None, cure)
-        found.append(own[0])
-    return found
+        names.append(matches[0])
+    return names

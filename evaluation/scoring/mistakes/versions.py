@@ -53,60 +53,60 @@ class ScoredVersion(Record):
 class Version:
     """A version as it was applied. sets: (N,) in the order of the truth."""
 
-    about: Applied
+    applied: Applied
     sets: list[frozenset[int]]
     strata: Strata
     judged: Mapping[Pair, Judgement]
 
 
 def score(
-    found: Mapping[str, Classified],
+    submissions: Mapping[str, Classified],
     sha256: Mapping[str, str],
     versions: Sequence[Version],
     wordnet: WordNet,
     confidence: float,
     seed: int,
 ) -> list[ScoredVersion]:
-    """Every version from 1 on. found: submissions by name, on one whole truth; sha256: of each."""
+    """Every version from 1 on. submissions: by name, on one whole truth; sha256: of each."""
     generator = np.random.default_rng(seed)
-    pool = queueing.pool_of(found, None)
+    pool = queueing.pool_of(submissions, None)
     scored = [_scored(pool, None, sha256, confidence, generator)]
     for version in versions:
         review = Reviewed(pool, version.strata, version.judged, version.sets)
         pool = replace(pool, sets=version.sets)
-        own = _scored(pool, version.about, sha256, confidence, generator)
-        own.rates = applying.rates(review, confidence, generator)
-        for row in own.submissions:
+        scored_version = _scored(pool, version.applied, sha256, confidence, generator)
+        scored_version.rates = applying.rates(review, confidence, generator)
+        for row in scored_version.submissions:
             row.estimated = applying.estimated(review, row.name, confidence, generator)
             if row.is_reviewed:
                 row.mistakes = applying.mistakes(review, row.name, confidence, generator)
-        scored.append(own)
-    scored[-1].comparison = _compared(pool, found, wordnet, confidence, seed)
+        scored.append(scored_version)
+    scored[-1].comparison = _compared(pool, submissions, wordnet, confidence, seed)
     return scored
 
 
 def _scored(
     pool: Pool,
-    about: Applied | None,
+    applied: Applied | None,
     sha256: Mapping[str, str],
     confidence: float,
     generator: np.random.Generator,
 ) -> ScoredVersion:
     images = sum(map(bool, pool.sets))
-    models = about.models if about else []
+    models = applied.models if applied else []
     reviewed = {model.sha256 for model in models}
     return ScoredVersion(
-        version=about.version if about else FIRST,
-        sha256=about.sha256 if about else None,
+        version=applied.version if applied else FIRST,
+        sha256=applied.sha256 if applied else None,
         models=models,
         images=images,
         empty=len(pool.sets) - images,
-        counts=about.counts if about else None,
+        counts=applied.counts if applied else None,
         submissions=[
             VersionScore(
                 name=name,
                 accuracy=applying.accuracy(pool, name, pool.sets, confidence, generator),
-                is_reviewed=sha256[name] in reviewed if about else None,
+                is_reviewed=sha256[name] in reviewed if applied else None,
             )
             for name in pool.first
         ],
@@ -115,20 +115,20 @@ def _scored(
 
 def _compared(
     pool: Pool,
-    found: Mapping[str, Classified],
+    submissions: Mapping[str, Classified],
     wordnet: WordNet,
     confidence: float,
     seed: int,
 ) -> Comparison | None:
     """Several submissions by the images with a label set that all were asked about."""
     counted = np.logical_and.reduce(
-        [np.array([bool(own) for own in pool.sets], bool), *pool.asked.values()]
+        [np.array([bool(label_set) for label_set in pool.sets], bool), *pool.was_asked.values()]
     )
-    if len(found) < 2 or not counted.any():
+    if len(submissions) < 2 or not counted.any():
         return None
-    first = next(iter(found.values()))
+    first = next(iter(submissions.values()))
     assert first.synsets is not None, "the truth has wnids"
     classes = [wordnet.wnid(first.synsets[number]) for number in first.truth[counted].tolist()]
     wrong = {name: ~pool.right(name, pool.sets)[counted] for name in pool.first}
-    people = [name for name, own in found.items() if own.named]
+    people = [name for name, classified in submissions.items() if classified.people]
     return compare(wrong, classes, confidence, seed, people)

@@ -91,8 +91,8 @@ def read_cues(path: Path) -> dict[str, Cues]:
             )
         mine.names.append(cue)
         mine.foreground.append(region == "foreground")
-        given, without = (_count(cell, path, line) for cell in counts)
-        mine.counts.append((without, given))
+        of_class, without = (_count(cell, path, line) for cell in counts)
+        mine.counts.append((without, of_class))
     _check(classes, path)
     return classes
 
@@ -117,9 +117,9 @@ def _check(classes: dict[str, Cues], path: Path) -> None:
 
 
 def score(classes: dict[str, Cues]) -> CuesResult:
-    found = {label: class_cues(cues) for label, cues in classes.items()}
-    share = float(np.mean([row.well_posed for row in found.values()]))
-    return CuesResult(well_posed=share, classes=found)
+    by_class = {label: class_cues(cues) for label, cues in classes.items()}
+    share = float(np.mean([row.well_posed for row in by_class.values()]))
+    return CuesResult(well_posed=share, classes=by_class)
 
 
 def class_cues(cues: Cues) -> ClassCues:
@@ -127,9 +127,11 @@ def class_cues(cues: Cues) -> ClassCues:
     ratios = wsol_cues.posterior_ratios(counts, foreground)
     names = np.array(cues.names)
     pairs = [
-        CuePair(foreground=str(one), background=str(other), alpha=float(ratios[i, j]))
-        for i, one in enumerate(names[foreground])
-        for j, other in enumerate(names[~foreground])
+        CuePair(
+            foreground=str(object_cue), background=str(background_cue), alpha=float(ratios[i, j])
+        )
+        for i, object_cue in enumerate(names[foreground])
+        for j, background_cue in enumerate(names[~foreground])
     ]
     known = ratios[~np.isnan(ratios)]
     return ClassCues(

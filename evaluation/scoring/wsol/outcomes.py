@@ -29,7 +29,7 @@ def box_outcomes(
     result. As many images are held as are worked on.
     """
     images = wsol_folders.read_boxes(metadata)
-    named = wsol_folders.read_named(predictions, images) if predictions else None
+    class_right = wsol_folders.read_named(predictions, images) if predictions else None
     read = reader(scoremaps, protocol, [image.name for image in images])
     numbers = _thresholds(result, protocol)
 
@@ -42,7 +42,7 @@ def box_outcomes(
                 "outcome": _outcome(
                     Cut(read(image.name), image.boxes, image.width, image.height, protocol),
                     numbers,
-                    named is None or named[image.name],
+                    class_right is None or class_right[image.name],
                 ),
             }
             for image in part
@@ -57,26 +57,26 @@ def _thresholds(result: BoxResult, protocol: box_scores.Protocol) -> dict[str, i
     best = {"max_box_acc": result.max_box_acc, **result.max_box_acc_v2.best}
     if result.top1_localization is not None:
         best["top1_localization"] = result.top1_localization
-    return {name: _place(own.threshold, protocol) for name, own in best.items()}
+    return {name: _place(entry.threshold, protocol) for name, entry in best.items()}
 
 
 def _place(threshold: float, protocol: box_scores.Protocol) -> int:
     return int(np.abs(protocol.taus - threshold).argmin())
 
 
-def _outcome(cut: Cut, numbers: dict[str, int], named: bool) -> Outcome:
-    found: dict[str, PlacedBox] = {}
+def _outcome(cut: Cut, numbers: dict[str, int], class_right: bool) -> Outcome:
+    boxes: dict[str, PlacedBox] = {}
     for name, k in numbers.items():
         if name in ("max_box_acc", "top1_localization"):
-            right = named or name == "max_box_acc"
-            found[name] = _placed(cut.largest(k), box_scores.LARGEST_DELTA, right)
+            right = class_right or name == "max_box_acc"
+            boxes[name] = _placed(cut.largest(k), box_scores.LARGEST_DELTA, right)
         else:
-            found[name] = _placed(cut.best(k), float(name))
-    return Outcome(**found)  # type: ignore[typeddict-item]
+            boxes[name] = _placed(cut.best(k), float(name))
+    return Outcome(**boxes)  # type: ignore[typeddict-item]
 
 
-def _placed(found: Found, delta: float, named: bool = True) -> PlacedBox:
-    return {"iou": found.iou, "box": found.box, "right": named and found.iou >= delta}
+def _placed(box: Found, delta: float, class_right: bool = True) -> PlacedBox:
+    return {"iou": box.iou, "box": box.box, "right": class_right and box.iou >= delta}
 
 
 def mask_outcomes(
@@ -95,12 +95,12 @@ def mask_outcomes(
     k = _place(result.px_acc.threshold, protocol)
 
     def outcomes(part: list[wsol_folders.MaskedImage]) -> list[ImageOutcome]:
-        found: list[ImageOutcome] = []
+        results: list[ImageOutcome] = []
         for image in part:
             alone = MaskScore(protocol)
             truth = wsol_folders.read_truth(image, metadata / "localization.txt", size)
             alone.add(read(image.name), truth, image.label)
-            found.append(
+            results.append(
                 {
                     "image": image.name,
                     "classes": [image.label],
@@ -108,7 +108,7 @@ def mask_outcomes(
                     "outcome": _pixels(alone, image.label, k),
                 }
             )
-        return found
+        return results
 
     for part in in_parts(outcomes, images):
         yield from part

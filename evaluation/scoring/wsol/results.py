@@ -28,7 +28,7 @@ class BestByIou(Record):
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Self:
-        best = {key: Best.from_json(own) for key, own in value.items() if key != "mean"}
+        best = {key: Best.from_json(entry) for key, entry in value.items() if key != "mean"}
         return cls(best=best, mean=value["mean"])
 
     def to_json(self) -> dict[str, Any]:
@@ -127,11 +127,11 @@ def intervals(result: BoxResult) -> Intervals:
         return list(clopper_pearson(value * result.images, result.images, LEVEL))
 
     by_iou = result.max_box_acc_v2
-    named = result.top1_localization
+    top1 = result.top1_localization
     return Intervals(
         level=LEVEL,
         max_box_acc=bounds(result.max_box_acc.accuracy),
-        max_box_acc_v2={key: bounds(own.accuracy) for key, own in by_iou.best.items()}
+        max_box_acc_v2={key: bounds(entry.accuracy) for key, entry in by_iou.best.items()}
         | {"mean": bounds(by_iou.mean)},
-        top1_localization=bounds(named.accuracy) if named else None,
+        top1_localization=bounds(top1.accuracy) if top1 else None,
     )

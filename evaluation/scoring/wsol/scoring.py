@@ -42,34 +42,38 @@ def score_boxes(
     is not the CPU, for which compiled loops are 8 to 180 times as quick. The result is the same.
     """
     images = wsol_folders.read_boxes(metadata)
-    named = wsol_folders.read_named(predictions, images) if predictions else {}
+    class_right = wsol_folders.read_named(predictions, images) if predictions else {}
     read = reader(scoremaps, protocol, [image.name for image in images])
-    total = sums_of_boxes(images, named, read, protocol, curves, device, by_torch)
+    total = sums_of_boxes(images, class_right, read, protocol, curves, device, by_torch)
     return box_result(total, images, scoremaps, curves, predictions is not None, device)
 
 
 def sums_of_boxes(
     images: list[wsol_folders.Image],
-    named: Mapping[str, bool],
+    class_right: Mapping[str, bool],
     read: Callable[[str], NDArray[Any]],
     protocol: box_scores.Protocol,
     curves: bool = False,
     device: str = devices.CPU,
     by_torch: bool | None = None,
 ) -> box_scores.BoxScore:
-    """What score_boxes counts over images. named: as read_named gives it; read: as reader does."""
+    """Return the counts of score_boxes. class_right: of read_named; read: of reader()."""
 
     def score(part: list[wsol_folders.Image]) -> box_scores.BoxScore:
         sums = box_scores.BoxScore(protocol, histograms=curves)
         for image in part:
             sums.add(
-                read(image.name), image.boxes, image.width, image.height, named.get(image.name)
+                read(image.name),
+                image.boxes,
+                image.width,
+                image.height,
+                class_right.get(image.name),
             )
         return sums
 
     total = box_scores.BoxScore(protocol, histograms=curves)
     if device != devices.CPU if by_torch is None else by_torch:
-        _add_boxes(total, images, named, read, device)
+        _add_boxes(total, images, class_right, read, device)
     else:
         for sums in in_parts(score, images):
             total.join(sums)
@@ -160,7 +164,7 @@ def mask_result(
 def _add_boxes(
     total: box_scores.BoxScore,
     images: list[wsol_folders.Image],
-    named: Mapping[str, bool],
+    class_right: Mapping[str, bool],
     read: Callable[[str], NDArray[Any]],
     device: str,
 ) -> None:
@@ -170,8 +174,8 @@ def _add_boxes(
     def add(maps: list[NDArray[Any]], held: list[wsol_folders.Image]) -> None:
         boxes = [image.boxes for image in held]
         sizes = [(image.width, image.height) for image in held]
-        own = [named.get(image.name) for image in held]
-        batches.add_boxes(total, maps, boxes, sizes, own, device)
+        rights = [class_right.get(image.name) for image in held]
+        batches.add_boxes(total, maps, boxes, sizes, rights, device)
 
     # Like sizes together: a batch has room for the widest and the highest of its maps.
     images = sorted(images, key=lambda image: (image.height, image.width))
@@ -236,13 +240,13 @@ def _in_batches(
         maps, held = zip(*waiting[part], strict=True)
         add(list(maps), list(held))
 
-    for scores, own in chain.from_iterable(in_parts(lambda part: list(map(load, part)), items)):
-        size = size_of(scores, own)
+    for scores, content in chain.from_iterable(in_parts(lambda part: list(map(load, part)), items)):
+        size = size_of(scores, content)
         high, wide = max(high, size[0]), max(wide, size[1])
         if waiting and (len(waiting) + 1) * high * wide > BATCH_PIXELS:
             deque(batch.run(len(waiting), work), maxlen=0)
             waiting, (high, wide) = [], size
-        waiting.append((scores, own))
+        waiting.append((scores, content))
     deque(batch.run(len(waiting), work), maxlen=0)
 
 

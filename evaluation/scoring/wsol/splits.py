@@ -47,11 +47,11 @@ def check(split: str | None, metadata: Path) -> None:
 
 def truth_hash(metadata: Path) -> str:
     """SHA-256 of a folder's ids, classes and localization."""
-    found = hashlib.sha256()
+    digest = hashlib.sha256()
     for name in _TRUTH:
         with open(metadata / name, "rb") as file:
-            found.update(hashlib.file_digest(file, "sha256").digest())
-    return found.hexdigest()
+            digest.update(hashlib.file_digest(file, "sha256").digest())
+    return digest.hexdigest()
 
 
 def maps_hash(scoremaps: Path, metadata: Path) -> str:
@@ -62,10 +62,10 @@ def maps_hash(scoremaps: Path, metadata: Path) -> str:
     def digests(part: list[str]) -> list[bytes]:
         return [hashlib.sha256(maps.path(name).read_bytes()).digest() for name in part]
 
-    found = hashlib.sha256()
+    digest = hashlib.sha256()
     for part in in_parts(digests, names):
-        found.update(b"".join(part))
-    return found.hexdigest()
+        digest.update(b"".join(part))
+    return digest.hexdigest()
 
 
 def count(record: Path, truth: str, maps: str) -> int:
@@ -88,8 +88,8 @@ def count(record: Path, truth: str, maps: str) -> int:
 def _lines(file: IO[bytes]) -> Iterator[dict[str, str]]:
     for line in file:
         try:
-            found = json.loads(line)
-            yield {"truth": found["truth"], "maps": found["maps"]}
+            entry = json.loads(line)
+            yield {"truth": entry["truth"], "maps": entry["maps"]}
         except (ValueError, TypeError, KeyError):
             continue
 

@@ -36,13 +36,13 @@ def stretches_of(images: Sequence[Row]) -> list[Sequence[Row]]:
 
 def box_tasks(
     stretches: Sequence[Sequence[Image]],
-    named: Mapping[str, bool],
+    class_right: Mapping[str, bool],
     scoremaps: Path | None,
     protocol: Protocol,
     curves: bool,
     device: str,
 ) -> list[Task]:
-    """The tasks that count what score_boxes does. named: as read_named gives it.
+    """Return the tasks that count what score_boxes does. class_right: of read_named.
 
     Each score map is read once for its SHA-256. Raises BadInput.
     """
@@ -51,7 +51,7 @@ def box_tasks(
             counted_boxes,
             {
                 "images": [
-                    [image.width, image.height, image.boxes.tolist(), named.get(image.name)]
+                    [image.width, image.height, image.boxes.tolist(), class_right.get(image.name)]
                     for image in stretch
                 ],
                 "maps": maps,
@@ -80,12 +80,16 @@ def counted_boxes(
     """BoxScore of a stretch of images, as arrays of numpy's. maps: SHA-256 of the score maps."""
     device, rule = devices.checked(device), Protocol(**protocol)
     read = _reader(scoremaps, maps, rule, names)
-    listed = [
+    stretch_images = [
         Image(name, "", width, height, np.array(boxes, np.float64))
         for name, (width, height, boxes, _) in zip(names, images, strict=True)
     ]
-    named = {name: own for name, (*_, own) in zip(names, images, strict=True) if own is not None}
-    sums = scoring.sums_of_boxes(listed, named, read, rule, curves, device)
+    class_right = {
+        name: is_right
+        for name, (*_, is_right) in zip(names, images, strict=True)
+        if is_right is not None
+    }
+    sums = scoring.sums_of_boxes(stretch_images, class_right, read, rule, curves, device)
     arrays = {name: getattr(sums, name) for name in OF_BOXES}
     return packed(arrays, [sums.images, sums.class_hits], compressed=True)
 
@@ -94,11 +98,11 @@ def joined_boxes(objects: Iterable[bytes], protocol: Protocol, curves: bool) -> 
     """The sum of what tasks counted."""
     total = BoxScore(protocol, histograms=curves)
     for content in objects:
-        counted, (images, named) = unpacked(content)
-        own = BoxScore(protocol, histograms=curves, images=images, class_hits=named)
+        counted, (images, class_hits) = unpacked(content)
+        task_sums = BoxScore(protocol, histograms=curves, images=images, class_hits=class_hits)
         for name in OF_BOXES:
-            setattr(own, name, counted[name])
-        total.join(own)
+            setattr(task_sums, name, counted[name])
+        total.join(task_sums)
     return total
 
 
@@ -130,8 +134,8 @@ def mask_tasks(
                 [
                     image.name,
                     *(
-                        [[str(path.absolute()), line] for path, line in own]
-                        for own in (image.masks, image.ignore)
+                        [[str(path.absolute()), line] for path, line in mask_lines]
+                        for mask_lines in (image.masks, image.ignore)
                     ),
                 ]
                 for image in stretch
@@ -164,14 +168,14 @@ def counted_masks(
     kept: the store that has the masks, and their key in it.
     """
     device, rule = devices.checked(device), Protocol(**protocol)
-    listed = [
+    stretch_images = [
         MaskedImage(name, label, _paths(drawn), _paths(ignore))
         for (label, *_), (name, drawn, ignore) in zip(images, files, strict=True)
     ]
-    read = _reader(scoremaps, maps, rule, [image.name for image in listed])
-    with _fetched(listed, kept) as here:
-        refuse_others(_masks_of(here), masks)
-        sums = scoring.sums_of_masks(here, Path(metadata), read, rule, device)
+    read = _reader(scoremaps, maps, rule, [image.name for image in stretch_images])
+    with _fetched(stretch_images, kept) as local_images:
+        refuse_others(_masks_of(local_images), masks)
+        sums = scoring.sums_of_masks(local_images, Path(metadata), read, rule, device)
     counts = np.array(list(sums.classes.values()))
     return packed({"counts": counts}, [sums.images, list(sums.classes)], compressed=True)
 

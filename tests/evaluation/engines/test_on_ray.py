@@ -42,7 +42,7 @@ def enter(bucket, monkeypatch):
     def enter(cluster: ray_cluster.Cluster) -> tuple[Engine, Store]:
         for name, value in {**bucket.tasks, **cluster.environment}.items():
             monkeypatch.setenv(name, value)
-        return Engine.named(f"ray:{cluster.address}"), Store.at(f"s3://{bucket.name}/work")
+        return Engine.from_name(f"ray:{cluster.address}"), Store.at(f"s3://{bucket.name}/work")
 
     return enter
 
@@ -83,7 +83,7 @@ def test_an_address_where_no_cluster_is_is_said_in_time(monkeypatch, tmp_path):
         address = f"127.0.0.1:{bound.getsockname()[1]}"
 
         with pytest.raises(BadInput, match=f"no Ray cluster at {address} .no answer in 1 s"):
-            run(squares(1), Store.at(str(tmp_path)), Engine.named(f"ray:{address}"))
+            run(squares(1), Store.at(str(tmp_path)), Engine.from_name(f"ray:{address}"))
 
 
 def test_the_tasks_of_every_command_are_made_once_and_give_what_one_run_does(
@@ -176,7 +176,7 @@ if __name__ == "__main__":
     engine, store, folder = sys.argv[1:]
     places = {"log": folder + "/log", "gate": folder + "/gate"}
     tasks = [Task.of(toys.wait, {"number": n}, **places) for n in range(6)]
-    run(tasks, Store.at(store), Engine.named(engine))
+    run(tasks, Store.at(store), Engine.from_name(engine))
 """
 
 

@@ -19,7 +19,7 @@ class Deadly(Store):
         return os._exit, (1,)
 
 
-TWO = Engine.named("local:2")
+TWO = Engine.from_name("local:2")
 
 
 @pytest.fixture
@@ -100,7 +100,7 @@ def test_a_key_depends_on_the_version_of_a_library_that_changes_results(monkeypa
 @pytest.mark.parametrize("name", ["local:0", "local:x", "ray", "ray:host", "slurm:4", ""])
 def test_another_engine_is_refused(name):
     with pytest.raises(ValueError, match="is not local, local:N, ray:auto or ray:HOST:PORT"):
-        Engine.named(name)
+        Engine.from_name(name)
 
 
 def test_results_that_another_machine_kept_to_itself_are_missed(store, monkeypatch):
@@ -115,12 +115,12 @@ def test_without_ray_the_error_says_what_to_install(store, tmp_path, monkeypatch
     monkeypatch.syspath_prepend(tmp_path)
 
     with pytest.raises(BadInput, match=r"Ray is not installed; pip install -r requirements"):
-        run(squares(1), store, Engine.named("ray:auto"))
+        run(squares(1), store, Engine.from_name("ray:auto"))
 
 
 def test_a_cluster_that_goes_away_is_said_in_one_sentence(store):
     with pytest.raises(BadInput, match="the cluster at auto went away; start it and run the same"):
-        run(squares(1), Deadly(store.address), Engine.named("ray:auto"))
+        run(squares(1), Deadly(store.address), Engine.from_name("ray:auto"))
 
 
 FAKE = """
@@ -150,7 +150,7 @@ def test_no_secret_reaches_what_speaks_to_a_cluster(store, ray, monkeypatch):
         monkeypatch.setenv(name, "hidden")
 
     with pytest.raises(BadInput, match=r"no Ray cluster at 127.0.0.1:7 \(nobody answers\)"):
-        run(squares(1), store, Engine.named("ray:127.0.0.1:7"))
+        run(squares(1), store, Engine.from_name("ray:127.0.0.1:7"))
 
     seen = json.loads(ray.read_text())["environment"]
     assert "hidden" not in seen.values()
@@ -160,7 +160,7 @@ def test_no_secret_reaches_what_speaks_to_a_cluster(store, ray, monkeypatch):
 
 def test_a_cluster_at_a_public_address_is_refused_before_it_is_asked(store, ray):
     with pytest.raises(BadInput, match=r"has the public address 8\.8\.8\.8, where strangers"):
-        run(squares(1), store, Engine.named("ray:8.8.8.8:6379"))
+        run(squares(1), store, Engine.from_name("ray:8.8.8.8:6379"))
 
     assert not ray.exists()
 
@@ -171,7 +171,7 @@ def test_a_cluster_for_which_there_is_no_token_is_refused_before_it_is_asked(
     monkeypatch.delenv("RAY_AUTH_TOKEN")
 
     with pytest.raises(BadInput, match=r"no token for the cluster.* give it as RAY_AUTH"):
-        run(squares(1), store, Engine.named("ray:127.0.0.1:7"))
+        run(squares(1), store, Engine.from_name("ray:127.0.0.1:7"))
 
     assert not ray.exists()
 
@@ -180,7 +180,7 @@ def test_authentication_that_is_off_is_refused(store, ray, monkeypatch):
     monkeypatch.setenv("RAY_AUTH_MODE", "disabled")
 
     with pytest.raises(BadInput, match=r"RAY_AUTH_MODE is disabled.*; set it to token"):
-        run(squares(1), store, Engine.named("ray:127.0.0.1:7"))
+        run(squares(1), store, Engine.from_name("ray:127.0.0.1:7"))
 
     assert not ray.exists()
 
@@ -194,6 +194,6 @@ def test_a_token_may_lie_in_a_file(store, ray, tmp_path, monkeypatch, place):
         monkeypatch.setenv("RAY_AUTH_TOKEN_PATH", str(tmp_path / place))
 
     with pytest.raises(BadInput, match="no Ray cluster"):
-        run(squares(1), store, Engine.named("ray:127.0.0.1:7"))
+        run(squares(1), store, Engine.from_name("ray:127.0.0.1:7"))
 
     assert ray.exists()

@@ -41,7 +41,7 @@ def test_a_command_gets_the_device_that_is_meant_and_its_result_names_it(monkeyp
 @pytest.mark.parametrize("on", [None, "local:2", "ray:auto"])
 def test_a_cluster_alone_says_which_gpu_a_task_takes(monkeypatch, name, on):
     monkeypatch.setattr(devices, "checked", lambda name: f"{name} of this machine")
-    engine = None if on is None else Engine.named(on)
+    engine = None if on is None else Engine.from_name(on)
 
     if on != "ray:auto" or not name.startswith("cuda"):
         assert device_of(name, engine) == f"{name} of this machine"

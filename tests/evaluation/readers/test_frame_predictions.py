@@ -39,7 +39,7 @@ def test_every_frame_of_every_classifier_is_read_in_any_order(tmp_path):
     assert found.wnids["other"].tolist() == [NOTHING] * 4
     assert found.wnids["net"].dtype == np.int32
     assert list(found.frames) == FRAMES
-    assert found.place(1) == (str(tmp_path / "p.csv"), 3)
+    assert found.origin(1) == (str(tmp_path / "p.csv"), 3)
 
 
 def test_further_columns_may_stand_anywhere_and_are_passed_over(tmp_path):
@@ -110,7 +110,7 @@ def test_two_files_are_joined_with_their_classes_and_where_they_came(tmp_path):
     assert both.classes == (predicted.CAT, predicted.DOG)
     assert both.wnids["net"].tolist() == [0] * 4
     assert both.wnids["other"].tolist() == [1, NOT_ASKED, 0, NOTHING]
-    assert [both.place(i)[1] for i in range(2)] == [2, 2]
+    assert [both.origin(i)[1] for i in range(2)] == [2, 2]
 
 
 def test_joining_what_came_from_no_file_knows_no_place():
@@ -121,7 +121,7 @@ def test_joining_what_came_from_no_file_knows_no_place():
 
     both = people.joined(other)
 
-    assert both.place(0) == both.place(1) == (None, None)
+    assert both.origin(0) == both.origin(1) == (None, None)
     assert both.wnids["net"].tolist() == [1] * 4
 
 

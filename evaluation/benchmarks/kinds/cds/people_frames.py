@@ -99,7 +99,7 @@ def _made(
         list(dict.fromkeys(line.content_scheme for line in lines)),
         export_files.originals_of(release),
         include_empty=chosen["include_empty"],
-        wanted=left.__contains__,
+        is_wanted=left.__contains__,
     )
     for frame, pixels in frames:
         image = _add(dataset, frame, pixels.cpu().numpy(), of[frame])

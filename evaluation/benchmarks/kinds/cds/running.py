@@ -64,7 +64,7 @@ def score(benchmark: Benchmark, release: Release, run: Run) -> CdsResult:
         release=ScoredRelease(number=release.number, sha256=release.sha256),
         code_version=freezing.code_version(),
     )
-    return devices.named(result)
+    return devices.with_device(result)
 
 
 def predictions_of(benchmark: Benchmark) -> Predictions | None:

@@ -94,7 +94,7 @@ def _result(benchmark: Benchmark, release: Release, scored: "_Scores") -> Labele
         release=ScoredRelease(number=release.number, sha256=release.sha256),
         code_version=freezing.code_version(),
     )
-    return devices.named(result, scored.device)
+    return devices.with_device(result, scored.device)
 
 
 def _scored_before(benchmark: Benchmark) -> Run | None:

@@ -43,8 +43,8 @@ class Scored:
 
     outcomes: what became of each image, in the order of the truth; called once. wrong, classes:
     (N,) whether each image is an error, and its class, where the kind has errors. having: class →
-    how many images have it, of detection. settled: which images of the truth people settled, where a
-    release of theirs is scored: `wrong` and `classes` are of these alone. curves: of wsol, under
+    how many images have it, of detection. settled: which images of the truth people settled, where
+    a release of theirs is scored: `wrong` and `classes` are of these alone. curves: of wsol, under
     "boxes" and "masks".
     """
 
@@ -142,7 +142,7 @@ def _classification(truth: Path, path: Path, settings: Settings) -> Scored:
         partial(classification.outcomes, classified, wordnet),
         classification.wrong(restricted),
         classification.true_classes(restricted),
-        settled=classified.named.images if classified.named else None,
+        settled=classified.people.images if classified.people else None,
     )
 
 

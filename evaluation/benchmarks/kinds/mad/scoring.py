@@ -62,7 +62,7 @@ def score(benchmark: Benchmark, release: Release) -> MadResult:
         accuracies=[accuracies[name] for name in selection.classifiers],
         code_version=freezing.code_version(),
     )
-    return devices.named(result)
+    return devices.with_device(result)
 
 
 def obstacle(benchmark: Benchmark) -> str:

@@ -31,18 +31,18 @@ def prepared(plan, processes, start=0):
         return [
             ([entry.name for entry in batch.images], [own.copy() for own in pixels], reasons)
             for batch, pixels, reasons in decoders.prepared(
-                batches_of(plan.listed, plan.size, start)
+                batches_of(plan.list_path, plan.size, start)
             )
         ]
 
 
 def test_batches_have_one_size_and_what_is_refused_takes_no_place(plan):
-    batches = list(batches_of(plan.listed, 4))
+    batches = list(batches_of(plan.list_path, 4))
 
     assert [len(batch.images) for batch in batches] == [4, 4, 4]
     assert [entry.name for batch in batches for entry in batch.refused] == [".x"]
     assert [batch.start for batch in batches[1:]] == [batch.end for batch in batches[:-1]]
-    assert list(batches_of(plan.listed, 4, batches[1].start)) == batches[1:]
+    assert list(batches_of(plan.list_path, 4, batches[1].start)) == batches[1:]
 
 
 @pytest.mark.parametrize("processes", [0, 1])
@@ -88,7 +88,7 @@ def test_places_after_the_last_photograph_are_black(plan):
     names, pixels, _ = prepared(plan, 0)[-1]
 
     assert len(names) == 4
-    smaller = Plan(plan.source, plan.listed, CROPPED, 5)
+    smaller = Plan(plan.source, plan.list_path, CROPPED, 5)
     names, pixels, _ = prepared(smaller, 2)[-1]
     assert len(names) == 2
     assert not pixels[0][2:].any()
@@ -101,7 +101,7 @@ def test_a_process_that_was_ended_is_told(plan):
         process.join()
 
         with pytest.raises(BadInput, match="a process that decodes photographs was ended"):
-            list(decoders.prepared(batches_of(plan.listed, plan.size)))
+            list(decoders.prepared(batches_of(plan.list_path, plan.size)))
 
 
 INTERRUPTED = """
@@ -121,14 +121,14 @@ def interrupt():
 threading.Thread(target=interrupt).start()
 plan = Plan(source_of(Path(sys.argv[1])), Path(sys.argv[2]), (Preparation((8, 8), "crop"),), 4)
 with Decoders(plan, 1) as decoders:
-    print(len(list(decoders.prepared(batches_of(plan.listed, plan.size)))))
+    print(len(list(decoders.prepared(batches_of(plan.list_path, plan.size)))))
 """
 
 
 def test_a_key_for_the_command_ends_no_process_that_still_loads(plan, tmp_path):
     # As the terminal sends Ctrl-C to all of them, here to the one that loads libraries.
     done = subprocess.run(
-        [sys.executable, "-c", INTERRUPTED, tmp_path / "images", plan.listed],
+        [sys.executable, "-c", INTERRUPTED, tmp_path / "images", plan.list_path],
         capture_output=True,
         text=True,
         check=False,

@@ -32,7 +32,7 @@ def listed(tmp_path):
 
 
 def names(entries):
-    return [entry.name for entry in entries if entry.place]
+    return [entry.name for entry in entries if entry.location]
 
 
 def test_names_ascend_by_their_bytes_whatever_folders_they_are_in(tmp_path, listed):
@@ -65,14 +65,16 @@ def test_a_folder_a_zip_and_a_manifest_have_the_same_photographs(tmp_path, liste
     found = {}
     for path in (archive, manifest):
         source, _, entries = listed(path)
-        found[path] = [(each.name, source.pixels(each.place).tobytes()) for each in entries]
+        found[path] = [(each.name, source.pixels(each.location).tobytes()) for each in entries]
         source.close()
 
     assert found[archive] == found[manifest]
     assert [name for name, _ in found[archive]] == ["a.jpg", "b/1.jpg", "b/2.jpg"]
     manifest.unlink()
     source, _, entries = listed(folder)
-    assert [(each.name, source.pixels(each.place).tobytes()) for each in entries] == found[archive]
+    assert [(each.name, source.pixels(each.location).tobytes()) for each in entries] == found[
+        archive
+    ]
 
 
 def test_another_file_or_another_content_in_a_zip_makes_another_list(tmp_path, listed):
@@ -95,7 +97,7 @@ def test_a_photograph_is_seen_upright(tmp_path, listed):
     Image.fromarray(pixels).save(stream, "JPEG", exif=exif)
     source, _, entries = listed(pictures.write(tmp_path / "images", {"a.jpg": stream.getvalue()}))
 
-    found = source.pixels(entries[0].place)
+    found = source.pixels(entries[0].location)
 
     assert found.shape == (20, 8, 3)
     assert found[:8].mean() < 20
@@ -114,7 +116,7 @@ def test_what_leaves_a_folder_or_hides_is_refused_with_its_reason(tmp_path, list
 
     assert names(entries) == ["a.jpg"]
     assert found.refused == 4
-    assert {entry.name: entry.reason for entry in entries if not entry.place} == {
+    assert {entry.name: entry.reason for entry in entries if not entry.location} == {
         ".hidden.jpg": "It is a hidden file.",
         "line\\nbreak.jpg": "Its name has control characters. Rename it.",
         "link.jpg": "It leads out of its folder. Copy the file itself there.",
@@ -130,7 +132,7 @@ def test_a_file_that_becomes_a_link_out_of_its_folder_is_not_opened(tmp_path, li
     (folder / "a.jpg").symlink_to(tmp_path / "secret.jpg")
 
     with pytest.raises(Unreadable, match="leads out of its folder"):
-        source.pixels(entries[0].place)
+        source.pixels(entries[0].location)
 
 
 def test_what_leaves_a_zip_is_refused_and_bombs_are(tmp_path, listed):
@@ -139,7 +141,7 @@ def test_what_leaves_a_zip_is_refused_and_bombs_are(tmp_path, listed):
     _, _, entries = listed(archive)
 
     assert names(entries) == ["c.jpg"]
-    assert [entry.name for entry in entries if not entry.place] == ["../a.jpg", "/b.jpg"]
+    assert [entry.name for entry in entries if not entry.location] == ["../a.jpg", "/b.jpg"]
     import zipfile
 
     with zipfile.ZipFile(tmp_path / "bomb.zip", "w", zipfile.ZIP_DEFLATED) as bomb:
@@ -159,7 +161,7 @@ def test_what_cannot_be_decoded_says_why(tmp_path, listed, monkeypatch):
     said = {}
     for entry in entries:
         with pytest.raises(Unreadable) as caught:
-            source.pixels(entry.place)
+            source.pixels(entry.location)
         said[entry.name] = str(caught.value)
 
     assert "truncated" in said["cut.jpg"]
@@ -179,7 +181,7 @@ def test_a_damaged_entry_of_a_zip_says_so(tmp_path, listed):
 
     source = source_of(archive)
     with pytest.raises(Unreadable, match="damaged"):
-        source.pixels(entries[0].place)
+        source.pixels(entries[0].location)
     source.close()
 
 
@@ -192,7 +194,7 @@ def test_a_manifest_may_have_other_columns_and_lists_what_is_missing(tmp_path, l
     _, _, entries = listed(manifest)
 
     assert names(entries) == ["a.jpg"]
-    assert [(each.name, each.reason) for each in entries if not each.place] == [
+    assert [(each.name, each.reason) for each in entries if not each.location] == [
         ("b.jpg", "There is no such file.")
     ]
 

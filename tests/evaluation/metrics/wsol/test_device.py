@@ -264,7 +264,7 @@ def test_sums_of_boxes_are_those_of_images_one_by_one(name):
         batches.add_boxes(found, given.maps, given.boxes, given.sizes, named)
 
     assert_same_sums(found, expected)
-    assert found.named > 0
+    assert found.class_hits > 0
     assert found.pixels[1].sum() > 0
 
 

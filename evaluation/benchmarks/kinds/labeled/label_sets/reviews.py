@@ -77,7 +77,7 @@ def open_review(
     with saying_full(), folders.scratch() as folder:
         inputs = _inputs(benchmark, rows, wordnet)
         try:
-            chosen = reviewing.choose(inputs, [*inputs.found], agreements, seed, wordnet)
+            chosen = reviewing.choose(inputs, [*inputs.classified], agreements, seed, wordnet)
         except BadInput as error:
             raise Refusal(f"{error}.", field="models") from error
         queue_folder = folder / ASKED
@@ -296,7 +296,7 @@ def _inputs(benchmark: Benchmark, rows: Sequence[Submission], wordnet: WordNet) 
         last = applied(benchmark).last()
         images = next(iter(classified.values())).images
         return Inputs(
-            found=classified,
+            classified=classified,
             sha256={row.name: row.sha256 for row in rows},
             sets=label_sets(last, images, wordnet) if last else None,
             truth_sha256=file_sha256(_truth(benchmark)),

@@ -45,7 +45,7 @@ def _version(review: MistakeReview, images: list[str], wordnet: WordNet) -> Vers
         )
     queue = read_queue(folder / reviews.QUEUE, wordnet)
     return Version(
-        about=Applied.from_json(review.result),
+        applied=Applied.from_json(review.result),
         sets=[*reviews.in_order(sets, images).values()],
         strata=reviewing.read_strata(folder / reviews.STRATA, images),
         judged=read_judgements(folder / reviews.ANSWERS, queue, wordnet),
