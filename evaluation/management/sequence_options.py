@@ -37,7 +37,8 @@ def add_arguments(parser: CommandParser, optional: bool = False) -> None:
         action="append",
         dest="part_schemes",
         metavar="NAME",
-        help="random; E_U, E_US, E_A, E_AS by fixations; one of --orders; may be given again",
+        help="random, or one of --orders (sequences makes E_U, E_US, E_A, E_AS by fixations); "
+        "may be given again",
     )
     parser.add_argument(
         "--content-scheme",
@@ -53,6 +54,10 @@ def add_arguments(parser: CommandParser, optional: bool = False) -> None:
     parser.add_argument(
         "--include-empty", action="store_true", help="a frame without any part comes first"
     )
+
+
+def add_fixations(parser: CommandParser) -> None:
+    """The options that make part orders of eye fixations; orders.json keeps them."""
     by = parser.add_argument_group("part orders by eye fixations, as PASCAL-S has them")
     by.add_argument(
         "--fixations", type=Path, metavar="pascalFix.mat", help="PASCAL-S's eye fixations"
@@ -131,7 +136,7 @@ def shown(options: Options) -> Shown:
         open_image = export_files.originals_of(stored)
     parts = parts_of(frozen)
     given = part_orders.read_orders(options["orders"], parts) if options["orders"] else {}
-    found = _by_fixations(frozen, options) if options["fixations"] else None
+    found = _by_fixations(frozen, options) if options.get("fixations") else None
     orders = _chosen(options, given, found.orders if found else {}, parts)
     content_schemes = list(dict.fromkeys(options["content_schemes"] or CONTENT_SCHEMES))
     made = found.shares if found else {}
@@ -165,9 +170,9 @@ def folder_of_photographs(options: Options) -> Path:
 
 
 def _check(options: Options) -> None:
-    if options["fixations"] is None:
+    if options.get("fixations") is None:
         for name in ("fixation_sizes", "fixation_images", "drop_first", "fallback"):
-            if options[name]:
+            if options.get(name):
                 raise UsageError(f"--{name.replace('_', '-')} goes with --fixations")
 
 
@@ -192,6 +197,7 @@ def _chosen(
     names = options["part_schemes"] or every
     for name in names:
         if name not in there:
-            need = "--fixations pascalFix.mat" if name in FIXATION_SCHEMES else "--orders FILE"
+            made = "fixations" in options and name in FIXATION_SCHEMES
+            need = "--fixations pascalFix.mat" if made else "--orders FILE"
             raise UsageError(f"the part scheme {name} has no order: give {need}")
     return {name: there[name] for name in names}

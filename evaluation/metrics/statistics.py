@@ -1,4 +1,8 @@
-"""Ranks and rank correlations."""
+"""Ranks and rank correlations.
+
+scipy.stats gives the same ranks. Its correlations agree with these to 1e-15, but not to the last
+bit, and stored scores must stay what they are; so must Wilson's interval in `intervals`.
+"""
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -10,10 +14,9 @@ def ranks(values: ArrayLike) -> NDArray[np.float64]:
     >>> ranks([0.5, 0.9, 0.5]).tolist()
     [2.5, 1.0, 2.5]
     """
-    x = np.asarray(values, float)
-    above = (x[..., None, :] > x[..., :, None]).sum(axis=-1)
-    equal = (x[..., None, :] == x[..., :, None]).sum(axis=-1)
-    return above + (equal + 1) / 2
+    from scipy.stats import rankdata
+
+    return np.asarray(rankdata(-np.asarray(values, float), axis=-1), float)
 
 
 def pearson(x: ArrayLike, y: ArrayLike) -> float:

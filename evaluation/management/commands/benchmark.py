@@ -36,7 +36,6 @@ class Command(ContractCommand):
         opening.add_argument("kind", choices=KINDS, help="what is scored")
         opening.add_argument("--campaign", required=True, help="whose labels are the truth")
         opening.add_argument("--name", required=True, help="of the benchmark, as in its address")
-        opening.add_argument("--title", default="", help="as people read it; else the name")
         opening.add_argument(
             "--release", type=int, metavar="N", help="by default the latest; else one is frozen"
         )
@@ -62,7 +61,6 @@ class Command(ContractCommand):
         kind: str,
         campaign: str,
         name: str,
-        title: str,
         release: int | None,
         **options: Any,
     ) -> Result:
@@ -75,7 +73,7 @@ class Command(ContractCommand):
                 row.created_by,
                 kind=kind,
                 name=name,
-                title=title or name,
+                title=name,
                 campaign=row,
                 release=None if release is None else freezing.release_for(row, release),
                 **chosen,
@@ -114,7 +112,6 @@ class Command(ContractCommand):
         self,
         name: str,
         campaign: str,
-        title: str,
         models: str,
         agreements: float,
         seed: int,
@@ -128,7 +125,7 @@ class Command(ContractCommand):
                 row,
                 row.created_by,
                 name=campaign,
-                title=title or campaign,
+                title=campaign,
                 wordnet=load(),
                 models=list(dict.fromkeys(models.split(","))) if models else (),
                 agreements=agreements,
@@ -225,7 +222,6 @@ def _add_reviewing(command: Command, parser: CommandParser) -> None:
     )
     reviewing.add_argument("name", metavar="NAME", help="of the benchmark")
     reviewing.add_argument("--campaign", required=True, help="the name of the new campaign")
-    reviewing.add_argument("--title", default="", help="as people read it; else the name")
     reviewing.add_argument("--models", default="", metavar="A,B,…", help="without it all")
     reviewing.add_argument(
         "--agreements", type=share, default=reviews.SHARE, metavar="SHARE", help="of others (0.1)"

@@ -35,11 +35,6 @@ OF_RELEASE = (
     "orders",
     "seed",
     "include_empty",
-    "fixations",
-    "fixation_sizes",
-    "fixation_images",
-    "drop_first",
-    "fallback",
 )
 
 

@@ -65,6 +65,7 @@ class Command(ContractCommand):
             parser, "select", on_device(self.select), show_selection, help="choose images"
         )
         _add_pool(select)
+        _add_rule(select)
         select.add_argument("--classifiers", type=_names, help="A,B,…; default: all, sorted")
         select.add_argument(
             "--shard",
@@ -381,23 +382,12 @@ def _add_pool(parser: CommandParser) -> None:
         metavar="pool.jsonl",
         help="such folders, as mad pool wrote them; s3://…/pool.jsonl: from a bucket",
     )
-    # No defaults here: `add` takes what is not given from the selection it joins.
-    parser.add_argument("--top-k", type=int, help=f"images a pair ({DEFAULTS['top_k']})")
-    parser.add_argument("--min-confidence", type=float, help="of both classifiers (0.8)")
-    parser.add_argument("--max-per-label", type=int, help="images with one label (3)")
     parser.add_argument(
         "--distance",
         type=_distance,
         metavar=f"{'|'.join(DISTANCES)}|FILE.csv",
         help="(weighted); zero-one takes any class names; a file: child,parent rows of a tree, or "
         "a square matrix",
-    )
-    parser.add_argument("--reserve", type=int, help="further images a pair (30)")
-    parser.add_argument(
-        "--unique-pairs",
-        action="store_true",
-        default=None,
-        help="no two images of a pair with the same two labels",
     )
     parser.add_argument(
         "--threads",
@@ -406,6 +396,20 @@ def _add_pool(parser: CommandParser) -> None:
         help=f"{THREADS}; a task of --on takes one",
     )
     add_device(parser)
+
+
+def _add_rule(parser: CommandParser) -> None:
+    """The rule of a selection; what `add` joins has it in its meta line."""
+    parser.add_argument("--top-k", type=int, help=f"images a pair ({DEFAULTS['top_k']})")
+    parser.add_argument("--min-confidence", type=float, help="of both classifiers (0.8)")
+    parser.add_argument("--max-per-label", type=int, help="images with one label (3)")
+    parser.add_argument("--reserve", type=int, help="further images a pair (30)")
+    parser.add_argument(
+        "--unique-pairs",
+        action="store_true",
+        default=None,
+        help="no two images of a pair with the same two labels",
+    )
 
 
 def _levels(pool: Pool, wordnet: WordNet | None, settings: selecting.Settings) -> Levels:
@@ -446,16 +450,13 @@ def _with_file(settings: selecting.Settings) -> selecting.Settings:
 
 def _joining_settings(meta: Meta, given: dict[str, object], into: Path) -> selecting.Settings:
     values = _given(vars(meta)) | given
-    missing = [f"--{key.replace('_', '-')}" for key in DEFAULTS if key not in values]
-    if missing:
+    if missing := [key for key in DEFAULTS if key not in values]:
         raise BadInput(
             f"the meta line lacks settings of the selection ({', '.join(missing)})",
             file=into,
             line=1,
-            cure="give them as options",
+            cure="write them there, or select again",
         )
-    if values["top_k"] != meta.top_k:
-        raise UsageError(f"--top-k is {values['top_k']}, but {into} has {meta.top_k}")
     if values["distance"] not in DISTANCES and "distance" not in given:
         raise BadInput(
             f"the distance is {values['distance']!r}", into, 1, "give that file by --distance"
@@ -463,7 +464,7 @@ def _joining_settings(meta: Meta, given: dict[str, object], into: Path) -> selec
     try:
         settings = _with_file(selecting.settings_of(values))
     except (TypeError, ValueError) as error:
-        raise BadInput(str(error), into, 1, "mend it or give it as an option") from error
+        raise BadInput(str(error), into, 1, "mend it") from error
     if settings.distances and settings.distances.sha256 != meta.distance_sha256:
         raise BadInput(
             f"is not the file that {into} was made with", settings.distances.path, None, BRING_BACK

@@ -41,6 +41,7 @@ class Command(ContractCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         sequence_options.add_arguments(parser)
+        sequence_options.add_fixations(parser)
         parser.add_argument("--out", type=Path, metavar="DIR", help="sequences.jsonl, and frames")
         parser.add_argument(
             "--lines-only", action="store_true", help="say which frames there are; render none"

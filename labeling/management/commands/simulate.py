@@ -25,7 +25,6 @@ from labeling.simulation import (
     simulating,
     simulating_boxes,
     simulating_correlated,
-    simulating_proposals,
     simulating_queries,
 )
 from labeling.simulation.crowd import Crowd, clean_crowd
@@ -41,7 +40,6 @@ class Command(ContractCommand):
         self._add_queries(parser)
         self._add_campaign(parser)
         self._add_boxes(parser)
-        self._add_proposals(parser)
 
     def _add_queries(self, parser: CommandParser) -> None:
         add = self.verb(
@@ -111,43 +109,6 @@ class Command(ContractCommand):
         add.add_argument("--crowd", metavar="CROWD.yaml", type=Path, help="who draws, and what")
         add.add_argument("--policy", metavar="POLICY.yaml", type=Path, help="the rules to try")
         add.add_argument("--seed", type=int, default=0, help="of the random numbers (0)")
-
-    def _add_proposals(self, parser: CommandParser) -> None:
-        add = self.verb(
-            parser,
-            "proposals",
-            self.proposals,
-            self.show_proposals,
-            help="quality and time of drawn parts with a model that outlines them, and without",
-        )
-        add.add_argument("--parts", type=int, default=5_000, help="drawn in each arm (5,000)")
-        add.add_argument("--crowd", metavar="CROWD.yaml", type=Path, help="who draws, and what")
-        add.add_argument("--seed", type=int, default=0, help="of the random numbers (0)")
-
-    def proposals(self, parts: int, crowd: Path | None, seed: int, **_: Any) -> Result:
-        if parts < 1:
-            raise UsageError(f"--parts is {parts}; give 1 or more")
-        _check_seed(seed)
-        clean = simulating_proposals.clean
-        people = _checked(crowd, clean) if crowd else simulating_proposals.ProposalCrowd()
-        return simulating_proposals.simulate(people, parts, seed)
-
-    def show_proposals(self, result: Result) -> str:
-        arms = result["without"], result["with"]
-        rows = [
-            ("seconds a part", *(f"{arm['seconds']:.1f}" for arm in arms)),
-            ("… of the median part", *(f"{arm['median_seconds']:.1f}" for arm in arms)),
-            ("mean IoU", *(f"{arm['iou']:.4f}" for arm in arms)),
-            ("parts with an IoU below 0.5", *(f"{arm['bad']:.4f}" for arm in arms)),
-        ]
-        outcomes, bad = result["with"]["outcomes"], result["bad_proposals"]
-        told = ", ".join(f"{word} {share:.3f}" for word, share in outcomes.items())
-        return (
-            f"{result['parts']:,} parts\n\n{table(rows, ('', 'drawn', 'with a model'))}\n\n"
-            f"{told}\nbad proposals shown last {bad['shown']}, sent like that {bad['accepted']}\n\n"
-            f"time {result['time_ratio'] - 1:+.1%}, IoU {result['iou_difference']:+.4f}, "
-            f"bad parts {100 * result['bad_difference']:+.2f} points"
-        )
 
     def boxes(
         self, images: int, crowd: Path | None, policy: Path | None, seed: int, **_: Any

@@ -245,7 +245,7 @@ def test_add_refuses_who_is_in_already(tmp_path):
     assert "in the competition already" in err
 
 
-def test_add_asks_for_settings_that_the_meta_line_lacks(tmp_path):
+def test_add_refuses_a_meta_line_without_settings(tmp_path):
     def forget(_: Path, out: Path) -> None:
         meta, lines, _ = read_lines(out)
         del meta["max_per_label"], meta["distance"]
@@ -254,7 +254,7 @@ def test_add_asks_for_settings_that_the_meta_line_lacks(tmp_path):
     code, err = added(tmp_path, forget)
 
     assert code == 1
-    assert "--max-per-label, --distance" in err
+    assert "(max_per_label, distance)" in err
 
 
 META = {"meta": {"classifiers": ["a", "b"], "top_k": 1}}
