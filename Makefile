@@ -74,8 +74,11 @@ demo: setup  ## the demonstration at http://127.0.0.1:8000 (PORT=… for another
 # the end of the other's.
 PYTEST = $(BIN)/python -m pytest -n auto --dist worksteal
 
+# .ci/run asks for more.
+TESTS ?= not slow and not ci
+
 test: setup-dev  ## the test suite; what cannot run here is skipped and says why
-	$(PYTEST) -m "not slow"
+	$(PYTEST) -m "$(TESTS)"
 
 test-all: setup-dev  ## and the long forms of its long stories, with more examples of each property
 	$(PYTEST) --hypothesis-profile nightly

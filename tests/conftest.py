@@ -72,6 +72,10 @@ def pytest_configure() -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+# What needs another server than the database takes long; `.ci/run` has it, `make test` does not.
+CI_ALONE = ("broker", "pgbouncer", "ray")
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items) -> None:
     """Marks what meets the database: only that is tried again on another one. A test in a browser
@@ -83,6 +87,8 @@ def pytest_collection_modifyitems(items) -> None:
         again = ["AST constructor recursion depth mismatch"]
         if item.get_closest_marker("broker"):
             again += ["TimeoutError", "Timeout"]
+        if any(map(item.get_closest_marker, CI_ALONE)):
+            item.add_marker("ci")
         of_many = "browser" in item.path.parts or item.get_closest_marker("ray")
         item.add_marker(pytest.mark.flaky(reruns=1, only_rerun=None if of_many else again))
         fixtures = set(getattr(item, "fixturenames", ()))

@@ -17,6 +17,8 @@ from tests.api_bodies import BARE, CAMPAIGN, EARLIER, LEFT_OUT, NOT_NOW, OF_BOB,
 from tests.labeling.web.test_api_errors import check
 from tests.test_access import fill
 
+pytestmark = pytest.mark.ci
+
 Place = tuple[str | int, ...]
 Ask = Callable[[str, Any], Any]
 DEEP = 800

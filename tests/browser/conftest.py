@@ -37,6 +37,36 @@ from tests import factories
 from tests.clients import logged_in
 from tests.conftest import HASHED_FILES, find_chromium, skip_or_fail
 
+# The rest of the browser is left to `.ci/run`: here is a module for each screen that people answer
+# on, for review and for results, and what runs in node alone.
+IN_MAKE_TEST = {
+    "drawing/test_modules",
+    "drawing/test_polygons",
+    "labeling/test_boxes_modules",
+    "labeling/test_boxes_page",
+    "labeling/test_candidates",
+    "labeling/test_fit",
+    "labeling/test_grid",
+    "labeling/test_labeling",
+    "labeling/test_mistakes",
+    "labeling/test_naming_list",
+    "labeling/test_parts_page",
+    "benchmarks/test_results",
+    "test_review_boxes",
+    "test_review_parts",
+}
+HERE = Path(__file__).parent
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if HERE in item.path.parents:
+            module = item.path.relative_to(HERE).with_suffix("").as_posix()
+            if module not in IN_MAKE_TEST:
+                item.add_marker("ci")
+
+
 WIDE = {"width": 1440, "height": 900}
 NARROW = {"width": 390, "height": 844}
 PATIENCE_MS = 45_000

@@ -20,6 +20,8 @@ from tests.evaluation import commands
 from tests.evaluation.pool import mad, make_pool
 from tests.evaluation.wsol_folders import Folder
 
+pytestmark = pytest.mark.ci
+
 ROOT = Path(__file__).resolve().parents[2]
 # Runs in a process of its own: numba reads its cache folder once.
 STATS = """

@@ -18,6 +18,8 @@ from deploy import serve
 from evaluation.metrics.wordnet import nouns
 from tests.conftest import skip_or_fail
 
+pytestmark = pytest.mark.ci
+
 ROOT = Path(__file__).resolve().parents[2]
 LINUX = sys.platform.startswith("linux")
 # A supervisor of two: one plain process, and one that forks, each writing its process ids.

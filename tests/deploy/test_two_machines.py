@@ -17,6 +17,8 @@ from tests.clients import logged_in, upload
 from tests.conftest import own_world
 from tests.evaluation.benchmarks.kinds.labeled import world
 
+pytestmark = pytest.mark.ci
+
 Machine = Callable[[str], AbstractContextManager[Path]]
 
 

@@ -13,6 +13,8 @@ from deploy import web_server
 from tests.conftest import skip_or_fail
 from tests.deploy import slow_clients
 
+pytestmark = pytest.mark.ci
+
 
 @pytest.fixture(scope="module")
 def port() -> Iterator[int]:

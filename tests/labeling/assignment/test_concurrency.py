@@ -18,6 +18,8 @@ from django.db import connections
 from tests.labeling import hammer
 from tests.labeling.crowd import at_once
 
+pytestmark = pytest.mark.ci
+
 ROOT = Path(__file__).resolve().parents[3]
 
 

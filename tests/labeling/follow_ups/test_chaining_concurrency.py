@@ -22,6 +22,8 @@ from tests import factories
 from tests.labeling import boxers
 from tests.labeling.boxers import CAT, DOG, A, B, box
 
+pytestmark = pytest.mark.ci
+
 # Two workers may come to two classes of one image at once.
 IMAGES, TOPICS, PEOPLE = 4, (DOG, CAT), 6
 

@@ -17,6 +17,8 @@ from tests import factories
 from tests.labeling.crowd import send
 from tests.labeling.hierarchies import make, standing_labels
 
+pytestmark = pytest.mark.ci
+
 IMAGES, PEOPLE = 12, 4
 
 
