@@ -3,7 +3,7 @@
 A backup is written whole under a temporary name, then renamed. It may be made while people work:
 files are copied, then the database, then the files that came or changed meanwhile. So whatever the
 database names is there, also when it was removed from the site a moment later. See
-docs/deployment.md for what is in it; annotator/restore.py reads it.
+docs/how-to/deploy.md for what is in it; annotator/restore.py reads it.
 """
 
 import contextlib
@@ -246,7 +246,7 @@ def run_postgres(program: str, *options: str) -> None:
     )
     if done.returncode != 0:
         said = done.stderr.strip().splitlines() or [f"it ended with status {done.returncode}"]
-        raise BadInput(f"{program} failed: {said[0]}", cure="see docs/deployment.md, Backup")
+        raise BadInput(f"{program} failed: {said[0]}", cure="see docs/how-to/deploy.md, Backup")
 
 
 def dump_database(folder: Path) -> str:

@@ -5,7 +5,7 @@ and then stops for good ("Unrecoverable error"); it takes messages by way of the
 where a move between file systems copies, and two workers get one message; it lists and sorts the
 folder by a clock that restarts at every boot. Here a message appears whole, is taken by one
 rename within one folder, and a damaged one is dropped with a warning (the sweep sends its job
-again). See docs/jobs.md.
+again). See docs/explanation/assigning-and-jobs.md.
 """
 
 import json

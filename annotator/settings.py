@@ -1,8 +1,9 @@
 """Settings. Everything that differs between machines comes from the environment (or `.env`).
 
 The default needs no server: SQLite and Celery on the filesystem. `DATABASE_URL` and
-`CELERY_BROKER_URL` make it grow; see docs/deployment.md. Comments that begin with `#:` say what a
-variable means, in docs/settings.md too, which deploy/settings_page.py makes of this file.
+`CELERY_BROKER_URL` make it grow; see docs/how-to/deploy.md. Comments that begin with `#:` say what
+a variable means, in docs/reference/settings.md too, which
+deploy/settings_page.py makes of this file.
 """
 
 import os
@@ -431,7 +432,7 @@ ASSAY_CHILD_GIB = env.float("ASSAY_CHILD_GIB", default=16)
 #: How many hours of processor time each process of a job's child may take.
 ASSAY_CHILD_CPU_HOURS = env.float("ASSAY_CHILD_CPU_HOURS", default=24)
 
-# The kinds of question in the order of the form, with what the site shows (docs/development.md).
+# The kinds of question in the order of the form, with what the site shows (docs/how-to/develop.md).
 ASSAY_QUESTION_KINDS = {
     "labeling.kinds.contains.Contains": "annotator.kinds.base.Page",
     "labeling.kinds.hierarchy.Hierarchy": "annotator.kinds.grid.Grid",
@@ -441,7 +442,7 @@ ASSAY_QUESTION_KINDS = {
     "labeling.kinds.parts.Parts": "annotator.kinds.parts.Parts",
     "labeling.kinds.boxes.Boxes": "annotator.kinds.boxes.Boxes",
 }
-# The kinds of benchmark, in the order of the pages: a package each (docs/development.md).
+# The kinds of benchmark, in the order of the pages: a package each (docs/how-to/develop.md).
 ASSAY_BENCHMARK_KINDS = [
     "evaluation.benchmarks.kinds.mad.kind.Mad",
     "evaluation.benchmarks.kinds.cds.kind.Cds",

@@ -1,4 +1,4 @@
-"""What docs/benchmarks.md promises, measured: one module for each subject."""
+"""What docs/reference/benchmarks.md promises, measured: one module for each subject."""
 
 import os
 from typing import Any, TypeVar

@@ -2,7 +2,7 @@
 
 `python -m benchmarks scaling`. Each row has what was measured at each size and the slope between
 the last two in log-log (1: twice as much takes twice as long). Seconds are those of one process;
-docs/scaling.md reckons with them.
+docs/reference/benchmarks.md reckons with them.
 """
 
 import math

@@ -1,8 +1,8 @@
 """Writes locale/ again: finds the sentences that annotators read in templates, Python and scripts,
 adds new ones to each language's .po files, drops those that are gone, and compiles .mo files.
 
-`python deploy/messages.py` writes and says what is still to be translated; docs/development.md says
-how. Babel does it, so neither xgettext nor msgfmt is needed.
+`python deploy/messages.py` writes and says what is still to be translated; docs/how-to/develop.md
+says how. Babel does it, so neither xgettext nor msgfmt is needed.
 """
 
 import io

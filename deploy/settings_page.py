@@ -1,5 +1,5 @@
 #!/usr/bin/env python
-"""Writes docs/settings.md from annotator/settings.py: `python deploy/settings_page.py`.
+"""Writes docs/reference/settings.md from annotator/settings.py: `python deploy/settings_page.py`.
 
 A variable is a call of `env` with its name and default; its meaning is the comment above the
 statement, in lines that begin with `#:`. Needs the standard library alone.
@@ -13,7 +13,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 SETTINGS = ROOT / "annotator" / "settings.py"
-PAGE = ROOT / "docs" / "settings.md"
+PAGE = ROOT / "docs" / "reference" / "settings.md"
 
 TAKES = {
     "bool": "0 or 1",
@@ -48,7 +48,7 @@ Read elsewhere, from the environment alone:
 | `NUMBA_CACHE_DIR` | worker, commands | where compiled kernels are kept |
 | `OMP_NUM_THREADS`, `NUMBA_NUM_THREADS` | worker, commands | threads of one job |
 | `PROMETHEUS_MULTIPROC_DIR` | web | where processes add up their figures; the default is a temporary folder |
-| `RAY_AUTH_MODE`, `RAY_AUTH_TOKEN`, `RAY_AUTH_TOKEN_PATH` | `--on ray:…` | how a [cluster](clusters.md) knows a command: `token` unless set, the token, a file with it |
+| `RAY_AUTH_MODE`, `RAY_AUTH_TOKEN`, `RAY_AUTH_TOKEN_PATH` | `--on ray:…` | how a [cluster](../how-to/clusters-and-gpus.md) knows a command: `token` unless set, the token, a file with it |
 | `TMPDIR` | web | where uploads are kept until they are whole |
 | `WEB_BIND`, `WEB_CONCURRENCY` | `deploy/gunicorn_config.py` | address and port (127.0.0.1:8000); processes (4) |
 """  # noqa: E501
@@ -136,7 +136,7 @@ def _shown(default: ast.expr, source: str) -> str:
 
 
 def page(source: str) -> str:
-    """docs/settings.md. Raises Unexplained."""
+    """docs/reference/settings.md. Raises Unexplained."""
     rows = (
         f"| `{each.name}` | {each.takes} | {each.default} | {each.meaning} |\n"
         for each in variables(source)

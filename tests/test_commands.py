@@ -1,4 +1,5 @@
-"""Every command says what its verbs and options are for, and docs/commands.md has all of them."""
+"""Every command says what its verbs and options are for, and docs/reference/commands.md has all of
+them."""
 
 import argparse
 import ast
@@ -8,7 +9,7 @@ from pathlib import Path
 
 from django.core.management import get_commands, load_command_class
 
-TABLE = Path(__file__).resolve().parents[1] / "docs" / "commands.md"
+TABLE = Path(__file__).resolve().parents[1] / "docs/reference/commands.md"
 APPS = ("annotator", "labeling", "evaluation")
 
 
@@ -54,7 +55,8 @@ def test_every_verb_says_what_it_does():
 
 
 def in_table() -> set[str]:
-    """The commands in docs/commands.md; `mad select`, `merge` are mad select and mad merge."""
+    """The commands in docs/reference/commands.md; `mad select`, `merge` are mad select and mad
+    merge."""
     found: set[str] = set()
     verbs = {name.split()[0] for name, _ in parsers() if " " in name}
     rows = re.findall(r"^\| (`.+?`) \|", TABLE.read_text(), flags=re.M)
@@ -72,7 +74,7 @@ def test_the_table_of_commands_has_every_command():
     assert in_table() == {name for name, _ in parsers()}
 
 
-ROOT = TABLE.parents[1]
+ROOT = TABLE.parents[2]
 # Descriptions in the API's schema are Markdown, where backticks become code.
 MARKDOWN = re.compile(r"(^|/)(api|serializers|api_urls)(\.py|/)")
 DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)

@@ -1,7 +1,7 @@
 """A kind of benchmark: what the framework asks of it, and the kinds that the settings name.
 
-A kind is a class in a package of its own, named in ASSAY_BENCHMARK_KINDS: docs/development.md, "A
-new kind of benchmark". The framework knows kinds by this class alone.
+A kind is a class in a package of its own, named in ASSAY_BENCHMARK_KINDS: docs/how-to/develop.md,
+"A new kind of benchmark". The framework knows kinds by this class alone.
 """
 
 import json

@@ -140,7 +140,7 @@ def _make_all(
 def _no_cluster(address: str, reason: str) -> BadInput:
     return BadInput(
         f"there is no Ray cluster at {address} ({reason})",
-        cure="start one (docs/clusters.md), and give its RAY_AUTH_TOKEN",
+        cure="start one (docs/how-to/clusters-and-gpus.md), and give its RAY_AUTH_TOKEN",
     )
 
 

@@ -78,7 +78,7 @@ def action(
     seed: int,
     **options: Any,
 ) -> ClassificationResult:
-    """The result, as docs/metrics.md describes it."""
+    """The result, as docs/reference/metrics.md describes it."""
     asked = analysis_options.asked(options | {"seed": seed})
     wordnet, paths = load(), named_files(predictions)
     if devkit is None:

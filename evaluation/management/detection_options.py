@@ -42,7 +42,7 @@ def add(verb: CommandParser) -> None:
 
 
 def action(truth: Path, predictions: list[str], **chosen: Any) -> DetectionResult:
-    """The result, as docs/metrics.md describes it."""
+    """The result, as docs/reference/metrics.md describes it."""
     options = box_options.options_of(chosen)
     found = detection.read_all(truth, named_files(predictions), options)
     result = detection.score_all(found, options)

@@ -22,7 +22,7 @@ def add(verb: CommandParser) -> None:
 
 
 def action(truth: Path, predictions: list[str], **chosen: Any) -> LocalizationResult:
-    """The result, as docs/metrics.md describes it."""
+    """The result, as docs/reference/metrics.md describes it."""
     options = box_options.options_of(chosen)
     found = localization.read_all(truth, named_files(predictions), options)
     result = localization.score_all(found, options)

@@ -33,7 +33,7 @@ class SequenceLine:
     line: int | None = field(default=None, compare=False, repr=False)
 
     def as_dict(self) -> Row:
-        """The line as docs/cds.md has it; what nobody says is left out."""
+        """The line as docs/explanation/cds.md has it; what nobody says is left out."""
         row: Row = {
             "image": self.image,
             "category": self.category,

@@ -2,7 +2,8 @@
 
 A page is claimed in a handful of statements: read each lane from the person's cursors, take what
 nobody else is taking, move the cursors. Seats that run out or are given back return to the queue
-under a new ticket. docs/assigning.md says why nothing is lost, overfilled or starved.
+under a new ticket. docs/explanation/assigning-and-jobs.md says why nothing is lost, overfilled or
+starved.
 """
 
 from collections import Counter

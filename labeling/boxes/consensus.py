@@ -3,7 +3,7 @@
 Everybody's error on each side of a box is normal, with a deviation of their own in proportion to
 the longer side of the box. Deviations are learned from boxes that several people drew, or that are
 known, by expectation maximisation under an inverse-gamma prior; the merged side is the mean
-weighted by precision, and its posterior states the IoU error. docs/boxes.md.
+weighted by precision, and its posterior states the IoU error. docs/explanation/boxes.md.
 """
 
 import functools

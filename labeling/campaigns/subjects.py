@@ -4,7 +4,7 @@ The whole-image item of such an image is derived from the item of what it shows.
 in any campaign and of gold too, carry the subject −(id of that item); questions about anything else
 are a subject of their own. Once a person has held a seat on a subject below 0, answered or not,
 they never get one on another question about it: the seat is unique and stays where it is
-(candidates.py, claiming.py). docs/people-as-classifier.md.
+(candidates.py, claiming.py). docs/explanation/cds.md.
 """
 
 from collections import defaultdict

@@ -1,7 +1,7 @@
 """Learn what a campaign's answers say of its people and topics, and put it in force.
 
-Learning reads all answers and holds three numbers of each. docs/quality.md, How answers become a
-consensus.
+Learning reads all answers and holds three numbers of each. docs/explanation/quality.md, How
+answers become a consensus.
 """
 
 from dataclasses import replace

@@ -1,6 +1,7 @@
 """Stored calibrations, which never change, each read once in a process. calibrating.py makes them.
 
-So a settlement can always be computed again. docs/quality.md, How answers become a consensus.
+So a settlement can always be computed again. docs/explanation/quality.md, How answers become a
+consensus.
 """
 
 from collections.abc import Mapping

@@ -1,7 +1,7 @@
 """The preview of a large photograph, and tiles with every pixel of it.
 
 They are stored in a folder named after the display image. The preview is written last, so where it
-exists all tiles do. See docs/images.md.
+exists all tiles do. See docs/how-to/images.md.
 """
 
 import io

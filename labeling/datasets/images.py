@@ -2,7 +2,7 @@
 
 A file is read, judged and stored before its row exists; a row that is refused takes its file along,
 so neither is ever there without the other. Storage names are random: nothing that travels tells a
-name, a hash or an order. See docs/images.md.
+name, a hash or an order. See docs/how-to/images.md.
 """
 
 import hashlib

@@ -1,7 +1,8 @@
 """Images that come in through a job: kept first, then added one by one, with a report.
 
 What was sent is in the storage before its row exists, so that a worker on any machine finds it. The
-job may be killed and run again: files that it added are known by the row. See docs/images.md.
+job may be killed and run again: files that it added are known by the row. See
+docs/how-to/images.md.
 """
 
 import secrets

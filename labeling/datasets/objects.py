@@ -1,7 +1,8 @@
 """Objects of a dataset's images with their given parts: items with a region, and labels on them.
 
 An object is an Item that has a box and a name. Its GivenLabels say its category (key: a wnid, no
-geometry), its outline ("object") and its parts (key: of the vocabulary); see docs/parts.md.
+geometry), its outline ("object") and its parts (key: of the vocabulary); see
+docs/reference/objects-and-parts.md.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

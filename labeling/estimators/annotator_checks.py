@@ -2,7 +2,8 @@
 
 Pure: no Django. A sequential test on questions whose answer is known; how long answers take against
 the pool; long runs of one answer against the odds; agreement with others beyond chance. Figures
-hold whatever the policy is; `reasons` lays a policy over them. docs/quality.md tells the whole.
+hold whatever the policy is; `reasons` lays a policy over them. docs/explanation/quality.md tells
+the whole.
 """
 
 import math

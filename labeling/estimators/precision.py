@@ -3,7 +3,8 @@
 A table states a precision of each class; what it cannot know, such as a lookalike that most people
 take for the class, an audit finds. No audit has enough images of one class, so all classes share
 theirs: how far the tables were off on the whole, and how unlike classes are beyond that, is learned
-from every audited image, and moves each class. docs/verification.md has the model and its trials.
+from every audited image, and moves each class. docs/explanation/candidates-and-naming.md has the
+model and its trials.
 Source: the tables and the audit are those of Russakovsky et al. 2015, section 3.1.3, who state no
 interval; the model is ours. Pure: numpy.
 """

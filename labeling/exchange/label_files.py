@@ -1,7 +1,7 @@
 """Files of known labels that people upload: a few are brought in at once, many by a job.
 
 What was sent is in the storage before its job exists, so that a worker on any machine finds it.
-Bringing in is all or nothing and may be done twice. See docs/labels.md.
+Bringing in is all or nothing and may be done twice. See docs/reference/label-formats.md.
 """
 
 import re

@@ -2,7 +2,7 @@
 
 An upload lies in the storage before its job exists. Objects are put a batch at a time, in the
 transaction that writes how far the job is: a job that was cut off goes on behind its last batch.
-Bringing the same in twice changes nothing. See docs/parts.md.
+Bringing the same in twice changes nothing. See docs/reference/objects-and-parts.md.
 """
 
 import itertools

@@ -5,7 +5,7 @@ pair's one another (chaining.py).
 consensus changed (`follow_up`), and the job "advance" plans the images of flagged questions again
 (planning.py): what may be asked now is opened, what is closed is withdrawn with its seats and
 comes back with its answers when it may be asked again. Queries grow with chunks of images, never
-with images. docs/hierarchy.md tells it with pictures.
+with images. docs/explanation/question-graphs.md tells it with pictures.
 """
 
 from collections import defaultdict

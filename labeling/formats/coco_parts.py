@@ -5,8 +5,8 @@ An object's annotation has the class's category; a part's has a category of its 
 id of the object's annotation. `segmentation`
 is the mask by the pixel-centre rule, as rings along the edges of its pixels, which COCO's own
 raster gives back to the pixel, or as RLE where there are holes. What was drawn stands beside it in
-`polygons`, exact to a tenth; see docs/part-formats.md. The rest that no part covers follows from
-these, and is written where it is asked for, as a mask alone.
+`polygons`, exact to a tenth; see docs/reference/label-formats.md. The rest that no part covers
+follows from these, and is written where it is asked for, as a mask alone.
 """
 
 import json

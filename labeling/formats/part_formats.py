@@ -2,7 +2,7 @@
 
 Every format is a module with `read(reading) -> Iterator[PartedObject]`, which checks as it reads,
 and `write(scenes, folder, about)`, which writes whole files. `scenes` gives (Photograph, its
-objects). What each carries: docs/part-formats.md.
+objects). What each carries: docs/reference/label-formats.md.
 
 | format | what is written | geometry |
 |---|---|---|

@@ -4,8 +4,8 @@ Source: Sarvadevabhatla, Venkatraman and Babu, 'Part'ly first among equals (2016
 §2.1, who refine the radius step by step; Edelsbrunner, Kirkpatrick and Seidel, On the shape of a
 set of points in the plane (1983). Here the radius is exact: of the Delaunay triangles of all pixel
 corners, those up to a circumradius are joined over shared edges, and the first circumradius counts
-at which one component has a corner in every point. docs/geometry.md tells it with pictures.
-The `alphashape` package draws the same corners as a second opinion.
+at which one component has a corner in every point. docs/reference/objects-and-parts.md tells it
+with pictures. The `alphashape` package draws the same corners as a second opinion.
 """
 
 import math

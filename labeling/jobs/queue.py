@@ -4,7 +4,7 @@ An action writes the row in its own transaction, `on_commit` sends the id, a wor
 by a conditional update, renews its lease while it works and finishes it once; `sweep` sends again
 what nobody works on. So a job may run twice, and every handler must bear that. Leases are written
 and compared by the database's clock: a machine whose clock is wrong holds no job for hours. See
-docs/jobs.md.
+docs/explanation/assigning-and-jobs.md.
 """
 
 import atexit

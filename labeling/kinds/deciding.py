@@ -2,7 +2,8 @@
 
 Pure. The verdict is that of the shortest run of votes, in the order in which they came, on which
 the method decides: what comes later changes nothing. So a verdict can always be computed again,
-and lifting a block gives back exactly the one that was. docs/quality.md says it for people.
+and lifting a block gives back exactly the one that was. docs/explanation/quality.md says it for
+people.
 """
 
 import math

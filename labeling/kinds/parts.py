@@ -7,7 +7,7 @@ answer holds only what the person said, in the order of the parts' keys:
     {"parts": {"tail": {"state": "drawn", "polygons": […]}, "horn": {"state": "occluded"}},
      "half": true, "outline": null}        or        {"skip": "too_small"}
 
-docs/part-agreement.md says how answers are compared and put together.
+docs/explanation/part-campaigns.md says how answers are compared and put together.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

@@ -2,7 +2,7 @@
 
 Pure. Answers are those of the kind parts (kinds/parts.py) that draw, none that skips. Whoever says
 nothing of a part leaves it as it was: they vote neither for nor against how others drew it.
-docs/part-agreement.md.
+docs/explanation/part-campaigns.md.
 """
 
 from collections.abc import Mapping, Sequence

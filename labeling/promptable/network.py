@@ -299,6 +299,6 @@ def _names(inputs: Sequence[Any]) -> str:
 
 
 def _unfit(
-    path: Path, what: str, cure: str = "see docs/proposals.md for exports that fit"
+    path: Path, what: str, cure: str = "see docs/explanation/part-campaigns.md for exports that fit"
 ) -> BadInput:
     return BadInput(what, file=path, cure=cure)

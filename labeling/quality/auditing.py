@@ -1,7 +1,7 @@
 """How often the settled labels are wrong, by asking again: a random sample, answered blind by
 trusted people, gives the error with an interval and shows whether stated probabilities hold.
 
-An audit compares; it changes no settlement. docs/quality.md, Audit.
+An audit compares; it changes no settlement. docs/explanation/quality.md, Audit.
 """
 
 import math

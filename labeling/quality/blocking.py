@@ -2,7 +2,8 @@
 
 Nothing is deleted. Who is void stands in the calibration in force; every question that the person
 answered is judged again, goes back to others where it now wants more votes, and never to the same
-person. One transaction: all of it happened, or nothing. docs/quality.md, What a block undoes.
+person. One transaction: all of it happened, or nothing.
+docs/explanation/quality.md, What a block undoes.
 """
 
 from collections.abc import Sequence

@@ -2,7 +2,7 @@
 
 The figures of annotator_checks.py hold under any policy; its thresholds and actions are applied to
 them here, after every tenth answer and every night, and in `preview` before a change of policy.
-Only annotators at work are monitored. docs/quality.md, Standing.
+Only annotators at work are monitored. docs/explanation/quality.md, Standing.
 """
 
 import logging
@@ -326,7 +326,7 @@ def _shown(before: Shown | None, tested: Tested, now: datetime) -> Shown | None:
 
 def shown_accuracy(membership: Membership) -> Shown | None:
     """None while the person met too little gold. Show it in bands, never as a figure:
-    docs/quality.md."""
+    docs/explanation/quality.md."""
     accuracy: Shown | None = membership.standing.get("told")
     return accuracy
 

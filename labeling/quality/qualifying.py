@@ -2,7 +2,7 @@
 
 Both use the same seats and answers as work does, and `working_since` says since when the stage
 runs: what was answered before belongs to an earlier one. Gold that somebody met here is theirs no
-more, and feedback is given on no other. docs/quality.md, Training and test.
+more, and feedback is given on no other. docs/explanation/quality.md, Training and test.
 """
 
 from collections import Counter

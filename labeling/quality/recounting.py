@@ -1,7 +1,7 @@
 """After gold was corrected everybody is counted again, also those whom it stopped.
 
 This lets nobody in: `freed` lists whom the campaign's rules stopped and would not stop by the gold
-as it is now, and a researcher decides. docs/quality.md, Gold.
+as it is now, and a researcher decides. docs/explanation/quality.md, Gold.
 """
 
 from django.db.models import Q

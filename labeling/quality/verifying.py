@@ -3,7 +3,8 @@
 A class is looked at every night, after every calibration, and when somebody asks. It is stopped
 once its stated precision or its money is reached (kinds/candidates.py): its open questions are
 withdrawn, by a Decision that says why, and come back with their answers when it is resumed. The
-only writer of Verification but for new rows (follow_ups/candidate_lists.py). docs/verification.md.
+only writer of Verification but for new rows (follow_ups/candidate_lists.py).
+docs/explanation/candidates-and-naming.md.
 """
 
 from collections.abc import Mapping

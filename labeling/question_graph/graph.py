@@ -1,7 +1,8 @@
 """Question graphs: read from a file, checked, every fault named. Pure, no Django.
 
 A graph asks "is there an animal?" before "is there a cat?" (Russakovsky et al. 2015, §3.3.3 and
-Appendix D). docs/hierarchy.md has the format; `replaying.py` replays answers over a graph.
+Appendix D). docs/explanation/question-graphs.md has the format; `replaying.py` replays answers
+over a graph.
 """
 
 import functools

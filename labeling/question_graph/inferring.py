@@ -1,8 +1,8 @@
 """The labels of an image that follow from some of its answers, by the scenes of a campaign, and
 which question to ask next. Pure, no Django.
 
-A campaign keeps `LearnedScenes` with each calibration and `Inference` uses them: docs/hierarchy.md,
-Any node, and only what pays.
+A campaign keeps `LearnedScenes` with each calibration and `Inference` uses them:
+docs/explanation/question-graphs.md, Any node, and only what pays.
 """
 
 from collections.abc import Mapping

@@ -1,7 +1,7 @@
 """Releases: what a campaign said at one moment, frozen to files and hashes, and read back.
 
 Equal content gives equal bytes and therefore the same release: freezing twice makes no second
-number. How, and why: docs/competitions.md.
+number. How, and why: docs/explanation/mad.md.
 """
 
 import contextlib

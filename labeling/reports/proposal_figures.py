@@ -1,7 +1,7 @@
 """Whether the model helps people who draw: quality and time with it and without, and what becomes
 of its bad proposals.
 
-Reads drawings, so of a large campaign the latest seats alone. docs/proposals.md.
+Reads drawings, so of a large campaign the latest seats alone. docs/explanation/part-campaigns.md.
 """
 
 from collections import defaultdict

@@ -2,7 +2,8 @@
 
 A vocabulary says which parts the objects of each category have, what other data sets call them and
 which of their pieces make one part (Sarvadevabhatla et al. 2016, Supplement A §2).
-docs/vocabularies.md has the format; `vocabulary_store.py` keeps the versions of a dataset.
+docs/reference/objects-and-parts.md has the format; `vocabulary_store.py` keeps the versions of a
+dataset.
 """
 
 import functools

@@ -1,4 +1,4 @@
-"""docs/settings.md: what the settings read, no more and no less."""
+"""docs/reference/settings.md: what the settings read, no more and no less."""
 
 import re
 from pathlib import Path

@@ -1,7 +1,7 @@
 """The tables of a CDS benchmark as rows of plain numbers and names, with bootstrap intervals.
 
-Source: Sarvadevabhatla et al. (2016), Tables 1 to 3 and Supplements C to E. docs/cds.md says what
-each answers.
+Source: Sarvadevabhatla et al. (2016), Tables 1 to 3 and Supplements C to E.
+docs/explanation/cds.md says what each answers.
 """
 
 import itertools

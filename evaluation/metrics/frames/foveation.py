@@ -2,7 +2,7 @@
 
 Blurring is Geisler and Perry's multiresolution pyramid with a resolution map (1998; Perry and
 Geisler 2002), as Sarvadevabhatla et al. 2016 use it (Supplement A §3). Torch is imported inside
-functions. What the sources leave open is in docs/sequences.md.
+functions. What the sources leave open is in docs/explanation/sequences.md.
 """
 
 import functools

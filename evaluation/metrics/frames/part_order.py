@@ -1,7 +1,7 @@
 """In which order the parts of a category are shown: by where people look, or at random.
 
 Source: Sarvadevabhatla et al. 2016, §4.1. Sums are kept as fractions, so ties are ties and
-the order of the images changes nothing. What the text leaves open: docs/sequences.md.
+the order of the images changes nothing. What the text leaves open: docs/explanation/sequences.md.
 """
 
 import zlib

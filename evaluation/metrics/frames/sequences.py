@@ -1,7 +1,7 @@
 """Part sequences: which pixels of an object's crop each frame reveals.
 
 Source: Sarvadevabhatla et al. 2016, §4 and Supplement A §4. What the text leaves open is in
-docs/sequences.md.
+docs/explanation/sequences.md.
 """
 
 from collections import Counter

@@ -117,7 +117,7 @@ def labels_within(wordnet: WordNet, synsets: Sequence[int], hops: int) -> list[i
     """Return all synsets within `hops` undirected hops of one of `synsets`, in WordNet's order.
 
     DeViSE's zero-shot label sets are meant as these for 2 and 3 hops, but it walked ImageNet's own
-    tree: no list of ours gives its 2,589 and 8,860 labels (docs/metrics.md).
+    tree: no list of ours gives its 2,589 and 8,860 labels (docs/reference/metrics.md).
     """
     child, parent = _edges(wordnet)
     near = np.zeros(len(wordnet), bool)

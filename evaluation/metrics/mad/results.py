@@ -1,4 +1,5 @@
-"""The result of ranking a MAD competition, as docs/mad.md has it, and what it says in sentences."""
+"""The result of ranking a MAD competition, as docs/explanation/mad.md has it, and what it says in
+sentences."""
 
 from dataclasses import dataclass
 

@@ -3,7 +3,8 @@
 The distance of two labels does not depend on the image, so a pool is reduced to bounded lists: per
 cell of two labels its best images. The greedy rule needs no more, and lists of two parts of a pool
 merge exactly. Images are numbers here; `ImageIds` knows their ids, which break ties.
-Source: Wang, Chen, Wang, Ma, ICLR 2020; where we differ from the authors' code, see docs/mad.md.
+Source: Wang, Chen, Wang, Ma, ICLR 2020; where we differ from the authors' code, see
+docs/explanation/mad.md.
 """
 
 from collections import Counter

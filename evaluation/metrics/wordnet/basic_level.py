@@ -2,8 +2,8 @@
 
 WordNet does not say which synsets are basic. Rosch et al. (1976) have it that people name things at
 that level most; so of a class and what is above it, from a depth on, we take the one that the texts
-tagged with WordNet's senses name most often. See docs/collecting.md for how often that is what the
-authors of ILSVRC chose by hand.
+tagged with WordNet's senses name most often. See docs/how-to/images.md for how often that is what
+the authors of ILSVRC chose by hand.
 """
 
 from collections.abc import Container

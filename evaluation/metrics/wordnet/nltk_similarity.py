@@ -1,7 +1,8 @@
 """Similarity of two classes as the nltk package computes it, over the same files of WordNet 3.0.
 
 nltk is slow (a pair at a time), so this is for comparing with what others published by it. It is
-imported only when somebody asks. docs/similarity.md says where it differs from our conventions.
+imported only when somebody asks. docs/reference/similarity.md says where it differs from our
+conventions.
 """
 
 import functools

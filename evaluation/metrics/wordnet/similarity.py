@@ -1,7 +1,8 @@
 """How alike two classes are by WordNet: the nine measures of WordNet::Similarity, two conventions.
 
 `clean` is ours; `wnsim` follows WordNet::Similarity, which Sarvadevabhatla et al. (2016) used for
-CDS. docs/similarity.md tells them apart. Every result should name its measure and its convention.
+CDS. docs/reference/similarity.md tells them apart. Every result should name its measure and its
+convention.
 """
 
 from collections.abc import Iterable, Sequence

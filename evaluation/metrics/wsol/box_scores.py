@@ -2,7 +2,7 @@
 
 Source: Choe et al., "Evaluation for Weakly Supervised Object Localization" (TPAMI 2022), §4.1. Two
 protocols: `paper` is the text, `reference` gives the numbers of the authors' published code. Where
-they differ stands in docs/metrics.md.
+they differ stands in docs/reference/metrics.md.
 """
 
 import math

@@ -35,7 +35,8 @@ class Options:
 
 @dataclass(kw_only=True)
 class CdsTables(Record):
-    """Every table by its name in docs/cds.md. averaging: the rule of the printed tables."""
+    """Every table by its name in docs/explanation/cds.md. averaging: the rule of the printed
+    tables."""
 
     averaging: str = "text"
     error: list[ErrorRow] = field(default_factory=list)
@@ -86,8 +87,9 @@ class Answer(Record):
 
 @dataclass(kw_only=True)
 class AnsweredSequence(Record):
-    """A line of a run's answers.jsonl: a sequence as docs/cds.md has it, and every classifier's
-    answers to its frames, with the scores. A classifier that was not asked is left out."""
+    """A line of a run's answers.jsonl: a sequence as docs/explanation/cds.md has it, and every
+    classifier's answers to its frames, with the scores. A classifier that was not asked is left
+    out."""
 
     image: str
     category: str

@@ -1,6 +1,7 @@
 """Sequences and predictions → CDS of every sequence and every table. No Django.
 
-Source: Sarvadevabhatla, Venkatraman, Venkatesh Babu (2016). docs/cds.md describes every table.
+Source: Sarvadevabhatla, Venkatraman, Venkatesh Babu (2016). docs/explanation/cds.md describes
+every table.
 """
 
 from collections.abc import Iterator, Sequence

@@ -37,7 +37,7 @@ class VocabularySerializer(VersionSerializer):
 
 
 class NewVocabularySerializer(Body):
-    vocabulary = serializers.DictField(help_text="As a file has it: docs/vocabularies.md.")
+    vocabulary = serializers.DictField(help_text="As a file: docs/reference/objects-and-parts.md.")
     version = serializers.IntegerField(
         min_value=1,
         max_value=2**31,

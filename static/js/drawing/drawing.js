@@ -1,4 +1,4 @@
-/* Draws the parts of an object over its photograph: the engine's door. docs/drawing.md tells the rest.
+/* Draws the parts of an object over its photograph: the engine's door. docs/explanation/drawing.md tells the rest.
 
    new Drawing(root, {width, height, image, photo, address, view, crop, pad, parts, announce, asks}) fills the element
    `root`, whose size it takes. photo: its <img>, for the loupe beside a finger and the scissors. Shapes

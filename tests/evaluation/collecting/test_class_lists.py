@@ -94,7 +94,7 @@ def test_the_basic_level_is_what_people_name_most(wordnet, label, basic):
 
 
 def test_how_often_it_is_what_the_authors_of_ilsvrc_chose(wordnet):
-    """What docs/collecting.md says of the 483 classes that are one of the 200 or below one."""
+    """What docs/how-to/images.md says of the 483 classes that are one of the 200 or below one."""
     graph = shipped("ilsvrc")
     chosen = {wordnet.index(graph.node(leaf).key) for leaf in graph.leaves}
     merged, kept = [], []

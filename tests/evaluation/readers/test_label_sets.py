@@ -52,7 +52,7 @@ def test_labels_of_another_list_alone(tmp_path):
 def test_the_documented_counts_of_labels_near_ilsvrcs_classes_come_out(tmp_path):
     if not ILSVRC.exists():
         pytest.skip("the list of ILSVRC classes is not beside the checkout")
-    documented = (Path(__file__).resolve().parents[3] / "docs" / "metrics.md").read_text()
+    documented = (Path(__file__).resolve().parents[3] / "docs/reference/metrics.md").read_text()
 
     everything = [result_of("near", ILSVRC, "--hops", hops)["count"] for hops in (1, 2, 3)]
 
@@ -61,7 +61,7 @@ def test_the_documented_counts_of_labels_near_ilsvrcs_classes_come_out(tmp_path)
 
 
 def test_the_documented_counts_among_the_classes_of_imagenet_2011_come_out(tmp_path):
-    documented = (Path(__file__).resolve().parents[3] / "docs" / "metrics.md").read_text()
+    documented = (Path(__file__).resolve().parents[3] / "docs/reference/metrics.md").read_text()
     # timm carries the list of ImageNet 2011; it is not imported, since that loads torchvision.
     timm = importlib.util.find_spec("timm")
     if timm is None or timm.origin is None or not ILSVRC.exists():

@@ -1,6 +1,6 @@
 """PgBouncer in transaction mode: two connections to the server for eight who work at once.
 
-ASSAY_POOL_SECONDS says for how long, 2 unless set; docs/benchmarks.md has five minutes.
+ASSAY_POOL_SECONDS says for how long, 2 unless set; docs/reference/benchmarks.md has five minutes.
 """
 
 import os

@@ -106,7 +106,9 @@ def test_an_encoder_of_half_precision_is_refused(tmp_path):
 def test_a_decoder_without_an_input_of_the_contract_is_refused(files):
     changed(files[1], renamed("point_coords", "points_in"))
 
-    with pytest.raises(BadInput, match=r"has no input 'point_coords'.*see docs/proposals.md"):
+    with pytest.raises(
+        BadInput, match=r"no input 'point_coords'.*see docs/explanation/part-campaigns.md"
+    ):
         Decoder(files[1])
 
 

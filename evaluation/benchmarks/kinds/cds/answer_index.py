@@ -1,8 +1,8 @@
 """Where each sequence lies in a run's answers.jsonl, so that a page of thousands reads a few lines.
 Pure.
 
-A line has a sequence as docs/cds.md has it, then `answers` and `scores`, which are most of it
-and are not read for the index.
+A line has a sequence as docs/explanation/cds.md has it, then `answers` and `scores`, which are
+most of it and are not read for the index.
 """
 
 import json

@@ -2,7 +2,7 @@
 
 One person sees one frame of an object, whatever its schemes (labeling/campaigns/subjects.py).
 people/frames.jsonl in the benchmark's folder lists the image of each frame; what people settled on
-comes from the latest release of the campaign. docs/people-as-classifier.md.
+comes from the latest release of the campaign. docs/explanation/cds.md.
 """
 
 import random

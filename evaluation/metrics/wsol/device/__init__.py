@@ -14,7 +14,8 @@ What holds in all of them, so that a GPU gives the CPU's bits:
   torch.compile), no histc and no one-dimensional cummin: those round or scan otherwise there.
 - The host waits for each value that it asks for. Loops ask once a round, and rounds grow with the
   logarithm of the work: there is no loop over maps, thresholds or pixels.
-  A batch of maps of 224 × 224 takes 1,100 to 3,000 launches and 110 to 370 waits (docs/gpu.md).
+  A batch of maps of 224 × 224 takes 1,100 to 3,000 launches and 110 to 370 waits
+  (docs/how-to/clusters-and-gpus.md).
 
 On the CPU this is 8 to 180 times slower than the compiled loops, which stay there. Import these
 modules inside functions only: they import torch.

@@ -1,6 +1,6 @@
 """Trained networks on real photographs, from files to a selection: EfficientNet-Lite 0, 1 and 2.
 
-The packages are not required; docs/classifiers.md says how to install them.
+The packages are not required; docs/how-to/run-classifiers.md says how to install them.
 """
 
 import json
@@ -38,7 +38,8 @@ def photographs(tmp_path) -> Path:
 
 @pytest.fixture
 def models(tmp_path) -> Path:
-    """TorchScript files of the trained networks, and models.yaml as docs/classifiers.md has it."""
+    """TorchScript files of the trained networks, and models.yaml as docs/how-to/run-classifiers.md
+    has it."""
     package = pytest.importorskip(
         "efficientnet_lite_pytorch", reason="EfficientNet-Lite is not installed"
     )
