@@ -27,12 +27,12 @@ TAKES = {
 }
 HEAD = """# Settings
 
-After this page you know every variable that a site reads, and its default. Made by
-`python deploy/settings_page.py` from `annotator/settings.py`: change that file, not this page.
+Every variable that a site reads, with its default. Do not edit this page:
+`python deploy/settings_page.py` writes it from `annotator/settings.py`.
 
-They are read from the environment, or from `.env` beside `manage.py`; the environment wins.
-`NAME_FILE` names a file that has the value of `NAME`, for secrets. An empty variable is as one that
-is not set; a switch or number that cannot be is refused at the start. `manage.py check --deploy`
+Variables are read from the environment, or from `.env` beside `manage.py`; the environment wins.
+`NAME_FILE` names a file that has the value of `NAME`, for secrets. An empty variable counts as not
+set; a switch or number that makes no sense is refused at the start. `manage.py check --deploy`
 says what a site that others reach still lacks.
 
 | variable | takes | default | meaning |

@@ -26,9 +26,7 @@ class GraphSerializer(serializers.ModelSerializer):
 
 
 class NewGraphSerializer(Body):
-    graph = serializers.DictField(
-        help_text="As a file: docs/explanation/question-graphs.md."
-    )
+    graph = serializers.DictField(help_text="As a file: docs/explanation/question-graphs.md.")
     reason = serializers.CharField(allow_blank=True, default="", max_length=500)
     version = serializers.IntegerField(
         min_value=1,

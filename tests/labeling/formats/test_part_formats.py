@@ -301,6 +301,5 @@ def test_coco_of_many_parts_is_written_at_a_speed_of_thousands_a_minute(tmp_path
         PART_FORMATS["coco"].write(found, tmp_path, NAMES)
         seconds.append(time.process_time() - begun)
 
-    # docs/reference/label-formats.md has the figure; this leaves room for machines that others
-    # keep busy.
+    # This leaves room for machines that others keep busy.
     assert min(seconds) / len(found) * 5_000 < 60
