@@ -165,7 +165,7 @@ BUDGETS = {
     "annotator/pages": 1_363,
     "benchmarks": 3_841,
     "deploy": 737,
-    "docs": 5_297,
+    "docs": 5_299,
     "evaluation": 478,
     "evaluation/benchmarks": 10_074,
     "evaluation/classifiers": 2_245,
