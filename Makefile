@@ -87,14 +87,15 @@ lint: setup-dev  ## ruff, mypy, djlint, node --check
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/djlint templates --lint --quiet
+	$(BIN)/djlint templates --lint --check --quiet
 	@if command -v node >/dev/null; then \
 	for f in $$(find static/js -name '*.js'); do node --check "$$f" || exit 1; done; \
 	else echo "node is not here: scripts not checked"; fi
 
-format: setup-dev  ## let ruff rewrite the code
+format: setup-dev  ## let ruff and djlint rewrite code and templates
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+	$(BIN)/djlint templates --reformat --quiet
 
 docs: setup-dev  ## the documentation as pages in docs/_build; every warning is an error
 	$(BIN)/sphinx-build -nW --keep-going -q docs docs/_build

@@ -146,6 +146,18 @@ def test_no_file_is_left_unfinished():
     assert found == []
 
 
+def test_no_line_of_a_template_is_longer_than_120_columns():
+    longer = [
+        f"{file.relative_to(ROOT)}:{number}"
+        for file in tracked()
+        if file.is_relative_to(ROOT / "templates")
+        for number, line in enumerate(file.read_text().splitlines(), start=1)
+        if len(line) > 120
+    ]
+
+    assert longer == []
+
+
 def test_no_browser_test_waits_for_a_script_of_its_own():
     # The page evaluates such a script itself, which its content security policy forbids as soon as
     # the first look does not succeed. Wait by locators and `expect`.
