@@ -1,5 +1,6 @@
 """Clients of the site, and what they get."""
 
+import re
 from typing import Any
 
 from django.core.files.uploadedfile import SimpleUploadedFile
@@ -15,10 +16,26 @@ def logged_in(user: User, **options: Any) -> Client:
     return client
 
 
+# White space beside these is not shown.
+BLOCKS = (
+    "article|aside|body|br|button|dd|details|div|dl|dt|fieldset|figcaption|figure|footer|form|h[1-6]"
+    "|header|label|legend|li|main|nav|ol|option|p|section|select|summary|table|tbody|td|th|thead"
+    "|title|tr|ul"
+)
+
+
+def html_of(response: HttpResponse) -> str:
+    """Return a page with white space as a browser shows it: one space, none beside a block."""
+    text = response.content.decode()
+    if "html" not in response.headers.get("Content-Type", ""):
+        return text
+    return re.sub(rf" ?(</?(?:{BLOCKS})\b[^<>]*>) ?", r"\1", re.sub(r"\s+", " ", text)).replace(" >", ">")
+
+
 def text_of(response: HttpResponse, status: int = 200) -> str:
-    """The page, once it was found to have this status."""
+    """Return a page as it is shown, once it was found to have this status."""
     assert response.status_code == status, response
-    return response.content.decode()
+    return html_of(response)
 
 
 def upload(name: str, content: str | bytes) -> SimpleUploadedFile:

@@ -8,7 +8,7 @@ from labeling.datasets import objects
 from labeling.exchange import part_imports
 from labeling.models import GivenLabel, Job
 from tests import factories
-from tests.clients import logged_in
+from tests.clients import html_of, logged_in
 from tests.labeling import part_files as files
 from tests.labeling.label_files import upload
 from tests.labeling.part_files import COW, brought, cow, sent
@@ -39,7 +39,7 @@ def colleague(cows, alice):
 def page(client, address="", **query) -> str:
     response = client.get(f"/datasets/meadow/objects/{address}", query)
     assert response.status_code == 200
-    return response.content.decode()
+    return html_of(response)
 
 
 def the(name):
@@ -145,8 +145,8 @@ def test_another_radius_is_seen_before_it_is_kept(cows, as_alice):
 def test_the_package_is_tried_and_kept_with_its_alpha(cows, as_alice):
     asked = {"part": "leg", "instance": "left front", "radius": "50", "method": "alphashape"}
     tried = page(as_alice, f"{the('cow-1')}/", **asked)
-    previewed = keep(as_alice, preview="1", radius="50", method="alphashape").content.decode()
-    kept = keep(as_alice, keep="1", radius="50", method="alphashape").content.decode()
+    previewed = html_of(keep(as_alice, preview="1", radius="50", method="alphashape"))
+    kept = html_of(keep(as_alice, keep="1", radius="50", method="alphashape"))
 
     for shown in (tried, previewed, kept):
         assert "alphashape, alpha 0.0200<" in shown
@@ -180,11 +180,11 @@ def keep(client, **said):
 def test_a_radius_is_kept_and_taken_back(cows, as_alice):
     before = GivenLabel.objects.get(key="leg", item=the("cow-1")).geometry
 
-    kept = keep(as_alice, radius="50", keep="1").content.decode()
+    kept = html_of(keep(as_alice, radius="50", keep="1"))
     assert "A person chose the radius" in kept
     assert GivenLabel.objects.get(key="leg", item=the("cow-1")).geometry["merges"][0]["chosen"]
 
-    back = keep(as_alice, radius="50", automatic="1").content.decode()
+    back = html_of(keep(as_alice, radius="50", automatic="1"))
     assert "The least radius that joins the pieces" in back
     assert GivenLabel.objects.get(key="leg", item=the("cow-1")).geometry == before
 
@@ -196,7 +196,7 @@ def test_a_radius_is_kept_and_taken_back(cows, as_alice):
 def test_without_scripts_a_radius_is_tried_by_a_button(cows, as_alice, said, words):
     before = list(GivenLabel.objects.values())
 
-    shown = keep(as_alice, preview="1", **said).content.decode()
+    shown = html_of(keep(as_alice, preview="1", **said))
 
     assert words in shown
     assert list(GivenLabel.objects.values()) == before
@@ -205,7 +205,7 @@ def test_without_scripts_a_radius_is_tried_by_a_button(cows, as_alice, said, wor
 def test_a_bad_radius_changes_nothing_and_says_so(cows, as_alice):
     before = list(GivenLabel.objects.values())
 
-    shown = keep(as_alice, radius="much", keep="1").content.decode()
+    shown = html_of(keep(as_alice, radius="much", keep="1"))
 
     assert "Give the radius as a number of pixels" in shown
     assert list(GivenLabel.objects.values()) == before
@@ -268,7 +268,7 @@ def test_an_import_is_done_once_more(meadow, as_alice, run_jobs):
     response = as_alice.post(f"/datasets/meadow/objects/import/{job.pk}/again/")
     run_jobs()
 
-    assert "1 object in" in as_alice.get(response["Location"]).content.decode()
+    assert "1 object in" in html_of(as_alice.get(response["Location"]))
 
 
 def test_a_failed_import_says_why_and_is_tried_again(meadow, as_alice, run_jobs):
