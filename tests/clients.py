@@ -29,7 +29,9 @@ def html_of(response: HttpResponse) -> str:
     text = response.content.decode()
     if "html" not in response.headers.get("Content-Type", ""):
         return text
-    return re.sub(rf" ?(</?(?:{BLOCKS})\b[^<>]*>) ?", r"\1", re.sub(r"\s+", " ", text)).replace(" >", ">")
+    return re.sub(rf" ?(</?(?:{BLOCKS})\b[^<>]*>) ?", r"\1", re.sub(r"\s+", " ", text)).replace(
+        " >", ">"
+    )
 
 
 def text_of(response: HttpResponse, status: int = 200) -> str:
