@@ -13,7 +13,6 @@ from evaluation.engines.running import Engine
 from evaluation.management.analysis_options import bounds
 from evaluation.management.engine_options import Shard, Share, Work, add_engine, in_tasks
 from evaluation.metrics.wsol import box_scores
-from evaluation.readers import wsol_folders
 from evaluation.scoring.wsol import cues as cue_files
 from evaluation.scoring.wsol import scoring, splits, stretch_tasks
 from evaluation.scoring.wsol.results import Best, Bounds, BoxResult, MaskResult
@@ -137,9 +136,10 @@ def action(
                 engine, metadata, masks, scoremaps, asked, predictions, curves, device, temporary
             )
         elif masks is not None:
-            result = scoring.score_masks(metadata, masks, scoremaps, asked, curves, device)
+            result = scoring.Masks.read(metadata, masks, asked, curves).score(scoremaps, device)
         else:
-            result = scoring.score_boxes(metadata, scoremaps, asked, predictions, curves, device)
+            boxes = scoring.Boxes.read(metadata, asked, predictions, curves)
+            result = boxes.score(scoremaps, device)
     if isinstance(result, Share):
         return result
     found: dict[str, Any] = vars(devices.with_device(result, device))
@@ -162,26 +162,25 @@ def _by_tasks(
     device: str,
     temporary: bool,
 ) -> BoxResult | MaskResult | Share:
-    """The result of score_boxes or score_masks, of tasks; with --shard what was made of them."""
+    """Return the result of tasks; with --shard what was made of them."""
     if masks is not None:
-        masked = wsol_folders.read_masked(metadata, masks)
-        scoring.reader(scoremaps, asked, [image.name for image in masked])
-        stretches = work.mine(stretch_tasks.stretches_of(masked))
+        masked = scoring.Masks.read(metadata, masks, asked, curves)
+        scoring.reader(scoremaps, asked, [image.name for image in masked.images])
+        stretches = work.mine(stretch_tasks.stretches_of(masked.images))
         kept = work.store if temporary and work.engine.on_other_machines else None
-        tasks = stretch_tasks.mask_tasks(stretches, metadata, scoremaps, asked, device, kept)
+        tasks = stretch_tasks.mask_tasks(masked, stretches, scoremaps, device, kept)
         if work.shard:
             return work.share(tasks, "scoring")
-        pixels = stretch_tasks.joined_masks(work.results(tasks, "scoring"), asked)
-        return scoring.mask_result(pixels, masked, scoremaps, curves)
-    images = wsol_folders.read_boxes(metadata)
-    scoring.reader(scoremaps, asked, [image.name for image in images])
-    named = wsol_folders.read_named(predictions, images) if predictions else {}
-    parts = work.mine(stretch_tasks.stretches_of(images))
-    tasks = stretch_tasks.box_tasks(parts, named, scoremaps, asked, curves, device)
+        pixels = stretch_tasks.joined_masks(masked, work.results(tasks, "scoring"))
+        return masked.result(pixels, scoremaps, device)
+    boxes = scoring.Boxes.read(metadata, asked, predictions, curves)
+    scoring.reader(scoremaps, asked, [image.name for image in boxes.images])
+    parts = work.mine(stretch_tasks.stretches_of(boxes.images))
+    tasks = stretch_tasks.box_tasks(boxes, parts, scoremaps, device)
     if work.shard:
         return work.share(tasks, "scoring")
-    boxes = stretch_tasks.joined_boxes(work.results(tasks, "scoring"), asked, curves)
-    return scoring.box_result(boxes, images, scoremaps, curves, predictions is not None, device)
+    hits = stretch_tasks.joined_boxes(boxes, work.results(tasks, "scoring"))
+    return boxes.result(hits, scoremaps, device)
 
 
 def _count(tell: Callable[[str], None], scoremaps: Path, metadata: Path) -> int:

@@ -11,7 +11,7 @@ from evaluation.metrics.wsol.threshold_boxes import Cut, Found
 from evaluation.readers import wsol_folders
 from evaluation.scoring.image_lines import ImageOutcome, Outcome, PlacedBox
 from evaluation.scoring.wsol.results import BoxResult, MaskResult
-from evaluation.scoring.wsol.scoring import in_parts, reader
+from evaluation.scoring.wsol.scoring import Masks, in_parts, reader
 
 
 def box_outcomes(
@@ -21,7 +21,7 @@ def box_outcomes(
     result: BoxResult,
     predictions: Path | None = None,
 ) -> Iterator[ImageOutcome]:
-    """What each image adds to a result of score_boxes, in the order of image_ids.txt.
+    """What each image adds to a result of Boxes, in the order of image_ids.txt.
 
     The outcome has `max_box_acc` (the largest component's box), each IoU of `max_box_acc_v2` (the
     box that fits best) and, with predictions, `top1_localization`, each at the threshold that the
@@ -86,20 +86,18 @@ def mask_outcomes(
     protocol: box_scores.Protocol,
     result: MaskResult,
 ) -> Iterator[ImageOutcome]:
-    """What each image adds to a result of score_masks, in the order of image_ids.txt: px_acc,
+    """What each image adds to a result of Masks, in the order of image_ids.txt: px_acc,
     px_prec and px_rec of its own pixels at the threshold of `px_acc`; None over nothing.
     """
-    images = wsol_folders.read_masked(metadata, masks)
-    read = reader(scoremaps, protocol, [image.name for image in images])
-    size = protocol.size if protocol.name == "reference" else None
+    truth = Masks.read(metadata, masks, protocol)
+    read = reader(scoremaps, protocol, [image.name for image in truth.images])
     k = _place(result.px_acc.threshold, protocol)
 
     def outcomes(part: list[wsol_folders.MaskedImage]) -> list[ImageOutcome]:
         results: list[ImageOutcome] = []
         for image in part:
-            alone = MaskScore(protocol)
-            truth = wsol_folders.read_truth(image, metadata / "localization.txt", size)
-            alone.add(read(image.name), truth, image.label)
+            alone = truth.empty()
+            truth.add(alone, read(image.name), image)
             results.append(
                 {
                     "image": image.name,
@@ -110,7 +108,7 @@ def mask_outcomes(
             )
         return results
 
-    for part in in_parts(outcomes, images):
+    for part in in_parts(outcomes, truth.images):
         yield from part
 
 

@@ -1,218 +1,246 @@
 """Score maps of a folder against its ground truth, over several threads or on a GPU. No Django."""
 
+from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from evaluation import devices
-from evaluation.metrics.wsol import box_scores
+from evaluation.metrics.wsol.box_scores import BoxScore, Protocol, center_gaussian
 from evaluation.metrics.wsol.mask_scores import MaskScore
 from evaluation.readers import wsol_folders
+from evaluation.readers.wsol_folders import Image, MaskedImage
 from evaluation.scoring.wsol.results import BoxResult, MaskResult, intervals
 from labeling import processors
 
 Item = TypeVar("Item")
-Sums = TypeVar("Sums")
-# What belongs to a score map: its image, its truth.
-Held = TypeVar("Held")
+Part = TypeVar("Part")
+Row = TypeVar("Row", Image, MaskedImage)
+# What a map is compared with, and what sums up the comparisons.
+Truth = TypeVar("Truth")
+Sums = TypeVar("Sums", BoxScore, MaskScore)
+Result = TypeVar("Result", BoxResult, MaskResult)
+Maps = list[NDArray[Any]]
+Read = Callable[[str], NDArray[Any]]
 
 # Of the maps that torch works on at once: 1,300 of 224 × 224, which take some 10 GB.
 BATCH_PIXELS = 1 << 26
 
 
-def score_boxes(
-    metadata: Path,
-    scoremaps: Path | None,
-    protocol: box_scores.Protocol,
-    predictions: Path | None = None,
-    curves: bool = False,
-    device: str = devices.CPU,
-    by_torch: bool | None = None,
-) -> BoxResult:
-    """The result of `score wsol` for boxes. Without scoremaps: of the center-Gaussian baseline.
+class Scoring(ABC, Generic[Row, Truth, Sums, Result]):
+    """Compares a score map of each image with its truth; a subclass a kind of truth."""
 
-    predictions: `id,class` rows of a classifier, for top-1 localization. device: a name that
-    devices.checked gave. by_torch: many maps at once, on any device; by default wherever the device
-    is not the CPU, for which compiled loops are 8 to 180 times as quick. The result is the same.
-    """
-    images = wsol_folders.read_boxes(metadata)
-    class_right = wsol_folders.read_named(predictions, images) if predictions else {}
-    read = reader(scoremaps, protocol, [image.name for image in images])
-    total = sums_of_boxes(images, class_right, read, protocol, curves, device, by_torch)
-    return box_result(total, images, scoremaps, curves, predictions is not None, device)
+    def __init__(self, images: list[Row], protocol: Protocol) -> None:
+        self.images: list[Row] = images
+        self.protocol = protocol
 
+    def score(
+        self, scoremaps: Path | None, device: str = devices.CPU, by_torch: bool | None = None
+    ) -> Result:
+        """Return what `score wsol` prints. Without scoremaps: of the center-Gaussian baseline.
 
-def sums_of_boxes(
-    images: list[wsol_folders.Image],
-    class_right: Mapping[str, bool],
-    read: Callable[[str], NDArray[Any]],
-    protocol: box_scores.Protocol,
-    curves: bool = False,
-    device: str = devices.CPU,
-    by_torch: bool | None = None,
-) -> box_scores.BoxScore:
-    """Return the counts of score_boxes. class_right: of read_named; read: of reader()."""
+        device: a name that devices.checked gave. by_torch: many maps at once, on any device; by
+        default wherever the device is not the CPU, for which compiled loops are 8 to 180 times as
+        quick. The result is the same.
+        """
+        read = reader(scoremaps, self.protocol, [image.name for image in self.images])
+        return self.result(self.sums(read, device, by_torch), scoremaps, device)
 
-    def score(part: list[wsol_folders.Image]) -> box_scores.BoxScore:
-        sums = box_scores.BoxScore(protocol, histograms=curves)
-        for image in part:
-            sums.add(
-                read(image.name),
-                image.boxes,
-                image.width,
-                image.height,
-                class_right.get(image.name),
-            )
-        return sums
+    def sums(self, read: Read, device: str = devices.CPU, by_torch: bool | None = None) -> Sums:
+        """Return the counts over all images. read: as reader() returns it."""
+        total = self.empty()
+        if device != devices.CPU if by_torch is None else by_torch:
+            self._add_in_batches(total, read, device)
+        else:
+            for part in in_parts(partial(self._sums_of, read), self.images):
+                total.join(part)
+        return total
 
-    total = box_scores.BoxScore(protocol, histograms=curves)
-    if device != devices.CPU if by_torch is None else by_torch:
-        _add_boxes(total, images, class_right, read, device)
-    else:
-        for sums in in_parts(score, images):
-            total.join(sums)
-    return total
+    @abstractmethod
+    def result(self, total: Sums, scoremaps: Path | None, device: str) -> Result:
+        """Return the result of the counts over all images."""
 
+    @abstractmethod
+    def empty(self) -> Sums:
+        """Return sums over no image."""
 
-def box_result(
-    total: box_scores.BoxScore,
-    images: list[wsol_folders.Image],
-    scoremaps: Path | None,
-    curves: bool,
-    top1: bool,
-    device: str,
-) -> BoxResult:
-    """The result of what was counted over all images. top1: whether a classifier named them."""
-    result = BoxResult.from_json(
-        settings(total.protocol, scoremaps, len(images))
-        | {"boxes": sum(len(image.boxes) for image in images)}
-        | total.result(curves, top1=top1)
-    )
-    result.intervals = intervals(result)
-    result.device = device
-    return result
+    @abstractmethod
+    def truth_of(self, image: Row) -> Truth:
+        """Return what the map of an image is compared with."""
 
+    @abstractmethod
+    def add(self, sums: Sums, scores: NDArray[Any], image: Row) -> None:
+        """Add an image to sums."""
 
-def score_masks(
-    metadata: Path,
-    masks: Path,
-    scoremaps: Path | None,
-    protocol: box_scores.Protocol,
-    curves: bool = False,
-    device: str = devices.CPU,
-    by_torch: bool | None = None,
-) -> MaskResult:
-    """The result of `score wsol` for masks. Without scoremaps: of the center-Gaussian baseline.
-
-    device, by_torch: as for boxes.
-    """
-    images = wsol_folders.read_masked(metadata, masks)
-    read = reader(scoremaps, protocol, [image.name for image in images])
-    total = sums_of_masks(images, metadata, read, protocol, device, by_torch)
-    return mask_result(total, images, scoremaps, curves)
-
-
-def sums_of_masks(
-    images: list[wsol_folders.MaskedImage],
-    metadata: Path,
-    read: Callable[[str], NDArray[Any]],
-    protocol: box_scores.Protocol,
-    device: str = devices.CPU,
-    by_torch: bool | None = None,
-) -> MaskScore:
-    """What score_masks counts over images. read: as reader gives it."""
-    size = protocol.size if protocol.name == "reference" else None
-
-    def truth_of(image: wsol_folders.MaskedImage) -> NDArray[np.uint8]:
-        return wsol_folders.read_truth(image, metadata / "localization.txt", size)
-
-    def score(part: list[wsol_folders.MaskedImage]) -> MaskScore:
-        sums = MaskScore(protocol)
-        for image in part:
-            sums.add(read(image.name), truth_of(image), image.label)
-        return sums
-
-    total = MaskScore(protocol)
-    if device != devices.CPU if by_torch is None else by_torch:
-        _add_masks(total, images, truth_of, read, device)
-    else:
-        for sums in in_parts(score, images):
-            total.join(sums)
-    return total
-
-
-def mask_result(
-    total: MaskScore,
-    images: list[wsol_folders.MaskedImage],
-    scoremaps: Path | None,
-    curves: bool,
-) -> MaskResult:
-    """The result of what was counted over all images."""
-    return MaskResult.from_json(
-        settings(total.protocol, scoremaps, len(images))
-        | {"masks": sum(len(image.masks) for image in images)}
-        | total.result(curves)
-    )
-
-
-def _add_boxes(
-    total: box_scores.BoxScore,
-    images: list[wsol_folders.Image],
-    class_right: Mapping[str, bool],
-    read: Callable[[str], NDArray[Any]],
-    device: str,
-) -> None:
-    """Adds all images to the sums, many at once by torch."""
-    from evaluation.metrics.wsol.device import batches
-
-    def add(maps: list[NDArray[Any]], held: list[wsol_folders.Image]) -> None:
-        boxes = [image.boxes for image in held]
-        sizes = [(image.width, image.height) for image in held]
-        rights = [class_right.get(image.name) for image in held]
-        batches.add_boxes(total, maps, boxes, sizes, rights, device)
-
-    # Like sizes together: a batch has room for the widest and the highest of its maps.
-    images = sorted(images, key=lambda image: (image.height, image.width))
-    _in_batches(
-        images,
-        lambda image: (read(image.name), image),
-        lambda scores, image: _scored_pixels(scores, (image.height, image.width), total.protocol),
-        add,
-    )
-
-
-def _add_masks(
-    total: MaskScore,
-    images: list[wsol_folders.MaskedImage],
-    truth_of: Callable[[wsol_folders.MaskedImage], NDArray[np.uint8]],
-    read: Callable[[str], NDArray[Any]],
-    device: str,
-) -> None:
-    """Adds all images to the counts, many at once by torch."""
-    from evaluation.metrics.wsol.device import batches
-
-    def add(
-        maps: list[NDArray[Any]], held: list[tuple[NDArray[np.uint8], wsol_folders.MaskedImage]]
+    @abstractmethod
+    def add_batch(
+        self, sums: Sums, maps: Maps, truths: list[tuple[Row, Truth]], device: str
     ) -> None:
-        labels = [image.label for _, image in held]
-        batches.add_masks(total, maps, [truth for truth, _ in held], labels, device)
+        """Add many images at once, by torch."""
 
-    _in_batches(
-        images,
-        lambda image: (read(image.name), (truth_of(image), image)),
-        lambda scores, held: _scored_pixels(scores, held[0].shape, total.protocol),
-        add,
-    )
+    @abstractmethod
+    def shape_of(self, image: Row, truth: Truth) -> tuple[int, ...]:
+        """Return (height, width) of the pixels that the protocol "paper" compares."""
+
+    def in_order(self) -> list[Row]:
+        """Return the images in the order in which batches take them."""
+        return self.images
+
+    def _sums_of(self, read: Read, images: list[Row]) -> Sums:
+        sums = self.empty()
+        for image in images:
+            self.add(sums, read(image.name), image)
+        return sums
+
+    def _add_in_batches(self, total: Sums, read: Read, device: str) -> None:
+        """Add all images to the sums.
+
+        Several threads load while a batch is worked on. A batch has BATCH_PIXELS at most, or one
+        map; it is halved where a GPU's memory does not hold it.
+        """
+        batch = devices.Batch(max(1, len(self.images)), "score map")
+        waiting: list[tuple[NDArray[Any], tuple[Row, Truth]]] = []
+        high, wide = 0, 0
+
+        def load(part: list[Row]) -> list[tuple[NDArray[Any], tuple[Row, Truth]]]:
+            return [(read(image.name), (image, self.truth_of(image))) for image in part]
+
+        def work(part: slice) -> None:
+            maps, truths = zip(*waiting[part], strict=True)
+            self.add_batch(total, list(maps), list(truths), device)
+
+        for scores, truth in chain.from_iterable(in_parts(load, self.in_order())):
+            size = _scored_pixels(scores, self.shape_of(*truth), self.protocol)
+            high, wide = max(high, size[0]), max(wide, size[1])
+            if waiting and (len(waiting) + 1) * high * wide > BATCH_PIXELS:
+                deque(batch.run(len(waiting), work), maxlen=0)
+                waiting, (high, wide) = [], size
+            waiting.append((scores, truth))
+        deque(batch.run(len(waiting), work), maxlen=0)
+
+
+class Boxes(Scoring[Image, None, BoxScore, BoxResult]):
+    """Maps against boxes. class_right: whether a classifier named each image, for top-1."""
+
+    def __init__(
+        self,
+        images: list[Image],
+        protocol: Protocol,
+        class_right: Mapping[str, bool] | None = None,
+        curves: bool = False,
+    ) -> None:
+        super().__init__(images, protocol)
+        self.class_right, self.curves = class_right, curves
+
+    @classmethod
+    def read(
+        cls,
+        metadata: Path,
+        protocol: Protocol,
+        predictions: Path | None = None,
+        curves: bool = False,
+    ) -> "Boxes":
+        """Return the images of a folder. predictions: `id,class` rows of a classifier."""
+        images = wsol_folders.read_boxes(metadata)
+        class_right = wsol_folders.read_named(predictions, images) if predictions else None
+        return cls(images, protocol, class_right, curves)
+
+    def result(self, total: BoxScore, scoremaps: Path | None, device: str) -> BoxResult:
+        result = BoxResult.from_json(
+            settings(self.protocol, scoremaps, len(self.images))
+            | {"boxes": sum(len(image.boxes) for image in self.images)}
+            | total.result(self.curves, top1=self.class_right is not None)
+        )
+        result.intervals = intervals(result)
+        result.device = device
+        return result
+
+    def empty(self) -> BoxScore:
+        return BoxScore(self.protocol, histograms=self.curves)
+
+    def truth_of(self, image: Image) -> None:
+        return None
+
+    def add(self, sums: BoxScore, scores: NDArray[Any], image: Image) -> None:
+        sums.add(scores, image.boxes, image.width, image.height, self._right(image))
+
+    def add_batch(
+        self, sums: BoxScore, maps: Maps, truths: list[tuple[Image, None]], device: str
+    ) -> None:
+        from evaluation.metrics.wsol.device import batches
+
+        images = [image for image, _ in truths]
+        sizes = [(image.width, image.height) for image in images]
+        rights = [self._right(image) for image in images]
+        batches.add_boxes(sums, maps, [image.boxes for image in images], sizes, rights, device)
+
+    def shape_of(self, image: Image, truth: None) -> tuple[int, ...]:
+        return image.height, image.width
+
+    def in_order(self) -> list[Image]:
+        # Like sizes together: a batch has room for the widest and the highest of its maps.
+        return sorted(self.images, key=lambda image: (image.height, image.width))
+
+    def _right(self, image: Image) -> bool | None:
+        return (self.class_right or {}).get(image.name)
+
+
+class Masks(Scoring[MaskedImage, NDArray[np.uint8], MaskScore, MaskResult]):
+    """Maps against masks. metadata: the folder whose localization.txt names them."""
+
+    def __init__(
+        self, images: list[MaskedImage], protocol: Protocol, metadata: Path, curves: bool = False
+    ) -> None:
+        super().__init__(images, protocol)
+        self.localization, self.curves = metadata / "localization.txt", curves
+
+    @classmethod
+    def read(cls, metadata: Path, masks: Path, protocol: Protocol, curves: bool = False) -> "Masks":
+        """Return the images of a folder, and the masks below another."""
+        return cls(wsol_folders.read_masked(metadata, masks), protocol, metadata, curves)
+
+    def result(self, total: MaskScore, scoremaps: Path | None, device: str) -> MaskResult:
+        return MaskResult.from_json(
+            settings(self.protocol, scoremaps, len(self.images))
+            | {"masks": sum(len(image.masks) for image in self.images)}
+            | total.result(self.curves)
+        )
+
+    def empty(self) -> MaskScore:
+        return MaskScore(self.protocol)
+
+    def truth_of(self, image: MaskedImage) -> NDArray[np.uint8]:
+        size = self.protocol.size if self.protocol.name == "reference" else None
+        return wsol_folders.read_truth(image, self.localization, size)
+
+    def add(self, sums: MaskScore, scores: NDArray[Any], image: MaskedImage) -> None:
+        sums.add(scores, self.truth_of(image), image.label)
+
+    def add_batch(
+        self,
+        sums: MaskScore,
+        maps: Maps,
+        truths: list[tuple[MaskedImage, NDArray[np.uint8]]],
+        device: str,
+    ) -> None:
+        from evaluation.metrics.wsol.device import batches
+
+        labels = [image.label for image, _ in truths]
+        batches.add_masks(sums, maps, [truth for _, truth in truths], labels, device)
+
+    def shape_of(self, image: MaskedImage, truth: NDArray[np.uint8]) -> tuple[int, ...]:
+        return truth.shape
 
 
 def _scored_pixels(
-    scores: NDArray[Any], shape: tuple[int, ...], protocol: box_scores.Protocol
+    scores: NDArray[Any], shape: tuple[int, ...], protocol: Protocol
 ) -> tuple[int, int]:
     """(height, width) that a map takes of a batch, shape being its image's."""
     if protocol.name == "reference":
@@ -220,39 +248,7 @@ def _scored_pixels(
     return max(scores.shape[0], shape[0]), max(scores.shape[1], shape[1])
 
 
-def _in_batches(
-    items: list[Item],
-    load: Callable[[Item], tuple[NDArray[Any], Held]],
-    size_of: Callable[[NDArray[Any], Held], tuple[int, int]],
-    add: Callable[[list[NDArray[Any]], list[Held]], None],
-) -> None:
-    """Calls add with the maps of a batch and what belongs to each, until all are added.
-
-    load: by several threads, while a batch is worked on. A batch has BATCH_PIXELS at most, or one
-    map; it is halved where a GPU's memory does not hold it.
-    """
-    batch = devices.Batch(max(1, len(items)), "score map")
-
-    waiting: list[tuple[NDArray[Any], Held]] = []
-    high, wide = 0, 0
-
-    def work(part: slice) -> None:
-        maps, held = zip(*waiting[part], strict=True)
-        add(list(maps), list(held))
-
-    for scores, content in chain.from_iterable(in_parts(lambda part: list(map(load, part)), items)):
-        size = size_of(scores, content)
-        high, wide = max(high, size[0]), max(wide, size[1])
-        if waiting and (len(waiting) + 1) * high * wide > BATCH_PIXELS:
-            deque(batch.run(len(waiting), work), maxlen=0)
-            waiting, (high, wide) = [], size
-        waiting.append((scores, content))
-    deque(batch.run(len(waiting), work), maxlen=0)
-
-
-def settings(
-    protocol: box_scores.Protocol, scoremaps: Path | None, images: int
-) -> dict[str, object]:
+def settings(protocol: Protocol, scoremaps: Path | None, images: int) -> dict[str, object]:
     """How it was scored: what every result begins with."""
     return {
         "protocol": protocol.name,
@@ -262,19 +258,17 @@ def settings(
     }
 
 
-def reader(
-    scoremaps: Path | None, protocol: box_scores.Protocol, names: list[str] | None
-) -> Callable[[str], NDArray[Any]]:
+def reader(scoremaps: Path | None, protocol: Protocol, names: list[str] | None) -> Read:
     """What gives the map of an image by its id; the files of names are looked for at once."""
     if scoremaps is None:
-        middle = box_scores.center_gaussian(protocol.size, protocol.size)
+        middle = center_gaussian(protocol.size, protocol.size)
         return lambda name: middle
     maps = wsol_folders.ScoreMaps(scoremaps, names)
     size = protocol.size if protocol.name == "reference" else None
     return lambda name: maps.read(name, protocol.normalize, size)
 
 
-def in_parts(score: Callable[[list[Item]], Sums], items: list[Item]) -> Iterator[Sums]:
+def in_parts(score: Callable[[list[Item]], Part], items: list[Item]) -> Iterator[Part]:
     """What score gives for every 32 items, in order, over as many threads as there are cores.
 
     Counts only are summed, so however it is cut the result is the same. A few parts are worked on

@@ -35,17 +35,16 @@ def stretches_of(images: Sequence[Row]) -> list[Sequence[Row]]:
 
 
 def box_tasks(
+    boxes: scoring.Boxes,
     stretches: Sequence[Sequence[Image]],
-    class_right: Mapping[str, bool],
     scoremaps: Path | None,
-    protocol: Protocol,
-    curves: bool,
     device: str,
 ) -> list[Task]:
-    """Return the tasks that count what score_boxes does. class_right: of read_named.
+    """Return the tasks that count what Boxes does over stretches of its images.
 
     Each score map is read once for its SHA-256. Raises BadInput.
     """
+    class_right = boxes.class_right or {}
     return [
         Task.of(
             counted_boxes,
@@ -55,8 +54,8 @@ def box_tasks(
                     for image in stretch
                 ],
                 "maps": maps,
-                "protocol": asdict(protocol),
-                "curves": curves,
+                "protocol": asdict(boxes.protocol),
+                "curves": boxes.curves,
             },
             _gpus(device),
             names=[image.name for image in stretch],
@@ -89,17 +88,17 @@ def counted_boxes(
         for name, (*_, is_right) in zip(names, images, strict=True)
         if is_right is not None
     }
-    sums = scoring.sums_of_boxes(stretch_images, class_right, read, rule, curves, device)
+    sums = scoring.Boxes(stretch_images, rule, class_right, curves).sums(read, device)
     arrays = {name: getattr(sums, name) for name in OF_BOXES}
     return packed(arrays, [sums.images, sums.class_hits], compressed=True)
 
 
-def joined_boxes(objects: Iterable[bytes], protocol: Protocol, curves: bool) -> BoxScore:
-    """The sum of what tasks counted."""
-    total = BoxScore(protocol, histograms=curves)
+def joined_boxes(boxes: scoring.Boxes, objects: Iterable[bytes]) -> BoxScore:
+    """Return the sum of what tasks counted."""
+    total = boxes.empty()
     for content in objects:
         counted, (images, class_hits) = unpacked(content)
-        task_sums = BoxScore(protocol, histograms=curves, images=images, class_hits=class_hits)
+        task_sums = replace(boxes.empty(), images=images, class_hits=class_hits)
         for name in OF_BOXES:
             setattr(task_sums, name, counted[name])
         total.join(task_sums)
@@ -107,17 +106,16 @@ def joined_boxes(objects: Iterable[bytes], protocol: Protocol, curves: bool) -> 
 
 
 def mask_tasks(
+    masks: scoring.Masks,
     stretches: Sequence[Sequence[MaskedImage]],
-    metadata: Path,
     scoremaps: Path | None,
-    protocol: Protocol,
     device: str,
     store: Store | None = None,
 ) -> list[Task]:
-    """The tasks that count what score_masks does; each map and mask is read once for its SHA-256.
+    """Return the tasks that count what Masks does over stretches of its images.
 
-    metadata: for messages. store: where the masks are kept, of which other machines have no file.
-    Raises BadInput.
+    Each map and mask is read once for its SHA-256. store: where the masks are kept, of which
+    other machines have no file. Raises BadInput.
     """
     digests = all_sha256([_masks_of(stretch) for stretch in stretches])
     return [
@@ -126,8 +124,8 @@ def mask_tasks(
             {
                 "images": [[image.label, len(image.masks), len(image.ignore)] for image in stretch],
                 "maps": maps,
-                "masks": masks,
-                "protocol": asdict(protocol),
+                "masks": sha256,
+                "protocol": asdict(masks.protocol),
             },
             _gpus(device),
             files=[
@@ -140,12 +138,12 @@ def mask_tasks(
                 ]
                 for image in stretch
             ],
-            metadata=str(metadata.absolute()),
+            metadata=str(masks.localization.parent.absolute()),
             scoremaps=_absolute(scoremaps),
             device=device,
-            kept=store and [store.address, input_files.keep(store, _masks_of(stretch), masks)],
+            kept=store and [store.address, input_files.keep(store, _masks_of(stretch), sha256)],
         )
-        for stretch, maps, masks in zip(
+        for stretch, maps, sha256 in zip(
             stretches, _maps(stretches, scoremaps), digests, strict=True
         )
     ]
@@ -175,18 +173,18 @@ def counted_masks(
     read = _reader(scoremaps, maps, rule, [image.name for image in stretch_images])
     with _fetched(stretch_images, kept) as local_images:
         refuse_others(_masks_of(local_images), masks)
-        sums = scoring.sums_of_masks(local_images, Path(metadata), read, rule, device)
+        sums = scoring.Masks(local_images, rule, Path(metadata)).sums(read, device)
     counts = np.array(list(sums.classes.values()))
     return packed({"counts": counts}, [sums.images, list(sums.classes)], compressed=True)
 
 
-def joined_masks(objects: Iterable[bytes], protocol: Protocol) -> MaskScore:
-    """The sum of what tasks counted."""
-    total = MaskScore(protocol)
+def joined_masks(masks: scoring.Masks, objects: Iterable[bytes]) -> MaskScore:
+    """Return the sum of what tasks counted."""
+    total = masks.empty()
     for content in objects:
         counted, (images, labels) = unpacked(content)
         classes = dict(zip(labels, counted["counts"], strict=True))
-        total.join(MaskScore(protocol, images, classes))
+        total.join(MaskScore(masks.protocol, images, classes))
     return total
 
 

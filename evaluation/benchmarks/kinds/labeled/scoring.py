@@ -175,13 +175,13 @@ def _detection(truth: Path, path: Path, settings: Settings) -> Scored:
 
 def _wsol(truth: Path, path: Path, settings: Settings, device: str) -> Scored:
     protocol = settings.as_protocol()
-    boxes = wsol_scoring.score_boxes(truth, path, protocol, curves=True, device=device)
+    boxes = wsol_scoring.Boxes.read(truth, protocol, curves=True).score(path, device)
     each = partial(wsol_outcomes.box_outcomes, truth, path, protocol, boxes)
     result = WsolResult(**vars(boxes) | {"curves": None})
     masks = truth / MASKS
     if not masks.is_dir():
         return Scored(result, each, curves=KindCurves(boxes=boxes.curves))
-    pixels = wsol_scoring.score_masks(masks, masks, path, protocol, curves=True, device=device)
+    pixels = wsol_scoring.Masks.read(masks, masks, protocol, curves=True).score(path, device)
     result.masks, result.pxap, result.mpxap = pixels.masks, pixels.pxap, pixels.mpxap
     result.per_class, result.px_acc = pixels.per_class, pixels.px_acc
     result.reason = pixels.reason

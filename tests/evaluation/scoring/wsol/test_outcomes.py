@@ -38,7 +38,7 @@ def test_the_shares_of_right_images_are_the_accuracies(folder, name, tmp_path):
     protocol = box_scores.Protocol(name, thresholds=50, size=SIZE)
     named = tmp_path / "named.csv"
     named.write_text("".join(f"{image},{'dc'[n % 2]}og\n" for n, image in enumerate(folder.names)))
-    result = scoring.score_boxes(folder.metadata, folder.maps, protocol, named)
+    result = scoring.Boxes.read(folder.metadata, protocol, named).score(folder.maps)
 
     found = list(outcomes.box_outcomes(folder.metadata, folder.maps, protocol, result, named))
 
@@ -61,7 +61,7 @@ def test_an_outcome_is_in_pixels_of_the_image(folder, name):
     for image in folder.names:
         folder.save(image, scores)
     protocol = box_scores.Protocol(name, thresholds=10, size=SIZE)
-    result = scoring.score_boxes(folder.metadata, folder.maps, protocol)
+    result = scoring.Boxes.read(folder.metadata, protocol).score(folder.maps)
 
     first = next(outcomes.box_outcomes(folder.metadata, folder.maps, protocol, result))
 
@@ -75,7 +75,7 @@ def test_an_outcome_is_in_pixels_of_the_image(folder, name):
 
 def test_without_a_box_there_is_none(folder):
     protocol = box_scores.Protocol("paper", thresholds=50, size=SIZE)
-    result = scoring.score_boxes(folder.metadata, folder.maps, protocol)
+    result = scoring.Boxes.read(folder.metadata, protocol).score(folder.maps)
 
     found = list(outcomes.box_outcomes(folder.metadata, folder.maps, protocol, result))
 
@@ -88,7 +88,7 @@ def test_pixels_of_an_image_at_the_threshold_of_all(tmp_path, name):
     folder = Folder(tmp_path).mask()
     protocol = box_scores.Protocol(name, thresholds=20, size=16)
     given = (folder.metadata, folder.masks, folder.maps, protocol)
-    result = scoring.score_masks(*given)
+    result = scoring.Masks.read(folder.metadata, folder.masks, protocol).score(folder.maps)
 
     found = [row["outcome"] for row in outcomes.mask_outcomes(*given, result)]
 

@@ -24,11 +24,11 @@ def test_many_boxes_at_once_by_torch_give_the_result_of_images_one_by_one(
     widths = zip(folder.names, (50, 40, 40), strict=True)
     folder.write("image_sizes.txt", *(f"{name},{width},20" for name, width in widths))
     asked = box_scores.Protocol(protocol, thresholds=20, size=16)
-    given = (folder.metadata, folder.maps, asked, named, True)
-    expected = scoring.score_boxes(*given)
+    boxes = scoring.Boxes.read(folder.metadata, asked, named, curves=True)
+    expected = boxes.score(folder.maps)
     monkeypatch.setattr(scoring, "BATCH_PIXELS", pixels)
 
-    found = scoring.score_boxes(*given, by_torch=True)
+    found = boxes.score(folder.maps, by_torch=True)
 
     assert found.to_json() == expected.to_json()
 
@@ -40,11 +40,11 @@ def test_many_masks_at_once_by_torch_give_the_result_of_images_one_by_one(
 ):
     folder.mask()
     asked = box_scores.Protocol(protocol, thresholds=20, size=16)
-    given = (folder.metadata, folder.masks, folder.maps, asked, True)
-    expected = scoring.score_masks(*given)
+    masks = scoring.Masks.read(folder.metadata, folder.masks, asked, curves=True)
+    expected = masks.score(folder.maps)
     monkeypatch.setattr(scoring, "BATCH_PIXELS", pixels)
 
-    found = scoring.score_masks(*given, by_torch=True)
+    found = masks.score(folder.maps, by_torch=True)
 
     assert found.to_json() == expected.to_json()
 
@@ -53,7 +53,8 @@ def test_a_gpu_scores_by_torch_and_halves_a_batch_that_its_memory_does_not_hold(
     folder, monkeypatch
 ):
     asked = box_scores.Protocol("reference", thresholds=20, size=16)
-    expected = scoring.score_boxes(folder.metadata, folder.maps, asked)
+    boxes = scoring.Boxes.read(folder.metadata, asked)
+    expected = boxes.score(folder.maps)
     whole, tried = batches.add_boxes, []
 
     def add(total, maps, boxes, sizes, named, device):
@@ -64,7 +65,7 @@ def test_a_gpu_scores_by_torch_and_halves_a_batch_that_its_memory_does_not_hold(
 
     monkeypatch.setattr(batches, "add_boxes", add)
 
-    found = scoring.score_boxes(folder.metadata, folder.maps, asked, device="cuda:1")
+    found = boxes.score(folder.maps, device="cuda:1")
 
     assert found.to_json() == expected.to_json() | {"device": "cuda:1"}
     assert tried == [(3, "cuda:1")] + [(1, "cuda:1")] * 3
@@ -74,8 +75,8 @@ def test_a_gpu_scores_by_torch_and_halves_a_batch_that_its_memory_does_not_hold(
 @pytest.mark.parametrize("protocol", box_scores.PROTOCOLS)
 def test_a_gpu_gives_the_result_of_the_cpu(folder, protocol):
     asked = box_scores.Protocol(protocol, size=16)
-    given = (folder.metadata, folder.maps, asked, None, True)
+    boxes = scoring.Boxes.read(folder.metadata, asked, curves=True)
 
-    found = scoring.score_boxes(*given, device="cuda")
+    found = boxes.score(folder.maps, device="cuda")
 
-    assert found.to_json() == scoring.score_boxes(*given).to_json() | {"device": "cuda"}
+    assert found.to_json() == boxes.score(folder.maps).to_json() | {"device": "cuda"}

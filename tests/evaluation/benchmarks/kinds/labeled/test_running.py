@@ -128,30 +128,26 @@ def maps(alice, cats, tmp_path):
 def test_score_maps_are_scored_on_the_device_of_the_settings_which_is_in_no_fingerprint(
     maps, run_jobs, monkeypatch, settings
 ):
-    score_boxes, score_masks = wsol_scoring.score_boxes, wsol_scoring.score_masks
-    asked = []
+    score, asked = wsol_scoring.Scoring.score, []
 
-    def on_gpu(*given, device, **options):
-        result = score_boxes(*given, **options)
-        result.device = device
-        return result
-
-    def masks_on_gpu(*given, device, **options):
+    def on_gpu(scoring, scoremaps, device):
         asked.append(device)
-        return score_masks(*given, **options)
+        result = score(scoring, scoremaps)
+        if isinstance(scoring, wsol_scoring.Boxes):
+            result.device = device
+        return result
 
     before = finished(maps, run_jobs)
     settings.ASSAY_SCORING_DEVICE = "cuda:1"
     monkeypatch.setattr(devices, "checked", lambda name: name)
     monkeypatch.setattr(devices, "versions", lambda device: {"gpu": device})
-    monkeypatch.setattr(wsol_scoring, "score_boxes", on_gpu)
-    monkeypatch.setattr(wsol_scoring, "score_masks", masks_on_gpu)
+    monkeypatch.setattr(wsol_scoring.Scoring, "score", on_gpu)
 
     assert not runs.has_changed(maps)
     run = finished(maps, run_jobs)
 
     assert (before.result["device"], run.result["device"]) == ("cpu", "cuda:1")
-    assert asked == ["cuda:1"]
+    assert asked == ["cuda:1", "cuda:1"]
     assert run.result["versions"] == {"gpu": "cuda:1"}
     assert run.settings["signature"] == before.settings["signature"]
     assert LabeledResult.from_json(run.result).device == "cuda:1"
