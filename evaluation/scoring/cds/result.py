@@ -117,7 +117,7 @@ class CdsResult(Record):
     sequences: how many, or the scores of each. few_objects: categories whose intervals say little.
     category_names: what to call a category that is a wnid. instances: wnids of instances among the
     classes, where there are any. sure: what of the order of the machines is sure. device,
-    versions: see devices.named. release, code_version: of a benchmark's run.
+    versions: see devices.with_device. release, code_version: of a benchmark's run.
     """
 
     classifiers: list[str]

@@ -51,7 +51,7 @@ class KindCurves(Record):
 @dataclass(kw_only=True)
 class LabeledResult(Record):
     """comparison: of several submissions; None for wsol. objects: of true boxes. device, versions:
-    see devices.named; results of before lack them.
+    see devices.with_device; results of before lack them.
 
     label_sets: every version and the submissions by it, where a review of mistakes was applied.
     curves (by submission) and class_names are not stored with it: kind.result_of adds them.

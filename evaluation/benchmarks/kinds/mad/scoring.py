@@ -18,7 +18,7 @@ from labeling.releases import freezing
 @dataclass(kw_only=True)
 class MadResult(Ranking):
     """The result of a run. counts: of the release's questions and votes. accuracies: as stated for
-    each classifier. device, versions: see devices.named."""
+    each classifier. device, versions: see devices.with_device."""
 
     release: ScoredRelease
     counts: dict[str, int] | None = None
