@@ -20,7 +20,7 @@ from tests.world import World
 OF_DJANGO = {action.dest for action in BaseCommand().create_parser("manage.py", "any")._actions}
 
 
-def asked(world: World, path: str) -> tuple[int, str, bytes]:
+def answer_of(world: World, path: str) -> tuple[int, str, bytes]:
     """Status, type and content of what the owner of the campaigns gets there."""
     client = Visitor.client
     client.cookies.clear()
@@ -39,23 +39,25 @@ def test_commands_take_what_they_took(kept):
                 continue
             names = "/".join(action.option_strings) or action.dest
             choices = "" if action.choices is None else f" of {list(action.choices)}"
-            said = f"{action.nargs} {action.default!r}{' required' if action.required else ''}"
-            lines.append(f"    {names}: {said}{choices}: {action.help}")
+            description = (
+                f"{action.nargs} {action.default!r}{' required' if action.required else ''}"
+            )
+            lines.append(f"    {names}: {description}{choices}: {action.help}")
 
     kept("commands.txt", "\n".join(lines) + "\n")
 
 
 def test_addresses_have_their_names(kept):
     def walk(resolver: Any, route: str = "", space: str = "") -> list[str]:
-        found = []
+        lines = []
         for pattern in resolver.url_patterns:
-            here = route + str(pattern.pattern)
+            address = route + str(pattern.pattern)
             if isinstance(pattern, URLResolver):
                 inner = f"{space}{pattern.namespace}:" if pattern.namespace else space
-                found += [] if here.startswith("admin/") else walk(pattern, here, inner)
+                lines += [] if address.startswith("admin/") else walk(pattern, address, inner)
             elif isinstance(pattern, URLPattern):
-                found.append(f"{space}{pattern.name} {here}")
-        return found
+                lines.append(f"{space}{pattern.name} {address}")
+        return lines
 
     kept("addresses.txt", "\n".join(sorted(walk(get_resolver()))) + "\n")
 
@@ -65,11 +67,11 @@ def test_addresses_have_their_names(kept):
 )
 def test_the_schema_of_the_api_is_the_same(kept, schema):
     parts = [("path", schema["paths"])]
-    parts += [(kind, named) for kind, named in sorted(schema["components"].items())]
+    parts += [(kind, parts_by_name) for kind, parts_by_name in sorted(schema["components"].items())]
     rows = (
         f"{kind} {name} {json.dumps(value, sort_keys=True)}\n"
-        for kind, named in parts
-        for name, value in sorted(named.items())
+        for kind, parts_by_name in parts
+        for name, value in sorted(parts_by_name.items())
     )
 
     kept("openapi.txt", "".join(rows))
@@ -85,15 +87,15 @@ def shape(value: Any) -> Any:
 
 
 def test_the_api_answers_with_the_same_fields(kept, world):
-    found = {}
+    shapes = {}
     for row in sorted(ROWS):
         method, route = row.split(" ", 1)
         if method == "GET" and route.startswith("api/v1/"):
-            status, kind, content = asked(world, fill(route, world))
+            status, kind, content = answer_of(world, fill(route, world))
             if status == 200 and kind == "application/json":
-                found[route] = shape(json.loads(content))
+                shapes[route] = shape(json.loads(content))
 
-    kept("api.json", json.dumps(found, indent=1) + "\n")
+    kept("api.json", json.dumps(shapes, indent=1) + "\n")
 
 
 @pytest.mark.parametrize(
@@ -104,16 +106,18 @@ def test_a_result_that_was_stored_is_read(kept, world, kind, part):
     run = Run.objects.get(pk=world.parts[part])
     run.result = json.loads((KEPT / f"result-{kind}.json").read_text(encoding="utf-8"))
     run.save(update_fields=["result"])
-    place = [run.benchmark.name, run.pk]
-    found = []
+    arguments = [run.benchmark.name, run.pk]
+    tables = []
     for name in (table.name for table in kinds()[kind].tables):
-        status, _, content = asked(world, reverse("evaluation:result_csv", args=[*place, name]))
-        found.append(f"== {name}: {status}\n")
-        found.append(content.decode().replace("\r\n", "\n") if status == 200 else "")
+        status, _, content = answer_of(
+            world, reverse("evaluation:result_csv", args=[*arguments, name])
+        )
+        tables.append(f"== {name}: {status}\n")
+        tables.append(content.decode().replace("\r\n", "\n") if status == 200 else "")
 
-    assert asked(world, reverse("evaluation:run", args=place))[0] == 200
+    assert answer_of(world, reverse("evaluation:run", args=arguments))[0] == 200
     # What the site keeps in files beside the result, the sequences of CDS among it, comes with it.
-    downloaded = json.loads(asked(world, reverse("evaluation:result_json", args=place))[2])
+    downloaded = json.loads(answer_of(world, reverse("evaluation:result_json", args=arguments))[2])
     stored = run.result.keys() - {"sequences"}
     assert {key: downloaded[key] for key in stored} == {key: run.result[key] for key in stored}
-    kept(f"tables-{kind}.txt", "".join(found))
+    kept(f"tables-{kind}.txt", "".join(tables))

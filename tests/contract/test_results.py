@@ -47,7 +47,7 @@ def plain(value: Any, folder: Path) -> Any:
     if isinstance(value, float):
         return float(f"{value:.9g}")
     if isinstance(value, str):
-        value = re.sub(r"\d+\.\d{10,}", lambda found: f"{float(found[0]):.9g}", value)
+        value = re.sub(r"\d+\.\d{10,}", lambda match: f"{float(match[0]):.9g}", value)
         # torch writes the same network to other bytes in another process.
         value = re.sub(r"sha256 [0-9a-f]{12}…", "sha256 DIGEST…", value)
         value = re.sub(r'"sha256": "[0-9a-f]{64}", "gives"', '"sha256": "…", "gives"', value)
@@ -73,31 +73,33 @@ def score_cds(folder: Path) -> Arguments:
 
 def score_classification(folder: Path) -> Arguments:
     truth = [("image", "wnid"), ("a", DRAKE), ("b", COOT), ("c", DRAKE), ("d", DOG)]
-    found = [("image", "rank", "wnid"), ("a", 1, DRAKE), ("b", 1, CAT), ("b", 2, COOT)]
+    ranked = [("image", "rank", "wnid"), ("a", 1, DRAKE), ("b", 1, CAT), ("b", 2, COOT)]
     return (
         *("score", "classification", "--per-class", "--truth", rows(folder / "truth.csv", *truth)),
-        *("--predictions", rows(folder / "one.csv", *found, ("c", 1, COOT))),
-        *("--predictions", rows(folder / "two.csv", *found)),
+        *("--predictions", rows(folder / "one.csv", *ranked, ("c", 1, COOT))),
+        *("--predictions", rows(folder / "two.csv", *ranked)),
     )
 
 
 def mistakes(folder: Path, verb: str, *more: object) -> Arguments:
     truth = [("image", "wnid"), *((f"{at}.jpg", DRAKE) for at in range(12))]
-    found = [("image", "rank", "wnid")]
-    found += [(f"{at}.jpg", 1, DRAKE if at else COOT) for at in range(12)]
-    named = ("--truth", rows(folder / "truth.csv", *truth))
-    return ("mistakes", verb, *named, "--predictions", rows(folder / "one.csv", *found), *more)
+    ranked = [("image", "rank", "wnid")]
+    ranked += [(f"{at}.jpg", 1, DRAKE if at else COOT) for at in range(12)]
+    arguments = ("--truth", rows(folder / "truth.csv", *truth))
+    return ("mistakes", verb, *arguments, "--predictions", rows(folder / "one.csv", *ranked), *more)
 
 
 def boxes(folder: Path, verb: str, *more: object) -> Arguments:
     box, far = (0, 0, 50, 50), (60, 60, 120, 120)
     truth = [("a", DRAKE, *box), ("a", DRAKE, *far), ("b", COOT, *box), ("c", DRAKE, *box)]
-    found = [("a", DRAKE, 0.9, *box), ("a", DRAKE, 0.8, *box), ("b", DRAKE, 0.7, *box)]
+    predictions = [("a", DRAKE, 0.9, *box), ("a", DRAKE, 0.8, *box), ("b", DRAKE, 0.7, *box)]
     better = box_world.write(
-        folder / "better.csv", box_world.FOUND_HEAD, [*found, ("c", DRAKE, 0.6, *box)]
+        folder / "better.csv", box_world.FOUND_HEAD, [*predictions, ("c", DRAKE, 0.6, *box)]
     )
-    named = box_world.Files(folder, verb, truth, found).named("--predictions", f"more={better}")
-    return ("score", *named, "--per-class", *more)
+    arguments = box_world.Files(folder, verb, truth, predictions).arguments(
+        "--predictions", f"more={better}"
+    )
+    return ("score", *arguments, "--per-class", *more)
 
 
 def score_cues(folder: Path) -> Arguments:
@@ -133,10 +135,10 @@ def mad_add(folder: Path, shell: Any) -> Arguments:
 def mad_rank(folder: Path) -> Arguments:
     lines = crowd.lines()
     (folder / "selection.jsonl").write_text("".join(json.dumps(row) + "\n" for row in lines))
-    asked = {(row["image"], wnid) for row in lines[1:] for wnid in row["labels"]}
+    questions = {(row["image"], wnid) for row in lines[1:] for wnid in row["labels"]}
     answers = [
         {"image": image, "wnid": wnid, "contains": (len(image) + int(wnid[-1])) % 3 > 0}
-        for image, wnid in sorted(asked)
+        for image, wnid in sorted(questions)
     ]
     (folder / "answers.jsonl").write_text("".join(json.dumps(row) + "\n" for row in answers))
     accuracy = [("classifier", "accuracy"), ("alpha", 0.9), ("beta", 0.7), ("gamma", 0.8)]
@@ -201,9 +203,9 @@ def labels(folder: Path) -> Path:
 
 def terms(folder: Path) -> Arguments:
     """Vectors of the labels' terms."""
-    named = [("dog", 1, 0), ("domestic dog", 0.9, 0.2), ("cat", 0, 1), ("true cat", 0.1, 1)]
-    named += [("coot", -1, 0), ("drake", -0.8, 0.1)]
-    return ("--terms", rows(folder / "terms.csv", *named), "--labels", labels(folder))
+    vectors = [("dog", 1, 0), ("domestic dog", 0.9, 0.2), ("cat", 0, 1), ("true cat", 0.1, 1)]
+    vectors += [("coot", -1, 0), ("drake", -0.8, 0.1)]
+    return ("--terms", rows(folder / "terms.csv", *vectors), "--labels", labels(folder))
 
 
 def wordnet_nearest(folder: Path) -> Arguments:
@@ -216,8 +218,8 @@ def wordnet_nearest(folder: Path) -> Arguments:
 
 
 def aggregate(folder: Path, method: str, *more: object) -> Arguments:
-    said = {"g1": "yyyn", "g2": "nnny", "g3": "yyy.", "g4": "nnyn", "a": "yyn.", "b": "nyyn"}
-    many = {f"{name}{copy}": votes * 3 for name, votes in said.items() for copy in range(5)}
+    votes_of = {"g1": "yyyn", "g2": "nnny", "g3": "yyy.", "g4": "nnyn", "a": "yyn.", "b": "nyyn"}
+    many = {f"{name}{copy}": votes * 3 for name, votes in votes_of.items() for copy in range(5)}
     lines = [
         (f"p{person}", image, vote)
         for image, votes in many.items()
@@ -301,8 +303,8 @@ def printed(shell, tmp_path) -> Callable[..., str]:
     def run(*words: object) -> str:
         status, out, err = shell(*words, "--json")
         assert status == 0, err
-        found = json.dumps(plain(json.loads(out), tmp_path), indent=1, ensure_ascii=False)
-        return f"{found}\n{plain(err, tmp_path)}"
+        text = json.dumps(plain(json.loads(out), tmp_path), indent=1, ensure_ascii=False)
+        return f"{text}\n{plain(err, tmp_path)}"
 
     return run
 
@@ -373,11 +375,11 @@ def test_the_site_from_the_shell(kept, printed, pond, people, wordnet, tmp_path,
     (tmp_path / "graph.json").write_text(json.dumps(hierarchies.GRAPH))
     (tmp_path / "policy.yaml").write_text("votes: 1\nmax_votes: 3\ngold_share: 0\n")
     (tmp_path / "images.txt").write_text("shared.png\n")
-    found = []
+    outputs = []
 
     def say(*words: object) -> None:
         line = " ".join(map(str, words)).replace(str(tmp_path), "FOLDER")
-        found.append(f"== {line}\n{printed(*words)}")
+        outputs.append(f"== {line}\n{printed(*words)}")
 
     policy = ("--policy", tmp_path / "policy.yaml")
     only = ("--images", tmp_path / "images.txt")
@@ -420,7 +422,7 @@ def test_the_site_from_the_shell(kept, printed, pond, people, wordnet, tmp_path,
     say("jobs", "retry", 900_001)
     say("jobs", "sweep")
 
-    kept("commands/site.txt", "".join(found))
+    kept("commands/site.txt", "".join(outputs))
 
 
 def contains(alice: User, bob: User, pond: Dataset) -> Any:
@@ -494,10 +496,10 @@ def test_a_policy_as_an_older_version_stored_it_is_read(kept, coots, version):
 
     policy = policies.of(coots)
 
-    found = {
+    stored_policies = {
         "of": policy,
         "clean": policies.clean(STORED[version]),
         "first_votes": policies.first_votes(policy),
         "asks_all": policies.asks_all(policy),
     }
-    kept(f"policies/{version}.json", json.dumps(found, indent=1) + "\n")
+    kept(f"policies/{version}.json", json.dumps(stored_policies, indent=1) + "\n")

@@ -40,7 +40,7 @@ class Outcome(NamedTuple):
     """
 
     answered: int
-    asked: int
+    requests: int
     median_ms: float
     worst_ms: float
     open: int

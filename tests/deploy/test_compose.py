@@ -47,7 +47,7 @@ def compose(**variables: str) -> dict[str, Any]:
     """The file as Docker reads it: variables by their default, or as given."""
     text = re.sub(
         r"\$\{(\w+):-([^}]*)\}",
-        lambda found: variables.get(found[1], found[2]),
+        lambda match: variables.get(match[1], match[2]),
         (ROOT / "compose.yaml").read_text(),
     )
     assert "${" not in text
@@ -86,7 +86,11 @@ def test_each_service_gets_only_the_secrets_that_it_needs():
         for name, each in SERVICES.items()
     }
 
-    assert {name: found for name, found in mounts.items() if name not in (*SITE, "secrets")} == {
+    assert {
+        name: secret_names
+        for name, secret_names in mounts.items()
+        if name not in (*SITE, "secrets")
+    } == {
         "db": ["secrets-of-db:/srv/secrets:ro"],
         "pgbouncer": ["secrets-of-pgbouncer:/srv/secrets:ro"],
         "proxy": [],
@@ -101,16 +105,16 @@ def test_each_service_gets_only_the_secrets_that_it_needs():
 
 def test_every_image_that_is_built_is_a_stage_and_runs_without_rights():
     stages = re.split(r"^FROM ", (ROOT / "Dockerfile").read_text(), flags=re.M)[1:]
-    named = {stage.splitlines()[0].split(" AS ")[1]: stage for stage in stages}
+    stage_of = {stage.splitlines()[0].split(" AS ")[1]: stage for stage in stages}
 
     def user(stage: str) -> str:
-        found = re.findall(r"^USER (\w+)", stage, re.M)
+        users = re.findall(r"^USER (\w+)", stage, re.M)
         parent = stage.split()[0]
-        return found[-1] if found else user(named[parent]) if parent in named else "root"
+        return users[-1] if users else user(stage_of[parent]) if parent in stage_of else "root"
 
     built = {name: each["build"]["target"] for name, each in SERVICES.items() if "build" in each}
     assert set(built.values()) == {"web", "worker", "pgbouncer"}
-    assert {target: user(named[target]) for target in built.values()} == {
+    assert {target: user(stage_of[target]) for target in built.values()} == {
         "web": "assay",
         "worker": "assay",
         "pgbouncer": "postgres",
@@ -118,7 +122,7 @@ def test_every_image_that_is_built_is_a_stage_and_runs_without_rights():
     assert built["worker"] == built["gpu-worker"] == "worker"
     images = [SERVICES[name]["image"] for name in built]
     assert len(set(images)) == len(images), "of two builds of one image at once one may fail"
-    assert stages[-1] is named["web"], "docker build . makes the image of the web"
+    assert stages[-1] is stage_of["web"], "docker build . makes the image of the web"
 
 
 def test_the_web_has_no_torch_and_the_worker_has():
@@ -233,14 +237,14 @@ def spare_port() -> int:
         return int(listener.getsockname()[1])
 
 
-def until(look: Callable[[], Any], what: str) -> Any:
+def until(look: Callable[[], Any], description: str) -> Any:
     """What `look` returns once that is true; errors of a connection count as false."""
     end = time.monotonic() + PATIENCE_SECONDS
     while True:
         with contextlib.suppress(OSError, http.client.HTTPException):
-            if found := look():
-                return found
-        assert time.monotonic() < end, f"waited in vain: {what}"
+            if value := look():
+                return value
+        assert time.monotonic() < end, f"waited in vain: {description}"
         time.sleep(0.05)
 
 
@@ -281,20 +285,20 @@ class Processes:
         self.services = compose(WEB_CONCURRENCY="1", WORKER_CONCURRENCY="1")["services"]
         self.supervisor = serve.Supervisor(folder, base)
 
-    def here(self, text: object) -> str:
+    def full_text(self, text: object) -> str:
         return swap(str(text), self.swaps)
 
     def command(self, service: str, *more: str) -> list[str]:
         environment = self.services[service].get("environment", {})
-        pairs = [f"{name}={self.here(value)}" for name, value in environment.items()]
-        return ["env", *pairs, *map(self.here, self.services[service]["command"]), *more]
+        pairs = [f"{name}={self.full_text(value)}" for name, value in environment.items()]
+        return ["env", *pairs, *map(self.full_text, self.services[service]["command"]), *more]
 
     def run(self, service: str, *instead: str, **environment: str) -> None:
         command = self.command(service)
         if instead:
             size = len(self.services[service]["command"])
-            given = [f"{name}={value}" for name, value in environment.items()]
-            command = [*command[:-size], *given, *instead]
+            settings = [f"{name}={value}" for name, value in environment.items()]
+            command = [*command[:-size], *settings, *instead]
         self.supervisor.run(*command)
 
     def start(self, service: str, *more: str) -> None:
@@ -318,7 +322,7 @@ class Processes:
 def swap(text: str, swaps: dict[str, str]) -> str:
     """The text with each key replaced, the longest first, and nothing replaced twice."""
     keys = "|".join(map(re.escape, sorted(swaps, key=len, reverse=True)))
-    return re.sub(keys, lambda found: swaps[found[0]], text)
+    return re.sub(keys, lambda match: swaps[match[0]], text)
 
 
 @pytest.fixture(scope="module")
@@ -356,12 +360,12 @@ def begin(site: Processes) -> None:
     site.run("secrets")
     for file in (site.folder / "secrets").iterdir():
         # Made for the names of the containers.
-        text = site.here(file.read_text())
+        text = site.full_text(file.read_text())
         file.unlink()
         file.write_text(text)
     for file in ("nginx.conf", "pgbouncer.ini"):
         text = (ROOT / "deploy" / "compose" / file).read_text()
-        (site.folder / file).write_text(site.here(text))
+        (site.folder / file).write_text(site.full_text(text))
     site.start("redis", "--bind", "127.0.0.1", "--port", str(site.ports["redis"]))
     site.start("pgbouncer", *(("-u", "postgres") if os.getuid() == 0 else ()))
     site.run("migrate")
@@ -491,9 +495,9 @@ def test_long_lists_are_read_whole_by_way_of_pgbouncer(site):
 @pytest.mark.postgres
 def test_every_dependency_is_ready_and_figures_stay_inside(site):
     stranger = Browser(site.ports["proxy"])
-    found = json.loads(stranger.ask("/readyz")[1])
-    assert found["status"] == "ready"
-    assert all(found["dependencies"].values())
+    body = json.loads(stranger.ask("/readyz")[1])
+    assert body["status"] == "ready"
+    assert all(body["dependencies"].values())
 
     with pytest.raises(urllib.error.HTTPError, match="404"):
         stranger.ask("/metrics")
@@ -506,13 +510,13 @@ def test_every_dependency_is_ready_and_figures_stay_inside(site):
 
 def bytes_of_bodies(site: Processes) -> int:
     """How large the files are together in which the proxy keeps bodies; they have no name."""
-    found = 0
+    total = 0
     for pid in family(site.supervisor.children["proxy"].pid):
         for handle in Path(f"/proc/{pid}/fd").iterdir():
             with contextlib.suppress(FileNotFoundError):
                 if os.readlink(handle).startswith(f"{site.folder}/tmp/body/"):
-                    found += handle.stat().st_size
-    return found
+                    total += handle.stat().st_size
+    return total
 
 
 @pytest.mark.postgres

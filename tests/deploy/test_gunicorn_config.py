@@ -33,10 +33,10 @@ def test_a_folder_that_somebody_else_made_stays(tmp_path, monkeypatch):
     folder.mkdir()
     (folder / "counter_1.db").touch()
     monkeypatch.setenv("PROMETHEUS_MULTIPROC_DIR", str(folder))
-    found = runpy.run_path(str(FILE))
+    config = runpy.run_path(str(FILE))
 
-    found["on_starting"](None)
-    found["on_exit"](None)
+    config["on_starting"](None)
+    config["on_exit"](None)
 
     assert list(tmp_path.iterdir()) == [folder]
     assert list(folder.iterdir()) == []

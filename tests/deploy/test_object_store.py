@@ -48,8 +48,8 @@ def test_an_import_is_one_request_for_an_image_and_so_is_looking_at_it(images, a
     run_jobs()
     derived = [each.method for each in images.requests][len(added) :]
     image.refresh_from_db()
-    with open_display(image) as shown:
-        assert shown.read()
+    with open_display(image) as file:
+        assert file.read()
 
     assert added == ["PUT"]
     assert derived == ["GET", "PUT", "PUT"]
@@ -91,11 +91,11 @@ def test_a_page_says_that_the_store_is_away_or_refuses(images, as_alice, alice):
     address = reverse("labeling:thumbnail", args=[dataset.name, image.pk])
 
     with images.refusing(503):
-        away = as_alice.get(address)
+        response = as_alice.get(address)
     with images.refusing(403):
         refused = as_alice.get(address)
 
-    assert "The object store does not answer (503 SlowDown)" in text_of(away, 503)
+    assert "The object store does not answer (503 SlowDown)" in text_of(response, 503)
     assert "The object store refuses this site: 403 SlowDown" in text_of(refused, 503)
 
 
@@ -122,12 +122,12 @@ def test_a_store_that_accepts_and_is_silent_is_given_up(fresh_settings, settings
 
 @pytest.mark.parametrize("missing", KEY)
 def test_a_bucket_without_its_key_is_refused_at_the_start(fresh_settings, missing):
-    given = {name: value for name, value in KEY.items() if name != missing}
+    settings = {name: value for name, value in KEY.items() if name != missing}
 
     with pytest.raises(
         ImproperlyConfigured, match=f"ASSAY_S3_BUCKET is set and {missing} is empty"
     ):
-        fresh_settings({"ASSAY_S3_BUCKET": "images", **given})
+        fresh_settings({"ASSAY_S3_BUCKET": "images", **settings})
 
 
 def test_without_a_bucket_images_are_files(fresh_settings):

@@ -124,9 +124,9 @@ def test_one_that_keeps_dying_ends_the_others(pair, tmp_path):
         pid = successor(tmp_path / "fork.pid", pid)
     os.kill(pid, signal.SIGKILL)
 
-    said, _ = supervisor.communicate(timeout=60)
+    output, _ = supervisor.communicate(timeout=60)
     assert supervisor.returncode == 1
-    assert "forks keeps dying" in said
+    assert "forks keeps dying" in output
     assert not lives(pids["plain"])
 
 
@@ -257,29 +257,29 @@ def family(pid: int) -> set[int]:
         with contextlib.suppress(OSError):
             state = (folder / "stat").read_text().rpartition(")")[2].split()
             parents[int(folder.name)] = int(state[1])
-    found = {pid}
-    while more := {child for child, parent in parents.items() if parent in found} - found:
-        found |= more
-    return found
+    pids = {pid}
+    while more := {child for child, parent in parents.items() if parent in pids} - pids:
+        pids |= more
+    return pids
 
 
 @contextlib.contextmanager
 def demonstration(data: Path) -> Iterator[tuple[subprocess.Popen[str], str]]:
     """`make demo` on a free port, and what it had said when it was ready."""
     command = [sys.executable, "deploy/serve.py", "--demo", "--port", "0", "--data", str(data)]
-    said = data.parent / "said.txt"
-    with open(said, "w") as out:
+    log = data.parent / "said.txt"
+    with open(log, "w") as out:
         site = subprocess.Popen(command, cwd=ROOT, stdout=out, stderr=out)
     try:
-        until(lambda: "Ctrl-C" in said.read_text() or site.poll() is not None, 120)
-        yield site, said.read_text()
+        until(lambda: "Ctrl-C" in log.read_text() or site.poll() is not None, 120)
+        yield site, log.read_text()
     finally:
         site.terminate()
         site.wait(30)
 
 
-def get(said: str, path: str) -> str:
-    address = next(line for line in said.splitlines() if "http://" in line).split()[-1]
+def get(output: str, path: str) -> str:
+    address = next(line for line in output.splitlines() if "http://" in line).split()[-1]
     with urllib.request.urlopen(address + path, timeout=60) as page:
         return page.read().decode()
 
@@ -293,8 +293,8 @@ def test_the_demonstration_survives_kill_9_and_leaves_nothing_behind(tmp_path):
         skip_or_fail(str(missing))
     data = tmp_path / "data"
 
-    with demonstration(data) as (site, said):
-        assert "csrfmiddlewaretoken" in get(said, "/accounts/login/"), said
+    with demonstration(data) as (site, output):
+        assert "csrfmiddlewaretoken" in get(output, "/accounts/login/"), output
         # The supervisor, two web processes, the worker and its one, beat.
         until(lambda: len(family(site.pid)) >= 6, 60)
         started = family(site.pid)
@@ -306,7 +306,7 @@ def test_the_demonstration_survives_kill_9_and_leaves_nothing_behind(tmp_path):
         until(lambda: not any(map(lives, started)), 30)
 
     with demonstration(data) as (site, again):
-        passwords = [line for line in said.splitlines() if line.startswith("  ")]
+        passwords = [line for line in output.splitlines() if line.startswith("  ")]
         assert [line for line in again.splitlines() if line.startswith("  ")] == passwords
         assert get(again, "/healthz")
         started = family(site.pid)

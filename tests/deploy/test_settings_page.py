@@ -44,7 +44,7 @@ def test_a_row_has_name_type_default_and_the_comment_above():
 
 
 @pytest.mark.parametrize(
-    ("default", "shown"),
+    ("default", "expected"),
     [
         ('""', "empty"),
         ("[]", "empty"),
@@ -53,10 +53,10 @@ def test_a_row_has_name_type_default_and_the_comment_above():
         ("x / 2", "`x / 2`"),
     ],
 )
-def test_a_default_is_shown_as_it_would_be_written(default, shown):
+def test_a_default_is_shown_as_it_would_be_written(default, expected):
     (row,) = settings_page.variables(f'#: Meaning.\nA = env.str("A", default={default})\n')
 
-    assert row.default == shown
+    assert row.default == expected
 
 
 @pytest.mark.parametrize(
@@ -109,10 +109,10 @@ def test_a_switch_is_on_or_off(fresh_settings, value, meant):
 )
 def test_an_empty_variable_is_as_one_that_is_not_set(fresh_settings, monkeypatch, name):
     monkeypatch.delenv(name, raising=False)
-    given = {"DATA_DIR", "DATABASES", "CACHES", "EMAIL_BACKEND", "ASSAY_NIGHTLY_HOUR"}
+    names = {"DATA_DIR", "DATABASES", "CACHES", "EMAIL_BACKEND", "ASSAY_NIGHTLY_HOUR"}
     unset, empty = (vars(fresh_settings(each)) for each in ({}, {name: ""}))
 
-    assert {key: empty[key] for key in given} == {key: unset[key] for key in given}
+    assert {key: empty[key] for key in names} == {key: unset[key] for key in names}
 
 
 def test_a_value_may_stand_in_a_file(fresh_settings, tmp_path):
@@ -130,6 +130,6 @@ def test_a_file_that_is_not_there_is_refused_by_name(fresh_settings):
 def test_cursors_on_the_server_can_be_turned_off(fresh_settings, value):
     url = "postgres://assay@127.0.0.1/assay"
 
-    found = fresh_settings({"DATABASE_URL": url, "DISABLE_SERVER_SIDE_CURSORS": value})
+    settings = fresh_settings({"DATABASE_URL": url, "DISABLE_SERVER_SIDE_CURSORS": value})
 
-    assert found.DATABASES["default"]["DISABLE_SERVER_SIDE_CURSORS"] is (value == "1")
+    assert settings.DATABASES["default"]["DISABLE_SERVER_SIDE_CURSORS"] is (value == "1")

@@ -123,9 +123,9 @@ def test_the_address_of_the_database_may_name_another_timeout(fresh_settings):
 
 
 def test_the_mail_server_has_a_timeout(fresh_settings):
-    found = fresh_settings({"EMAIL_URL": "smtp://user:password@mail.example.org:587"})
+    settings = fresh_settings({"EMAIL_URL": "smtp://user:password@mail.example.org:587"})
 
-    assert found.EMAIL_TIMEOUT == 10
+    assert settings.EMAIL_TIMEOUT == 10
 
 
 def test_the_pages_are_loaded_before_the_process_accepts(monkeypatch):

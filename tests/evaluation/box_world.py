@@ -24,14 +24,14 @@ def write_json(path: Path, content: object) -> Path:
 class Files:
     """A folder with a truth and submissions, and the arguments that name them."""
 
-    def __init__(self, folder: Path, verb: str, truth: list, found: list) -> None:
+    def __init__(self, folder: Path, verb: str, truth: list, predictions: list) -> None:
         self.folder, self.verb = folder, verb
-        self.truth, self.found = truth, found
+        self.truth, self.found = truth, predictions
 
-    def named(self, *more: object) -> tuple:
+    def arguments(self, *more: object) -> tuple:
         truth = write(self.folder / "truth.csv", TRUTH_HEAD, self.truth)
-        found = write(self.folder / "found.csv", FOUND_HEAD, self.found)
-        return (self.verb, "--truth", truth, "--predictions", found, *more)
+        predictions = write(self.folder / "found.csv", FOUND_HEAD, self.found)
+        return (self.verb, "--truth", truth, "--predictions", predictions, *more)
 
     def file(self, name: str, text: str) -> Path:
         path = self.folder / name
@@ -62,7 +62,7 @@ def coco_truth(truth: list, crowd: tuple = ()) -> dict:
     }
 
 
-def coco_results(truth: dict, found: list) -> list:
+def coco_results(truth: dict, predictions: list) -> list:
     """CSV rows of predictions as COCO's list of results."""
     images = {row["file_name"]: row["id"] for row in truth["images"]}
     classes = {row["wnid"]: row["id"] for row in truth["categories"]}
@@ -73,7 +73,7 @@ def coco_results(truth: dict, found: list) -> list:
             "score": score,
             "bbox": [x0, y0, x1 - x0, y1 - y0],
         }
-        for image, wnid, score, x0, y0, x1, y1 in found
+        for image, wnid, score, x0, y0, x1, y1 in predictions
     ]
 
 

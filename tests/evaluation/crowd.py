@@ -49,12 +49,12 @@ def lines(
     ]
     for pair in pairs:
         for rank in range(1, top_k + reserve + 1):
-            own = f"{pair[0]}-{pair[1]}-{rank}.png"
+            image_name = f"{pair[0]}-{pair[1]}-{rank}.png"
             rows.append(
                 {
                     "pair": list(pair),
                     "rank": rank,
-                    "image": "shared.png" if rank == 1 else own,
+                    "image": "shared.png" if rank == 1 else image_name,
                     "labels": [LABELS[name] for name in pair],
                     "confidences": [0.9, 0.85],
                     "distance": 1 / rank,
@@ -119,7 +119,7 @@ def people_of(campaign: Campaign, count: int = 5) -> list[User]:
 def answer(campaign: Campaign, people: list[User], decide: Callable[[str, str], Any | None]) -> int:
     """How many answers were given: everybody answers all they are given, as `decide` says of the
     image and the topic; what it says nothing of is left."""
-    given = 0
+    answered = 0
     for person in people:
         while True:
             page = claiming.next_page(person, campaign, 100)
@@ -132,10 +132,10 @@ def answer(campaign: Campaign, people: list[User], decide: Callable[[str, str], 
                 break
             results = submitting.submit(person, campaign, sent)
             assert {result.status for result in results} == {"accepted"}
-            given += len(sent)
+            answered += len(sent)
         for seat in claiming.open_seats(person, campaign):
             claiming.return_seat(person, seat.token)
-    return given
+    return answered
 
 
 def right_is(*wnids: str) -> Callable[[str, str], str]:

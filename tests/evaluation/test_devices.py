@@ -43,10 +43,12 @@ def test_without_a_driver_auto_is_the_cpu_and_torch_is_not_imported():
         "print(devices.checked('auto'), devices.with_device({}), 'torch' in sys.modules)"
     )
 
-    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    process = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
 
-    assert told.stdout.startswith("cpu {'device': 'cpu', 'versions': {'python': '3.")
-    assert told.stdout.endswith(" False\n")
+    assert process.stdout.startswith("cpu {'device': 'cpu', 'versions': {'python': '3.")
+    assert process.stdout.endswith(" False\n")
 
 
 @pytest.mark.parametrize("name", ["cuda", "cuda:0", "cuda:1"])
@@ -143,23 +145,23 @@ class Gpu:
 
 
 def test_a_batch_is_halved_until_it_fits_and_the_new_size_is_told_once():
-    told: list[str] = []
-    batch, gpu = devices.Batch(16, tell=told.append), Gpu(5)
+    messages: list[str] = []
+    batch, gpu = devices.Batch(16, tell=messages.append), Gpu(5)
 
-    found = list(batch.run(20, gpu))
+    results = list(batch.run(20, gpu))
 
-    assert list(chain(*found)) == list(range(20))
+    assert list(chain(*results)) == list(range(20))
     assert gpu.asked == [16, 8, 4, 4, 4, 4, 4]
-    assert told == ["the GPU ran out of memory: 4 at once from here on"]
+    assert messages == ["the GPU ran out of memory: 4 at once from here on"]
     assert batch.size == 4
 
 
 def test_a_batch_that_fits_is_run_as_asked_and_nothing_is_told():
-    told: list[str] = []
+    messages: list[str] = []
     gpu = Gpu(8)
 
-    assert list(devices.Batch(8, tell=told.append).run(10, gpu)) == [[*range(8)], [8, 9]]
-    assert (gpu.asked, told) == ([8, 2], [])
+    assert list(devices.Batch(8, tell=messages.append).run(10, gpu)) == [[*range(8)], [8, 9]]
+    assert (gpu.asked, messages) == ([8, 2], [])
     assert list(devices.Batch(8).run(0, gpu)) == []
 
 
@@ -202,13 +204,13 @@ def test_another_failure_is_raised_as_it_is():
 
 @pytest.mark.gpu
 def test_a_batch_that_a_real_gpu_cannot_hold_is_halved():
-    told: list[str] = []
+    messages: list[str] = []
     free, _ = torch.cuda.mem_get_info()
     share = free // 3
 
     def work(part: slice) -> int:
         return len(torch.empty((part.stop - part.start, share), dtype=torch.uint8, device="cuda"))
 
-    assert sum(devices.Batch(8, tell=told.append).run(8, work)) == 8
-    assert told
+    assert sum(devices.Batch(8, tell=messages.append).run(8, work)) == 8
+    assert messages
     assert devices.versions(devices.checked("cuda"))["gpu"]

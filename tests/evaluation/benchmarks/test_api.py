@@ -85,17 +85,17 @@ def test_a_competition_is_scored_and_read_by_programs(client, birds, alice, run_
     lifecycle.launch(birds.campaign, alice)
     crowd.answer(birds.campaign, crowd.people_of(birds.campaign, 1), crowd.right_is(COOT))
 
-    asked, again = (client.post(API + "benchmarks/birds/runs/") for _ in range(2))
+    first, again = (client.post(API + "benchmarks/birds/runs/") for _ in range(2))
     run_jobs()
-    run = client.get(f"{API}benchmarks/birds/runs/{asked.json()['id']}/").json()
+    run = client.get(f"{API}benchmarks/birds/runs/{first.json()['id']}/").json()
 
-    assert (asked.status_code, asked.json()["state"]) == (202, "queued")
-    assert again.json() == asked.json()
+    assert (first.status_code, first.json()["state"]) == (202, "queued")
+    assert again.json() == first.json()
     assert run["state"] == "done"
     assert run["result"]["classifiers"][0] == "alpha"
     assert run["result"]["ranks"][0] == 1.0
-    listed = client.get(API + "benchmarks/birds/runs/?state=done").json()["results"]
-    assert "result" not in listed[0]
+    runs_listed = client.get(API + "benchmarks/birds/runs/?state=done").json()["results"]
+    assert "result" not in runs_listed[0]
 
 
 def test_a_classifier_joins_and_the_selection_can_be_fetched(client, birds, dataset):
@@ -130,10 +130,10 @@ def test_accuracies_are_stated_by_name(client, birds):
 
 
 def test_nothing_to_compare_is_said_and_leaves_no_run(client, birds):
-    asked = client.post(API + "benchmarks/birds/runs/")
+    response = client.post(API + "benchmarks/birds/runs/")
 
-    assert (asked.status_code, asked.json()["code"]) == (409, "nothing_to_score")
-    assert asked.json()["detail"].startswith("Nothing can be compared yet")
+    assert (response.status_code, response.json()["code"]) == (409, "nothing_to_score")
+    assert response.json()["detail"].startswith("Nothing can be compared yet")
     assert not birds.runs.exists()
 
 
@@ -147,17 +147,17 @@ def test_a_true_label_is_asked_only_where_both_were_wrong(client, birds, alice):
     )
     address = API + "benchmarks/birds/true-labels/"
 
-    asked = client.post(address, {"selections": [first.pk]}, format="json")
+    response = client.post(address, {"selections": [first.pk]}, format="json")
     right = client.post(address, {"selections": [second.pk]}, format="json")
     strange = client.post(address, {"selections": [10**9]}, format="json")
 
-    assert (asked.status_code, asked.json()["state"]) == (201, "open")
+    assert (response.status_code, response.json()["state"]) == (201, "open")
     assert right.status_code == 400
     assert strange.status_code == 404
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "message"),
     [
         (b"", "first line"),
         (b"{", "not JSON"),
@@ -166,7 +166,7 @@ def test_a_true_label_is_asked_only_where_both_were_wrong(client, birds, alice):
         (b"\xff\xfe\x00", "JSON"),
     ],
 )
-def test_a_selection_at_fault_is_refused_with_its_line(client, dataset, wordnet, content, said):
+def test_a_selection_at_fault_is_refused_with_its_line(client, dataset, wordnet, content, message):
     body = {"name": "x", "title": "X", "dataset": "pond"}
     file = upload("selection.jsonl", content)
 
@@ -176,7 +176,7 @@ def test_a_selection_at_fault_is_refused_with_its_line(client, dataset, wordnet,
     [error] = response.json()["errors"]
     assert error["cure"]
     if content:
-        assert said in error["message"]
+        assert message in error["message"]
     assert not Benchmark.objects.exists()
 
 

@@ -119,7 +119,7 @@ def test_a_first_submission_is_scored_shown_and_taken_away(scored, alice):
     client, row = logged_in(alice), scored.benchmark
     kind = kind_of(row)
 
-    shown = client.get(page("benchmark", row))
+    page_shown = client.get(page("benchmark", row))
     gone = [
         page("result_csv", row, scored.pk, "nothing"),
         page("figure", row, scored.pk, "nothing", "svg"),
@@ -132,19 +132,21 @@ def test_a_first_submission_is_scored_shown_and_taken_away(scored, alice):
         assert answer.status_code == 200, address
         assert b"".join(answer), address
     for name in kind.figures(kind.result_of(row, scored)):
-        assert page("figure", row, scored.pk, name, "svg") in shown.content.decode()
+        assert page("figure", row, scored.pk, name, "svg") in page_shown.content.decode()
     assert [client.get(address).status_code for address in gone] == [404] * len(gone)
     assert row.submissions.exists()
 
 
 def test_nobody_else_finds_it(scored, bob, charlie):
     row = scored.benchmark
-    other = factories.make_user("other", is_researcher=True)
-    factories.make_campaign(other, factories.make_dataset(other, "far"), "elsewhere", images=1)
+    stranger = factories.make_user("other", is_researcher=True)
+    factories.make_campaign(
+        stranger, factories.make_dataset(stranger, "far"), "elsewhere", images=1
+    )
     reviewer = factories.make_user("reviewer")
     factories.join(reviewer, row.campaign, "reviewer")
     staff = logged_in(factories.make_user("staff", is_staff=True))
-    people = [logged_in(user) for user in (charlie, other, reviewer)]
+    people = [logged_in(user) for user in (charlie, stranger, reviewer)]
     count, present = Run.objects.count(), row.submissions.count()
     actions = (page("score", row), page("remove", row, 0), page("submissions", row))
 
@@ -182,12 +184,12 @@ def test_submissions_by_programs_are_listed_and_the_same_again_is_none(story, al
     joined = client.post(address, sent, headers=headers)
     sent["file"].seek(0)
     again = client.post(address, sent, headers=headers)
-    listed = client.get(address, headers=headers).json()["results"]
+    submissions = client.get(address, headers=headers).json()["results"]
 
     assert joined.status_code == 201, joined.content
     assert joined.json()["joined"]
     assert again.json() == {"joined": []}
-    assert {row["name"] for row in listed} >= set(joined.json()["joined"])
+    assert {row["name"] for row in submissions} >= set(joined.json()["joined"])
 
 
 @pytest.mark.parametrize("family", families())
@@ -296,14 +298,14 @@ def test_a_kind_is_added_by_a_package_and_a_line_of_settings(toy, alice, bob, da
     joined = client.post(page("submissions", row), sent)
     run_jobs()
     run = row.runs.get()
-    shown = client.get(page("benchmark", row)).content.decode()
+    page_shown = client.get(page("benchmark", row)).content.decode()
     table = client.get(page("result_csv", row, run.pk, "lengths")).content.decode()
 
     assert made.url == page("submissions", row)
     assert "Nobody takes part yet" in empty
     assert joined.url == page("benchmark", row)
     assert run.state == Run.State.DONE, run.error
-    assert '<th scope="row">alpha</th><td class="number">5</td>' in shown
+    assert '<th scope="row">alpha</th><td class="number">5</td>' in page_shown
     assert table == "classifier,length\r\nalpha,5\r\n"
     for address in reads(run):
         assert client.get(address).status_code == 200, address

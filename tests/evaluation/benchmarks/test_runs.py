@@ -372,8 +372,8 @@ def test_the_night_takes_only_the_steps_that_can_change_a_closed_campaign(settle
 
     assert runs.nightly() == {"settled": 0, "releases": 1, "runs": 1}
 
-    found = Job.objects.filter(kind="nightly").order_by("pk")
-    assert [job.payload["step"] for job in found] == ["settle", "freeze", "score"]
+    jobs = Job.objects.filter(kind="nightly").order_by("pk")
+    assert [job.payload["step"] for job in jobs] == ["settle", "freeze", "score"]
 
 
 def test_the_night_removes_its_done_jobs_of_more_than_a_week_ago(settled):
@@ -395,13 +395,13 @@ def test_the_night_removes_its_done_jobs_of_more_than_a_week_ago(settled):
 def test_a_step_that_fails_holds_up_neither_the_next_nor_another_campaign(
     settled, alice, dataset, monkeypatch
 ):
-    other = factories.make_campaign(alice, dataset, "aaa", images=1)
+    failing_campaign = factories.make_campaign(alice, dataset, "aaa", images=1)
     watch_all = monitoring.watch_all
     watched = []
 
     def fragile(campaign):
         watched.append(campaign)
-        if campaign == other:
+        if campaign == failing_campaign:
             raise RuntimeError("broken")
         return watch_all(campaign)
 
@@ -409,8 +409,8 @@ def test_a_step_that_fails_holds_up_neither_the_next_nor_another_campaign(
 
     assert runs.nightly() == {"settled": 0, "releases": 1, "runs": 1}
 
-    assert set(watched) == {other, settled.campaign}
-    steps = other.jobs.filter(kind="nightly").order_by("pk")
+    assert set(watched) == {failing_campaign, settled.campaign}
+    steps = failing_campaign.jobs.filter(kind="nightly").order_by("pk")
     assert [(job.payload["step"], job.state) for job in steps] == [
         ("settle", "done"),
         ("watch", "queued"),

@@ -95,10 +95,12 @@ def test_second_step_needs_no_second_upload(as_alice, dataset, wordnet):
 def test_another_persons_upload_is_not_to_be_had(as_alice, dataset, wordnet):
     crowd.add_images(dataset, crowd.lines())
     kept = factories.kept_in(as_alice.post(NEW, form(dataset)))
-    other = factories.make_user("other", is_researcher=True)
-    own = factories.make_dataset(other, "own")
+    stranger = factories.make_user("other", is_researcher=True)
+    strangers_dataset = factories.make_dataset(stranger, "own")
 
-    answer = logged_in(other).post(NEW, form(own, selection="", create="1", **kept))
+    answer = logged_in(stranger).post(
+        NEW, form(strangers_dataset, selection="", create="1", **kept)
+    )
 
     assert answer.status_code == 422
     assert "Choose it again" in answer.content.decode()
@@ -150,8 +152,8 @@ def test_page_of_a_draft_says_that_nobody_is_asked_and_what_it_costs(
 def test_benchmark_page_shows_ranks_cases_and_conventions(run, as_alice):
     page = text_of(as_alice.get(PAGE))
 
-    for said in ("Case II: one right", "Laplace", "50 rounds, seed 0", "HodgeRank", "release 1"):
-        assert said in page
+    for text in ("Case II: one right", "Laplace", "50 rounds, seed 0", "HodgeRank", "release 1"):
+        assert text in page
 
 
 def test_moving_part_comes_only_when_something_moved(run, as_alice):
@@ -179,11 +181,11 @@ def test_score_now_is_off_with_its_reason_until_something_can_be_compared(birds,
     reason = "Nothing can be compared yet: no image has both its questions settled."
 
     page = text_of(as_alice.get(PAGE))
-    asked = as_alice.post(f"{PAGE}score/", follow=True)
+    response = as_alice.post(f"{PAGE}score/", follow=True)
 
     assert "disabled" in page.split("Score now")[0].rpartition("<button")[2]
     assert reason in page
-    assert reason in asked.content.decode().partition('class="messages')[2]
+    assert reason in response.content.decode().partition('class="messages')[2]
     assert not Run.objects.exists()
     assert not birds.campaign.releases.exists()
 
@@ -220,7 +222,7 @@ def test_typed_accuracies_are_kept_and_scored(run, as_alice, run_jobs):
 
 
 def test_a_bad_accuracy_list_is_refused_with_its_line(run, as_alice):
-    for text, said in (
+    for text, message in (
         ("name,acc\nalpha,1\n", "line 1: the first line has no classifier"),
         ("classifier,accuracy\nalpha,high\n", "line 2: the accuracy of &#x27;alpha&#x27;"),
         ("classifier,accuracy\nalpha,1\nalpha,2\n", "line 3: &#x27;alpha&#x27; is listed twice"),
@@ -232,7 +234,7 @@ def test_a_bad_accuracy_list_is_refused_with_its_line(run, as_alice):
         answer = as_alice.post(f"{PAGE}accuracies/", {"file": file})
 
         assert answer.status_code == 422, text
-        assert said in answer.content.decode()
+        assert message in answer.content.decode()
 
 
 def test_a_classifier_joins_by_the_page(birds, as_alice, dataset):
@@ -300,8 +302,8 @@ def test_asking_about_nothing_is_refused(run, as_alice):
 def test_downloads_are_files_that_the_commands_read_again(run, as_alice, tmp_path, wordnet):
     from django.core.management import call_command
 
-    for place, file in ((PAGE, "selection"), (f"{PAGE}runs/{run.pk}/", "answers")):
-        answer = as_alice.get(f"{place}{file}.jsonl")
+    for prefix, file in ((PAGE, "selection"), (f"{PAGE}runs/{run.pk}/", "answers")):
+        answer = as_alice.get(f"{prefix}{file}.jsonl")
         assert answer["Content-Disposition"].startswith("attachment")
         (tmp_path / f"{file}.jsonl").write_bytes(b"".join(answer))
     with open(tmp_path / "result.json", "w") as out:
@@ -312,9 +314,9 @@ def test_downloads_are_files_that_the_commands_read_again(run, as_alice, tmp_pat
         )
 
     ranked = json.loads((tmp_path / "result.json").read_text())
-    shown = as_alice.get(f"{PAGE}runs/{run.pk}/result.json").json()
+    result = as_alice.get(f"{PAGE}runs/{run.pk}/result.json").json()
     for key in ("ranks", "scores", "accuracy", "beats", "cases"):
-        assert ranked[key] == shown[key], key
+        assert ranked[key] == result[key], key
 
 
 def test_answers_that_are_gone_are_not_found(run, as_alice):
@@ -327,10 +329,10 @@ def test_figures_come_for_both_themes_and_to_keep_and_unknown_ones_are_not_found
     figures = f"{PAGE}runs/{run.pk}/"
     ranks = f"{figures}ranks.png"
 
-    shown, kept = as_alice.get(ranks, {"theme": "dark"}), as_alice.get(ranks, {"download": ""})
+    response, kept = as_alice.get(ranks, {"theme": "dark"}), as_alice.get(ranks, {"download": ""})
 
-    assert shown["Content-Type"] == "image/png"
-    assert "Content-Disposition" not in shown
+    assert response["Content-Type"] == "image/png"
+    assert "Content-Disposition" not in response
     assert kept["Content-Disposition"] == f'attachment; filename="birds-run-{run.pk}-ranks.png"'
     assert as_alice.get(ranks, {"theme": "pink"}).status_code == 404
     for unknown in ("heatmap.pdf", "nothing.svg", "ranks.exe"):
@@ -342,7 +344,7 @@ def test_threads_draw_one_after_another(run, as_alice, monkeypatch):
     drawn = []
     kind = kind_of(run.benchmark)
     monkeypatch.setattr(
-        type(kind), "draw", lambda *given: drawn.append(figures.DRAWING.locked()) or b"a figure"
+        type(kind), "draw", lambda *arguments: drawn.append(figures.DRAWING.locked()) or b"a figure"
     )
 
     as_alice.get(f"{PAGE}runs/{run.pk}/ranks.png")

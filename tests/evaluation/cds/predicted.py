@@ -46,10 +46,10 @@ def write_predictions(
     text = ["frame,classifier,wnid,confidence\n"]
     for classifier in classifiers:
         for line in rows:
-            for place, frame in enumerate(dict.fromkeys(line.frames)):
-                right = rng.random() < (place + 1) / (2 * len(line.frames))
-                other = rng.choice([DOG, CAT, BUS, WOLF, LION, "", "", ""])
-                wnid = line.category if right else other
+            for index, frame in enumerate(dict.fromkeys(line.frames)):
+                right = rng.random() < (index + 1) / (2 * len(line.frames))
+                answer = rng.choice([DOG, CAT, BUS, WOLF, LION, "", "", ""])
+                wnid = line.category if right else answer
                 text.append(f"{frame},{classifier},{wnid},{rng.random():.3f}\n")
     path.write_text("".join(text))
     return path

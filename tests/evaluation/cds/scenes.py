@@ -46,8 +46,8 @@ def cat(image: str, name: str = "cat-1", **fields: Any) -> PartedObject:
         Part("leg", (*ellipse(38, 44, 3, 9), *ellipse(56, 44, 3, 9))),
         Part("tail", state="not_visible"),
     )
-    found = PartedObject(image, CAT, (15.4, 12.0, 64.0, 54.0), parts, name=name)
-    return replace(found, **fields)
+    parted_object = PartedObject(image, CAT, (15.4, 12.0, 64.0, 54.0), parts, name=name)
+    return replace(parted_object, **fields)
 
 
 def cow(image: str, name: str = "cow-1", **fields: Any) -> PartedObject:
@@ -67,11 +67,11 @@ def release(
         open(folder / "images.jsonl", "wb") as images,
         open(folder / "objects.jsonl", "wb") as objects,
     ):
-        for name, things in sorted(scenes.items()):
+        for name, parted_objects in sorted(scenes.items()):
             photo = Photograph(name, *size)
             row = {key: getattr(photo, key) for key in frozen.ImageLine.__required_keys__}
             images.write(canonical(row) + b"\n")
-            for thing in things:
+            for thing in parted_objects:
                 objects.write(canonical(_line(thing)) + b"\n")
     files = {}
     for name in ("images.jsonl", "objects.jsonl"):

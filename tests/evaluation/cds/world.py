@@ -51,15 +51,15 @@ def always_right(line: SequenceLine, _frame: int) -> str:
 
 def rows_of(benchmark: Benchmark, **classifiers: Namer) -> list[list[str]]:
     """frame, classifier, wnid of every distinct frame, classifier after classifier."""
-    found = []
+    table = []
     for name, says in classifiers.items():
         seen = set()
         for line in benchmarks.lines_of(benchmark):
             for number, frame in enumerate(line.frames):
                 if frame not in seen:
                     seen.add(frame)
-                    found.append([frame, name, says(line, number)])
-    return found
+                    table.append([frame, name, says(line, number)])
+    return table
 
 
 def write(path: Path, rows: list[list[str]]) -> Path:
@@ -83,12 +83,12 @@ def add(benchmark: Benchmark, user: User, folder: Path, **classifiers: Namer) ->
 def run_by_hand(benchmark: Benchmark, user: User) -> Run:
     """A finished run whose classifiers were always right; its tables are made up, and so is the one
     frame that is drawn. No WordNet."""
-    for place, name in enumerate(results.CLASSIFIERS):
+    for position, name in enumerate(results.CLASSIFIERS):
         Submission.objects.create(
             benchmark=benchmark,
             name=name,
-            position=place,
-            sha256=f"{place}" * 64,
+            position=position,
+            sha256=f"{position}" * 64,
             submitted_by=user,
         )
     run = Run.objects.create(
@@ -103,12 +103,12 @@ def run_by_hand(benchmark: Benchmark, user: User) -> Run:
     folder.mkdir(parents=True)
     rows, answers = [], []
     for line in benchmarks.lines_of(benchmark):
-        said = {"wnid": line.category, "name": "cat", "similarity": 1.0, "right": True}
+        answer = {"wnid": line.category, "name": "cat", "similarity": 1.0, "right": True}
         scores = {"cds": 0.0, "b_cds": 0.0}
         plain = line.as_dict()
         answers.append(
             plain
-            | {"answers": {name: [said] * len(line.frames) for name in results.CLASSIFIERS}}
+            | {"answers": {name: [answer] * len(line.frames) for name in results.CLASSIFIERS}}
             | {"scores": dict.fromkeys(results.CLASSIFIERS, scores)}
         )
         rows += [plain | {"classifier": name} | scores for name in results.CLASSIFIERS]

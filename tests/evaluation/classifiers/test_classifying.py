@@ -79,35 +79,35 @@ def test_of_many_classes_five_are_kept_and_equal_ones_stand_in_the_order_of_the_
     many = [f"n{at:08}" for at in range(40)]
 
     def network(batch):
-        found = torch.zeros(len(batch), 40)
-        found[:, [7, 30, 2]] = torch.tensor([1.0, 2.0, 1.0])
-        return found
+        outputs = torch.zeros(len(batch), 40)
+        outputs[:, [7, 30, 2]] = torch.tensor([1.0, 2.0, 1.0])
+        return outputs
 
     with classifying.opened(tmp_path / "p.csv", SETTINGS) as work:
         classifying.classify([("x", frame(0, 0, 0))], colours(network, many), work)
         work.finish()
 
     [row] = rows_of(tmp_path / "p.csv")
-    said = [row[name] for name in classifying.columns(5) if name.startswith("wnid")]
-    assert said == [many[30], many[2], many[7], many[0], many[1]]
+    wnids = [row[name] for name in classifying.columns(5) if name.startswith("wnid")]
+    assert wnids == [many[30], many[2], many[7], many[0], many[1]]
 
 
 def test_frames_of_all_sequences_share_batches_and_none_is_held_longer_than_its_batch(tmp_path):
-    sizes, told, held = [], [], []
+    sizes, reported, held = [], [], []
 
     def network(batch):
         sizes.append(len(batch))
         return Colours()(batch)
 
     def counted():
-        for at, found in enumerate(stream(23)):
+        for at, pair in enumerate(stream(23)):
             held.append(at - sum(sizes))
-            yield found
+            yield pair
 
     with classifying.opened(tmp_path / "p.csv", SETTINGS) as work:
-        classifying.classify(counted(), colours(network), work, batch=5, watch=told.append)
+        classifying.classify(counted(), colours(network), work, batch=5, watch=reported.append)
 
-    assert sizes == told == [5, 5, 5, 5, 3]
+    assert sizes == reported == [5, 5, 5, 5, 3]
     assert max(held) == 4
 
 
@@ -124,10 +124,10 @@ def test_a_stopped_run_goes_on_and_ends_with_the_bytes_of_one_that_was_not(tmp_p
         return Colours()(batch)
 
     def failing():
-        for at, found in enumerate(stream()):
+        for at, pair in enumerate(stream()):
             if at == stop:
                 raise OSError("the disk went away")
-            yield found
+            yield pair
 
     with pytest.raises(OSError, match="went away"), classifying.opened(out, SETTINGS) as work:
         classifying.classify(failing(), colours(network), work, batch=5)
@@ -185,8 +185,8 @@ def test_other_settings_are_refused_by_name_and_restart_begins_again(tmp_path):
 
 
 def test_two_runs_do_not_write_one_file(tmp_path):
-    with open(tmp_path / ".p.csv.work", "a+b") as other:
-        fcntl.flock(other, fcntl.LOCK_EX)
+    with open(tmp_path / ".p.csv.work", "a+b") as lock_file:
+        fcntl.flock(lock_file, fcntl.LOCK_EX)
         with (
             pytest.raises(BadInput, match="another run is at it"),
             classifying.opened(tmp_path / "p.csv", SETTINGS),
@@ -205,10 +205,10 @@ def test_a_file_that_is_no_work_of_ours_is_named(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("name", "said"), [("", "is a folder"), ("nowhere/p.csv", "folder does not exist")]
+    ("name", "message"), [("", "is a folder"), ("nowhere/p.csv", "folder does not exist")]
 )
-def test_a_goal_that_cannot_be_written_is_refused_before_anything_is_done(tmp_path, name, said):
-    with pytest.raises(BadInput, match=said), classifying.opened(tmp_path / name, SETTINGS):
+def test_a_goal_that_cannot_be_written_is_refused_before_anything_is_done(tmp_path, name, message):
+    with pytest.raises(BadInput, match=message), classifying.opened(tmp_path / name, SETTINGS):
         pass
 
 
@@ -264,9 +264,9 @@ NO_IMAGES = {
 }
 
 
-@pytest.mark.parametrize("what", NO_IMAGES)
-def test_a_frame_that_is_no_image_is_named_with_the_cure(tmp_path, what):
-    (tmp_path / "01.png").write_bytes(NO_IMAGES[what])
+@pytest.mark.parametrize("content", NO_IMAGES)
+def test_a_frame_that_is_no_image_is_named_with_the_cure(tmp_path, content):
+    (tmp_path / "01.png").write_bytes(NO_IMAGES[content])
 
     with pytest.raises(BadInput) as bad:
         list(classifying.read_frames([("a/01", tmp_path / "01.png")]))

@@ -70,7 +70,7 @@ def deep(model: Any, _: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "message"),
     [
         (custom, "has the operator 'Mul' of 'example.org', which is not ONNX's"),
         (custom_in_branch, "has the operator 'Mul' of 'example.org'"),
@@ -82,12 +82,12 @@ def deep(model: Any, _: Path) -> None:
     ],
     ids=lambda value: getattr(value, "__name__", None),
 )
-def test_what_a_file_must_not_hold_is_refused_by_name(tmp_path, monkeypatch, change, said):
+def test_what_a_file_must_not_hold_is_refused_by_name(tmp_path, monkeypatch, change, message):
     path = changed(tmp_path, change)
     monkeypatch.setattr(onnx_files, "DEEPEST", 10)
     monkeypatch.setattr("onnxruntime.InferenceSession", lambda *_, **__: pytest.fail("was opened"))
 
-    with pytest.raises(BadInput, match=said) as refused:
+    with pytest.raises(BadInput, match=message) as refused:
         model_files.load(path, "cpu")
 
     assert refused.value.file == str(path)
@@ -143,8 +143,8 @@ def test_a_damaged_file_is_refused_or_passes_and_breaks_nothing(tmp_path, seed):
     path = tmp_path / "damaged.onnx"
     for _ in range(100):
         content = bytearray(whole[: chance.integers(1, len(whole) + 1)])
-        for place in chance.integers(0, len(content), 3):
-            content[place] = chance.integers(0, 256)
+        for offset in chance.integers(0, len(content), 3):
+            content[offset] = chance.integers(0, 256)
         path.write_bytes(content)
 
         with suppress(BadInput):

@@ -28,14 +28,14 @@ def needs(library):
 def test_a_torchscript_file_gives_probabilities_of_its_logits(tmp_path):
     path = networks.scripted(tmp_path / "colours.pt")
 
-    found = opening.load(str(path), CLASSES, preparing={"size": (8, 8)})
+    opened = opening.load(str(path), CLASSES, preparing={"size": (8, 8)})
 
-    batch = batch_of(found)
-    assert torch.allclose(found(batch), (batch.mean((2, 3)) * 4).softmax(1))
-    assert found.name == "colours"
-    assert found.classes == tuple(CLASSES)
-    assert found.source["gives"] == "logits"
-    assert len(found.source["sha256"]) == 64
+    batch = batch_of(opened)
+    assert torch.allclose(opened(batch), (batch.mean((2, 3)) * 4).softmax(1))
+    assert opened.name == "colours"
+    assert opened.classes == tuple(CLASSES)
+    assert opened.source["gives"] == "logits"
+    assert len(opened.source["sha256"]) == 64
 
 
 def test_a_frozen_torchscript_file_works_too(tmp_path):
@@ -43,19 +43,19 @@ def test_a_frozen_torchscript_file_works_too(tmp_path):
         module = torch.jit.freeze(torch.jit.script(Colours().eval()))
         torch.jit.save(module, tmp_path / "frozen.pt")
 
-    found = opening.load(str(tmp_path / "frozen.pt"), CLASSES)
+    opened = opening.load(str(tmp_path / "frozen.pt"), CLASSES)
 
-    assert found(batch_of(found)).shape == (5, 3)
+    assert opened(batch_of(opened)).shape == (5, 3)
 
 
 def test_probabilities_are_left_as_they_are(tmp_path):
     path = networks.scripted(tmp_path / "sure.pt", Sure())
 
-    found = opening.load(str(path), CLASSES, preparing={"size": (8, 8)})
+    opened = opening.load(str(path), CLASSES, preparing={"size": (8, 8)})
 
-    batch = batch_of(found)
-    assert found.gives == "probabilities"
-    assert torch.equal(found(batch), batch.mean((2, 3)).softmax(1))
+    batch = batch_of(opened)
+    assert opened.gives == "probabilities"
+    assert torch.equal(opened(batch), batch.mean((2, 3)).softmax(1))
 
 
 def test_further_outputs_of_auxiliary_heads_are_passed_over(tmp_path):
@@ -63,21 +63,21 @@ def test_further_outputs_of_auxiliary_heads_are_passed_over(tmp_path):
         def forward(self, images: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
             return images.mean((2, 3)), images
 
-    found = opening.load(str(networks.scripted(tmp_path / "heads.pt", Heads())), CLASSES)
+    opened = opening.load(str(networks.scripted(tmp_path / "heads.pt", Heads())), CLASSES)
 
-    assert found(batch_of(found)).shape == (5, 3)
+    assert opened(batch_of(opened)).shape == (5, 3)
 
 
 @pytest.mark.parametrize("count", [None, 3])
 def test_an_exported_program_takes_any_number_of_images_in_its_own_size(tmp_path, count):
     path = networks.exported(tmp_path / "colours.pt2", count)
 
-    found = opening.load(str(path), CLASSES)
+    opened = opening.load(str(path), CLASSES)
 
-    batch = batch_of(found)
+    batch = batch_of(opened)
     assert batch.shape == (5, 3, 8, 8)
-    assert torch.allclose(found(batch), (batch.mean((2, 3)) * 4).softmax(1))
-    assert torch.allclose(found(batch[:1]), found(batch)[:1])
+    assert torch.allclose(opened(batch), (batch.mean((2, 3)) * 4).softmax(1))
+    assert torch.allclose(opened(batch[:1]), opened(batch)[:1])
 
 
 @pytest.mark.parametrize(("count", "form"), [("n", "FLOAT"), (2, "FLOAT"), ("n", "FLOAT16")])
@@ -85,12 +85,12 @@ def test_an_onnx_file_takes_any_number_of_images_in_its_own_size(tmp_path, count
     needs("onnx"), needs("onnxruntime")
     path = networks.onnx(tmp_path / "colours.onnx", count, form=form)
 
-    found = opening.load(str(path), CLASSES)
+    opened = opening.load(str(path), CLASSES)
 
-    batch = batch_of(found)
+    batch = batch_of(opened)
     assert batch.shape == (5, 3, 8, 8)
-    wanted = (batch.mean((2, 3)) * 4).softmax(1)
-    assert torch.allclose(found(batch), wanted, atol=1e-6 if form == "FLOAT" else 2e-3)
+    expected = (batch.mean((2, 3)) * 4).softmax(1)
+    assert torch.allclose(opened(batch), expected, atol=1e-6 if form == "FLOAT" else 2e-3)
 
 
 def test_an_onnx_file_that_takes_any_size_is_given_the_default(tmp_path):
@@ -101,13 +101,13 @@ def test_an_onnx_file_that_takes_any_size_is_given_the_default(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("make", "said"),
+    ("make", "message"),
     [
         ({"form": "UINT8"}, r"takes tensor\(uint8\), expected floating-point"),
         ({"count": 2, "size": 8, "wrong": True}, "cannot be read as ONNX"),
     ],
 )
-def test_an_onnx_file_that_takes_something_else_is_refused(tmp_path, make, said):
+def test_an_onnx_file_that_takes_something_else_is_refused(tmp_path, make, message):
     needs("onnx"), needs("onnxruntime")
     path = tmp_path / "colours.onnx"
     if make.pop("wrong", False):
@@ -115,26 +115,28 @@ def test_an_onnx_file_that_takes_something_else_is_refused(tmp_path, make, said)
     else:
         networks.onnx(path, **make)
 
-    with pytest.raises(BadInput, match=said):
+    with pytest.raises(BadInput, match=message):
         opening.load(str(path), CLASSES)
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "message"),
     [
         (b"hello", "no network that torch saved"),
         ("state", "weights without a network; .*--weights FILE"),
         ("module", "weights without a network"),
     ],
 )
-def test_a_file_that_is_no_network_is_refused_before_anything_in_it_runs(tmp_path, content, said):
+def test_a_file_that_is_no_network_is_refused_before_anything_in_it_runs(
+    tmp_path, content, message
+):
     path = tmp_path / "model.pt"
     if content == b"hello":
         path.write_bytes(content)
     else:
         torch.save(Colours().state_dict() if content == "state" else Colours(), path)
 
-    with pytest.raises(BadInput, match=said):
+    with pytest.raises(BadInput, match=message):
         opening.load(str(path), CLASSES)
 
 
@@ -180,28 +182,28 @@ def test_a_network_that_gives_no_tensor_is_refused(tmp_path):
         opening.load(str(networks.scripted(tmp_path / "named.pt", Named())), CLASSES)
 
 
-def fail(found: torch.Tensor) -> torch.Tensor:
+def fail(outputs: torch.Tensor) -> torch.Tensor:
     raise ValueError("only two")
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "message"),
     [
         (fail, "colours does not take 5 images at once .*only two.*--batch"),
-        (lambda found: found[:, :2], "colours gives 5 × 2 for 5 images, expected 5 × 3"),
-        (lambda found: found[1:], "colours gives 4 × 3 for 5 images, expected 5 × 3"),
+        (lambda outputs: outputs[:, :2], "colours gives 5 × 2 for 5 images, expected 5 × 3"),
+        (lambda outputs: outputs[1:], "colours gives 4 × 3 for 5 images, expected 5 × 3"),
     ],
 )
-def test_a_network_that_fails_or_gives_another_shape_later_is_refused(change, said):
+def test_a_network_that_fails_or_gives_another_shape_later_is_refused(change, message):
     class Two(nn.Module):
         def forward(self, images: torch.Tensor) -> torch.Tensor:
-            found = images.mean((2, 3))
-            return change(found) if len(images) > 2 else found
+            means = images.mean((2, 3))
+            return change(means) if len(images) > 2 else means
 
     classifier = opening.Classifier("colours", tuple(CLASSES), Preparation(), "cpu", {}, Two())
 
     assert classifier(torch.zeros(2, 3, 4, 4)).shape == (2, 3)
-    with pytest.raises(BadInput, match=said):
+    with pytest.raises(BadInput, match=message):
         classifier(torch.zeros(5, 3, 4, 4))
 
 
@@ -213,13 +215,13 @@ def test_a_size_that_no_memory_holds_is_refused(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("spec", "name", "wanted"),
+    ("spec", "name", "expected"),
     [("{}", "", "colours"), ("R-1={}", "", "R-1"), ("A={}", "B b", "B b")],
 )
-def test_a_classifier_is_named_by_option_by_spec_or_after_its_file(tmp_path, spec, name, wanted):
+def test_a_classifier_is_named_by_option_by_spec_or_after_its_file(tmp_path, spec, name, expected):
     path = networks.scripted(tmp_path / "colours.pt")
 
-    assert opening.load(spec.format(path), CLASSES, name=name).name == wanted
+    assert opening.load(spec.format(path), CLASSES, name=name).name == expected
 
 
 def test_a_file_whose_name_has_the_sign_is_a_file(tmp_path, monkeypatch):
@@ -251,9 +253,9 @@ def test_what_cannot_be_prepared_and_a_device_that_is_not_here_are_refused(tmp_p
 @pytest.mark.gpu
 def test_a_gpu_says_the_same(tmp_path):
     path = str(networks.scripted(tmp_path / "colours.pt"))
-    here, there = (opening.load(path, CLASSES, device=device) for device in ("cpu", "cuda"))
+    on_cpu, there = (opening.load(path, CLASSES, device=device) for device in ("cpu", "cuda"))
 
-    assert torch.allclose(here(batch_of(here)), there(batch_of(there)).cpu(), atol=1e-5)
+    assert torch.allclose(on_cpu(batch_of(on_cpu)), there(batch_of(there)).cpu(), atol=1e-5)
 
 
 # By import path.
@@ -294,7 +296,7 @@ def test_random_weights_of_an_imported_module_are_the_same_each_time(tmp_path, m
 
 
 @pytest.mark.parametrize(
-    ("spec", "said"),
+    ("spec", "message"),
     [
         ("no_such_package:made", "cannot be made .ModuleNotFoundError.*PYTHONPATH"),
         (f"{HERE}:none", "cannot be made .AttributeError"),
@@ -303,8 +305,8 @@ def test_random_weights_of_an_imported_module_are_the_same_each_time(tmp_path, m
         ("os:getcwd", "gives a str, expected a torch.nn.Module"),
     ],
 )
-def test_an_import_path_to_no_network_is_refused(spec, said):
-    with pytest.raises(BadInput, match=said):
+def test_an_import_path_to_no_network_is_refused(spec, message):
+    with pytest.raises(BadInput, match=message):
         opening.load(spec, CLASSES)
 
 
@@ -372,9 +374,9 @@ def test_weights_that_are_not_here_are_not_fetched_but_told(tmp_path):
         opening.load("torchvision:tiny", CLASSES)
     torch.save(linear(3).state_dict(), tmp_path / "checkpoints" / "tiny-1234.pth")
 
-    found = opening.load("torchvision:tiny", CLASSES)
+    opened = opening.load("torchvision:tiny", CLASSES)
 
-    assert found.source["weights"] == "Tiny_Weights.V1"
+    assert opened.source["weights"] == "Tiny_Weights.V1"
 
 
 @pytest.mark.usefixtures("torchvision")
@@ -401,17 +403,17 @@ def test_weights_come_from_a_file(tmp_path, how):
         state = {f"module.{name}": value for name, value in network.state_dict().items()}
         torch.save({"epoch": 3, "state_dict": state}, path)
 
-    found = opening.load("torchvision:tiny", CLASSES, weights=path)
+    opened = opening.load("torchvision:tiny", CLASSES, weights=path)
 
-    batch = batch_of(found)
+    batch = batch_of(opened)
     with torch.no_grad():
-        assert torch.allclose(found(batch), network(batch).softmax(1))
-    assert found.source["weights"].startswith(f"{path.name}, sha256 ")
+        assert torch.allclose(opened(batch), network(batch).softmax(1))
+    assert opened.source["weights"].startswith(f"{path.name}, sha256 ")
 
 
 @pytest.mark.usefixtures("torchvision")
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "message"),
     [
         (linear(4).state_dict(), "does not fit the network .size mismatch.*as many outputs"),
         ({"weight": 3}, "something else than names and tensors"),
@@ -419,11 +421,11 @@ def test_weights_come_from_a_file(tmp_path, how):
         (None, "file is missing"),
     ],
 )
-def test_a_file_that_is_no_weights_of_the_network_is_refused(tmp_path, content, said):
+def test_a_file_that_is_no_weights_of_the_network_is_refused(tmp_path, content, message):
     if content is not None:
         torch.save(content, tmp_path / "weights.pth")
 
-    with pytest.raises(BadInput, match=said):
+    with pytest.raises(BadInput, match=message):
         opening.load("torchvision:tiny", CLASSES, weights=tmp_path / "weights.pth")
 
 
@@ -442,7 +444,7 @@ def timm(monkeypatch, tmp_path):
     config = types.SimpleNamespace(
         hf_hub_id="timm/tiny@v1", hf_hub_filename=None, url="https://example.org/tiny.pth"
     )
-    asked = []
+    requests = []
 
     def create_model(name, pretrained, num_classes=3, pretrained_cfg_overlay=None):
         network = linear(num_classes)
@@ -451,7 +453,7 @@ def timm(monkeypatch, tmp_path):
         return network
 
     def cached(repo, file, revision):
-        asked.append((repo, file, revision))
+        requests.append((repo, file, revision))
         path = tmp_path / file
         return str(path) if path.exists() else None
 
@@ -460,7 +462,7 @@ def timm(monkeypatch, tmp_path):
     made.create_model = create_model
     made.get_pretrained_cfg = lambda name: config
     made.data = types.SimpleNamespace(
-        resolve_data_config=lambda given, model: {
+        resolve_data_config=lambda config, model: {
             "input_size": (3, 8, 8),
             "interpolation": "bicubic",
             "mean": (0.5, 0.5, 0.5),
@@ -473,15 +475,15 @@ def timm(monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "timm", made)
     monkeypatch.setitem(sys.modules, "huggingface_hub", hub)
     monkeypatch.setattr(torch.hub, "get_dir", lambda: str(tmp_path))
-    return asked
+    return requests
 
 
 def test_timm_is_asked_for_its_own_way_to_prepare(timm):
-    found = opening.load("timm:tiny", CLASSES, random_weights=True)
+    opened = opening.load("timm:tiny", CLASSES, random_weights=True)
 
-    assert found.preparation.interpolation == "bicubic"
-    assert found.preparation.crop_share == 0.9
-    assert found(batch_of(found)).shape == (5, 3)
+    assert opened.preparation.interpolation == "bicubic"
+    assert opened.preparation.crop_share == 0.9
+    assert opened(batch_of(opened)).shape == (5, 3)
 
 
 def test_timms_weights_are_looked_for_in_the_cache_and_not_fetched(timm, tmp_path):
@@ -493,9 +495,9 @@ def test_timms_weights_are_looked_for_in_the_cache_and_not_fetched(timm, tmp_pat
     ]
     torch.save(linear(3).state_dict(), tmp_path / "pytorch_model.bin")
 
-    found = opening.load("timm:tiny", CLASSES)
+    opened = opening.load("timm:tiny", CLASSES)
 
-    assert found.source["weights"].startswith("pytorch_model.bin, sha256 ")
+    assert opened.source["weights"].startswith("pytorch_model.bin, sha256 ")
 
 
 @pytest.mark.usefixtures("timm")
@@ -530,9 +532,9 @@ def test_without_onnxruntime_the_cure_is_told(monkeypatch, tmp_path):
 def test_the_libraries_themselves_have_models_by_name(spec):
     needs(spec.partition(":")[0])
 
-    found = opening.load(spec, CLASSES, random_weights=True)
+    opened = opening.load(spec, CLASSES, random_weights=True)
 
-    assert found(batch_of(found)).sum(1).tolist() == pytest.approx([1] * 5, abs=1e-5)
+    assert opened(batch_of(opened)).sum(1).tolist() == pytest.approx([1] * 5, abs=1e-5)
 
 
 @pytest.mark.parametrize("at", range(8))
@@ -541,8 +543,8 @@ def test_a_network_file_with_flipped_bytes_is_refused_or_read(tmp_path, at):
     whole = bytearray(path.read_bytes())
     # The archive's directory at the end: names and versions of its parts.
     start = whole.index(b"PK\x01\x02")
-    for place in range(start + at, len(whole), 8):
-        whole[place] ^= 0xFF
+    for offset in range(start + at, len(whole), 8):
+        whole[offset] ^= 0xFF
     path.write_bytes(bytes(whole))
 
     with pytest.raises(BadInput):

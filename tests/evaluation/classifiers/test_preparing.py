@@ -23,22 +23,22 @@ def noise(height, width):
 def test_the_whole_frame_is_resized_as_pillow_does_it(method, shape):
     frame = noise(*shape)
 
-    found = Preparation(size=(32, 40), interpolation=method)(frame)
+    prepared = Preparation(size=(32, 40), interpolation=method)(frame)
 
     resample = {"bilinear": Image.Resampling.BILINEAR, "bicubic": Image.Resampling.BICUBIC}
     pillow = np.asarray(Image.fromarray(frame.numpy()).resize((40, 32), resample[method]))
-    assert found.shape == (3, 32, 40)
+    assert prepared.shape == (3, 32, 40)
     # Pillow rounds after each direction.
-    assert (found * 255 - torch.from_numpy(pillow.copy()).permute(2, 0, 1)).abs().max() < 1.6
+    assert (prepared * 255 - torch.from_numpy(pillow.copy()).permute(2, 0, 1)).abs().max() < 1.6
 
 
 def test_an_edge_does_not_overshoot():
     frame = torch.zeros((10, 10, 3), dtype=torch.uint8)
     frame[:, 5:] = 255
 
-    found = Preparation(size=(17, 17), interpolation="bicubic")(frame)
+    prepared = Preparation(size=(17, 17), interpolation="bicubic")(frame)
 
-    assert (found.min(), found.max()) == (0, 1)
+    assert (prepared.min(), prepared.max()) == (0, 1)
 
 
 def test_a_frame_of_the_right_size_keeps_its_pixels():
@@ -52,11 +52,11 @@ def test_colours_are_made_less_the_mean_by_the_deviation(fit):
     frame = torch.full((10, 10, 3), 51, dtype=torch.uint8)
     preparation = Preparation(size=(4, 4), fit=fit, mean=IMAGENET_MEAN, std=IMAGENET_STD)
 
-    found = preparation(frame)
+    prepared = preparation(frame)
 
-    wanted = [(0.2 - mean) / std for mean, std in zip(IMAGENET_MEAN, IMAGENET_STD, strict=True)]
-    for channel, value in enumerate(wanted):
-        assert found[channel].flatten().tolist() == pytest.approx([value] * 16, abs=1e-6)
+    expected = [(0.2 - mean) / std for mean, std in zip(IMAGENET_MEAN, IMAGENET_STD, strict=True)]
+    for channel, value in enumerate(expected):
+        assert prepared[channel].flatten().tolist() == pytest.approx([value] * 16, abs=1e-6)
 
 
 def marked(height=40, width=80):
@@ -68,33 +68,33 @@ def marked(height=40, width=80):
 
 @pytest.mark.parametrize(("fit", "seen"), [("squash", True), ("pad", True), ("crop", False)])
 def test_only_crop_loses_what_is_at_the_ends(fit, seen):
-    found = Preparation(size=(20, 20), fit=fit)(marked())
+    prepared = Preparation(size=(20, 20), fit=fit)(marked())
 
-    assert bool((found > 0.9).any()) is seen
+    assert bool((prepared > 0.9).any()) is seen
 
 
 def test_pad_keeps_proportions_and_fills_with_what_becomes_nothing():
-    found = Preparation(size=(20, 20), fit="pad", mean=(0.5, 0.5, 0.5))(marked())
+    prepared = Preparation(size=(20, 20), fit="pad", mean=(0.5, 0.5, 0.5))(marked())
 
-    assert torch.equal(found[:, :5], torch.zeros(3, 5, 20))
-    assert torch.equal(found[:, 15:], torch.zeros(3, 5, 20))
-    assert (found[:, 5:15, 0] == 0.5).all()
+    assert torch.equal(prepared[:, :5], torch.zeros(3, 5, 20))
+    assert torch.equal(prepared[:, 15:], torch.zeros(3, 5, 20))
+    assert (prepared[:, 5:15, 0] == 0.5).all()
 
 
 def test_crop_scales_the_shorter_side_and_takes_the_middle():
     frame = noise(50, 80)
 
-    found = Preparation(size=(20, 20), fit="crop", crop_share=0.5)(frame)
+    prepared = Preparation(size=(20, 20), fit="crop", crop_share=0.5)(frame)
 
     whole = Preparation(size=(40, 64))(frame)
-    assert torch.equal(found, whole[:, 10:30, 22:42])
+    assert torch.equal(prepared, whole[:, 10:30, 22:42])
 
 
 def test_a_sliver_is_squashed_cropped_and_padded_too():
     for fit in ("squash", "crop", "pad"):
-        found = Preparation(size=(8, 8), fit=fit)(noise(1, 300))
-        assert found.shape == (3, 8, 8)
-        assert found.isfinite().all()
+        prepared = Preparation(size=(8, 8), fit=fit)(noise(1, 300))
+        assert prepared.shape == (3, 8, 8)
+        assert prepared.isfinite().all()
 
 
 @pytest.mark.parametrize(
@@ -114,9 +114,9 @@ def test_what_cannot_be_meant_is_refused(wrong):
 
 
 def test_results_name_what_was_done():
-    said = Preparation(size=(4, 6), fit="crop", crop_share=0.875).as_dict()
+    settings = Preparation(size=(4, 6), fit="crop", crop_share=0.875).as_dict()
 
-    assert said == {
+    assert settings == {
         "size": [4, 6],
         "fit": "crop",
         "mean": [0.0, 0.0, 0.0],

@@ -20,7 +20,7 @@ def rule(wordnet):
 
 
 @pytest.fixture
-def listed(tmp_path, wordnet):
+def class_list(tmp_path, wordnet):
     def read(*lines: str) -> class_lists.Listed:
         path = tmp_path / "classes.txt"
         path.write_text("".join(f"{line}\n" for line in lines))
@@ -29,11 +29,11 @@ def listed(tmp_path, wordnet):
     return read
 
 
-def test_labels_are_read_as_everywhere_and_words_after_a_wnid_passed_over(listed, wordnet):
-    found = listed("# pets", f"{DOG} dog", "", "cat.n.01", "dalmatian.n.02")
+def test_labels_are_read_as_everywhere_and_words_after_a_wnid_passed_over(class_list, wordnet):
+    read_list = class_list("# pets", f"{DOG} dog", "", "cat.n.01", "dalmatian.n.02")
 
-    assert [wordnet.wnid(own) for own in found.synsets] == [DOG, CAT, DALMATIAN]
-    assert [*found.lines.values()] == [2, 4, 5]
+    assert [wordnet.wnid(synset) for synset in read_list.synsets] == [DOG, CAT, DALMATIAN]
+    assert [*read_list.lines.values()] == [2, 4, 5]
 
 
 @pytest.mark.parametrize(
@@ -46,37 +46,39 @@ def test_labels_are_read_as_everywhere_and_words_after_a_wnid_passed_over(listed
         (["# nothing"], None, "there are no classes"),
     ],
 )
-def test_a_list_that_cannot_be_read_is_refused_with_its_line(listed, lines, line, words):
+def test_a_list_that_cannot_be_read_is_refused_with_its_line(class_list, lines, line, words):
     with pytest.raises(class_lists.BadInput, match=words) as refused:
-        listed(*lines)
+        class_list(*lines)
 
     assert refused.value.line == line
 
 
-def test_every_two_of_which_one_is_above_the_other_are_named(listed, wordnet):
-    found = class_lists.check(listed(DOG, DALMATIAN, ANIMAL, CAT), wordnet, rule(wordnet))
+def test_every_two_of_which_one_is_above_the_other_are_named(class_list, wordnet):
+    checked = class_lists.check(class_list(DOG, DALMATIAN, ANIMAL, CAT), wordnet, rule(wordnet))
 
-    pairs = {(own.above.wnid, own.below.wnid) for own in found.overlaps}
+    pairs = {(overlap.above.wnid, overlap.below.wnid) for overlap in checked.overlaps}
     assert pairs == {(ANIMAL, DOG), (ANIMAL, DALMATIAN), (ANIMAL, CAT), (DOG, DALMATIAN)}
-    assert {own.above.line for own in found.overlaps if own.above.wnid == ANIMAL} == {3}
-    assert not found.ok
+    assert {overlap.above.line for overlap in checked.overlaps if overlap.above.wnid == ANIMAL} == {
+        3
+    }
+    assert not checked.ok
 
 
 def test_no_class_of_ilsvrc_is_above_another(wordnet):
-    found = class_lists.read(CLASSES["ilsvrc"], wordnet)
+    read_list = class_lists.read(CLASSES["ilsvrc"], wordnet)
 
-    assert len(found.synsets) == 1000
-    assert list(class_lists.overlapping(found.synsets, wordnet)) == []
+    assert len(read_list.synsets) == 1000
+    assert list(class_lists.overlapping(read_list.synsets, wordnet)) == []
 
 
-def test_a_class_that_covers_the_image_is_named_with_its_share(listed, wordnet):
+def test_a_class_that_covers_the_image_is_named_with_its_share(class_list, wordnet):
     scales = {HAY: 0.72, CAT: 0.5}
 
-    found = class_lists.check(listed(HAY, CAT, DOG), wordnet, rule(wordnet), scales)
+    checked = class_lists.check(class_list(HAY, CAT, DOG), wordnet, rule(wordnet), scales)
 
-    assert [(own.wnid, own.scale) for own in found.large] == [(HAY, 0.72)]
-    assert found.measured == 2
-    assert class_lists.check(listed(HAY), wordnet, rule(wordnet)).measured is None
+    assert [(large_class.wnid, large_class.scale) for large_class in checked.large] == [(HAY, 0.72)]
+    assert checked.measured == 2
+    assert class_lists.check(class_list(HAY), wordnet, rule(wordnet)).measured is None
 
 
 @pytest.mark.parametrize(
@@ -107,49 +109,51 @@ def test_how_often_it_is_what_the_authors_of_ilsvrc_chose(wordnet):
     assert (sum(kept), len(kept)) == (92, 150)
 
 
-def test_a_list_of_ones_own_says_what_is_basic(listed, wordnet, tmp_path):
+def test_a_list_of_ones_own_says_what_is_basic(class_list, wordnet, tmp_path):
     path = tmp_path / "basic.txt"
     path.write_text(f"{ANIMAL}\n{BIRD}\n")
-    own = class_lists.rule_of(wordnet, class_lists.read(path, wordnet))
+    basic_rule = class_lists.rule_of(wordnet, class_lists.read(path, wordnet))
 
-    found = class_lists.check(listed(ROBIN, DOG, SHIRT), wordnet, own)
+    checked = class_lists.check(class_list(ROBIN, DOG, SHIRT), wordnet, basic_rule)
 
-    assert [(row.wnid, row.basic) for row in found.below_basic] == [(ROBIN, BIRD), (DOG, ANIMAL)]
-    assert found.rule == "the nearest class of basic.txt above it"
+    assert [(row.wnid, row.basic) for row in checked.below_basic] == [(ROBIN, BIRD), (DOG, ANIMAL)]
+    assert checked.rule == "the nearest class of basic.txt above it"
 
 
-def test_what_is_suggested_has_nothing_left_to_say(listed, wordnet):
-    before = listed(DALMATIAN, DOG, ANIMAL, ROBIN, HAY, "jersey.n.03")
+def test_what_is_suggested_has_nothing_left_to_say(class_list, wordnet):
+    before = class_list(DALMATIAN, DOG, ANIMAL, ROBIN, HAY, "jersey.n.03")
     scales = {HAY: 0.9}
 
-    found = class_lists.suggest(before, wordnet, rule(wordnet), scales)
+    suggested = class_lists.suggest(before, wordnet, rule(wordnet), scales)
 
-    assert found.classes == [DOG, BIRD, SHIRT]
-    assert [(own.line, own.becomes, own.why) for own in found.changes] == [
+    assert suggested.classes == [DOG, BIRD, SHIRT]
+    assert [(change.line, change.becomes, change.why) for change in suggested.changes] == [
         (1, DOG, "merged into its basic level"),
         (3, None, "above other classes"),
         (4, BIRD, "merged into its basic level"),
         (5, None, "covers the image"),
         (6, SHIRT, "merged into its basic level"),
     ]
-    after = class_lists.check(listed(*found.classes), wordnet, rule(wordnet), scales)
+    after = class_lists.check(class_list(*suggested.classes), wordnet, rule(wordnet), scales)
     assert after.ok
 
 
-def test_what_could_come_instead_overlaps_with_nothing_that_is_left(listed, wordnet):
-    found = class_lists.suggest(listed(DOG, ANIMAL, CAT), wordnet, rule(wordnet), replacements=9)
-
-    [instead] = found.replacements
-    assert instead.wnid == ANIMAL
-    wnids = [own.wnid for own in instead.candidates]
-    assert 0 < len(wnids) <= 9
-    assert [own.uses for own in instead.candidates] == sorted(
-        (own.uses for own in instead.candidates), reverse=True
+def test_what_could_come_instead_overlaps_with_nothing_that_is_left(class_list, wordnet):
+    suggested = class_lists.suggest(
+        class_list(DOG, ANIMAL, CAT), wordnet, rule(wordnet), replacements=9
     )
-    left = {wordnet.index(wnid) for wnid in found.classes}
-    for own in map(wordnet.index, wnids):
-        assert not wordnet.ancestors(own) & left
-        assert not any(own in wordnet.ancestors(kept) for kept in left)
+
+    [instead] = suggested.replacements
+    assert instead.wnid == ANIMAL
+    wnids = [candidate.wnid for candidate in instead.candidates]
+    assert 0 < len(wnids) <= 9
+    assert [candidate.uses for candidate in instead.candidates] == sorted(
+        (candidate.uses for candidate in instead.candidates), reverse=True
+    )
+    left = {wordnet.index(wnid) for wnid in suggested.classes}
+    for synset in map(wordnet.index, wnids):
+        assert not wordnet.ancestors(synset) & left
+        assert not any(synset in wordnet.ancestors(kept) for kept in left)
 
 
 def test_the_command_checks_and_writes_without_a_database(wordnet, tmp_path, shell):

@@ -23,23 +23,23 @@ def tab(tmp_path):
     return write
 
 
-def texts(found) -> list[str]:
-    return [" ".join(query.phrases) for query in found]
+def texts(asked_queries) -> list[str]:
+    return [" ".join(query.phrases) for query in asked_queries]
 
 
 def test_the_papers_example_of_a_parents_words(wordnet):
     """§3.1.2: whippet is searched for with dog and with greyhound, which its gloss has."""
-    found = list(queries.of_class(wordnet.index(WHIPPET), wordnet))
+    asked_queries = list(queries.of_class(wordnet.index(WHIPPET), wordnet))
 
-    assert texts(found) == ["whippet", "whippet greyhound", "whippet dog"]
-    assert [query.kind for query in found] == ["synonym", "parent", "parent"]
+    assert texts(asked_queries) == ["whippet", "whippet greyhound", "whippet dog"]
+    assert [query.kind for query in asked_queries] == ["synonym", "parent", "parent"]
 
 
 def test_a_parents_word_that_the_synonym_has_is_not_added(wordnet):
-    found = texts(queries.of_class(wordnet.find("sheepdog.n.01"), wordnet))
+    query_texts = texts(queries.of_class(wordnet.find("sheepdog.n.01"), wordnet))
 
-    assert "shepherd dog dog" not in found
-    assert len(found) == len({text.lower() for text in found})
+    assert "shepherd dog dog" not in query_texts
+    assert len(query_texts) == len({text.lower() for text in query_texts})
 
 
 def test_other_languages_have_their_words_and_their_parents(wordnet, tab):
@@ -54,10 +54,10 @@ def test_other_languages_have_their_words_and_their_parents(wordnet, tab):
         wordnet,
     )
 
-    found = list(queries.of_class(wordnet.index(WHIPPET), wordnet, [words]))
+    asked_queries = list(queries.of_class(wordnet.index(WHIPPET), wordnet, [words]))
 
     assert words.language == "fra"
-    assert [" ".join(own.phrases) for own in found if own.language == "fra"] == [
+    assert [" ".join(query.phrases) for query in asked_queries if query.language == "fra"] == [
         *("whippet", "petit lévrier", "whippet chien", "petit lévrier chien"),
     ]
 
@@ -81,12 +81,12 @@ def test_a_line_of_another_form_is_refused_with_its_number(wordnet, tab, line, w
 def test_another_encoding_and_another_wordnet_are_refused(wordnet, tab, tmp_path):
     latin = tmp_path / "latin.tab"
     latin.write_bytes(HEAD.encode() + "02084071-n\tlemma\tlévrier\n".encode("latin-1"))
-    other = tab(*(f"{number:08}-n\tlemma\tmot" for number in range(99, 109)))
+    other_wordnet = tab(*(f"{number:08}-n\tlemma\tmot" for number in range(99, 109)))
 
     with pytest.raises(BadInput, match="is not UTF-8") as encoding:
         translations.read(latin, wordnet)
     with pytest.raises(BadInput, match="10 of its 10 nouns are not in WordNet"):
-        translations.read(other, wordnet)
+        translations.read(other_wordnet, wordnet)
     with pytest.raises(BadInput, match="no words for nouns"):
         translations.read(tab("00001740-v\tlemma\trespirer"), wordnet)
 
@@ -96,9 +96,9 @@ def test_another_encoding_and_another_wordnet_are_refused(wordnet, tab, tmp_path
 def test_a_few_synsets_that_are_not_there_are_counted(wordnet, tab):
     lines = [f"{DOG[1:]}-n\tlemma\tchien{number}" for number in range(30)]
 
-    found = translations.read(tab(*lines, "00000099-n\tlemma\tmot"), wordnet)
+    words = translations.read(tab(*lines, "00000099-n\tlemma\tmot"), wordnet)
 
-    assert (len(found.of[wordnet.index(DOG)]), found.unknown) == (30, 1)
+    assert (len(words.of[wordnet.index(DOG)]), words.unknown) == (30, 1)
 
 
 def test_a_file_without_a_head_is_called_by_its_name(wordnet, tab):
@@ -110,11 +110,11 @@ def test_a_file_without_a_head_is_called_by_its_name(wordnet, tab):
 def test_the_scenes_are_the_129_of_the_paper():
     lines = queries.SCENES.read_text().splitlines()
 
-    found = list(queries.scenes(lines))
+    asked_queries = list(queries.scenes(lines))
 
-    assert len(found) == len(set(lines)) == 129
-    assert {"kitchenette", "zoo in australia", "lion zebra friendly"} <= set(texts(found))
-    assert all(own.wnids == () for own in found)
+    assert len(asked_queries) == len(set(lines)) == 129
+    assert {"kitchenette", "zoo in australia", "lion zebra friendly"} <= set(texts(asked_queries))
+    assert all(query.wnids == () for query in asked_queries)
 
 
 def test_pairs_are_of_two_names_and_drawn_by_hash(wordnet):
@@ -137,7 +137,7 @@ def test_an_engine_quotes_words_that_belong_together_and_has_limits():
     assert engine.takes("one two three four")
     assert not engine.takes("one two three four five")
     assert not engine.takes("a" * 31)
-    assert {own.name for own in search_engines.read()} == {
+    assert {engine.name for engine in search_engines.read()} == {
         *("bing", "commons", "flickr", "google", "openverse"),
     }
 

@@ -85,12 +85,12 @@ def classify(folder: Path) -> Command:
 
 def scoremaps(folder: Path) -> Command:
     detectors.world(folder)
-    given = {name: folder / name for name in ("metadata", "images")}
+    inputs = {name: folder / name for name in ("metadata", "images")}
     model = "tests.evaluation.classifiers.scoremaps.detectors:Colours"
     return Command(
         (
             *("scoremaps", "--method", "cam", "--model", model, "--batch", 2, "--device", "cpu"),
-            *(word for name, path in given.items() for word in (f"--{name}", path)),
+            *(word for name, path in inputs.items() for word in (f"--{name}", path)),
             *("--classes", folder / "classes.txt"),
         )
     )

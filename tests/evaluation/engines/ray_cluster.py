@@ -38,7 +38,7 @@ class Node:
     @property
     def processes(self) -> dict[int, str]:
         """The name of each of its processes that lives."""
-        found = {}
+        names_by_pid = {}
         for folder in Path("/proc").glob("[0-9]*"):
             try:
                 name, _, fields = (folder / "stat").read_text().rpartition(")")
@@ -46,12 +46,14 @@ class Node:
                 continue
             state, _, _, session = fields.split()[:4]
             if int(session) == self.process.pid and state != "Z":
-                found[int(folder.name)] = name.partition("(")[2]
-        return found
+                names_by_pid[int(folder.name)] = name.partition("(")[2]
+        return names_by_pid
 
     def kill(self, name: str = "") -> None:
         """Kills all of its processes, or those of a name."""
-        while mine := [pid for pid, own in self.processes.items() if not name or own == name]:
+        while mine := [
+            pid for pid, process_name in self.processes.items() if not name or process_name == name
+        ]:
             for pid in mine:
                 try:
                     os.kill(pid, signal.SIGKILL)
@@ -74,15 +76,15 @@ class Cluster:
 
 
 @contextmanager
-def running(given: Mapping[str, str]) -> Iterator[Cluster]:
+def running(variables: Mapping[str, str]) -> Iterator[Cluster]:
     """A cluster whose processes have these variables; they are killed in the end."""
-    own = {
+    settings = {
         "RAY_AUTH_MODE": "token",
         "RAY_AUTH_TOKEN": secrets.token_hex(32),
         "RAY_USAGE_STATS_ENABLED": "0",
     }
     # Memory that other tests take must not end a worker.
-    shared = {**environment.allowed(os.environ), **given, **own, "PYTHONPATH": str(ROOT)}
+    shared = {**environment.allowed(os.environ), **variables, **settings, "PYTHONPATH": str(ROOT)}
     shared |= {"RAY_memory_monitor_refresh_ms": "0", "OMP_NUM_THREADS": "1"}
     # Short: paths of sockets have at most 107 bytes.
     folder = Path(tempfile.mkdtemp(prefix="ray", dir="/tmp"))
@@ -93,7 +95,7 @@ def running(given: Mapping[str, str]) -> Iterator[Cluster]:
         nodes.append(_started(folder / "second", shared, "--address", address, SECOND))
         for node in nodes:
             _found(node, r"(Ray runtime started)")
-        yield Cluster(address, *nodes, own)
+        yield Cluster(address, *nodes, settings)
     finally:
         for node in nodes:
             node.kill()
@@ -108,11 +110,11 @@ def tasks_of(cluster: Cluster) -> set[int]:
     }
 
 
-def until(found: Callable[[], object], what: str) -> None:
+def until(check: Callable[[], object], description: str) -> None:
     """Returns as soon as something is the case; fails where it is not for very long."""
     end = time.monotonic() + SECONDS
-    while not found():
-        assert time.monotonic() < end, f"waited in vain: {what}"
+    while not check():
+        assert time.monotonic() < end, f"waited in vain: {description}"
         time.sleep(0.05)
 
 

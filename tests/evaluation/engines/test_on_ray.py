@@ -67,8 +67,12 @@ def test_a_killed_process_costs_only_its_own_task(cluster, enter, bucket, tmp_pa
 def puts(bucket: object_store.Bucket) -> list[str]:
     """The keys of what was put, in order; twice where it was put twice."""
     head = f"/{bucket.name}/work/"
-    asked = [one for one in bucket.requests if one.method == "PUT" and one.path.startswith(head)]
-    return [one.path.removeprefix(head) for one in asked]
+    requests = [
+        request
+        for request in bucket.requests
+        if request.method == "PUT" and request.path.startswith(head)
+    ]
+    return [request.path.removeprefix(head) for request in requests]
 
 
 @pytest.mark.usefixtures("wordnet")
@@ -92,18 +96,20 @@ def test_the_tasks_of_every_command_are_made_once_and_give_what_one_run_does(
     engine, store = enter(cluster)
     commands_in_tasks.cut_small(monkeypatch)
     commands = built(tmp_path)
-    plain = {name: own.result(tmp_path / f"{name}.plain") for name, own in commands.items()}
+    plain = {name: command.result(tmp_path / f"{name}.plain") for name, command in commands.items()}
     on = ("--on", f"ray:{engine.address}", "--work", store.address)
 
     # All at once: to start the cluster's processes for each command takes the most of its time.
     tasks: list[Task] = []
     with monkeypatch.context() as collecting:
         collecting.setattr("evaluation.engines.on_ray.run", lambda these, *_: tasks.extend(these))
-        for name, own in commands.items():
+        for name, command in commands.items():
             with pytest.raises(AssertionError, match="results are not in the store"):
-                own.result(tmp_path / f"{name}.tasks", *on)
+                command.result(tmp_path / f"{name}.tasks", *on)
     run(tasks, store, engine)
-    made = {name: own.result(tmp_path / f"{name}.tasks", *on) for name, own in commands.items()}
+    made = {
+        name: command.result(tmp_path / f"{name}.tasks", *on) for name, command in commands.items()
+    }
 
     assert made == plain
     keys = [task.key for task in tasks]
@@ -243,8 +249,8 @@ def waits_open(folder: Path, count: int) -> list[Task]:
 
 
 def built(folder: Path) -> dict[str, Command]:
-    found = {}
+    built_commands = {}
     for build in COMMANDS:
         (folder / build.__name__).mkdir()
-        found[build.__name__] = build(folder / build.__name__)
-    return found
+        built_commands[build.__name__] = build(folder / build.__name__)
+    return built_commands

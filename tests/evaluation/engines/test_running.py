@@ -185,13 +185,13 @@ def test_authentication_that_is_off_is_refused(store, ray, monkeypatch):
     assert not ray.exists()
 
 
-@pytest.mark.parametrize("place", [".ray/auth_token", "token"])
-def test_a_token_may_lie_in_a_file(store, ray, tmp_path, monkeypatch, place):
+@pytest.mark.parametrize("token_path", [".ray/auth_token", "token"])
+def test_a_token_may_lie_in_a_file(store, ray, tmp_path, monkeypatch, token_path):
     monkeypatch.delenv("RAY_AUTH_TOKEN")
-    (tmp_path / place).parent.mkdir(exist_ok=True)
-    (tmp_path / place).write_text("known\n")
-    if place == "token":
-        monkeypatch.setenv("RAY_AUTH_TOKEN_PATH", str(tmp_path / place))
+    (tmp_path / token_path).parent.mkdir(exist_ok=True)
+    (tmp_path / token_path).write_text("known\n")
+    if token_path == "token":
+        monkeypatch.setenv("RAY_AUTH_TOKEN_PATH", str(tmp_path / token_path))
 
     with pytest.raises(BadInput, match="no Ray cluster"):
         run(squares(1), store, Engine.from_name("ray:127.0.0.1:7"))

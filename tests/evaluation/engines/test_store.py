@@ -154,7 +154,7 @@ def test_an_object_is_asked_for_once(s3, bucket):
     s3.put("a/1", b"one")
     s3.get("a/1")
 
-    assert [one.method for one in bucket.requests] == ["PUT", "GET"]
+    assert [request.method for request in bucket.requests] == ["PUT", "GET"]
 
 
 @pytest.mark.parametrize("length", [0, 10, 40])
@@ -168,10 +168,10 @@ def test_half_an_object_is_refused(tmp_path, length):
         store.get("a/1")
 
 
-@pytest.mark.parametrize("place", ["ftp://there/x", "s3://", "gs://bucket"])
-def test_another_address_is_refused(place):
+@pytest.mark.parametrize("address", ["ftp://there/x", "s3://", "gs://bucket"])
+def test_another_address_is_refused(address):
     with pytest.raises(BadInput, match="is no address of a store"):
-        Store.at(place)
+        Store.at(address)
 
 
 def test_a_file_is_no_store(tmp_path):

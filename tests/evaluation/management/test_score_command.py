@@ -24,9 +24,9 @@ class Files:
         self.sequences = predicted.write_sequences(folder / "sequences.jsonl", lines)
         self.predictions = predicted.write_predictions(folder / "predictions.csv", lines)
         self.mapping = predicted.write_mapping(folder / "mapping.csv")
-        self.named = ("cds", "--sequences", self.sequences, "--predictions", self.predictions)
-        self.named += ("--bootstrap", 10)
-        self.mapped = (*self.named, "--mapping", self.mapping)
+        self.arguments = ("cds", "--sequences", self.sequences, "--predictions", self.predictions)
+        self.arguments += ("--bootstrap", 10)
+        self.mapped = (*self.arguments, "--mapping", self.mapping)
 
 
 @pytest.fixture

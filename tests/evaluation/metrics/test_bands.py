@@ -23,10 +23,10 @@ def made(names: str, *pairs: str) -> Order:
     ],
 )
 def test_a_band_ends_where_all_above_are_told_apart_from_all_below(pairs, bands, places):
-    found = made("ABC", *pairs)
+    band_order = made("ABC", *pairs)
 
-    assert (found.bands, found.places) == (bands, places)
-    assert found.leaders == (bands[0] if len(bands) > 1 else [])
+    assert (band_order.bands, band_order.places) == (bands, places)
+    assert band_order.leaders == (bands[0] if len(bands) > 1 else [])
 
 
 @pytest.mark.parametrize(
@@ -43,11 +43,11 @@ def test_a_sentence_says_what_is_sure(pairs, words):
 
 
 def test_within_a_band_a_pair_may_be_sure():
-    found = made("ABCD", "AC", "AD", "BD", "CD")
+    band_order = made("ABCD", "AC", "AD", "BD", "CD")
 
-    assert found.bands == [["A", "B", "C"], ["D"]]
+    assert band_order.bands == [["A", "B", "C"], ["D"]]
     assert (
-        found.words
+        band_order.words
         == "Sure at 95 %: A, B and C, then D. Within a band only this is sure: A before C."
     )
 
@@ -67,6 +67,6 @@ def test_intervals_that_overlap_or_touch_or_are_points_or_none_tell_nothing_apar
         "F": (math.nan, math.nan),
     }
 
-    found = apart_by_intervals("ABCDEFG", bounds, 0.95)
+    band_order = apart_by_intervals("ABCDEFG", bounds, 0.95)
 
-    assert found.apart == (("A", "C"), ("B", "C"))
+    assert band_order.apart == (("A", "C"), ("B", "C"))

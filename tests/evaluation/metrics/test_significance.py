@@ -32,32 +32,32 @@ def plain(values: np.ndarray, level: float, rounds: int, seed: int) -> tuple[flo
 def test_the_interval_of_the_printed_error_is_the_printed_one(seed):
     wrong = np.arange(100_000) < 6660
 
-    found = mean_interval(wrong, 0.999, np.random.default_rng(seed))
+    interval = mean_interval(wrong, 0.999, np.random.default_rng(seed))
 
-    assert found.stable
-    assert found.rounds >= ROUNDS
-    assert 100 * found.low == pytest.approx(6.40, abs=0.01)
-    assert 100 * found.high == pytest.approx(6.92, abs=0.01)
+    assert interval.stable
+    assert interval.rounds >= ROUNDS
+    assert 100 * interval.low == pytest.approx(6.40, abs=0.01)
+    assert 100 * interval.high == pytest.approx(6.92, abs=0.01)
 
 
 def test_an_error_has_the_interval_of_the_binomial_distribution():
     wrong = np.arange(500) < 40
 
-    found = mean_interval(wrong, 0.9, np.random.default_rng(0))
+    interval = mean_interval(wrong, 0.9, np.random.default_rng(0))
 
     exact = stats.binom.ppf([0.05, 0.95], 500, 40 / 500) / 500
-    assert (found.low, found.high) == pytest.approx(tuple(exact), abs=1 / 500)
+    assert (interval.low, interval.high) == pytest.approx(tuple(exact), abs=1 / 500)
 
 
 @pytest.mark.parametrize("values", [[0, 3, 3, 8, 12] * 12, [0.25, 0.5, 1.0] * 15, [0, 7] * 20])
 def test_intervals_agree_with_images_drawn_one_by_one(values):
     values = np.array(values)
 
-    found = mean_interval(values, 0.9, np.random.default_rng(1))
+    interval = mean_interval(values, 0.9, np.random.default_rng(1))
 
     expected = plain(values, 0.9, 8000, seed=2)
     spread = values.std() / math.sqrt(len(values))
-    assert (found.low, found.high) == pytest.approx(expected, abs=0.12 * spread)
+    assert (interval.low, interval.high) == pytest.approx(expected, abs=0.12 * spread)
 
 
 def test_rounds_double_until_the_bounds_settle():
@@ -67,26 +67,26 @@ def test_rounds_double_until_the_bounds_settle():
         calls.append(size)
         return np.random.default_rng(len(calls)).normal(size=size)
 
-    found = settled_interval(draw, 0.999)
+    interval = settled_interval(draw, 0.999)
 
-    assert found.stable
-    assert found.rounds == sum(calls) > ROUNDS
+    assert interval.stable
+    assert interval.rounds == sum(calls) > ROUNDS
     assert calls == [ROUNDS, *(ROUNDS * 2**i for i in range(len(calls) - 1))]
-    assert (found.low, found.high) == pytest.approx((-3.2905, 3.2905), abs=0.07)
+    assert (interval.low, interval.high) == pytest.approx((-3.2905, 3.2905), abs=0.07)
 
 
 def test_rounds_that_are_settled_are_enough():
-    found = settled_interval(lambda size: np.arange(size) % 3.0, 0.9)
+    interval = settled_interval(lambda size: np.arange(size) % 3.0, 0.9)
 
-    assert (found.low, found.high, found.rounds, found.stable) == (0, 2, ROUNDS, True)
+    assert (interval.low, interval.high, interval.rounds, interval.stable) == (0, 2, ROUNDS, True)
 
 
 def test_bounds_that_never_settle_are_told():
-    found = settled_interval(
+    interval = settled_interval(
         lambda size: np.random.default_rng(size).standard_cauchy(size), 0.9999, 100, 800
     )
 
-    assert (found.stable, found.rounds) == (False, 800)
+    assert (interval.stable, interval.rounds) == (False, 800)
 
 
 def test_few_images_have_an_interval_as_wide_as_an_exact_one():
@@ -104,9 +104,9 @@ def test_few_images_have_an_interval_as_wide_as_an_exact_one():
 
 
 def test_a_widened_mean_stays_within_what_its_units_may_be_worth():
-    found = widened(Interval(2, 2, 20, True), 2, 4, 0.95, (0, 2))
+    interval = widened(Interval(2, 2, 20, True), 2, 4, 0.95, (0, 2))
 
-    assert (found.low, found.high) == (pytest.approx(2 * clopper_pearson(4, 4)[0]), 2)
+    assert (interval.low, interval.high) == (pytest.approx(2 * clopper_pearson(4, 4)[0]), 2)
     assert widened(Interval(math.nan, math.nan, 0, True), math.nan, 0, 0.95).rounds == 0
 
 
@@ -123,9 +123,9 @@ def test_equal_values_have_an_interval_of_nothing_and_no_images_have_none():
 def test_the_whole_tail_and_rounds_without_a_figure_are_left_out_and_no_more(unknown):
     drawn = np.concatenate([np.arange(1000.0), np.full(unknown, np.nan)])
 
-    found = settled_interval(lambda size: drawn[:size], 0.9, len(drawn), len(drawn))
+    interval = settled_interval(lambda size: drawn[:size], 0.9, len(drawn), len(drawn))
 
-    assert (found.low, found.high) == (50, 949)
+    assert (interval.low, interval.high) == (50, 949)
 
 
 @pytest.mark.parametrize("level", [0, 1, 95])
@@ -135,12 +135,14 @@ def test_a_level_is_a_share(level):
 
 
 def test_two_submissions_of_table_9():
-    found = two_proportion_z(102, 1500, 76, 1500)
+    test_result = two_proportion_z(102, 1500, 76, 1500)
 
-    assert found.one_sided == pytest.approx(0.0222, abs=0.0001)
-    assert found.two_sided == pytest.approx(2 * found.one_sided)
-    assert two_proportion_z(76, 1500, 102, 1500).z == pytest.approx(-found.z)
-    assert two_proportion_z(76, 1500, 102, 1500).one_sided == pytest.approx(1 - found.one_sided)
+    assert test_result.one_sided == pytest.approx(0.0222, abs=0.0001)
+    assert test_result.two_sided == pytest.approx(2 * test_result.one_sided)
+    assert two_proportion_z(76, 1500, 102, 1500).z == pytest.approx(-test_result.z)
+    assert two_proportion_z(76, 1500, 102, 1500).one_sided == pytest.approx(
+        1 - test_result.one_sided
+    )
     assert math.isnan(two_proportion_z(0, 5, 0, 9).one_sided)
 
 
@@ -163,9 +165,9 @@ def test_holm_is_the_closed_test_of_bonferronis():
                     min(1, len(chosen) * min(p[i] for i in chosen))
                     for size in range(1, count + 1)
                     for chosen in itertools.combinations(range(count), size)
-                    if own in chosen
+                    if hypothesis in chosen
                 )
-                for own in range(count)
+                for hypothesis in range(count)
             ]
 
             assert holm(p) == pytest.approx(closed)

@@ -70,7 +70,7 @@ def test_intervals_cover_the_share_they_state(rates):
         n = rng.binomial(2000, 0.25)
         others = 2000 - n
         sample = rng.random(math.ceil(others / 10)) < rates[1]
-        found = sampled_share(rng.random(n) < rates[0], sample, others, 0.95, rng).interval
-        covered += found.low <= true <= found.high
+        interval = sampled_share(rng.random(n) < rates[0], sample, others, 0.95, rng).interval
+        covered += interval.low <= true <= interval.high
 
     assert 90 <= covered <= 100

@@ -43,9 +43,11 @@ class Guard(TorchDispatchMode):
     def __torch_dispatch__(self, function, types, args=(), kwargs=None):
         name = function.overloadpacket.__name__
         assert not (self.exact and name in BANNED), f"{name} rounds otherwise on CUDA"
-        flat = [one for arg in args for one in (arg if isinstance(arg, list | tuple) else [arg])]
-        tensors = [one for one in flat if isinstance(one, torch.Tensor)]
-        if self.exact and any(one.is_floating_point() for one in tensors):
+        flat = [
+            value for arg in args for value in (arg if isinstance(arg, list | tuple) else [arg])
+        ]
+        tensors = [value for value in flat if isinstance(value, torch.Tensor)]
+        if self.exact and any(value.is_floating_point() for value in tensors):
             assert name in EXACT, f"{name} of floats: does CUDA round it as the CPU does?"
             # a + alpha · b is fused.
             assert (kwargs or {}).get("alpha", 1) in (1, -1), f"{name} with another factor"
@@ -53,15 +55,15 @@ class Guard(TorchDispatchMode):
                 assert isinstance(args[1], torch.Tensor), "a host scalar divides"
                 assert args[1].dim() > 0, "a host scalar divides: CUDA multiplies by 1 / x"
         is_view = any(
-            one.alias_info is not None and not one.alias_info.is_write
-            for one in function._schema.returns
+            returned.alias_info is not None and not returned.alias_info.is_write
+            for returned in function._schema.returns
         )
         self.launches[name] += not is_view
         by_mask = name in ("index", "index_put", "index_put_") and any(
-            one is not None and one.dtype in (torch.bool, torch.uint8) for one in args[1]
+            value is not None and value.dtype in (torch.bool, torch.uint8) for value in args[1]
         )
         self.waits[name] += name in WAITING or by_mask
-        found = function(*args, **(kwargs or {}))
-        flat = found if isinstance(found, list | tuple) else [found]
-        assert not any(isinstance(one, torch.Tensor) and one.is_meta for one in flat), name
-        return found
+        result = function(*args, **(kwargs or {}))
+        flat = result if isinstance(result, list | tuple) else [result]
+        assert not any(isinstance(value, torch.Tensor) and value.is_meta for value in flat), name
+        return result

@@ -74,8 +74,8 @@ def test_a_registered_model_makes_the_pool_that_predict_makes(
         *("--classes", tmp_path / "wnids.txt", "--top", "5", "--out", tmp_path / "direct"),
     )
     for name in ("colours.labels.npy", "colours.confidences.npy", "colours.csv", "classes.txt"):
-        found = (tmp_path / "pool" / name).read_bytes()
-        assert found == (tmp_path / "direct" / name).read_bytes()
+        content = (tmp_path / "pool" / name).read_bytes()
+        assert content == (tmp_path / "direct" / name).read_bytes()
     assert pool.result["colours"]["images"] == 3
     assert pool.result["colours"]["sha256"] == model["sha256"]
     assert not list((Path(tmp_path) / "pools").glob("*.work"))
@@ -145,12 +145,12 @@ def test_engine_and_store_come_from_settings_alone(dataset, model, settings, mon
     settings.ASSAY_ENGINE, settings.ASSAY_WORK = "ray:auto", "s3://bucket/work"
     pool = make(dataset, "colours")
 
-    (plain, without), (on_engine, given) = seen
+    (plain, without), (on_engine, with_secrets) = seen
     assert "--on" not in plain
     assert not without.keys() & {"AWS_SECRET_ACCESS_KEY", "RAY_AUTH_TOKEN"}
     line = " ".join(on_engine)
     assert "--on ray:auto --work s3://bucket/work" in line
-    assert {"AWS_SECRET_ACCESS_KEY", "RAY_AUTH_TOKEN"} <= given.keys()
+    assert {"AWS_SECRET_ACCESS_KEY", "RAY_AUTH_TOKEN"} <= with_secrets.keys()
     assert (pool.job.state, pool.job.error) == (Job.State.FAILED, "enough")
 
 
@@ -233,11 +233,11 @@ def test_only_registered_names_are_taken(dataset, model, as_alice, value):
 
 
 def test_the_api_tells_a_models_name_and_not_its_path(dataset, model, as_alice, tmp_path):
-    listed = as_alice.get("/api/v1/models/").json()["results"]
+    models = as_alice.get("/api/v1/models/").json()["results"]
     made = as_alice.post(
         "/api/v1/datasets/lake/pools/", json.dumps({"models": ["colours"]}), "application/json"
     )
 
-    assert [(row["name"], row["classes"]) for row in listed] == [("colours", 3)]
-    assert str(tmp_path) not in json.dumps(listed)
+    assert [(row["name"], row["classes"]) for row in models] == [("colours", 3)]
+    assert str(tmp_path) not in json.dumps(models)
     assert (made.status_code, made.json()["state"]) == (202, "queued")

@@ -37,7 +37,7 @@ def files(request, tmp_path) -> Files:
 
 
 def sized(files: Files) -> tuple:
-    return files.named("--images", files.file("images.csv", "image,width,height\na,200,200\n"))
+    return files.arguments("--images", files.file("images.csv", "image,width,height\na,200,200\n"))
 
 
 @pytest.mark.parametrize("row", WRONG_ROWS, ids=lambda row: WRONG_ROWS[row])
@@ -82,12 +82,12 @@ def test_a_box_may_leave_its_image_by_the_rounding_of_a_pixel(files):
 def test_too_many_boxes_of_an_image_are_refused_at_the_first_too_many(files):
     files.found = [GOOD] * 10_001
 
-    fault = refused(*files.named())
+    fault = refused(*files.arguments())
 
     assert fault["error"] == "its image has more than 10,000 boxes"
     assert fault["line"] == 10_002
     files.found, files.truth = [GOOD], [("a", DRAKE, *BOX)] * 1_001
-    fault = refused(*files.named())
+    fault = refused(*files.arguments())
     assert (fault["error"], fault["line"]) == ("its image has more than 1,000 boxes", 1_002)
 
 
@@ -106,23 +106,23 @@ def test_too_many_boxes_of_an_image_are_refused_at_the_first_too_many(files):
     ],
 )
 def test_a_wrong_file_of_predictions_is_refused(files, text, message):
-    named = files.named()
+    arguments = files.arguments()
     files.file("found.csv", text)
 
-    assert message in refused(*named)["error"]
+    assert message in refused(*arguments)["error"]
 
 
 def test_missing_files_and_folders_are_refused(files, tmp_path):
-    named = [*files.named()]
+    arguments = [*files.arguments()]
 
-    assert refused(*named[:-1], tmp_path)["error"] == "is a folder"
-    assert refused(*named[:-1], tmp_path / "none.csv")["error"] == "the file is missing"
-    named[2] = tmp_path
-    assert refused(*named)["error"] == "holds no XML files"
-    named[2] = files.file("list.txt", "1 2\n")
-    assert refused(*named)["error"] == "is no list of true boxes"
-    named[2] = files.file("empty.csv", "image,wnid,x0,y0,x1,y1\n")
-    assert refused(*named)["error"] == "there are no true boxes"
+    assert refused(*arguments[:-1], tmp_path)["error"] == "is a folder"
+    assert refused(*arguments[:-1], tmp_path / "none.csv")["error"] == "the file is missing"
+    arguments[2] = tmp_path
+    assert refused(*arguments)["error"] == "holds no XML files"
+    arguments[2] = files.file("list.txt", "1 2\n")
+    assert refused(*arguments)["error"] == "is no list of true boxes"
+    arguments[2] = files.file("empty.csv", "image,wnid,x0,y0,x1,y1\n")
+    assert refused(*arguments)["error"] == "there are no true boxes"
 
 
 @pytest.mark.parametrize(
@@ -137,22 +137,24 @@ def test_missing_files_and_folders_are_refused(files, tmp_path):
     ],
 )
 def test_a_wrong_list_of_images_is_refused(files, text, message, line):
-    fault = refused(*files.named("--images", files.file("images.csv", text)))
+    fault = refused(*files.arguments("--images", files.file("images.csv", text)))
 
     assert (fault["error"], fault["line"]) == (message, line)
 
 
 def test_a_wrong_exclusion_is_refused(files):
-    fault = refused(*files.named("--exclude", files.file("out.csv", "image,wnid\na,no class\n")))
+    fault = refused(
+        *files.arguments("--exclude", files.file("out.csv", "image,wnid\na,no class\n"))
+    )
     assert (fault["file"][-7:], fault["line"]) == ("out.csv", 2)
-    fault = refused(*files.named("--exclude", files.file("out.txt", "1 7\n")))
+    fault = refused(*files.arguments("--exclude", files.file("out.txt", "1 7\n")))
     assert fault["error"] == "the id 7 has no class"
 
 
 def test_an_image_of_two_classes_is_no_localization(tmp_path):
     files = Files(tmp_path, "localization", [("a", DRAKE, *BOX), ("a", COOT, *BOX)], [GOOD])
 
-    fault = refused(*files.named())
+    fault = refused(*files.arguments())
 
     assert fault["error"] == f"its image has the class {DRAKE}, here {COOT}"
     assert fault["line"] == 3
@@ -163,9 +165,9 @@ def coco() -> tuple[dict, list]:
     return truth, box_world.coco_results(truth, [GOOD])
 
 
-def refused_coco(files: Files, truth: object, found: object) -> str:
+def refused_coco(files: Files, truth: object, results_json: object) -> str:
     known = box_world.write_json(files.folder / "truth.json", truth)
-    results = box_world.write_json(files.folder / "found.json", found)
+    results = box_world.write_json(files.folder / "found.json", results_json)
     fault = refused(files.verb, "--truth", known, "--predictions", results)
     assert fault["cure"]
     return str(fault["error"])
@@ -191,9 +193,9 @@ def refused_coco(files: Files, truth: object, found: object) -> str:
     ],
 )
 def test_a_wrong_result_of_coco_is_named_by_its_number(files, change, message):
-    truth, found = coco()
+    truth, results_json = coco()
 
-    assert message in refused_coco(files, truth, [{**found[0], **change}])
+    assert message in refused_coco(files, truth, [{**results_json[0], **change}])
 
 
 @pytest.mark.parametrize(
@@ -214,10 +216,10 @@ def test_a_wrong_result_of_coco_is_named_by_its_number(files, change, message):
     ],
 )
 def test_a_wrong_truth_of_coco_is_named_by_its_number(files, key, row, message):
-    truth, found = coco()
+    truth, results_json = coco()
     truth[key].append(row)
 
-    assert message in refused_coco(files, truth, found)
+    assert message in refused_coco(files, truth, results_json)
 
 
 @pytest.mark.parametrize(
@@ -229,25 +231,25 @@ def test_a_wrong_truth_of_coco_is_named_by_its_number(files, key, row, message):
     ],
 )
 def test_a_truth_of_coco_needs_its_lists(files, missing, message):
-    truth, found = coco()
+    truth, results_json = coco()
     del truth[missing]
 
-    assert refused_coco(files, truth, found) == message
+    assert refused_coco(files, truth, results_json) == message
 
 
 def test_ids_of_the_kit_mean_nothing_beside_a_coco_truth(files):
-    named = [*files.named("--devkit", files.file("meta.txt", f"{DRAKE}\n"))]
-    named[2] = box_world.write_json(files.folder / "truth.json", coco()[0])
+    arguments = [*files.arguments("--devkit", files.file("meta.txt", f"{DRAKE}\n"))]
+    arguments[2] = box_world.write_json(files.folder / "truth.json", coco()[0])
 
-    assert "a COCO file has ids of its own" in refused(*named)["error"]
+    assert "a COCO file has ids of its own" in refused(*arguments)["error"]
 
 
 def test_json_that_is_cut_off_is_named_by_its_line(files):
-    named = [*files.named()]
+    arguments = [*files.arguments()]
     truth, _ = coco()
-    named[2] = files.file("truth.json", json.dumps(truth, indent=1)[:-40])
+    arguments[2] = files.file("truth.json", json.dumps(truth, indent=1)[:-40])
 
-    fault = refused(*named)
+    fault = refused(*arguments)
 
     assert fault["error"] == "is not JSON"
     assert fault["line"] > 10
@@ -285,9 +287,9 @@ def test_a_wrong_line_of_the_kits_texts_is_named(tmp_path, verb, text, message, 
         box_world.write_xml(tmp_path / "xml", image, [(DRAKE, 1, 1, 9, 9)])
     (tmp_path / "meta.txt").write_text(f"{DRAKE}\n")
     (tmp_path / "found.txt").write_text(text)
-    named = (verb, "--truth", tmp_path / "xml", "--predictions", tmp_path / "found.txt")
+    arguments = (verb, "--truth", tmp_path / "xml", "--predictions", tmp_path / "found.txt")
 
-    fault = refused(*named, "--devkit", tmp_path / "meta.txt")
+    fault = refused(*arguments, "--devkit", tmp_path / "meta.txt")
 
     assert (fault["error"], fault["line"]) == (message, line)
 
@@ -307,9 +309,9 @@ def test_a_wrong_xml_is_named_by_its_file(tmp_path, objects, message):
     (tmp_path / "xml" / "val_2.xml").write_text(f"<annotation>{objects}</annotation>")
     (tmp_path / "meta.txt").write_text(f"{DRAKE}\n")
     (tmp_path / "found.txt").write_text("1 1 .5 1 1 9 9\n")
-    named = ("--truth", tmp_path / "xml", "--predictions", tmp_path / "found.txt")
+    arguments = ("--truth", tmp_path / "xml", "--predictions", tmp_path / "found.txt")
 
-    fault = refused("detection", *named, "--devkit", tmp_path / "meta.txt")
+    fault = refused("detection", *arguments, "--devkit", tmp_path / "meta.txt")
 
     assert message in fault["error"]
     assert fault["file"].endswith("val_2.xml")
@@ -321,18 +323,18 @@ def test_entities_are_not_read(tmp_path):
     (tmp_path / "xml" / "val_2.xml").write_text(bomb)
     (tmp_path / "found.txt").write_text("1 1 .5 1 1 9 9\n")
 
-    named = ("--truth", tmp_path / "xml", "--predictions", tmp_path / "found.txt")
+    arguments = ("--truth", tmp_path / "xml", "--predictions", tmp_path / "found.txt")
 
-    assert "declares entities" in refused("detection", *named)["error"]
+    assert "declares entities" in refused("detection", *arguments)["error"]
 
 
 def test_the_box_of_a_true_xml_is_checked_in_its_own_file(tmp_path):
     box_world.write_xml(tmp_path / "xml", "val_1", [(DRAKE, 1, 1, 9, 9)])
     box_world.write_xml(tmp_path / "xml", "val_2", [(DRAKE, 1, 1, 9, 9), (DRAKE, 9, 9, 1, 1)])
     (tmp_path / "found.txt").write_text("1 1 .5 1 1 9 9\n")
-    named = ("--truth", tmp_path / "xml", "--predictions", tmp_path / "found.txt")
+    arguments = ("--truth", tmp_path / "xml", "--predictions", tmp_path / "found.txt")
 
-    fault = refused("detection", *named)
+    fault = refused("detection", *arguments)
 
     assert fault["error"] == "object 2: the box is inside out or empty"
     assert fault["file"].endswith("val_2.xml")

@@ -27,13 +27,13 @@ class Files:
         (self.folder / name).write_text(text)
         return self.folder / name
 
-    def named(self, verb: str = "nearest", terms: str = "terms.csv") -> list:
-        named = [verb, "--terms", self.folder / terms, "--labels", self.folder / "labels.txt"]
+    def arguments(self, verb: str = "nearest", terms: str = "terms.csv") -> list:
+        words = [verb, "--terms", self.folder / terms, "--labels", self.folder / "labels.txt"]
         if verb == "embed":
-            return [*named, "--out", self.folder / "targets.npy"]
+            return [*words, "--out", self.folder / "targets.npy"]
         np.save(self.folder / "vectors.npy", self.vectors)
-        named += ["--vectors", self.folder / "vectors.npy", "--images", self.folder / "images.txt"]
-        return [*named, "--out", self.folder / "predictions.csv"]
+        words += ["--vectors", self.folder / "vectors.npy", "--images", self.folder / "images.txt"]
+        return [*words, "--out", self.folder / "predictions.csv"]
 
 
 @pytest.fixture
@@ -42,7 +42,7 @@ def files(tmp_path) -> Files:
 
 
 def test_predictions_are_the_labels_of_the_nearest_terms(files):
-    found = result_of(*files.named())
+    result = result_of(*files.arguments())
 
     assert (files.folder / "predictions.csv").read_text().splitlines() == [
         "image,rank,wnid",
@@ -53,62 +53,62 @@ def test_predictions_are_the_labels_of_the_nearest_terms(files):
         f"b.jpg,2,{BIRD_CRANE}",
         f"b.jpg,3,{MACHINE_CRANE}",
     ]
-    assert (found["images"], found["predictions"], found["short"]) == (2, 6, 2)
-    assert (found["terms"], found["terms_of_no_label"], found["labels_of_no_term"]) == (4, 1, 0)
+    assert (result["images"], result["predictions"], result["short"]) == (2, 6, 2)
+    assert (result["terms"], result["terms_of_no_label"], result["labels_of_no_term"]) == (4, 1, 0)
 
 
 def test_they_are_cut_at_k_and_so_many_terms_are_looked_at(files):
-    one = result_of(*files.named(), "-k", 1)
-    near = result_of(*files.named(), "--nearest", 1)
+    cut = result_of(*files.arguments(), "-k", 1)
+    near = result_of(*files.arguments(), "--nearest", 1)
 
-    assert (one["predictions"], one["nearest"]) == (2, 4)
+    assert (cut["predictions"], cut["nearest"]) == (2, 4)
     assert (near["predictions"], near["nearest"], near["short"]) == (3, 1, 2)
 
 
 def test_terms_come_from_npz_as_well(files):
-    result_of(*files.named())
+    result_of(*files.arguments())
     plain = (files.folder / "predictions.csv").read_bytes()
     rows = [line.split(",") for line in TERMS.splitlines()]
     vectors = np.array([[float(x) for x in row[1:]] for row in rows], np.float32)
     np.savez(files.folder / "terms.npz", terms=[row[0] for row in rows], vectors=vectors)
 
-    result_of(*files.named(terms="terms.npz"))
+    result_of(*files.arguments(terms="terms.npz"))
 
     assert (files.folder / "predictions.csv").read_bytes() == plain
 
 
 def test_the_predictions_are_what_score_reads(files):
-    result_of(*files.named())
+    result_of(*files.arguments())
     truth = files.write("truth.csv", f"image,wnid\na.jpg,{MACHINE_CRANE}\nb.jpg,{BALLROOM}\n")
 
-    found = score.result_of(
+    result = score.result_of(
         *("classification", "--truth", truth),
         *("--predictions", files.folder / "predictions.csv"),
         *("--valid-labels", files.folder / "labels.txt"),
     )
 
-    assert found["hit_at_k"]["1"]["value"] == 0.5
-    assert found["hit_at_k"]["2"]["value"] == 1
+    assert result["hit_at_k"]["1"]["value"] == 0.5
+    assert result["hit_at_k"]["2"]["value"] == 1
 
 
 @pytest.mark.parametrize(("by", "expected"), [("first", [0, 1]), ("mean", [0.05, 1])])
 def test_labels_are_trained_towards_a_term_or_the_mean(files, by, expected):
     files.write("labels.txt", f"{BALLROOM}\nn02084071\n")
 
-    found = result_of(*files.named("embed"), "--by", by)
+    result = result_of(*files.arguments("embed"), "--by", by)
 
     targets = np.load(files.folder / "targets.npy")
     assert targets[0] == pytest.approx(expected)
     assert np.isnan(targets[1]).all()
-    assert (found["labels"], found["without_vector"], found["by"]) == (2, ["n02084071"], by)
+    assert (result["labels"], result["without_vector"], result["by"]) == (2, ["n02084071"], by)
 
 
 def test_a_random_term_is_the_same_again_by_its_seed(files):
     drawn = set()
     for seed in range(12):
-        result_of(*files.named("embed"), "--by", "random", "--seed", seed)
+        result_of(*files.arguments("embed"), "--by", "random", "--seed", seed)
         once = np.load(files.folder / "targets.npy")
-        result_of(*files.named("embed"), "--by", "random", "--seed", seed)
+        result_of(*files.arguments("embed"), "--by", "random", "--seed", seed)
         np.testing.assert_array_equal(np.load(files.folder / "targets.npy"), once)
         drawn.add(tuple(once[1]))
 
@@ -137,7 +137,7 @@ def test_a_random_term_is_the_same_again_by_its_seed(files):
 def test_bad_files_are_refused_and_nothing_is_written(files, name, text, line, words):
     files.write(name, text)
 
-    refusal = refused(*files.named())
+    refusal = refused(*files.arguments())
 
     assert (refusal["line"], bool(refusal["cure"])) == (line, True)
     assert words in refusal["error"]
@@ -158,21 +158,21 @@ def test_bad_files_are_refused_and_nothing_is_written(files, name, text, line, w
 def test_bad_vectors_are_refused(files, vectors, words):
     files.vectors = vectors
 
-    assert words in refused(*files.named())["error"]
+    assert words in refused(*files.arguments())["error"]
 
 
 def test_what_is_no_archive_of_terms_is_refused(files):
     files.write("terms.npz", "no")
-    assert "no terms and vectors" in refused(*files.named(terms="terms.npz"))["error"]
+    assert "no terms and vectors" in refused(*files.arguments(terms="terms.npz"))["error"]
     np.savez(files.folder / "terms.npz", terms=np.array(["a", 1], object), vectors=np.ones((2, 2)))
-    assert "no terms and vectors" in refused(*files.named(terms="terms.npz"))["error"]
+    assert "no terms and vectors" in refused(*files.arguments(terms="terms.npz"))["error"]
     np.savez(files.folder / "terms.npz", terms=["a"], vectors=np.ones((2, 2)))
-    assert "terms are" in refused(*files.named(terms="terms.npz"))["error"]
+    assert "terms are" in refused(*files.arguments(terms="terms.npz"))["error"]
 
 
 def test_more_predictions_than_memory_holds_are_refused(files):
-    assert refused(*files.named(), "-k", 10**30)["error"] == f"k is {10**30}"
+    assert refused(*files.arguments(), "-k", 10**30)["error"] == f"k is {10**30}"
 
 
 def test_no_predictions_an_image_are_wrong_usage(files):
-    assert run(*files.named(), "-k", "0")[0] == 2
+    assert run(*files.arguments(), "-k", "0")[0] == 2

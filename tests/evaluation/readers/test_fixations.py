@@ -17,7 +17,7 @@ def write(folder, cells, name="fixCell"):
     path = folder / "fixations.mat"
     with h5py.File(path, "w") as file:
         made = [file.create_dataset(f"#refs#/{n}", data=cell) for n, cell in enumerate(cells)]
-        references = np.array([[one.ref for one in made]], h5py.ref_dtype)
+        references = np.array([[dataset.ref for dataset in made]], h5py.ref_dtype)
         file.create_dataset(name, data=references, dtype=h5py.ref_dtype)
     return path
 
@@ -35,18 +35,18 @@ def cell(*rows):
 
 @pytest.mark.skipif(not DATA.exists(), reason="../shared/data/pascal_s is not here")
 def test_the_published_files_are_read_as_they_are():
-    found = read_pascal_s(DATA / "pascalFix.mat", DATA / "pascalSize.mat")
+    images = read_pascal_s(DATA / "pascalFix.mat", DATA / "pascalSize.mat")
 
-    assert len(found) == 850
-    assert sum(len(one) for image in found for one in image.people) == 40314
-    assert {len(image.people) for image in found} == {5, 6, 7, 8}
+    assert len(images) == 850
+    assert sum(len(fixations) for image in images for fixations in image.people) == 40314
+    assert {len(image.people) for image in images} == {5, 6, 7, 8}
     # (185, 288) and (187, 238) of the first person, from 1.
-    assert found[0].people[0][:2].tolist() == [[184, 287], [186, 237]]
-    assert found[0].size == (375, 500)
-    for image in found:
-        for one in image.people:
-            assert (one >= 0).all()
-            assert (one < image.size).all()
+    assert images[0].people[0][:2].tolist() == [[184, 287], [186, 237]]
+    assert images[0].size == (375, 500)
+    for image in images:
+        for fixations in image.people:
+            assert (fixations >= 0).all()
+            assert (fixations < image.size).all()
 
 
 def test_people_are_told_apart_and_places_count_from_0(tmp_path):
@@ -54,8 +54,8 @@ def test_people_are_told_apart_and_places_count_from_0(tmp_path):
 
     first, second = read_pascal_s(path)
 
-    assert [one.tolist() for one in first.people] == [[[0, 1], [3, 4]], [[5, 6]]]
-    assert [one.tolist() for one in second.people] == [[[7, 7]]]
+    assert [fixations.tolist() for fixations in first.people] == [[[0, 1], [3, 4]], [[5, 6]]]
+    assert [fixations.tolist() for fixations in second.people] == [[[7, 7]]]
     assert first.size is None
 
 
@@ -67,7 +67,7 @@ def test_an_image_that_nobody_looked_at_has_no_people(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("cells", "said"),
+    ("cells", "message"),
     [
         ([cell((1, 1, 1)), cell((0, 2, 1))], "image 2: fixation 1 is at row 0, column 2, person 1"),
         ([cell((1, 1, 1), (1.5, 2, 1))], "image 1: fixation 2 is at row 1.5"),
@@ -76,8 +76,8 @@ def test_an_image_that_nobody_looked_at_has_no_people(tmp_path):
         ([cell((1, 1, 1), (1, 1, 2), (1, 1, 1))], "image 1: a person's fixations are not together"),
     ],
 )
-def test_a_bad_cell_is_named(tmp_path, cells, said):
-    with pytest.raises(BadInput, match=said) as refused:
+def test_a_bad_cell_is_named(tmp_path, cells, message):
+    with pytest.raises(BadInput, match=message) as refused:
         read_pascal_s(write(tmp_path, cells))
 
     assert str(refused.value).startswith(str(tmp_path / "fixations.mat"))
@@ -134,16 +134,16 @@ def declared(folder, name="fixCell", kind="f8", in_cell=False):
     """A file of a few bytes that says it holds a million million numbers."""
     path = folder / "bomb.mat"
     with h5py.File(path, "w") as file:
-        place = "#refs#/0" if in_cell else name
-        made = file.create_dataset(place, shape=(3, 10**12), dtype=kind, chunks=(3, 1000))
+        dataset_name = "#refs#/0" if in_cell else name
+        made = file.create_dataset(dataset_name, shape=(3, 10**12), dtype=kind, chunks=(3, 1000))
         if in_cell:
             file.create_dataset(name, data=np.array([[made.ref]], h5py.ref_dtype))
     return path
 
 
-@pytest.mark.parametrize(("in_cell", "said"), [(False, "fixCell says"), (True, "image 1 says")])
-def test_a_file_that_declares_more_than_any_memory_is_refused(tmp_path, in_cell, said):
-    with pytest.raises(BadInput, match=f"{said} it has 3000000000000 values"):
+@pytest.mark.parametrize(("in_cell", "message"), [(False, "fixCell says"), (True, "image 1 says")])
+def test_a_file_that_declares_more_than_any_memory_is_refused(tmp_path, in_cell, message):
+    with pytest.raises(BadInput, match=f"{message} it has 3000000000000 values"):
         read_pascal_s(declared(tmp_path, in_cell=in_cell))
 
 

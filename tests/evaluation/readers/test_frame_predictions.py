@@ -31,23 +31,23 @@ def test_every_frame_of_every_classifier_is_read_in_any_order(tmp_path):
     rows = [*everything(), *reversed(everything("other", ""))]
     rows[1] = f"{FRAMES[1]},net,{predicted.CAT}"
 
-    found = read(tmp_path, *rows)
+    predictions = read(tmp_path, *rows)
 
-    assert found.classifiers == ("net", "other")
-    assert found.classes == (predicted.DOG, predicted.CAT)
-    assert found.wnids["net"].tolist() == [0, 1, 0, 0]
-    assert found.wnids["other"].tolist() == [NOTHING] * 4
-    assert found.wnids["net"].dtype == np.int32
-    assert list(found.frames) == FRAMES
-    assert found.origin(1) == (str(tmp_path / "p.csv"), 3)
+    assert predictions.classifiers == ("net", "other")
+    assert predictions.classes == (predicted.DOG, predicted.CAT)
+    assert predictions.wnids["net"].tolist() == [0, 1, 0, 0]
+    assert predictions.wnids["other"].tolist() == [NOTHING] * 4
+    assert predictions.wnids["net"].dtype == np.int32
+    assert list(predictions.frames) == FRAMES
+    assert predictions.origin(1) == (str(tmp_path / "p.csv"), 3)
 
 
 def test_further_columns_may_stand_anywhere_and_are_passed_over(tmp_path):
     rows = [f"0.5,{row},x" for row in everything()]
 
-    found = read(tmp_path, *rows, header="confidence,frame,classifier,wnid,wnid_2")
+    predictions = read(tmp_path, *rows, header="confidence,frame,classifier,wnid,wnid_2")
 
-    assert found.wnids["net"].tolist() == [0] * 4
+    assert predictions.wnids["net"].tolist() == [0] * 4
 
 
 def test_a_column_that_is_read_may_not_come_twice_but_others_may(tmp_path):
@@ -70,13 +70,13 @@ BAD = {
 
 @pytest.mark.parametrize("name", BAD)
 def test_what_is_wrong_is_named_with_its_line(tmp_path, name):
-    rows, line, said = BAD[name]
+    rows, line, message = BAD[name]
 
     with pytest.raises(BadInput) as refused:
         read(tmp_path, *rows)
 
     assert (refused.value.file, refused.value.line) == (str(tmp_path / "p.csv"), line)
-    assert said in refused.value.message
+    assert message in refused.value.message
     assert refused.value.cure
 
 
@@ -87,8 +87,8 @@ def test_the_first_five_missing_frames_are_named(tmp_path):
     with pytest.raises(BadInput) as refused:
         read_predictions(tmp_path / "p.csv", lines)
 
-    named = ", ".join(repr(frame) for frame in lines[0].frames[:5])
-    assert refused.value.message == f"'net' lacks 7 of 8 frames: {named}, …"
+    quoted = ", ".join(repr(frame) for frame in lines[0].frames[:5])
+    assert refused.value.message == f"'net' lacks 7 of 8 frames: {quoted}, …"
 
 
 def test_a_missing_column_is_refused(tmp_path):
@@ -97,14 +97,14 @@ def test_a_missing_column_is_refused(tmp_path):
 
 
 def test_two_files_are_joined_with_their_classes_and_where_they_came(tmp_path):
-    one = read(tmp_path, *everything(wnid=predicted.CAT))
+    first = read(tmp_path, *everything(wnid=predicted.CAT))
     rows = everything("other", predicted.DOG)
     rows[2] = f"{FRAMES[2]},other,{predicted.CAT}"
     rows[3] = f"{FRAMES[3]},other,"
-    other = read(tmp_path, *rows)
-    other.wnids["other"][1] = NOT_ASKED
+    second = read(tmp_path, *rows)
+    second.wnids["other"][1] = NOT_ASKED
 
-    both = one.joined(other)
+    both = first.joined(second)
 
     assert both.classifiers == ("net", "other")
     assert both.classes == (predicted.CAT, predicted.DOG)
@@ -115,26 +115,26 @@ def test_two_files_are_joined_with_their_classes_and_where_they_came(tmp_path):
 
 def test_joining_what_came_from_no_file_knows_no_place():
     frames = frame_places(LINES)
-    said = {"people": np.zeros(4, np.int32)}
-    people = Predictions(("people",), said, (predicted.DOG,), frames)
-    other = Predictions(("net",), {"net": np.zeros(4, np.int32)}, (predicted.CAT,), frames)
+    answers = {"people": np.zeros(4, np.int32)}
+    people = Predictions(("people",), answers, (predicted.DOG,), frames)
+    second = Predictions(("net",), {"net": np.zeros(4, np.int32)}, (predicted.CAT,), frames)
 
-    both = people.joined(other)
+    both = people.joined(second)
 
     assert both.origin(0) == both.origin(1) == (None, None)
     assert both.wnids["net"].tolist() == [1] * 4
 
 
 def test_a_classifier_in_two_files_is_refused(tmp_path):
-    one = read(tmp_path, *everything())
+    first = read(tmp_path, *everything())
 
     with pytest.raises(BadInput, match="'net' is in two files"):
-        one.joined(one)
+        first.joined(first)
 
 
 def test_predictions_of_other_sequences_are_not_joined(tmp_path):
-    one = read(tmp_path, *everything())
-    other = Predictions(("x",), {"x": np.zeros(1, np.int32)}, (predicted.DOG,), {"f": 0})
+    first = read(tmp_path, *everything())
+    second = Predictions(("x",), {"x": np.zeros(1, np.int32)}, (predicted.DOG,), {"f": 0})
 
     with pytest.raises(ValueError, match="other sequences"):
-        one.joined(other)
+        first.joined(second)

@@ -33,14 +33,14 @@ def test_stretches_hold_every_line_once_and_meet_at_their_bytes(tmp_path, case, 
     path.write_bytes(b"\n".join(ids) + end.encode())
 
     for parts in (1, 2, 3, 7):
-        found, at = [], 0
+        taken, at = [], 0
         for index in range(1, parts + 1):
             stretch = read_extent(path, len(ids), part_of(len(ids), index, parts))
             assert stretch.start_byte == at
-            found += stretch.take(range(len(stretch)))
+            taken += stretch.take(range(len(stretch)))
             at = stretch.stop_byte
 
-        assert found == ids
+        assert taken == ids
         assert at == path.stat().st_size
 
 

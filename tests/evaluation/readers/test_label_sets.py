@@ -14,40 +14,40 @@ METRICS = Path(__file__).resolve().parents[3] / "docs/reference/metrics.md"
 DRAKE, DUCK, DOG = "n01847000", "n01846331", "n02084071"
 
 
-def listed(path: Path, *wnids: str) -> Path:
+def list_file(path: Path, *wnids: str) -> Path:
     path.write_text("".join(f"{wnid}\n" for wnid in wnids))
     return path
 
 
 def test_labels_within_hops_of_a_list(tmp_path, wordnet):
-    seed = listed(tmp_path / "seed.txt", DRAKE, DOG)
+    seed = list_file(tmp_path / "seed.txt", DRAKE, DOG)
 
-    found = result_of("near", seed, "--hops", 1)
+    result = result_of("near", seed, "--hops", 1)
 
-    given = [wordnet.index(DRAKE), wordnet.index(DOG)]
-    assert found["labels"] == [wordnet.wnid(i) for i in labels_within(wordnet, given, 1)]
-    assert {DRAKE, DUCK, DOG} <= set(found["labels"])
-    assert (found["count"], found["of_the_seed"], found["hops"]) == (len(found["labels"]), 2, 1)
-    assert "WordNet 3.0" in found["hierarchy"]
+    seeds = [wordnet.index(DRAKE), wordnet.index(DOG)]
+    assert result["labels"] == [wordnet.wnid(i) for i in labels_within(wordnet, seeds, 1)]
+    assert {DRAKE, DUCK, DOG} <= set(result["labels"])
+    assert (result["count"], result["of_the_seed"], result["hops"]) == (len(result["labels"]), 2, 1)
+    assert "WordNet 3.0" in result["hierarchy"]
     assert result_of("near", seed, "--hops", 0)["labels"] == sorted([DRAKE, DOG])
 
 
 @pytest.mark.timeout(120)
 def test_more_hops_than_wordnet_has_end_with_all_of_it(tmp_path, wordnet):
-    seed = listed(tmp_path / "seed.txt", DRAKE)
+    seed = list_file(tmp_path / "seed.txt", DRAKE)
 
-    found = result_of("near", seed, "--hops", 10**12)
+    result = result_of("near", seed, "--hops", 10**12)
 
-    assert found["count"] == result_of("near", seed, "--hops", 60)["count"]
+    assert result["count"] == result_of("near", seed, "--hops", 60)["count"]
 
 
 def test_labels_of_another_list_alone(tmp_path):
-    seed = listed(tmp_path / "seed.txt", DRAKE)
-    among = listed(tmp_path / "among.txt", DUCK, DOG)
+    seed = list_file(tmp_path / "seed.txt", DRAKE)
+    among = list_file(tmp_path / "among.txt", DUCK, DOG)
 
-    found = result_of("near", seed, "--hops", 1, "--among", among)
+    result = result_of("near", seed, "--hops", 1, "--among", among)
 
-    assert (found["labels"], found["of_the_seed"]) == ([DUCK], 0)
+    assert (result["labels"], result["of_the_seed"]) == ([DUCK], 0)
 
 
 def test_the_documented_counts_of_labels_near_ilsvrcs_classes_come_out(tmp_path):
@@ -68,14 +68,14 @@ def test_the_documented_counts_among_the_classes_of_imagenet_2011_come_out(tmp_p
     if timm is None or timm.origin is None or not ILSVRC.exists():
         pytest.skip("timm, which has the list of ImageNet 2011, or the list of ILSVRC is not here")
     names = Path(timm.origin).parent / "data" / "_info" / "imagenet22k_synsets.txt"
-    among = listed(tmp_path / "21k.txt", *names.read_text().split())
-    found = [result_of("near", ILSVRC, "--hops", n, "--among", among)["count"] for n in (1, 2, 3)]
-    assert found == [2547, 6988, 10704]
+    among = list_file(tmp_path / "21k.txt", *names.read_text().split())
+    counts = [result_of("near", ILSVRC, "--hops", n, "--among", among)["count"] for n in (1, 2, 3)]
+    assert counts == [2547, 6988, 10704]
     assert "2,547, 6,988 and 10,704" in documented
 
 
 def test_a_person_reads_names(tmp_path):
-    status, out, error = run("near", listed(tmp_path / "seed.txt", DRAKE), "--hops", 1)
+    status, out, error = run("near", list_file(tmp_path / "seed.txt", DRAKE), "--hops", 1)
 
     assert (status, error) == (0, "")
     assert f"{DUCK}  duck" in out.splitlines()
@@ -83,18 +83,18 @@ def test_a_person_reads_names(tmp_path):
 
 
 def test_the_table_of_sizes_has_a_row_a_set(tmp_path, wordnet):
-    few = listed(tmp_path / "few.txt", DRAKE, DUCK, DOG)
-    more = listed(tmp_path / "more.txt", DRAKE, DUCK, DOG, "n02018207")
+    few = list_file(tmp_path / "few.txt", DRAKE, DUCK, DOG)
+    more = list_file(tmp_path / "more.txt", DRAKE, DUCK, DOG, "n02018207")
 
-    found = result_of(
-        "correct-sets", few, f"all={more}", "--true", listed(tmp_path / "t.txt", DRAKE)
+    result = result_of(
+        "correct-sets", few, f"all={more}", "--true", list_file(tmp_path / "t.txt", DRAKE)
     )
 
-    assert [(row["name"], row["labels"]) for row in found["rows"]] == [("few", 3), ("all", 4)]
-    assert found["true_labels"] == 1
+    assert [(row["name"], row["labels"]) for row in result["rows"]] == [("few", 3), ("all", 4)]
+    assert result["true_labels"] == 1
     valid = [wordnet.index(wnid) for wnid in more.read_text().split()]
     sizes = mean_sizes(correct_sets(wordnet, valid, valid[:1]))
-    assert found["rows"][1]["mean_correct_set_size"] == {str(k): n for k, n in sizes.items()}
+    assert result["rows"][1]["mean_correct_set_size"] == {str(k): n for k, n in sizes.items()}
     alone = result_of("correct-sets", few)
     assert alone["true_labels"] is None
     assert alone["rows"][0]["mean_correct_set_size"]["1"] == 1
@@ -104,7 +104,9 @@ def test_the_sizes_of_the_1000_classes(tmp_path):
     if not ILSVRC.is_file():
         pytest.skip(f"{ILSVRC} is not there")
 
-    [drake] = result_of("correct-sets", ILSVRC, "--true", listed(tmp_path / "t.txt", DRAKE))["rows"]
+    [drake] = result_of("correct-sets", ILSVRC, "--true", list_file(tmp_path / "t.txt", DRAKE))[
+        "rows"
+    ]
     status, out, _ = run("correct-sets", ILSVRC)
 
     assert list(drake["mean_correct_set_size"].values()) == [1, 2, 11, 11, 28]
@@ -113,24 +115,24 @@ def test_the_sizes_of_the_1000_classes(tmp_path):
 
 
 def test_what_is_no_label_is_refused(tmp_path):
-    bad = listed(tmp_path / "bad.txt", DRAKE, "n99999999")
-    good = listed(tmp_path / "good.txt", DRAKE)
+    bad = list_file(tmp_path / "bad.txt", DRAKE, "n99999999")
+    good = list_file(tmp_path / "good.txt", DRAKE)
 
     for arguments in (("near", bad, "--hops", 1), ("correct-sets", bad)):
         refusal = refused(*arguments)
         assert (refusal["line"], refusal["file"]) == (2, str(bad))
-    other = refused("correct-sets", good, "--true", listed(tmp_path / "t.txt", DOG))
-    assert f"{DOG} is no valid label" in other["error"]
+    second_refusal = refused("correct-sets", good, "--true", list_file(tmp_path / "t.txt", DOG))
+    assert f"{DOG} is no valid label" in second_refusal["error"]
 
 
 @pytest.mark.parametrize("hops", ["-1", "x", "1.5"])
 def test_hops_are_whole_numbers(tmp_path, hops):
-    assert run("near", listed(tmp_path / "seed.txt", DRAKE), "--hops", hops)[0] == 2
+    assert run("near", list_file(tmp_path / "seed.txt", DRAKE), "--hops", hops)[0] == 2
 
 
 @pytest.mark.parametrize("label", [DRAKE, "drake.n.02"])
 def test_labels_near_one_label(tmp_path, label):
-    seed = listed(tmp_path / "seed.txt", DRAKE)
+    seed = list_file(tmp_path / "seed.txt", DRAKE)
 
     assert result_of("near", label, "--hops", 1) == result_of("near", seed, "--hops", 1)
     assert result_of("near", "ilsvrc", "--hops", 0)["count"] == 1000

@@ -21,10 +21,10 @@ def test_what_other_tools_write_beside_the_rule_is_no_fault(tmp_path):
     path = tmp_path / "selection.jsonl"
     path.write_text(f"{json.dumps({'meta': meta})}\n{json.dumps(line)}\n")
 
-    found = selections.read_ranked(path)
+    ranked = selections.read_ranked(path)
 
-    assert found.meta.to_json() == meta
-    assert [image.image for image in found.images] == ["1.png"]
+    assert ranked.meta.to_json() == meta
+    assert [image.image for image in ranked.images] == ["1.png"]
 
 
 def test_a_pair_needs_two_names(tmp_path):

@@ -18,20 +18,20 @@ ROW = {
 def test_lines_come_back_as_they_were_written_in_their_order(tmp_path):
     lines = predicted.lines()
 
-    found = read_sequences(predicted.write_sequences(tmp_path / "s.jsonl", lines))
+    lines_read = read_sequences(predicted.write_sequences(tmp_path / "s.jsonl", lines))
 
-    assert found == lines
-    assert [line.line for line in found] == list(range(1, len(lines) + 1))
+    assert lines_read == lines
+    assert [line.line for line in lines_read] == list(range(1, len(lines) + 1))
 
 
 def test_what_nobody_says_is_left_open_and_other_keys_are_passed_over(tmp_path):
     path = predicted.write_sequences(tmp_path / "s.jsonl", [ROW | {"colour": "red"}])
 
-    (found,) = read_sequences(path)
+    (lines_read,) = read_sequences(path)
 
-    assert found == SequenceLine("a.jpg", "dog.n.01", "E_U", "low", ("a1", "a2"))
-    assert (found.object, found.present, found.parts) == ("", None, None)
-    assert found.as_dict() == ROW
+    assert lines_read == SequenceLine("a.jpg", "dog.n.01", "E_U", "low", ("a1", "a2"))
+    assert (lines_read.object, lines_read.present, lines_read.parts) == ("", None, None)
+    assert lines_read.as_dict() == ROW
 
 
 def test_a_frame_may_come_again_in_its_own_sequence(tmp_path):
@@ -74,14 +74,14 @@ BAD = {
 
 @pytest.mark.parametrize("name", BAD)
 def test_what_is_wrong_is_named_with_its_line(tmp_path, name):
-    changes, line, said = BAD[name]
+    changes, line, message = BAD[name]
     path = predicted.write_sequences(tmp_path / "s.jsonl", [ROW | change for change in changes])
 
     with pytest.raises(BadInput) as refused:
         read_sequences(path)
 
     assert (refused.value.file, refused.value.line) == (str(path), line)
-    assert said in refused.value.message
+    assert message in refused.value.message
     assert refused.value.cure
 
 

@@ -41,7 +41,9 @@ def test_each_category_of_pascal_has_classes_of_ilsvrc(wordnet: WordNet):
 
 
 def test_categories_are_those_of_the_vocabulary_of_parts():
-    of_parts = {one.name.replace(" ", ""): one.key for one in shipped_vocabulary().categories}
+    of_parts = {
+        category.name.replace(" ", ""): category.key for category in shipped_vocabulary().categories
+    }
 
     assert of_parts.items() <= {name: key for name, (key, _) in shipped.PASCAL.items()}.items()
 

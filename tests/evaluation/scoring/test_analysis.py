@@ -36,17 +36,17 @@ def test_accuracy_by_class_is_the_share_of_its_images():
 def test_the_histogram_has_every_class_and_the_range_both_ends():
     values = {"n1": 0.0, "n2": 1.0, "n3": 0.97, "n4": 0.05, "n5": NAN}
 
-    found = per_class(values, {"n2": 50})
+    summary = per_class(values, {"n2": 50})
 
-    assert found.classes == 4
-    assert found.mean == pytest.approx(2.02 / 4)
-    counts = found.histogram["counts"]
+    assert summary.classes == 4
+    assert summary.mean == pytest.approx(2.02 / 4)
+    counts = summary.histogram["counts"]
     assert (counts[0], counts[1], counts[-1], sum(counts)) == (1, 1, 2, 4)
-    assert len(found.histogram["edges"]) == len(counts) + 1
-    assert found.range == {"lowest": 0, "highest": 1, "difference": 1}
-    assert found.easiest.rows[0] == ClassValue(wnid="n2", value=1, images=50)
-    assert [row.wnid for row in found.hardest.rows] == ["n1", "n4", "n3", "n2"]
-    assert [row.wnid for row in found.rows] == ["n1", "n2", "n3", "n4", "n5"]
+    assert len(summary.histogram["edges"]) == len(counts) + 1
+    assert summary.range == {"lowest": 0, "highest": 1, "difference": 1}
+    assert summary.easiest.rows[0] == ClassValue(wnid="n2", value=1, images=50)
+    assert [row.wnid for row in summary.hardest.rows] == ["n1", "n4", "n3", "n2"]
+    assert [row.wnid for row in summary.rows] == ["n1", "n2", "n3", "n4", "n5"]
 
 
 def test_what_lies_on_an_edge_is_in_the_bin_above():
@@ -61,19 +61,19 @@ def test_what_lies_on_an_edge_is_in_the_bin_above():
 def test_ties_are_told_where_more_are_equal_than_are_listed():
     values = {f"n{i:02}": 1.0 for i in reversed(range(30))} | {"n30": 0.5, "n31": 0.2}
 
-    found = per_class(values, {})
+    summary = per_class(values, {})
 
-    assert [row.wnid for row in found.easiest.rows] == [f"n{i:02}" for i in range(10)]
-    assert found.easiest.tied == Tied(value=1, classes=30, listed=10)
-    assert [row.wnid for row in found.hardest.rows[:3]] == ["n31", "n30", "n00"]
-    assert found.hardest.tied == Tied(value=1, classes=30, listed=8)
+    assert [row.wnid for row in summary.easiest.rows] == [f"n{i:02}" for i in range(10)]
+    assert summary.easiest.tied == Tied(value=1, classes=30, in_list=10)
+    assert [row.wnid for row in summary.hardest.rows[:3]] == ["n31", "n30", "n00"]
+    assert summary.hardest.tied == Tied(value=1, classes=30, in_list=8)
 
 
 def test_no_classes_have_no_figures():
-    found = per_class({}, {})
+    summary = per_class({}, {})
 
-    assert found.easiest.rows == []
-    assert np.isnan(found.mean)
+    assert summary.easiest.rows == []
+    assert np.isnan(summary.mean)
     assert np.isnan(by_scale({}, {}).correlation)
 
 
@@ -81,13 +81,15 @@ def test_scale_goes_with_the_value_over_classes_that_have_both():
     values = {"n1": 0.2, "n2": 0.9, "n3": 0.4, "n4": NAN, "n5": 0.5}
     scales = {"n1": 0.1, "n2": 0.3, "n3": 0.35, "n4": 0.9}
 
-    found = by_scale(values, scales)
+    correlated = by_scale(values, scales)
 
-    assert found.classes == 3
-    assert found.without_scale == 1
-    assert found.correlation == pytest.approx(np.corrcoef([0.1, 0.3, 0.35], [0.2, 0.9, 0.4])[0, 1])
-    assert found.rank_correlation == pytest.approx(0.5)
-    assert found.rows[1] == ScaledValue(wnid="n2", scale=0.3, value=0.9)
+    assert correlated.classes == 3
+    assert correlated.without_scale == 1
+    assert correlated.correlation == pytest.approx(
+        np.corrcoef([0.1, 0.3, 0.35], [0.2, 0.9, 0.4])[0, 1]
+    )
+    assert correlated.rank_correlation == pytest.approx(0.5)
+    assert correlated.rows[1] == ScaledValue(wnid="n2", scale=0.3, value=0.9)
 
 
 def test_how_hard_objects_are_to_find_by_hand():
@@ -98,19 +100,19 @@ def test_how_hard_objects_are_to_find_by_hand():
         np.array([[0, 0, 5, 10], [5, 0, 10, 10], [0, 0, 10, 20], [0, 0, 20, 20]], float),
     )
 
-    found = chance(boxes, np.array([[10, 10], [20, 20]]), ["n3", "n2", "n1"], inclusive=False)
+    difficulty = chance(boxes, np.array([[10, 10], [20, 20]]), ["n3", "n2", "n1"], inclusive=False)
 
-    assert [row.wnid for row in found.rows] == ["n1", "n3"]
-    one, three = found.rows
-    assert (one.images, one.instances, one.instances_per_image) == (2, 3, 1.5)
-    assert one.scale == pytest.approx(0.5)
-    assert one.cpl == pytest.approx(1 / 3)
-    assert one.neighbours_per_instance == pytest.approx(2 / 3)
+    assert [row.wnid for row in difficulty.rows] == ["n1", "n3"]
+    first, three = difficulty.rows
+    assert (first.images, first.instances, first.instances_per_image) == (2, 3, 1.5)
+    assert first.scale == pytest.approx(0.5)
+    assert first.cpl == pytest.approx(1 / 3)
+    assert first.neighbours_per_instance == pytest.approx(2 / 3)
     assert (three.scale, three.neighbours_per_instance) == (1, 0)
     assert np.isnan(three.cpl)
-    assert (found.classes, found.cpl) == (2, pytest.approx(1 / 3))
-    assert found.instances_per_image == 1.25
-    assert scales_of(found) == {"n1": pytest.approx(0.5), "n3": 1}
+    assert (difficulty.classes, difficulty.cpl) == (2, pytest.approx(1 / 3))
+    assert difficulty.instances_per_image == 1.25
+    assert scales_of(difficulty) == {"n1": pytest.approx(0.5), "n3": 1}
 
 
 def test_imagenet_v2_is_as_hard_as_the_paper_found_imagenet():
@@ -122,22 +124,22 @@ def test_imagenet_v2_is_as_hard_as_the_paper_found_imagenet():
         return [line.split(",") for line in (REAL / name).read_text().split()]
 
     names = [image for image, *_ in rows("image_ids.txt")]
-    place = {name: i for i, name in enumerate(names)}
+    index_of = {name: i for i, name in enumerate(names)}
     labels = dict(rows("class_labels.txt"))
     sizes = np.array([[float(x) for x in size] for _, *size in rows("image_sizes.txt")])
     true = rows("localization.txt")
     boxes = Boxes(
-        np.array([place[image] for image, *_ in true]),
+        np.array([index_of[image] for image, *_ in true]),
         np.array([int(labels[image]) for image, *_ in true]),
         np.array([[float(x) for x in corners] for _, *corners in true]),
     )
 
-    found = chance(boxes, sizes, [f"{i:03}" for i in range(1000)], inclusive=False)
+    difficulty = chance(boxes, sizes, [f"{i:03}" for i in range(1000)], inclusive=False)
 
-    assert found.scale == pytest.approx(0.358, abs=0.02)
-    assert found.cpl == pytest.approx(0.208, abs=0.002)
-    assert found.neighbours_per_instance == pytest.approx(0.47, abs=0.04)
-    assert found.cpl_scale_correlation == pytest.approx(0.9, abs=0.02)
+    assert difficulty.scale == pytest.approx(0.358, abs=0.02)
+    assert difficulty.cpl == pytest.approx(0.208, abs=0.002)
+    assert difficulty.neighbours_per_instance == pytest.approx(0.47, abs=0.04)
+    assert difficulty.cpl_scale_correlation == pytest.approx(0.9, abs=0.02)
 
 
 def properties(count: int, seed: int) -> list[Codes]:
@@ -148,25 +150,25 @@ def properties(count: int, seed: int) -> list[Codes]:
 
 
 def test_each_property_is_matched_within_itself_and_both_kinds_beside_it():
-    own = properties(300, 0)
+    class_codes = properties(300, 0)
     rng = np.random.default_rng(1)
     scales, values = rng.beta(2, 4, 300), rng.random(300)
 
-    found = by_property(own, scales, values, np.random.default_rng(0))
+    matched = by_property(class_codes, scales, values, np.random.default_rng(0))
 
-    assert list(found.figures) == [*BINS, "natural_deformability", "natural_texture"]
+    assert list(matched.figures) == [*BINS, "natural_deformability", "natural_texture"]
     for name, words in BINS.items():
-        bins = found.figures[name].bins
+        bins = matched.figures[name].bins
         assert [row.bin for row in bins] == list(words)
         for code, row in enumerate(bins):
-            mine = [values[i] for i in range(300) if getattr(own[i], name) == code]
+            mine = [values[i] for i in range(300) if getattr(class_codes[i], name) == code]
             assert row.classes == len(mine)
             assert row.value == pytest.approx(np.mean(mine))
             low, high = row.matched.interval
             assert low < row.matched.value < high
-        low, high = found.figures[name].scale_range
+        low, high = matched.figures[name].scale_range
         assert high - low < 0.02
-    both = found.figures["natural_texture"].bins
+    both = matched.figures["natural_texture"].bins
     assert [row.bin for row in both] == [
         "man-made, none",
         "man-made, low",
@@ -174,21 +176,21 @@ def test_each_property_is_matched_within_itself_and_both_kinds_beside_it():
         "natural, low",
     ]
     assert [row.classes for row in both] == [
-        sum((c.natural, c.texture) == pair for c in own)
+        sum((c.natural, c.texture) == pair for c in class_codes)
         for pair in ((0, 0), (0, 1), (1, 0), (1, 1))
     ]
-    codes = np.array(own)
-    assert found.correlations["deformability_natural"] == pytest.approx(
+    codes = np.array(class_codes)
+    assert matched.correlations["deformability_natural"] == pytest.approx(
         np.corrcoef(codes[:, 1], codes[:, 3])[0, 1]
     )
 
 
 def test_a_small_bin_is_left_out_and_says_so():
-    own = [Codes(0, 0, 0, 0)] * 9 + [Codes(4, 1, 3, 1)] * 4
+    class_codes = [Codes(0, 0, 0, 0)] * 9 + [Codes(4, 1, 3, 1)] * 4
 
-    found = by_property(own, np.full(13, 0.2), np.ones(13), np.random.default_rng(0))
+    matched = by_property(class_codes, np.full(13, 0.2), np.ones(13), np.random.default_rng(0))
 
-    bins = {row.bin: row for row in found.figures["size"].bins}
+    bins = {row.bin: row for row in matched.figures["size"].bins}
     assert (bins["XS"].left_out, bins["XL"].left_out, bins["S"].left_out) == (
         False,
         True,

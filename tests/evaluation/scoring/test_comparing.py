@@ -16,9 +16,9 @@ def table_9() -> dict[str, np.ndarray]:
 
 
 def test_table_9():
-    found = compare(table_9(), ["n1"] * 1500)
+    compared = compare(table_9(), ["n1"] * 1500)
 
-    [pair] = found.pairs
+    [pair] = compared.pairs
     assert (pair.first, pair.second) == ("GoogLeNet", "A1")
     assert pair.errors == [102, 76]
     assert (pair.only_first_wrong, pair.only_second_wrong, pair.both_wrong) == (72, 46, 30)
@@ -28,8 +28,8 @@ def test_table_9():
     assert pair.difference.value == pytest.approx(26 / 1500)
     low, high = pair.difference.interval
     assert low < 26 / 1500 < high
-    assert found.optimistic.by_image.error.value == 30 / 1500
-    assert found.optimistic.by_class.error == pytest.approx(76 / 1500)
+    assert compared.optimistic.by_image.error.value == 30 / 1500
+    assert compared.optimistic.by_class.error == pytest.approx(76 / 1500)
 
 
 def test_the_cross_table_of_table_9():
@@ -45,13 +45,13 @@ def test_the_cross_table_of_table_9():
 def test_holm_counts_the_tests_of_people_against_classifiers():
     wrong = table_9() | {"Other": np.arange(1500) % 10 == 0}
 
-    found = compare(wrong, ["n1"] * 1500, people=["A1"])
+    compared = compare(wrong, ["n1"] * 1500, people=["A1"])
 
-    pairs = {(pair.first, pair.second): pair for pair in found.pairs}
-    google, other = pairs["GoogLeNet", "A1"], pairs["A1", "Other"]
-    assert found.holm.to_json() == {"over": "pairs of people and a classifier", "tests": 2}
-    assert other.mcnemar_p < google.mcnemar_p
-    assert other.mcnemar_holm_p == pytest.approx(2 * other.mcnemar_p)
+    pairs = {(pair.first, pair.second): pair for pair in compared.pairs}
+    google, second_pair = pairs["GoogLeNet", "A1"], pairs["A1", "Other"]
+    assert compared.holm.to_json() == {"over": "pairs of people and a classifier", "tests": 2}
+    assert second_pair.mcnemar_p < google.mcnemar_p
+    assert second_pair.mcnemar_holm_p == pytest.approx(2 * second_pair.mcnemar_p)
     assert google.mcnemar_holm_p == google.mcnemar_p
     assert pairs["GoogLeNet", "Other"].mcnemar_holm_p is None
 
@@ -60,22 +60,22 @@ def test_holm_counts_all_pairs_where_nobody_or_everybody_is_people():
     wrong = table_9() | {"Other": np.arange(1500) % 10 == 0}
 
     for people in ([], [*wrong]):
-        found = compare(wrong, ["n1"] * 1500, people=people)
+        compared = compare(wrong, ["n1"] * 1500, people=people)
 
-        assert found.holm.to_json() == {"over": "all pairs", "tests": 3}
-        assert all(pair.mcnemar_holm_p >= pair.mcnemar_p for pair in found.pairs)
+        assert compared.holm.to_json() == {"over": "all pairs", "tests": 3}
+        assert all(pair.mcnemar_holm_p >= pair.mcnemar_p for pair in compared.pairs)
 
 
 def test_the_order_of_the_two_turns_the_sign_and_no_p():
     wrong = table_9()
 
-    [one] = compare(wrong, ["n1"] * 1500).pairs
-    [other] = compare(dict(reversed(wrong.items())), ["n1"] * 1500).pairs
+    [pair] = compare(wrong, ["n1"] * 1500).pairs
+    [reversed_pair] = compare(dict(reversed(wrong.items())), ["n1"] * 1500).pairs
 
-    assert one.z == pytest.approx(-other.z)
-    assert one.p_one_sided == pytest.approx(other.p_one_sided)
-    assert one.mcnemar_p == other.mcnemar_p
-    assert one.difference.value == -other.difference.value
+    assert pair.z == pytest.approx(-reversed_pair.z)
+    assert pair.p_one_sided == pytest.approx(reversed_pair.p_one_sided)
+    assert pair.mcnemar_p == reversed_pair.mcnemar_p
+    assert pair.difference.value == -reversed_pair.difference.value
 
 
 def test_every_pair_of_random_submissions_is_counted():
@@ -83,9 +83,9 @@ def test_every_pair_of_random_submissions_is_counted():
     wrong = {name: rng.random(300) < share for name, share in (("A", 0.2), ("B", 0.3), ("C", 0.25))}
     classes = [f"n{i}" for i in rng.integers(0, 9, 300)]
 
-    found = compare(wrong, classes)
+    compared = compare(wrong, classes)
 
-    pairs = {(pair.first, pair.second): pair for pair in found.pairs}
+    pairs = {(pair.first, pair.second): pair for pair in compared.pairs}
     assert list(pairs) == [("A", "B"), ("A", "C"), ("B", "C")]
     for (a, b), pair in pairs.items():
         only = sum(x and not y for x, y in zip(wrong[a], wrong[b], strict=True))
@@ -93,12 +93,12 @@ def test_every_pair_of_random_submissions_is_counted():
         assert pair.errors == [sum(wrong[a]), sum(wrong[b])]
     least, won = [], dict.fromkeys(wrong, 0)
     for wnid in set(classes):
-        own = [i for i, c in enumerate(classes) if c == wnid]
-        errors = {name: sum(wrong[name][i] for i in own) / len(own) for name in wrong}
+        members = [i for i, c in enumerate(classes) if c == wnid]
+        errors = {name: sum(wrong[name][i] for i in members) / len(members) for name in wrong}
         least.append(min(errors.values()))
         for name in wrong:
             won[name] += errors[name] == min(errors.values()) < 1
-    optimistic = found.optimistic
+    optimistic = compared.optimistic
     assert optimistic.by_class.error == pytest.approx(np.mean(least))
     assert optimistic.by_class.classes_won == won
     every = [all(wrong[name][i] for name in wrong) for i in range(300)]
@@ -124,11 +124,11 @@ def test_what_is_sure_is_what_mcnemars_test_tells_apart():
         return compare(wrong, ["n1"] * 400).sure
 
     assert sure(A=few, B=few | many).bands == [["A"], ["B"]]
-    told = sure(C=many, A=few, B=few | many)
+    order = sure(C=many, A=few, B=few | many)
     # A and C err on other images: 10 and 30, McNemar's p is .002, at 99.9 % not enough.
-    assert (told.bands, told.level) == ([["A", "C", "B"]], 0.999)
-    assert told.apart == [["A", "B"]]
-    assert told.words == "Of the order only this is sure at 99.9 %: A before B."
+    assert (order.bands, order.level) == ([["A", "C", "B"]], 0.999)
+    assert order.apart == [["A", "B"]]
+    assert order.words == "Of the order only this is sure at 99.9 %: A before B."
     assert sure(A=few, B=few).words.startswith("No order is sure")
     assert sure(A=np.zeros(400, bool), B=np.ones(400, bool)).words == (
         "The order is sure at 99.9 %: A, then B."

@@ -32,23 +32,23 @@ class Files:
         self.sizes = [(image, 20, 20) for image, _ in self.truth]
         self.properties = [(wnid, "S", "rigid", "low", "natural") for wnid in CLASSES]
 
-    def named(self, *names: str) -> list:
-        found = [
+    def arguments(self, *names: str) -> list:
+        words = [
             "classification",
             "--truth",
             write(self.folder / "t.csv", ["image", "wnid"], self.truth),
         ]
         for name in names or ("one", "two"):
             path = write(self.folder / f"{name}.csv", ["image", "rank", "wnid"], self.rows[name])
-            found += ["--predictions", path]
-        return found
+            words += ["--predictions", path]
+        return words
 
     def boxed(self, *names: str) -> list:
         boxes = write(
             self.folder / "boxes.csv", ["image", "wnid", "x0", "y0", "x1", "y1"], self.boxes
         )
         sizes = write(self.folder / "sizes.csv", ["image", "width", "height"], self.sizes)
-        return [*self.named(*names), "--boxes", boxes, "--images", sizes]
+        return [*self.arguments(*names), "--boxes", boxes, "--images", sizes]
 
     def kinds(self) -> list:
         head = "wnid,size,deformability,texture,natural"
@@ -66,78 +66,78 @@ def files(tmp_path, monkeypatch) -> Files:
 
 
 def test_the_top_level_is_the_first_submission(files):
-    alone, both = result_of(*files.named("one")), result_of(*files.named())
+    alone, both = result_of(*files.arguments("one")), result_of(*files.arguments())
     for key in ("device", "versions"):
         assert alone.pop(key) == both.pop(key)
 
     assert {name: both[name] for name in alone} == alone
     assert set(both) - set(alone) == {"submissions", "comparison"}
-    assert [own["name"] for own in both["submissions"]] == ["one", "two"]
-    two = result_of(*files.named("two"))
+    assert [submission["name"] for submission in both["submissions"]] == ["one", "two"]
+    two = result_of(*files.arguments("two"))
     assert {name: both["submissions"][1][name] for name in alone} == {k: two[k] for k in alone}
 
 
 def test_submissions_are_compared_by_their_top_5_errors(files):
-    found = result_of(*files.named())
+    result = result_of(*files.arguments())
 
-    one = np.array([i % 3 != 0 for i in range(9)])
+    first_wrong = np.array([i % 3 != 0 for i in range(9)])
     two = np.array([i >= 6 for i in range(9)])
     classes = [wnid for _, wnid in files.truth]
-    assert found["comparison"] == compare({"one": one, "two": two}, classes).to_json()
-    assert found["comparison"]["optimistic"]["by_image"]["error"]["value"] == 2 / 9
+    assert result["comparison"] == compare({"one": first_wrong, "two": two}, classes).to_json()
+    assert result["comparison"]["optimistic"]["by_image"]["error"]["value"] == 2 / 9
 
 
 def test_a_file_with_an_equals_sign_goes_by_its_stem(files):
-    arguments = files.named("one")
+    arguments = files.arguments("one")
     path = files.folder / "k=5.csv"
     path.write_bytes(arguments[-1].read_bytes())
 
-    found = result_of(*arguments, "--predictions", path)
+    result = result_of(*arguments, "--predictions", path)
 
-    assert [own["name"] for own in found["submissions"]] == ["one", "k=5"]
+    assert [submission["name"] for submission in result["submissions"]] == ["one", "k=5"]
 
 
 def test_names_must_differ(files):
-    arguments = files.named("one")
+    arguments = files.arguments("one")
 
     status, _, error = run(*arguments, "--predictions", arguments[-1])
     assert status == 2
     assert "two files are called 'one'" in error
-    named = result_of(*arguments, "--predictions", f"other={arguments[-1]}")
-    assert [own["name"] for own in named["submissions"]] == ["one", "other"]
+    renamed = result_of(*arguments, "--predictions", f"other={arguments[-1]}")
+    assert [submission["name"] for submission in renamed["submissions"]] == ["one", "other"]
 
 
 def test_each_class_is_told_on_demand(files):
-    found = result_of(*files.named(), "--per-class")
+    result = result_of(*files.arguments(), "--per-class")
 
-    rows = found["analysis"]["per_class"]["rows"]
+    rows = result["analysis"]["per_class"]["rows"]
     assert {row["wnid"]: row["value"] for row in rows} == {DRAKE: 1, COOT: 0, DOG: 0}
     assert all(row["images"] == 3 for row in rows)
-    assert found["analysis"]["by_scale"] is None
-    second = found["submissions"][1]["analysis"]["per_class"]
+    assert result["analysis"]["by_scale"] is None
+    second = result["submissions"][1]["analysis"]["per_class"]
     assert second["mean"] == pytest.approx(2 / 3)
-    best = found["comparison"]["optimistic"]["by_class"]
+    best = result["comparison"]["optimistic"]["by_class"]
     assert best["analysis"]["per_class"]["mean"] == pytest.approx(1 - best["error"])
-    assert "analysis" not in result_of(*files.named())
+    assert "analysis" not in result_of(*files.arguments())
 
 
 def test_the_scale_of_objects_comes_from_their_boxes(files):
-    found = result_of(*files.boxed())
+    result = result_of(*files.boxed())
 
-    rows = {row["wnid"]: row for row in found["objects"]["rows"]}
+    rows = {row["wnid"]: row for row in result["objects"]["rows"]}
     assert rows[DRAKE]["scale"] == pytest.approx((10 + 13 + 16) * 10 / 400 / 3)
     assert rows[DRAKE]["instances"] == 3
-    assert [row["scale"] for row in found["analysis"]["by_scale"]["rows"]] == pytest.approx(
+    assert [row["scale"] for row in result["analysis"]["by_scale"]["rows"]] == pytest.approx(
         [rows[wnid]["scale"] for wnid in sorted(CLASSES)]
     )
     inclusive = result_of(*files.boxed(), "--inclusive")
-    assert inclusive["objects"]["scale"] > found["objects"]["scale"]
+    assert inclusive["objects"]["scale"] > result["objects"]["scale"]
 
 
 def test_properties_give_every_figure_with_its_rules(files):
-    found = result_of(*files.kinds())
+    result = result_of(*files.kinds())
 
-    told_of = found["analysis"]["properties"]
+    told_of = result["analysis"]["properties"]
     assert (told_of["classes"], told_of["left_out"]) == (3, 0)
     [small] = [row for row in told_of["figures"]["size"]["bins"] if row["classes"]]
     assert (small["bin"], small["value"], small["left_out"]) == ("S", pytest.approx(1 / 3), True)
@@ -147,12 +147,12 @@ def test_properties_give_every_figure_with_its_rules(files):
 def test_a_class_takes_the_mean_properties_of_those_below_it(files):
     files.properties[2] = (POODLE, "XL", "deformable", "none", "natural")
 
-    found = result_of(*files.kinds())
+    result = result_of(*files.kinds())
 
-    bins = found["analysis"]["properties"]["figures"]["size"]["bins"]
+    bins = result["analysis"]["properties"]["figures"]["size"]["bins"]
     sizes = {row["bin"]: row["classes"] for row in bins}
     assert sizes == {"XS": 0, "S": 2, "M": 0, "L": 0, "XL": 1}
-    assert any("1 class has the mean properties" in note for note in found["notes"])
+    assert any("1 class has the mean properties" in note for note in result["notes"])
 
 
 def test_a_person_reads_tables(files):
@@ -203,10 +203,10 @@ def test_boxes_of_other_classes_are_refused(files):
 def test_classes_without_boxes_are_counted(files):
     files.boxes = [row for row in files.boxes if row[1] != DOG]
 
-    found = result_of(*files.kinds())
+    result = result_of(*files.kinds())
 
-    assert found["analysis"]["by_scale"]["without_scale"] == 1
-    assert found["analysis"]["properties"]["left_out"] == 1
+    assert result["analysis"]["by_scale"]["without_scale"] == 1
+    assert result["analysis"]["properties"]["left_out"] == 1
 
 
 def test_an_image_without_a_size_is_refused(files):
@@ -229,14 +229,14 @@ def test_an_image_without_a_size_is_refused(files):
     ],
 )
 def test_options_that_lack_their_other_half_are_wrong_usage(files, more, words):
-    status, _, error = run(*files.named(), *more)
+    status, _, error = run(*files.arguments(), *more)
 
     assert status == 2
     assert words in error
 
 
 def test_another_encoding_is_refused_with_its_line(files):
-    arguments = files.named("one")
+    arguments = files.arguments("one")
     path = files.folder / "one.csv"
     path.write_bytes(path.read_bytes() + "9.jpg,1,café\n".encode("latin-1"))
 
@@ -248,7 +248,7 @@ def test_another_encoding_is_refused_with_its_line(files):
 def test_predictions_of_other_images_are_refused(files):
     files.rows["two"] = [("another.jpg", 1, DRAKE)]
 
-    refusal = refused(*files.named())
+    refusal = refused(*files.arguments())
 
     assert "the truth lacks the image 'another.jpg'" in refusal["error"]
     assert refusal["file"].endswith("two.csv")

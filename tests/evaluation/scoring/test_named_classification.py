@@ -37,7 +37,7 @@ def truth(tmp_path) -> Path:
 
 
 @pytest.fixture
-def named(tmp_path, truth) -> tuple:
+def arguments(tmp_path, truth) -> tuple:
     people = release(tmp_path / "people", ANSWERS, CLASSES)
     return ("classification", "--truth", truth, "--predictions", people)
 
@@ -46,24 +46,24 @@ def predictions(folder: Path, rows: list) -> Path:
     return write(folder / "machine.csv", ["image", "rank", "wnid"], rows)
 
 
-def test_what_people_settled_on_is_rank_one_and_other_votes_follow(named):
-    found = result_of(*named)
+def test_what_people_settled_on_is_rank_one_and_other_votes_follow(arguments):
+    result = result_of(*arguments)
 
-    assert found["images"] == 5
-    assert found["top1_error"]["value"] == 4 / 5
-    assert found["top5_error"]["value"] == 1 / 5
-    hits = [found["hit_at_k"][k]["value"] for k in ("1", "2", "5")]
+    assert result["images"] == 5
+    assert result["top1_error"]["value"] == 4 / 5
+    assert result["top5_error"]["value"] == 1 / 5
+    hits = [result["hit_at_k"][k]["value"] for k in ("1", "2", "5")]
     # Drake and crane have one vote each: drake's key comes first.
     assert hits == [1 / 5, 4 / 5, 4 / 5]
-    assert NOTE in found["notes"]
+    assert NOTE in result["notes"]
 
 
-def test_the_result_names_the_release(named, tmp_path):
+def test_the_result_names_the_release(arguments, tmp_path):
     head = json.loads((tmp_path / "people" / "release.json").read_text())
 
-    found = result_of(*named)
+    result = result_of(*arguments)
 
-    assert found["people"] == {
+    assert result["people"] == {
         "campaign": "names",
         "number": 3,
         "sha256": head["sha256"],
@@ -71,26 +71,26 @@ def test_the_result_names_the_release(named, tmp_path):
     }
 
 
-def test_machines_are_scored_on_the_images_that_people_were_asked(named, tmp_path):
+def test_machines_are_scored_on_the_images_that_people_were_asked(arguments, tmp_path):
     machine = predictions(tmp_path, [(image, 1, wnid) for image, wnid in TRUTH[:3]])
 
-    found = result_of(*named, "--predictions", machine)
+    result = result_of(*arguments, "--predictions", machine)
 
-    people, other = found["submissions"]
-    assert (people["images"], other["images"]) == (5, 5)
-    assert other["top1_error"]["value"] == 2 / 5
+    people, machine_result = result["submissions"]
+    assert (people["images"], machine_result["images"]) == (5, 5)
+    assert machine_result["top1_error"]["value"] == 2 / 5
     assert "people" in people
-    assert "people" not in other
-    [pair] = found["comparison"]["pairs"]
+    assert "people" not in machine_result
+    [pair] = result["comparison"]["pairs"]
     assert (pair["only_first_wrong"], pair["only_second_wrong"]) == (0, 1)
 
 
-def test_the_zip_of_a_release_says_the_same(named, truth, tmp_path):
+def test_the_zip_of_a_release_says_the_same(arguments, truth, tmp_path):
     archive = shutil.make_archive(str(tmp_path / "given"), "zip", tmp_path, "people")
 
     zipped = result_of("classification", "--truth", truth, "--predictions", archive)
 
-    assert zipped == result_of(*named)
+    assert zipped == result_of(*arguments)
 
 
 def test_a_campaign_is_scored_as_the_site_gives_it_out(alice, bob, dataset, as_alice, tmp_path):
@@ -115,29 +115,29 @@ def test_a_campaign_is_scored_as_the_site_gives_it_out(alice, bob, dataset, as_a
     )
 
     for path in (freezing.folder_of(frozen), zipped):
-        found = result_of("classification", "--truth", truth, "--predictions", path)
+        result = result_of("classification", "--truth", truth, "--predictions", path)
 
-        assert found["top1_error"]["value"] == 0.5
-        assert found["people"]["campaign"] == "names"
+        assert result["top1_error"]["value"] == 0.5
+        assert result["people"]["campaign"] == "names"
 
 
 def test_images_that_the_truth_lacks_are_counted(truth, tmp_path):
     people = release(tmp_path / "p", {**ANSWERS, "other": (DOG, {DOG: 5})}, CLASSES)
 
-    found = result_of("classification", "--truth", truth, "--predictions", people)
+    result = result_of("classification", "--truth", truth, "--predictions", people)
 
-    assert "1 image of the release is not in the truth" in found["notes"]
-    assert found["top1_error"]["value"] == 4 / 5
+    assert "1 image of the release is not in the truth" in result["notes"]
+    assert result["top1_error"]["value"] == 4 / 5
 
 
-def test_valid_labels_need_not_have_classes_of_other_images(named, truth, tmp_path):
+def test_valid_labels_need_not_have_classes_of_other_images(arguments, truth, tmp_path):
     rows = [*TRUTH, ("g", "n02876657")]
     write(truth, ["image", "wnid"], rows)
     (tmp_path / "valid.txt").write_text("\n".join(CLASSES))
 
-    found = result_of(*named, "--valid-labels", tmp_path / "valid.txt")
+    result = result_of(*arguments, "--valid-labels", tmp_path / "valid.txt")
 
-    assert (found["images"], found["valid_labels"]) == (5, 4)
+    assert (result["images"], result["valid_labels"]) == (5, 4)
 
 
 @pytest.mark.parametrize(
@@ -161,11 +161,11 @@ def test_releases_that_are_no_predictions_are_refused(
 
 
 def test_releases_that_share_no_image_are_not_compared(truth, tmp_path):
-    one = release(tmp_path / "one", {"a": ANSWERS["a"]}, CLASSES)
+    first_release = release(tmp_path / "one", {"a": ANSWERS["a"]}, CLASSES)
     two = release(tmp_path / "two", {"b": ANSWERS["b"]}, CLASSES)
 
     refusal = refused(
-        "classification", "--truth", truth, "--predictions", one, "--predictions", two
+        "classification", "--truth", truth, "--predictions", first_release, "--predictions", two
     )
 
     assert refusal["error"] == "no image of the truth is settled in every release"
@@ -176,19 +176,19 @@ def test_zips_without_a_whole_release_are_refused(truth, tmp_path):
     with open(people / "answers.jsonl", "a") as file:
         file.write("{}\n")
     changed = shutil.make_archive(str(tmp_path / "changed"), "zip", people)
-    other = shutil.make_archive(str(tmp_path / "other"), "zip", tmp_path, "truth.csv")
-    (tmp_path / "broken.zip").write_bytes(Path(other).read_bytes()[:40])
+    truth_zip = shutil.make_archive(str(tmp_path / "other"), "zip", tmp_path, "truth.csv")
+    (tmp_path / "broken.zip").write_bytes(Path(truth_zip).read_bytes()[:40])
 
-    def said(path: object) -> str:
+    def error_of(path: object) -> str:
         return refused("classification", "--truth", truth, "--predictions", path)["error"]
 
-    assert said(changed) == "answers.jsonl has another content than was frozen"
-    assert said(other) == "holds no release"
-    assert said(tmp_path / "broken.zip") == "is no zip, or a damaged one"
+    assert error_of(changed) == "answers.jsonl has another content than was frozen"
+    assert error_of(truth_zip) == "holds no release"
+    assert error_of(tmp_path / "broken.zip") == "is no zip, or a damaged one"
 
 
-def test_ids_of_the_kit_do_not_go_with_a_release(named):
-    status, _, err = run(*named, "--devkit")
+def test_ids_of_the_kit_do_not_go_with_a_release(arguments):
+    status, _, err = run(*arguments, "--devkit")
 
     assert status == 2
     assert "--devkit is for files of ILSVRC's kit, not for a release" in err

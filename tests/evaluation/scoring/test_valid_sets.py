@@ -24,12 +24,12 @@ class Files:
         self.sets = [("a", DRAKE), ("b", COOT), ("b", "drake.n.02"), ("c", COOT), ("c", CRANE)]
         self.sets += [("d", ""), ("f", DOG)]
 
-    def named(self, *more: object) -> tuple:
+    def arguments(self, *more: object) -> tuple:
         truth = write(self.folder / "truth.csv", ["image", "wnid"], self.truth)
         predictions = write(self.folder / "found.csv", ["image", "rank", "wnid"], self.rows)
         sets = write(self.folder / "sets.csv", ["image", "wnid"], self.sets)
-        named = ("classification", "--truth", truth, "--predictions", predictions)
-        return (*named, "--valid-sets", sets, *more)
+        words = ("classification", "--truth", truth, "--predictions", predictions)
+        return (*words, "--valid-sets", sets, *more)
 
 
 @pytest.fixture
@@ -38,19 +38,19 @@ def files(tmp_path) -> Files:
 
 
 def test_a_first_prediction_counts_if_it_is_in_the_set(files):
-    found = result_of(*files.named())["multi_label_accuracy"]
+    accuracy = result_of(*files.arguments())["multi_label_accuracy"]
 
-    assert found["value"] == 2 / 4
-    assert (found["images"], found["empty_sets"], found["without_sets"]) == (4, 1, 1)
-    low, high = found["interval"]
+    assert accuracy["value"] == 2 / 4
+    assert (accuracy["images"], accuracy["empty_sets"], accuracy["without_sets"]) == (4, 1, 1)
+    low, high = accuracy["interval"]
     assert low < 0.5 < high
 
 
 def test_other_figures_are_those_without_sets(files):
-    with_sets = result_of(*files.named())
+    with_sets = result_of(*files.arguments())
     del with_sets["multi_label_accuracy"]
 
-    assert with_sets == result_of(*files.named()[:-2])
+    assert with_sets == result_of(*files.arguments()[:-2])
 
 
 def test_the_interval_is_that_of_an_error(files):
@@ -58,10 +58,10 @@ def test_the_interval_is_that_of_an_error(files):
     files.truth = files.sets = [(str(i), DRAKE) for i in range(400)]
     files.rows = [(str(i), 1, DRAKE if i % 4 else COOT) for i in range(400)]
 
-    found = result_of(*files.named("--confidence", 0.5))["multi_label_accuracy"]
+    accuracy = result_of(*files.arguments("--confidence", 0.5))["multi_label_accuracy"]
 
-    assert found["value"] == 0.75
-    assert found["interval"] == pytest.approx([0.735, 0.765], abs=0.006)
+    assert accuracy["value"] == 0.75
+    assert accuracy["interval"] == pytest.approx([0.735, 0.765], abs=0.006)
 
 
 def test_submissions_are_compared_by_their_sets_too(files, tmp_path):
@@ -69,13 +69,19 @@ def test_submissions_are_compared_by_their_sets_too(files, tmp_path):
         tmp_path / "people", {image: (COOT, {COOT: 3}) for image in ("a", "b", "c", "d")}, CLASSES
     )
 
-    found = result_of(*files.named("--predictions", people))
+    result = result_of(*files.arguments("--predictions", people))
 
-    machine, named = (own["multi_label_accuracy"] for own in found["submissions"])
-    assert (machine["value"], named["value"]) == (2 / 3, 2 / 3)
+    machine, people_result = (
+        submission["multi_label_accuracy"] for submission in result["submissions"]
+    )
+    assert (machine["value"], people_result["value"]) == (2 / 3, 2 / 3)
     # "e" is not in the release: of nobody.
-    assert (named["images"], named["empty_sets"], named["without_sets"]) == (3, 1, 0)
-    compared = found["multi_label_comparison"]
+    assert (
+        people_result["images"],
+        people_result["empty_sets"],
+        people_result["without_sets"],
+    ) == (3, 1, 0)
+    compared = result["multi_label_comparison"]
     [pair] = compared["pairs"]
     assert compared["images"] == 3
     counts = ("both_right", "only_first_wrong", "only_second_wrong", "both_wrong")
@@ -87,7 +93,7 @@ def test_submissions_are_compared_by_their_sets_too(files, tmp_path):
 def test_the_tables_state_how_many_images_count(files, tmp_path):
     again = write(tmp_path / "again.csv", ["image", "rank", "wnid"], files.rows)
 
-    status, out, err = run(*files.named("--predictions", again))
+    status, out, err = run(*files.arguments("--predictions", again))
 
     assert (status, err) == (0, "")
     lines = [line.split() for line in out.splitlines()]
@@ -103,15 +109,15 @@ def test_the_kits_ids_need_their_meaning(files, tmp_path):
     (tmp_path / "five.txt").write_text("1\n1\n")
     (tmp_path / "list.txt").write_text(f"{DRAKE}\n{COOT}\n")
     sets = write(tmp_path / "sets.csv", ["image", "wnid"], [("1", COOT), ("2", DRAKE)])
-    named = ("classification", "--truth", tmp_path / "truth.txt", "--valid-sets", sets)
-    named += ("--predictions", tmp_path / "five.txt", "--devkit")
+    arguments = ("classification", "--truth", tmp_path / "truth.txt", "--valid-sets", sets)
+    arguments += ("--predictions", tmp_path / "five.txt", "--devkit")
 
-    status, _, err = run(*named)
+    status, _, err = run(*arguments)
 
     assert status == 2
     assert "--valid-sets needs to know what the ids mean" in err
-    found = result_of(*named, tmp_path / "list.txt")
-    assert found["multi_label_accuracy"]["value"] == 0.5
+    result = result_of(*arguments, tmp_path / "list.txt")
+    assert result["multi_label_accuracy"]["value"] == 0.5
 
 
 @pytest.mark.parametrize(
@@ -128,7 +134,7 @@ def test_the_kits_ids_need_their_meaning(files, tmp_path):
 def test_bad_sets_are_refused_with_their_line(files, change, line, words):
     change(files)
 
-    refusal = refused(*files.named())
+    refusal = refused(*files.arguments())
 
     assert refusal["line"] == line
     assert words in refusal["error"]

@@ -77,15 +77,15 @@ def test_candidates_depend_neither_on_threads_nor_on_the_pairs_before(tmp_path, 
     pairs, rule = selecting.pairs_of(NAMES), Rule(top_k=6, reserve=2)
 
     def candidates(pairs, threads) -> list:
-        found = selecting.reduce_pairs(
+        reduced = selecting.reduce_pairs(
             pool, pairs, levels, rule, stretch=700, threads=threads, device=device
         )
-        return [own.images.tolist() for own in found]
+        return [images.images.tolist() for images in reduced]
 
     alone = [candidates([pair], 1)[0] for pair in pairs]
 
     assert candidates(pairs, 1) == candidates(pairs, 3) == alone
-    assert all(len(own) < 200 for own in alone)
+    assert all(len(images) < 200 for images in alone)
 
 
 def test_all_pairs_look_at_a_stretch_before_any_looks_at_the_next(tmp_path, wordnet, monkeypatch):
@@ -136,8 +136,8 @@ def spoil_values(folder, others) -> None:
 
 def spoil_lines(folder, others) -> None:
     lines = (folder / "images.txt").read_bytes().splitlines(keepends=True)
-    for place in others:
-        lines[place] = lines[place].replace(b"p", b"\0")
+    for line_number in others:
+        lines[line_number] = lines[line_number].replace(b"p", b"\0")
     (folder / "images.txt").write_bytes(b"".join(lines))
 
 
@@ -210,21 +210,21 @@ def test_an_image_chosen_from_two_stretches_is_refused(tmp_path, wordnet):
         for kind in ("labels", "confidences"):
             array = np.load(folder / f"{name}.{kind}.npy")
             np.save(folder / f"{name}.{kind}.npy", np.tile(array[:100], 2))
-    one, two = write_shards(folder, tmp_path, 2)
+    first, two = write_shards(folder, tmp_path, 2)
 
-    refusal = refused("merge", one, two, "--out", tmp_path / "s")
+    refusal = refused("merge", first, two, "--out", tmp_path / "s")
 
     assert refusal["file"] == str(two)
-    assert f"is in {one} too" in refusal["error"]
+    assert f"is in {first} too" in refusal["error"]
     assert not (tmp_path / "s").exists()
 
 
 def test_parts_whose_lines_do_not_meet_are_refused(tmp_path, wordnet):
     folder = make_pool(tmp_path / "pool", images=300)
-    one, two = write_shards(folder, tmp_path, 2)
+    first, two = write_shards(folder, tmp_path, 2)
     rewrite_meta(two, lambda meta: {**meta, "lines": [meta["lines"][0] + 1, meta["lines"][1]]})
 
-    refusal = refused("merge", one, two, "--out", tmp_path / "s")
+    refusal = refused("merge", first, two, "--out", tmp_path / "s")
 
     assert refusal["file"] == str(two)
     assert "images.txt.index.npy" in refusal["cure"]
@@ -232,15 +232,15 @@ def test_parts_whose_lines_do_not_meet_are_refused(tmp_path, wordnet):
 
 def test_parts_of_files_of_other_sizes_are_refused(tmp_path, wordnet):
     folder = make_pool(tmp_path / "pool", images=300)
-    one, _ = write_shards(folder, tmp_path, 2)
-    first = one.read_bytes()
+    first_part, _ = write_shards(folder, tmp_path, 2)
+    first = first_part.read_bytes()
     np.save(folder / "beta.labels.npy", np.load(folder / "beta.labels.npy").astype(np.int32))
-    one, two = write_shards(folder, tmp_path, 2)
-    one.write_bytes(first)
+    first_part, two = write_shards(folder, tmp_path, 2)
+    first_part.write_bytes(first)
 
-    refusal = refused("merge", one, two, "--out", tmp_path / "s")
+    refusal = refused("merge", first_part, two, "--out", tmp_path / "s")
 
-    assert f"comes of another beta.labels.npy than {one}" in refusal["error"]
+    assert f"comes of another beta.labels.npy than {first_part}" in refusal["error"]
 
 
 def rewrite_meta(path, change) -> None:
@@ -278,7 +278,7 @@ def earlier(path, folder, part) -> None:
         places = np.arange(*part)
         smaller = np.minimum(sure_a, sure_b)[places].astype(np.float64)
         places = places[(smaller >= 0.8) & (labels_a != labels_b)[places]]
-        names = [ids[place] for place in places]
+        names = [ids[line_number] for line_number in places]
         arrays[f"{number}.labels"] = np.stack([labels_a, labels_b], 1)[places].astype(np.int32)
         arrays[f"{number}.confidences"] = np.stack([sure_a, sure_b], 1)[places].astype(np.float32)
         arrays[f"{number}.ids"] = np.frombuffer(b"".join(names), np.uint8)
@@ -293,12 +293,12 @@ def earlier(path, folder, part) -> None:
 def test_parts_of_earlier_versions_are_merged(tmp_path, wordnet):
     folder = make_pool(tmp_path / "pool", images=300, coarse=True)
     mad("select", "--predictions", folder, "--out", tmp_path / "whole.jsonl")
-    one, two = write_shards(folder, tmp_path, 2)
-    earlier(one, folder, (0, 150))
-    assert "another version" in refused("merge", one, two, "--out", tmp_path / "s")["error"]
+    first, two = write_shards(folder, tmp_path, 2)
+    earlier(first, folder, (0, 150))
+    assert "another version" in refused("merge", first, two, "--out", tmp_path / "s")["error"]
     earlier(two, folder, (150, 300))
 
-    code, _, err = mad("merge", two, one, "--out", tmp_path / "merged.jsonl")
+    code, _, err = mad("merge", two, first, "--out", tmp_path / "merged.jsonl")
 
     assert (code, err) == (0, "")
     meta, _, body = read_lines(tmp_path / "merged.jsonl")

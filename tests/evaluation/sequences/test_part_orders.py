@@ -33,15 +33,15 @@ def gazes(*people, size=(HEIGHT, WIDTH)):
 
 @pytest.fixture
 def frozen(tmp_path):
-    things = {name: [scenes.cat(name)] for name in ("1.jpg", "2.png", "elsewhere.png")}
-    things["1.jpg"].append(scenes.cat("1.jpg", "cat-2", outline=OUTLINE))
-    return scenes.release(tmp_path / "release", things)
+    parted_objects = {name: [scenes.cat(name)] for name in ("1.jpg", "2.png", "elsewhere.png")}
+    parted_objects["1.jpg"].append(scenes.cat("1.jpg", "cat-2", outline=OUTLINE))
+    return scenes.release(tmp_path / "release", parted_objects)
 
 
 def test_orders_are_those_of_the_masks_of_each_object(frozen):
     looked = [gazes([NOTHING, HEAD, LEG]), gazes([HEAD, HEAD, LEG], [LEG])]
 
-    found = orders_by_fixations(frozen, looked, {"1.jpg": 0, "2.png": 1}, drop_first=True)
+    ordered = orders_by_fixations(frozen, looked, {"1.jpg": 0, "2.png": 1}, drop_first=True)
 
     seen = []
     drawn = [part for part in scenes.cat("").parts if part.polygons]
@@ -51,9 +51,9 @@ def test_orders_are_those_of_the_masks_of_each_object(frozen):
         seen.append(part_order.SeenObject(masks, mask.sum(), looked[number].people))
     expected = part_order.orders_by_fixations(seen, PARTS[CAT], drop_first=True)
     for scheme in part_order.FIXATION_SCHEMES:
-        assert found.orders[scheme] == {CAT: expected[scheme].parts}
-        assert found.shares[scheme] == {CAT: expected[scheme].shares}
-    assert found.settings == {
+        assert ordered.orders[scheme] == {CAT: expected[scheme].parts}
+        assert ordered.shares[scheme] == {CAT: expected[scheme].shares}
+    assert ordered.settings == {
         "images": 2,
         "objects": {CAT: 3},
         "drop_first": True,
@@ -70,12 +70,12 @@ def test_a_category_without_fixations_is_named_or_ordered_at_random(tmp_path):
 
     with pytest.raises(BadInput, match=f"no fixation lies on a part of {COW}"):
         orders_by_fixations(frozen, looked, numbers)
-    found = orders_by_fixations(frozen, looked, numbers, fallback="random", seed=5)
+    ordered = orders_by_fixations(frozen, looked, numbers, fallback="random", seed=5)
 
-    assert found.orders["E_AS"][COW] == random_orders(PARTS, 5)["random"][COW]
-    assert COW not in found.shares["E_AS"]
-    assert found.settings["random_for_lack_of_fixations"] == [COW]
-    assert found.orders["E_U"][CAT][0] == "head"
+    assert ordered.orders["E_AS"][COW] == random_orders(PARTS, 5)["random"][COW]
+    assert COW not in ordered.shares["E_AS"]
+    assert ordered.settings["random_for_lack_of_fixations"] == [COW]
+    assert ordered.orders["E_U"][CAT][0] == "head"
 
 
 def test_fixations_for_another_size_are_refused(frozen):
@@ -89,16 +89,16 @@ def test_fixations_outside_the_image_are_refused_by_name(frozen):
 
 
 def test_images_are_numbered_by_their_names_or_by_a_list(frozen, tmp_path):
-    listed = tmp_path / "images.txt"
-    listed.write_text("\nelsewhere.png\n1.jpg\n")
+    names_file = tmp_path / "images.txt"
+    names_file.write_text("\nelsewhere.png\n1.jpg\n")
 
     assert numbers_of(frozen, 850) == {"1.jpg": 0, "2.png": 1}
     assert numbers_of(frozen, 1) == {"1.jpg": 0}
-    assert numbers_of(frozen, 3, listed) == {"elsewhere.png": 1, "1.jpg": 2}
+    assert numbers_of(frozen, 3, names_file) == {"elsewhere.png": 1, "1.jpg": 2}
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("1.jpg\nnone.png\n", "line 2: none.png is not in the release"),
         ("1.jpg\n\n1.jpg\n", "line 3: 1.jpg stands here twice"),
@@ -106,22 +106,22 @@ def test_images_are_numbered_by_their_names_or_by_a_list(frozen, tmp_path):
         ("\n\n", "none of the release's images has fixations"),
     ],
 )
-def test_a_list_of_images_that_does_not_fit_is_refused(frozen, tmp_path, text, said):
-    listed = tmp_path / "images.txt"
-    listed.write_text(text)
+def test_a_list_of_images_that_does_not_fit_is_refused(frozen, tmp_path, text, message):
+    names_file = tmp_path / "images.txt"
+    names_file.write_text(text)
 
     with pytest.raises(BadInput) as refused:
-        numbers_of(frozen, 3, listed)
+        numbers_of(frozen, 3, names_file)
 
-    assert said in str(refused.value)
+    assert message in str(refused.value)
 
 
 def test_a_list_of_images_that_is_no_text_is_refused_by_its_line(frozen, tmp_path):
-    listed = tmp_path / "images.txt"
-    listed.write_bytes(b"1.jpg\n\xff\n")
+    names_file = tmp_path / "images.txt"
+    names_file.write_bytes(b"1.jpg\n\xff\n")
 
     with pytest.raises(BadInput, match="line 2: is not UTF-8"):
-        numbers_of(frozen, 3, listed)
+        numbers_of(frozen, 3, names_file)
 
 
 def test_random_orders_follow_the_seed_alone():
@@ -149,7 +149,7 @@ def test_a_file_of_orders_comes_back(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("order", "said"),
+    ("order", "message"),
     [
         (["head", "torso", "leg"], "leaves parts out: tail"),
         (["head", "torso", "leg", "tail", "wing"], "does not have: wing"),
@@ -158,7 +158,7 @@ def test_a_file_of_orders_comes_back(tmp_path):
         ("head", "is no list of parts"),
     ],
 )
-def test_an_order_that_does_not_fit_is_named_by_scheme_and_category(tmp_path, order, said):
+def test_an_order_that_does_not_fit_is_named_by_scheme_and_category(tmp_path, order, message):
     path = tmp_path / "orders.json"
     path.write_text(json.dumps({"orders": {"mine": {CAT: order}}}))
 
@@ -166,7 +166,7 @@ def test_an_order_that_does_not_fit_is_named_by_scheme_and_category(tmp_path, or
         read_orders(path, PARTS)
 
     assert f"the part scheme mine, category {CAT}: " in str(refused.value)
-    assert said in str(refused.value)
+    assert message in str(refused.value)
     assert refused.value.file == str(path)
 
 
@@ -188,6 +188,6 @@ def test_an_outline_of_no_pixel_counts_for_nothing(tmp_path):
     thin = replace(scenes.cat("1.jpg"), outline=scenes.ellipse(40, 30, 0.1, 0.1))
     frozen = scenes.release(tmp_path / "release", {"1.jpg": [thin, scenes.cat("1.jpg", "cat-2")]})
 
-    found = orders_by_fixations(frozen, [gazes([HEAD])], {"1.jpg": 0})
+    ordered = orders_by_fixations(frozen, [gazes([HEAD])], {"1.jpg": 0})
 
-    assert found.settings["objects"] == {CAT: 1}
+    assert ordered.settings["objects"] == {CAT: 1}

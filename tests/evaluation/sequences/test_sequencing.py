@@ -24,38 +24,38 @@ NAMES = ("a/1.png", "b.png")
 
 @pytest.fixture
 def frozen(tmp_path):
-    things = {"a/1.png": [scenes.cat("a/1.png"), scenes.cat("a/1.png", "cat-2")]}
-    return scenes.release(tmp_path / "release", things | {"b.png": [scenes.cat("b.png")]})
+    parted_objects = {"a/1.png": [scenes.cat("a/1.png"), scenes.cat("a/1.png", "cat-2")]}
+    return scenes.release(tmp_path / "release", parted_objects | {"b.png": [scenes.cat("b.png")]})
 
 
 def test_a_line_for_each_object_part_scheme_and_content_scheme(frozen):
-    found = list(lines_of(frozen, ORDER | random_orders({CAT: ("head", "tail")}, 1)))
+    lines = list(lines_of(frozen, ORDER | random_orders({CAT: ("head", "tail")}, 1)))
 
-    assert len(found) == 3 * 2 * 4
-    assert [line.content_scheme for line in found[:4]] == list(CONTENT_SCHEMES)
+    assert len(lines) == 3 * 2 * 4
+    assert [line.content_scheme for line in lines[:4]] == list(CONTENT_SCHEMES)
     prefix = "a/1.png/cat-1/head-first/intra-object"
-    assert found[0].frames == tuple(f"{prefix}/{n}" for n in ("01", "02", "02", "04", "05"))
-    assert (found[0].category, found[0].present, found[0].parts) == (CAT, 3, 4)
+    assert lines[0].frames == tuple(f"{prefix}/{n}" for n in ("01", "02", "02", "04", "05"))
+    assert (lines[0].category, lines[0].present, lines[0].parts) == (CAT, 3, 4)
 
 
 def test_every_frame_comes_once_in_the_order_of_the_lines(frozen):
     photographs = scenes.Photographs(NAMES)
 
-    found = [name for name, _ in frames_of(frozen, ORDER, CONTENT_SCHEMES, photographs)]
+    frame_names = [name for name, _ in frames_of(frozen, ORDER, CONTENT_SCHEMES, photographs)]
 
     lines = lines_of(frozen, ORDER)
-    assert found == list(dict.fromkeys(name for line in lines for name in line.frames))
+    assert frame_names == list(dict.fromkeys(name for line in lines for name in line.frames))
 
 
 def test_the_last_frame_is_the_crop_of_the_photograph(frozen):
     photographs = scenes.Photographs(NAMES)
 
-    found = dict(frames_of(frozen, ORDER, ["intra-object", "low"], photographs))
+    frames = dict(frames_of(frozen, ORDER, ["intra-object", "low"], photographs))
 
     whole = photographs.pixels["b.png"]
     prefix = "b.png/cat-1/head-first"
-    assert np.array_equal(found[f"{prefix}/intra-object/05"].numpy(), whole[12:54, 15:64])
-    assert np.array_equal(found[f"{prefix}/low/05"].numpy(), whole[8:58, 11:69])
+    assert np.array_equal(frames[f"{prefix}/intra-object/05"].numpy(), whole[12:54, 15:64])
+    assert np.array_equal(frames[f"{prefix}/low/05"].numpy(), whole[8:58, 11:69])
 
 
 def rendered(frozen, photographs, contents=CONTENT_SCHEMES, orders=ORDER, **how):
@@ -64,25 +64,27 @@ def rendered(frozen, photographs, contents=CONTENT_SCHEMES, orders=ORDER, **how)
 
 
 def of_object(frozen, image="b.png"):
-    return next(things[0] for photo, things in drawn_objects(frozen) if photo.name == image)
+    return next(
+        image_objects[0] for photo, image_objects in drawn_objects(frozen) if photo.name == image
+    )
 
 
 @pytest.mark.parametrize("content", CONTENT_SCHEMES)
 def test_revealed_parts_are_the_photographs_own_pixels(frozen, content):
     photographs = scenes.Photographs(NAMES)
-    one = of_object(frozen)
-    x0, y0, x1, y1 = crop = one.crop(content)
-    masks, whole = one.masks(crop), photographs.pixels["b.png"][y0:y1, x0:x1]
+    drawn_object = of_object(frozen)
+    x0, y0, x1, y1 = crop = drawn_object.crop(content)
+    masks, whole = drawn_object.masks(crop), photographs.pixels["b.png"][y0:y1, x0:x1]
 
-    found = rendered(frozen, photographs, [content])
+    frames = rendered(frozen, photographs, [content])
 
-    shown = np.zeros(whole.shape[:2], bool)
+    revealed = np.zeros(whole.shape[:2], bool)
     for number, part in ((1, "head"), (2, "torso"), (4, "leg")):
-        shown |= masks[part]
-        frame = found[f"b.png/cat-1/head-first/{content}/{number:02}"]
-        assert np.array_equal(frame[shown], whole[shown])
+        revealed |= masks[part]
+        frame = frames[f"b.png/cat-1/head-first/{content}/{number:02}"]
+        assert np.array_equal(frame[revealed], whole[revealed])
         assert not np.array_equal(frame, whole)
-    assert np.array_equal(found[f"b.png/cat-1/head-first/{content}/05"], whole)
+    assert np.array_equal(frames[f"b.png/cat-1/head-first/{content}/05"], whole)
 
 
 def moved(thing, along):
@@ -107,11 +109,11 @@ def test_flips_commute_but_for_rounding(tmp_path):
     flipped = scenes.Photographs(["b.png"])
     flipped.pixels["b.png"] = np.ascontiguousarray(photographs.pixels["b.png"][:, ::-1])
     # Off the tenths: a pixel's centre on the very edge would belong to the right side both times.
-    one = moved(scenes.cat("b.png"), lambda x: x + 0.037)
-    other = moved(scenes.cat("b.png"), lambda x: WIDTH - x - 0.037)
+    drawn_object = moved(scenes.cat("b.png"), lambda x: x + 0.037)
+    mirrored = moved(scenes.cat("b.png"), lambda x: WIDTH - x - 0.037)
 
-    ours = rendered(scenes.release(tmp_path / "one", {"b.png": [one]}), photographs)
-    theirs = rendered(scenes.release(tmp_path / "other", {"b.png": [other]}), flipped)
+    ours = rendered(scenes.release(tmp_path / "one", {"b.png": [drawn_object]}), photographs)
+    theirs = rendered(scenes.release(tmp_path / "other", {"b.png": [mirrored]}), flipped)
 
     assert ours.keys() == theirs.keys()
     for name, frame in ours.items():
@@ -126,13 +128,15 @@ def test_many_objects_at_once_give_what_each_gives_alone(frozen, threads):
 
     together = rendered(frozen, photographs, orders=orders, include_empty=True, threads=threads)
 
-    for photo, things in drawn_objects(frozen):
-        for one in things:
+    for photo, image_objects in drawn_objects(frozen):
+        for drawn_object in image_objects:
             for line in lines_of(frozen, orders, include_empty=True):
-                if (line.image, line.object) != (photo.name, one.thing.name):
+                if (line.image, line.object) != (photo.name, drawn_object.thing.name):
                     continue
                 order = orders[line.part_scheme][CAT]
-                alone = render(one.thing, photo, line, order, photographs, include_empty=True)
+                alone = render(
+                    drawn_object.thing, photo, line, order, photographs, include_empty=True
+                )
                 assert [name for name, _ in alone] == list(dict.fromkeys(line.frames))
                 assert all(np.array_equal(frame, together[name]) for name, frame in alone)
 
@@ -153,11 +157,11 @@ def test_a_photograph_is_opened_once_in_the_readers_thread(frozen):
 
 def test_frames_that_are_not_wanted_cost_nothing(frozen):
     photographs = scenes.Photographs(NAMES)
-    wanted = "b.png/cat-1/head-first/low/02"
+    frame_name = "b.png/cat-1/head-first/low/02"
 
-    found = rendered(frozen, photographs, wanted=lambda name: name == wanted)
+    frames = rendered(frozen, photographs, is_wanted=lambda name: name == frame_name)
 
-    assert list(found) == [wanted]
+    assert list(frames) == [frame_name]
     assert photographs.opened == ["b.png"]
 
 
@@ -166,10 +170,10 @@ def test_frames_are_made_a_few_ahead_of_the_reader(tmp_path):
     frozen = scenes.release(tmp_path / "many", {name: [scenes.cat(name)] for name in names})
     photographs = scenes.Photographs(names)
 
-    found = frames_of(frozen, ORDER, ["intra-object"], photographs)
-    next(found)
+    stream = frames_of(frozen, ORDER, ["intra-object"], photographs)
+    next(stream)
     opened = len(photographs.opened)
-    found.close()
+    stream.close()
 
     # What is rendered, what is made ready for it, and the one that is being read.
     assert opened <= sequencing.AHEAD + 3
@@ -182,10 +186,10 @@ def test_large_frames_wait_one_sequence_at_a_time(tmp_path, monkeypatch):
     frozen = scenes.release(tmp_path / "many", {name: [scenes.cat(name)] for name in names})
     photographs = scenes.Photographs(names)
 
-    found = frames_of(frozen, ORDER, ["intra-object"], photographs)
-    next(found)
+    stream = frames_of(frozen, ORDER, ["intra-object"], photographs)
+    next(stream)
     assert len(photographs.opened) <= 3
-    assert len(list(found)) == 9 * 4 - 1
+    assert len(list(stream)) == 9 * 4 - 1
 
 
 def test_torch_has_as_many_threads_as_before(frozen):
@@ -209,13 +213,13 @@ def test_a_first_part_that_is_missing_shows_no_part_unless_the_empty_frame_does(
 
 
 def test_objects_without_parts_are_told_and_have_no_line(tmp_path):
-    things = [scenes.cow("c.png", parts=()), scenes.cow("c.png", "cow-2")]
-    frozen = scenes.release(tmp_path / "cows", {"c.png": things})
+    parted_objects = [scenes.cow("c.png", parts=()), scenes.cow("c.png", "cow-2")]
+    frozen = scenes.release(tmp_path / "cows", {"c.png": parted_objects})
     left_out = LeftOut()
 
-    found = list(lines_of(frozen, random_orders(scenes.VOCABULARY, 1), left_out=left_out))
+    lines = list(lines_of(frozen, random_orders(scenes.VOCABULARY, 1), left_out=left_out))
 
-    assert {line.object for line in found} == {"cow-2"}
+    assert {line.object for line in lines} == {"cow-2"}
     assert (left_out.count, left_out.first) == (1, ["c.png/cow-1"])
 
 
@@ -230,12 +234,12 @@ def test_a_photograph_that_does_not_fit_is_named(frozen):
     def missing(name):
         raise FileNotFoundError(name)
 
-    said = {
+    messages = {
         missing: "the photograph is missing",
         (lambda name: io.BytesIO(b"none")): "cannot be read: It is not a JPEG",
         (lambda name: io.BytesIO(scenes.png(scenes.photograph(1, 64, 90)))): "64 × 90 pixels",
     }
-    for opening, words in said.items():
+    for opening, words in messages.items():
         with pytest.raises(BadInput, match=words) as refused:
             rendered(frozen, opening, ["intra-object"])
         assert refused.value.file == "a/1.png"

@@ -22,14 +22,14 @@ CROPPED = (Preparation((8, 8), "crop"), Preparation((6, 10), "pad"))
 def plan(tmp_path):
     folder = pictures.folder(tmp_path / "images", 11)
     pictures.write(folder, {"0/000x.jpg": b"hello", "0/005.jpg": b"no image", ".x": b"hidden"})
-    listed = write_list(source_of(folder), tmp_path / "list")
-    return Plan(source_of(folder), listed.path, CROPPED, 4)
+    photographs = write_list(source_of(folder), tmp_path / "list")
+    return Plan(source_of(folder), photographs.path, CROPPED, 4)
 
 
 def prepared(plan, processes, start=0):
     with Decoders(plan, processes) as decoders:
         return [
-            ([entry.name for entry in batch.images], [own.copy() for own in pixels], reasons)
+            ([entry.name for entry in batch.images], [array.copy() for array in pixels], reasons)
             for batch, pixels, reasons in decoders.prepared(
                 batches_of(plan.list_path, plan.size, start)
             )
@@ -53,9 +53,9 @@ def test_batches_larger_than_the_memory_are_refused_before_any_is_made(plan, pro
 
 def test_files_refused_at_the_end_come_too(tmp_path):
     folder = pictures.write(tmp_path / "images", {"a.jpg": b"x", "z/.hidden": b"x"})
-    listed = write_list(source_of(folder), tmp_path / "list")
+    photographs = write_list(source_of(folder), tmp_path / "list")
 
-    last = list(batches_of(listed.path, 1))[-1]
+    last = list(batches_of(photographs.path, 1))[-1]
 
     assert (last.images, [entry.name for entry in last.refused]) == ([], ["z/.hidden"])
 
@@ -69,8 +69,8 @@ def test_other_processes_prepare_what_this_one_prepares(plan):
         alone, together, strict=True
     ):
         assert (names, reasons) == (other_names, other_reasons)
-        for own, other in zip(pixels, others, strict=True):
-            np.testing.assert_array_equal(own, other)
+        for mine, theirs in zip(pixels, others, strict=True):
+            np.testing.assert_array_equal(mine, theirs)
 
 
 def test_what_cannot_be_read_is_black_and_says_why(plan):
@@ -79,9 +79,9 @@ def test_what_cannot_be_read_is_black_and_says_why(plan):
     names, pixels, reasons = batches[0]
     at = names.index("0/000x.jpg")
     assert list(reasons) == [at]
-    assert [own.shape for own in pixels] == [(4, 3, 8, 8), (4, 3, 6, 10)]
+    assert [array.shape for array in pixels] == [(4, 3, 8, 8), (4, 3, 6, 10)]
     assert not pixels[0][at].any()
-    assert all(pixels[0][other].any() for other in range(4) if other != at)
+    assert all(pixels[0][image].any() for image in range(4) if image != at)
 
 
 def test_places_after_the_last_photograph_are_black(plan):

@@ -46,22 +46,22 @@ def content(folder):
 def test_a_pool_has_what_was_added_as_numpy_and_csv_write_it(tmp_path):
     make(tmp_path / "pool")
 
-    found = content(tmp_path / "pool")
+    files = content(tmp_path / "pool")
     labels, confidences = (np.load(tmp_path / f"pool/net.{name}.npy") for name in
                            ("labels", "confidences"))  # fmt: skip
-    assert found["images.txt"] == b"0a\n0b\n1a\n2a\n2b\n3a\n4a\n4b\n"
+    assert files["images.txt"] == b"0a\n0b\n1a\n2a\n2b\n3a\n4a\n4b\n"
     assert labels.tolist() == [0, 0, 1, 2, 2, 0, 1, 1]
     assert (labels.dtype, confidences.dtype) == (np.int16, np.float32)
-    assert found["skipped.csv"] == b'image,reason\n1b,"no, it is not"\n3b,"no, it is not"\n'
-    assert found["net.csv"].splitlines()[:3] == [
+    assert files["skipped.csv"] == b'image,reason\n1b,"no, it is not"\n3b,"no, it is not"\n'
+    assert files["net.csv"].splitlines()[:3] == [
         b"image,rank,wnid,confidence",
         f"0a,1,{CLASSES[0]},0.75".encode(),
         f"0a,2,{CLASSES[1]},0.25".encode(),
     ]
-    assert found["classes.txt"].decode().split() == CLASSES
+    assert files["classes.txt"].decode().split() == CLASSES
     np.save(tmp_path / "same.npy", labels)
-    assert found["net.labels.npy"] == (tmp_path / "same.npy").read_bytes()
-    assert sorted(found) == sorted(
+    assert files["net.labels.npy"] == (tmp_path / "same.npy").read_bytes()
+    assert sorted(files) == sorted(
         ["images.txt", "classes.txt", "skipped.csv", "predict.json",
          "net.labels.npy", "net.confidences.npy", "net.csv"]
     )  # fmt: skip
@@ -174,8 +174,8 @@ def test_a_folder_that_holds_something_else_is_left_alone(tmp_path):
 
 def test_two_runs_do_not_make_one_pool(tmp_path):
     make(tmp_path / "pool", range(2), finish=False)
-    with open(tmp_path / "pool" / ".predict" / "lock", "a+b") as other:
-        fcntl.flock(other, fcntl.LOCK_EX)
+    with open(tmp_path / "pool" / ".predict" / "lock", "a+b") as lock_file:
+        fcntl.flock(lock_file, fcntl.LOCK_EX)
         with pytest.raises(BadInput, match="another run is at it"):
             make(tmp_path / "pool")
 
@@ -199,9 +199,9 @@ def test_nothing_done_leaves_nothing(tmp_path):
 def test_many_classes_take_wider_labels(tmp_path):
     classes = [f"n{number:08}" for number in range((1 << 15) + 1)]
     with working(tmp_path / "pool"), opened(tmp_path / "pool", {}, classes, ["net"]) as pool:
-        said = Predicted(np.array([[1 << 15]]), np.array([[0.5]], np.float32))
-        pool.add(["a"], [], {"net": said}, 1)
+        predicted = Predicted(np.array([[1 << 15]]), np.array([[0.5]], np.float32))
+        pool.add(["a"], [], {"net": predicted}, 1)
         pool.finish()
 
-    found = np.load(tmp_path / "pool" / "net.labels.npy")
-    assert (found.dtype, found.tolist()) == (np.int32, [1 << 15])
+    labels = np.load(tmp_path / "pool" / "net.labels.npy")
+    assert (labels.dtype, labels.tolist()) == (np.int32, [1 << 15])

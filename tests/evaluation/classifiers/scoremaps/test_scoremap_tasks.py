@@ -33,15 +33,15 @@ def options(folder: Path, *more: object, method: str = "cam") -> tuple[object, .
 def test_tasks_make_the_folder_of_one_run_and_are_made_once(folder, method):
     samples = ("--samples", 2) if method != "cam" else ()
     work, places = folder / "work", [(folder / f"maps{n}", folder / f"{n}.csv") for n in range(3)]
-    asked = [
-        options(folder, *samples, "--out", out, "--predictions", named, method=method)
-        for out, named in places
+    commands_to_run = [
+        options(folder, *samples, "--out", out, "--predictions", classes_file, method=method)
+        for out, classes_file in places
     ]
-    plain = result_of(*asked[0])
+    plain = result_of(*commands_to_run[0])
 
-    tasks = result_of(*asked[1], "--on", "local:2", "--work", work)
+    tasks = result_of(*commands_to_run[1], "--on", "local:2", "--work", work)
     once = made_in(work)
-    again = result_of(*asked[2], "--work", work)
+    again = result_of(*commands_to_run[2], "--work", work)
 
     first, second, third = (files_in(out) | {"named": csv.read_bytes()} for out, csv in places)
     assert first == second == third
@@ -72,9 +72,9 @@ def test_maps_that_are_there_need_no_task(folder):
     lost = min(out.rglob("*.npy"))
     lost.unlink()
 
-    found = result_of(*options(folder), "--out", out, "--work", folder / "work")
+    result = result_of(*options(folder), "--out", out, "--work", folder / "work")
 
-    assert (found["made"], found["resumed"]) == (1, 5)
+    assert (result["made"], result["resumed"]) == (1, 5)
     assert files_in(out) == before
     assert len(made_in(folder / "work")) == 1
 
@@ -83,9 +83,9 @@ def test_a_process_opens_its_network_once(folder, monkeypatch):
     task_networks._opened.cache_clear()
     opened, load = [], opening.load
 
-    def counted(spec, *arguments, **named):
+    def counted(spec, *arguments, **keywords):
         opened.append(spec)
-        return load(spec, *arguments, **named)
+        return load(spec, *arguments, **keywords)
 
     monkeypatch.setattr(opening, "load", counted)
     result_of(*options(folder), "--work", folder / "work", "--out", folder / "maps")
@@ -96,10 +96,10 @@ def test_a_process_opens_its_network_once(folder, monkeypatch):
 
 def test_what_does_not_suit_a_method_is_said_as_in_one_run(folder):
     blind = NETWORK.replace("Colours", "Tokens")
-    asked = tuple(blind if one == NETWORK else one for one in options(folder))
+    arguments = tuple(blind if argument == NETWORK else argument for argument in options(folder))
 
-    alone = refused(*asked, "--out", folder / "plain")
-    error = refused(*asked, "--on", "local:1", "--out", folder / "maps")
+    alone = refused(*arguments, "--out", folder / "plain")
+    error = refused(*arguments, "--on", "local:1", "--out", folder / "maps")
 
     assert error == alone
 

@@ -35,14 +35,14 @@ def folder(tmp_path) -> Path:
 def scoremaps(folder, shell):
     """Runs the command: (exit status, result or error, what was warned or said last)."""
 
-    def run(method="cam", *options: object, out="maps", **given: object):
+    def run(method="cam", *options: object, out="maps", **keywords: object):
         flags = {
             "model": f"{NETWORKS}:Colours",
             "classes": folder / "classes.txt",
             "images": folder / "images",
             "batch": 4,
-        } | given
-        status, told, err = shell(
+        } | keywords
+        status, printed, err = shell(
             "scoremaps", "--method", method, "--metadata", folder / "metadata",
             "--out", folder / out, *options, "--json",
             *(part for key, value in flags.items() if value is not None
@@ -50,7 +50,7 @@ def scoremaps(folder, shell):
         )  # fmt: skip
         if status == 2:
             return status, err.splitlines()[-1]
-        return status, json.loads(told if status == 0 else err.splitlines()[-1])
+        return status, json.loads(printed if status == 0 else err.splitlines()[-1])
 
     return run
 
@@ -64,12 +64,12 @@ def maps_of(folder: Path, out="maps") -> dict[str, np.ndarray]:
 
 
 def score(shell, folder: Path, *options: object, out="maps"):
-    status, told, err = shell(
+    status, printed, err = shell(
         "score", "wsol", "--scoremaps", folder / out, "--metadata", folder / "metadata",
         *options, "--json",
     )  # fmt: skip
     assert status == 0, err
-    return json.loads(told)
+    return json.loads(printed)
 
 
 # End to end.
@@ -79,14 +79,14 @@ def score(shell, folder: Path, *options: object, out="maps"):
 def test_the_maps_of_a_network_that_finds_colours_find_every_object(
     folder, scoremaps, shell, protocol
 ):
-    status, told = scoremaps()
+    status, report = scoremaps()
 
-    found = score(shell, folder, "--protocol", protocol)
-    assert (status, found["images"]) == (0, 6)
-    assert found["max_box_acc"]["accuracy"] == 1
-    assert found["max_box_acc_v2"]["0.7"]["accuracy"] == 1
-    assert (told["made"], told["resumed"], told["constant"]) == (6, 0, 0)
-    assert told["recipe"] == {
+    score_of_maps = score(shell, folder, "--protocol", protocol)
+    assert (status, score_of_maps["images"]) == (0, 6)
+    assert score_of_maps["max_box_acc"]["accuracy"] == 1
+    assert score_of_maps["max_box_acc_v2"]["0.7"]["accuracy"] == 1
+    assert (report["made"], report["resumed"], report["constant"]) == (6, 0, 0)
+    assert report["recipe"] == {
         "method": "cam", "smooth": 0.0, "target": "true", "grid": None, "map_size": 224,
         "resize": "bilinear", "orientation": "upright",
     }  # fmt: skip
@@ -95,14 +95,16 @@ def test_the_maps_of_a_network_that_finds_colours_find_every_object(
 @pytest.mark.parametrize("method", [*GRADIENTS, "center-gaussian"])
 def test_every_method_writes_what_the_evaluator_reads(folder, scoremaps, shell, method):
     without = {"model": None, "classes": None, "images": None}
-    given = without if method == "center-gaussian" else {}
-    samples = ("--samples", 3) if "-" in method and not given else ()
+    keywords = without if method == "center-gaussian" else {}
+    samples = ("--samples", 3) if "-" in method and not keywords else ()
 
-    status, told = scoremaps(method, *samples, **given)
+    status, report = scoremaps(method, *samples, **keywords)
 
-    assert (status, told["made"]) == (0, 6)
+    assert (status, report["made"]) == (0, 6)
     maps = maps_of(folder)
-    assert {(found.shape, found.dtype.name) for found in maps.values()} == {((224, 224), "float32")}
+    assert {(score_map.shape, score_map.dtype.name) for score_map in maps.values()} == {
+        ((224, 224), "float32")
+    }
     assert set(maps) == {f"{detectors.CLASSES[n % 3]}/{n}.png.npy" for n in range(6)}
     assert score(shell, folder, "--protocol", "reference")["images"] == 6
 
@@ -110,14 +112,14 @@ def test_every_method_writes_what_the_evaluator_reads(folder, scoremaps, shell, 
 def test_a_center_gaussian_in_files_scores_as_the_baseline(folder, scoremaps, shell):
     scoremaps("center-gaussian", model=None, classes=None, images=None)
 
-    found = score(shell, folder)
+    score_of_maps = score(shell, folder)
 
-    _, told, _ = shell(
+    _, printed, _ = shell(
         "score", "wsol", "--baseline", "center-gaussian",
         "--metadata", folder / "metadata", "--json",
     )  # fmt: skip
-    wanted = json.loads(told)
-    assert found["max_box_acc_v2"]["mean"] == wanted["max_box_acc_v2"]["mean"]
+    baseline = json.loads(printed)
+    assert score_of_maps["max_box_acc_v2"]["mean"] == baseline["max_box_acc_v2"]["mean"]
 
 
 def test_a_map_is_that_of_the_true_class_or_of_the_predicted_one(folder, scoremaps):
@@ -126,11 +128,13 @@ def test_a_map_is_that_of_the_true_class_or_of_the_predicted_one(folder, scorema
     scoremaps(out="true")
     scoremaps("cam", "--target", "predicted", out="predicted")
 
-    given, named = (maps_of(folder, out)["red/0.png.npy"] for out in ("true", "predicted"))
+    true_map, predicted_map = (
+        maps_of(folder, out)["red/0.png.npy"] for out in ("true", "predicted")
+    )
 
     # A red box says nothing of blue.
-    assert given.max() == 0
-    assert named.max() > 0
+    assert true_map.max() == 0
+    assert predicted_map.max() > 0
 
 
 def test_classes_may_be_numbers(folder, scoremaps):
@@ -144,8 +148,8 @@ def test_classes_may_be_numbers(folder, scoremaps):
     status, _ = scoremaps(classes=3, out="made/with it/numbered")
 
     assert status == 0
-    named, numbered = maps_of(folder, "named"), maps_of(folder, "made/with it/numbered")
-    assert all(np.array_equal(named[name], numbered[name]) for name in named)
+    maps_by_name, numbered = maps_of(folder, "named"), maps_of(folder, "made/with it/numbered")
+    assert all(np.array_equal(maps_by_name[name], numbered[name]) for name in maps_by_name)
 
 
 def test_what_the_network_names_gives_top_1_localization(folder, scoremaps, shell):
@@ -157,8 +161,8 @@ def test_what_the_network_names_gives_top_1_localization(folder, scoremaps, shel
     assert status == 0
     rows = (folder / "named.csv").read_text().splitlines()
     assert rows == [f"{name}/{n}.png,{name}" for n, name in enumerate(detectors.CLASSES * 2)]
-    found = score(shell, folder, "--predictions", folder / "named.csv")
-    assert found["top1_accuracy"] == 5 / 6
+    score_of_maps = score(shell, folder, "--predictions", folder / "named.csv")
+    assert score_of_maps["top1_accuracy"] == 5 / 6
 
 
 @pytest.mark.parametrize("side", [14, 28])
@@ -166,7 +170,7 @@ def test_a_grid_may_be_asked_for_and_left_as_it_is(folder, scoremaps, side):
     status, _ = scoremaps("cam", "--resize", "none", "--grid", side, model=f"{NETWORKS}:Strided")
 
     assert status == 0
-    assert {found.shape for found in maps_of(folder).values()} == {(side, side)}
+    assert {score_map.shape for score_map in maps_of(folder).values()} == {(side, side)}
 
 
 @pytest.mark.parametrize("batch", [1, 7, 64])
@@ -176,9 +180,9 @@ def test_the_batch_changes_nothing(folder, scoremaps, batch):
 
     scoremaps("vanilla-smoothgrad", *options, model=f"{NETWORKS}:Strided", batch=batch)
 
-    wanted = maps_of(folder, "first")
-    for name, found in maps_of(folder).items():
-        assert np.allclose(found, wanted[name], rtol=1e-4, atol=1e-9)
+    expected = maps_of(folder, "first")
+    for name, score_map in maps_of(folder).items():
+        assert np.allclose(score_map, expected[name], rtol=1e-4, atol=1e-9)
 
 
 def test_integrated_gradients_begin_with_black_as_the_network_takes_it(folder, scoremaps):
@@ -213,10 +217,12 @@ def test_gradients_come_through_torchscript_and_maps_through_exported_programs(f
     scoremaps("cam", model=folder / "colours.pt2", batch=2, out="exported")
     scoremaps("cam", out="cam")
 
-    for one, other in (("scripted", "vanilla"), ("exported", "cam")):
-        found, wanted = maps_of(folder, one), maps_of(folder, other)
-        assert len(found) == 6
-        assert all(np.allclose(found[name], wanted[name], atol=1e-6) for name in wanted)
+    for first_folder, second_folder in (("scripted", "vanilla"), ("exported", "cam")):
+        first_maps, second_maps = maps_of(folder, first_folder), maps_of(folder, second_folder)
+        assert len(first_maps) == 6
+        assert all(
+            np.allclose(first_maps[name], second_maps[name], atol=1e-6) for name in second_maps
+        )
 
 
 def test_maps_are_told_as_a_person_reads_them(folder, shell):
@@ -244,25 +250,25 @@ def test_a_stopped_run_goes_on_and_ends_with_the_same_maps(folder, scoremaps, mo
         kept(self, name, scores)
 
     monkeypatch.setattr(folders.Folder, "write", failing)
-    status, told = scoremaps("vanilla-smoothgrad", "--samples", 4)
-    assert (status, told["error"]) == (1, "input/output error")
+    status, report = scoremaps("vanilla-smoothgrad", "--samples", 4)
+    assert (status, report["error"]) == (1, "input/output error")
     monkeypatch.setattr(folders.Folder, "write", kept)
     # As kill -9 leaves them: half a file under its last name, and one under a first one.
     half = folder / "maps" / f"{written[0]}.npy"
     half.write_bytes(half.read_bytes()[:1000])
     (half.parent / ".x.npy.abc.part").write_bytes(b"half")
 
-    status, told = scoremaps("vanilla-smoothgrad", "--samples", 4)
+    status, report = scoremaps("vanilla-smoothgrad", "--samples", 4)
 
-    assert (status, told["resumed"], told["made"]) == (0, 2, 4)
-    found, wanted = maps_of(folder), maps_of(folder, "whole")
-    assert found.keys() == wanted.keys()
-    assert all(np.array_equal(found[name], wanted[name]) for name in wanted)
+    assert (status, report["resumed"], report["made"]) == (0, 2, 4)
+    maps, whole_maps = maps_of(folder), maps_of(folder, "whole")
+    assert maps.keys() == whole_maps.keys()
+    assert all(np.array_equal(maps[name], whole_maps[name]) for name in whole_maps)
     assert not list((folder / "maps").rglob("*.part"))
 
 
 @pytest.mark.parametrize(
-    ("method", "options", "said"),
+    ("method", "options", "message"),
     [
         ("cam", ("--smooth",), "was begun with another recipe"),
         ("vanilla", (), "was begun with another recipe"),
@@ -270,16 +276,18 @@ def test_a_stopped_run_goes_on_and_ends_with_the_same_maps(folder, scoremaps, mo
     ],
 )
 def test_other_settings_than_those_of_the_folder_are_refused(
-    folder, scoremaps, method, options, said
+    folder, scoremaps, method, options, message
 ):
     scoremaps()
     before = maps_of(folder)
 
-    status, told = scoremaps(method, *options)
+    status, report = scoremaps(method, *options)
 
-    assert (status, told["error"]) == (1, said)
-    assert told["cure"] == "give the same as before to go on, or give another --out"
-    assert all(np.array_equal(before[name], found) for name, found in maps_of(folder).items())
+    assert (status, report["error"]) == (1, message)
+    assert report["cure"] == "give the same as before to go on, or give another --out"
+    assert all(
+        np.array_equal(before[name], score_map) for name, score_map in maps_of(folder).items()
+    )
 
 
 def test_other_weights_and_other_labels_are_refused_too(folder, scoremaps):
@@ -288,25 +296,25 @@ def test_other_weights_and_other_labels_are_refused_too(folder, scoremaps):
     state = torch.load(folder / "weights.pt", weights_only=True)
     torch.save({name: value + 1 for name, value in state.items()}, folder / "weights.pt")
 
-    status, told = scoremaps(weights=folder / "weights.pt")
-    assert (status, told["error"]) == (1, "was begun with another model")
+    status, report = scoremaps(weights=folder / "weights.pt")
+    assert (status, report["error"]) == (1, "was begun with another model")
     labels = folder / "metadata" / "class_labels.txt"
     labels.write_text(labels.read_text().replace("red/0.png,red", "red/0.png,blue"))
-    status, told = scoremaps()
-    assert (status, told["error"]) == (1, "was begun with another class labels")
+    status, report = scoremaps()
+    assert (status, report["error"]) == (1, "was begun with another class labels")
 
 
 def test_a_folder_of_other_or_unknown_maps_or_of_another_run_is_refused(folder, scoremaps):
     scoremaps()
-    other, settings = folder / "maps" / "other.npy", folder / "maps" / "settings.json"
+    extra, settings = folder / "maps" / "other.npy", folder / "maps" / "settings.json"
 
     with open(settings) as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         assert scoremaps()[1]["error"] == "another run is at it"
-    other.write_bytes(b"x")
-    status, told = scoremaps()
-    assert (status, told["error"]) == (1, "belongs to no id of image_ids.txt")
-    assert told["file"] == str(other)
+    extra.write_bytes(b"x")
+    status, report = scoremaps()
+    assert (status, report["error"]) == (1, "belongs to no id of image_ids.txt")
+    assert report["file"] == str(extra)
     settings.write_text("{")
     assert scoremaps()[1]["error"] == "has no settings of a run"
     settings.unlink()
@@ -357,9 +365,9 @@ def test_a_killed_command_goes_on(folder):
         command, cwd=ROOT, env=surroundings, capture_output=True, timeout=120, check=True
     )
 
-    told = json.loads(done.stdout)
-    assert told["resumed"] == there >= 4
-    assert told["made"] == 6 - there
+    report = json.loads(done.stdout)
+    assert report["resumed"] == there >= 4
+    assert report["made"] == 6 - there
     assert len(maps_of(folder)) == 6
 
 
@@ -367,7 +375,7 @@ def test_a_killed_command_goes_on(folder):
 
 
 @pytest.mark.parametrize(
-    ("method", "options", "given", "said"),
+    ("method", "options", "keywords", "message"),
     [
         ("cam", ("--samples", 3), {}, "--samples does not go with cam"),
         ("vanilla", ("--grid", 14), {}, "--grid does not go with vanilla"),
@@ -383,15 +391,17 @@ def test_a_killed_command_goes_on(folder):
         ("gradcam", (), {}, "invalid choice: 'gradcam'"),
     ],
 )
-def test_options_that_do_not_go_together_are_usage_errors(scoremaps, method, options, given, said):
-    status, told = scoremaps(method, *options, **given)
+def test_options_that_do_not_go_together_are_usage_errors(
+    scoremaps, method, options, keywords, message
+):
+    status, report = scoremaps(method, *options, **keywords)
 
     assert status == 2
-    assert said in told
+    assert message in report
 
 
 @pytest.mark.parametrize(
-    ("method", "model", "said"),
+    ("method", "model", "message"),
     [
         ("cam", "Tokens", "not class weights times the mean of a feature map"),
         ("guided", "Tokens", "no ReLU of it was met"),
@@ -403,43 +413,43 @@ def test_options_that_do_not_go_together_are_usage_errors(scoremaps, method, opt
         ("cam", "CLASSES", "cannot be made (TypeError"),
     ],
 )
-def test_a_network_that_does_not_suit_is_refused(folder, scoremaps, method, model, said):
-    status, told = scoremaps(method, model=f"{NETWORKS}:{model}")
+def test_a_network_that_does_not_suit_is_refused(folder, scoremaps, method, model, message):
+    status, report = scoremaps(method, model=f"{NETWORKS}:{model}")
 
     assert status == 1
-    assert said in told["error"]
-    assert told["cure"]
+    assert message in report["error"]
+    assert report["cure"]
     assert not list(folder.rglob("*.npy"))
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 @pytest.mark.parametrize(
-    ("method", "options", "said"),
+    ("method", "options", "message"),
     [
         ("cam", (), "not class weights times the mean"),
         ("guided-integrated", (), "no ReLU of it was met"),
         ("cam", ("--grid", 14), "its strides stand fast in its file"),
     ],
 )
-def test_torchscript_hides_its_layers(folder, scoremaps, method, options, said):
+def test_torchscript_hides_its_layers(folder, scoremaps, method, options, message):
     networks.scripted(folder / "colours.pt", detectors.Colours().eval())
 
-    status, told = scoremaps(method, *options, model=folder / "colours.pt")
+    status, report = scoremaps(method, *options, model=folder / "colours.pt")
 
     assert status == 1
-    assert said in told["error"]
-    assert "package.module:factory" in told["cure"]
+    assert message in report["error"]
+    assert "package.module:factory" in report["cure"]
 
 
 def test_an_exported_program_for_fewer_images_at_once_says_how_many(folder, scoremaps):
     program = torch.export.export(detectors.Colours().eval(), (torch.zeros(2, 3, 224, 224),))
     torch.export.save(program, folder / "colours.pt2")
 
-    status, told = scoremaps("cam", model=folder / "colours.pt2", batch=6)
+    status, report = scoremaps("cam", model=folder / "colours.pt2", batch=6)
 
     assert status == 1
-    assert "takes 2 images at once" in told["error"]
-    assert told["cure"] == "give --batch as many as it takes"
+    assert "takes 2 images at once" in report["error"]
+    assert report["cure"] == "give --batch as many as it takes"
 
 
 def test_onnx_gives_no_gradients(folder, scoremaps):
@@ -447,9 +457,9 @@ def test_onnx_gives_no_gradients(folder, scoremaps):
     networks.onnx(folder / "colours.onnx", size=224)
 
     for method in ("vanilla", "cam"):
-        status, told = scoremaps(method, model=folder / "colours.onnx")
+        status, report = scoremaps(method, model=folder / "colours.onnx")
         assert status == 1
-        assert "ONNX" in told["error"]
+        assert "ONNX" in report["error"]
 
 
 def test_images_that_cannot_be_used_are_named(folder, scoremaps):
@@ -457,37 +467,37 @@ def test_images_that_cannot_be_used_are_named(folder, scoremaps):
     kept = image.read_bytes()
     image.write_bytes(kept[:200])
 
-    status, told = scoremaps(batch=1)
-    assert (status, told["file"]) == (1, str(image))
-    assert told["error"].startswith("cannot be read as an image")
-    status, told = scoremaps("cam", "--orientation", "stored", batch=1, out="stored")
-    assert (status, told["file"]) == (1, str(image))
+    status, report = scoremaps(batch=1)
+    assert (status, report["file"]) == (1, str(image))
+    assert report["error"].startswith("cannot be read as an image")
+    status, report = scoremaps("cam", "--orientation", "stored", batch=1, out="stored")
+    assert (status, report["file"]) == (1, str(image))
     image.unlink()
-    status, told = scoremaps()
-    assert (status, told["error"], told["file"]) == (1, "the image is missing", str(image))
+    status, report = scoremaps()
+    assert (status, report["error"], report["file"]) == (1, "the image is missing", str(image))
     image.write_bytes(kept)
     # What was whole before stays: one map of the first try.
-    status, told = scoremaps(batch=1)
-    assert (status, told["resumed"]) == (0, 1)
+    status, report = scoremaps(batch=1)
+    assert (status, report["resumed"]) == (0, 1)
 
 
 def test_a_turned_image_is_shown_upright_unless_its_size_says_otherwise(folder, scoremaps):
     exif = Image.Exif()
     exif[0x0112] = 6
-    place = folder / "images" / "red" / "0.png"
-    Image.new("RGB", (100, 224), (200, 20, 20)).save(place, exif=exif)
+    image_path = folder / "images" / "red" / "0.png"
+    Image.new("RGB", (100, 224), (200, 20, 20)).save(image_path, exif=exif)
     sizes = folder / "metadata" / "image_sizes.txt"
     sizes.write_text(sizes.read_text().replace("red/0.png,224,224", "red/0.png,100,224"))
 
-    status, told = scoremaps()
+    status, report = scoremaps()
 
-    assert (status, told["error"]) == (1, "is 224 × 100, image_sizes.txt says 100 × 224")
-    assert told["cure"].startswith("give --orientation stored")
+    assert (status, report["error"]) == (1, "is 224 × 100, image_sizes.txt says 100 × 224")
+    assert report["cure"].startswith("give --orientation stored")
     assert scoremaps("cam", "--orientation", "stored", out="stored")[0] == 0
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "message"),
     [
         ("red\ngreen\n", "of the class 'blue'"),
         ("red\ngreen\nred\n", "red is already in line 1"),
@@ -498,14 +508,14 @@ def test_a_turned_image_is_shown_upright_unless_its_size_says_otherwise(folder, 
         (2, "of the class 'red'"),
     ],
 )
-def test_classes_that_are_not_the_networks_are_refused(folder, scoremaps, content, said):
+def test_classes_that_are_not_the_networks_are_refused(folder, scoremaps, content, message):
     path = folder / "classes.txt"
     path.write_text(str(content))
 
-    status, told = scoremaps(classes=content if isinstance(content, int) else path)
+    status, report = scoremaps(classes=content if isinstance(content, int) else path)
 
     assert status == 1
-    assert said in told["error"]
+    assert message in report["error"]
     assert not list(folder.rglob("*.npy"))
 
 
@@ -515,11 +525,11 @@ def test_a_full_disk_is_told_and_leaves_no_half_map(folder, scoremaps, monkeypat
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.setattr(folders.np, "save", full)
-    status, told = scoremaps()
+    status, report = scoremaps()
     monkeypatch.undo()
 
     assert status == 1
-    assert told["error"].startswith("The disk is full.")
+    assert report["error"].startswith("The disk is full.")
     assert [path.name for path in (folder / "maps").rglob("*") if path.is_file()] == [
         "settings.json"
     ]
@@ -547,7 +557,7 @@ def test_a_gpu_that_holds_fewer_at_once_makes_the_same_maps(
     options = ("--samples", 4, "--predictions", folder / "named.csv")
     options = options if method != "cam" else options[2:]
     scoremaps(method, *options, out="whole")
-    named = (folder / "named.csv").read_text()
+    classes_before = (folder / "named.csv").read_text()
     outputs = Classifier.outputs
 
     def small(self, batch):
@@ -562,7 +572,7 @@ def test_a_gpu_that_holds_fewer_at_once_makes_the_same_maps(
     halved = maps_of(folder, "halved")
     for name, scores in maps_of(folder, "whole").items():
         np.testing.assert_allclose(halved[name], scores, rtol=1e-4, atol=1e-6)
-    assert (folder / "named.csv").read_text() == named
+    assert (folder / "named.csv").read_text() == classes_before
     assert "the GPU ran out of memory: 2 at once from here on" in caplog.messages
 
 
@@ -571,16 +581,16 @@ def test_memory_that_does_not_hold_one_image_says_so(scoremaps, monkeypatch):
         raise torch.OutOfMemoryError("out of memory. Tried to allocate 3 TiB")
 
     monkeypatch.setattr(making, "score_maps", exhausted)
-    status, told = scoremaps()
+    status, report = scoremaps()
 
     assert status == 1
-    assert told["error"] == "the GPU's memory does not hold one image"
-    assert "--device cpu" in told["cure"]
+    assert report["error"] == "the GPU's memory does not hold one image"
+    assert "--device cpu" in report["cure"]
 
 
 def test_an_onnx_file_is_looked_at_before_it_is_opened(folder, scoremaps, monkeypatch):
     monkeypatch.setattr("onnxruntime.InferenceSession", lambda *_, **__: pytest.fail("was opened"))
 
-    status, told = scoremaps(model=networks.onnx_outside(folder / "outside.onnx"))
+    status, report = scoremaps(model=networks.onnx_outside(folder / "outside.onnx"))
 
-    assert (status, told["error"]) == (1, "has tensors in other files")
+    assert (status, report["error"]) == (1, "has tensors in other files")

@@ -29,8 +29,8 @@ class Body(nn.Module):
 
 class Pooled(Body):
     def forward(self, images):
-        found = F.adaptive_avg_pool2d(self.features(images), 1).flatten(1)
-        return self.last(F.dropout(found, training=self.training))
+        pooled = F.adaptive_avg_pool2d(self.features(images), 1).flatten(1)
+        return self.last(F.dropout(pooled, training=self.training))
 
 
 class Averaged(Body):
@@ -55,9 +55,9 @@ class Squeezed(Body):
     """With squeeze-and-excitation before, whose pools and weights are not the head's."""
 
     def forward(self, images):
-        found = self.features(images)
-        gates = torch.sigmoid(F.conv2d(found.mean((2, 3), True), torch.eye(6)[:, :, None, None]))
-        return self.last((found * gates).mean((2, 3)))
+        maps = self.features(images)
+        gates = torch.sigmoid(F.conv2d(maps.mean((2, 3), True), torch.eye(6)[:, :, None, None]))
+        return self.last((maps * gates).mean((2, 3)))
 
 
 class Sure(Pooled):
@@ -75,48 +75,48 @@ def images_of(count=2, side=16):
 def test_the_mean_of_a_map_is_the_logit_less_its_bias(kind):
     network, images = kind().eval(), images_of()
 
-    found = class_activation_maps(network, images, CLASSES)
+    maps = class_activation_maps(network, images, CLASSES)
 
     with torch.no_grad():
         logits = network(images)[torch.arange(2), CLASSES]
-    assert found.shape == (2, 8, 8)
-    assert torch.allclose(found.mean((1, 2)), logits - network.last.bias[CLASSES], atol=1e-6)
+    assert maps.shape == (2, 8, 8)
+    assert torch.allclose(maps.mean((1, 2)), logits - network.last.bias[CLASSES], atol=1e-6)
 
 
 @pytest.mark.parametrize("kind", [Pooled, Averaged, ChannelsLast, Convolved, Sure])
 def test_a_map_is_the_class_weights_over_the_features_in_a_plain_loop(kind):
     network, images = kind().eval(), images_of()
 
-    found = class_activation_maps(network, images, CLASSES)
+    maps = class_activation_maps(network, images, CLASSES)
 
     with torch.no_grad():
         features = network.features(images)
-    for n, y, x in np.ndindex(*found.shape):
+    for n, y, x in np.ndindex(*maps.shape):
         weights = network.last.weight[CLASSES[n]].tolist()
         values = features[n, :, y, x].tolist()
-        wanted = sum(w * v for w, v in zip(weights, values, strict=True))
-        assert found[n, y, x].item() == pytest.approx(wanted, abs=1e-5)
+        expected = sum(w * v for w, v in zip(weights, values, strict=True))
+        assert maps[n, y, x].item() == pytest.approx(expected, abs=1e-5)
 
 
 def test_a_network_that_ends_in_a_mean_of_one_map_a_class_gives_that_map():
     body = Body(outputs=3)
 
-    found = class_activation_maps(
+    maps = class_activation_maps(
         lambda images: body.features(images).mean((2, 3)), images_of(), CLASSES
     )
 
-    assert torch.equal(found, body.features(images_of())[torch.arange(2), CLASSES])
+    assert torch.equal(maps, body.features(images_of())[torch.arange(2), CLASSES])
 
 
 def test_an_exported_program_has_maps_too_where_it_takes_the_images_at_once():
     network, images = Pooled().eval(), images_of()
     exported = torch.export.export(network, (images,)).module()
     for count in (1, 2):
-        found = class_activation_maps(in_batches(exported, 2, 2), images[:count], CLASSES[:count])
+        maps = class_activation_maps(in_batches(exported, 2, 2), images[:count], CLASSES[:count])
 
-        wanted = class_activation_maps(network, images[:count], CLASSES[:count])
+        expected = class_activation_maps(network, images[:count], CLASSES[:count])
         # Batches of another size may be added up in another order.
-        assert torch.allclose(found, wanted, atol=1e-6)
+        assert torch.allclose(maps, expected, atol=1e-6)
 
     with pytest.raises(Unsuited, match="takes 2 images at once"):
         class_activation_maps(in_batches(exported, 2, 2), images_of(4), torch.arange(4) % 3)
@@ -125,14 +125,16 @@ def test_an_exported_program_has_maps_too_where_it_takes_the_images_at_once():
 def test_networks_without_the_mean_of_a_map_are_refused(recwarn):
     body, images = Body(), images_of()
     networks = {
-        "a layer between": lambda given: body.last(F.relu(body.features(given).mean((2, 3)) - 0.3)),
-        "the greatest": lambda given: body.last(body.features(given).amax((2, 3))),
-        "a norm between": lambda given: body.last(
-            F.layer_norm(body.features(given).mean((2, 3), True).permute(0, 2, 3, 1), (6,)).flatten(
-                1
-            )
+        "a layer between": lambda images: body.last(
+            F.relu(body.features(images).mean((2, 3)) - 0.3)
         ),
-        "all places": lambda given: body.features(given).flatten(1)[:, :3],
+        "the greatest": lambda images: body.last(body.features(images).amax((2, 3))),
+        "a norm between": lambda images: body.last(
+            F.layer_norm(
+                body.features(images).mean((2, 3), True).permute(0, 2, 3, 1), (6,)
+            ).flatten(1)
+        ),
+        "all places": lambda images: body.features(images).flatten(1)[:, :3],
         "TorchScript": torch.jit.trace(Pooled().eval(), images),
     }
 
@@ -157,10 +159,10 @@ class Staged(nn.Module):
         self.last = nn.Linear(4, 3)
 
     def forward(self, images):
-        found = self.pool(self.stem(images))
+        features = self.pool(self.stem(images))
         for stage, shortcut in zip(self.stages, self.shortcuts, strict=True):
-            found = F.relu(stage(found) + shortcut(found))
-        return self.last(found.mean((2, 3)))
+            features = F.relu(stage(features) + shortcut(features))
+        return self.last(features.mean((2, 3)))
 
 
 @pytest.mark.parametrize(("side", "lowered"), [(7, 0), (14, 1), (28, 2), (56, 3)])
@@ -170,9 +172,9 @@ def test_the_last_strides_are_one_within_and_as_before_after(side, lowered):
 
     with denser(network, images[:1], side):
         strides = [stage.stride for stage in network.stages]
-        found = class_activation_maps(network, images, CLASSES)
+        maps = class_activation_maps(network, images, CLASSES)
 
-    assert found.shape == (2, side, side)
+    assert maps.shape == (2, side, side)
     assert strides == [(2, 2)] * (3 - lowered) + [(1, 1)] * lowered
     assert [shortcut.stride for shortcut in network.shortcuts] == before
     assert [stage.stride for stage in network.stages] == before
@@ -184,9 +186,9 @@ def test_a_denser_map_agrees_with_the_usual_one_where_both_have_places():
     usual = class_activation_maps(network, images, CLASSES)
 
     with denser(network, images[:1], 14):
-        found = class_activation_maps(network, images, CLASSES)
+        maps = class_activation_maps(network, images, CLASSES)
 
-    assert torch.allclose(found[:, ::2, ::2], usual, atol=1e-6)
+    assert torch.allclose(maps[:, ::2, ::2], usual, atol=1e-6)
 
 
 def test_a_pool_that_takes_every_place_once_becomes_the_identity():
@@ -203,19 +205,19 @@ def test_a_pool_that_takes_every_place_once_becomes_the_identity():
 
 
 @pytest.mark.parametrize(
-    ("network", "side", "said"),
+    ("network", "side", "message"),
     [
         (Staged(), 13, "give 7 × 7, 14 × 14 places, not 13 × 13"),
         (Staged(), 500, "224 × 224 places, and no stride is left"),
         (nn.Sequential(nn.Flatten(), nn.Linear(3 * 224 * 224, 3)), 14, "no layers with strides"),
     ],
 )
-def test_a_side_that_no_strides_give_is_refused_and_all_are_as_before(network, side, said):
+def test_a_side_that_no_strides_give_is_refused_and_all_are_as_before(network, side, message):
     kinds = (nn.Conv2d, nn.MaxPool2d)
     layers = [layer for layer in network.modules() if isinstance(layer, kinds)]
     before = [(layer.stride, layer.kernel_size) for layer in layers]
 
-    with pytest.raises(Unsuited, match=said), denser(network, images_of(1, 224), side):
+    with pytest.raises(Unsuited, match=message), denser(network, images_of(1, 224), side):
         raise AssertionError("the block ran")
 
     assert [(layer.stride, layer.kernel_size) for layer in layers] == before
@@ -224,8 +226,8 @@ def test_a_side_that_no_strides_give_is_refused_and_all_are_as_before(network, s
 def test_a_stride_outside_of_layers_is_refused():
     class Branched(Staged):
         def forward(self, images):
-            found = F.max_pool2d(images[:, :1], 2) + self.stem(images)
-            return self.last(found.mean((2, 3)))
+            features = F.max_pool2d(images[:, :1], 2) + self.stem(images)
+            return self.last(features.mean((2, 3)))
 
     network = Branched()
 
@@ -249,13 +251,13 @@ def test_networks_of_torchvision_have_maps(name):
     models = pytest.importorskip("torchvision.models", reason="torchvision is not installed")
     network, images = models.get_model(name, weights=None, num_classes=3).eval(), images_of(2, 224)
 
-    found = class_activation_maps(network, images, CLASSES)
+    maps = class_activation_maps(network, images, CLASSES)
 
     with torch.no_grad():
         logits = network(images)[torch.arange(2), CLASSES]
     head = [layer for layer in network.modules() if isinstance(layer, nn.Linear)]
     bias = head[-1].bias[CLASSES] if head else 0
-    assert torch.allclose(found.mean((1, 2)), logits - bias, atol=1e-4)
+    assert torch.allclose(maps.mean((1, 2)), logits - bias, atol=1e-4)
 
 
 @pytest.mark.parametrize("name", ["vgg11", "vit_b_16"])

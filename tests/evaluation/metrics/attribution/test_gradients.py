@@ -41,7 +41,7 @@ def images_of(count=2, seed=0):
 
 def differences(network, image, label, step=1e-6):
     """The gradient of one output, a pixel at a time."""
-    found = torch.zeros_like(image)
+    slopes = torch.zeros_like(image)
     with torch.no_grad():
         for at in np.ndindex(*image.shape):
             ends = []
@@ -49,16 +49,16 @@ def differences(network, image, label, step=1e-6):
                 moved = image.clone()
                 moved[at] += sign * step
                 ends.append(network(moved[None])[0, label])
-            found[at] = (ends[0] - ends[1]) / (2 * step)
-    return found
+            slopes[at] = (ends[0] - ends[1]) / (2 * step)
+    return slopes
 
 
 def test_a_gradient_is_what_small_changes_of_each_pixel_do():
     network, images = Curved(torch.tanh), images_of()
 
-    found = gradients(network, images, CLASSES)
+    result = gradients(network, images, CLASSES)
 
-    for image, label, mine in zip(images, CLASSES, found, strict=True):
+    for image, label, mine in zip(images, CLASSES, result, strict=True):
         assert torch.allclose(mine, differences(network, image, int(label)), atol=1e-8)
 
 
@@ -88,9 +88,9 @@ def test_guided_equals_vanilla_on_a_linear_network(relu):
             network.first.bias.add_(100)
             network.last.weight.abs_()
 
-    found = gradients(network, images, CLASSES, guided=True)
+    result = gradients(network, images, CLASSES, guided=True)
 
-    assert torch.equal(found, gradients(network, images, CLASSES))
+    assert torch.equal(result, gradients(network, images, CLASSES))
     assert relus_met(network, images) == int(relu)
 
 
@@ -109,23 +109,23 @@ def by_hand(network, images, classes):
         nn.ReLU(),
         nn.ReLU(inplace=True),
         F.relu,
-        lambda found: F.relu(found, inplace=True),
-        lambda found: F.relu(found, True),
+        lambda values: F.relu(values, inplace=True),
+        lambda values: F.relu(values, True),
         F.relu_,
         torch.relu,
         torch.relu_,
-        lambda found: found.relu(),
-        lambda found: found.relu_(),
-        lambda found: F.relu(input=found),
+        lambda values: values.relu(),
+        lambda values: values.relu_(),
+        lambda values: F.relu(input=values),
     ],
 )
 def test_guided_meets_every_relu_however_it_is_called(relu):
     network, images = Curved(relu), images_of()
 
-    found = gradients(network, images, CLASSES, guided=True)
+    result = gradients(network, images, CLASSES, guided=True)
 
-    assert torch.allclose(found, by_hand(network, images, CLASSES))
-    assert not torch.allclose(found, gradients(network, images, CLASSES))
+    assert torch.allclose(result, by_hand(network, images, CLASSES))
+    assert not torch.allclose(result, gradients(network, images, CLASSES))
 
 
 def test_guided_works_in_exported_programs_and_vanilla_in_torchscript(recwarn):
@@ -133,11 +133,11 @@ def test_guided_works_in_exported_programs_and_vanilla_in_torchscript(recwarn):
     exported = torch.export.export(network, (images,)).module()
     scripted = torch.jit.trace(network, images)
 
-    found = gradients(exported, images, CLASSES, guided=True)
+    result = gradients(exported, images, CLASSES, guided=True)
 
-    assert torch.allclose(found, by_hand(network, images, CLASSES))
-    wanted = gradients(network, images, CLASSES)
-    assert torch.allclose(gradients(scripted, images, CLASSES), wanted)
+    assert torch.allclose(result, by_hand(network, images, CLASSES))
+    expected = gradients(network, images, CLASSES)
+    assert torch.allclose(gradients(scripted, images, CLASSES), expected)
     assert (relus_met(exported, images), relus_met(scripted, images)) == (1, 0)
 
 
@@ -169,7 +169,7 @@ def test_a_network_without_gradients_is_refused(lost):
 
 
 @pytest.mark.parametrize(
-    ("average", "activation", "given"),
+    ("average", "activation", "options"),
     [
         (smoothgrad, torch.tanh, {"samples": 7, "noise": 0}),
         (smoothgrad, nn.Identity(), {"samples": 3, "noise": 5.0}),
@@ -177,12 +177,12 @@ def test_a_network_without_gradients_is_refused(lost):
     ],
     ids=["no noise", "noise on a linear network", "integrated on a linear network"],
 )
-def test_an_average_of_equal_gradients_is_the_gradient(average, activation, given):
+def test_an_average_of_equal_gradients_is_the_gradient(average, activation, options):
     network, images = Curved(activation), images_of()
 
-    found = average(network, images, CLASSES, **given)
+    result = average(network, images, CLASSES, **options)
 
-    assert torch.allclose(found, gradients(network, images, CLASSES))
+    assert torch.allclose(result, gradients(network, images, CLASSES))
 
 
 def test_smoothgrad_is_the_mean_of_a_plain_loop():
@@ -195,20 +195,20 @@ def test_smoothgrad_is_the_mean_of_a_plain_loop():
             plain[n] += gradients(network, noised[None], CLASSES[n : n + 1])[0] / 6
 
     for at_once in (1, 5, 100):
-        found = smoothgrad(network, images, CLASSES, 6, 0.3, seed=4, at_once=at_once)
-        assert torch.allclose(found, plain)
+        result = smoothgrad(network, images, CLASSES, 6, 0.3, seed=4, at_once=at_once)
+        assert torch.allclose(result, plain)
 
 
 def test_the_noise_of_an_image_depends_on_the_seed_alone():
     network, images = Curved(torch.tanh), images_of(3)
     classes = torch.tensor([0, 1, 2])
 
-    found = smoothgrad(network, images, classes, 4, seed=1)
+    result = smoothgrad(network, images, classes, 4, seed=1)
 
     turned = smoothgrad(network, images.flip(0), classes.flip(0), 4, seed=1)
-    assert torch.allclose(turned.flip(0), found)
-    assert torch.allclose(smoothgrad(network, images[:1], classes[:1], 4, seed=1), found[:1])
-    assert not torch.allclose(smoothgrad(network, images, classes, 4, seed=2), found)
+    assert torch.allclose(turned.flip(0), result)
+    assert torch.allclose(smoothgrad(network, images[:1], classes[:1], 4, seed=1), result[:1])
+    assert not torch.allclose(smoothgrad(network, images, classes, 4, seed=2), result)
 
 
 # Integrated gradients.
@@ -220,12 +220,12 @@ def test_integrated_gradients_times_the_input_are_complete(start):
     baseline = torch.full((3, 1, 1), start, dtype=torch.float64)
     with torch.no_grad():
         gained = network(images) - network(baseline.expand(images.shape))
-    wanted = gained[torch.arange(2), CLASSES]
+    expected = gained[torch.arange(2), CLASSES]
 
     off = []
     for steps in (5, 50, 500):
-        found = integrated_gradients(network, images, CLASSES, steps, baseline)
-        off.append(float(((found * (images - baseline)).sum((1, 2, 3)) - wanted).abs().max()))
+        result = integrated_gradients(network, images, CLASSES, steps, baseline)
+        off.append(float(((result * (images - baseline)).sum((1, 2, 3)) - expected).abs().max()))
 
     assert off[1] < off[0] / 50
     assert off[2] < min(off[1] / 50, 1e-6)
@@ -241,8 +241,8 @@ def test_integrated_gradients_are_the_mean_of_a_plain_loop():
             plain[n] += gradients(network, between[None], CLASSES[n : n + 1], guided=True)[0] / 4
 
     for at_once in (1, 3, 100):
-        found = integrated_gradients(network, images, CLASSES, 4, -1.0, True, at_once)
-        assert torch.allclose(found, plain)
+        result = integrated_gradients(network, images, CLASSES, 4, -1.0, True, at_once)
+        assert torch.allclose(result, plain)
 
 
 # Whole maps.
@@ -250,14 +250,14 @@ def test_integrated_gradients_are_the_mean_of_a_plain_loop():
 
 @pytest.mark.parametrize("channels", ["max-abs", "sum-abs", "sum"])
 def test_three_channels_become_a_score_by_a_named_rule(channels):
-    given = images_of()
+    values = images_of()
     rule = {"max-abs": lambda c: max(map(abs, c)), "sum-abs": lambda c: sum(map(abs, c))}
 
-    found = reduced(given, channels)
+    reduced_map = reduced(values, channels)
 
-    for n, y, x in np.ndindex(*found.shape):
-        wanted = rule.get(channels, sum)(given[n, :, y, x].tolist())
-        assert found[n, y, x].item() == pytest.approx(wanted)
+    for n, y, x in np.ndindex(*reduced_map.shape):
+        expected = rule.get(channels, sum)(values[n, :, y, x].tolist())
+        assert reduced_map[n, y, x].item() == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("method", GRADIENTS)
@@ -265,18 +265,18 @@ def test_a_map_is_the_reduced_gradients_of_its_recipe(method):
     network, images = Curved(nn.ReLU()), images_of()
     guided = method.startswith("guided")
     if "smoothgrad" in method:
-        wanted = smoothgrad(network, images, CLASSES, 3, 0.2, 9, guided)
+        expected = smoothgrad(network, images, CLASSES, 3, 0.2, 9, guided)
     elif "integrated" in method:
-        wanted = integrated_gradients(network, images, CLASSES, 3, 0.5, guided) * (images - 0.5)
+        expected = integrated_gradients(network, images, CLASSES, 3, 0.5, guided) * (images - 0.5)
     else:
-        wanted = gradients(network, images, CLASSES, guided)
+        expected = gradients(network, images, CLASSES, guided)
     recipe = Recipe(method, samples=3, noise=0.2, times_input=True, channels="sum", seed=9)
     start = torch.full((3, 1, 1), 0.5, dtype=torch.float64)
 
-    found = score_maps(network, images, CLASSES, recipe, start, at_once=2)
+    result = score_maps(network, images, CLASSES, recipe, start, at_once=2)
 
-    assert found.dtype == torch.float32
-    assert torch.allclose(found, wanted.sum(1).float(), atol=1e-6)
+    assert result.dtype == torch.float32
+    assert torch.allclose(result, expected.sum(1).float(), atol=1e-6)
 
 
 def test_no_more_images_than_asked_go_through_at_once():
@@ -314,8 +314,8 @@ def test_a_recipe_that_cannot_be_meant_is_refused(wrong):
 def test_a_gpu_makes_the_same_maps(method):
     network, images = Curved(nn.ReLU()), images_of()
     recipe = Recipe(method, samples=4, smooth=127)
-    here = score_maps(network, images, CLASSES, recipe)
+    on_cpu = score_maps(network, images, CLASSES, recipe)
 
     there = score_maps(network.cuda(), images.cuda(), CLASSES.cuda(), recipe)
 
-    assert torch.allclose(there.cpu(), here, rtol=1e-4)
+    assert torch.allclose(there.cpu(), on_cpu, rtol=1e-4)

@@ -17,29 +17,29 @@ def test_a_smoothed_place_is_a_weighted_sum_of_all(height, width):
     maps = maps_of(height, width)
     deviations = 60 * height / 224, 60 * width / 224
 
-    found = smoothed(maps, 60)
+    result = smoothed(maps, 60)
 
     def weights(length, at, deviation):
         everywhere = np.arange(-500, 501)
         total = np.exp(-0.5 * (everywhere / deviation) ** 2).sum()
         return np.exp(-0.5 * ((np.arange(length) - at) / deviation) ** 2) / total
 
-    for n, y, x in np.ndindex(*found.shape):
+    for n, y, x in np.ndindex(*result.shape):
         rows, columns = weights(height, y, deviations[0]), weights(width, x, deviations[1])
-        wanted = rows @ maps[n].double().numpy() @ columns
-        assert found[n, y, x].item() == pytest.approx(wanted, rel=1e-5)
+        expected = rows @ maps[n].double().numpy() @ columns
+        assert result[n, y, x].item() == pytest.approx(expected, rel=1e-5)
 
 
 @pytest.mark.parametrize("width", [5, 40, 127])
 def test_the_deviation_is_that_of_scipy_with_nothing_beyond_the_map(width):
     maps = maps_of(224, 224, 1)
 
-    found = smoothed(maps, width)[0]
+    result = smoothed(maps, width)[0]
 
-    wanted = ndimage.gaussian_filter(
+    expected = ndimage.gaussian_filter(
         maps[0].double().numpy(), width, mode="constant", radius=int(8 * width)
     )
-    assert np.allclose(found, wanted, rtol=1e-5)
+    assert np.allclose(result, expected, rtol=1e-5)
 
 
 @pytest.mark.parametrize("width", [1, 31, 127])
@@ -50,22 +50,22 @@ def test_the_window_is_that_of_opencv(width):
     kernel /= kernel.sum()
     maps = maps_of(224, 224, 1)
 
-    found = smoothed(maps, width, "window")[0]
+    result = smoothed(maps, width, "window")[0]
 
-    wanted = maps[0].double().numpy()
+    expected = maps[0].double().numpy()
     for axis in (0, 1):
-        wanted = ndimage.correlate1d(wanted, kernel, axis, mode="constant")
-    assert np.allclose(found, wanted, rtol=1e-5)
+        expected = ndimage.correlate1d(expected, kernel, axis, mode="constant")
+    assert np.allclose(result, expected, rtol=1e-5)
 
 
 def test_widths_are_for_224_pixels_and_scale_with_the_map():
     point = torch.zeros(1, 448, 448)
     point[0, 224, 224] = 1.0
 
-    found = smoothed(point, 10)[0, 224]
+    result = smoothed(point, 10)[0, 224]
 
     # A deviation of 20 pixels: e^−½ of the peak is 20 pixels away.
-    assert found[244] / found[224] == pytest.approx(np.exp(-0.5), rel=1e-4)
+    assert result[244] / result[224] == pytest.approx(np.exp(-0.5), rel=1e-4)
 
 
 def test_no_width_changes_nothing_and_another_reading_is_refused():

@@ -18,16 +18,16 @@ def test_averages_equal_a_plain_loop(averaging, with_gaps):
     scores = world.gaps(world.scores()) if with_gaps else world.scores()
     loop = LOOPS[averaging]
 
-    found = statistics(scores, cs.once(scores))
+    result = statistics(scores, cs.once(scores))
 
     for measure, values in scores.measures.items():
         for c in range(len(scores.classifiers)):
             for k in range(len(scores.content_schemes)):
-                told = found[measure, "content", averaging][0, k, c]
-                assert told == pytest.approx(loop(scores, values, c, k=k), nan_ok=True)
+                actual = result[measure, "content", averaging][0, k, c]
+                assert actual == pytest.approx(loop(scores, values, c, k=k), nan_ok=True)
             for p in range(len(scores.part_schemes)):
-                told = found[measure, "part", averaging][0, p, c]
-                assert told == pytest.approx(loop(scores, values, c, p=p), nan_ok=True)
+                actual = result[measure, "part", averaging][0, p, c]
+                assert actual == pytest.approx(loop(scores, values, c, p=p), nan_ok=True)
 
 
 def drawn_again(scores: cs.Scores, times: np.ndarray) -> cs.Scores:
@@ -59,9 +59,9 @@ def test_every_round_equals_the_plain_statistics_of_its_resample(with_gaps):
 def test_weighted_medians_of_columns_in_which_nothing_is_known_or_drawn_are_nan():
     values = np.array([[1.0, np.nan, 4.0], [3.0, np.nan, np.nan]])
 
-    found = cs.weighted_medians(values, np.arange(2), np.array([[1, 1], [0, 1]], np.int32))
+    medians = cs.weighted_medians(values, np.arange(2), np.array([[1, 1], [0, 1]], np.int32))
 
-    assert found == pytest.approx(np.array([[2, np.nan, 4], [3, np.nan, np.nan]]), nan_ok=True)
+    assert medians == pytest.approx(np.array([[2, np.nan, 4], [3, np.nan, np.nan]]), nan_ok=True)
 
 
 def test_images_are_drawn_within_their_category_with_all_their_objects():
@@ -69,11 +69,11 @@ def test_images_are_drawn_within_their_category_with_all_their_objects():
 
     weights = next(cs.draws(scores, 300, seed=0))
 
-    for own in scores.members():
-        images = scores.cluster[own]
-        assert (weights[:, own][:, images == 0].T == weights[:, own][:, :1].T).all()
+    for members in scores.members():
+        images = scores.cluster[members]
+        assert (weights[:, members][:, images == 0].T == weights[:, members][:, :1].T).all()
         first_of_each = np.unique(images, return_index=True)[1]
-        per_image = weights[:, own][:, first_of_each]
+        per_image = weights[:, members][:, first_of_each]
         assert (per_image.sum(axis=1) == len(first_of_each)).all()
         assert per_image.mean(axis=0) == pytest.approx(1, abs=0.2)
 
@@ -83,10 +83,10 @@ def test_rounds_are_the_same_again_and_however_they_are_cut():
 
     whole = next(cs.draws(scores, 50, seed=4, batch=50))
     cut = np.concatenate(list(cs.draws(scores, 50, seed=4, batch=7)))
-    other = next(cs.draws(scores, 50, seed=5, batch=50))
+    reseeded = next(cs.draws(scores, 50, seed=5, batch=50))
 
     assert (whole == cut).all()
-    assert (whole != other).any()
+    assert (whole != reseeded).any()
 
 
 def test_a_batch_holds_few_rounds_where_there_is_much(monkeypatch):
@@ -96,9 +96,9 @@ def test_a_batch_holds_few_rounds_where_there_is_much(monkeypatch):
     assert scores.batch() < 20
     monkeypatch.undo()
 
-    one = resampled(lambda weights: statistics(scores, weights), scores, 20, 0)
+    single_batch = resampled(lambda weights: statistics(scores, weights), scores, 20, 0)
 
-    for key, values in one.items():
+    for key, values in single_batch.items():
         assert many[key] == pytest.approx(values, nan_ok=True), key
 
 
@@ -109,9 +109,9 @@ def test_no_rounds_give_no_resamples():
 
 
 def test_an_interval_leaves_nan_out_and_is_nan_over_nothing():
-    found = np.array([[0.0, np.nan, np.nan], [10.0, 5.0, np.nan]])
+    samples = np.array([[0.0, np.nan, np.nan], [10.0, 5.0, np.nan]])
 
-    low, high = interval(found, 0.5)
+    low, high = interval(samples, 0.5)
 
     assert low.tolist() == pytest.approx([2.5, 5, np.nan], nan_ok=True)
     assert high.tolist() == pytest.approx([7.5, 5, np.nan], nan_ok=True)

@@ -42,11 +42,11 @@ def test_sequences_of_several_lengths_score_as_each_alone():
 
 @given(sequences)
 def test_the_formula_in_fractions(rows):
-    for row, found in zip(rows, cds(*flat(rows)), strict=True):
+    for row, score in zip(rows, cds(*flat(rows)), strict=True):
         n = len(row)
         weights = [Fraction(n - j + 1, n) for j in range(1, n + 1)]
         exact = 1 - sum(w for w, ok in zip(weights, row, strict=True) if ok) / sum(weights)
-        assert found == pytest.approx(float(exact), abs=1e-14)
+        assert score == pytest.approx(float(exact), abs=1e-14)
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=30))
@@ -71,11 +71,11 @@ def test_a_right_answer_that_comes_earlier_never_scores_worse(row, data):
 
 
 def test_the_cl_ratio_of_the_first_sequence_is_four_ninths_at_3_and_there_alone():
-    found = cl_ratios(FIRST, [0, 11])
+    ratios = cl_ratios(FIRST, [0, 11])
 
-    assert found.index.tolist() == [3]
-    assert Fraction(int(found.run[0]), int(found.rest[0])) == Fraction(4, 9)
-    assert found.bins.tolist() == [4]
+    assert ratios.index.tolist() == [3]
+    assert Fraction(int(ratios.run[0]), int(ratios.rest[0])) == Fraction(4, 9)
+    assert ratios.bins.tolist() == [4]
 
 
 @given(sequences)
@@ -87,16 +87,16 @@ def test_cl_ratios_by_a_plain_loop(rows):
                 run = next((i for i, ok in enumerate(row[j - 1 :]) if not ok), len(row) - j + 1)
                 plain.append((number, j, run, len(row) - j + 1))
 
-    found = cl_ratios(*flat(rows))
+    ratios = cl_ratios(*flat(rows))
 
-    told = zip(found.sequence, found.index, found.run, found.rest, strict=True)
-    assert [tuple(map(int, one)) for one in told] == plain
+    rows_found = zip(ratios.sequence, ratios.index, ratios.run, ratios.rest, strict=True)
+    assert [tuple(map(int, row)) for row in rows_found] == plain
 
 
 def test_a_run_does_not_go_on_in_the_next_sequence():
-    found = cl_ratios([0, 1, 1, 0], [0, 2, 4])
+    ratios = cl_ratios([0, 1, 1, 0], [0, 2, 4])
 
-    assert (found.run.tolist(), found.rest.tolist()) == ([1, 1], [1, 2])
+    assert (ratios.run.tolist(), ratios.rest.tolist()) == ([1, 1], [1, 2])
 
 
 def test_a_ratio_of_1_falls_in_the_last_bin_and_a_tenth_in_the_second():

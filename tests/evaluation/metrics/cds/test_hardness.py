@@ -11,48 +11,48 @@ from tests.evaluation.metrics.cds import world
 @pytest.mark.parametrize("with_gaps", [False, True])
 def test_hardness_of_both_forms_by_a_plain_loop(with_gaps):
     scores = world.gaps(world.scores()) if with_gaps else world.scores()
-    found = {(h.form, h.of): h for h in hardness.hardness(scores, 0, 0, 0.95)}
+    by_form = {(h.form, h.of): h for h in hardness.hardness(scores, 0, 0, 0.95)}
 
-    assert len(found) == 4 + 4
+    assert len(by_form) == 4 + 4
     for o in range(len(scores.images)):
         for k, scheme in enumerate(scores.content_schemes):
-            own = [scores.cds[o, p, k, c] for p in range(2) for c in range(4)]
-            told = found["content_scheme", scheme].values[o]
-            assert told == pytest.approx(world.loop_median(own), nan_ok=True)
+            values = [scores.cds[o, p, k, c] for p in range(2) for c in range(4)]
+            actual = by_form["content_scheme", scheme].values[o]
+            assert actual == pytest.approx(world.loop_median(values), nan_ok=True)
         for c, name in enumerate(scores.classifiers):
-            own = [scores.cds[o, p, k, c] for p in range(2) for k in range(4)]
-            told = found["classifier", name].values[o]
-            assert told == pytest.approx(world.loop_median(own), nan_ok=True)
+            values = [scores.cds[o, p, k, c] for p in range(2) for k in range(4)]
+            actual = by_form["classifier", name].values[o]
+            assert actual == pytest.approx(world.loop_median(values), nan_ok=True)
 
 
 def test_intervals_of_hardness_are_those_of_medians_of_drawn_sequences():
     scores = world.gaps(world.scores())
-    found = hardness.hardness(scores, 20_000, 0, 0.9)[0]
+    hard_form = hardness.hardness(scores, 20_000, 0, 0.9)[0]
     rng = np.random.default_rng(9)
 
     for o in range(len(scores.images)):
-        own = scores.cds[o, :, 0].ravel()
-        own = own[~np.isnan(own)]
-        if not len(own):
-            assert np.isnan(found.low[o])
+        values = scores.cds[o, :, 0].ravel()
+        values = values[~np.isnan(values)]
+        if not len(values):
+            assert np.isnan(hard_form.low[o])
             continue
-        drawn = np.median(rng.choice(own, (20_000, len(own))), axis=1)
+        drawn = np.median(rng.choice(values, (20_000, len(values))), axis=1)
         # The bounds of a step function fall on one step or on its neighbour.
-        steps = np.unique(np.append(drawn, [found.low[o], found.high[o]]))
-        ends = [found.low[o], found.high[o]]
+        steps = np.unique(np.append(drawn, [hard_form.low[o], hard_form.high[o]]))
+        ends = [hard_form.low[o], hard_form.high[o]]
         for end, exact in zip(ends, np.quantile(drawn, [0.05, 0.95]), strict=True):
             assert abs(np.searchsorted(steps, end) - np.searchsorted(steps, exact)) <= 1
 
 
 def test_intervals_are_the_same_again_and_in_small_batches(monkeypatch):
     scores = world.scores()
-    one = hardness.hardness(scores, 50, 3, 0.95)[0]
+    first = hardness.hardness(scores, 50, 3, 0.95)[0]
     monkeypatch.setattr(hardness, "_HELD", 120)
 
     again = hardness.hardness(scores, 50, 3, 0.95)[0]
 
-    assert (one.low == again.low).all()
-    assert (one.high == again.high).all()
+    assert (first.low == again.low).all()
+    assert (first.high == again.high).all()
 
 
 @pytest.mark.parametrize(
@@ -95,11 +95,11 @@ def test_rows_go_from_the_easiest_to_the_hardest_and_equal_ones_by_name():
     assert (first[0].category, first[0].hardness, first[0].low) == ("cat", 0.1, None)
 
 
-def hard(values: list[float], other: list[float]) -> list[hardness.Hardness]:
+def hard(values: list[float], by_classifier: list[float]) -> list[hardness.Hardness]:
     none = np.full(len(values), np.nan)
     return [
         hardness.Hardness("content_scheme", "low", np.array(values), none, none),
-        hardness.Hardness("classifier", "A", np.array(other), none, none),
+        hardness.Hardness("classifier", "A", np.array(by_classifier), none, none),
     ]
 
 
@@ -110,9 +110,9 @@ def sequence(owner: int, frames: int) -> Sequence:
 
 def test_candidates_lie_strictly_between_1_and_the_threshold_times_the_frames():
     scores = world.scores(sizes=(2, 2))
-    found = hard([0.55, 0.9, 0.1, 0.2], [0.9, 0.5, 0.3, np.nan])
+    forms = hard([0.55, 0.9, 0.1, 0.2], [0.9, 0.5, 0.3, np.nan])
 
-    rows = captchas.candidates(scores, found, [sequence(0, 10), sequence(1, 11), sequence(2, 9)])
+    rows = captchas.candidates(scores, forms, [sequence(0, 10), sequence(1, 11), sequence(2, 9)])
 
     # ⌊0.55 · 10⌋ = 5, so i is 2, 3 or 4; ⌊0.5 · 11⌋ = 5 likewise; ⌊0.1 · 9⌋ = 0.
     assert [(r.image, r.first, r.last, r.of) for r in rows] == [
@@ -124,9 +124,9 @@ def test_candidates_lie_strictly_between_1_and_the_threshold_times_the_frames():
 
 
 def test_the_threshold_is_the_smaller_of_both_forms_minima():
-    found = hard([0.4, np.nan, np.nan], [0.3, 0.2, np.nan])
+    forms = hard([0.4, np.nan, np.nan], [0.3, 0.2, np.nan])
 
-    values, of = captchas.thresholds(found)
+    values, of = captchas.thresholds(forms)
 
     assert values.tolist() == pytest.approx([0.3, 0.2, np.nan], nan_ok=True)
     assert of[:2] == ["A", "A"]
@@ -143,9 +143,9 @@ def test_a_product_that_should_be_whole_is():
 def test_every_candidate_is_paired_with_an_easy_image_of_another_category():
     scores = world.scores()
     values = np.random.default_rng(0).random(12) / 2 + 0.5
-    found = hard(values.tolist(), values.tolist())
+    forms = hard(values.tolist(), values.tolist())
 
-    rows = captchas.candidates(scores, found, [sequence(o, 10) for o in range(12)])
+    rows = captchas.candidates(scores, forms, [sequence(o, 10) for o in range(12)])
 
     categories = dict(zip(scores.images, scores.category, strict=True))
     assert len(rows) == 12

@@ -85,9 +85,9 @@ def test_best_and_worst_by_a_plain_loop(measure):
     rows = {row.category: row for row in tables(scores).best_and_worst() if row.measure == measure}
 
     for g, category in enumerate(scores.categories):
-        own = np.flatnonzero(scores.category == g)
+        members = np.flatnonzero(scores.category == g)
         cells = [
-            [world.loop_median([values[o, p, k, c] for o in own]) for c in range(4)]
+            [world.loop_median([values[o, p, k, c] for o in members]) for c in range(4)]
             for p, k in itertools.product(range(2), range(4))
         ]
         row = rows[category]
@@ -126,11 +126,11 @@ def test_who_stands_beside_the_machines_is_not_compared_with_them():
     scores = replace(world.scores(), machines=(0, 2))
     scores = replace(scores, cds=np.where(np.arange(4) == 1, 0.0, scores.cds))
 
-    found = tables(scores)
+    built = tables(scores)
 
-    told = {name for row in found.best_and_worst() for name in (row.lowest, row.highest)}
-    assert told <= {"B", "C"}
-    rows = list(found.by_content_scheme())
+    compared = {name for row in built.best_and_worst() for name in (row.lowest, row.highest)}
+    assert compared <= {"B", "C"}
+    rows = list(built.by_content_scheme())
     assert {row.classifier for row in rows} == {"A", "B", "C", "D"}
     assert {row.classifier for row in rows if row.best} <= {"B", "C"}
 
@@ -201,17 +201,17 @@ def test_the_vectors_of_the_correlation_by_a_plain_loop(averaging, error):
         for c in range(4):
             cells = [[0], [1]] if averaging == "text" else [[0, 1]]
             each = []
-            for own in cells:
+            for members in cells:
                 by_category = [
-                    part[scores.category == g][:, own, k, c].sum()
-                    / whole[scores.category == g][:, own, k, c].sum()
+                    part[scores.category == g][:, members, k, c].sum()
+                    / whole[scores.category == g][:, members, k, c].sum()
                     for g in range(3)
                 ]
                 each.append(np.median(by_category))
             shares.append(np.mean(each))
         assert row.errors[k] == pytest.approx(np.mean(shares))
-        told = np.mean([loop(scores, scores.cds, c, k=k) for c in range(4)])
-        assert row.scores[k] == pytest.approx(told)
+        expected = np.mean([loop(scores, scores.cds, c, k=k) for c in range(4)])
+        assert row.scores[k] == pytest.approx(expected)
 
 
 def test_pearsons_p_of_four_points_is_one_less_its_size():
@@ -304,8 +304,8 @@ def test_cl_ratios_are_counted_by_classifier_and_index_and_for_the_machines_toge
 
     rows = list(cl_rows(scores, counts, None, 0.95))
 
-    told = {(r.classifier, r.index, r.bin): (r.count, r.share, r.total) for r in rows if r.count}
-    assert told == {
+    actual = {(r.classifier, r.index, r.bin): (r.count, r.share, r.total) for r in rows if r.count}
+    assert actual == {
         ("B", 1, 4): (1, 0.5, 2),
         ("B", 1, 9): (1, 0.5, 2),
         ("A", 1, 9): (1, 1, 1),
@@ -321,12 +321,12 @@ def test_counts_are_weighted_by_how_often_an_object_was_drawn():
     scores = world.scores()
     weights = np.array([[2, 0, 1, *[1] * 9], [0, 3, 1, *[1] * 9]], np.int32)
 
-    found = histograms().counts(scores, weights)
-    rows = list(cl_rows(scores, histograms().counts(scores, cs.once(scores)), found, 0.95))
+    counts = histograms().counts(scores, weights)
+    rows = list(cl_rows(scores, histograms().counts(scores, cs.once(scores)), counts, 0.95))
 
-    assert found["cl"][:, 0, 0, 9].tolist() == [2, 0]
-    assert found["cl"][:, 0, 0, 4].tolist() == [0, 3]
-    assert found["cl"][:, -1, 0, 9].tolist() == [4, 0]
+    assert counts["cl"][:, 0, 0, 9].tolist() == [2, 0]
+    assert counts["cl"][:, 0, 0, 4].tolist() == [0, 3]
+    assert counts["cl"][:, -1, 0, 9].tolist() == [4, 0]
     assert 0 <= rows[9].share_low < rows[9].share_high <= 1
 
 
@@ -336,8 +336,8 @@ def test_parts_present_are_counted_by_category_where_somebody_says():
 
     rows = list(presence_rows(scores, counts, None, 0.95))
 
-    told = {(r.category, r.low): (r.count, r.objects) for r in rows if r.count}
-    assert told == {
+    actual = {(r.category, r.low): (r.count, r.objects) for r in rows if r.count}
+    assert actual == {
         ("bus", 0.9): (2, 4),
         ("bus", 0.5): (1, 4),
         ("bus", 0.0): (1, 4),

@@ -20,7 +20,7 @@ def scores(seed: int = 0, sizes: tuple[int, ...] = (4, 5, 3), **changes: object)
     frames = np.full(shape, 6)
     wrong = rng.integers(0, 7, shape)
     clusters = [max(0, i - 1) for size in sizes for i in range(size)]
-    found = Scores(
+    arrays = Scores(
         categories=CATEGORIES[: len(sizes)],
         part_schemes=PARTS,
         content_schemes=CONTENTS,
@@ -37,20 +37,20 @@ def scores(seed: int = 0, sizes: tuple[int, ...] = (4, 5, 3), **changes: object)
         wrong=wrong,
         last_wrong=(rng.random(shape) < wrong / 6).astype(np.int64),
     )
-    return replace(found, **changes)
+    return replace(arrays, **changes)
 
 
-def gaps(found: Scores, seed: int = 1) -> Scores:
+def gaps(arrays: Scores, seed: int = 1) -> Scores:
     """The same without some of the sequences."""
-    there = np.random.default_rng(seed).random(found.cds.shape[:3]) > 0.3
-    there = np.broadcast_to(there[..., None], found.cds.shape)
+    there = np.random.default_rng(seed).random(arrays.cds.shape[:3]) > 0.3
+    there = np.broadcast_to(there[..., None], arrays.cds.shape)
     return replace(
-        found,
-        cds=np.where(there, found.cds, np.nan),
-        b_cds=np.where(there, found.b_cds, np.nan),
-        frames=found.frames * there,
-        wrong=found.wrong * there,
-        last_wrong=found.last_wrong * there,
+        arrays,
+        cds=np.where(there, arrays.cds, np.nan),
+        b_cds=np.where(there, arrays.b_cds, np.nan),
+        frames=arrays.frames * there,
+        wrong=arrays.wrong * there,
+        last_wrong=arrays.last_wrong * there,
     )
 
 
@@ -67,20 +67,20 @@ def loop_mean(values: list[float]) -> float:
     return sum(known) / len(known) if known else float("nan")
 
 
-def loop_text(found: Scores, values: np.ndarray, c: int, *, k: int = -1, p: int = -1) -> float:
+def loop_text(arrays: Scores, values: np.ndarray, c: int, *, k: int = -1, p: int = -1) -> float:
     """The rule of the text, one number at a time: of content scheme k, or of part scheme p."""
     _, parts, contents, _ = values.shape
     cells = [(p, i) for i in range(contents)] if p >= 0 else [(i, k) for i in range(parts)]
     by_category = []
-    for g in range(len(found.categories)):
-        own = np.flatnonzero(found.category == g)
+    for g in range(len(arrays.categories)):
+        members = np.flatnonzero(arrays.category == g)
         by_category.append(
-            loop_mean([loop_median([values[o, i, j, c] for o in own]) for i, j in cells])
+            loop_mean([loop_median([values[o, i, j, c] for o in members]) for i, j in cells])
         )
     return loop_mean(by_category)
 
 
-def loop_script(found: Scores, values: np.ndarray, c: int, *, k: int = -1, p: int = -1) -> float:
+def loop_script(arrays: Scores, values: np.ndarray, c: int, *, k: int = -1, p: int = -1) -> float:
     """The authors' script: one median over images and schemes, the median over categories."""
     _, parts, contents, _ = values.shape
     cells = [(p, i) for i in range(contents)] if p >= 0 else [(i, k) for i in range(parts)]
@@ -89,9 +89,9 @@ def loop_script(found: Scores, values: np.ndarray, c: int, *, k: int = -1, p: in
             loop_median(
                 [
                     values[o, i, j, c]
-                    for o, (i, j) in itertools.product(np.flatnonzero(found.category == g), cells)
+                    for o, (i, j) in itertools.product(np.flatnonzero(arrays.category == g), cells)
                 ]
             )
-            for g in range(len(found.categories))
+            for g in range(len(arrays.categories))
         ]
     )

@@ -27,36 +27,36 @@ def plain_draws(seed: int, images: int) -> list[int]:
 
 def copied(rows: Boxes, drawn: list[int]) -> tuple[Boxes, np.ndarray]:
     """Every drawn image as an image of its own, and which of the rows its boxes were."""
-    own = [np.flatnonzero(rows.images == image) for image in drawn]
-    new = np.repeat(np.arange(len(drawn)), [len(places) for places in own])
-    places = np.concatenate(own)
+    rows_of_draw = [np.flatnonzero(rows.images == image) for image in drawn]
+    new = np.repeat(np.arange(len(drawn)), [len(places) for places in rows_of_draw])
+    places = np.concatenate(rows_of_draw)
     return Boxes(new, rows.classes[places], rows.corners[places]), places
 
 
 def drawable(images: int = 5, seed: int = 1) -> tuple[Boxes, Boxes, np.ndarray, Resampled]:
-    truth, found, _ = world(seed)
+    truth, detected, _ = world(seed)
     # Two copies of an image tie with one another alone.
-    confidences = np.random.default_rng(seed).permutation(len(found)) / len(found)
-    measured = average_precisions(truth, found, confidences, CLASSES, inclusive=True)
-    return truth, found, confidences, Resampled.of(measured, truth, found, images)
+    confidences = np.random.default_rng(seed).permutation(len(detected)) / len(detected)
+    measured = average_precisions(truth, detected, confidences, CLASSES, inclusive=True)
+    return truth, detected, confidences, Resampled.of(measured, truth, detected, images)
 
 
-def plain_round(truth: Boxes, found: Boxes, confidences: np.ndarray, drawn: list[int]) -> list:
+def plain_round(truth: Boxes, detected: Boxes, confidences: np.ndarray, drawn: list[int]) -> list:
     objects, _ = copied(truth, drawn)
-    detections, places = copied(found, drawn)
+    detections, places = copied(detected, drawn)
     return [plain_ap(objects, detections, confidences[places], c, 1, []) for c in range(CLASSES)]
 
 
 @pytest.mark.parametrize("images", [5, 7])
 def test_a_round_is_the_precision_of_the_images_drawn(images):
-    truth, found, confidences, drawn = drawable(images)
+    truth, result, confidences, drawn = drawable(images)
     seeds = np.array([3, 2**63 + 11, 2**64 - 1, *range(20)], np.uint64)
     into = np.empty((4, len(seeds)))
 
     means = drawn.rounds(seeds, into)
 
     for r, seed in enumerate(seeds.tolist()):
-        expected = plain_round(truth, found, confidences, plain_draws(seed, images))
+        expected = plain_round(truth, result, confidences, plain_draws(seed, images))
         assert np.isnan(expected[4])
         assert into[:, r].tolist() == pytest.approx(expected[:4], abs=1e-13, nan_ok=True)
         assert means[r] == pytest.approx(np.nanmean(expected), abs=1e-13)
@@ -90,48 +90,54 @@ def test_draws_are_spread_as_draws_with_replacement_are():
 
 def test_a_class_found_whole_is_sure_and_one_never_found_is_nothing():
     truth = boxes((0, 0, 0, 0, 50, 50), (1, 0, 0, 0, 50, 50), (1, 2, 0, 0, 50, 50))
-    found = boxes((0, 0, 0, 0, 50, 50), (1, 0, 0, 0, 50, 50), (0, 1, 0, 0, 9, 9))
-    measured = average_precisions(truth, found, np.ones(3), 3, inclusive=False)
-    drawn = Resampled.of(measured, truth, found, 3)
+    detected = boxes((0, 0, 0, 0, 50, 50), (1, 0, 0, 0, 50, 50), (0, 1, 0, 0, 9, 9))
+    measured = average_precisions(truth, detected, np.ones(3), 3, inclusive=False)
+    drawn = Resampled.of(measured, truth, detected, 3)
 
-    told = precision_intervals(drawn, 0.9, np.random.default_rng(0), rounds=500, most_rounds=500)
+    intervals = precision_intervals(
+        drawn, 0.9, np.random.default_rng(0), rounds=500, most_rounds=500
+    )
 
-    assert sorted(told.by_class) == [0, 2]
-    assert told.by_class[0] == (1, 1, 500, True)
-    assert told.by_class[2] == (0, 0, 500, True)
-    assert told.mean.low == 0.5
-    assert told.mean.high == 1
+    assert sorted(intervals.by_class) == [0, 2]
+    assert intervals.by_class[0] == (1, 1, 500, True)
+    assert intervals.by_class[2] == (0, 0, 500, True)
+    assert intervals.mean.low == 0.5
+    assert intervals.mean.high == 1
 
 
 def test_nothing_to_draw_from_has_no_interval():
     measured = average_precisions(boxes(), boxes(), np.zeros(0), 2, inclusive=True)
     drawn = Resampled.of(measured, boxes(), boxes(), 4)
 
-    told = precision_intervals(drawn, 0.9, np.random.default_rng(0), rounds=100)
+    intervals = precision_intervals(drawn, 0.9, np.random.default_rng(0), rounds=100)
 
-    assert np.isnan([told.mean.low, told.mean.high]).all()
-    assert told.by_class == {}
+    assert np.isnan([intervals.mean.low, intervals.mean.high]).all()
+    assert intervals.by_class == {}
 
 
 def test_the_interval_of_the_mean_is_that_of_a_plain_bootstrap():
-    truth, found, confidences, drawn = drawable(images=5, seed=2)
+    truth, detected, confidences, drawn = drawable(images=5, seed=2)
     generator = np.random.default_rng(5)
     plain = [
-        np.nanmean(plain_round(truth, found, confidences, generator.integers(0, 5, 5).tolist()))
+        np.nanmean(plain_round(truth, detected, confidences, generator.integers(0, 5, 5).tolist()))
         for _ in range(400)
     ]
 
-    told = precision_intervals(drawn, 0.8, np.random.default_rng(0)).mean
+    intervals = precision_intervals(drawn, 0.8, np.random.default_rng(0)).mean
 
-    assert told.rounds >= 20_000
-    assert [told.low, told.high] == pytest.approx(np.quantile(plain, [0.1, 0.9]), abs=0.03)
+    assert intervals.rounds >= 20_000
+    assert [intervals.low, intervals.high] == pytest.approx(
+        np.quantile(plain, [0.1, 0.9]), abs=0.03
+    )
 
 
 def test_rounds_that_memory_does_not_hold_still_settle_the_mean(monkeypatch):
     *_, drawn = drawable()
     monkeypatch.setattr("evaluation.metrics.detection.bootstrap._HELD", 4 * 500)
 
-    told = precision_intervals(drawn, 0.99, np.random.default_rng(0), rounds=200, most_rounds=800)
+    intervals = precision_intervals(
+        drawn, 0.99, np.random.default_rng(0), rounds=200, most_rounds=800
+    )
 
-    assert told.mean.rounds == 800
-    assert {own.rounds for own in told.by_class.values()} == {500}
+    assert intervals.mean.rounds == 800
+    assert {interval.rounds for interval in intervals.by_class.values()} == {500}

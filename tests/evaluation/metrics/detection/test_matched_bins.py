@@ -9,12 +9,12 @@ from evaluation.metrics.detection.matched_bins import LEAST, match
 
 def plain_kept(scales: list[float], target: float) -> int:
     """Drop the largest while the mean lies above; then take one back if that is closer."""
-    own = sorted(scales)
-    left = list(own)
+    ordered = sorted(scales)
+    left = list(ordered)
     while left and np.mean(left) > target + 1e-9:
         left.pop()
-    if left and len(left) < len(own):
-        more = own[: len(left) + 1]
+    if left and len(left) < len(ordered):
+        more = ordered[: len(left) + 1]
         if np.mean(more) - target <= target - np.mean(left):
             return len(more)
     return len(left)
@@ -31,20 +31,20 @@ def random_bins(seed: int, sizes: tuple[int, ...]) -> tuple[np.ndarray, np.ndarr
 def test_bins_lose_their_largest_classes_until_their_means_meet(seed):
     bins, scales, values = random_bins(seed, (40, 25, 60, 3))
 
-    target, found = match(bins, 4, scales, values, 0.95, np.random.default_rng(0))
+    target, matched = match(bins, 4, scales, values, 0.95, np.random.default_rng(0))
 
     assert target == pytest.approx(min(scales[bins == b].mean() for b in range(3)))
-    for b, own in enumerate(found):
+    for b, row in enumerate(matched):
         mine = np.flatnonzero(bins == b)
         count = plain_kept(scales[mine].tolist(), target)
         stays = mine[np.argsort(scales[mine])][:count]
-        assert (own.classes, own.kept) == (len(mine), count)
-        assert own.value == pytest.approx(values[mine].mean())
+        assert (row.classes, row.kept) == (len(mine), count)
+        assert row.value == pytest.approx(values[mine].mean())
         if count:
-            assert own.kept_scale == pytest.approx(scales[stays].mean())
-            assert own.kept_value == pytest.approx(values[stays].mean())
-        assert (own.interval is None) == (count < LEAST)
-    kept = [own.kept_scale for own in found if own.interval]
+            assert row.kept_scale == pytest.approx(scales[stays].mean())
+            assert row.kept_value == pytest.approx(values[stays].mean())
+        assert (row.interval is None) == (count < LEAST)
+    kept = [row.kept_scale for row in matched if row.interval]
     assert max(kept) - min(kept) < 0.02
 
 
@@ -65,20 +65,20 @@ def test_a_bin_under_five_classes_sets_no_target_for_the_others():
     bins = np.repeat([0, 1, 2], [4, 6, 6])
     scales = np.repeat([0.01, 0.3, 0.4], [4, 6, 6])
 
-    target, found = match(bins, 3, scales, np.ones(16), 0.95, np.random.default_rng(0))
+    target, matched = match(bins, 3, scales, np.ones(16), 0.95, np.random.default_rng(0))
 
     assert target == pytest.approx(0.3)
-    assert [own.kept for own in found] == [4, 6, 0]
-    assert [own.interval is None for own in found] == [True, False, True]
+    assert [row.kept for row in matched] == [4, 6, 0]
+    assert [row.interval is None for row in matched] == [True, False, True]
 
 
 def test_without_a_bin_of_five_there_is_no_figure():
-    target, found = match(
+    target, matched = match(
         np.array([0, 0, 1]), 3, np.full(3, 0.2), np.ones(3), 0.95, np.random.default_rng(0)
     )
 
     assert np.isnan(target)
-    assert [(own.classes, own.kept, own.interval) for own in found] == [
+    assert [(row.classes, row.kept, row.interval) for row in matched] == [
         (2, 0, None),
         (1, 0, None),
         (0, 0, None),
@@ -89,13 +89,13 @@ def test_equal_scales_drop_nothing_and_the_interval_is_that_of_the_mean():
     rng = np.random.default_rng(1)
     values = rng.random(400)
 
-    _, [own] = match(np.zeros(400, int), 1, np.full(400, 0.3), values, 0.95, rng)
+    _, [row] = match(np.zeros(400, int), 1, np.full(400, 0.3), values, 0.95, rng)
 
     half = 1.96 * values.std() / 20
-    assert own.kept == 400
-    assert own.interval is not None
-    assert own.interval.low == pytest.approx(values.mean() - half, abs=0.1 * half)
-    assert own.interval.high == pytest.approx(values.mean() + half, abs=0.1 * half)
+    assert row.kept == 400
+    assert row.interval is not None
+    assert row.interval.low == pytest.approx(values.mean() - half, abs=0.1 * half)
+    assert row.interval.high == pytest.approx(values.mean() + half, abs=0.1 * half)
 
 
 def test_rounds_equal_drawing_and_matching_one_by_one():
@@ -104,13 +104,15 @@ def test_rounds_equal_drawing_and_matching_one_by_one():
     begins = np.array([0, 9, 15, 29])
     bits = np.random.default_rng(3).integers(0, 1 << 32, (200, 29), np.uint32)
 
-    found = matched_rounds(bits, begins, scales[order], values[order])
+    means = matched_rounds(bits, begins, scales[order], values[order])
 
-    for own, row in zip(bits.tolist(), found, strict=True):
+    for bits_of_round, row in zip(bits.tolist(), means, strict=True):
         drawn = []
         for b in range(3):
             first, last = begins[b : b + 2].tolist()
-            drawn.append([first + int((last - first) * x / 2**32) for x in own[first:last]])
+            drawn.append(
+                [first + int((last - first) * x / 2**32) for x in bits_of_round[first:last]]
+            )
         target = min(float(np.mean(scales[order][places])) for places in drawn)
         for b, places in enumerate(drawn):
             count = plain_kept(scales[order][places].tolist(), target)

@@ -31,7 +31,7 @@ def test_what_leaves_the_image_is_cut_off():
 def test_chance_performance_is_that_of_all_pairs(seed, inclusive):
     corners, sizes = boxes(60, seed)
 
-    found = chance_performance(corners, sizes, inclusive)
+    performance = chance_performance(corners, sizes, inclusive)
 
     edges = corners + np.array([0, 0, 1, 1]) * inclusive
     unit = edges / np.tile(sizes, 2)
@@ -41,8 +41,8 @@ def test_chance_performance_is_that_of_all_pairs(seed, inclusive):
         for j in range(60)
         if i != j
     ]
-    assert found == pytest.approx(np.mean(alike))
-    assert 0 < found < 1
+    assert performance == pytest.approx(np.mean(alike))
+    assert 0 < performance < 1
 
 
 def test_half_an_overlap_is_enough_and_images_are_brought_to_one_size():
@@ -66,7 +66,7 @@ def test_neighbours_equal_a_plain_loop(inclusive):
     corners, _ = boxes(120, 5, spread=30)
     groups = np.random.default_rng(6).integers(0, 12, 120)
 
-    found = neighbours(groups, corners, inclusive)
+    counts = neighbours(groups, corners, inclusive)
 
     edges = corners + np.array([0, 0, 1, 1]) * inclusive
     expected = [
@@ -79,7 +79,7 @@ def test_neighbours_equal_a_plain_loop(inclusive):
         )
         for i, a in enumerate(edges)
     ]
-    assert found.tolist() == expected
+    assert counts.tolist() == expected
     assert 0 < sum(expected) < 120 * 9
 
 

@@ -34,7 +34,7 @@ def plain_iou(a: list, b: list, extra: int) -> float:
     return shared / union if union > 0 else 0
 
 
-def plain_ap(truth, found, confidences, class_, extra, excluded) -> float:
+def plain_ap(truth, detected, confidences, class_, extra, excluded) -> float:
     """Algorithm 2 image by image, then the envelope point by point."""
     out = {tuple(pair) for pair in excluded}
     objects = [
@@ -43,9 +43,9 @@ def plain_ap(truth, found, confidences, class_, extra, excluded) -> float:
         if c == class_ and (i, c) not in out
     ]
     rows = sorted(
-        (-confidences[d], int(found.images[d]), d)
-        for d in range(len(found))
-        if found.classes[d] == class_ and (found.images[d], class_) not in out
+        (-confidences[d], int(detected.images[d]), d)
+        for d in range(len(detected))
+        if detected.classes[d] == class_ and (detected.images[d], class_) not in out
     )
     if not objects:
         return float("nan")
@@ -55,7 +55,7 @@ def plain_ap(truth, found, confidences, class_, extra, excluded) -> float:
         for k in free:
             wide, high = (objects[k][1][i + 2] - objects[k][1][i] + extra for i in (0, 1))
             needed = min(0.5, wide * high / ((wide + 10) * (high + 10)))
-            overlap = plain_iou(objects[k][1], list(found.corners[d]), extra)
+            overlap = plain_iou(objects[k][1], list(detected.corners[d]), extra)
             if objects[k][0] == image and overlap >= needed and overlap > 0:
                 candidates.append((-overlap, k))
         right.append(bool(candidates))
@@ -85,27 +85,28 @@ def world(seed: int) -> tuple[Boxes, Boxes, np.ndarray]:
             np.hstack([corner, corner + size]).astype(float),
         )
 
-    truth, found = some(40), some(160)
-    own = rng.integers(0, 40, 100)
-    found.images[:100], found.classes[:100] = truth.images[own], truth.classes[own]
-    found.corners[:100] = truth.corners[own] + rng.integers(-2, 3, (100, 4))
-    found.corners[:, 2:] = np.maximum(found.corners[:, 2:], found.corners[:, :2] + 1)
-    return truth, found, rng.integers(0, 12, 160) / 12
+    truth, detected = some(40), some(160)
+    copied = rng.integers(0, 40, 100)
+    detected.images[:100], detected.classes[:100] = truth.images[copied], truth.classes[copied]
+    detected.corners[:100] = truth.corners[copied] + rng.integers(-2, 3, (100, 4))
+    detected.corners[:, 2:] = np.maximum(detected.corners[:, 2:], detected.corners[:, :2] + 1)
+    return truth, detected, rng.integers(0, 12, 160) / 12
 
 
 @pytest.mark.parametrize("inclusive", [True, False])
 @pytest.mark.parametrize("seed", range(6))
 def test_average_precision_equals_the_algorithm_written_out(seed, inclusive):
-    truth, found, confidences = world(seed)
+    truth, detected, confidences = world(seed)
     excluded = np.array([[0, 1], [3, 2], [4, 0]])[: seed % 4]
 
-    kept = found.outside(excluded)
+    kept = detected.outside(excluded)
     result = average_precisions(
-        truth.of(truth.outside(excluded)), found.of(kept), confidences[kept], 5, inclusive
+        truth.of(truth.outside(excluded)), detected.of(kept), confidences[kept], 5, inclusive
     )
 
     expected = [
-        plain_ap(truth, found, confidences, c, int(inclusive), excluded.tolist()) for c in range(5)
+        plain_ap(truth, detected, confidences, c, int(inclusive), excluded.tolist())
+        for c in range(5)
     ]
     assert result.ap.tolist() == pytest.approx(expected, nan_ok=True)
     assert np.isnan(expected[4])
@@ -126,19 +127,19 @@ def test_a_small_object_is_hit_by_a_box_five_pixels_around_it():
 
 
 def test_a_second_detection_of_an_object_is_wrong():
-    one = (0, 0, 0, 0, 50, 50)
+    box = (0, 0, 0, 0, 50, 50)
 
-    found = average_precisions(boxes(one), boxes(one, one), np.array([0.5, 0.9]), 1, True)
+    precisions = average_precisions(boxes(box), boxes(box, box), np.array([0.5, 0.9]), 1, True)
 
-    assert found.order.tolist() == [1, 0]
-    assert found.hits.tolist() == [True, False]
-    assert (found.positives.tolist(), found.detections.tolist()) == ([1], [2])
+    assert precisions.order.tolist() == [1, 0]
+    assert precisions.hits.tolist() == [True, False]
+    assert (precisions.positives.tolist(), precisions.detections.tolist()) == ([1], [2])
 
 
 def test_the_class_without_objects_has_no_precision_and_the_one_unfound_has_none_left():
-    truth, found = boxes((0, 0, 0, 0, 9, 9)), boxes((0, 1, 0, 0, 9, 9))
+    truth, detected = boxes((0, 0, 0, 0, 9, 9)), boxes((0, 1, 0, 0, 9, 9))
 
-    result = average_precisions(truth, found, np.ones(1), 3, inclusive=True)
+    result = average_precisions(truth, detected, np.ones(1), 3, inclusive=True)
 
     assert result.ap.tolist() == pytest.approx([0, np.nan, np.nan], nan_ok=True)
     assert result.mean_ap == 0
@@ -148,9 +149,9 @@ def test_the_class_without_objects_has_no_precision_and_the_one_unfound_has_none
 
 def test_ties_go_by_image_then_by_order():
     truth = boxes((0, 0, 0, 0, 50, 50), (1, 0, 0, 0, 50, 50))
-    found = boxes((1, 0, 0, 0, 50, 50), (0, 0, 0, 0, 50, 50), (0, 0, 1, 0, 50, 50))
+    detected = boxes((1, 0, 0, 0, 50, 50), (0, 0, 0, 0, 50, 50), (0, 0, 1, 0, 50, 50))
 
-    assert average_precisions(truth, found, np.ones(3), 1, True).order.tolist() == [1, 2, 0]
+    assert average_precisions(truth, detected, np.ones(3), 1, True).order.tolist() == [1, 2, 0]
 
 
 def test_overlap_says_whether_the_last_pixel_belongs_to_the_box():
@@ -162,15 +163,15 @@ def test_overlap_says_whether_the_last_pixel_belongs_to_the_box():
 
 @pytest.mark.parametrize("inclusive", [True, False])
 def test_every_hit_names_its_object_and_none_is_taken_twice(inclusive):
-    truth, found, confidences = world(7)
+    truth, detected, confidences = world(7)
 
-    result = average_precisions(truth, found, confidences, 5, inclusive)
+    result = average_precisions(truth, detected, confidences, 5, inclusive)
 
-    own, taken = result.order[result.hits], result.taken[result.hits]
+    hit_rows, taken = result.order[result.hits], result.taken[result.hits]
     assert len(set(taken.tolist())) == len(taken) > 10
-    assert (truth.images[taken] == found.images[own]).all()
-    assert (truth.classes[taken] == found.classes[own]).all()
-    overlap = pair_iou(truth.corners[taken], found.corners[own], inclusive)
+    assert (truth.images[taken] == detected.images[hit_rows]).all()
+    assert (truth.classes[taken] == detected.classes[hit_rows]).all()
+    overlap = pair_iou(truth.corners[taken], detected.corners[hit_rows], inclusive)
     assert (overlap >= needed_iou(truth.corners[taken], inclusive)).all()
 
 
@@ -182,17 +183,20 @@ def test_hits_are_those_of_pycocotools_where_objects_are_large(seed):
     truth = Boxes(
         rng.integers(0, 4, 30), rng.integers(0, 3, 30), np.hstack([corner, corner + sides])
     )
-    own = rng.integers(0, 30, 150)
-    moved = truth.corners[own] + rng.normal(0, 8, (150, 4))
-    found, confidences = Boxes(truth.images[own], truth.classes[own], moved), rng.random(150)
+    copied = rng.integers(0, 30, 150)
+    moved = truth.corners[copied] + rng.normal(0, 8, (150, 4))
+    detected, confidences = (
+        Boxes(truth.images[copied], truth.classes[copied], moved),
+        rng.random(150),
+    )
 
-    result = average_precisions(truth, found, confidences, 3, inclusive=False)
+    result = average_precisions(truth, detected, confidences, 3, inclusive=False)
 
-    assert set(result.order[result.hits].tolist()) == coco_hits(truth, found, confidences)
+    assert set(result.order[result.hits].tolist()) == coco_hits(truth, detected, confidences)
     assert 15 < result.hits.sum() <= 30
 
 
-def coco_hits(truth: Boxes, found: Boxes, confidences: np.ndarray) -> set[int]:
+def coco_hits(truth: Boxes, detected: Boxes, confidences: np.ndarray) -> set[int]:
     """The detections that COCOeval matches at an IoU of 0.5."""
 
     def rows(of: Boxes, scores: np.ndarray) -> list[dict]:
@@ -218,39 +222,41 @@ def coco_hits(truth: Boxes, found: Boxes, confidences: np.ndarray) -> set[int]:
             "annotations": rows(truth, np.ones(len(truth))),
         }
         known.createIndex()
-        asked = COCOeval(known, known.loadRes(rows(found, confidences)), "bbox")
-        asked.params.iouThrs = np.array([0.5])
-        asked.params.areaRng, asked.params.maxDets = [[0, 1e9]], [1000]
-        asked.evaluate()
+        evaluator = COCOeval(known, known.loadRes(rows(detected, confidences)), "bbox")
+        evaluator.params.iouThrs = np.array([0.5])
+        evaluator.params.areaRng, evaluator.params.maxDets = [[0, 1e9]], [1000]
+        evaluator.evaluate()
     return {
         int(detection) - 1
-        for own in asked.evalImgs
-        if own
-        for detection, match in zip(own["dtIds"], own["dtMatches"][0], strict=True)
+        for image_matches in evaluator.evalImgs
+        if image_matches
+        for detection, match in zip(
+            image_matches["dtIds"], image_matches["dtMatches"][0], strict=True
+        )
         if match
     }
 
 
 @pytest.mark.parametrize("inclusive", [True, False])
 def test_the_best_overlap_equals_a_plain_loop(inclusive):
-    truth, found, _ = world(3)
+    truth, detected, _ = world(3)
 
-    best = best_overlaps(truth, found, inclusive)
+    best = best_overlaps(truth, detected, inclusive)
 
     expected = [
         max(
             (
-                plain_iou(list(truth.corners[k]), list(found.corners[d]), int(inclusive))
+                plain_iou(list(truth.corners[k]), list(detected.corners[d]), int(inclusive))
                 for k in range(len(truth))
-                if (truth.images[k], truth.classes[k]) == (found.images[d], found.classes[d])
+                if (truth.images[k], truth.classes[k]) == (detected.images[d], detected.classes[d])
             ),
             default=0,
         )
-        for d in range(len(found))
+        for d in range(len(detected))
     ]
     assert best.tolist() == pytest.approx(expected)
     assert 0 < (best == 0).sum() < len(best)
-    assert best_overlaps(boxes(), found, inclusive).tolist() == [0] * len(found)
+    assert best_overlaps(boxes(), detected, inclusive).tolist() == [0] * len(detected)
     assert len(best_overlaps(truth, boxes(), inclusive)) == 0
 
 

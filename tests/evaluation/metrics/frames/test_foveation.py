@@ -59,8 +59,11 @@ def sequence_of(masks, **settings):
     return sequence(list(masks), masks, **settings)
 
 
-def made(image, found, content, **settings):
-    return [one.numpy() for one in frames(image, found, content, **settings)]
+def made(image, sequence_of_parts, content, **settings):
+    return [
+        frame_tensor.numpy()
+        for frame_tensor in frames(image, sequence_of_parts, content, **settings)
+    ]
 
 
 def disk(radius):
@@ -107,10 +110,10 @@ def test_distances_are_those_of_the_dilated_part(compiled, radius, monkeypatch):
 
         for step in np.unique(steps):
             grown = ndimage.binary_dilation(steps == step, disk(radius))
-            wanted = np.rint(ndimage.distance_transform_edt(~grown) ** 2)
+            expected = np.rint(ndimage.distance_transform_edt(~grown) ** 2)
             if grown.all():
-                wanted = np.zeros((height, width))
-            np.testing.assert_array_equal(measured.of(step).numpy(), wanted)
+                expected = np.zeros((height, width))
+            np.testing.assert_array_equal(measured.of(step).numpy(), expected)
 
 
 def test_the_disk_of_four_pixels_reaches_as_far_as_its_circle():
@@ -122,12 +125,14 @@ def test_the_disk_of_four_pixels_reaches_as_far_as_its_circle():
 @pytest.mark.parametrize("content", OURS)
 def test_frames_are_those_of_a_plain_pyramid_for_each(content):
     image, masks = scene(1)
-    found = sequence_of(masks)
+    sequence_of_parts = sequence_of(masks)
 
-    painted = made(image, found, content)
+    painted = made(image, sequence_of_parts, content)
 
-    for frame in range(len(found) - 1):
-        off = apart(painted[frame], plain_blur(image, found.revealed(frame), BLURS[content]))
+    for frame in range(len(sequence_of_parts) - 1):
+        off = apart(
+            painted[frame], plain_blur(image, sequence_of_parts.revealed(frame), BLURS[content])
+        )
         # Coarse levels are drawn up from a quarter of their width.
         assert off.max() <= 3
         assert off.mean() < 0.1
@@ -137,13 +142,13 @@ def test_frames_are_those_of_a_plain_pyramid_for_each(content):
 def test_revealed_pixels_are_the_images_and_the_last_frame_is_the_image(content):
     for seed in range(3):
         image, masks = scene(seed)
-        found = sequence_of(masks, include_empty=seed == 1)
+        sequence_of_parts = sequence_of(masks, include_empty=seed == 1)
 
-        painted = made(image, found, content, box=(10, 10, 60, 50))
+        painted = made(image, sequence_of_parts, content, box=(10, 10, 60, 50))
 
-        assert len(painted) == len(found)
+        assert len(painted) == len(sequence_of_parts)
         for frame, pixels in enumerate(painted):
-            inside = found.revealed(frame)
+            inside = sequence_of_parts.revealed(frame)
             np.testing.assert_array_equal(pixels[inside], image[inside])
         np.testing.assert_array_equal(painted[-1], image)
 
@@ -165,18 +170,20 @@ def test_a_frame_without_parts_is_a_gaussian_in_linear_light(content, sigma):
     first = made(image, sequence_of(masks, include_empty=True), content)[0]
 
     light = linear(torch.from_numpy(image)).double().numpy()
-    wanted = ndimage.gaussian_filter(light, (sigma, sigma, 0), truncate=6, mode="reflect")
-    assert apart(first, codes(torch.from_numpy(wanted.astype(np.float32))).numpy()).max() <= 1
+    expected = ndimage.gaussian_filter(light, (sigma, sigma, 0), truncate=6, mode="reflect")
+    assert apart(first, codes(torch.from_numpy(expected.astype(np.float32))).numpy()).max() <= 1
 
 
 @pytest.mark.parametrize("content", OURS)
 def test_more_parts_never_lower_resolution_anywhere(content):
     blur = BLURS[content]
     _, masks = scene(4, parts=6)
-    found = sequence_of(masks)
-    measured = PartDistances(found.steps, len(found), blur.dilation_px, CPU, True)
-    width = found.steps.shape[1]
-    nearest = [measured.of(step) for step in np.flatnonzero(found.added[:-1]).tolist()]
+    sequence_of_parts = sequence_of(masks)
+    measured = PartDistances(
+        sequence_of_parts.steps, len(sequence_of_parts), blur.dilation_px, CPU, True
+    )
+    width = sequence_of_parts.steps.shape[1]
+    nearest = [measured.of(step) for step in np.flatnonzero(sequence_of_parts.added[:-1]).tolist()]
     nearest = torch.stack(nearest).cummin(0).values
 
     maps = resolution(nearest, width, blur)
@@ -192,15 +199,19 @@ def test_more_parts_never_lower_resolution_anywhere(content):
 def test_flips_commute_but_for_rounding(content):
     for height, width in [(61, 84), (40, 33)]:
         image, masks = scene(5, height, width)
-        found = sequence_of(masks, include_empty=True)
-        painted = made(image, found, content)
+        sequence_of_parts = sequence_of(masks, include_empty=True)
+        painted = made(image, sequence_of_parts, content)
         for axis in (0, 1):
-            flipped = PartSequence(np.flip(found.steps, axis), found.names, found.present)
+            flipped = PartSequence(
+                np.flip(sequence_of_parts.steps, axis),
+                sequence_of_parts.names,
+                sequence_of_parts.present,
+            )
 
             again = made(np.flip(image, axis), flipped, content)
 
-            for one, other in zip(painted, again, strict=True):
-                off = apart(np.flip(one, axis), other)
+            for first_frame, second_frame in zip(painted, again, strict=True):
+                off = apart(np.flip(first_frame, axis), second_frame)
                 assert off.max() <= 1
                 assert (off > 0).mean() < 1e-3
 
@@ -209,15 +220,15 @@ def test_flips_commute_but_for_rounding(content):
 def test_every_batch_gives_the_same_bits_compiled_or_not(content):
     image, masks = scene(6, parts=7)
     masks["part 2"] = masks["part 1"]
-    found = sequence_of(masks, include_empty=True)
+    sequence_of_parts = sequence_of(masks, include_empty=True)
 
-    compiled = made(image, found, content)
+    compiled = made(image, sequence_of_parts, content)
 
     for batch in (1, 3, 100):
-        plain = made(image, found, content, compiled=False, batch=Batch(batch))
-        for one, other in zip(compiled, plain, strict=True):
-            assert apart(one, other).max() <= 1
-            assert (one != other).mean() < 1e-3
+        plain = made(image, sequence_of_parts, content, compiled=False, batch=Batch(batch))
+        for first_frame, second_frame in zip(compiled, plain, strict=True):
+            assert apart(first_frame, second_frame).max() <= 1
+            assert (first_frame != second_frame).mean() < 1e-3
         if batch == 1:
             single = plain
         np.testing.assert_array_equal(np.stack(plain), np.stack(single))
@@ -228,11 +239,13 @@ def test_every_tensor_is_on_the_device_and_no_frame_waits_for_it(content):
     waits = []
     for parts in (2, 12):
         image, masks = scene(7, parts=parts)
-        found = sequence_of(masks)
+        sequence_of_parts = sequence_of(masks)
         for way in (frames, SharedCrop(image, masks, compiled=False).frames):
-            given = () if way is not frames else (image,)
+            arguments = () if way is not frames else (image,)
             with Guard(exact=False) as guard, torch.device("meta"):
-                some = way(*given, found, content, box=(5, 5, 50, 50), **settings_of(way))
+                some = way(
+                    *arguments, sequence_of_parts, content, box=(5, 5, 50, 50), **settings_of(way)
+                )
                 assert len(list(some)) == parts + 1
             waits.append(guard.waits.total())
 
@@ -258,9 +271,9 @@ def test_convolutions_are_the_same_by_full_products():
 @pytest.mark.parametrize("content", OURS)
 def test_frames_stay_the_same_where_memory_holds_fewer_at_once(content, monkeypatch):
     image, masks = scene(6, parts=7)
-    found = sequence_of(masks)
+    sequence_of_parts = sequence_of(masks)
     batch = Batch(5, "frame", tell=lambda _: None)
-    wanted = made(image, found, content, compiled=False)
+    expected = made(image, sequence_of_parts, content, compiled=False)
 
     def small(colours):
         if len(colours) > 2:
@@ -269,9 +282,9 @@ def test_frames_stay_the_same_where_memory_holds_fewer_at_once(content, monkeypa
 
     with monkeypatch.context() as patch:
         patch.setattr(foveation, "codes", small)
-        painted = made(image, found, content, compiled=False, batch=batch)
+        painted = made(image, sequence_of_parts, content, compiled=False, batch=batch)
 
-    np.testing.assert_array_equal(np.stack(painted), np.stack(wanted))
+    np.testing.assert_array_equal(np.stack(painted), np.stack(expected))
     assert batch.size == 2
 
 
@@ -279,13 +292,13 @@ def test_frames_stay_the_same_where_memory_holds_fewer_at_once(content, monkeypa
 @pytest.mark.parametrize("content", CONTENT_SCHEMES)
 def test_a_gpu_renders_the_same_but_for_rounding(content):
     image, masks = scene(7)
-    found = sequence_of(masks, include_empty=True)
-    here = made(image, found, content, box=(5, 5, 50, 50))
+    sequence_of_parts = sequence_of(masks, include_empty=True)
+    on_cpu = made(image, sequence_of_parts, content, box=(5, 5, 50, 50))
 
-    there = frames(image, found, content, box=(5, 5, 50, 50), device="cuda")
+    there = frames(image, sequence_of_parts, content, box=(5, 5, 50, 50), device="cuda")
 
-    for one, other in zip(here, there, strict=True):
-        off = apart(one, other.cpu().numpy())
+    for first_frame, second_frame in zip(on_cpu, there, strict=True):
+        off = apart(first_frame, second_frame.cpu().numpy())
         assert off.max() <= int(content in BLURS)
         assert (off > 0).mean() < 1e-3
 
@@ -328,17 +341,17 @@ def test_a_repeated_frame_is_the_same_tensor():
 
 def test_frames_are_made_one_by_one_as_they_are_asked_for(monkeypatch):
     image, masks = scene(9)
-    asked = []
+    measured_steps = []
     measure = PartDistances.of
     monkeypatch.setattr(
-        PartDistances, "of", lambda self, step: asked.append(step) or measure(self, step)
+        PartDistances, "of", lambda self, step: measured_steps.append(step) or measure(self, step)
     )
-    coming = frames(image, sequence_of(masks), "low")
+    stream = frames(image, sequence_of(masks), "low")
 
-    next(coming)
-    next(coming)
+    next(stream)
+    next(stream)
 
-    assert asked == [0, 1]
+    assert measured_steps == [0, 1]
 
 
 def test_what_is_shown_stays_as_it_was():
@@ -358,26 +371,28 @@ def test_what_is_shown_stays_as_it_was():
 
 def test_parts_come_on_black():
     image, masks = scene(11)
-    found = sequence_of(masks)
+    sequence_of_parts = sequence_of(masks)
 
-    painted = made(image, found, "intra-object")
+    painted = made(image, sequence_of_parts, "intra-object")
 
-    for frame in range(len(found) - 1):
-        wanted = np.where(found.revealed(frame)[..., None], image, 0)
-        np.testing.assert_array_equal(painted[frame], wanted)
+    for frame in range(len(sequence_of_parts) - 1):
+        expected = np.where(sequence_of_parts.revealed(frame)[..., None], image, 0)
+        np.testing.assert_array_equal(painted[frame], expected)
 
 
 def test_the_neighbourhood_stays_around_a_box_that_is_black():
     image, masks = scene(12)
-    found = sequence_of(masks, include_empty=True)
+    sequence_of_parts = sequence_of(masks, include_empty=True)
 
-    painted = made(image, found, "intra-object-and-neighbourhood", box=(10.4, 5, 50.1, 70))
+    painted = made(
+        image, sequence_of_parts, "intra-object-and-neighbourhood", box=(10.4, 5, 50.1, 70)
+    )
 
     outside = np.ones(image.shape[:2], bool)
     outside[5:70, 10:51] = False
-    for frame in range(len(found) - 1):
-        wanted = np.where((outside | found.revealed(frame))[..., None], image, 0)
-        np.testing.assert_array_equal(painted[frame], wanted)
+    for frame in range(len(sequence_of_parts) - 1):
+        expected = np.where((outside | sequence_of_parts.revealed(frame))[..., None], image, 0)
+        np.testing.assert_array_equal(painted[frame], expected)
 
 
 @pytest.mark.parametrize("shape", [(1, 1), (1, 40), (40, 1), (2, 300), (5, 5)])
@@ -386,10 +401,10 @@ def test_the_smallest_crops_have_frames(shape):
     image = rng.integers(0, 256, (*shape, 3)).astype(np.uint8)
     corner = np.zeros(shape, bool)
     corner[0, 0] = True
-    found = sequence(["corner", "none"], {"corner": corner}, include_empty=True)
+    sequence_of_parts = sequence(["corner", "none"], {"corner": corner}, include_empty=True)
 
     for content in CONTENT_SCHEMES:
-        painted = made(image, found, content, box=(0, 0, 1, 1))
+        painted = made(image, sequence_of_parts, content, box=(0, 0, 1, 1))
 
         assert [pixels.shape for pixels in painted] == [image.shape] * 4
 
@@ -415,17 +430,17 @@ def test_the_higher_map_is_two_point_three_degrees_on_sixty():
 
 def test_what_does_not_fit_is_refused_with_the_cure():
     image, masks = scene(14)
-    found = sequence_of(masks)
+    sequence_of_parts = sequence_of(masks)
 
-    for given, content, said in [
+    for picture, content, message in [
         (image[:-1], "low", "cut image and masks to the same crop"),
         (image[..., 0], "low", r"give \(H, W, 3\) uint8"),
         (image / 255, "low", "the image is float64"),
         (image, "blurry", "expected one of intra-object, "),
         (image, "intra-object-and-neighbourhood", "came without a box; give"),
     ]:
-        with pytest.raises(PartsError, match=said):
-            frames(given, found, content)
+        with pytest.raises(PartsError, match=message):
+            frames(picture, sequence_of_parts, content)
 
 
 @pytest.mark.parametrize(
@@ -448,8 +463,8 @@ def test_another_map_may_be_given():
 
     painted = made(image, sequence_of(masks), Blur(5, 1, 3, dilation_px=0))
 
-    wanted = plain_blur(image, sequence_of(masks).revealed(0), Blur(5, 1, 3, dilation_px=0))
-    assert apart(painted[0], wanted).max() <= 3
+    expected = plain_blur(image, sequence_of(masks).revealed(0), Blur(5, 1, 3, dilation_px=0))
+    assert apart(painted[0], expected).max() <= 3
 
 
 @pytest.mark.parametrize("compiled", [True, False])
@@ -460,10 +475,13 @@ def test_a_crop_that_is_shared_gives_the_frames_of_each_order_and_scheme(compile
     box = (10, 8, 60, 50)
 
     for order in (list(masks), sorted(masks, reverse=True), ["absent", *masks]):
-        found = sequence(order, masks)
+        sequence_of_parts = sequence(order, masks)
         for content in reversed(CONTENT_SCHEMES):
-            ours = [one.numpy() for one in shared.frames(found, content, box)]
-            alone = made(image, found, content, box=box, compiled=compiled)
+            ours = [
+                frame_tensor.numpy()
+                for frame_tensor in shared.frames(sequence_of_parts, content, box)
+            ]
+            alone = made(image, sequence_of_parts, content, box=box, compiled=compiled)
             assert all(map(np.array_equal, ours, alone))
 
 
@@ -472,7 +490,7 @@ def test_a_shared_crop_measures_each_part_and_makes_the_pyramid_once(monkeypatch
     counted = []
     monkeypatch.setattr(
         "evaluation.metrics.frames.foveation.pyramid",
-        lambda *given: counted.append("pyramid") or pyramid(*given),
+        lambda *arguments: counted.append("pyramid") or pyramid(*arguments),
     )
     measured = PartDistances.of
     monkeypatch.setattr(

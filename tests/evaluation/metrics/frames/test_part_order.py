@@ -32,14 +32,14 @@ def test_four_schemes_worked_on_paper():
     # head, body, none, body: counts 1 and 2; weights 4/4 and 3/4 + 1/4.
     seen = [SeenObject(PARTS, 8, [gaze(0, 2, 9, 3)])]
 
-    found = orders_by_fixations(seen, ["body", "head"])
+    orders = orders_by_fixations(seen, ["body", "head"])
 
-    assert found["E_U"].shares == pytest.approx({"body": 2 / 3, "head": 1 / 3})
-    assert found["E_US"].shares == pytest.approx({"body": 1 / 2, "head": 1 / 2})
+    assert orders["E_U"].shares == pytest.approx({"body": 2 / 3, "head": 1 / 3})
+    assert orders["E_US"].shares == pytest.approx({"body": 1 / 2, "head": 1 / 2})
     # Divided by 4/8 and 2/8: 4/3 and 4/3, then 1 and 2.
-    assert found["E_A"].shares == pytest.approx({"body": 1 / 2, "head": 1 / 2})
-    assert found["E_AS"].shares == pytest.approx({"head": 2 / 3, "body": 1 / 3})
-    assert found["E_AS"].parts == ("head", "body")
+    assert orders["E_A"].shares == pytest.approx({"body": 1 / 2, "head": 1 / 2})
+    assert orders["E_AS"].shares == pytest.approx({"head": 2 / 3, "body": 1 / 3})
+    assert orders["E_AS"].parts == ("head", "body")
 
 
 def test_ties_fall_by_e_u_then_by_name():
@@ -105,19 +105,19 @@ def test_an_object_that_nobody_looked_at_adds_nothing():
 def plain(objects, names, drop_first):
     """The four schemes by loops over every fixation, in floats."""
     sums = {scheme: dict.fromkeys(names, 0.0) for scheme in FIXATION_SCHEMES}
-    for one in objects:
+    for seen_object in objects:
         for scheme in FIXATION_SCHEMES:
-            own = dict.fromkeys(one.parts, 0.0)
-            for gaze_ in one.gazes:
+            weights = dict.fromkeys(seen_object.parts, 0.0)
+            for gaze_ in seen_object.gazes:
                 places = [tuple(p) for p in gaze_][1 if drop_first else 0 :]
                 for j, (row, column) in enumerate(places, start=1):
-                    for name, held in one.parts.items():
+                    for name, held in seen_object.parts.items():
                         if held[row, column]:
                             weight = (len(places) - j + 1) / len(places)
-                            own[name] += weight if scheme.endswith("S") else 1
-            whole = sum(own.values())
-            for name, value in own.items():
-                area = one.parts[name].sum() / one.area if "A" in scheme else 1
+                            weights[name] += weight if scheme.endswith("S") else 1
+            whole = sum(weights.values())
+            for name, value in weights.items():
+                area = seen_object.parts[name].sum() / seen_object.area if "A" in scheme else 1
                 sums[scheme][name] += value / whole / area if whole and area else 0
     return {
         scheme: {name: value / sum(held.values()) for name, value in held.items()}
@@ -138,14 +138,14 @@ def test_a_plain_loop_finds_the_same_shares(drop_first):
         for _ in range(20)
     ]
 
-    found = orders_by_fixations(objects, names, drop_first)
+    orders = orders_by_fixations(objects, names, drop_first)
 
     for scheme, held in plain(objects, names, drop_first).items():
-        assert found[scheme].shares == pytest.approx(held)
-        assert sum(found[scheme].shares.values()) == pytest.approx(1)
-        assert list(found[scheme].parts) == sorted(names, key=lambda n: -found[scheme].shares[n])
+        assert orders[scheme].shares == pytest.approx(held)
+        assert sum(orders[scheme].shares.values()) == pytest.approx(1)
+        assert list(orders[scheme].parts) == sorted(names, key=lambda n: -orders[scheme].shares[n])
     random.Random(0).shuffle(objects)
-    assert orders_by_fixations(iter(objects), names[::-1], drop_first) == found
+    assert orders_by_fixations(iter(objects), names[::-1], drop_first) == orders
 
 
 def test_a_random_order_depends_on_the_seed_the_category_and_the_set_of_parts():
@@ -163,7 +163,7 @@ GOOD = SeenObject(PARTS, 8, [gaze(0)], name="cat-1")
 
 
 @pytest.mark.parametrize(
-    ("one", "said"),
+    ("seen_object", "message"),
     [
         (replace(GOOD, parts={"wing": HEAD}), "cat-1 has parts that the category does not: wing"),
         (replace(GOOD, parts={"head": HEAD, "body": BODY.T}), "masks of cat-1 differ in size"),
@@ -175,9 +175,9 @@ GOOD = SeenObject(PARTS, 8, [gaze(0)], name="cat-1")
         (replace(GOOD, gazes=[]), "no fixation lies on a part"),
     ],
 )
-def test_what_does_not_fit_is_refused_by_name(one, said):
-    with pytest.raises(PartsError, match=said):
-        orders_by_fixations([one], ["head", "body"])
+def test_what_does_not_fit_is_refused_by_name(seen_object, message):
+    with pytest.raises(PartsError, match=message):
+        orders_by_fixations([seen_object], ["head", "body"])
 
 
 def test_an_order_of_no_parts_or_of_one_twice_is_refused():

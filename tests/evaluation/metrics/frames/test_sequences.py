@@ -15,12 +15,12 @@ BODY = mask(".xx.", ".x..")
 
 
 def test_parts_come_along_the_order_and_the_rest_gives_the_whole_crop_in_one_frame():
-    found = sequence(["body", "head"], {"head": HEAD, "body": BODY})
+    frames = sequence(["body", "head"], {"head": HEAD, "body": BODY})
 
-    assert found.names == ("body", "head", REST)
-    np.testing.assert_array_equal(found.revealed(0), BODY)
-    np.testing.assert_array_equal(found.revealed(1), HEAD | BODY)
-    assert found.revealed(2).all()
+    assert frames.names == ("body", "head", REST)
+    np.testing.assert_array_equal(frames.revealed(0), BODY)
+    np.testing.assert_array_equal(frames.revealed(1), HEAD | BODY)
+    assert frames.revealed(2).all()
 
 
 def test_an_overlap_belongs_to_the_part_that_comes_first():
@@ -33,45 +33,45 @@ def test_an_overlap_belongs_to_the_part_that_comes_first():
 
 
 def test_a_missing_part_repeats_the_frame_before():
-    found = sequence(["head", "tail", "body"], {"head": HEAD, "body": BODY})
+    frames = sequence(["head", "tail", "body"], {"head": HEAD, "body": BODY})
 
-    assert len(found) == 4
-    assert found.added.tolist() == [2, 0, 2, 4]
-    np.testing.assert_array_equal(found.revealed(1), found.revealed(0))
-    assert found.present == ("head", "body")
+    assert len(frames) == 4
+    assert frames.added.tolist() == [2, 0, 2, 4]
+    np.testing.assert_array_equal(frames.revealed(1), frames.revealed(0))
+    assert frames.present == ("head", "body")
 
 
 def test_a_missing_part_that_comes_first_shows_no_part():
-    found = sequence(["tail", "head"], {"head": HEAD})
+    frames = sequence(["tail", "head"], {"head": HEAD})
 
-    assert not found.revealed(0).any()
-    np.testing.assert_array_equal(found.revealed(1), HEAD)
+    assert not frames.revealed(0).any()
+    np.testing.assert_array_equal(frames.revealed(1), HEAD)
 
 
 def test_the_empty_frame_comes_first_where_it_is_wanted():
     plain = sequence(["head", "body"], {"head": HEAD, "body": BODY})
-    found = sequence(["head", "body"], {"head": HEAD, "body": BODY}, include_empty=True)
+    frames = sequence(["head", "body"], {"head": HEAD, "body": BODY}, include_empty=True)
 
-    assert found.names == ("", "head", "body", REST)
-    assert not found.revealed(0).any()
+    assert frames.names == ("", "head", "body", REST)
+    assert not frames.revealed(0).any()
     for frame in range(3):
-        np.testing.assert_array_equal(found.revealed(frame + 1), plain.revealed(frame))
+        np.testing.assert_array_equal(frames.revealed(frame + 1), plain.revealed(frame))
 
 
 def test_a_part_hidden_by_earlier_ones_is_present_and_adds_nothing():
-    found = sequence(["body", "spot"], {"body": BODY, "spot": mask("..x.", "....")})
+    frames = sequence(["body", "spot"], {"body": BODY, "spot": mask("..x.", "....")})
 
-    assert found.added.tolist() == [3, 0, 5]
-    assert found.present == ("body", "spot")
+    assert frames.added.tolist() == [3, 0, 5]
+    assert frames.present == ("body", "spot")
 
 
 def test_parts_that_cover_the_crop_leave_a_rest_that_repeats():
     whole = np.ones((2, 4))
 
-    found = sequence(["body"], {"body": whole})
+    frames = sequence(["body"], {"body": whole})
 
-    assert found.added.tolist() == [8, 0]
-    assert found.revealed(1).all()
+    assert frames.added.tolist() == [8, 0]
+    assert frames.revealed(1).all()
 
 
 def test_the_rest_stands_last_wherever_the_order_names_it():
@@ -90,7 +90,7 @@ def test_masks_stay_as_they_are():
 
 
 @pytest.mark.parametrize(
-    ("order", "masks", "said"),
+    ("order", "masks", "message"),
     [
         (["head", "head"], {"head": HEAD}, "names head twice; name each part once"),
         (["head"], {"head": HEAD, "fin": BODY}, "parts that the part order lacks: fin"),
@@ -100,8 +100,8 @@ def test_masks_stay_as_they_are():
         (["head"], {"head": np.ones(4)}, r"head has \(4,\)"),
     ],
 )
-def test_what_does_not_fit_is_refused_with_the_cure(order, masks, said):
-    with pytest.raises(PartsError, match=said):
+def test_what_does_not_fit_is_refused_with_the_cure(order, masks, message):
+    with pytest.raises(PartsError, match=message):
         sequence(order, masks)
 
 

@@ -35,19 +35,19 @@ def test_costs_are_the_least_height_of_a_common_ancestor(wordnet):
     columns += rows[:3] + wordnet.hypernyms(rows[5])
     heights: dict[int, int] = {}
 
-    found = shared_heights(wordnet, rows, columns)
+    least_heights = shared_heights(wordnet, rows, columns)
 
-    assert found.tolist() == [[cost(wordnet, a, b, heights) for b in columns] for a in rows]
-    assert found.tolist() == shared_heights(wordnet, columns, rows).T.tolist()
+    assert least_heights.tolist() == [[cost(wordnet, a, b, heights) for b in columns] for a in rows]
+    assert least_heights.tolist() == shared_heights(wordnet, columns, rows).T.tolist()
 
 
 def test_a_class_below_another_costs_the_height_of_the_upper_one(wordnet):
     dog, poodle, cat = (wordnet.find(label) for label in ("dog.n.01", "poodle", "cat.n.01"))
 
-    found = shared_heights(wordnet, [dog], [poodle, dog, cat])[0].tolist()
+    least_heights = shared_heights(wordnet, [dog], [poodle, dog, cat])[0].tolist()
 
     carnivore = wordnet.heights[wordnet.find("carnivore.n.01")]
-    assert found == [wordnet.heights[dog], 0, carnivore]
+    assert least_heights == [wordnet.heights[dog], 0, carnivore]
 
 
 @pytest.mark.parametrize("block", [1, 7, 2000])
@@ -62,7 +62,7 @@ def test_errors_equal_a_plain_loop(wordnet, monkeypatch, block):
     heights: dict[int, int] = {}
     entity = int(wordnet.heights[wordnet.index("n00001740")])
 
-    found = hierarchical_errors(wordnet, classes, truth, predicted)
+    measured = hierarchical_errors(wordnet, classes, truth, predicted)
 
     expected = []
     for i in range(60):
@@ -71,8 +71,8 @@ def test_errors_equal_a_plain_loop(wordnet, monkeypatch, block):
             if j >= 0:
                 costs.append(cost(wordnet, classes[truth[i]], classes[j], heights))
         expected.append(min(costs))
-    assert found.tolist() == expected
-    assert found[5] == entity
+    assert measured.tolist() == expected
+    assert measured[5] == entity
 
 
 def test_no_prediction_at_all_costs_the_height_of_entity(wordnet):

@@ -23,12 +23,12 @@ def near(wordnet, nodes: set[int]) -> set[int]:
 
 def plain_set(wordnet, true: int, valid: set[int], k: int) -> set[int]:
     """The loop of the appendix, over the whole graph; ends where nothing new is reached."""
-    reached, ring, found = {true}, {true}, set()
-    while len(found) < k and ring:
-        found |= ring & valid
+    reached, ring, members = {true}, {true}, set()
+    while len(members) < k and ring:
+        members |= ring & valid
         ring = near(wordnet, ring) - reached
         reached |= ring
-    return found
+    return members
 
 
 def labels(wordnet, count: int, seed: int) -> list[int]:
@@ -62,8 +62,8 @@ def test_a_sample_of_the_1000_classes_equals_the_loop_over_the_whole_graph(wordn
 
     for number in chosen:
         for k in KS:
-            found = {ilsvrc[i] for i in sets.members_at(number, k)}
-            assert found == plain_set(wordnet, ilsvrc[number], set(ilsvrc), k), (number, k)
+            members = {ilsvrc[i] for i in sets.members_at(number, k)}
+            assert members == plain_set(wordnet, ilsvrc[number], set(ilsvrc), k), (number, k)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -111,8 +111,13 @@ def test_hits_in_sets_equal_a_plain_loop(wordnet):
         predicted = np.stack([rng.permutation(len(valid))[:width] for _ in range(70)])
         predicted[rng.random(predicted.shape) < 0.1] = -1
         expected = [
-            [sum(p in set(sets.members_at(t, k).tolist()) for p in own[:k].tolist()) for k in KS]
-            for t, own in zip(truth.tolist(), predicted, strict=True)
+            [
+                sum(
+                    p in set(sets.members_at(t, k).tolist()) for p in image_predictions[:k].tolist()
+                )
+                for k in KS
+            ]
+            for t, image_predictions in zip(truth.tolist(), predicted, strict=True)
         ]
 
         assert hits_in_sets(sets, truth, predicted).tolist() == expected
@@ -154,12 +159,12 @@ def test_mean_sizes_are_over_images_or_labels(wordnet, ilsvrc):
 
 @pytest.mark.parametrize("hops", [0, 1, 2, 3])
 def test_labels_within_hops_are_those_a_walk_reaches(wordnet, hops):
-    given = labels(wordnet, 5, 8)
-    reached = set(given)
+    seeds = labels(wordnet, 5, 8)
+    reached = set(seeds)
     for _ in range(hops):
         reached |= near(wordnet, reached)
 
-    assert labels_within(wordnet, given, hops) == sorted(reached)
+    assert labels_within(wordnet, seeds, hops) == sorted(reached)
 
 
 def test_what_makes_no_sense_is_refused(wordnet):

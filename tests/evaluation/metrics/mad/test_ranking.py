@@ -28,7 +28,11 @@ def line(pair: str, rank: int, image: str | None = None) -> SelectedImage:
 
 def answers_for(lines, outcome) -> dict:
     """outcome(line) → two answers."""
-    return {q: value for one in lines for q, value in zip(one.questions, outcome(one), strict=True)}
+    return {
+        q: value
+        for selected in lines
+        for q, value in zip(selected.questions, outcome(selected), strict=True)
+    }
 
 
 def competition(names="abc", top_k=6, reserve=0, seed=0):
@@ -39,7 +43,9 @@ def competition(names="abc", top_k=6, reserve=0, seed=0):
         for r in range(1, top_k + reserve + 1)
     ]
     strength = {name: 0.9 - 0.12 * i for i, name in enumerate(names)}
-    answers = answers_for(lines, lambda one: [rng.random() < strength[n] for n in one.pair])
+    answers = answers_for(
+        lines, lambda selected: [rng.random() < strength[n] for n in selected.pair]
+    )
     return lines, answers
 
 
@@ -47,7 +53,9 @@ def test_two_classifiers_worked_on_paper():
     lines = [line("ab", r) for r in (1, 2, 3, 4)]
     right = {1: (True, True), 2: (True, False), 3: (True, False), 4: (False, False)}
 
-    result = rank(lines, answers_for(lines, lambda one: right[one.rank]), "ab", 4, bootstrap=200)
+    result = rank(
+        lines, answers_for(lines, lambda selected: right[selected.rank]), "ab", 4, bootstrap=200
+    )
 
     # (3 + 1) / (4 + 2) and (1 + 1) / (4 + 2): twice as good, so scores 2/3 and 1/3.
     np.testing.assert_allclose(result.accuracy, [[1, 4 / 6], [2 / 6, 1]])
@@ -62,7 +70,7 @@ def test_two_classifiers_worked_on_paper():
 
 
 def test_few_images_that_all_say_the_same_are_not_sure_of_an_order():
-    def ranked(names, count, outcome=lambda one: (True, False)):
+    def ranked(names, count, outcome=lambda selected: (True, False)):
         pairs = itertools.combinations(names, 2)
         lines = [line(a + b, r) for a, b in pairs for r in range(1, count + 1)]
         return rank(lines, answers_for(lines, outcome), names, count)
@@ -78,17 +86,17 @@ def test_few_images_that_all_say_the_same_are_not_sure_of_an_order():
     assert many.sure.bands == [["a"], ["b"]]
     assert (few.images, many.images) == ([4, 4], [30, 30])
     # As often right as the other: no order, however many.
-    level = ranked("abc", 40, lambda one: (one.rank % 2 == 0, one.rank % 2 == 1))
+    level = ranked("abc", 40, lambda selected: (selected.rank % 2 == 0, selected.rank % 2 == 1))
     assert level.sure.bands == [["a", "b", "c"]]
     assert level.sure.places == [[1, 3]] * 3
 
 
 def test_images_of_several_pairs_are_counted_apart():
     lines = [line(pair, r, f"image {r}") for pair in ("ab", "ac", "bc") for r in (1, 2, 3, 4)]
-    answers = answers_for(lines, lambda one: (True, False))
-    for one in lines:
-        if one.rank == 4:
-            for question in one.questions:
+    answers = answers_for(lines, lambda selected: (True, False))
+    for selected in lines:
+        if selected.rank == 4:
+            for question in selected.questions:
                 answers.pop(question, None)
 
     result = rank(lines, answers, "abc", 4, bootstrap=50, missing="exclude")
@@ -119,7 +127,7 @@ def test_in_a_result_without_a_sure_order_only_many_images_tell_apart():
 
 def test_without_smoothing_accuracy_is_the_share_right():
     lines = [line("ab", r) for r in (1, 2, 3, 4)]
-    answers = answers_for(lines, lambda one: (one.rank < 4, one.rank < 2))
+    answers = answers_for(lines, lambda selected: (selected.rank < 4, selected.rank < 2))
 
     result = rank(lines, answers, "ab", 4, smoothing="none", bootstrap=0)
 
@@ -217,21 +225,21 @@ NULL, RIGHT = (None, True), (True, True)
 )
 def test_images_in_place_wait_or_are_dropped(count, outcomes, images, dropped, pending, reserve):
     lines = [line("ab", r) for r in range(1, count + 1)]
-    answers = answers_for(lines[: len(outcomes)], lambda one: outcomes[one.rank - 1])
+    answers = answers_for(lines[: len(outcomes)], lambda selected: outcomes[selected.rank - 1])
 
-    (found,) = images_in_place(lines, answers, top_k=3)
+    (pair_images,) = images_in_place(lines, answers, top_k=3)
 
-    assert [one.rank for one in found.images] == images
-    assert [one.rank for one in found.dropped] == dropped
-    assert [one.rank for one in found.pending] == pending
-    assert (found.reserve and found.reserve.rank) == reserve
+    assert [selected.rank for selected in pair_images.images] == images
+    assert [selected.rank for selected in pair_images.dropped] == dropped
+    assert [selected.rank for selected in pair_images.pending] == pending
+    assert (pair_images.reserve and pair_images.reserve.rank) == reserve
 
 
 def test_no_reserve_fills_a_gap_in_the_ranks():
-    (found,) = images_in_place([line("ab", r) for r in (1, 3, 4, 6)], {}, top_k=3)
+    (pair_images,) = images_in_place([line("ab", r) for r in (1, 3, 4, 6)], {}, top_k=3)
 
-    assert [one.rank for one in found.images] == [1, 3]
-    assert found.reserve == line("ab", 4)
+    assert [selected.rank for selected in pair_images.images] == [1, 3]
+    assert pair_images.reserve == line("ab", 4)
 
 
 def test_null_takes_the_image_out_of_every_pair_that_asks_the_question():
@@ -283,12 +291,12 @@ def test_comparisons_that_fall_apart_are_refused_by_parts():
     lines = [line("ab", 1), line("cd", 1)]
 
     with pytest.raises(RankingError, match=r"2 parts: a, b \| c, d"):
-        rank(lines, answers_for(lines, lambda one: (True, True)), "abcd", 1)
+        rank(lines, answers_for(lines, lambda selected: (True, True)), "abcd", 1)
 
 
 def test_a_chain_of_pairs_is_enough():
     lines = [line("ab", 1), line("bc", 1)]
-    answers = answers_for(lines, lambda one: (True, False))
+    answers = answers_for(lines, lambda selected: (True, False))
 
     result = rank(lines, answers, "abc", 1, bootstrap=10)
 
@@ -300,12 +308,12 @@ def test_zero_accuracy_without_smoothing_is_refused_by_name():
     lines = [line("ab", 1)]
 
     with pytest.raises(RankingError, match="never right: b against a"):
-        rank(lines, answers_for(lines, lambda one: (True, False)), "ab", 1, smoothing="none")
+        rank(lines, answers_for(lines, lambda selected: (True, False)), "ab", 1, smoothing="none")
 
 
 def test_rounds_without_a_ranking_are_left_out_and_counted():
     lines = [line("ab", r) for r in (1, 2)]
-    answers = answers_for(lines, lambda one: (True, one.rank == 1))
+    answers = answers_for(lines, lambda selected: (True, selected.rank == 1))
 
     result = rank(lines, answers, "ab", 2, smoothing="none", bootstrap=400)
 
@@ -315,7 +323,7 @@ def test_rounds_without_a_ranking_are_left_out_and_counted():
 def test_equal_classifiers_tie_and_beat_each_other_half_the_time():
     lines = [line("ab", r) for r in (1, 2)]
 
-    result = rank(lines, answers_for(lines, lambda one: (True, True)), "ab", 2, bootstrap=50)
+    result = rank(lines, answers_for(lines, lambda selected: (True, True)), "ab", 2, bootstrap=50)
 
     assert result.ranks == [1.5, 1.5]
     assert result.beats == [[0.5, 0.5], [0.5, 0.5]]
@@ -346,10 +354,10 @@ def test_every_draw_is_uniform_and_pairs_share_the_draws_of_shared_images():
     (draws,) = joint_draws(images, 6000, np.random.default_rng(0))
 
     assert (draws[0] == draws[1]).all()
-    for own, chosen in zip(images, draws, strict=True):
-        assert chosen.shape == (6000, len(own))
+    for pair_images, chosen in zip(images, draws, strict=True):
+        assert chosen.shape == (6000, len(pair_images))
         counts = np.bincount(chosen.reshape(-1)) / chosen.size
-        np.testing.assert_allclose(counts, 1 / len(own), atol=0.02)
+        np.testing.assert_allclose(counts, 1 / len(pair_images), atol=0.02)
     together = (draws[0][:, 0] == 0) & (draws[2][:, 0] == 0)
     assert together.mean() == pytest.approx(1 / 6, abs=0.02)
 

@@ -44,14 +44,14 @@ def test_what_is_dropped_is_chosen_in_no_larger_pool(seed):
         classes, rule = int(rng.integers(2, 9)), chance_rule(rng)
         levels = Levels(rng.integers(0, 4, (classes, classes)).astype(np.int32), np.arange(4.0))
         numbers = rng.permutation(200)
-        own = candidates(rng, numbers[:60], classes)
-        kept, bounds = survivors(own, levels, rule, Ids())
-        dropped += len(own) - len(kept)
+        kept_pool = candidates(rng, numbers[:60], classes)
+        kept, bounds = survivors(kept_pool, levels, rule, Ids())
+        dropped += len(kept_pool) - len(kept)
         for _ in range(20):
             others = candidates(rng, numbers[60 : 60 + int(rng.integers(0, 61))], classes)
-            union = Candidates.joined([own, others])
+            union = Candidates.joined([kept_pool, others])
             chosen = union.where(choose(union, levels, rule, Ids()))
-            is_own = np.isin(chosen.images, own.images)
+            is_own = np.isin(chosen.images, kept_pool.images)
 
             assert np.isin(chosen.images[is_own], kept.images).all()
             least = np.maximum(bounds.least_a[chosen.a], bounds.least_b[chosen.b])
@@ -63,12 +63,12 @@ def test_a_chain_of_labels_keeps_an_image_that_is_passed_over_here():
     # Greedy takes (0, 1), so not (0, 2). Where (3, 1) is above both, it takes (3, 1) and (0, 2).
     levels = Levels(np.ones((4, 4), np.int32), np.arange(2.0))
     rule = Rule(top_k=2, reserve=0, max_per_label=1)
-    here = Candidates(
+    candidates_here = Candidates(
         np.array([0, 0], np.int32), np.array([1, 2], np.int32),
         np.array([9, 8], np.uint32), np.array([0, 1]),
     )  # fmt: skip
 
-    kept, _ = survivors(here, levels, rule, Ids())
+    kept, _ = survivors(candidates_here, levels, rule, Ids())
 
     assert kept.images.tolist() == [0, 1]
 

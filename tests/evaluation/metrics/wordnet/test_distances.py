@@ -20,11 +20,14 @@ def distance_of(wordnet, a: str, b: str, distance: str) -> float:
 def up_then_down(wordnet, a: int, b: int, weighted: bool) -> float:
     """By the definition: every pair of root paths, every edge below the common prefix."""
     best = float("inf")
-    for one_path, other in itertools.product(wordnet.root_paths(a), wordnet.root_paths(b)):
+    for one_path, second_path in itertools.product(wordnet.root_paths(a), wordnet.root_paths(b)):
         common = 0
-        while common < min(len(one_path), len(other)) and one_path[common] == other[common]:
+        while (
+            common < min(len(one_path), len(second_path))
+            and one_path[common] == second_path[common]
+        ):
             common += 1
-        edges = [*range(common - 1, len(one_path) - 1), *range(common - 1, len(other) - 1)]
+        edges = [*range(common - 1, len(one_path) - 1), *range(common - 1, len(second_path) - 1)]
         best = min(best, sum(2.0**-depth if weighted else 1 for depth in edges))
     return best
 
@@ -37,12 +40,12 @@ def shortest(wordnet, a: int, weighted: bool) -> dict[int, float]:
         if node in done:
             continue
         done[node] = length
-        for upper, other in [
+        for upper, neighbour in [
             *((parent, parent) for parent in wordnet.hypernyms(node)),
             *((node, child) for child in wordnet.hyponyms(node)),
         ]:
             step = 2.0 ** -int(wordnet.depth[upper]) if weighted else 1.0
-            heapq.heappush(queue, (length + step, other))
+            heapq.heappush(queue, (length + step, neighbour))
     return done
 
 

@@ -22,24 +22,28 @@ def test_a_term_stands_for_all_its_synsets(wordnet, labels):
 
 def test_synsets_are_expanded_once_in_the_order_of_similarity(wordnet, labels):
     vectors = np.array([[1, 0.3], [1, 0.1], [1, 0], [1, 0.2], [1, -0.05], [0, 1]], float)
-    own = term_labels(wordnet, TERMS, labels)
+    labels_of_term = term_labels(wordnet, TERMS, labels)
 
     # By cosine to (1, 0): dance hall, unknown, ballroom, dance hall again, crane, bird.
-    found = nearest_labels(np.array([[2.0, 0]]), vectors, own, 4, nearest=6)
-    assert found.tolist() == [[2, 0, 1, 3]]
+    nearest = nearest_labels(np.array([[2.0, 0]]), vectors, labels_of_term, 4, nearest=6)
+    assert nearest.tolist() == [[2, 0, 1, 3]]
 
-    assert nearest_labels(np.array([[2.0, 0]]), vectors, own, 4, nearest=4).tolist() == [
+    assert nearest_labels(np.array([[2.0, 0]]), vectors, labels_of_term, 4, nearest=4).tolist() == [
         [2, -1, -1, -1]
     ]
-    assert nearest_labels(np.array([[2.0, 0]]), vectors, own, 2, nearest=6).tolist() == [[2, 0]]
+    assert nearest_labels(np.array([[2.0, 0]]), vectors, labels_of_term, 2, nearest=6).tolist() == [
+        [2, 0]
+    ]
 
 
 def test_four_terms_are_looked_at_for_each_prediction():
     vectors = np.array([[1, i / 10] for i in range(6)])
-    own = [[], [], [], [8], [9], [10]]
+    labels_of_term = [[], [], [], [8], [9], [10]]
 
-    assert nearest_labels(np.array([[1.0, 0]]), vectors, own, 1).tolist() == [[8]]
-    assert nearest_labels(np.array([[1.0, 0]]), vectors, [[], *own], 1, 4).tolist() == [[-1]]
+    assert nearest_labels(np.array([[1.0, 0]]), vectors, labels_of_term, 1).tolist() == [[8]]
+    assert nearest_labels(np.array([[1.0, 0]]), vectors, [[], *labels_of_term], 1, 4).tolist() == [
+        [-1]
+    ]
 
 
 @pytest.mark.parametrize("held", [1, 10_000_000])
@@ -49,14 +53,14 @@ def test_the_search_equals_a_plain_sort(monkeypatch, held):
     # Few values: equal similarities are frequent, and go by the order of terms.
     terms = rng.integers(-1, 2, (40, 3)) + np.array([0, 0, 2.5])
     queries = rng.normal(size=(9, 3))
-    own = [sorted(rng.choice(15, rng.integers(0, 4), False).tolist()) for _ in terms]
+    labels_of_term = [sorted(rng.choice(15, rng.integers(0, 4), False).tolist()) for _ in terms]
 
-    found = nearest_labels(queries, terms, own, 5)
+    nearest = nearest_labels(queries, terms, labels_of_term, 5)
 
-    for query, row in zip(queries, found.tolist(), strict=True):
+    for query, row in zip(queries, nearest.tolist(), strict=True):
         near = terms @ query / np.linalg.norm(terms, axis=1) / np.linalg.norm(query)
         order = sorted(range(40), key=lambda t: (-round(float(near[t]), 12), t))[:20]
-        expected = list(dict.fromkeys(label for t in order for label in own[t]))[:5]
+        expected = list(dict.fromkeys(label for t in order for label in labels_of_term[t]))[:5]
         assert row == expected + [-1] * (5 - len(expected))
 
 

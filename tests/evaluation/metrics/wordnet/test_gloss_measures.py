@@ -35,8 +35,8 @@ class Nouns:
 
     def related(self, index: int, name: str) -> list[int]:
         pointers = re.findall(r" (\S{1,2}) (\d{8}) n \d{4}", self.heads[index])
-        found = [self.place[offset] for sign, offset in pointers if sign in SYMBOLS[name]]
-        return [index] if name == "gloss" else found
+        synsets = [self.place[offset] for sign, offset in pointers if sign in SYMBOLS[name]]
+        return [index] if name == "gloss" else synsets
 
     def words(self, index: int) -> list[str]:
         return tokens(self.glosses[index])
@@ -129,7 +129,7 @@ def bags(nouns) -> list[set[str]]:
 
 
 @pytest.fixture(scope="module")
-def place(wordnet, bags) -> dict[str, int]:
+def index_of_word(wordnet, bags) -> dict[str, int]:
     """Word → its row in the co-occurrence matrix."""
     often = Counter(word for bag in bags for word in bag)
     words = g.glosses(wordnet).vocabulary
@@ -137,21 +137,32 @@ def place(wordnet, bags) -> dict[str, int]:
     return {word: i for i, word in enumerate(kept)}
 
 
-def test_cooccurrence_counts_the_glosses_that_hold_both(wordnet, bags, place):
+def test_cooccurrence_counts_the_glosses_that_hold_both(wordnet, bags, index_of_word):
     together = cooccurrence(wordnet)
 
-    assert together.shape == (len(place), len(place))
-    for one, other in (("dog", "breed"), ("bread", "flour"), ("dog", "dog"), ("dog", "theorem")):
-        expected = sum(one in bag and other in bag for bag in bags) if one != other else 0
-        assert together[place[one], place[other]] == expected
+    assert together.shape == (len(index_of_word), len(index_of_word))
+    for first_word, second_word in (
+        ("dog", "breed"),
+        ("bread", "flour"),
+        ("dog", "dog"),
+        ("dog", "theorem"),
+    ):
+        expected = (
+            sum(first_word in bag and second_word in bag for bag in bags)
+            if first_word != second_word
+            else 0
+        )
+        assert together[index_of_word[first_word], index_of_word[second_word]] == expected
 
 
-def plain_vector(wordnet, nouns, place, index: int, relations: tuple[str, ...]) -> np.ndarray:
+def plain_vector(
+    wordnet, nouns, index_of_word, index: int, relations: tuple[str, ...]
+) -> np.ndarray:
     together = cooccurrence(wordnet)
     held = {w for name in relations for i in nouns.related(index, name) for w in nouns.words(i)}
-    total = np.zeros(len(place))
-    for word in held & place.keys():
-        total += together[[place[word]]].toarray()[0]
+    total = np.zeros(len(index_of_word))
+    for word in held & index_of_word.keys():
+        total += together[[index_of_word[word]]].toarray()[0]
     return total
 
 
@@ -160,11 +171,15 @@ def cosine(x: np.ndarray, y: np.ndarray) -> float:
     return float(x @ y / length) if length else 0.0
 
 
-def test_vectors_are_sums_of_what_the_words_stand_beside(wordnet, nouns, place, monkeypatch):
+def test_vectors_are_sums_of_what_the_words_stand_beside(
+    wordnet, nouns, index_of_word, monkeypatch
+):
     classes = some_nouns(wordnet, 2)
     names = tuple(g.RELATIONS)
-    whole = [plain_vector(wordnet, nouns, place, i, names) for i in classes]
-    single = [[plain_vector(wordnet, nouns, place, i, (name,)) for name in names] for i in classes]
+    whole = [plain_vector(wordnet, nouns, index_of_word, i, names) for i in classes]
+    single = [
+        [plain_vector(wordnet, nouns, index_of_word, i, (name,)) for name in names] for i in classes
+    ]
     for block in (512, 2):
         monkeypatch.setattr("evaluation.metrics.wordnet.gloss_vectors._BLOCK", block)
         vector = s.similarity_matrix(wordnet, classes, None, "vector")

@@ -14,11 +14,11 @@ from evaluation.readers import content_files
 @pytest.fixture(scope="module")
 def counts(wordnet, tmp_path_factory):
     """A file of information content: WordNet's own counts, summed up to the root."""
-    own = sense_counts(wordnet).astype(float)
-    total = own.copy()
-    for index in np.flatnonzero(own).tolist():
+    counts_of_synset = sense_counts(wordnet).astype(float)
+    total = counts_of_synset.copy()
+    for index in np.flatnonzero(counts_of_synset).tolist():
         for above in wordnet.ancestors(index, instances=True) - {index}:
-            total[above] += own[index]
+            total[above] += counts_of_synset[index]
     path = tmp_path_factory.mktemp("ic") / "ic-tagged.dat"
     root = wordnet.find("entity")
     rows = [
@@ -50,15 +50,17 @@ def test_every_measure_is_what_nltk_gives(wordnet, peer, pairs, counts):
     ours = content_files.read(counts, wordnet)
     assert ours == theirs
     instances = 0
-    for one, other in pairs:
-        a, b = (peer.synset_from_pos_and_offset("n", int(wordnet.offsets[i])) for i in (one, other))
-        instances += wordnet.is_instance(one)
-        assert compare(wordnet, one, other, "wup").value == a.wup_similarity(b)
-        assert compare(wordnet, one, other, "path").value == a.path_similarity(b)
-        assert compare(wordnet, one, other, "lch").value == a.lch_similarity(b)
-        assert compare(wordnet, one, other, "res", ours).value == a.res_similarity(b, theirs)
-        assert compare(wordnet, one, other, "lin", ours).value == a.lin_similarity(b, theirs)
-        assert compare(wordnet, one, other, "jcn", ours).value == a.jcn_similarity(b, theirs)
+    for first, second in pairs:
+        a, b = (
+            peer.synset_from_pos_and_offset("n", int(wordnet.offsets[i])) for i in (first, second)
+        )
+        instances += wordnet.is_instance(first)
+        assert compare(wordnet, first, second, "wup").value == a.wup_similarity(b)
+        assert compare(wordnet, first, second, "path").value == a.path_similarity(b)
+        assert compare(wordnet, first, second, "lch").value == a.lch_similarity(b)
+        assert compare(wordnet, first, second, "res", ours).value == a.res_similarity(b, theirs)
+        assert compare(wordnet, first, second, "lin", ours).value == a.lin_similarity(b, theirs)
+        assert compare(wordnet, first, second, "jcn", ours).value == a.jcn_similarity(b, theirs)
 
     assert instances > 5
 
@@ -66,14 +68,16 @@ def test_every_measure_is_what_nltk_gives(wordnet, peer, pairs, counts):
 def test_the_ancestor_is_the_one_that_the_value_is_read_at(wordnet, pairs, counts):
     contents = content_files.read(counts, wordnet)
     total = contents["n"][0]
-    for one, other in pairs:
-        value, ancestor = compare(wordnet, one, other, "res", contents)
-        common = wordnet.ancestors(one, instances=True) & wordnet.ancestors(other, instances=True)
+    for first, second in pairs:
+        value, ancestor = compare(wordnet, first, second, "res", contents)
+        common = wordnet.ancestors(first, instances=True) & wordnet.ancestors(
+            second, instances=True
+        )
         assert ancestor in common
         count = contents["n"].get(int(wordnet.offsets[ancestor]), 0)
         assert value == (pytest.approx(-np.log(count / total)) if count else 1e300)
-        assert compare(wordnet, one, other, "wup").ancestor in common
-        assert compare(wordnet, one, other, "lch").ancestor in common
+        assert compare(wordnet, first, second, "wup").ancestor in common
+        assert compare(wordnet, first, second, "lch").ancestor in common
 
 
 def test_teacher_and_doctor_get_the_ancestor_of_the_largest_least_depth(wordnet):

@@ -90,14 +90,14 @@ class Plain:
         if self.virtual:
             # The lowest common synset of each pair of paths.
             candidates = {
-                max(set(one) & set(other), key=one.index)
-                for one, other in itertools.product(self.paths(a), self.paths(b))
+                max(set(first_path) & set(second_path), key=first_path.index)
+                for first_path, second_path in itertools.product(self.paths(a), self.paths(b))
             }
             edges = self.way
-        found = [
+        depths = [
             (d := self.depth(i), 2 * d / (2 * d + edges(a, i) + edges(b, i))) for i in candidates
         ]
-        return max(found)[1] if found else 0.0
+        return max(depths)[1] if depths else 0.0
 
     def path(self, a: int, b: int) -> float:
         return 1 / (self.way(a, b) + 1) if self.common(a, b) else 0.0
@@ -111,14 +111,14 @@ class Plain:
         return max((self.content[i] for i in common if self.content[i] > 0), default=0.0)
 
     def of_content(self, a: int, b: int, measure: str) -> float:
-        one, other, shared = self.content[a], self.content[b], self.res(a, b)
-        if not self.common(a, b) or math.isnan(one + other):
+        first, second, shared = self.content[a], self.content[b], self.res(a, b)
+        if not self.common(a, b) or math.isnan(first + second):
             return 0.0
-        if self.virtual and not one * other:
+        if self.virtual and not first * second:
             return 0.0
         if measure == "lin":
-            return 2 * shared / (one + other) if one + other else 1.0
-        distance = one + other - 2 * shared
+            return 2 * shared / (first + second) if first + second else 1.0
+        distance = first + second - 2 * shared
         if distance > 0:
             return 1 / distance
         words = counted(self.wordnet, "wnsim")
@@ -206,29 +206,29 @@ def test_the_named_ancestor_is_the_one_that_the_value_comes_from(wordnet, measur
 
     assert (ancestors == ancestors.T).all()
     for i, j in itertools.product(range(len(classes)), repeat=2):
-        a, b, found = classes[i], classes[j], int(ancestors[i, j])
+        a, b, ancestor = classes[i], classes[j], int(ancestors[i, j])
         common = plain.common(a, b)
-        if found == -1:
+        if ancestor == -1:
             assert common <= {-1}
             continue
-        assert found in common
+        assert ancestor in common
         if measure == "wup":
-            assert plain.depth(found) == max(map(plain.depth, common))
+            assert plain.depth(ancestor) == max(map(plain.depth, common))
         elif measure in ("path", "lch"):
-            assert plain.edges_up(a, found) + plain.edges_up(b, found) == plain.way(a, b)
+            assert plain.edges_up(a, ancestor) + plain.edges_up(b, ancestor) == plain.way(a, b)
         else:
-            assert max(np.nan_to_num(plain.content[found]), 0) == plain.res(a, b)
+            assert max(np.nan_to_num(plain.content[ancestor]), 0) == plain.res(a, b)
 
 
 def test_rows_and_columns_may_differ_repeat_and_come_in_any_order(wordnet):
     classes = some_classes(wordnet)
     rows, columns = classes[::3] + classes[:2], classes[::-2] + classes[-2:]
-    place = {index: i for i, index in enumerate(classes)}
+    index_of = {index: i for i, index in enumerate(classes)}
     for measure in BY_HIERARCHY:
         whole = s.similarity_matrix(wordnet, classes, None, measure)
         part = s.similarity_matrix(wordnet, rows, columns, measure)
         np.testing.assert_array_equal(
-            part, whole[np.ix_([place[i] for i in rows], [place[i] for i in columns])]
+            part, whole[np.ix_([index_of[i] for i in rows], [index_of[i] for i in columns])]
         )
 
 
@@ -258,10 +258,12 @@ def test_an_instance_lies_below_its_class(wordnet):
 
 def test_instances_are_named_once_and_in_order(wordnet):
     labels = ("paris.n.01", "dog.n.01", "blighty.n.01", "paris.n.01", "chihuahua.n.01")
-    found = s.instances(wordnet, map(wordnet.find, labels))
+    instances = s.instances(wordnet, map(wordnet.find, labels))
 
     # Blighty is a hypernym's child of an instance, the United Kingdom.
-    assert found == sorted({wordnet.wnid(wordnet.find(label)) for label in labels} - {"n02084071"})
+    assert instances == sorted(
+        {wordnet.wnid(wordnet.find(label)) for label in labels} - {"n02084071"}
+    )
 
 
 # What the authors of CDS published (imagenet_pascal_res_sim_scores.txt beside their code): for some
@@ -302,9 +304,9 @@ def test_13889_of_the_14000_published_similarities_agree(wordnet):
     ours = s.similarity_matrix(wordnet, categories, classes, "wup", "wnsim")
 
     theirs = np.array([[published.wup(a, b) for b in classes] for a in categories])
-    for place, row in PUBLISHED.items():
+    for column, row in PUBLISHED.items():
         printed = [int(value) / 1e5 for value in row.split()]
-        np.testing.assert_allclose(theirs[:, place], printed, atol=6e-6)
+        np.testing.assert_allclose(theirs[:, column], printed, atol=6e-6)
     # Where they differ their list of depths has another depth than the longest root path's.
     assert int((np.abs(ours - theirs) < 1e-9).sum()) == 13_889
     instances = [i for i, index in enumerate(classes) if wordnet.is_instance(index)]
@@ -359,7 +361,7 @@ def test_counts_are_those_of_the_index_of_senses(wordnet):
 
 
 def test_counts_climb_to_each_ancestor_once_or_once_a_path(wordnet):
-    own = sense_counts(wordnet)
+    counts = sense_counts(wordnet)
     rng = np.random.default_rng(6)
     chosen = [wordnet.find(f"{name}.n.01") for name in ("dog", "animal", "national_capital")]
     deep = np.flatnonzero((wordnet.depth >= 5) & (wordnet.heights >= 1))
@@ -371,8 +373,8 @@ def test_counts_climb_to_each_ancestor_once_or_once_a_path(wordnet):
             new = [child for child in children if child not in below]
             below.update(new)
             rest.extend(new)
-        once = sum(own[node] for node in below)
-        a_path = sum(own[node] * ways_up(wordnet, node, index) for node in below if own[node])
+        once = sum(counts[node] for node in below)
+        a_path = sum(counts[node] * ways_up(wordnet, node, index) for node in below if counts[node])
         for convention, count in (("clean", once), ("wnsim", a_path)):
             share = count / counted(wordnet, convention)
             content = information_content(wordnet, convention)[index]
@@ -448,11 +450,11 @@ def test_wup_is_nltks_where_the_hierarchy_above_both_is_a_tree(wordnet, peer):
     compared = 0
     for i, j in itertools.combinations(range(len(classes)), 2):
         if single[classes[i]] and single[classes[j]]:
-            one, other = (
+            first_synset, second_synset = (
                 peer.synset_from_pos_and_offset("n", int(wordnet.offsets[classes[k]]))
                 for k in (i, j)
             )
-            assert matrix[i, j] == pytest.approx(one.wup_similarity(other))
+            assert matrix[i, j] == pytest.approx(first_synset.wup_similarity(second_synset))
             compared += 1
 
     assert compared > 100

@@ -20,15 +20,19 @@ def plain(wordnet, categories, pool, mapping, measure, convention) -> tuple[floa
 
     hits = total = ties = 0
     for mapped in mapping.values():
-        for place in mapped:
-            others = [i for i in range(len(pool)) if i != place]
-            values = [like(pool[place], pool[i]) for i in others]
+        for mapped_class in mapped:
+            others = [i for i in range(len(pool)) if i != mapped_class]
+            values = [like(pool[mapped_class], pool[i]) for i in others]
             hits += others[values.index(max(values))] in mapped
             ties += values.count(max(values)) > 1
             total += 1
     above = [
         max(like(category, pool[i]) for i in mapping[k])
-        > max(like(category, other) for other in categories if other != category)
+        > max(
+            like(category, category_beside)
+            for category_beside in categories
+            if category_beside != category
+        )
         for k, category in enumerate(categories)
     ]
     return hits / total, sum(above) / len(above), ties
@@ -43,11 +47,11 @@ def test_criteria_are_those_of_plain_loops(wordnet, measure, convention, by):
     # A class may stand for two categories.
     mapping = {0: [0, 9, 2], 1: [1, 8], 2: [3, 4, 6], 3: [5, 6]}
 
-    found = criteria(wordnet, categories, pool, mapping, measure, convention)
+    measured = criteria(wordnet, categories, pool, mapping, measure, convention)
 
-    one, two, ties = plain(wordnet, categories, pool, mapping, measure, convention)
-    assert (found.criterion_1, found.criterion_2) == (one, two)
-    assert (found.mapped, found.ties) == (10, ties)
+    first, two, ties = plain(wordnet, categories, pool, mapping, measure, convention)
+    assert (measured.criterion_1, measured.criterion_2) == (first, two)
+    assert (measured.mapped, measured.ties) == (10, ties)
 
 
 def test_a_class_that_is_as_like_to_several_goes_to_the_first_of_the_pool(wordnet):
@@ -55,19 +59,19 @@ def test_a_class_that_is_as_like_to_several_goes_to_the_first_of_the_pool(wordne
     breeds = [wordnet.find(f"{name}.n.01") for name in ("beagle", "basset", "bloodhound")]
     for order in itertools.permutations(range(3)):
         pool = [breeds[i] for i in order]
-        found = criteria(wordnet, [breeds[0], breeds[1]], pool, {0: [0, 1], 1: [2]})
+        measured = criteria(wordnet, [breeds[0], breeds[1]], pool, {0: [0, 1], 1: [2]})
 
         # Places 0 and 1 are each other's first; 2 falls to 0, which is mapped elsewhere.
-        assert (found.criterion_1, found.ties) == (2 / 3, 3)
+        assert (measured.criterion_1, measured.ties) == (2 / 3, 3)
 
 
 def test_one_category_has_no_other_to_be_above(wordnet):
     dog, cat = wordnet.find("dog.n.01"), wordnet.find("cat.n.01")
 
-    found = criteria(wordnet, [dog], [dog, cat], {0: [0, 1]})
+    measured = criteria(wordnet, [dog], [dog, cat], {0: [0, 1]})
 
-    assert found.criterion_1 == 1
-    assert math.isnan(found.criterion_2)
+    assert measured.criterion_1 == 1
+    assert math.isnan(measured.criterion_2)
 
 
 def test_a_pool_of_one_and_a_category_of_none_are_refused(wordnet):

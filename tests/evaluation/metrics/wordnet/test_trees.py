@@ -15,9 +15,9 @@ def tree(nouns, wnids) -> dict[str, list[str]]:
 
 
 def test_siblings_stand_together_and_groups_are_where_classes_part(wordnet):
-    found = tree(wordnet, [NORWICH, TABBY, POODLE, EGYPTIAN, NORFOLK])
+    paths = tree(wordnet, [NORWICH, TABBY, POODLE, EGYPTIAN, NORFOLK])
 
-    assert list(found.items()) == [
+    assert list(paths.items()) == [
         (NORFOLK, ["dog", "terrier"]),
         (NORWICH, ["dog", "terrier"]),
         (POODLE, ["dog"]),
@@ -29,9 +29,9 @@ def test_siblings_stand_together_and_groups_are_where_classes_part(wordnet):
 def test_a_class_comes_right_before_the_group_that_it_names(wordnet):
     terrier = wordnet.wnid(wordnet.find("terrier.n.01"))
 
-    found = tree(wordnet, [NORFOLK, TABBY, terrier, NORWICH, EGYPTIAN])
+    paths = tree(wordnet, [NORFOLK, TABBY, terrier, NORWICH, EGYPTIAN])
 
-    assert list(found.items())[:3] == [
+    assert list(paths.items())[:3] == [
         (terrier, []),
         (NORFOLK, ["terrier"]),
         (NORWICH, ["terrier"]),
@@ -42,11 +42,11 @@ def test_the_thousand_classes_of_ilsvrc_are_in_groups_that_nothing_interrupts(wo
     path = Path(evaluation.readers.__file__).parent / "data" / "ilsvrc2012.txt"
     wnids = path.read_text().split()
 
-    found = tree(wordnet, wnids)
+    paths = tree(wordnet, wnids)
 
-    assert sorted(found) == sorted(wnids)
-    for depth in range(1, 1 + max(map(len, found.values()))):
-        met = [tuple(path[:depth]) for path in found.values() if len(path) >= depth]
+    assert sorted(paths) == sorted(wnids)
+    for depth in range(1, 1 + max(map(len, paths.values()))):
+        met = [tuple(path[:depth]) for path in paths.values() if len(path) >= depth]
         runs = [group for group, _ in groupby(met)]
         # Two synsets may share a first lemma, never with the same path above them.
         assert len(runs) == len(set(runs)), depth

@@ -15,14 +15,14 @@ IMAGENET_V2 = Path(__file__).resolve().parents[5] / "shared" / "data" / "wsol" /
 
 
 def slow_ious(a, b, extra):
-    found = []
+    overlaps = []
     for x0, y0, x1, y1 in b:
         wide = min(a[2], x1) - max(a[0], x0) + extra
         high = min(a[3], y1) - max(a[1], y0) + extra
         both = max(wide, 0) * max(high, 0)
-        own = (a[2] - a[0] + extra) * (a[3] - a[1] + extra)
-        found.append(both / (own + (x1 - x0 + extra) * (y1 - y0 + extra) - both))
-    return max(found)
+        area = (a[2] - a[0] + extra) * (a[3] - a[1] + extra)
+        overlaps.append(both / (area + (x1 - x0 + extra) * (y1 - y0 + extra) - both))
+    return max(overlaps)
 
 
 def extent(mask):
@@ -48,7 +48,7 @@ def reference_boxes(mask):
         return x0, y0, min(x1 + 1, width - 1), min(y1 + 1, height - 1)
 
     components = [labels == i + 1 for i in range(count)]
-    boxes = [cut(*extent(one)) for one in components]
+    boxes = [cut(*extent(component)) for component in components]
     largest = max(range(count), key=lambda i: (contour_area(components[i]), i))
     below, holes = ndimage.label(np.pad(~mask, 1, constant_values=True))
     for i in range(1, holes + 1):
@@ -136,8 +136,8 @@ def contour_hits(scores, truth, protocol):
     for tau in protocol.taus:
         mask = cv2.threshold(image, int(tau * image.max()), 255, cv2.THRESH_BINARY)[1]
         contours = cv2.findContours(mask, cv2.RETR_TREE, cv2.CHAIN_APPROX_SIMPLE)[0]
-        found = [(0, 0, 0, 0)] if len(contours) == 0 else map(cv2.boundingRect, contours)
-        boxes = [(x, y, *np.minimum([x + w, y + h], last * (w > 0))) for x, y, w, h in found]
+        bounds = [(0, 0, 0, 0)] if len(contours) == 0 else map(cv2.boundingRect, contours)
+        boxes = [(x, y, *np.minimum([x + w, y + h], last * (w > 0))) for x, y, w, h in bounds]
         fits = [slow_ious(box, truth, 1) for box in boxes]
         biggest = np.argmax([cv2.contourArea(contour) for contour in contours] or [0])
         hits.append([max(fits) >= delta for delta in DELTAS])
@@ -176,8 +176,10 @@ def test_levels_are_those_of_numpys_floats(name, how, kind):
         steps = rng.integers(0, 1001, (30, 20)) / rng.choice([255, 1000])
         scores = (steps * rng.uniform(0.1, 9) - rng.uniform(0, 0.1)).astype(kind)
         scale = levels.Scale(*box_scores.scale_of(scores, how))
-        given = (box_scores.plain(scores), scale)
-        picture = levels.bytes_of(*given) if name == "reference" else levels.steps_of(*given, 1000)
+        scaled = (box_scores.plain(scores), scale)
+        picture = (
+            levels.bytes_of(*scaled) if name == "reference" else levels.steps_of(*scaled, 1000)
+        )
 
         expected, _ = box_scores.cut(box_scores.normalized(scores, how), protocol)
         assert np.array_equal(picture.flat.reshape(32, 22)[1:-1, 1:-1] - 1, expected)
@@ -227,14 +229,14 @@ def test_a_hole_has_a_box_under_reference_alone():
     assert not box_scores.box_hits(scores, truth, Protocol("paper"), (0.3,))[0].any()
 
 
-@pytest.mark.parametrize(("name", "found"), [("reference", True), ("paper", False)])
-def test_a_constant_map_has_the_corner_pixel_or_no_box(name, found):
+@pytest.mark.parametrize(("name", "is_hit"), [("reference", True), ("paper", False)])
+def test_a_constant_map_has_the_corner_pixel_or_no_box(name, is_hit):
     scores = box_scores.normalized(np.full((224, 224), 3.0))
 
     hits, largest = box_scores.box_hits(scores, np.array([[0.0, 0, 0, 0]]), Protocol(name), (0.5,))
 
-    assert hits.all() == hits.any() == found
-    assert largest.all() == largest.any() == found
+    assert hits.all() == hits.any() == is_hit
+    assert largest.all() == largest.any() == is_hit
 
 
 def test_the_largest_component_counts_for_max_box_acc_and_any_for_v2():
@@ -244,10 +246,10 @@ def test_the_largest_component_counts_for_max_box_acc_and_any_for_v2():
         mapped((0, 0, 60, 60), (100, 100, 120, 120)), np.array([[100.0] * 2 + [120] * 2]), 224, 224
     )
 
-    found = score.result()
-    assert found["max_box_acc"] == {"accuracy": 0.0, "threshold": 0.0}
-    assert found["max_box_acc_v2"]["0.7"] == {"accuracy": 1.0, "threshold": 0.0}
-    assert found["max_box_acc_v2"]["mean"] == 1.0
+    result = score.result()
+    assert result["max_box_acc"] == {"accuracy": 0.0, "threshold": 0.0}
+    assert result["max_box_acc_v2"]["0.7"] == {"accuracy": 1.0, "threshold": 0.0}
+    assert result["max_box_acc_v2"]["mean"] == 1.0
 
 
 def test_the_best_threshold_is_each_deltas_own_and_the_lowest_of_equals():
@@ -267,13 +269,13 @@ def test_top_1_localization_wants_the_class_right_too():
     score = BoxScore(Protocol("reference", thresholds=10))
     box = np.array([[100.0, 100, 140, 140]])
 
-    for named in (True, False):
-        score.add(mapped((100, 100, 140, 140)), box, 224, 224, named)
+    for class_right in (True, False):
+        score.add(mapped((100, 100, 140, 140)), box, 224, 224, class_right)
 
-    found = score.result(top1=True)
-    assert found["max_box_acc"]["accuracy"] == 1.0
-    assert found["top1_localization"] == {"accuracy": 0.5, "threshold": 0.0}
-    assert found["top1_accuracy"] == 0.5
+    result = score.result(top1=True)
+    assert result["max_box_acc"]["accuracy"] == 1.0
+    assert result["top1_localization"] == {"accuracy": 0.5, "threshold": 0.0}
+    assert result["top1_accuracy"] == 0.5
 
 
 def test_sums_of_parts_joined_are_the_sum_of_all():
@@ -293,10 +295,10 @@ def test_sums_of_parts_joined_are_the_sum_of_all():
 
 
 def test_without_images_accuracies_are_not_numbers():
-    found = BoxScore(Protocol()).result()
+    result = BoxScore(Protocol()).result()
 
-    assert np.isnan(found["max_box_acc"]["accuracy"])
-    assert np.isnan(found["max_box_acc_v2"]["mean"])
+    assert np.isnan(result["max_box_acc"]["accuracy"])
+    assert np.isnan(result["max_box_acc_v2"]["mean"])
 
 
 def test_thresholds_are_those_of_arange():

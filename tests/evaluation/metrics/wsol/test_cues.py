@@ -49,10 +49,11 @@ def test_well_posed_is_that_some_threshold_parts_the_cues():
     for _ in range(200):
         counts = rng.integers(1, 6, (4, 2))
         foreground = np.array([True, False, *(rng.random(2) < 0.5)])
-        given = posteriors(counts)
+        probabilities = posteriors(counts)
         # At least τ on the object, at most τ beside it, as the lemma has it.
         parted = any(
-            (given[foreground] >= tau).all() and (given[~foreground] <= tau).all() for tau in given
+            (probabilities[foreground] >= tau).all() and (probabilities[~foreground] <= tau).all()
+            for tau in probabilities
         )
 
         assert well_posed(counts, foreground) == parted

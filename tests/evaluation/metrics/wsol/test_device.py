@@ -69,26 +69,26 @@ class Maps:
             return self.boxes, self.sizes
         size = self.protocol.size
         each = zip(self.boxes, self.sizes, strict=True)
-        return [box_scores.truncated(own, *its, size) for own, its in each], [(size, size)] * len(
-            self.maps
-        )
+        return [box_scores.truncated(map_boxes, *its, size) for map_boxes, its in each], [
+            (size, size)
+        ] * len(self.maps)
 
     def expected(self):
-        found = []
+        hits_of_maps = []
         for scores, boxes, size in zip(self.maps, *self.fitted(), strict=True):
             ready, scale = box_scores.fitted(scores, self.protocol, *size)
-            found.append(box_scores.box_hits(ready, boxes, self.protocol, DELTAS, scale))
-        hits, largest = zip(*found, strict=True)
+            hits_of_maps.append(box_scores.box_hits(ready, boxes, self.protocol, DELTAS, scale))
+        hits, largest = zip(*hits_of_maps, strict=True)
         return np.array(hits), np.array(largest)
 
-    def found(self, device="cpu"):
+    def actual(self, device="cpu"):
         boxes, sizes = self.fitted()
         return batches.hits_of(self.maps, boxes, sizes, self.protocol, DELTAS, device)
 
 
-def assert_equal(found, expected):
-    for one, other in zip(found, expected, strict=True):
-        np.testing.assert_array_equal(one, other)
+def assert_equal(actual, expected):
+    for hit, expected_hit in zip(actual, expected, strict=True):
+        np.testing.assert_array_equal(hit, expected_hit)
 
 
 @pytest.mark.parametrize("how", box_scores.NORMALIZATIONS)
@@ -98,10 +98,10 @@ def test_hits_are_those_of_the_compiled_loops(name, how):
 
     for seed, kind in enumerate((np.float16, np.float32, np.float64)):
         thresholds, size = (7, 1000, 100)[seed], 17 * seed + 3
-        given = Maps(seed, Protocol(name, how, thresholds, size), kind=kind)
-        hits, largest = given.found()
+        maps = Maps(seed, Protocol(name, how, thresholds, size), kind=kind)
+        hits, largest = maps.actual()
 
-        assert_equal((hits, largest), given.expected())
+        assert_equal((hits, largest), maps.expected())
         right += hits.mean(), largest.mean()
 
     assert right.min() > 0.01
@@ -110,19 +110,19 @@ def test_hits_are_those_of_the_compiled_loops(name, how):
 @pytest.mark.parametrize("name", PROTOCOLS)
 @pytest.mark.parametrize("side", [1, 2, 3])
 def test_the_smallest_maps_have_their_boxes(name, side):
-    given = Maps(side, Protocol(name, thresholds=50, size=side), most=side + 1)
+    maps = Maps(side, Protocol(name, thresholds=50, size=side), most=side + 1)
 
-    assert_equal(given.found(), given.expected())
+    assert_equal(maps.actual(), maps.expected())
 
 
 @pytest.mark.parametrize("value", [0.0, 0.4, 1.0])
 @pytest.mark.parametrize("how", box_scores.NORMALIZATIONS)
 @pytest.mark.parametrize("name", PROTOCOLS)
 def test_a_batch_of_constants_has_the_boxes_of_each(name, how, value):
-    given = Maps(0, Protocol(name, how, 20, size=9), count=4)
-    given.maps = [np.full(one.shape, value) for one in given.maps]
+    maps = Maps(0, Protocol(name, how, 20, size=9), count=4)
+    maps.maps = [np.full(score_map.shape, value) for score_map in maps.maps]
 
-    assert_equal(given.found(), given.expected())
+    assert_equal(maps.actual(), maps.expected())
 
 
 @pytest.mark.parametrize("grid", [14, 224])
@@ -130,17 +130,17 @@ def test_a_batch_of_constants_has_the_boxes_of_each(name, how, value):
 def test_full_maps_keep_the_bits_the_bans_and_the_budgets(name, grid):
     """Every operation is held to those that CUDA rounds alike, and none forgets the device."""
     rng = np.random.default_rng(grid)
-    given = Maps(0, Protocol(name), count=0)
+    maps = Maps(0, Protocol(name), count=0)
     for _ in range(3):
         scores = box_scores.resized(rng.random((grid, grid)), 224, 224).astype(np.float32)
-        given.maps.append(scores)
-        given.sizes.append((224, 224))
-        given.boxes.append(true_boxes(rng, scores, 224, 224))
+        maps.maps.append(scores)
+        maps.sizes.append((224, 224))
+        maps.boxes.append(true_boxes(rng, scores, 224, 224))
 
     with Guard() as guard, torch.device("meta"):
-        found = given.found()
+        hits = maps.actual()
 
-    assert_equal(found, given.expected())
+    assert_equal(hits, maps.expected())
     assert guard.launches.total() <= MOST_LAUNCHES
     assert guard.waits.total() <= MOST_WAITS
     assert guard.waits["nonzero"] > 10
@@ -151,9 +151,9 @@ def test_budgets_hold_however_many_maps_a_batch_has():
     counted = []
 
     for count in (10, 200):
-        given = Maps(1, protocol, count=count)
+        maps = Maps(1, protocol, count=count)
         with Guard() as guard:
-            given.found()
+            maps.actual()
         counted.append((guard.launches.total(), guard.waits.total()))
 
     (few, few_waits), (many, many_waits) = counted
@@ -188,17 +188,17 @@ def test_a_factory_that_forgets_the_device_is_found():
 
 @pytest.mark.parametrize("name", PROTOCOLS)
 def test_a_batch_of_too_many_rows_is_halved_until_it_is_not(name, monkeypatch):
-    given = Maps(5, Protocol(name, thresholds=100, size=20), count=9)
-    expected, tried = given.expected(), []
+    score_maps = Maps(5, Protocol(name, thresholds=100, size=20), count=9)
+    expected, tried = score_maps.expected(), []
     whole = batches.box_hits
     monkeypatch.setattr(batches, "MOST_ROWS", 1500)
     monkeypatch.setattr(
         batches, "box_hits", lambda maps, *more: tried.append(len(maps[0])) or whole(maps, *more)
     )
 
-    found = given.found()
+    hits = score_maps.actual()
 
-    assert_equal(found, expected)
+    assert_equal(hits, expected)
     assert tried[0] == 9
     # A single map is worked on whatever it has.
     assert tried.count(1) > 1
@@ -206,32 +206,32 @@ def test_a_batch_of_too_many_rows_is_halved_until_it_is_not(name, monkeypatch):
 
 @pytest.mark.parametrize("name", PROTOCOLS)
 def test_the_order_of_maps_changes_nothing(name):
-    given = Maps(6, Protocol(name, thresholds=100, size=20))
-    hits, largest = given.found()
-    order = np.random.default_rng(0).permutation(len(given.maps))
+    maps = Maps(6, Protocol(name, thresholds=100, size=20))
+    hits, largest = maps.actual()
+    order = np.random.default_rng(0).permutation(len(maps.maps))
 
-    for held in (given.maps, given.boxes, given.sizes):
+    for held in (maps.maps, maps.boxes, maps.sizes):
         held[:] = [held[at] for at in order]
 
-    assert_equal(given.found(), (hits[order], largest[order]))
+    assert_equal(maps.actual(), (hits[order], largest[order]))
 
 
 def test_as_many_thresholds_as_there_may_be():
-    given = Maps(7, Protocol(thresholds=box_scores.MOST_THRESHOLDS), count=3, most=12)
+    maps = Maps(7, Protocol(thresholds=box_scores.MOST_THRESHOLDS), count=3, most=12)
 
-    assert_equal(given.found(), given.expected())
+    assert_equal(maps.actual(), maps.expected())
 
 
 def test_a_side_beyond_16_bits_keeps_its_boxes():
-    given = Maps(8, Protocol(thresholds=20), count=1)
+    maps = Maps(8, Protocol(thresholds=20), count=1)
     scores = np.zeros((1, 40_000))
     scores[0, 35_000:39_000] = 1
-    given.maps, given.sizes = [scores], [(40_000, 1)]
-    given.boxes = [np.array([[35_000.0, 0, 39_000, 1]])]
+    maps.maps, maps.sizes = [scores], [(40_000, 1)]
+    maps.boxes = [np.array([[35_000.0, 0, 39_000, 1]])]
 
-    hits, largest = given.found()
+    hits, largest = maps.actual()
 
-    assert_equal((hits, largest), given.expected())
+    assert_equal((hits, largest), maps.expected())
     assert hits[0, -1, 1:].all()
     assert largest[0, 1:].all()
 
@@ -240,61 +240,63 @@ def test_a_side_beyond_16_bits_keeps_its_boxes():
 def test_vertices_are_connected_as_by_a_plain_search(seed):
     rng = np.random.default_rng(seed)
     count, edges = int(rng.integers(1, 60)), int(rng.integers(0, 60))
-    one, other = rng.integers(0, count, (2, edges))
+    first, second = rng.integers(0, count, (2, edges))
 
-    found = merge_tree.connected(torch.from_numpy(one), torch.from_numpy(other), count)
+    labels = merge_tree.connected(torch.from_numpy(first), torch.from_numpy(second), count)
 
     expected = np.arange(count)
     for _ in range(count):
-        for a, b in zip(one, other, strict=True):
+        for a, b in zip(first, second, strict=True):
             expected[a] = expected[b] = min(expected[a], expected[b])
-    assert found.tolist() == expected.tolist()
+    assert labels.tolist() == expected.tolist()
 
 
 @pytest.mark.parametrize("name", PROTOCOLS)
 def test_sums_of_boxes_are_those_of_images_one_by_one(name):
-    given = Maps(9, Protocol(name, thresholds=50, size=20))
-    named = [(None, True, False)[number % 3] for number in range(len(given.maps))]
-    expected = BoxScore(given.protocol, histograms=True)
-    for scores, boxes, size, own in zip(given.maps, given.boxes, given.sizes, named, strict=True):
-        expected.add(scores, boxes, *size, own)
+    maps = Maps(9, Protocol(name, thresholds=50, size=20))
+    classes_right = [(None, True, False)[number % 3] for number in range(len(maps.maps))]
+    expected = BoxScore(maps.protocol, histograms=True)
+    for scores, boxes, size, class_right in zip(
+        maps.maps, maps.boxes, maps.sizes, classes_right, strict=True
+    ):
+        expected.add(scores, boxes, *size, class_right)
 
-    found = BoxScore(given.protocol, histograms=True)
+    score = BoxScore(maps.protocol, histograms=True)
     with Guard(), torch.device("meta"):
-        batches.add_boxes(found, given.maps, given.boxes, given.sizes, named)
+        batches.add_boxes(score, maps.maps, maps.boxes, maps.sizes, classes_right)
 
-    assert_same_sums(found, expected)
-    assert found.class_hits > 0
-    assert found.pixels[1].sum() > 0
+    assert_same_sums(score, expected)
+    assert score.class_hits > 0
+    assert score.pixels[1].sum() > 0
 
 
-def assert_same_sums(found, expected):
-    assert vars(found).keys() == vars(expected).keys()
+def assert_same_sums(actual, expected):
+    assert vars(actual).keys() == vars(expected).keys()
     for name, value in vars(expected).items():
-        assert type(getattr(found, name)) is type(value), name
-        np.testing.assert_array_equal(getattr(found, name), value, err_msg=name)
+        assert type(getattr(actual, name)) is type(value), name
+        np.testing.assert_array_equal(getattr(actual, name), value, err_msg=name)
 
 
 @pytest.mark.parametrize("kind", [np.float16, np.float32, np.float64])
 @pytest.mark.parametrize("name", PROTOCOLS)
 def test_counts_of_pixels_are_those_of_images_one_by_one(name, kind):
-    given = Maps(10, Protocol(name, thresholds=60, size=25), kind=kind)
+    maps = Maps(10, Protocol(name, thresholds=60, size=25), kind=kind)
     rng = np.random.default_rng(0)
-    sizes = given.fitted()[1]
+    sizes = maps.fitted()[1]
     truths = [rng.choice([0, 1, 255], size[::-1]).astype(np.uint8) for size in sizes]
     labels = [str(number % 3) for number in range(len(truths))]
-    expected = MaskScore(given.protocol)
-    for each in zip(given.maps, truths, labels, strict=True):
+    expected = MaskScore(maps.protocol)
+    for each in zip(maps.maps, truths, labels, strict=True):
         expected.add(*each)
 
-    found = MaskScore(given.protocol)
+    score = MaskScore(maps.protocol)
     with Guard(), torch.device("meta"):
-        batches.add_masks(found, given.maps, truths, labels)
+        batches.add_masks(score, maps.maps, truths, labels)
 
-    assert found.images == expected.images
-    assert found.classes.keys() == expected.classes.keys()
+    assert score.images == expected.images
+    assert score.classes.keys() == expected.classes.keys()
     for label, counts in expected.classes.items():
-        np.testing.assert_array_equal(found.classes[label], counts)
+        np.testing.assert_array_equal(score.classes[label], counts)
 
 
 def test_another_size_of_map_is_refused_under_reference():
@@ -309,11 +311,11 @@ def test_another_size_of_map_is_refused_under_reference():
 @pytest.mark.gpu
 @pytest.mark.parametrize("name", PROTOCOLS)
 def test_a_gpu_finds_the_same_in_twenty_thousand_maps_in_any_order(name):
-    given = Maps(11, Protocol(name, size=40), count=10_000)
-    expected = given.expected()
-    order = np.random.default_rng(1).permutation(len(given.maps))
+    maps = Maps(11, Protocol(name, size=40), count=10_000)
+    expected = maps.expected()
+    order = np.random.default_rng(1).permutation(len(maps.maps))
 
-    assert_equal(given.found("cuda"), expected)
-    for held in (given.maps, given.boxes, given.sizes):
+    assert_equal(maps.actual("cuda"), expected)
+    for held in (maps.maps, maps.boxes, maps.sizes):
         held[:] = [held[at] for at in order]
-    assert_equal(given.found("cuda"), tuple(one[order] for one in expected))
+    assert_equal(maps.actual("cuda"), tuple(hits[order] for hits in expected))

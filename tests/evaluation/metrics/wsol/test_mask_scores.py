@@ -58,15 +58,15 @@ def test_pxap_and_mpxap_equal_slow_loops(name):
     for scores, truth, label in cases:
         score.add(scores, truth, label)
 
-    found = score.result()
+    result = score.result()
     scores, truth = np.array([c[0] for c in cases]), np.array([c[1] for c in cases])
-    assert found["pxap"] == authors_ap(scores, truth, 50)
-    assert found["pxap"] == pytest.approx(slow_ap(scores, truth, 50), abs=1e-12)
+    assert result["pxap"] == authors_ap(scores, truth, 50)
+    assert result["pxap"] == pytest.approx(slow_ap(scores, truth, 50), abs=1e-12)
     labels = np.array([c[2] for c in cases])
-    each = [slow_ap(scores[labels == one], truth[labels == one], 50) for one in "abc"]
-    assert list(found["per_class"].values()) == pytest.approx(each, abs=1e-12)
-    assert found["mpxap"] == pytest.approx(np.mean(each), abs=1e-12)
-    assert found["mpxap"] != pytest.approx(found["pxap"], abs=1e-6)
+    each = [slow_ap(scores[labels == label], truth[labels == label], 50) for label in "abc"]
+    assert list(result["per_class"].values()) == pytest.approx(each, abs=1e-12)
+    assert result["mpxap"] == pytest.approx(np.mean(each), abs=1e-12)
+    assert result["mpxap"] != pytest.approx(result["pxap"], abs=1e-6)
 
 
 def test_four_pixels_by_hand():
@@ -75,14 +75,14 @@ def test_four_pixels_by_hand():
 
     score.add(np.array([[1.0, 0.75, 0.5, 0.0]]), truth, "c")
 
-    found = score.result(curves=True)
+    result = score.result(curves=True)
     # Half the object at precision 1, the other half at 2/3.
-    assert found["pxap"] == pytest.approx(0.5 * 1 + 0.5 * 2 / 3)
-    curves = found["curves"]
+    assert result["pxap"] == pytest.approx(0.5 * 1 + 0.5 * 2 / 3)
+    curves = result["curves"]
     assert curves["px_prec"].tolist() == [0.5, 2 / 3, 2 / 3, 0.5]
     assert curves["px_rec"].tolist() == [1, 1, 1, 0.5]
     assert curves["px_acc"].tolist() == [0.5, 0.75, 0.75, 0.5]
-    assert found["px_acc"] == {"accuracy": 0.75, "threshold": 0.25}
+    assert result["px_acc"] == {"accuracy": 0.75, "threshold": 0.25}
     assert curves["foreground_histogram"].tolist() == [0, 0, 1, 0, 1]
     assert curves["background_histogram"].tolist() == [1, 0, 0, 1, 0]
 
@@ -104,10 +104,10 @@ def test_a_class_without_an_object_is_no_number_and_left_out_of_the_mean():
     score.add(np.array([[0.0, 1.0]]), np.array([[0, 0]], np.uint8), "empty")
     score.add(np.array([[0.0, 1.0]]), np.array([[0, 1]], np.uint8), "full")
 
-    found = score.result()
+    result = score.result()
 
-    assert np.isnan(found["per_class"]["empty"])
-    assert found["mpxap"] == found["per_class"]["full"] == 1.0
+    assert np.isnan(result["per_class"]["empty"])
+    assert result["mpxap"] == result["per_class"]["full"] == 1.0
     assert np.isnan(MaskScore(Protocol()).result()["mpxap"])
 
 
@@ -135,10 +135,10 @@ def test_parts_joined_are_the_whole():
 def test_masks_are_brought_to_a_size_by_the_nearest_below(shape):
     mask = np.random.default_rng(2).random(shape) < 0.5
 
-    found = nearest(mask, 16)
+    small = nearest(mask, 16)
 
     for y, x in np.ndindex(16, 16):
-        assert found[y, x] == mask[y * shape[0] // 16, x * shape[1] // 16]
+        assert small[y, x] == mask[y * shape[0] // 16, x * shape[1] // 16]
 
 
 def test_a_precision_of_nothing_called_is_left_out():

@@ -10,8 +10,8 @@ from evaluation.scoring.cds import arrays
 
 
 def line(image: str, category: str = "cat", name: str = "", **fields: object) -> SequenceLine:
-    given = {"part_scheme": "E_U", "content_scheme": "low", "frames": ("a", "b", "c")} | fields
-    return SequenceLine(image, category, object=name, **given)
+    values = {"part_scheme": "E_U", "content_scheme": "low", "frames": ("a", "b", "c")} | fields
+    return SequenceLine(image, category, object=name, **values)
 
 
 LINES = [
@@ -27,9 +27,9 @@ STARTS = np.arange(0, 3 * len(LINES) + 1, 3)
 
 
 def scores(cds: list[float], right: list[bool] | None = None, people: tuple = ()) -> Scores:
-    said = None if right is None else {"net": np.array(right)}
+    flags = None if right is None else {"net": np.array(right)}
     at, values = arrays.places(LINES), {"net": np.array(cds)}
-    return arrays.scores(at, STARTS, values, None if right is None else values, said, people)
+    return arrays.scores(at, STARTS, values, None if right is None else values, flags, people)
 
 
 def test_objects_stand_by_category_and_schemes_as_the_paper_has_them_then_by_name():
@@ -48,33 +48,38 @@ def test_objects_stand_by_category_and_schemes_as_the_paper_has_them_then_by_nam
 
 
 def test_objects_of_an_image_in_one_category_are_one_unit():
-    found = scores([0.5] * len(LINES))
+    arranged = scores([0.5] * len(LINES))
 
-    assert found.category.tolist() == [0, 0, 0, 1]
-    assert found.cluster.tolist() == [0, 1, 1, 0]
+    assert arranged.category.tolist() == [0, 0, 0, 1]
+    assert arranged.cluster.tolist() == [0, 1, 1, 0]
 
 
 def test_a_score_stands_where_its_line_says_and_nan_where_there_is_none():
-    found = scores([n / 10 for n in range(len(LINES))])
+    arranged = scores([n / 10 for n in range(len(LINES))])
 
-    assert found.cds.shape == (4, 3, 3, 1)
-    assert np.isnan(found.cds).sum() == 4 * 9 - len(LINES)
-    assert (found.cds[3, 2, 1, 0], found.cds[0, 1, 0, 0]) == (0.4, 0.6)
-    assert found.b_cds is found.wrong is None
+    assert arranged.cds.shape == (4, 3, 3, 1)
+    assert np.isnan(arranged.cds).sum() == 4 * 9 - len(LINES)
+    assert (arranged.cds[3, 2, 1, 0], arranged.cds[0, 1, 0, 0]) == (0.4, 0.6)
+    assert arranged.b_cds is arranged.wrong is None
 
 
 def test_wrong_frames_are_counted_of_what_was_asked():
     right = [n % 3 == 1 for n in range(3 * len(LINES))]
     right[2] = True
 
-    found = scores([0.5, np.nan, *[0.5] * 5], right)
+    arranged = scores([0.5, np.nan, *[0.5] * 5], right)
 
-    assert found.wrong[2, 0, 1, 0] == 1
-    assert found.last_wrong[2, 0, 1, 0] == 0
-    assert (found.wrong[3, 0, 1, 0], found.last_wrong[3, 0, 1, 0]) == (2, 1)
+    assert arranged.wrong[2, 0, 1, 0] == 1
+    assert arranged.last_wrong[2, 0, 1, 0] == 0
+    assert (arranged.wrong[3, 0, 1, 0], arranged.last_wrong[3, 0, 1, 0]) == (2, 1)
     # The second line was not asked.
-    assert found.frames[0, 0, 1, 0] == found.wrong[0, 0, 1, 0] == found.last_wrong[0, 0, 1, 0] == 0
-    assert found.frames.sum() == 3 * 6
+    assert (
+        arranged.frames[0, 0, 1, 0]
+        == arranged.wrong[0, 0, 1, 0]
+        == arranged.last_wrong[0, 0, 1, 0]
+        == 0
+    )
+    assert arranged.frames.sum() == 3 * 6
 
 
 def test_machines_are_those_that_saw_everything_and_are_no_people():
@@ -96,17 +101,17 @@ def test_ratios_of_what_was_not_asked_are_not_counted_and_parts_once_an_object()
     at, starts = arrays.places(rows), np.arange(0, 13, 3)
     right = {"net": np.array([0, 1, 1, 1, 0, 1, 1, 1, 1, 0, 0, 0], bool)}
 
-    found = arrays.histograms(at, rows, starts, right, {"net": np.array([0, 0, np.nan, 0])})
+    ratios = arrays.histograms(at, rows, starts, right, {"net": np.array([0, 0, np.nan, 0])})
 
-    assert found.owner.tolist() == [0, 1, 1]
-    assert found.index.tolist() == [2, 1, 3]
-    assert found.bin.tolist() == [9, 3, 9]
-    assert found.presence.tolist() == [2, 9, -1]
+    assert ratios.owner.tolist() == [0, 1, 1]
+    assert ratios.index.tolist() == [2, 1, 3]
+    assert ratios.bin.tolist() == [9, 3, 9]
+    assert ratios.presence.tolist() == [2, 9, -1]
 
 
 def test_without_right_answers_there_are_no_ratios():
     rows = random.Random(0).sample(LINES, len(LINES))
 
-    found = arrays.histograms(arrays.places(rows), rows, STARTS, None, {})
+    ratios = arrays.histograms(arrays.places(rows), rows, STARTS, None, {})
 
-    assert len(found.owner) == len(found.bin) == 0
+    assert len(ratios.owner) == len(ratios.bin) == 0

@@ -63,9 +63,9 @@ def test_scores_by_a_plain_loop_over_the_formula(lines, predictions, scored, wor
             count = len(line.frames)
             for j, frame in enumerate(line.frames, start=1):
                 weight = (count - j + 1) / count
-                place = predictions.wnids[classifier][predictions.frames[frame]]
-                if place >= 0:
-                    wnid = predictions.classes[place]
+                class_number = predictions.wnids[classifier][predictions.frames[frame]]
+                if class_number >= 0:
+                    wnid = predictions.classes[class_number]
                     top += weight * similarity(line.category, wnid)
                     right += weight * (wnid in predicted.MAPPING[line.category])
                 bottom += weight
@@ -82,16 +82,16 @@ NOTE = (
 
 
 def test_every_table_is_there_and_the_head_names_every_choice(scored):
-    found = scored.result.to_json()
+    head = scored.result.to_json()
 
-    tables = found.pop("tables")
+    tables = head.pop("tables")
     assert all(tables.values())
     assert set(tables) == {
         *("averaging", "error", "by_content_scheme", "by_part_scheme", "best_and_worst"),
         *("error_correlation", "cl_ratio", "hardness", "part_presence", "captchas"),
     }
-    assert found.pop("sure").keys() == {"level", "bands", "apart", "words"}
-    assert found == {
+    assert head.pop("sure").keys() == {"level", "bands", "apart", "words"}
+    assert head == {
         "classifiers": ["one", "two"],
         "similarity": "wup",
         "convention": "clean",
@@ -109,13 +109,13 @@ def test_every_table_is_there_and_the_head_names_every_choice(scored):
 
 
 def test_without_a_mapping_there_is_cds_and_a_note(lines, predictions, wordnet):
-    found = score(lines, predictions, wordnet, QUICK)
+    outcome = score(lines, predictions, wordnet, QUICK)
 
-    assert {list(row.to_json())[-1] for row in found.sequences()} == {"cds"}
-    empty = {name for name, rows in found.result.tables.to_json().items() if not rows}
+    assert {list(row.to_json())[-1] for row in outcome.sequences()} == {"cds"}
+    empty = {name for name, rows in outcome.result.tables.to_json().items() if not rows}
     assert empty == {"error", "error_correlation", "cl_ratio"}
-    assert {row.measure for row in found.result.tables.best_and_worst} == {"cds"}
-    assert any("without a mapping" in note for note in found.result.notes)
+    assert {row.measure for row in outcome.result.tables.best_and_worst} == {"cds"}
+    assert any("without a mapping" in note for note in outcome.result.notes)
 
 
 def test_all_right_is_0_and_all_wrong_is_1(wordnet):
@@ -131,10 +131,12 @@ def test_all_right_is_0_and_all_wrong_is_1(wordnet):
 def test_nothing_named_is_wrong_and_like_no_class(wordnet):
     line = one_line()
 
-    found = score([line], says(line, "", "", "", predicted.DOG), wordnet, QUICK, predicted.MAPPING)
-    (row,) = found.answers()
+    outcome = score(
+        [line], says(line, "", "", "", predicted.DOG), wordnet, QUICK, predicted.MAPPING
+    )
+    (row,) = outcome.answers()
 
-    assert found.scores(0) == {"net": Scores(cds=0.9, b_cds=0.9)}
+    assert outcome.scores(0) == {"net": Scores(cds=0.9, b_cds=0.9)}
     first, *_ = row.answers["net"]
     assert first == Answer(wnid=None, name=None, similarity=0.0, right=False)
 
@@ -143,33 +145,33 @@ def test_answers_stand_under_their_frames_with_names_and_scores(wordnet):
     line = one_line()
     spoken = says(line, predicted.CAT, predicted.WOLF, predicted.DOG, predicted.DOG)
 
-    found = score([line], spoken, wordnet, QUICK, predicted.MAPPING)
-    (row,) = found.answers()
+    outcome = score([line], spoken, wordnet, QUICK, predicted.MAPPING)
+    (row,) = outcome.answers()
 
-    told = row.answers["net"]
-    assert [answer.name for answer in told] == ["cat", "wolf", "dog", "dog"]
-    assert [answer.right for answer in told] == [False, False, True, True]
-    assert told[0].similarity == pytest.approx(0.857142857142857)
-    assert told[0].wnid == predicted.CAT
-    assert row.scores == found.scores(0)
+    answers = row.answers["net"]
+    assert [answer.name for answer in answers] == ["cat", "wolf", "dog", "dog"]
+    assert [answer.right for answer in answers] == [False, False, True, True]
+    assert answers[0].similarity == pytest.approx(0.857142857142857)
+    assert answers[0].wnid == predicted.CAT
+    assert row.scores == outcome.scores(0)
     assert row.frames == list(line.frames)
 
 
 def test_a_frame_that_comes_again_counts_at_each_place(wordnet):
     line = dataclasses.replace(one_line(), frames=("a", "a", "b"))
 
-    found = score([line], says(line, predicted.DOG, ""), wordnet, QUICK, predicted.MAPPING)
+    outcome = score([line], says(line, predicted.DOG, ""), wordnet, QUICK, predicted.MAPPING)
 
-    assert found.scores(0)["net"].b_cds == pytest.approx(1 - 5 / 6)
+    assert outcome.scores(0)["net"].b_cds == pytest.approx(1 - 5 / 6)
 
 
 def test_the_order_of_lines_and_the_names_of_frames_change_nothing(lines, predictions, wordnet):
     shuffled = random.Random(0).sample(lines, len(lines))
 
-    one = score(lines, predictions, wordnet, QUICK, predicted.MAPPING)
-    other = score(shuffled, predictions, wordnet, QUICK, predicted.MAPPING)
+    ordered = score(lines, predictions, wordnet, QUICK, predicted.MAPPING)
+    reordered = score(shuffled, predictions, wordnet, QUICK, predicted.MAPPING)
 
-    assert one.result == other.result
+    assert ordered.result == reordered.result
 
 
 def test_rounds_are_seeded_and_leave_the_points_as_they_are(lines, predictions, wordnet):
@@ -194,8 +196,8 @@ def test_by_word_the_category_is_a_word_and_a_class_its_first_lemma(wordnet):
     spoken = says(line, hammerhead, predicted.DOG, predicted.DOG, predicted.DOG)
     options = dataclasses.replace(QUICK, by="word")
 
-    found = score([line], spoken, wordnet, options, {"dog": [predicted.DOG, hammerhead]})
-    (row,) = found.answers()
+    outcome = score([line], spoken, wordnet, options, {"dog": [predicted.DOG, hammerhead]})
+    (row,) = outcome.answers()
 
     # hammerhead.n.01 is the dolt; the mapping speaks of the class itself.
     dolt = similarity_matrix(
@@ -210,9 +212,9 @@ def test_a_category_is_found_in_the_mapping_by_what_it_means(wordnet, name):
     line = one_line(name)
     mapping = {"nonsense": [predicted.CAT], "dog.n.01": [predicted.DOG]}
 
-    found = score([line], says(line, *[predicted.DOG] * 4), wordnet, QUICK, mapping)
+    outcome = score([line], says(line, *[predicted.DOG] * 4), wordnet, QUICK, mapping)
 
-    assert found.scores(0)["net"].b_cds == 0
+    assert outcome.scores(0)["net"].b_cds == 0
 
 
 @pytest.mark.parametrize(("objects", "is_sure"), [(5, False), (6, True)])
@@ -221,7 +223,10 @@ def test_the_sign_test_over_objects_says_what_of_the_order_is_sure(wordnet, obje
         SequenceLine(f"{i}.jpg", predicted.DOG, "E_U", "low", (f"{i}",)) for i in range(objects)
     ]
     classes = (predicted.DOG, predicted.CAT)
-    answers = {name: np.full(objects, place, np.int32) for place, name in enumerate(("dog", "cat"))}
+    answers = {
+        name: np.full(objects, class_number, np.int32)
+        for class_number, name in enumerate(("dog", "cat"))
+    }
     spoken = Predictions(("cat", "dog"), answers, classes, frame_places(lines))
 
     sure = score(lines, spoken, wordnet, QUICK).result.sure
@@ -234,56 +239,56 @@ def test_the_sign_test_over_objects_says_what_of_the_order_is_sure(wordnet, obje
 def test_measures_and_conventions_change_the_score(lines, predictions, wordnet):
     def first(**changes):
         options = dataclasses.replace(QUICK, bootstrap=0, **changes)
-        found = score(lines, predictions, wordnet, options)
-        assert found.result.similarity == options.measure
-        assert all(0 <= row.cds <= 1 for row in found.sequences())
-        return next(found.sequences()).cds, found.result.notes
+        outcome = score(lines, predictions, wordnet, options)
+        assert outcome.result.similarity == options.measure
+        assert all(0 <= row.cds <= 1 for row in outcome.sequences())
+        return next(outcome.sequences()).cds, outcome.result.notes
 
-    told = {first()[0], first(measure="path")[0], first(convention="wnsim")[0]}
+    scores_found = {first()[0], first(measure="path")[0], first(convention="wnsim")[0]}
 
-    assert len(told) == 3
+    assert len(scores_found) == 3
     assert any("co-occurrence" in note for note in first(measure="vector")[1])
 
 
 def test_people_saw_few_frames_and_stand_beside_the_machines(lines, predictions, wordnet):
     frames = frame_places(lines)
     seen = np.full(len(frames), NOT_ASKED, np.int32)
-    asked = [n for n in lines if (n.part_scheme, n.content_scheme) == ("E_U", "low")]
-    seen[[frames[frame] for line in asked for frame in line.frames]] = 0
+    asked_lines = [n for n in lines if (n.part_scheme, n.content_scheme) == ("E_U", "low")]
+    seen[[frames[frame] for line in asked_lines for frame in line.frames]] = 0
     people = Predictions(("people",), {"people": seen}, (predicted.DOG,), frames)
 
-    found = score(lines, predictions.joined(people), wordnet, QUICK, predicted.MAPPING)
+    outcome = score(lines, predictions.joined(people), wordnet, QUICK, predicted.MAPPING)
 
-    own = [row for row in found.sequences() if row.classifier == "people"]
-    assert len(own) == len(asked)
+    people_rows = [row for row in outcome.sequences() if row.classifier == "people"]
+    assert len(people_rows) == len(asked_lines)
     (row,) = [
         row
-        for row in found.result.tables.by_content_scheme
+        for row in outcome.result.tables.by_content_scheme
         if (row.classifier, row.measure, row.averaging) == ("people", "cds", "text")
     ]
     assert (row.content_scheme, row.best) == ("low", False)
-    assert {row.of for row in found.result.tables.hardness} == {"one", "two", *predicted.CONTENTS}
+    assert {row.of for row in outcome.result.tables.hardness} == {"one", "two", *predicted.CONTENTS}
     alone = score(lines, predictions, wordnet, QUICK, predicted.MAPPING)
-    assert found.result.tables.error_correlation == alone.result.tables.error_correlation
-    assert found.result.tables.best_and_worst == alone.result.tables.best_and_worst
-    assert found.result.notes[0].startswith("people saw 9 of 72 sequences")
-    assert [set(row.answers) for row in found.answers()].count({"one", "two", "people"}) == 9
+    assert outcome.result.tables.error_correlation == alone.result.tables.error_correlation
+    assert outcome.result.tables.best_and_worst == alone.result.tables.best_and_worst
+    assert outcome.result.notes[0].startswith("people saw 9 of 72 sequences")
+    assert [set(row.answers) for row in outcome.answers()].count({"one", "two", "people"}) == 9
 
 
 def test_people_alone_are_scored_on_what_they_saw(lines, wordnet):
     frames = frame_places(lines)
     seen = np.full(len(frames), NOT_ASKED, np.int32)
-    asked = [n for n in lines if n.category == predicted.DOG and n.content_scheme == "low"]
-    seen[[frames[frame] for line in asked for frame in line.frames]] = 0
+    asked_lines = [n for n in lines if n.category == predicted.DOG and n.content_scheme == "low"]
+    seen[[frames[frame] for line in asked_lines for frame in line.frames]] = 0
     people = Predictions(("people",), {"people": seen}, (predicted.DOG,), frames)
 
-    found = score(lines, people, wordnet, QUICK, predicted.MAPPING)
+    outcome = score(lines, people, wordnet, QUICK, predicted.MAPPING)
 
-    assert len(list(found.sequences())) == len(asked)
-    assert {row.category for row in found.result.tables.best_and_worst} == {predicted.DOG}
-    assert {row.category for row in found.result.tables.hardness} == {predicted.DOG}
-    assert {row.content_scheme for row in found.result.tables.by_content_scheme} == {"low"}
-    assert found.result.tables.error_correlation == found.result.tables.captchas == []
+    assert len(list(outcome.sequences())) == len(asked_lines)
+    assert {row.category for row in outcome.result.tables.best_and_worst} == {predicted.DOG}
+    assert {row.category for row in outcome.result.tables.hardness} == {predicted.DOG}
+    assert {row.content_scheme for row in outcome.result.tables.by_content_scheme} == {"low"}
+    assert outcome.result.tables.error_correlation == outcome.result.tables.captchas == []
 
 
 def test_people_who_were_asked_nothing_have_no_scores(lines, wordnet):
@@ -291,24 +296,24 @@ def test_people_who_were_asked_nothing_have_no_scores(lines, wordnet):
     seen = np.full(len(frames), NOT_ASKED, np.int32)
     people = Predictions(("people",), {"people": seen}, (), frames)
 
-    found = score(lines, people, wordnet, QUICK, predicted.MAPPING)
+    outcome = score(lines, people, wordnet, QUICK, predicted.MAPPING)
 
-    assert list(found.sequences()) == []
-    assert {row.error for row in found.result.tables.error} == {None}
+    assert list(outcome.sequences()) == []
+    assert {row.error for row in outcome.result.tables.error} == {None}
 
 
 def test_people_who_saw_everything_are_no_machine_where_they_are_named(lines, predictions, wordnet):
     options = dataclasses.replace(QUICK, people=("two",))
 
-    found = score(lines, predictions, wordnet, options, predicted.MAPPING)
+    outcome = score(lines, predictions, wordnet, options, predicted.MAPPING)
 
-    assert {row.lowest for row in found.result.tables.best_and_worst} == {"one"}
+    assert {row.lowest for row in outcome.result.tables.best_and_worst} == {"one"}
 
 
 def test_sequences_that_are_not_there_are_told(lines, predictions, wordnet):
-    found = score(lines[1:], predictions, wordnet, QUICK, predicted.MAPPING)
+    outcome = score(lines[1:], predictions, wordnet, QUICK, predicted.MAPPING)
 
-    assert found.result.notes[0].startswith("71 of 72 sequences are there")
+    assert outcome.result.notes[0].startswith("71 of 72 sequences are there")
 
 
 def test_only_the_hardest_candidates_are_listed_and_that_is_told(tmp_path, wordnet):
@@ -318,17 +323,17 @@ def test_only_the_hardest_candidates_are_listed_and_that_is_told(tmp_path, wordn
     every = score(lines, predictions, wordnet, QUICK, predicted.MAPPING).result.tables.captchas
     options = dataclasses.replace(QUICK, captchas=3)
 
-    found = score(lines, predictions, wordnet, options, predicted.MAPPING)
+    outcome = score(lines, predictions, wordnet, options, predicted.MAPPING)
 
     assert len(every) > 3
-    assert found.result.tables.captchas == every[:3]
-    assert f"of {len(every)} sequences the 3 hardest" in found.result.notes[-1]
+    assert outcome.result.tables.captchas == every[:3]
+    assert f"of {len(every)} sequences the 3 hardest" in outcome.result.notes[-1]
 
 
 def test_a_mapping_without_any_predicted_class_is_noted(wordnet):
     line = one_line()
 
-    found = score(
+    outcome = score(
         [line],
         says(line, *[predicted.CAT] * 4),
         wordnet,
@@ -336,15 +341,15 @@ def test_a_mapping_without_any_predicted_class_is_noted(wordnet):
         {predicted.DOG: [predicted.DOG]},
     )
 
-    assert found.scores(0)["net"].b_cds == 1
-    assert found.result.notes[0].startswith("no predicted class is in the mapping")
+    assert outcome.scores(0)["net"].b_cds == 1
+    assert outcome.result.notes[0].startswith("no predicted class is in the mapping")
 
 
 STRANGER = "n99999999"
 
 
 @pytest.mark.parametrize(
-    ("changes", "named", "options", "mapping", "said", "cure"),
+    ("changes", "wnid", "options", "mapping", "message", "cure"),
     [
         ({"category": "blorb"}, predicted.DOG, {}, None, "'blorb' is no noun synset", "a wnid"),
         ({"category": "dog"}, predicted.DOG, {}, None, predicted.DOG, "--by word"),
@@ -367,19 +372,19 @@ STRANGER = "n99999999"
     ],
 )
 def test_what_cannot_be_scored_is_refused_where_it_stands(
-    wordnet, changes, named, options, mapping, said, cure
+    wordnet, changes, wnid, options, mapping, message, cure
 ):
     whole = dataclasses.replace(one_line(), line=7)
     line = dataclasses.replace(whole, **changes)
-    spoken = dataclasses.replace(says(whole, *[named] * 4), places=(("p.csv", 3),))
+    spoken = dataclasses.replace(says(whole, *[wnid] * 4), places=(("p.csv", 3),))
 
     with pytest.raises(BadInput) as error:
         score([line], spoken, wordnet, dataclasses.replace(QUICK, **options), mapping)
 
     refusal = error.value
-    place = None if options else ("p.csv", 3) if named == STRANGER else (None, 7)
-    assert place in (None, (refusal.file, refusal.line))
-    assert said in refusal.message
+    expected_place = None if options else ("p.csv", 3) if wnid == STRANGER else (None, 7)
+    assert expected_place in (None, (refusal.file, refusal.line))
+    assert message in refusal.message
     assert cure in str(refusal.cure)
 
 
@@ -389,13 +394,13 @@ def test_instances_are_scored_as_the_command_compares_them_and_named(wordnet, co
     chihuahua, city = "n02085620", wordnet.find("chihuahua.n.01")
     options = dataclasses.replace(QUICK, by="word", convention=convention)
 
-    found = score([line], says(line, *[chihuahua] * 4), wordnet, options)
+    outcome = score([line], says(line, *[chihuahua] * 4), wordnet, options)
 
-    (row,) = found.answers()
+    (row,) = outcome.answers()
     expected = similarity_matrix(wordnet, [wordnet.find("dog.n.01")], [city], "wup", convention)
     assert row.answers["net"][0].similarity == expected[0, 0] > 0.3
-    assert found.result.instances == [wordnet.wnid(city)]
-    (note,) = [note for note in found.result.notes if "instances" in note]
+    assert outcome.result.instances == [wordnet.wnid(city)]
+    (note,) = [note for note in outcome.result.notes if "instances" in note]
     assert "n02085620 (Chihuahua) as chihuahua.n.01" in note
 
 
@@ -403,12 +408,12 @@ def test_a_category_may_be_an_instance_and_a_result_without_any_names_none(wordn
     line = one_line("Paris")
     options = dataclasses.replace(QUICK, by="word")
 
-    found = score([line], says(line, *[predicted.DOG] * 4), wordnet, options)
+    outcome = score([line], says(line, *[predicted.DOG] * 4), wordnet, options)
 
-    assert found.result.instances == [wordnet.wnid(wordnet.find("paris.n.01"))]
-    other = one_line(predicted.DOG)
-    found = score([other], says(other, *[predicted.DOG] * 4), wordnet, QUICK)
-    assert found.result.instances is None
+    assert outcome.result.instances == [wordnet.wnid(wordnet.find("paris.n.01"))]
+    dog_line = one_line(predicted.DOG)
+    outcome = score([dog_line], says(dog_line, *[predicted.DOG] * 4), wordnet, QUICK)
+    assert outcome.result.instances is None
 
 
 def test_no_sequences_are_refused(wordnet):
@@ -431,16 +436,17 @@ def test_a_part_scheme_that_comes_again_under_another_name_changes_no_average(
     ]
     frames = frame_places([*lines, *again])
     both = {
-        name: np.concatenate([own, own]).astype(np.int32) for name, own in predictions.wnids.items()
+        name: np.concatenate([numbers, numbers]).astype(np.int32)
+        for name, numbers in predictions.wnids.items()
     }
     twice = Predictions(predictions.classifiers, both, predictions.classes, frames)
 
-    one = score(lines, predictions, wordnet, QUICK, predicted.MAPPING)
+    single = score(lines, predictions, wordnet, QUICK, predicted.MAPPING)
     two = score([*lines, *again], twice, wordnet, QUICK, predicted.MAPPING)
 
     for name in ("by_content_scheme", "error_correlation", "error"):
-        both = (getattr(found.result.tables, name) for found in (one, two))
-        for row, other in zip(*both, strict=True):
+        both = (getattr(outcome.result.tables, name) for outcome in (single, two))
+        for row, changed_row in zip(*both, strict=True):
             for key, value in row.to_json().items():
                 same = value if isinstance(value, str | None) else pytest.approx(value)
-                assert getattr(other, key) == same
+                assert getattr(changed_row, key) == same

@@ -52,19 +52,19 @@ def test_improvements_have_a_sign_and_an_interval(result):
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "said"), [(0.5264, 0.4319, "+18.0"), (0.4136, 0.4147, "−0.3")]
+    ("old", "new", "text"), [(0.5264, 0.4319, "+18.0"), (0.4136, 0.4147, "−0.3")]
 )
-def test_table_2_of_the_paper_has_these_improvements(old, new, said):
-    assert tables.signed((old - new) / old) == said
+def test_table_2_of_the_paper_has_these_improvements(old, new, text):
+    assert tables.signed((old - new) / old) == text
 
 
 def test_schemes_come_in_the_papers_order_and_others_after_them(result):
     rows = result.tables.by_content_scheme
-    own = [replace(row, content_scheme="mine") for row in rows if row.content_scheme == "low"]
+    renamed = [replace(row, content_scheme="mine") for row in rows if row.content_scheme == "low"]
 
-    found = tables.content_schemes(with_rows(result, "by_content_scheme", own + rows[::-1]))
+    schemes = tables.content_schemes(with_rows(result, "by_content_scheme", renamed + rows[::-1]))
 
-    assert found == [*results.CONTENTS, "mine"]
+    assert schemes == [*results.CONTENTS, "mine"]
 
 
 def test_a_scheme_that_people_did_not_see_is_a_gap(result):

@@ -23,13 +23,13 @@ def review() -> applying.Reviewed:
     3: A says nothing, nobody can say. 4: sampled, right. 5: sampled, the duck is a minor mistake.
     """
     first = np.array([DOG, DOG, CUP, -1, *[DUCK] * 20])
-    other = np.array([DUCK, DOG, CUP, DUCK, *[CUP] * 20])
-    asked = np.ones(24, bool)
+    second_model = np.array([DUCK, DOG, CUP, DUCK, *[CUP] * 20])
+    was_asked = np.ones(24, bool)
     pool = Pool(
-        [str(place) for place in range(24)],
+        [str(number) for number in range(24)],
         [frozenset((DUCK,))] * 24,
-        {"A": first, "other": other},
-        {"A": asked, "other": asked},
+        {"A": first, "other": second_model},
+        {"A": was_asked, "other": was_asked},
     )
     strata = Strata(np.arange(4), np.arange(4, 24), np.arange(4, 6))
     judged = {
@@ -61,46 +61,46 @@ def test_valid_classes_are_the_new_set_and_what_was_not_reviewed_stays(review):
 
 def test_rates_weight_the_sample(review):
     """Of 24 images; each of the two sampled ones stands for ten."""
-    found = applying.rates(review, 0.95, rng())
+    rates = applying.rates(review, 0.95, rng())
 
-    assert found.label_not_valid.value == (2 + 10) / 24
-    assert found.several_valid.value == 1 / 24
-    assert found.none_valid.value == (1 + 10) / 24
-    assert found.cannot_be_labeled.value == 1 / 24
-    assert {tag: share.value for tag, share in (found.tags or {}).items()} == {
+    assert rates.label_not_valid.value == (2 + 10) / 24
+    assert rates.several_valid.value == 1 / 24
+    assert rates.none_valid.value == (1 + 10) / 24
+    assert rates.cannot_be_labeled.value == 1 / 24
+    assert {tag: share.value for tag, share in (rates.tags or {}).items()} == {
         "multiple_objects": 1 / 24,
         "incorrect_annotation": 1 / 24,
         "text": 2 / 24,
         "collage": 10 / 24,
     }
-    assert found.label_not_valid.images == 6
-    low, high = found.label_not_valid.interval
+    assert rates.label_not_valid.images == 6
+    low, high = rates.label_not_valid.interval
     assert low < 0.5 < high
 
 
 def test_a_model_is_scored_by_both_sets_and_by_the_weighted_sample(review):
-    found = applying.rescored(review, "A", "ab", True, 0.95, rng())
+    rescored = applying.rescored(review, "A", "ab", True, 0.95, rng())
 
-    assert (found.before.value, found.before.images) == (20 / 24, 24)
+    assert (rescored.before.value, rescored.before.images) == (20 / 24, 24)
     # 0, 1 and the agreements but 5, of the images but 3 and 5.
-    assert (found.after.value, found.after.images) == (21 / 22, 22)
+    assert (rescored.after.value, rescored.after.images) == (21 / 22, 22)
     # 2 of 3 reviewed, and 10 of the 20, of which 10 are left out.
-    assert found.estimated.value == pytest.approx(12 / 13)
-    assert found.estimated.images == 6
+    assert rescored.estimated.value == pytest.approx(12 / 13)
+    assert rescored.estimated.images == 6
 
 
 def test_mistakes_are_shared_by_answer_and_by_tag(review):
-    found = applying.rescored(review, "A", "ab", True, 0.95, rng()).mistakes
+    rescored = applying.rescored(review, "A", "ab", True, 0.95, rng()).mistakes
 
-    assert found.images == 4
-    assert {word: share.value for word, share in found.answers.items()} == {
+    assert rescored.images == 4
+    assert {word: share.value for word, share in rescored.answers.items()} == {
         "valid": 0.5,
         "minor": 0,
         "major": 0.25,
         "cannot": 0,
         "no_prediction": 0.25,
     }
-    assert {tag: share.value for tag, share in found.tags.items()} == {
+    assert {tag: share.value for tag, share in rescored.tags.items()} == {
         "multiple_objects": 0.25,
         "incorrect_annotation": 0.25,
         "text": 0.5,
@@ -108,25 +108,25 @@ def test_mistakes_are_shared_by_answer_and_by_tag(review):
 
 
 def test_a_submission_that_was_not_chosen_has_scores_and_no_mistakes(review):
-    found = applying.rescored(review, "other", "cd", False, 0.95, rng())
+    rescored = applying.rescored(review, "other", "cd", False, 0.95, rng())
 
-    assert found.mistakes is None
-    assert found.before.value == 2 / 24
-    assert found.after.value == 2 / 22
+    assert rescored.mistakes is None
+    assert rescored.before.value == 2 / 24
+    assert rescored.after.value == 2 / 22
 
 
 def test_images_that_people_were_not_asked_about_count_for_neither_score(review):
-    review.pool.asked["other"][1:] = False
+    review.pool.was_asked["other"][1:] = False
 
-    found = applying.rescored(review, "other", "cd", False, 0.95, rng())
+    rescored = applying.rescored(review, "other", "cd", False, 0.95, rng())
 
-    assert (found.before.images, found.after.images) == (1, 1)
+    assert (rescored.before.images, rescored.after.images) == (1, 1)
 
 
 def test_the_estimate_is_free_of_what_the_plain_score_misses():
     """2,000 images, a fifth of the agreements wrong: the unreviewed ones hide it from the score."""
     rng = np.random.default_rng(3)
-    images = [str(place) for place in range(2000)]
+    images = [str(number) for number in range(2000)]
     true = np.where(rng.random(2000) < 0.2, DOG, DUCK)
     first = np.where(rng.random(2000) < 0.3, CUP, DUCK)
     pool = Pool(
@@ -144,10 +144,10 @@ def test_the_estimate_is_free_of_what_the_plain_score_misses():
 
     review = applying.reviewed(pool, strata, judged)
 
-    found = applying.rates(review, 0.95, rng).none_valid
-    low, high = found.interval
+    share = applying.rates(review, 0.95, rng).none_valid
+    low, high = share.interval
     assert low < (true == DOG).mean() < high
-    assert np.mean([not own for own in review.after]) < low
+    assert np.mean([not label_set for label_set in review.after]) < low
 
 
 def test_sets_are_written_with_a_row_for_an_empty_one(review):

@@ -15,9 +15,11 @@ DUCK, DOG, CUP, BUS = range(4)
 
 def pool(**first: list[int]) -> Pool:
     """Forty images of a duck; images beyond those that are given are said to show a duck."""
-    found = {name: np.array([*own, *[DUCK] * (40 - len(own))]) for name, own in first.items()}
-    asked = {name: np.ones(40, bool) for name in found}
-    return Pool(IMAGES, [frozenset((DUCK,))] * 40, found, asked)
+    predictions = {
+        name: np.array([*labels, *[DUCK] * (40 - len(labels))]) for name, labels in first.items()
+    }
+    was_asked = {name: np.ones(40, bool) for name in predictions}
+    return Pool(IMAGES, [frozenset((DUCK,))] * 40, predictions, was_asked)
 
 
 def queued(pool: Pool, *models: str, share: float = 0.1, seed: int = 0) -> list:
@@ -26,9 +28,9 @@ def queued(pool: Pool, *models: str, share: float = 0.1, seed: int = 0) -> list:
 
 
 def test_every_disagreement_with_any_model_and_a_tenth_of_agreements():
-    own = pool(A=[DOG, DUCK, -1], B=[DUCK, CUP, DUCK])
+    images_pool = pool(A=[DOG, DUCK, -1], B=[DUCK, CUP, DUCK])
 
-    strata = queueing.split(own, ["A", "B"], 0.1, 0)
+    strata = queueing.split(images_pool, ["A", "B"], 0.1, 0)
 
     # No prediction is a disagreement.
     assert strata.disagreements.tolist() == [0, 1, 2]
@@ -39,31 +41,31 @@ def test_every_disagreement_with_any_model_and_a_tenth_of_agreements():
 
 
 def test_a_model_that_is_not_chosen_sends_nothing():
-    own = pool(A=[DOG], B=[DUCK, CUP])
+    images_pool = pool(A=[DOG], B=[DUCK, CUP])
 
-    strata = queueing.split(own, ["A"], 0.1, 0)
+    strata = queueing.split(images_pool, ["A"], 0.1, 0)
 
     assert strata.disagreements.tolist() == [0]
-    assert ("1.jpg", CUP) not in queued(own, "A", share=1)
+    assert ("1.jpg", CUP) not in queued(images_pool, "A", share=1)
 
 
 def test_reviewers_are_asked_about_the_labels_and_what_models_say():
     pairs = queued(pool(A=[DOG, -1], B=[CUP, CUP]), "A", "B")
 
-    about = {image: {synset for name, synset in pairs if name == image} for image, _ in pairs}
-    assert about.pop("0.jpg") == {DUCK, DOG, CUP}
-    assert about.pop("1.jpg") == {DUCK, CUP}
-    assert set(map(frozenset, about.values())) == {frozenset((DUCK,))}
+    synsets_of = {image: {synset for name, synset in pairs if name == image} for image, _ in pairs}
+    assert synsets_of.pop("0.jpg") == {DUCK, DOG, CUP}
+    assert synsets_of.pop("1.jpg") == {DUCK, CUP}
+    assert set(map(frozenset, synsets_of.values())) == {frozenset((DUCK,))}
     assert len(pairs) == len(set(pairs))
 
 
 def test_the_sample_is_by_hash_of_the_image_and_no_other_thing():
     turned = replace(pool(A=[]), images=IMAGES[::-1])
-    names = {turned.images[place] for place in queueing.split(turned, ["A"], 0.2, 0).sampled}
+    names = {turned.images[number] for number in queueing.split(turned, ["A"], 0.2, 0).sampled}
     straight = queueing.split(pool(A=[], B=[]), ["B"], 0.2, 0)
     more = queueing.split(pool(A=[]), ["A"], 0.4, 0)
 
-    assert names == {IMAGES[place] for place in straight.sampled}
+    assert names == {IMAGES[number] for number in straight.sampled}
     assert set(straight.sampled) < set(more.sampled)
     assert set(queueing.split(pool(A=[]), ["A"], 0.2, 1).sampled) != set(straight.sampled)
 
@@ -86,14 +88,14 @@ def test_the_order_tells_nothing_of_who_said_what():
 
 
 def test_images_without_a_label_set_or_that_nobody_was_asked_about_are_left_out():
-    own = pool(A=[DOG, DOG, DOG])
-    own.sets[1] = frozenset()
-    own.asked["A"][2] = False
+    images_pool = pool(A=[DOG, DOG, DOG])
+    images_pool.sets[1] = frozenset()
+    images_pool.was_asked["A"][2] = False
 
-    strata = queueing.split(own, ["A"], 0.1, 0)
+    strata = queueing.split(images_pool, ["A"], 0.1, 0)
 
     assert strata.disagreements.tolist() == [0]
-    assert queueing.counts(own, strata) == {
+    assert queueing.counts(images_pool, strata) == {
         "images": 40,
         "left_out": 2,
         "disagreements": 1,

@@ -24,11 +24,11 @@ def cues(tmp_path):
 
 
 def test_feet_are_less_telling_of_ducks_than_water(cues):
-    found = result_of(
+    result = result_of(
         "--cues", cues(DUCKS + "lake,shore,foreground,5,0\nlake,sky,background,0,9\n")
     )
 
-    duck = found["classes"]["duck"]
+    duck = result["classes"]["duck"]
     assert duck["posteriors"] == {"head": 1.0, "feet": 0.5, "water": 0.75}
     assert duck["alpha"] == [
         {"foreground": "head", "background": "water", "alpha": pytest.approx(4 / 3)},
@@ -36,9 +36,9 @@ def test_feet_are_less_telling_of_ducks_than_water(cues):
     ]
     assert (duck["well_posed"], duck["least_alpha"]) == (False, pytest.approx(2 / 3))
     # JSON has no infinity.
-    assert found["classes"]["lake"]["alpha"][0]["alpha"] is None
-    assert found["classes"]["lake"]["well_posed"] is True
-    assert found["well_posed"] == 0.5
+    assert result["classes"]["lake"]["alpha"][0]["alpha"] is None
+    assert result["classes"]["lake"]["well_posed"] is True
+    assert result["well_posed"] == 0.5
 
 
 def test_a_person_reads_tables(cues):
@@ -65,10 +65,10 @@ def test_a_person_reads_tables(cues):
 def test_a_bad_row_is_named(cues, rows, line, error):
     path = cues(DUCKS + rows)
 
-    found = commands.refused("score", "wsol-cues", "--cues", path)
+    refusal = commands.refused("score", "wsol-cues", "--cues", path)
 
-    assert error in found["error"]
-    assert (found["file"], found["line"]) == (str(path), line)
+    assert error in refusal["error"]
+    assert (refusal["file"], refusal["line"]) == (str(path), line)
 
 
 def test_no_rows_are_refused(cues):
@@ -78,7 +78,7 @@ def test_no_rows_are_refused(cues):
 def test_more_cues_of_a_class_than_pairs_can_be_told_are_refused(cues):
     many = "".join(f"duck,cue {i},foreground,1,0\n" for i in range(1001))
 
-    found = commands.refused("score", "wsol-cues", "--cues", cues(HEADER + many))
+    refusal = commands.refused("score", "wsol-cues", "--cues", cues(HEADER + many))
 
-    assert "more than 1,000 cues" in found["error"]
-    assert found["line"] == 1002
+    assert "more than 1,000 cues" in refusal["error"]
+    assert refusal["line"] == 1002

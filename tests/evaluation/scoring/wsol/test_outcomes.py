@@ -36,19 +36,21 @@ def folder(tmp_path) -> Folder:
 @pytest.mark.parametrize("name", box_scores.PROTOCOLS)
 def test_the_shares_of_right_images_are_the_accuracies(folder, name, tmp_path):
     protocol = box_scores.Protocol(name, thresholds=50, size=SIZE)
-    named = tmp_path / "named.csv"
-    named.write_text("".join(f"{image},{'dc'[n % 2]}og\n" for n, image in enumerate(folder.names)))
-    result = scoring.Boxes.read(folder.metadata, protocol, named).score(folder.maps)
+    classes_csv = tmp_path / "named.csv"
+    classes_csv.write_text(
+        "".join(f"{image},{'dc'[n % 2]}og\n" for n, image in enumerate(folder.names))
+    )
+    result = scoring.Boxes.read(folder.metadata, protocol, classes_csv).score(folder.maps)
 
-    found = list(outcomes.box_outcomes(folder.metadata, folder.maps, protocol, result, named))
+    rows = list(outcomes.box_outcomes(folder.metadata, folder.maps, protocol, result, classes_csv))
 
-    assert [row["image"] for row in found] == list(folder.names)
+    assert [row["image"] for row in rows] == list(folder.names)
     expected = {**result.max_box_acc_v2.best, "max_box_acc": result.max_box_acc}
     expected["top1_localization"] = result.top1_localization
     for key, best in expected.items():
-        right = [row["outcome"][key]["right"] for row in found]
+        right = [row["outcome"][key]["right"] for row in rows]
         assert np.mean(right) == best.accuracy, key
-    assert set(expected) == set(found[0]["outcome"])
+    assert set(expected) == set(rows[0]["outcome"])
     assert 0.1 < expected["0.5"].accuracy < 1
 
 
@@ -77,9 +79,9 @@ def test_without_a_box_there_is_none(folder):
     protocol = box_scores.Protocol("paper", thresholds=50, size=SIZE)
     result = scoring.Boxes.read(folder.metadata, protocol).score(folder.maps)
 
-    found = list(outcomes.box_outcomes(folder.metadata, folder.maps, protocol, result))
+    rows = list(outcomes.box_outcomes(folder.metadata, folder.maps, protocol, result))
 
-    constant = [row["outcome"]["0.3"] for row in found[::13]]
+    constant = [row["outcome"]["0.3"] for row in rows[::13]]
     assert constant == [{"iou": 0.0, "box": None, "right": False}] * 4
 
 
@@ -87,10 +89,10 @@ def test_without_a_box_there_is_none(folder):
 def test_pixels_of_an_image_at_the_threshold_of_all(tmp_path, name):
     folder = Folder(tmp_path).mask()
     protocol = box_scores.Protocol(name, thresholds=20, size=16)
-    given = (folder.metadata, folder.masks, folder.maps, protocol)
+    inputs = (folder.metadata, folder.masks, folder.maps, protocol)
     result = scoring.Masks.read(folder.metadata, folder.masks, protocol).score(folder.maps)
 
-    found = [row["outcome"] for row in outcomes.mask_outcomes(*given, result)]
+    outcomes_of_masks = [row["outcome"] for row in outcomes.mask_outcomes(*inputs, result)]
 
     if name == "reference":
         rows, columns = np.arange(16) * 20 // 16, np.arange(16) * 40 // 16
@@ -99,9 +101,9 @@ def test_pixels_of_an_image_at_the_threshold_of_all(tmp_path, name):
         truth = truth[rows][:, columns]
         scores = box_scores.normalized(np.load(folder.maps / f"{folder.names[1]}.npy"))
         called = scores >= result.px_acc.threshold
-        assert found[1] == {
+        assert outcomes_of_masks[1] == {
             "px_acc": (called == truth).mean(),
             "px_prec": (called & truth).sum() / called.sum() if called.any() else None,
             "px_rec": (called & truth).sum() / truth.sum(),
         }
-    assert found[2]["px_rec"] is None
+    assert outcomes_of_masks[2]["px_rec"] is None

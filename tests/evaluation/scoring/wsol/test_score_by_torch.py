@@ -19,18 +19,18 @@ def folder(tmp_path) -> Folder:
 def test_many_boxes_at_once_by_torch_give_the_result_of_images_one_by_one(
     folder, tmp_path, monkeypatch, protocol, pixels
 ):
-    named = tmp_path / "named.csv"
-    named.write_text(f"{folder.names[0]},1\n{folder.names[1]},bird\n{folder.names[2]},0\n")
+    classes_csv = tmp_path / "named.csv"
+    classes_csv.write_text(f"{folder.names[0]},1\n{folder.names[1]},bird\n{folder.names[2]},0\n")
     widths = zip(folder.names, (50, 40, 40), strict=True)
     folder.write("image_sizes.txt", *(f"{name},{width},20" for name, width in widths))
-    asked = box_scores.Protocol(protocol, thresholds=20, size=16)
-    boxes = scoring.Boxes.read(folder.metadata, asked, named, curves=True)
+    protocol_used = box_scores.Protocol(protocol, thresholds=20, size=16)
+    boxes = scoring.Boxes.read(folder.metadata, protocol_used, classes_csv, curves=True)
     expected = boxes.score(folder.maps)
     monkeypatch.setattr(scoring, "BATCH_PIXELS", pixels)
 
-    found = boxes.score(folder.maps, by_torch=True)
+    result = boxes.score(folder.maps, by_torch=True)
 
-    assert found.to_json() == expected.to_json()
+    assert result.to_json() == expected.to_json()
 
 
 @pytest.mark.parametrize("pixels", [1, 2000, 1 << 26])
@@ -39,44 +39,44 @@ def test_many_masks_at_once_by_torch_give_the_result_of_images_one_by_one(
     folder, monkeypatch, protocol, pixels
 ):
     folder.mask()
-    asked = box_scores.Protocol(protocol, thresholds=20, size=16)
-    masks = scoring.Masks.read(folder.metadata, folder.masks, asked, curves=True)
+    protocol_used = box_scores.Protocol(protocol, thresholds=20, size=16)
+    masks = scoring.Masks.read(folder.metadata, folder.masks, protocol_used, curves=True)
     expected = masks.score(folder.maps)
     monkeypatch.setattr(scoring, "BATCH_PIXELS", pixels)
 
-    found = masks.score(folder.maps, by_torch=True)
+    result = masks.score(folder.maps, by_torch=True)
 
-    assert found.to_json() == expected.to_json()
+    assert result.to_json() == expected.to_json()
 
 
 def test_a_gpu_scores_by_torch_and_halves_a_batch_that_its_memory_does_not_hold(
     folder, monkeypatch
 ):
-    asked = box_scores.Protocol("reference", thresholds=20, size=16)
-    boxes = scoring.Boxes.read(folder.metadata, asked)
+    protocol_used = box_scores.Protocol("reference", thresholds=20, size=16)
+    boxes = scoring.Boxes.read(folder.metadata, protocol_used)
     expected = boxes.score(folder.maps)
     whole, tried = batches.add_boxes, []
 
-    def add(total, maps, boxes, sizes, named, device):
+    def add(total, maps, boxes, sizes, classes_right, device):
         tried.append((len(maps), device))
         if len(maps) > 1:
             raise torch.OutOfMemoryError
-        whole(total, maps, boxes, sizes, named, "cpu")
+        whole(total, maps, boxes, sizes, classes_right, "cpu")
 
     monkeypatch.setattr(batches, "add_boxes", add)
 
-    found = boxes.score(folder.maps, device="cuda:1")
+    result = boxes.score(folder.maps, device="cuda:1")
 
-    assert found.to_json() == expected.to_json() | {"device": "cuda:1"}
+    assert result.to_json() == expected.to_json() | {"device": "cuda:1"}
     assert tried == [(3, "cuda:1")] + [(1, "cuda:1")] * 3
 
 
 @pytest.mark.gpu
 @pytest.mark.parametrize("protocol", box_scores.PROTOCOLS)
 def test_a_gpu_gives_the_result_of_the_cpu(folder, protocol):
-    asked = box_scores.Protocol(protocol, size=16)
-    boxes = scoring.Boxes.read(folder.metadata, asked, curves=True)
+    protocol_used = box_scores.Protocol(protocol, size=16)
+    boxes = scoring.Boxes.read(folder.metadata, protocol_used, curves=True)
 
-    found = boxes.score(folder.maps, device="cuda")
+    result = boxes.score(folder.maps, device="cuda")
 
-    assert found.to_json() == boxes.score(folder.maps).to_json() | {"device": "cuda"}
+    assert result.to_json() == boxes.score(folder.maps).to_json() | {"device": "cuda"}

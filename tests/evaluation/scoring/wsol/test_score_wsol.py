@@ -26,12 +26,12 @@ def folder(tmp_path) -> Folder:
 
 @pytest.mark.parametrize("protocol", box_scores.PROTOCOLS)
 def test_the_promised_result(folder, protocol):
-    found = result_of(*folder.named, "--protocol", protocol)
+    result = result_of(*folder.named, "--protocol", protocol)
 
     score = box_scores.BoxScore(box_scores.Protocol(protocol, thresholds=20, size=16))
     for image in wsol_files.read_boxes(folder.metadata):
         score.add(np.load(folder.maps / f"{image.name}.npy"), image.boxes, 40, 20)
-    assert found == {
+    assert result == {
         "split": None,
         "test_scorings": None,
         "protocol": protocol,
@@ -40,53 +40,53 @@ def test_the_promised_result(folder, protocol):
         "images": 3,
         "boxes": 4,
         **score.result(),
-        "intervals": found["intervals"],
+        "intervals": result["intervals"],
         "device": "cpu",
         "versions": versions(),
     }
-    share = found["max_box_acc"]["accuracy"]
-    assert found["intervals"]["max_box_acc"] == list(clopper_pearson(3 * share, 3))
-    assert set(found["max_box_acc_v2"]) == {"0.3", "0.5", "0.7", "mean"}
-    assert 0 < found["max_box_acc_v2"]["mean"] < 1
+    share = result["max_box_acc"]["accuracy"]
+    assert result["intervals"]["max_box_acc"] == list(clopper_pearson(3 * share, 3))
+    assert set(result["max_box_acc_v2"]) == {"0.3", "0.5", "0.7", "mean"}
+    assert 0 < result["max_box_acc_v2"]["mean"] < 1
 
 
 def test_the_baseline_needs_no_maps(folder):
     settings = ("--metadata", folder.metadata, "--baseline", "center-gaussian")
 
-    found = result_of(*settings, "--protocol", "reference")
+    result = result_of(*settings, "--protocol", "reference")
 
-    assert found["scoremaps"] == "center-gaussian"
+    assert result["scoremaps"] == "center-gaussian"
     # The box in the middle of one image.
-    assert found["max_box_acc_v2"]["0.7"]["accuracy"] == pytest.approx(1 / 3)
+    assert result["max_box_acc_v2"]["0.7"]["accuracy"] == pytest.approx(1 / 3)
 
 
 def test_classes_give_top_1_localization(folder, tmp_path):
-    named = tmp_path / "named.csv"
-    named.write_text(f"{folder.names[0]},1\n{folder.names[1]},bird\n{folder.names[2]},0\n")
+    classes_csv = tmp_path / "named.csv"
+    classes_csv.write_text(f"{folder.names[0]},1\n{folder.names[1]},bird\n{folder.names[2]},0\n")
 
-    found = result_of(*folder.named, "--predictions", named)
+    result = result_of(*folder.named, "--predictions", classes_csv)
 
-    assert found["top1_accuracy"] == pytest.approx(2 / 3)
-    assert found["top1_localization"]["accuracy"] <= found["max_box_acc"]["accuracy"]
+    assert result["top1_accuracy"] == pytest.approx(2 / 3)
+    assert result["top1_localization"]["accuracy"] <= result["max_box_acc"]["accuracy"]
 
 
 def test_classes_that_are_all_unknown_are_refused(folder, tmp_path):
-    named = tmp_path / "named.csv"
-    named.write_text("".join(f"{name},n0152{n}\n" for n, name in enumerate(folder.names)))
+    classes_csv = tmp_path / "named.csv"
+    classes_csv.write_text("".join(f"{name},n0152{n}\n" for n, name in enumerate(folder.names)))
 
-    found = refused(*folder.named, "--predictions", named)
+    refusal = refused(*folder.named, "--predictions", classes_csv)
 
-    assert "'n01520' is an unknown class" in found["error"]
-    assert (found["file"], found["line"]) == (str(named), 1)
+    assert "'n01520' is an unknown class" in refusal["error"]
+    assert (refusal["file"], refusal["line"]) == (str(classes_csv), 1)
 
 
 def test_curves_have_every_threshold_and_their_best_is_the_result(folder):
-    found = result_of(*folder.named, "--curves")
+    result = result_of(*folder.named, "--curves")
 
-    curves = found["curves"]
+    curves = result["curves"]
     assert curves["thresholds"] == box_scores.Protocol(thresholds=20).taus.tolist()
-    assert max(curves["box_acc"]) == found["max_box_acc"]["accuracy"]
-    assert max(curves["box_acc_v2"]["0.3"]) == found["max_box_acc_v2"]["0.3"]["accuracy"]
+    assert max(curves["box_acc"]) == result["max_box_acc"]["accuracy"]
+    assert max(curves["box_acc_v2"]["0.3"]) == result["max_box_acc_v2"]["0.3"]["accuracy"]
     assert sum(curves["score_histogram"]) == 3 * 40 * 20
     assert sum(curves["inside_histogram"]) == 20 * 10 + 5 * 5 + 20 * 20 + 2 * 2
     both = np.add(curves["inside_histogram"], curves["outside_histogram"])
@@ -130,10 +130,10 @@ def test_maps_come_from_a_folder_or_a_baseline(folder):
 def test_a_map_that_cannot_be_scored_is_named(folder, scores, extra, error):
     path = folder.save(folder.names[1], scores)
 
-    found = refused(*folder.named, *extra)
+    refusal = refused(*folder.named, *extra)
 
-    assert error in found["error"]
-    assert found["file"] == str(path)
+    assert error in refusal["error"]
+    assert refusal["file"] == str(path)
 
 
 @pytest.mark.parametrize("kind", ["uint8", "int64", ">i2"])
@@ -180,10 +180,10 @@ def test_a_bad_line_is_named(folder, file, line, error):
     lines = path.read_text() + f"{line}\n"
     path.write_text(lines)
 
-    found = refused(*folder.named)
+    refusal = refused(*folder.named)
 
-    assert error in found["error"]
-    assert (found["file"], found["line"]) == (str(path), lines.count("\n"))
+    assert error in refusal["error"]
+    assert (refusal["file"], refusal["line"]) == (str(path), lines.count("\n"))
 
 
 def test_boxes_and_masks_that_are_taken_for_each_other_are_told(folder):
@@ -217,9 +217,9 @@ def test_boxes_without_end_are_refused(folder, monkeypatch):
     with (folder.metadata / "localization.txt").open("a") as file:
         file.writelines("d.jpeg,1,1,3,3\n" for _ in range(60))
 
-    found = refused(*folder.named)
+    refusal = refused(*folder.named)
 
-    assert (found["line"], "more than 50" in found["error"]) == (4 + 50, True)
+    assert (refusal["line"], "more than 50" in refusal["error"]) == (4 + 50, True)
 
 
 @pytest.fixture
@@ -229,7 +229,7 @@ def masked(folder) -> Folder:
 
 @pytest.mark.parametrize("protocol", box_scores.PROTOCOLS)
 def test_masks_give_the_promised_result(masked, protocol):
-    found = result_of(*masked.named, "--protocol", protocol)
+    result = result_of(*masked.named, "--protocol", protocol)
 
     score = MaskScore(box_scores.Protocol(protocol, thresholds=20, size=16))
     drawn = (("0", 0, 9), ("bird", 10, 30), ("0", 0, 0))
@@ -241,9 +241,9 @@ def test_masks_give_the_promised_result(masked, protocol):
             truth = truth[np.arange(16)[:, None] * 20 // 16, np.arange(16) * 40 // 16]
         score.add(np.load(masked.maps / f"{name}.npy"), truth, label)
     expected = score.result()
-    assert (found["images"], found["masks"], found["protocol"]) == (3, 4, protocol)
-    assert {key: found[key] for key in expected} == expected
-    assert list(found["per_class"]) == ["0", "bird"]
+    assert (result["images"], result["masks"], result["protocol"]) == (3, 4, protocol)
+    assert {key: result[key] for key in expected} == expected
+    assert list(result["per_class"]) == ["0", "bird"]
 
 
 @pytest.mark.parametrize(
@@ -261,10 +261,10 @@ def test_a_bad_mask_is_named_with_its_line(masked, line, error):
     path = masked.metadata / "localization.txt"
     path.write_text(f"{path.read_text()}{line}\n")
 
-    found = refused(*masked.named)
+    refusal = refused(*masked.named)
 
-    assert error in found["error"]
-    assert (found["file"], found["line"]) == (str(path), 5)
+    assert error in refusal["error"]
+    assert (refusal["file"], refusal["line"]) == (str(path), 5)
 
 
 def test_a_file_that_is_no_mask_is_named(masked):
@@ -292,10 +292,10 @@ def test_a_broken_map_is_named(folder, change, error):
     path = folder.save(folder.names[1], np.zeros((16, 16)))
     path.write_bytes(change(path.read_bytes()))
 
-    found = refused(*folder.named)
+    refusal = refused(*folder.named)
 
-    assert error in found["error"]
-    assert found["file"] == str(path)
+    assert error in refusal["error"]
+    assert refusal["file"] == str(path)
 
 
 @pytest.mark.parametrize("kind", [np.float16, np.float32, np.float64, ">f4", np.longdouble])

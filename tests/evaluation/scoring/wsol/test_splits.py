@@ -29,9 +29,9 @@ def test_a_test_split_is_counted_by_sets_of_maps_and_warns_from_the_second_on(fo
     assert scored(folder, "--split", "test") == (1, "")
     assert scored(folder, "--split", "test", "--protocol", "reference") == (1, "")
     folder.save(folder.names[0], first * first)
-    times, said = scored(folder, "--split", "test")
+    times, printed = scored(folder, "--split", "test")
     assert times == 2
-    assert "2 sets of score maps" in said
+    assert "2 sets of score maps" in printed
     folder.save(folder.names[0], first)
     assert scored(folder, "--split", "test")[0] == 2
 
@@ -57,21 +57,21 @@ def test_other_splits_and_the_baseline_are_not_counted(folder, settings):
 
 def test_the_folder_says_which_split_it_is(folder):
     test = folder.metadata.rename(folder.root / "test")
-    named = ("--metadata", test, *folder.named[2:])
+    arguments = ("--metadata", test, *folder.named[2:])
 
-    found = commands.result_of("score", "wsol", *named)
+    result = commands.result_of("score", "wsol", *arguments)
 
-    assert (found["split"], found["test_scorings"]) == ("test", 1)
-    assert commands.result_of("score", "wsol", *named, "--split", "train-fullsup")["split"] == (
+    assert (result["split"], result["test_scorings"]) == ("test", 1)
+    assert commands.result_of("score", "wsol", *arguments, "--split", "train-fullsup")["split"] == (
         "train-fullsup"
     )
 
 
 def test_localization_is_not_scored_on_weak_labels(folder):
-    found = commands.refused("score", "wsol", *folder.named, "--split", "train-weaksup")
+    refusal = commands.refused("score", "wsol", *folder.named, "--split", "train-weaksup")
 
-    assert "class labels only" in found["error"]
-    assert "train-fullsup" in found["cure"]
+    assert "class labels only" in refusal["error"]
+    assert "train-fullsup" in refusal["cure"]
 
 
 def test_what_is_refused_is_not_counted(folder, settings):

@@ -63,8 +63,8 @@ def test_every_object_with_a_drawn_part_has_a_line_for_each_scheme(reveal):
 
     objects = [("cats/0.png", "cat-1"), ("cats/0.png", "cow-1"), ("cats/1.png", "cat-1")]
     schemes = [("random", content) for content in world.SCHEMES]
-    found = [(line.image, line.object, line.part_scheme, line.content_scheme) for line in lines]
-    assert found == [(*thing, *scheme) for thing in objects for scheme in schemes]
+    keys = [(line.image, line.object, line.part_scheme, line.content_scheme) for line in lines]
+    assert keys == [(*thing, *scheme) for thing in objects for scheme in schemes]
     assert {key: reveal.settings[key] for key in ("objects", "sequences", "left_out")} == {
         "objects": 3,
         "sequences": 6,
@@ -94,7 +94,7 @@ def test_orders_come_as_they_are_uploaded(alice, cats):
 
 
 @pytest.mark.parametrize(
-    ("fields", "field", "said"),
+    ("fields", "field", "message"),
     [
         ({"part_schemes": ["E_U"]}, "part_schemes", "'E_U' is not one of: random"),
         ({"part_schemes": []}, "part_schemes", "at least one"),
@@ -111,12 +111,12 @@ def test_orders_come_as_they_are_uploaded(alice, cats):
         ({"name": "new"}, "name", "cannot be a name"),
     ],
 )
-def test_what_cannot_be_is_refused_beside_its_field(alice, cats, fields, field, said):
+def test_what_cannot_be_is_refused_beside_its_field(alice, cats, fields, field, message):
     with pytest.raises(Refusal) as refusal:
         world.make(alice, cats, **fields)
 
     assert refusal.value.field == field
-    assert said in str(refusal.value)
+    assert message in str(refusal.value)
     assert not Benchmark.objects.exists()
     assert folders() == []
 
@@ -245,13 +245,15 @@ def test_one_file_brings_several_classifiers(wordnet, alice, reveal, tmp_path):
 def test_predictions_are_read_back_as_they_came(wordnet, alice, reveal, tmp_path):
     world.add(reveal, alice, tmp_path, beta=world.right_at_last, alpha=world.always_right)
 
-    found = running.predictions_of(reveal)
+    predictions = running.predictions_of(reveal)
 
-    assert found is not None
-    assert found.classifiers == ("beta", "alpha")
+    assert predictions is not None
+    assert predictions.classifiers == ("beta", "alpha")
     whole = [line.frames[-1] for line in benchmarks.lines_of(reveal)]
-    said = [found.classes[found.wnids["beta"][found.frames[frame]]] for frame in whole]
-    assert said == [CAT, CAT, COW, COW, CAT, CAT]
+    wnids = [
+        predictions.classes[predictions.wnids["beta"][predictions.frames[frame]]] for frame in whole
+    ]
+    assert wnids == [CAT, CAT, COW, COW, CAT, CAT]
     assert running.predictions_of(world.make(alice, reveal.campaign, name="empty")) is None
 
 
@@ -309,7 +311,7 @@ def faulty(rows, fault):
 
 
 @pytest.mark.parametrize(
-    ("fault", "said"),
+    ("fault", "message"),
     [
         ("unknown frame", "mine.csv, line 3: no sequence has the frame 'nowhere/01'; "),
         ("twice", "mine.csv, line 3: frame "),
@@ -318,7 +320,7 @@ def faulty(rows, fault):
     ],
 )
 def test_bad_predictions_are_named_and_change_nothing(
-    wordnet, alice, reveal, tmp_path, fault, said
+    wordnet, alice, reveal, tmp_path, fault, message
 ):
     world.add(reveal, alice, tmp_path, alpha=world.right_at_last)
     before = list(reveal.submissions.values())
@@ -328,7 +330,7 @@ def test_bad_predictions_are_named_and_change_nothing(
     with pytest.raises(BadInput) as bad:
         benchmarks.add_predictions(reveal, alice, world.write(tmp_path / "p.csv", rows), "mine.csv")
 
-    assert str(bad.value).startswith(said)
+    assert str(bad.value).startswith(message)
     assert list(reveal.submissions.values()) == before
     assert sorted(benchmark_folders.folder_of(reveal).rglob("*")) == files
     assert folders() == [str(reveal.pk)]
@@ -441,12 +443,12 @@ def test_predictions_that_are_replaced_while_they_are_read_are_read_again(
         return read(path, *rest, **options)
 
     monkeypatch.setattr(running, "read_predictions", replaced_at_first)
-    found = running.predictions_of(reveal)
+    predictions = running.predictions_of(reveal)
 
-    assert found is not None
-    assert found.classifiers == ("beta",)
+    assert predictions is not None
+    assert predictions.classifiers == ("beta",)
     first = benchmarks.first_line_of(reveal).frames[0]
-    assert found.classes[found.wnids["beta"][found.frames[first]]] == world.DOG
+    assert predictions.classes[predictions.wnids["beta"][predictions.frames[first]]] == world.DOG
 
 
 def test_more_classifiers_than_a_benchmark_takes_are_refused_before_they_fill_the_memory(

@@ -37,12 +37,12 @@ def test_a_benchmark_is_made_from_json(client, cats):
     made, again = (client.post(NEW, body, format="json") for _ in range(2))
 
     assert (made.status_code, again.status_code) == (201, 201)
-    said = made.json()
-    assert (said["kind"], said["campaign"], said["release"]) == ("cds", "cats", 1)
-    assert said["settings"]["part_schemes"] == ["random"]
-    assert len(said["settings"]["content_schemes"]) == 4
+    document = made.json()
+    assert (document["kind"], document["campaign"], document["release"]) == ("cds", "cats", 1)
+    assert document["settings"]["part_schemes"] == ["random"]
+    assert len(document["settings"]["content_schemes"]) == 4
     assert Benchmark.objects.count() == 1
-    assert client.get(ONE).json() == said
+    assert client.get(ONE).json() == document
 
 
 def test_a_benchmark_is_made_with_files(client, cats, wordnet):
@@ -109,7 +109,7 @@ def test_what_cannot_be_is_refused_by_its_field(client, cats, alice, changes, st
 
 
 @pytest.mark.parametrize(
-    ("field", "content", "said"),
+    ("field", "content", "message"),
     [
         ("orders", b"{", "is not JSON"),
         ("orders", b'{"orders": {"mine": {"n02121620": ["wing"]}}}', "wing"),
@@ -117,7 +117,7 @@ def test_what_cannot_be_is_refused_by_its_field(client, cats, alice, changes, st
     ],
 )
 def test_a_file_at_fault_is_refused_by_its_field_and_line(
-    client, cats, wordnet, field, content, said
+    client, cats, wordnet, field, content, message
 ):
     body = {"name": "reveal", "title": "Reveal", "campaign": "cats"}
 
@@ -125,15 +125,15 @@ def test_a_file_at_fault_is_refused_by_its_field_and_line(
 
     [error] = answer.json()["errors"]
     assert (answer.status_code, error["field"]) == (400, field)
-    assert said in error["message"]
+    assert message in error["message"]
     assert not Benchmark.objects.exists()
 
 
 def test_another_persons_campaign_is_not_there(cats):
-    other = factories.make_user("other", is_researcher=True)
+    stranger = factories.make_user("other", is_researcher=True)
     body = {"name": "reveal", "title": "Reveal", "campaign": "cats"}
 
-    assert program(other).post(NEW, body, format="json").status_code == 404
+    assert program(stranger).post(NEW, body, format="json").status_code == 404
 
 
 def test_classifiers_join_are_scored_and_read(client, reveal, wordnet, run_jobs):
@@ -146,12 +146,12 @@ def test_classifiers_join_are_scored_and_read(client, reveal, wordnet, run_jobs)
 
     assert (joined.status_code, joined.json()) == (201, {"joined": ["alpha", "beta"]})
     assert again.json() == {"joined": []}
-    listed = client.get(ONE + "classifiers/").json()["results"]
-    assert [(row["name"], row["position"], row["is_people"]) for row in listed] == [
+    entries = client.get(ONE + "classifiers/").json()["results"]
+    assert [(row["name"], row["position"], row["is_people"]) for row in entries] == [
         ("alpha", 0, False),
         ("beta", 1, False),
     ]
-    assert all(len(row["sha256"]) == 64 for row in listed)
+    assert all(len(row["sha256"]) == 64 for row in entries)
     run = client.get(ONE + "runs/").json()["results"][0]
     result = client.get(f"{ONE}runs/{run['id']}/").json()["result"]
     assert result["classifiers"] == ["alpha", "beta"]

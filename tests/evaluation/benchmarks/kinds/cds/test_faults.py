@@ -28,13 +28,13 @@ def pages(run: Run) -> list[str]:
     name = run.benchmark.name
     of_run = ("run", "result_json", "cds_objects", "cds_galleries", "cds_sequences")
     of_one = ("benchmark", "submissions", "cds_lines", "cds_orders", "cds_people")
-    found = [reverse(f"evaluation:{page}", args=[name]) for page in of_one]
-    found += [reverse(f"evaluation:{page}", args=[name, run.pk]) for page in of_run]
-    found += [
+    addresses = [reverse(f"evaluation:{page}", args=[name]) for page in of_one]
+    addresses += [reverse(f"evaluation:{page}", args=[name, run.pk]) for page in of_run]
+    addresses += [
         reverse(f"evaluation:{page}", args=[name, run.pk, 0])
         for page in ("cds_viewer", "cds_frames")
     ]
-    return [*found, reverse("evaluation:cds_frame", args=[name, run.pk, 0, 1])]
+    return [*addresses, reverse("evaluation:cds_frame", args=[name, run.pk, 0, 1])]
 
 
 def of_benchmark(run: Run) -> Path:

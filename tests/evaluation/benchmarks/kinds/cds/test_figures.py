@@ -64,15 +64,15 @@ def test_words_tell_the_finding(result):
 
 
 def test_words_and_picture_follow_what_the_reader_chose(result):
-    other = with_contents(
+    changed = with_contents(
         result, lambda row: replace(row, value=0.9) if row.averaging == "script" else row
     )
     script = Chosen("script")
 
-    assert "alpha, 0.900" in words("content", other, script)
-    assert "alpha, 0.400" in words("content", other)
-    assert figures.draw("content", other, "svg", "light", script) != figures.draw(
-        "content", other, "svg", "light", DEFAULT
+    assert "alpha, 0.900" in words("content", changed, script)
+    assert "alpha, 0.400" in words("content", changed)
+    assert figures.draw("content", changed, "svg", "light", script) != figures.draw(
+        "content", changed, "svg", "light", DEFAULT
     )
     assert "CL-ratios of beta" in words("cl-ratio", result, Chosen(of="beta"))
 
@@ -94,7 +94,7 @@ def test_unknown_values_leave_gaps(result):
         value = None if row.classifier == "gamma" else row.value
         return replace(row, value=value, low=None, high=None)
 
-    other = with_contents(result, without)
+    changed = with_contents(result, without)
 
-    assert figures.draw("content", other, "svg", "light", DEFAULT)
-    assert "gamma" not in words("content", other)
+    assert figures.draw("content", changed, "svg", "light", DEFAULT)
+    assert "gamma" not in words("content", changed)

@@ -54,8 +54,8 @@ def test_page_says_which_classifier_needs_least(run, as_alice):
     # So few objects that no test tells anybody apart, however clear it looks.
     assert "Which needs the least of the object is not sure" in page
     assert "No order is sure" in page
-    for said in ("wup", "20 rounds over images, seed 0", run.release.sha256, "Scored"):
-        assert said in page
+    for text in ("wup", "20 rounds over images, seed 0", run.release.sha256, "Scored"):
+        assert text in page
 
 
 def test_made_results_have_the_shapes_of_a_real_one(run):
@@ -130,14 +130,14 @@ def test_page_of_a_run_shows_its_own_result(run, as_alice):
 def test_result_json_has_every_sequence_and_every_table(run, as_alice):
     answer = as_alice.get(address("result_json", run))
 
-    told = json.loads(b"".join(answer.streaming_content))
+    document = json.loads(b"".join(answer.streaming_content))
     assert answer["Content-Disposition"].startswith("attachment")
-    assert set(told["tables"]) == {"averaging", *(table.name for table in TABLES)}
-    assert len(told["sequences"]) == 2 * run.benchmark.settings["sequences"]
-    assert set(told["sequences"][0]) >= {
+    assert set(document["tables"]) == {"averaging", *(table.name for table in TABLES)}
+    assert len(document["sequences"]) == 2 * run.benchmark.settings["sequences"]
+    assert set(document["sequences"][0]) >= {
         *("image", "category", "part_scheme", "content_scheme", "classifier", "cds", "b_cds")
     }
-    assert told["similarity"] == "wup"
+    assert document["similarity"] == "wup"
 
 
 def test_sequences_come_as_a_file(run, as_alice):
@@ -186,11 +186,11 @@ def test_objects_are_found_by_name_and_category(run, as_alice):
 
     everything = as_alice.get(path).context["rows"]
     cows = as_alice.get(path, {"category": world.COW}).context["rows"]
-    found = as_alice.get(path, {"q": "CATS/1"}).context["rows"]
+    object_rows = as_alice.get(path, {"q": "CATS/1"}).context["rows"]
 
     assert len(everything) == 3
     assert [row.thing.object for row in cows] == ["cow-1"]
-    assert [row.thing.image for row in found] == ["cats/1.png"]
+    assert [row.thing.image for row in object_rows] == ["cats/1.png"]
     assert "No object fits" in read(as_alice, path, q="<script>")
 
 
@@ -231,7 +231,7 @@ def test_viewer_tells_parts_weights_answers_and_scores(run, as_alice):
     assert [row.classifier for row in rows] == ["early", "late"]
     assert [cell.answer.right for cell in rows[1].cells] == [False] * (count - 1) + [True]
     assert rows[0].scores.cds == rows[0].scores.b_cds == 0
-    assert rows[0].shown.number == page.context["shown"].number == 2
+    assert rows[0].current.number == page.context["shown"].number == 2
     assert "dog" in page.content.decode()
 
 
@@ -321,18 +321,18 @@ def test_without_a_mapping_nothing_is_right_or_wrong(
 def test_viewer_goes_to_other_objects_and_schemes(run, as_alice):
     index = answer_index.index(folders.run_folder(run.benchmark, run.pk) / "answers.jsonl")
     ways = as_alice.get(address("cds_viewer", run, 0)).context["ways"]
-    here = index.places[0]
+    place = index.places[0]
 
     assert ways.previous is None
-    assert index.places[ways.next].content_scheme == here.content_scheme
-    assert index.places[ways.next][1:3] != here[1:3]
+    assert index.places[ways.next].content_scheme == place.content_scheme
+    assert index.places[ways.next][1:3] != place[1:3]
     assert index.places[ways.next_content].content_scheme == results.CONTENTS[1]
     assert ways.next_part == 0
 
 
-@pytest.mark.parametrize("asked", ["0", "99999", "-1", "x", "9" * 500])
-def test_a_frame_that_is_none_is_the_nearest(run, as_alice, asked):
-    page = as_alice.get(address("cds_viewer", run, 0), {"frame": asked})
+@pytest.mark.parametrize("frame", ["0", "99999", "-1", "x", "9" * 500])
+def test_a_frame_that_is_none_is_the_nearest(run, as_alice, frame):
+    page = as_alice.get(address("cds_viewer", run, 0), {"frame": frame})
 
     assert 1 <= page.context["shown"].number <= len(page.context["frames"])
 
@@ -344,9 +344,9 @@ def test_a_sequence_that_is_none_is_not_found(run, as_alice):
 def test_galleries_show_the_objects_and_lead_to_their_sequences(run, as_alice):
     page = as_alice.get(address("cds_galleries", run))
 
-    found = page.context["galleries"]
-    assert [gallery.name for gallery in found] == list(map(content_scheme, results.CONTENTS))
-    tiles = [tile for group in found[0].groups.values() for tile in group]
+    galleries = page.context["galleries"]
+    assert [gallery.name for gallery in galleries] == list(map(content_scheme, results.CONTENTS))
+    tiles = [tile for group in galleries[0].groups.values() for tile in group]
     assert {tile.row.object for tile in tiles} == {"cat-1", "cow-1"}
     assert all(tile.picture and tile.number is not None for tile in tiles)
     assert page.content.decode().count("<image ") > 0

@@ -44,8 +44,8 @@ def benchmark(alice, bob, dataset, wordnet):
 
 
 def ask(benchmark, actor, **fields):
-    asked = {"part_scheme": "random", "content_scheme": INTRA, "votes": 1} | fields
-    return people.ask(benchmark, actor, **asked)
+    fields_of_ask = {"part_scheme": "random", "content_scheme": INTRA, "votes": 1} | fields
+    return people.ask(benchmark, actor, **fields_of_ask)
 
 
 def work():
@@ -84,19 +84,19 @@ def test_every_frame_is_asked_once_as_an_image_of_its_object(benchmark, alice, d
     work()
 
     lines = [line for line in benchmarks.lines_of(benchmark) if line.content_scheme == INTRA]
-    wanted = {frame: (line.image, line.object) for line in lines for frame in line.frames}
+    object_of_frame = {frame: (line.image, line.object) for line in lines for frame in line.frames}
     images = images_of(benchmark)
-    assert images.keys() == wanted.keys()
+    assert images.keys() == object_of_frame.keys()
     questions = {
         row.item.image.name: row
         for row in campaign.questions.select_related("item__image", "item__derived_from__image")
     }
     assert set(images.values()) == set(questions)
-    for frame, (photograph, name) in wanted.items():
-        asked = questions[images[frame]]
+    for frame, (photograph, name) in object_of_frame.items():
+        question = questions[images[frame]]
         thing = Item.objects.get(image__dataset=dataset, image__name=photograph, name=name)
-        assert asked.subject == -thing.pk
-        assert asked.seats_free == 1
+        assert question.subject == -thing.pk
+        assert question.seats_free == 1
     assert campaign.dataset.name == "cats-frames"
     assert campaign.dataset.owner == alice
 
@@ -187,11 +187,11 @@ def test_the_job_goes_on_where_it_was_killed_and_asks_nothing_twice(benchmark, a
     assert rendered[:2] == before
     assert set(rendered) == set(images_of(benchmark))
     assert campaign.questions.count() == len(set(images_of(benchmark).values()))
-    asked = campaign.questions.count()
+    question_count = campaign.questions.count()
     Job.objects.filter(pk=job.pk).update(state="queued")
     work()
-    assert campaign.questions.count() == asked
-    assert campaign.dataset.images.count() == asked
+    assert campaign.questions.count() == question_count
+    assert campaign.dataset.images.count() == question_count
 
 
 def test_images_that_were_added_but_not_noted_are_found_again(benchmark, alice):
@@ -242,12 +242,12 @@ def test_the_cost_counts_frames_votes_and_the_people_it_takes(benchmark):
     lines = [line for line in benchmarks.lines_of(benchmark) if line.content_scheme == INTRA]
     counts = [len(set(line.frames)) for line in lines]
 
-    one = people.cost(benchmark, people.asked_of(benchmark, "random", INTRA), 3)
+    cost = people.cost(benchmark, people.asked_of(benchmark, "random", INTRA), 3)
     few = people.cost(benchmark, people.asked_of(benchmark, "random", INTRA, 1), 3)
 
-    assert (one.objects, one.sequences, one.frames) == (len(lines), len(lines), sum(counts))
-    assert one.people == max(counts) * 3
-    assert one.estimate.answers == sum(counts) * 3
+    assert (cost.objects, cost.sequences, cost.frames) == (len(lines), len(lines), sum(counts))
+    assert cost.people == max(counts) * 3
+    assert cost.estimate.answers == sum(counts) * 3
     assert (few.objects, few.sequences) == (1, 1)
 
 
@@ -280,9 +280,9 @@ def test_nothing_that_annotators_see_names_the_benchmark(benchmark, alice, bob, 
     seats = claiming.open_seats(person, campaign)
     assert "What is it?" in page
     assert seats[0].token in page
-    shown = page.replace("Cats and", "")
+    text = page.replace("Cats and", "")
     for word in ("cats", "Cats", "cat-1", INTRA, seats[0].image_name):
-        assert word not in shown.replace('"name": "cat"', "")
+        assert word not in text.replace('"name": "cat"', "")
 
 
 def test_who_drew_an_object_does_not_name_its_frames(benchmark, alice, bob):
@@ -335,8 +335,8 @@ def test_people_stand_beside_the_machines_with_the_cds_reckoned_by_hand(
     # Only what was asked: the other content scheme is the machine's alone.
     assert {row["content_scheme"] for row in rows if row["classifier"] == "people"} == {INTRA}
     assert {row["content_scheme"] for row in rows if row["classifier"] == "net"} == {INTRA, "low"}
-    named = {row.classifier for row in result.tables.by_content_scheme}
-    assert named >= {"net", "people"}
+    classifiers = {row.classifier for row in result.tables.by_content_scheme}
+    assert classifiers >= {"net", "people"}
     assert not any("not settled" in note for note in result.notes)
 
 
@@ -347,15 +347,19 @@ def test_a_sequence_with_an_open_frame_is_left_out_and_told(benchmark, alice):
     assert people.predictions(benchmark) is None
     freezing.freeze(campaign, alice)
 
-    found = people.predictions(benchmark)
+    predictions = people.predictions(benchmark)
 
-    told = {
-        frame for frame, place in found.frames.items() if found.wnids["people"][place] != NOT_ASKED
+    known_frames = {
+        frame
+        for frame, class_number in predictions.frames.items()
+        if predictions.wnids["people"][class_number] != NOT_ASKED
     }
     # One person named one frame of each object.
-    assert len(told) >= len(lines)
+    assert len(known_frames) >= len(lines)
     assert [
-        found.classes[place] for place in set(found.wnids["people"].tolist()) if place >= 0
+        predictions.classes[class_number]
+        for class_number in set(predictions.wnids["people"].tolist())
+        if class_number >= 0
     ] == [CAT]
     assert people.notes(benchmark) == [
         f"People were asked about {len(lines)} sequences; {len(lines)} of them have frames that "

@@ -67,9 +67,9 @@ def test_sequences_and_answers_tell_every_line(scored, run_jobs):
     assert [row["frames"] for row in answers] == [
         list(line.frames) for line in benchmarks.lines_of(scored)
     ]
-    said = answers[0]["answers"]["beta"]
-    assert [frame["right"] for frame in said] == [False] * (len(said) - 1) + [True]
-    assert said[-1]["wnid"] == CAT
+    answered = answers[0]["answers"]["beta"]
+    assert [frame["right"] for frame in answered] == [False] * (len(answered) - 1) + [True]
+    assert answered[-1]["wnid"] == CAT
 
 
 def test_the_result_is_strict_json(reveal, scored, run_jobs):
@@ -133,9 +133,9 @@ def test_a_run_twice_says_the_same(scored, run_jobs):
 
     assert first.pk != second.pk
     assert first.result == second.result
-    one, other = (folders.run_folder(scored, run.pk) for run in (first, second))
+    first_folder, second_folder = (folders.run_folder(scored, run.pk) for run in (first, second))
     for name in ("sequences.jsonl", "answers.jsonl"):
-        assert (one / name).read_bytes() == (other / name).read_bytes()
+        assert (first_folder / name).read_bytes() == (second_folder / name).read_bytes()
 
 
 def test_nothing_is_scored_before_there_is_a_classifier(reveal):

@@ -49,16 +49,16 @@ def pixels(benchmark: Benchmark, number: int, frame: int) -> np.ndarray:
         return np.asarray(Image.open(file).convert("RGB"))
 
 
-def wanted(benchmark: Benchmark) -> dict[str, np.ndarray]:
+def expected_frames(benchmark: Benchmark) -> dict[str, np.ndarray]:
     """Every frame as `sequences` writes it."""
-    found = sequencing.frames_of(
+    frames = sequencing.frames_of(
         freezing.read(benchmark.release),
         benchmark.settings["orders"],
         benchmark.settings["content_schemes"],
         export_files.originals_of(benchmark.release),
         include_empty=benchmark.settings["include_empty"],
     )
-    return {name: frame.numpy() for name, frame in found}
+    return {name: frame.numpy() for name, frame in frames}
 
 
 @pytest.mark.parametrize("include_empty", [False, True])
@@ -67,7 +67,7 @@ def test_every_frame_of_every_sequence_is_what_a_classifier_sees(
 ):
     campaign = world.campaign_of(alice, bob, dataset)
     reveal = world.make(alice, campaign, include_empty=include_empty)
-    known = wanted(reveal)
+    known = expected_frames(reveal)
 
     for number, line in enumerate(benchmarks.lines_of(reveal)):
         draw(reveal, number)
@@ -133,9 +133,9 @@ def test_a_failure_is_told_and_asking_again_is_trying_again(reveal, dataset):
     viewing.ask(reveal, 0, reveal.created_by)
     queue.run(Job.objects.get(kind="frames").pk)
 
-    told = viewing.state(reveal, 0)
-    assert told.state == "failed"
-    assert "10 × 10 pixels, the release says 64 × 48" in told.error
+    state = viewing.state(reveal, 0)
+    assert state.state == "failed"
+    assert "10 × 10 pixels, the release says 64 × 48" in state.error
     path.write_bytes(good)
     draw(reveal, 0)
     assert viewing.state(reveal, 0).is_done
@@ -178,14 +178,14 @@ def test_the_cache_is_one_for_all_benchmarks_and_never_takes_what_was_just_drawn
     reveal, alice, settings
 ):
     settings.ASSAY_FRAME_SEQUENCES = 1
-    other = world.make(alice, reveal.campaign, name="other", seed=1)
+    benchmark = world.make(alice, reveal.campaign, name="other", seed=1)
     draw(reveal, 0)
     left = folder(reveal).parent / ".gone-7-abcd"
     left.mkdir()
 
-    draw(other, 0)
+    draw(benchmark, 0)
 
-    assert folder(other).is_dir()
+    assert folder(benchmark).is_dir()
     assert list(folder(reveal).parent.iterdir()) == []
 
 
@@ -209,8 +209,8 @@ def test_the_viewer_asks_polls_and_shows(run, as_alice, run_jobs):
     assert as_alice.get(first).status_code == 404
     before = as_alice.get(frames)
     assert (before.status_code, before.json()["state"]) == (202, "missing")
-    asked = as_alice.post(frames, headers={"accept": "application/json"})
-    assert asked.json() == {"state": "queued", "ready": 0, "total": total}
+    response = as_alice.post(frames, headers={"accept": "application/json"})
+    assert response.json() == {"state": "queued", "ready": 0, "total": total}
     run_jobs()
 
     after = as_alice.get(frames)
@@ -218,10 +218,10 @@ def test_the_viewer_asks_polls_and_shows(run, as_alice, run_jobs):
         200,
         {"state": "done", "ready": total, "total": total},
     )
-    shown = as_alice.get(first)
-    content = b"".join(shown.streaming_content)
-    assert shown["Content-Type"] == "image/webp"
-    assert shown["Cache-Control"] == "private, max-age=3600"
+    frame_response = as_alice.get(first)
+    content = b"".join(frame_response.streaming_content)
+    assert frame_response["Content-Type"] == "image/webp"
+    assert frame_response["Cache-Control"] == "private, max-age=3600"
     assert np.array_equal(np.asarray(Image.open(io.BytesIO(content))), pixels(run.benchmark, 0, 1))
 
 
@@ -240,8 +240,8 @@ def test_a_frame_that_cannot_be_is_not_found(run, as_alice, frame):
 
 
 def test_a_sequence_or_a_run_that_is_not_the_benchmarks_is_not_found(run, alice, as_alice):
-    other = world.make(alice, run.benchmark.campaign, name="other", seed=1)
-    elsewhere = Run.objects.create(benchmark=other, release=other.release)
+    benchmark = world.make(alice, run.benchmark.campaign, name="other", seed=1)
+    elsewhere = Run.objects.create(benchmark=benchmark, release=benchmark.release)
     draw(run.benchmark, 0)
     name = run.benchmark.name
 

@@ -45,11 +45,11 @@ def address(name: str, benchmark: str = "reveal", run: int = 1) -> str:
     return reverse(f"evaluation:{name}", args=[benchmark, *parts])
 
 
-def form(about, **changes) -> dict:
+def form(campaign, **changes) -> dict:
     return {
         "title": "Reveal",
         "name": "reveal",
-        "campaign": about.name,
+        "campaign": campaign.name,
         "random": "on",
         "content_schemes": ["intra-object", "low"],
         "measure": "wup",
@@ -129,9 +129,9 @@ def test_the_list_asks_the_same_queries_however_many_there_are(
         for again in range(1 + 2 * number):
             made = world.make(alice, cats, name=f"reveal-{number}-{again}")
             world.run_by_hand(made, alice)
-        with django_assert_num_queries(7, exact=False) as asked:
+        with django_assert_num_queries(7, exact=False) as queries:
             as_alice.get(page)
-        counts.append(len(asked))
+        counts.append(len(queries))
 
     assert counts[0] == counts[1]
 
@@ -154,9 +154,9 @@ def test_the_page_of_a_benchmark_asks_as_much_for_many_objects_as_for_few(
     counts = []
     for made in (reveal, large):
         world.run_by_hand(made, alice)
-        with django_assert_num_queries(14, exact=False) as asked:
+        with django_assert_num_queries(14, exact=False) as queries:
             as_alice.get(reverse("evaluation:benchmark", args=[made.name]))
-        counts.append(len(asked))
+        counts.append(len(queries))
 
     assert counts[0] == counts[1]
 
@@ -164,21 +164,21 @@ def test_the_page_of_a_benchmark_asks_as_much_for_many_objects_as_for_few(
 def test_only_parts_campaigns_that_i_research_in_are_offered(
     as_alice, alice, bob, cats, coots, dataset
 ):
-    other = factories.make_user("other", is_researcher=True)
+    stranger = factories.make_user("other", is_researcher=True)
 
     mine = as_alice.get(NEW).context["form"]
-    theirs = logged_in(other).get(NEW).context["form"]
+    theirs = logged_in(stranger).get(NEW).context["form"]
 
     assert list(mine.fields["campaign"].queryset) == [cats]
     assert not theirs.fields["campaign"].queryset.exists()
-    page = logged_in(other).get(NEW).content.decode()
+    page = logged_in(stranger).get(NEW).content.decode()
     assert "You research in no campaign in which people draw parts." in page
 
 
 def test_another_persons_campaign_cannot_be_chosen(cats):
-    other = factories.make_user("other", is_researcher=True)
+    stranger = factories.make_user("other", is_researcher=True)
 
-    answer = logged_in(other).post(NEW, form(cats, create="1"))
+    answer = logged_in(stranger).post(NEW, form(cats, create="1"))
 
     assert answer.status_code == 422
     assert answer.context["form"].errors["campaign"]
@@ -245,8 +245,8 @@ def test_the_random_order_may_be_left_out(as_alice, cats):
 
 
 def test_another_persons_upload_is_not_to_be_had(as_alice, alice, cats):
-    other = factories.make_user("other", is_researcher=True)
-    token = kept_files.keep(other, orders_file(cats))
+    stranger = factories.make_user("other", is_researcher=True)
+    token = kept_files.keep(stranger, orders_file(cats))
 
     answer = as_alice.post(
         NEW,
@@ -258,7 +258,7 @@ def test_another_persons_upload_is_not_to_be_had(as_alice, alice, cats):
 
 
 @pytest.mark.parametrize(
-    ("changes", "field", "said"),
+    ("changes", "field", "message"),
     [
         ({"name": "Two words"}, "name", "slug"),
         ({"name": "new"}, "name", "cannot be a name"),
@@ -270,11 +270,11 @@ def test_another_persons_upload_is_not_to_be_had(as_alice, alice, cats):
         ({"measure": "res"}, "measure", "res is not one of"),
     ],
 )
-def test_faults_are_told_beside_their_fields(as_alice, cats, changes, field, said):
+def test_faults_are_told_beside_their_fields(as_alice, cats, changes, field, message):
     answer = as_alice.post(NEW, form(cats, create="1", **changes))
 
     assert answer.status_code == 422
-    assert said in answer.context["form"].errors[field][0]
+    assert message in answer.context["form"].errors[field][0]
     assert not Benchmark.objects.exists()
 
 
@@ -287,13 +287,13 @@ def test_faults_of_files_are_told_with_their_place(as_alice, cats, wordnet):
     short = as_alice.post(page, form(cats, create="1", mapping=mapping_file(f"{CAT},{CAT}")))
 
     assert orders.status_code == mapping.status_code == short.status_code == 422
-    [said] = orders.context["form"].errors["orders"]
-    assert said.startswith("cats.json: ")
-    assert "wing" in said
-    [said] = mapping.context["form"].errors["mapping"]
-    assert said.startswith("mapping.csv, line 2: 'dog' is not a noun")
-    [said] = short.context["form"].errors["mapping"]
-    assert f"no class for {COW} (cow)" in said
+    [message] = orders.context["form"].errors["orders"]
+    assert message.startswith("cats.json: ")
+    assert "wing" in message
+    [message] = mapping.context["form"].errors["mapping"]
+    assert message.startswith("mapping.csv, line 2: 'dog' is not a noun")
+    [message] = short.context["form"].errors["mapping"]
+    assert f"no class for {COW} (cow)" in message
     assert not Benchmark.objects.exists()
 
 
@@ -346,8 +346,8 @@ def test_bad_predictions_are_refused_beside_the_field(wordnet, reveal, as_alice)
     answer = as_alice.post(SUBMISSIONS, {"file": world.upload(rows, "mine.csv")})
 
     assert answer.status_code == 422
-    [said] = answer.context["form"].errors["file"]
-    assert said.startswith("mine.csv, line 4: no sequence has the frame 'nowhere/01'; ")
+    [message] = answer.context["form"].errors["file"]
+    assert message.startswith("mine.csv, line 4: no sequence has the frame 'nowhere/01'; ")
     assert not reveal.submissions.exists()
     assert not Run.objects.exists()
     assert list(factories.kept_in(answer)) == ["file_kept"]
@@ -398,9 +398,9 @@ def test_the_command_on_the_page_shows_the_frames_of_the_benchmark(as_alice, ali
     classify = load_command_class("evaluation", "classify")
     classify.create_parser(words[0], words[1]).parse_args(words[2:])
     # and what is said of frames gives the same ones.
-    shown = words[2 : words.index("--model")]
-    shown[shown.index("orders.json")] = str(tmp_path / "orders.json")
-    call_command("sequences", *shown, "--lines-only", "--out", str(tmp_path / "out"))
+    arguments = words[2 : words.index("--model")]
+    arguments[arguments.index("orders.json")] = str(tmp_path / "orders.json")
+    call_command("sequences", *arguments, "--lines-only", "--out", str(tmp_path / "out"))
 
     made = json.loads((tmp_path / "out" / "orders.json").read_text())
     assert made["orders"] == reveal.settings["orders"]

@@ -34,7 +34,7 @@ def figure(value: float | None, half: float = 0.1) -> Estimate:
 
 def analysis(cat: float | None, cow: float | None) -> Analysis:
     known = {CAT: cat, COW: cow}
-    values = {wnid: float("nan") if own is None else own for wnid, own in known.items()}
+    values = {wnid: float("nan") if value is None else value for wnid, value in known.items()}
     return analyse(values, {CAT: 3, COW: 2}, "accuracy", {CAT: 0.2, COW: 0.1})
 
 
@@ -127,7 +127,7 @@ CHOSEN = {
     "detection": {"inclusive": True},
     "wsol": {"protocol": "reference", "normalize": "max", "thresholds": 4},
 }
-SETTINGS = {kind: checked(kind, {"split": "test"} | own) for kind, own in CHOSEN.items()}
+SETTINGS = {kind: checked(kind, {"split": "test"} | chosen) for kind, chosen in CHOSEN.items()}
 SCORES = {
     "classification": classification,
     "localization": localization,
@@ -166,8 +166,8 @@ def result(kind: str, *values: float | None) -> LabeledResult:
         settings=SETTINGS[kind],
         truth=TRUTH,
         submissions=[
-            ScoredSubmission(name=name, attempts=at + 1, result=own)
-            for at, (name, own) in enumerate(zip(names, scored, strict=True))
+            ScoredSubmission(name=name, attempts=at + 1, result=kind_result)
+            for at, (name, kind_result) in enumerate(zip(names, scored, strict=True))
         ],
         comparison=comparison(kind, values[0]) if len(values) > 1 else None,
         objects=None,

@@ -42,22 +42,24 @@ def campaign_of(owner: User, annotator: User, dataset: Dataset) -> Campaign:
 
     folder = Path(skimage.__file__).parent / "data"
     vocabulary_store.add_version(dataset, VOCABULARY, owner)
-    things = []
+    parted_objects = []
     for name in dict.fromkeys([*CATS, *COWS]):
         with (folder / name).open("rb") as file:
             image = images.add_file(dataset, name, file).image
         for wnid, boxes in ((CAT, CATS.get(name, [])), (COW, COWS.get(name, []))):
             for number, share in enumerate(boxes):
                 box = scaled(share, (0, 0, image.width, image.height))
-                things.append(PartedObject(name, wnid, box, (), name=f"{wnid}-{number + 1}"))
-    objects.put(dataset, things, "the importer", words={CAT: "cat", COW: "cow"})
+                parted_objects.append(
+                    PartedObject(name, wnid, box, (), name=f"{wnid}-{number + 1}")
+                )
+    objects.put(dataset, parted_objects, "the importer", words={CAT: "cat", COW: "cow"})
     campaign = part_campaigns.draft(
         owner, dataset, name="animals", title="Animals", policy=part_releases.POLICY
     )
     lifecycle.launch(campaign, owner)
     factories.join(annotator, campaign)
-    for asked in campaign.questions.select_related("item", "policy"):
-        part_releases.settle(asked, annotator, drawn(torso=polygon(asked.item.region)))
+    for question in campaign.questions.select_related("item", "policy"):
+        part_releases.settle(question, annotator, drawn(torso=polygon(question.item.region)))
     return campaign
 
 
@@ -94,13 +96,15 @@ def predictions_of(benchmark: Benchmark, skill: float) -> Any:
         return [
             (row["image"], rank + 1, wnid)
             for row in rows
-            for rank, wnid in enumerate(named(row["wnid"], chance.random() < skill))
+            for rank, wnid in enumerate(ranked_labels(row["wnid"], chance.random() < skill))
         ]
     return [line for row in rows for line in placed(row, chance, skill)]
 
 
-def named(wnid: str, right: bool) -> list[str]:
-    others = [other for other in (TABBY, CUP, world.DOG, COW, CAT) if other != wnid]
+def ranked_labels(wnid: str, right: bool) -> list[str]:
+    others = [
+        wnid_beside for wnid_beside in (TABBY, CUP, world.DOG, COW, CAT) if wnid_beside != wnid
+    ]
     return [wnid, *others[:2]] if right else others[:3]
 
 
@@ -109,10 +113,10 @@ def placed(row: dict[str, str], chance: random.Random, skill: float) -> list[tup
     box = [float(row[key]) for key in ("x0", "y0", "x1", "y1")]
     shift = (1 - skill) * (box[2] - box[0]) * (0.3 + 0.7 * chance.random())
     moved = [round(max(0.0, box[0] - shift), 1), box[1], round(box[2] - shift, 1), box[3]]
-    other = [5, 5, 60 + round(60 * chance.random()), 90]
+    wrong_box = [5, 5, 60 + round(60 * chance.random()), 90]
     wrong = COW if row["wnid"] == CAT else CAT
     lines = [(row["image"], row["wnid"], 0.9 - 0.3 * (1 - skill), *moved)]
-    return [*lines, (row["image"], wrong, round(0.2 + 0.5 * chance.random(), 2), *other)]
+    return [*lines, (row["image"], wrong, round(0.2 + 0.5 * chance.random(), 2), *wrong_box)]
 
 
 def score_map(image: Any, skill: float) -> Any:

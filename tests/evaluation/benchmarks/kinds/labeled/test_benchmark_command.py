@@ -43,12 +43,12 @@ def test_a_benchmark_is_opened_submitted_to_and_scored(shell, cats, maps):
 
 def test_tables_tell_what_a_person_must_know(wordnet, shell, cats, tmp_path):
     path = world.predictions(tmp_path / "p.csv", "classification", ("cats/1.png", 1, DOG))
-    named = ("--campaign", "cats", "--name", "names", "--split", "test")
+    arguments = ("--campaign", "cats", "--name", "names", "--split", "test")
 
-    _, opened, _ = shell("benchmark", "open", "classification", *named)
+    _, opened, _ = shell("benchmark", "open", "classification", *arguments)
     shell("benchmark", "submit", "names", "alpha", path)
-    other = world.predictions(tmp_path / "q.csv", "classification", ("cats/1.png", 1, CAT))
-    shell("benchmark", "submit", "names", "alpha", other)
+    rows = world.predictions(tmp_path / "q.csv", "classification", ("cats/1.png", 1, CAT))
+    shell("benchmark", "submit", "names", "alpha", rows)
     _, scored, _ = shell("benchmark", "score", "names")
 
     assert "left out: several classes are in it" in opened
@@ -57,7 +57,7 @@ def test_tables_tell_what_a_person_must_know(wordnet, shell, cats, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("command", "status", "said"),
+    ("command", "status", "message"),
     [
         (("benchmark", "score", "nothing"), 1, "no benchmark on released labels 'nothing'"),
         (("benchmark", "submit", "nothing", "a", "b"), 1, "no benchmark on released labels"),
@@ -67,11 +67,11 @@ def test_tables_tell_what_a_person_must_know(wordnet, shell, cats, tmp_path):
         ((*OPEN, "--size", 0), 1, "from 1 to 4096"),
     ],
 )
-def test_faults_are_one_line(shell, cats, command, status, said):
-    found, out, err = shell(*command)
+def test_faults_are_one_line(shell, cats, command, status, message):
+    exit_status, out, err = shell(*command)
 
-    assert (found, out) == (status, "")
-    assert said in err
+    assert (exit_status, out) == (status, "")
+    assert message in err
     assert len(err.strip().splitlines()) == 1
     assert not Benchmark.objects.exists()
 

@@ -82,7 +82,7 @@ def test_a_plan_counts_and_makes_nothing(alice, cats):
 
 
 @pytest.mark.parametrize(
-    ("fields", "field", "said"),
+    ("fields", "field", "message"),
     [
         ({"kind": "mad"}, "kind", "'mad' is not one of classification"),
         ({"kind": "wsol", "seed": 1}, "seed", "has no 'seed'"),
@@ -99,12 +99,12 @@ def test_a_plan_counts_and_makes_nothing(alice, cats):
         ({"name": "New"}, "name", "cannot be a name"),
     ],
 )
-def test_what_cannot_be_is_refused_beside_its_field(alice, cats, fields, field, said):
+def test_what_cannot_be_is_refused_beside_its_field(alice, cats, fields, field, message):
     with pytest.raises(Refusal) as refusal:
         world.make(alice, cats, **fields)
 
     assert refusal.value.field == field
-    assert said in str(refusal.value)
+    assert message in str(refusal.value)
     assert not Benchmark.objects.exists()
     assert not cats.releases.exists()
 
@@ -122,12 +122,12 @@ def test_classes_outside_wordnet_are_refused(wordnet, alice, cats, monkeypatch):
     monkeypatch.setattr("evaluation.benchmarks.kinds.labeled.scoring.TRUTH", "other.csv")
     write = benchmarks.ground_truth.write
 
-    def other(*args):
+    def write_others(*args):
         counts = write(*args)
         (args[2] / "other.csv").write_text("image,wnid\ncats/1.png,my cat\n")
         return counts
 
-    monkeypatch.setattr(benchmarks.ground_truth, "write", other)
+    monkeypatch.setattr(benchmarks.ground_truth, "write", write_others)
 
     with pytest.raises(Refusal, match="'my cat' is not a noun of WordNet"):
         world.make(alice, cats, "classification")
@@ -229,7 +229,7 @@ def test_attempts_outlive_a_removal(alice, maps, tmp_path, django_capture_on_com
 
 
 @pytest.mark.parametrize(
-    ("kind", "row", "said"),
+    ("kind", "row", "message"),
     [
         ("classification", ("cats/9.png", 1, DOG), "lacks the image 'cats/9.png'"),
         ("classification", ("cats/1.png", 0, DOG), "the rank is '0'"),
@@ -240,11 +240,11 @@ def test_attempts_outlive_a_removal(alice, maps, tmp_path, django_capture_on_com
     ],
 )
 def test_predictions_that_do_not_fit_are_refused_with_their_line(
-    wordnet, alice, cats, tmp_path, kind, row, said
+    wordnet, alice, cats, tmp_path, kind, row, message
 ):
     benchmark = world.make(alice, cats, kind)
 
-    with pytest.raises(BadInput, match=said) as bad:
+    with pytest.raises(BadInput, match=message) as bad:
         world.submit(benchmark, alice, tmp_path, content=[*world.usual(benchmark)[:1], row])
 
     assert (bad.value.file, bad.value.line) == ("alpha.sent", 3)
@@ -266,7 +266,7 @@ def headed(head: str) -> bytes:
 
 
 @pytest.mark.parametrize(
-    ("files", "said"),
+    ("files", "message"),
     [
         ({}, "score map of cats/1.png is missing"),
         ({ONE: world.npy(world.ramp()), "cats/9.png.npy": b"x"}, "belongs to no id"),
@@ -292,8 +292,8 @@ def headed(head: str) -> bytes:
         ({"cats/1.png.zip": b"PK"}, "archive inside the archive"),
     ],
 )
-def test_score_maps_that_do_not_fit_are_refused_by_name(alice, maps, tmp_path, files, said):
-    with pytest.raises((BadInput, Refusal), match=said):
+def test_score_maps_that_do_not_fit_are_refused_by_name(alice, maps, tmp_path, files, message):
+    with pytest.raises((BadInput, Refusal), match=message):
         world.submit(maps, alice, tmp_path, content=world.packed(files))
 
     assert not maps.submissions.exists()

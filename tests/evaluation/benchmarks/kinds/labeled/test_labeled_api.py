@@ -38,12 +38,12 @@ def test_a_benchmark_is_made_once(client, cats):
     made, again = (client.post(NEW, body, format="json") for _ in range(2))
 
     assert (made.status_code, again.status_code) == (201, 201)
-    said = made.json()
-    assert (said["kind"], said["campaign"], said["release"]) == ("wsol", "cats", 1)
-    assert said["settings"]["protocol"] == "reference"
-    assert said["settings"]["truth"]["images"] == 1
+    document = made.json()
+    assert (document["kind"], document["campaign"], document["release"]) == ("wsol", "cats", 1)
+    assert document["settings"]["protocol"] == "reference"
+    assert document["settings"]["truth"]["images"] == 1
     assert Benchmark.objects.count() == 1
-    assert client.get(ONE).json() == said
+    assert client.get(ONE).json() == document
 
 
 def test_a_plan_counts_and_makes_nothing(client, alice, cats):
@@ -79,12 +79,12 @@ def test_what_cannot_be_is_refused_by_its_field(client, cats, changes, status, f
 
 
 def test_a_submission_asks_for_one_run(client, maps, monkeypatch):
-    asked = []
-    monkeypatch.setattr(runs, "request", lambda *args: asked.append(args))
+    requests = []
+    monkeypatch.setattr(runs, "request", lambda *args: requests.append(args))
 
     assert put(client, benchmark=maps).status_code == 200
 
-    assert len(asked) == 1
+    assert len(requests) == 1
 
 
 def test_a_classifier_comes_is_scored_and_leaves(client, maps, run_jobs):

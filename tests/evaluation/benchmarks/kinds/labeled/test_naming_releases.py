@@ -34,7 +34,7 @@ SAID = {"a.png": [COOT], "b.png": [DRAKE, COOT], "c.png": [TENCH, GOLDFISH]}
 MACHINE = [("a.png", 1, COOT), ("b.png", 1, GOLDFISH), ("c.png", 1, DRAKE), ("d.png", 1, COOT)]
 
 
-def named(alice, bob, dataset, name, answers, **settings):
+def naming_release(alice, bob, dataset, name, answers, **settings):
     """A naming campaign with these answers of one person each."""
     campaign = opening.draft(
         alice,
@@ -58,10 +58,12 @@ def benchmark(wordnet, alice, bob, dataset, tmp_path):
     """A classification on four images in which a machine takes part, and a release of "names"."""
     for image in IMAGES:
         factories.make_image(dataset, image)
-    truth = named(alice, bob, dataset, "truth", {k: {"key": v} for k, v in TRUTH.items()})
+    truth = naming_release(alice, bob, dataset, "truth", {k: {"key": v} for k, v in TRUTH.items()})
     made = world.make(alice, truth, "classification")
     world.submit(made, alice, tmp_path, "machine", MACHINE)
-    people = named(alice, bob, dataset, "names", {k: {"keys": v} for k, v in SAID.items()}, most=5)
+    people = naming_release(
+        alice, bob, dataset, "names", {k: {"keys": v} for k, v in SAID.items()}, most=5
+    )
     freezing.freeze(people, alice)
     return made
 
@@ -94,9 +96,9 @@ def test_people_are_scored_on_their_images_and_compared_on_them(
     outcomes = {line["image"]: line["outcomes"]["people"] for line in lines(benchmark, run)}
     assert outcomes["d.png"] is None
     assert outcomes["b.png"]["rank"] == 2
-    shown = as_alice.get(reverse("evaluation:benchmark", args=["classification"]))
-    assert "Either right" in shown.content.decode()
-    assert "people settled 3 of the 4 images" in shown.content.decode()
+    response = as_alice.get(reverse("evaluation:benchmark", args=["classification"]))
+    assert "Either right" in response.content.decode()
+    assert "people settled 3 of the 4 images" in response.content.decode()
     images = as_alice.get(
         reverse("evaluation:labeled_images", args=["classification", run.pk]),
         {"classifier": "people"},
@@ -170,10 +172,10 @@ def forged(files, /, **changes):
 def answers(files, *lines):
     """The release with other answers, which have their hash."""
     content = "".join(f"{line}\n" for line in lines).encode()
-    named = json.loads(files["release.json"])["files"]
+    files_of_head = json.loads(files["release.json"])["files"]
     sha256 = hashlib.sha256(content).hexdigest()
-    named["answers.jsonl"] |= {"sha256": sha256, "bytes": len(content), "lines": len(lines)}
-    return forged(files | {"answers.jsonl": content}, files=named)
+    files_of_head["answers.jsonl"] |= {"sha256": sha256, "bytes": len(content), "lines": len(lines)}
+    return forged(files | {"answers.jsonl": content}, files=files_of_head)
 
 
 def damaged(content):
@@ -228,7 +230,7 @@ def test_what_else_lies_in_the_zip_of_a_release_is_left_there(benchmark, alice, 
     path.write_bytes(zipped(files | others))
 
     with release_predictions.opened(path) as release:
-        assert {one.name for one in release.folder.iterdir()} == {
+        assert {path.name for path in release.folder.iterdir()} == {
             "release.json",
             *release.meta["files"],
         }

@@ -64,9 +64,12 @@ def scored(alice, cats):
         )
         result = results.result(kind, *values).to_json() | fields
         curves = result.pop("curves")
-        for place, own in enumerate(result["submissions"]):
+        for position, submission in enumerate(result["submissions"]):
             row.submissions.create(
-                name=own["name"], position=place, sha256=f"{place}" * 64, submitted_by=alice
+                name=submission["name"],
+                position=position,
+                sha256=f"{position}" * 64,
+                submitted_by=alice,
             )
         run = Run.objects.create(
             benchmark=row,
@@ -85,7 +88,7 @@ def scored(alice, cats):
 def write_files(run: Run, curves) -> None:
     path = running.images_path(run.benchmark, run.pk)
     path.parent.mkdir(parents=True)
-    names = [own["name"] for own in run.result["submissions"]]
+    names = [submission["name"] for submission in run.result["submissions"]]
     kind = run.benchmark.kind
     truth = [[8, 6, 50, 40] + ([] if kind == "wsol" else [CAT])]
     lines = [
@@ -211,13 +214,13 @@ def test_files_of_a_result_come_whole(scored, as_alice):
     run = scored("wsol")
 
     whole = as_alice.get(address("result_json", run))
-    told = json.loads(b"".join(whole.streaming_content))
+    document = json.loads(b"".join(whole.streaming_content))
     lines = b"".join(as_alice.get(address("released_lines", run)).streaming_content)
     table = read(as_alice, address("result_csv", run, "curves"))
     figure = as_alice.get(address("figure", run, "curves", "png"), {"download": ""})
 
-    assert told["kind"] == "wsol"
-    assert set(told["curves"]) == {"alpha", "beta"}
+    assert document["kind"] == "wsol"
+    assert set(document["curves"]) == {"alpha", "beta"}
     assert len(lines.splitlines()) == 30
     rows = list(csv.DictReader(io.StringIO(table)))
     assert {row["submission"] for row in rows} == {"alpha", "beta"}
@@ -238,25 +241,27 @@ def test_images_come_in_pages_with_what_was_said_of_each(kind, scored, as_alice)
     there = Image.objects.get(name="cats/1.png")
     assert reverse("labeling:thumbnail", args=[there.dataset.name, there.pk]) in page
     assert "This photograph left the dataset" in page
-    one = read(as_alice, address("labeled_image", run, 1))
-    assert address("labeled_photo", run, 1) in one
-    assert "cats/1.png" in one
+    response = read(as_alice, address("labeled_image", run, 1))
+    assert address("labeled_photo", run, 1) in response
+    assert "cats/1.png" in response
 
 
 def test_cases_and_classes_narrow_the_images_down(scored, as_alice):
     run = scored("detection")
     path = address("labeled_images", run)
 
-    def shown(**query):
+    def images_page(**query):
         return as_alice.get(path, {"classifier": "beta", "number": "ap"} | query)
 
-    tabs = {tab.case.key: tab.images for tab in shown().context["tabs"]}
+    tabs = {tab.case.key: tab.images for tab in images_page().context["tabs"]}
     assert tabs == {"": 30, "hit": 30, "missed": 30, "false": 30, "near": 0, "far": 30}
-    cows = shown(**{"class": COW, "case": "false"})
+    cows = images_page(**{"class": COW, "case": "false"})
     assert [tab.images for tab in cows.context["tabs"]] == [30, 0, 0, 30, 0, 30]
     card = cows.context["cards"][0]
     assert [shape.tone for shape in card["shapes"]] == ["wrong"]
-    assert "No image is in this case" in shown(**{"class": COW, "case": "hit"}).content.decode()
+    assert (
+        "No image is in this case" in images_page(**{"class": COW, "case": "hit"}).content.decode()
+    )
 
 
 @pytest.mark.parametrize(
@@ -284,13 +289,13 @@ def test_one_image_leads_to_the_next_of_its_case(scored, as_alice):
     run = scored("localization")
     query = {"classifier": "beta", "number": "error", "case": "place"}
 
-    one = as_alice.get(address("labeled_image", run, 5), query)
+    response = as_alice.get(address("labeled_image", run, 5), query)
 
-    ways = one.context["ways"]
+    ways = response.context["ways"]
     assert (ways["at"], ways["of"]) == (6, 30)
     assert ways["next"].startswith(address("labeled_image", run, 6))
     assert "case=place" in ways["next"]
-    assert 'data-key="arrowright"' in one.content.decode()
+    assert 'data-key="arrowright"' in response.content.decode()
     last = as_alice.get(address("labeled_image", run, 29), query)
     assert last.context["ways"]["next"] is None
     assert as_alice.get(address("labeled_image", run, 30)).status_code == 404
@@ -300,10 +305,10 @@ def test_one_image_leads_to_the_next_of_its_case(scored, as_alice):
 def test_a_photograph_that_left_the_dataset_is_not_found(scored, as_alice):
     run = scored("localization")
 
-    here = as_alice.get(address("labeled_photo", run, 0))
+    photo = as_alice.get(address("labeled_photo", run, 0))
     gone = as_alice.get(address("labeled_photo", run, 20))
 
-    assert here["Content-Type"].startswith("image/")
+    assert photo["Content-Type"].startswith("image/")
     assert gone.status_code == 404
 
 
@@ -313,9 +318,9 @@ def test_score_maps_are_pictures_while_they_are_those_of_the_run(alice, cats, as
     classifier = row.submissions.get().name
     path = address("labeled_map", run, 0)
 
-    found = as_alice.get(path, {"classifier": classifier})
+    response = as_alice.get(path, {"classifier": classifier})
 
-    assert found["Content-Type"] == "image/webp"
+    assert response["Content-Type"] == "image/webp"
     assert as_alice.get(path, {"classifier": "nobody"}).status_code == 404
     assert path in read(as_alice, address("labeled_image", run, 0))
     content = world.maps_of(row, lambda _: world.ramp()[:, ::-1])
@@ -338,7 +343,7 @@ def test_new_shows_what_each_kind_would_stand_on(alice, cats, as_alice):
     freezing.freeze(cats, alice)
     page = as_alice.get(path, {"campaign": cats.name})
 
-    kinds = {own.kind: own for own in page.context["kinds"]}
+    kinds = {choice.kind: choice for choice in page.context["kinds"]}
     assert set(kinds) == set(KINDS)
     assert kinds["detection"].truth.images > 0
     assert "left out" in page.content.decode()
@@ -349,7 +354,7 @@ def test_a_kind_that_the_campaign_cannot_give_says_why(alice, dataset, bob, as_a
 
     page = as_alice.get(reverse("evaluation:new", args=["labeled"]), {"campaign": campaign.name})
 
-    assert all(own.fault for own in page.context["kinds"])
+    assert all(choice.fault for choice in page.context["kinds"])
     assert b"Not here:" in page.content
     assert b"Make the benchmark" not in page.content
 
@@ -365,7 +370,7 @@ def test_a_benchmark_is_made_with_the_settings_of_its_kind(alice, cats, as_alice
 
 
 @pytest.mark.parametrize(
-    ("fields", "said"),
+    ("fields", "message"),
     [
         ({"kind": ""}, "Choose a kind."),
         ({"kind": "mad"}, "Select a valid choice"),
@@ -376,11 +381,11 @@ def test_a_benchmark_is_made_with_the_settings_of_its_kind(alice, cats, as_alice
         ({"kind": "localization", "confidence": "2", "seed": "0"}, "less than or equal to 0.9999"),
     ],
 )
-def test_faults_of_the_form_are_said_and_nothing_is_made(fields, said, cats, as_alice):
+def test_faults_of_the_form_are_said_and_nothing_is_made(fields, message, cats, as_alice):
     answer = as_alice.post(reverse("evaluation:new", args=["labeled"]), new_form(cats, **fields))
 
     assert answer.status_code == 422
-    assert said in answer.content.decode()
+    assert message in answer.content.decode()
     assert not Benchmark.objects.exists()
 
 
@@ -394,11 +399,11 @@ def test_a_submission_comes_is_replaced_and_goes(alice, cats, as_alice):
 
     came = as_alice.post(path, {"name": "alpha", "file": upload("maps.zip", first)})
     again = as_alice.post(path, {"name": "alpha", "file": upload("maps.zip", first)})
-    other = as_alice.post(path, {"name": "alpha", "file": upload("maps.zip", second)})
+    response = as_alice.post(path, {"name": "alpha", "file": upload("maps.zip", second)})
 
     assert came["Location"] == reverse("evaluation:benchmark", args=[row.name])
     assert again["Location"] == path
-    assert other.status_code == 302
+    assert response.status_code == 302
     assert row.submissions.get().attempts == 2
     assert '<span class="badge hard">2</span>' in read(as_alice, path)
     gone = as_alice.post(reverse("evaluation:remove", args=[row.name, 0]))

@@ -57,7 +57,9 @@ def test_the_truth_is_said_once_of_several_submissions(wordnet, shell, release, 
     assert status == 0, err
     result = json.loads(out)
     assert "truth" in result
-    assert [own["name"] for own in result["submissions"] if "truth" not in own] == ["a", "b"]
+    assert [
+        submission["name"] for submission in result["submissions"] if "truth" not in submission
+    ] == ["a", "b"]
 
 
 def test_inclusive_pixels_hold_for_a_release_too(wordnet, shell, release, tmp_path):
@@ -87,18 +89,18 @@ def test_a_release_of_parts_has_boxes_and_masks(shell, release, maps):
 def test_masks_of_a_release_go_to_machines_that_do_not_have_them(
     shell, release, maps, tmp_path, monkeypatch
 ):
-    here = tmp_path / "tmp"
-    here.mkdir()
-    monkeypatch.setattr("tempfile.tempdir", str(here))
+    scratch = tmp_path / "tmp"
+    scratch.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(scratch))
 
     def elsewhere(tasks, store, *_):
-        hidden = here.rename(tmp_path / "hidden")
-        here.mkdir()
+        hidden = scratch.rename(tmp_path / "hidden")
+        scratch.mkdir()
         for each in tasks:
             each.make(store)
         # Empty again: tasks leave nothing behind.
-        here.rmdir()
-        hidden.rename(here)
+        scratch.rmdir()
+        hidden.rename(scratch)
 
     monkeypatch.setattr("evaluation.engines.on_ray.run", elsewhere)
     command = ("score", "wsol", "--metadata", release, "--scoremaps", maps, "--masks", release)
@@ -117,19 +119,19 @@ def test_what_must_be_known_of_the_truth_is_said_beside_it(wordnet, shell, relea
 
 
 @pytest.mark.parametrize(
-    ("row", "said"),
+    ("row", "message"),
     [
         (("cats/9.png", 1, DOG), "p.csv, line 2: the truth lacks the image 'cats/9.png'"),
         (("cats/1.png", "x", DOG), "p.csv, line 2: the rank is 'x'"),
     ],
 )
-def test_a_fault_names_no_folder_that_nobody_sees(wordnet, shell, release, tmp_path, row, said):
+def test_a_fault_names_no_folder_that_nobody_sees(wordnet, shell, release, tmp_path, row, message):
     path = world.predictions(tmp_path / "p.csv", "classification", row)
 
     status, out, err = shell("score", "classification", "--truth", release, "--predictions", path)
 
     assert (status, out) == (1, "")
-    assert said in err
+    assert message in err
     assert "truth-" not in err
 
 

@@ -71,12 +71,12 @@ def test_a_run_says_what_score_says_of_the_downloaded_truth(
     for part in parts_of(scored.kind, folder, sent):
         status, out, err = shell("score", scored.kind, *part, *OPTIONS[scored.kind], "--json")
         assert (status, err) == (0, "")
-        said = json.loads(out)
+        printed = json.loads(out)
         mine = run.result["submissions"][0]["result"]
         # A benchmark has these in its settings, for each classifier and once for the run.
         apart = ("split", "test_scorings", "device", "versions")
-        said = {key: value for key, value in said.items() if key not in apart}
-        assert {key: mine[key] for key in said} == said
+        printed = {key: value for key, value in printed.items() if key not in apart}
+        assert {key: mine[key] for key in printed} == printed
 
 
 def taken_away(benchmark, folder):
@@ -128,10 +128,10 @@ def maps(alice, cats, tmp_path):
 def test_score_maps_are_scored_on_the_device_of_the_settings_which_is_in_no_fingerprint(
     maps, run_jobs, monkeypatch, settings
 ):
-    score, asked = wsol_scoring.Scoring.score, []
+    score, devices_of_calls = wsol_scoring.Scoring.score, []
 
     def on_gpu(scoring, scoremaps, device):
-        asked.append(device)
+        devices_of_calls.append(device)
         result = score(scoring, scoremaps)
         if isinstance(scoring, wsol_scoring.Boxes):
             result.device = device
@@ -147,7 +147,7 @@ def test_score_maps_are_scored_on_the_device_of_the_settings_which_is_in_no_fing
     run = finished(maps, run_jobs)
 
     assert (before.result["device"], run.result["device"]) == ("cpu", "cuda:1")
-    assert asked == ["cuda:1", "cuda:1"]
+    assert devices_of_calls == ["cuda:1", "cuda:1"]
     assert run.result["versions"] == {"gpu": "cuda:1"}
     assert run.settings["signature"] == before.settings["signature"]
     assert LabeledResult.from_json(run.result).device == "cuda:1"
@@ -188,11 +188,11 @@ def test_one_alone_is_compared_with_nobody(scored, run_jobs):
 def test_every_image_has_a_line_with_what_each_made_of_it(scored, run_jobs):
     run = finished(scored, run_jobs)
 
-    found = lines(scored, run)
-    assert [line["image"] for line in found] == (
+    outcome_lines = lines(scored, run)
+    assert [line["image"] for line in outcome_lines] == (
         [f"cats/{n}.png" for n in range(3)] if scored.kind == "detection" else ["cats/1.png"]
     )
-    line = next(line for line in found if line["image"] == "cats/1.png")
+    line = next(line for line in outcome_lines if line["image"] == "cats/1.png")
     assert set(line) == {"image", "classes", "truth", "outcomes"}
     assert line["classes"] == [CAT]
     assert list(line["outcomes"]) == ["alpha", "beta"]
@@ -222,8 +222,8 @@ def test_a_test_split_that_was_scored_again_says_so(scored, alice, tmp_path, run
 
     notes = finished(scored, run_jobs).result["notes"]
 
-    [said] = [note for note in notes if "test split" in note]
-    assert said.startswith("this is a test split, and alpha was scored on it 2 times")
+    [again_note] = [note for note in notes if "test split" in note]
+    assert again_note.startswith("this is a test split, and alpha was scored on it 2 times")
 
 
 def test_another_split_may_be_scored_as_often_as_one_likes(
@@ -296,11 +296,11 @@ def test_a_file_that_is_replaced_while_it_is_read_is_read_again(
     benchmark = world.make(alice, cats, "classification")
     world.submit(benchmark, alice, tmp_path)
     score = running.scoring.score
-    asked = []
+    paths_read = []
 
     def slow(kind, truth, path, *how):
-        asked.append(path)
-        if len(asked) == 1:
+        paths_read.append(path)
+        if len(paths_read) == 1:
             with django_capture_on_commit_callbacks(execute=True):
                 world.submit(benchmark, alice, tmp_path, content=worse(benchmark))
         return score(kind, truth, path, *how)
@@ -311,7 +311,7 @@ def test_a_file_that_is_replaced_while_it_is_read_is_read_again(
 
     assert run.state == Run.State.DONE, run.error
     assert run.result["submissions"][0]["attempts"] == 2
-    assert len(asked) == 2
+    assert len(paths_read) == 2
 
 
 def test_the_clock_scores_what_changed_once(scored, alice, tmp_path, run_jobs, settings):
@@ -367,7 +367,7 @@ def test_a_class_without_objects_is_in_no_analysis(monkeypatch):
     monkeypatch.setattr(running.Analyst, "objects", None)
     scored = running.scoring.Scored(results.detection(0.5), iter, having={CAT: 7})
 
-    found = running.Analyst("detection", Path("truth"), results.SETTINGS["detection"]).of(scored)
+    analysis = running.Analyst("detection", Path("truth"), results.SETTINGS["detection"]).of(scored)
 
-    assert found is not None
-    assert [(row.wnid, row.images) for row in found.per_class.rows] == [(CAT, 7)]
+    assert analysis is not None
+    assert [(row.wnid, row.images) for row in analysis.per_class.rows] == [(CAT, 7)]

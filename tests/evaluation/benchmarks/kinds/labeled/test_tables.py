@@ -18,11 +18,11 @@ KINDS = tuple(results.SCORES)
 
 @pytest.mark.parametrize(("kind", "first"), [("classification", "alpha"), ("detection", "beta")])
 def test_best_stands_first_by_which_way_is_better(kind, first):
-    found = rows.submission_rows(results.result(kind, 0.2, 0.4))
+    ranked = rows.submission_rows(results.result(kind, 0.2, 0.4))
 
-    assert found[0].name == first
+    assert ranked[0].name == first
     # McNemar's p is 0.2, and the intervals overlap: nobody is marked.
-    assert not any(row.lead.best for row in found)
+    assert not any(row.lead.best for row in ranked)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -30,13 +30,13 @@ def test_a_star_stands_where_the_worse_is_surely_worse(kind):
     result = results.result(kind, 0.2, 0.9)
     for pair in rows.pairs(result):
         pair.mcnemar_p = 1e-6
-    for own in result.submissions:
-        own.result.images = 50
+    for submission in result.submissions:
+        submission.result.images = 50
 
-    found = rows.submission_rows(result)
+    ranked = rows.submission_rows(result)
 
-    assert [(row.lead.best, row.images) for row in found] == [(True, 50), (False, 50)]
-    assert rows.answer(result).sure.leaders == [found[0].name]
+    assert [(row.lead.best, row.images) for row in ranked] == [(True, 50), (False, 50)]
+    assert rows.answer(result).sure.leaders == [ranked[0].name]
 
 
 def test_a_submission_without_a_number_comes_last_and_crashes_nothing():
@@ -111,9 +111,9 @@ def test_scores_are_gathered_in_fifty_bins_without_losing_a_pixel(histogram, cou
 
 
 def test_a_note_that_several_submissions_have_comes_once():
-    found = rows.notes(results.result("classification", 0.2, 0.4))
+    notes = rows.notes(results.result("classification", 0.2, 0.4))
 
-    assert [who for who, _ in found] == [[], ["alpha", "beta"]]
+    assert [who for who, _ in notes] == [[], ["alpha", "beta"]]
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -161,8 +161,8 @@ def test_figures_are_the_same_bytes_each_time_and_differ_by_theme():
 
 def test_names_that_matplotlib_would_read_as_something_else_are_written_as_they_are():
     result = results.result("classification")
-    for own, name in zip(result.submissions, ("$\\nope$", "_hidden"), strict=True):
-        own.name = name
+    for submission, name in zip(result.submissions, ("$\\nope$", "_hidden"), strict=True):
+        submission.name = name
 
     for name in ("lead", "at-k", "per-class"):
         drawn = figures.draw(name, result, "svg", "light").decode()
@@ -199,9 +199,9 @@ def test_a_pair_shows_its_cross_table_where_the_result_has_one(is_old):
         pair.both_right, pair.mcnemar_holm_p = 2, 0.04
         pair.either_right = Estimate(value=0.75, interval=[0.5, 0.9])
 
-    def shown(key: str) -> object:
+    def cell(key: str) -> object:
         [column] = (column for column in tables.PAIRS.columns if column.key == key)
         return column.cell(pair)
 
-    found = (shown("both_right"), shown("mcnemar_holm_p"), shown("either_right"))
-    assert found == ((None, None, None) if is_old else (2, "0.04", rows.Cell(0.75, 0.5, 0.9)))
+    cells = (cell("both_right"), cell("mcnemar_holm_p"), cell("either_right"))
+    assert cells == ((None, None, None) if is_old else (2, "0.04", rows.Cell(0.75, 0.5, 0.9)))

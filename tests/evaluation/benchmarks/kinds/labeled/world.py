@@ -52,19 +52,26 @@ def frozen_of(folder: Path, images: Mapping[str, Mapping[str, Any]], **meta: Any
         plain = {"name": image, "sha256": "", "licence": "", "source": ""} | size
         lines["images.jsonl"].append(plain)
         for wnid, boxes in images[image].items():
-            place = {"image": image, "wnid": wnid}
+            question = {"image": image, "wnid": wnid}
             for box in boxes:
-                said = {"contains": None if box is None else True, "box": list(box or [0, 0, 5, 5])}
-                lines["answers.jsonl"].append(place | said)
-    categories = {wnid: {"name": wnid, "parts": []} for own in images.values() for wnid in own}
-    for name, own in lines.items():
-        (folder / name).write_text("".join(json.dumps(line) + "\n" for line in own))
-    told = {
+                answer = {
+                    "contains": None if box is None else True,
+                    "box": list(box or [0, 0, 5, 5]),
+                }
+                lines["answers.jsonl"].append(question | answer)
+    categories = {
+        wnid: {"name": wnid, "parts": []}
+        for boxes_by_wnid in images.values()
+        for wnid in boxes_by_wnid
+    }
+    for name, file_lines in lines.items():
+        (folder / name).write_text("".join(json.dumps(line) + "\n" for line in file_lines))
+    meta_of_release = {
         "files": dict.fromkeys(lines),
         "campaign": {"title": "Zoo", "kind": "parts", "settings": {"categories": categories}},
         "counts": {"open": 0, "review": 0},
     }
-    return Frozen(folder, told | meta)
+    return Frozen(folder, meta_of_release | meta)
 
 
 def predictions(path: Path, kind: str, *rows: Sequence[Any]) -> Path:

@@ -17,7 +17,7 @@ from tests.evaluation import crowd
 from tests.evaluation.crowd import COOT, DRAKE, GOLDFISH, TENCH
 
 
-def asked(benchmark: Benchmark, state: str = "open") -> set[tuple[str, str]]:
+def questions_of(benchmark: Benchmark, state: str = "open") -> set[tuple[str, str]]:
     rows = benchmark.campaign.questions.filter(state=state)
     return set(rows.values_list("item__image__name", "topic"))
 
@@ -38,7 +38,7 @@ def drop(image: str, *topics: str):
 
 
 def test_each_image_and_class_is_asked_once_however_many_pairs_want_it(birds):
-    questions = asked(birds)
+    questions = questions_of(birds)
 
     # shared.png stands for three pairs with two labels each: three questions, not six.
     assert {topic for image, topic in questions if image == "shared.png"} == {COOT, DRAKE, TENCH}
@@ -47,7 +47,7 @@ def test_each_image_and_class_is_asked_once_however_many_pairs_want_it(birds):
 
 def test_reserves_are_kept_and_not_asked(birds):
     assert birds.selections.filter(state=Selection.State.RESERVE).count() == 6
-    assert not any(image.endswith(("-4.png", "-5.png")) for image, _ in asked(birds))
+    assert not any(image.endswith(("-4.png", "-5.png")) for image, _ in questions_of(birds))
 
 
 def test_people_see_name_gloss_synonyms_and_a_page_to_read(birds):
@@ -117,7 +117,7 @@ def test_another_selection_under_a_taken_name_is_a_conflict(birds, alice, datase
 
 
 @pytest.mark.parametrize(
-    ("change", "line", "said"),
+    ("change", "line", "message"),
     [
         ({"pair": ["alpha", "omega"]}, 2, "names no classifier 'omega'"),
         ({"pair": ["alpha", "alpha"]}, 2, "paired with itself"),
@@ -137,11 +137,11 @@ def test_another_selection_under_a_taken_name_is_a_conflict(birds, alice, datase
         ({"distance": None}, 2, "distance needs a number"),
     ],
 )
-def test_a_bad_line_is_named_with_its_number(wordnet, change, line, said):
+def test_a_bad_line_is_named_with_its_number(wordnet, change, line, message):
     rows = crowd.lines()
     rows[1] |= change
 
-    with pytest.raises(BadInput, match=said) as refusal:
+    with pytest.raises(BadInput, match=message) as refusal:
         selections.from_rows(rows, wordnet)
 
     assert refusal.value.line == line
@@ -149,7 +149,7 @@ def test_a_bad_line_is_named_with_its_number(wordnet, change, line, said):
 
 
 @pytest.mark.parametrize(
-    ("meta", "said"),
+    ("meta", "message"),
     [
         (None, "the first line is not"),
         ({"classifiers": ["a"], "top_k": 3}, "two or more names"),
@@ -163,11 +163,11 @@ def test_a_bad_line_is_named_with_its_number(wordnet, change, line, said):
         ({"classifiers": ["a", "b"], "top_k": 3, "distance": "miles"}, "distance is 'miles'"),
     ],
 )
-def test_a_bad_meta_line_is_refused(wordnet, meta, said):
+def test_a_bad_meta_line_is_refused(wordnet, meta, message):
     rows = crowd.lines()
     rows[0] = {"meta": meta} if meta else rows[1]
 
-    with pytest.raises(BadInput, match=said):
+    with pytest.raises(BadInput, match=message):
         selections.from_rows(rows, wordnet)
 
 
@@ -180,7 +180,7 @@ def test_too_hard_an_image_leaves_only_the_pairs_that_asked_that_question(birds,
     assert chosen_images(birds, "alpha", "gamma") == images_only_of("alpha-gamma", 2, 3, 4)
     # Neither of this pair's questions about the image was too hard: both are still asked.
     assert chosen_images(birds, "beta", "gamma")[0] == "shared.png"
-    assert {("shared.png", DRAKE), ("shared.png", TENCH)} <= asked(birds)
+    assert {("shared.png", DRAKE), ("shared.png", TENCH)} <= questions_of(birds)
 
 
 def test_what_no_pair_needs_is_withdrawn_and_the_replacement_asked_as_returned(
@@ -190,8 +190,8 @@ def test_what_no_pair_needs_is_withdrawn_and_the_replacement_asked_as_returned(
 
     run_jobs()
 
-    assert ("alpha-beta-2.png", COOT) in asked(birds, "withdrawn")
-    assert {("alpha-beta-4.png", COOT), ("alpha-beta-4.png", DRAKE)} <= asked(birds)
+    assert ("alpha-beta-2.png", COOT) in questions_of(birds, "withdrawn")
+    assert {("alpha-beta-4.png", COOT), ("alpha-beta-4.png", DRAKE)} <= questions_of(birds)
     lanes = birds.campaign.questions.filter(item__image__name="alpha-beta-4.png")
     assert set(lanes.values_list("lane", flat=True)) == {Question.Lane.RETURNED}
 
@@ -244,7 +244,7 @@ def test_a_pair_without_reserve_simply_has_fewer(birds, people, run_jobs):
 
     assert chosen_images(birds, "alpha", "beta") == ["shared.png", "alpha-beta-5.png"]
     decided = Decision.objects.filter(kind=Decision.Kind.DROP).order_by("pk")
-    words = [decision_words(one) for one in decided]
+    words = [decision_words(decision) for decision in decided]
     assert "took out alpha-beta-2.png for alpha and beta" in words
     assert "put in alpha-beta-5.png for alpha and beta" in words
     assert sum(word.startswith("took out") for word in words) == 3
@@ -319,12 +319,12 @@ def test_a_campaign_of_its_own_has_nothing_to_replace(coots, run_jobs):
 
 
 def test_a_classifier_joins_and_only_its_pairs_are_asked(birds, alice, dataset, wordnet):
-    before = asked(birds)
+    before = questions_of(birds)
     crowd.add_images(dataset, crowd.joining())
 
     joined = competitions.add_classifier(birds, alice, crowd.joining(), wordnet)
 
-    new = asked(birds) - before
+    new = questions_of(birds) - before
     assert joined == ["delta"]
     assert {image for image, _ in new} == {"shared.png"} | {
         f"{pair}-{rank}.png"
@@ -431,8 +431,8 @@ def test_true_label_comes_with_both_classifiers_distance_to_it(
     }
     crowd.answer(naming, people, lambda image, topic: {"key": DRAKE})
     birds.refresh_from_db()
-    found = true_labels.true_labels(birds, [row.image for row in rows])
-    assert found == {row.image: DRAKE for row in rows}
+    labels = true_labels.true_labels(birds, [row.image for row in rows])
+    assert labels == {row.image: DRAKE for row in rows}
     assert true_labels.distances_to(DRAKE, [COOT, DRAKE], "weighted", wordnet) == [
         0.003662109375,
         0.0,

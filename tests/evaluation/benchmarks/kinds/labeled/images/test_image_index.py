@@ -67,12 +67,12 @@ def made(tmp_path, kind):
 
 
 def test_errors_of_a_classification_lead_to_the_images_that_are_wrong(tmp_path):
-    found = made(tmp_path, "classification")
+    index = made(tmp_path, "classification")
 
-    assert found.images("alpha", "top5_error", "wrong").tolist() == [2, 3]
-    assert found.images("alpha", "top1_error", "wrong").tolist() == [1, 2, 3]
-    assert found.counts("alpha", "hit_at_2") == {"": 4, "right": 2, "wrong": 2}
-    assert found.counts("alpha", "hierarchical_error") == {
+    assert index.images("alpha", "top5_error", "wrong").tolist() == [2, 3]
+    assert index.images("alpha", "top1_error", "wrong").tolist() == [1, 2, 3]
+    assert index.counts("alpha", "hit_at_2") == {"": 4, "right": 2, "wrong": 2}
+    assert index.counts("alpha", "hierarchical_error") == {
         "": 4,
         "none": 2,
         "from-1": 0,
@@ -88,9 +88,9 @@ def test_a_wrong_localization_misses_its_class_or_its_place(tmp_path):
 
 
 def test_detections_are_counted_class_by_class(tmp_path):
-    found = made(tmp_path, "detection")
+    index = made(tmp_path, "detection")
 
-    assert found.counts("alpha", "ap") == {
+    assert index.counts("alpha", "ap") == {
         "": 2,
         "hit": 1,
         "missed": 1,
@@ -98,7 +98,7 @@ def test_detections_are_counted_class_by_class(tmp_path):
         "near": 1,
         "far": 1,
     }
-    assert found.counts("alpha", "ap", COW) == {
+    assert index.counts("alpha", "ap", COW) == {
         "": 1,
         "hit": 0,
         "missed": 0,
@@ -106,16 +106,16 @@ def test_detections_are_counted_class_by_class(tmp_path):
         "near": 0,
         "far": 1,
     }
-    assert found.class_counts("alpha") == [(COW, 1), (CAT, 1)]
+    assert index.class_counts("alpha") == [(COW, 1), (CAT, 1)]
 
 
 def test_numbers_are_those_that_the_run_has(tmp_path):
-    found = made(tmp_path, "wsol")
+    index = made(tmp_path, "wsol")
 
-    keys = [number.key for number in found.numbers("alpha")]
+    keys = [number.key for number in index.numbers("alpha")]
     assert keys == ["max_box_acc", "0.7", "px_acc", "px_prec"]
-    assert found.counts("alpha", "px_acc") == {"": 2, "low": 0, "middle": 1, "high": 1, "none": 0}
-    assert found.counts("alpha", "px_prec")["none"] == 1
+    assert index.counts("alpha", "px_acc") == {"": 2, "low": 0, "middle": 1, "high": 1, "none": 0}
+    assert index.counts("alpha", "px_prec")["none"] == 1
 
 
 @pytest.mark.parametrize("kind", sorted(OUTCOMES))
@@ -125,28 +125,28 @@ def test_counts_are_those_of_a_plain_loop(kind, tmp_path):
         line(f"{at}.png", chance.choice(OUTCOMES[kind]), [chance.choice([CAT, COW])])
         for at in range(60)
     ]
-    found = image_index.index(write(tmp_path / "images.jsonl", lines), kind)
+    index = image_index.index(write(tmp_path / "images.jsonl", lines), kind)
 
     for number in cases.NUMBERS[kind]:
         for name in ("", CAT, COW):
-            counts = found.counts("alpha", number.key, name)
+            counts = index.counts("alpha", number.key, name)
             for case in number.cases:
-                wanted = [
+                expected = [
                     at
-                    for at, own in enumerate(lines)
+                    for at, entry in enumerate(lines)
                     if any(
                         key == case.key and name in ("", who)
-                        for who, key in number.classify(own, own["outcomes"]["alpha"])
+                        for who, key in number.classify(entry, entry["outcomes"]["alpha"])
                     )
                 ]
-                assert found.images("alpha", number.key, case.key, name).tolist() == wanted
-                assert counts[case.key] == len(wanted)
+                assert index.images("alpha", number.key, case.key, name).tolist() == expected
+                assert counts[case.key] == len(expected)
 
 
 def test_cases_of_every_kind_fit_into_their_bits():
     for kind in cases.NUMBERS:
-        own = cases.bits_of(kind)
-        bits = [bit for number in cases.NUMBERS[kind] for bit in own[number.key].values()]
+        case_bits = cases.bits_of(kind)
+        bits = [bit for number in cases.NUMBERS[kind] for bit in case_bits[number.key].values()]
         assert sum(bits) == 2 ** len(bits) - 1
         assert len(bits) == sum(len(number.cases) for number in cases.NUMBERS[kind])
 
@@ -171,10 +171,10 @@ def test_a_damaged_or_old_index_is_made_again(damage, tmp_path):
     else:
         (tmp_path / "images.index.npz").write_bytes(damage)
 
-    found = image_index.index(tmp_path / "images.jsonl", "detection")
+    index = image_index.index(tmp_path / "images.jsonl", "detection")
 
-    assert len(found) == (3 if damage is None else 2)
-    assert found.images("alpha", "ap", "hit").tolist() == ([0, 1, 2] if damage is None else [0])
+    assert len(index) == (3 if damage is None else 2)
+    assert index.images("alpha", "ap", "hit").tolist() == ([0, 1, 2] if damage is None else [0])
 
 
 def test_a_file_that_is_gone_says_so(tmp_path):
@@ -183,10 +183,10 @@ def test_a_file_that_is_gone_says_so(tmp_path):
 
 
 def test_a_run_of_no_image_has_no_number(tmp_path):
-    found = image_index.index(write(tmp_path / "images.jsonl", []), "wsol")
+    index = image_index.index(write(tmp_path / "images.jsonl", []), "wsol")
 
-    assert len(found) == 0
-    assert found.classifiers == []
+    assert len(index) == 0
+    assert index.classifiers == []
 
 
 def test_an_image_outside_the_case_still_has_neighbours():
@@ -202,10 +202,10 @@ def test_an_image_outside_the_case_still_has_neighbours():
     }
 
 
-def tones(kind, own, number=""):
-    outcome = own["outcomes"]["alpha"]
-    found = box_overlays.shapes(kind, own, outcome, number, lambda key: key, 2)
-    return [(shape.tone, shape.label) for shape in found]
+def tones(kind, entry, number=""):
+    outcome = entry["outcomes"]["alpha"]
+    shapes = box_overlays.shapes(kind, entry, outcome, number, lambda key: key, 2)
+    return [(shape.tone, shape.label) for shape in shapes]
 
 
 def test_detections_are_drawn_as_found_missed_and_false():
@@ -227,20 +227,25 @@ def test_of_five_boxes_the_one_that_was_right_is_told():
         "class_right": True,
         "right": True,
     }
-    own = line("a", outcome, truth=[[0, 0, 10, 10, CAT]])
+    entry = line("a", outcome, truth=[[0, 0, 10, 10, CAT]])
 
-    assert [tone for tone, _ in tones("localization", own)] == ["truth", "wrong", "wrong", "right"]
+    assert [tone for tone, _ in tones("localization", entry)] == [
+        "truth",
+        "wrong",
+        "wrong",
+        "right",
+    ]
 
 
 def test_a_rank_without_a_class_is_listed():
     """Predictions may begin at rank 2."""
-    own = line("a", {"labels": [None, CAT]})
+    entry = line("a", {"labels": [None, CAT]})
 
-    found = box_overlays.verdicts(
-        "classification", own, own["outcomes"]["alpha"], "", lambda key: key.upper()
+    verdicts = box_overlays.verdicts(
+        "classification", entry, entry["outcomes"]["alpha"], "", lambda key: key.upper()
     )
 
-    assert [(row.tone, row.name) for row in found] == [
+    assert [(row.tone, row.name) for row in verdicts] == [
         ("plain", "no class at this rank"),
         ("right", CAT.upper()),
     ]
@@ -249,14 +254,14 @@ def test_a_rank_without_a_class_is_listed():
 def test_a_map_without_a_box_draws_the_truth_alone():
     outcome = OUTCOMES["wsol"][1]
 
-    own = line("a", outcome, truth=[[0, 0, 4, 4]])
-    assert tones("wsol", own, "max_box_acc") == [("truth", CAT)]
+    entry = line("a", outcome, truth=[[0, 0, 4, 4]])
+    assert tones("wsol", entry, "max_box_acc") == [("truth", CAT)]
 
 
 def test_of_one_class_only_its_detections_are_shown():
-    own = line("a", DETECTED, truth=[[0, 0, 10, 10, CAT]])
+    entry = line("a", DETECTED, truth=[[0, 0, 10, 10, CAT]])
 
-    kept, outcome = box_overlays.only(own, DETECTED, COW)
+    kept, outcome = box_overlays.only(entry, DETECTED, COW)
 
     assert kept["truth"] == []
     assert [row[0] for row in outcome["found"]] == [COW]

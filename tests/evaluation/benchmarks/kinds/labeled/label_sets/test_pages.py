@@ -112,10 +112,12 @@ def test_csv_files_have_every_version_with_its_images(applied, as_alice):
         content = as_alice.get(f"/benchmarks/ducks/runs/{applied.pk}/{name}.csv").content.decode()
         return list(csv.DictReader(io.StringIO(content)))
 
-    found = {(row["submission"], row["version"], row["by"]): row for row in rows("label-sets")}
-    assert len(found) == 2 * 3
-    assert found["beta", "2", "label sets"]["images"] == "12"
-    assert found["beta", "2", "reviewed images"]["images"] == "6"
+    rows_by_key = {
+        (row["submission"], row["version"], row["by"]): row for row in rows("label-sets")
+    }
+    assert len(rows_by_key) == 2 * 3
+    assert rows_by_key["beta", "2", "label sets"]["images"] == "12"
+    assert rows_by_key["beta", "2", "reviewed images"]["images"] == "6"
     assert {row["rate"] for row in rows("label-rates")} >= {"label_not_valid", "tag_fine_grained"}
 
 
@@ -140,15 +142,17 @@ def test_the_zip_of_a_version_scores_the_same_by_command(
     rows = [(image, 1, COOT if image in IMAGES[:3] else DRAKE) for image in IMAGES]
     path = world.predictions(tmp_path / "alpha.csv", "classification", *rows)
 
-    found = shell.result(
+    by_command = shell.result(
         *("score", "classification", "--truth", truth, "--predictions", path),
         *("--valid-sets", tmp_path / "ducks-label-sets-2"),
     )
 
-    own = applied.result["label_sets"][1]["submissions"][0]["accuracy"]
-    assert found["multi_label_accuracy"]["value"] == own["value"]
-    assert found["multi_label_accuracy"]["interval"] == pytest.approx(own["interval"], abs=0.05)
-    assert found["label_set"]["version"] == 2
+    submission = applied.result["label_sets"][1]["submissions"][0]["accuracy"]
+    assert by_command["multi_label_accuracy"]["value"] == submission["value"]
+    assert by_command["multi_label_accuracy"]["interval"] == pytest.approx(
+        submission["interval"], abs=0.05
+    )
+    assert by_command["label_set"]["version"] == 2
     assert as_alice.get(f"{PAGE}3.zip").status_code == 404
 
 
@@ -172,9 +176,13 @@ def test_a_review_is_opened_and_applied_by_the_api(drakes, alice, bob, as_alice)
     assert made.json()["meta"]["counts"]["pairs"] == 10
     answered(drakes.reviews.get(), bob)
 
-    found = as_alice.post(f"{API}label-sets/", {"campaign": "looks"}, "application/json")
+    response = as_alice.post(f"{API}label-sets/", {"campaign": "looks"}, "application/json")
 
-    assert (found.status_code, found.json()["version"], found.json()["release"]) == (201, 2, 1)
+    assert (response.status_code, response.json()["version"], response.json()["release"]) == (
+        201,
+        2,
+        1,
+    )
     [row] = as_alice.get(f"{API}label-sets/").json()["results"]
     assert row["result"]["counts"]["changed"] == 2
     assert len(as_alice.get(f"{API}reviews/").json()["results"]) == 1
@@ -186,8 +194,8 @@ def test_a_review_is_opened_and_applied_by_the_api(drakes, alice, bob, as_alice)
 def test_the_api_takes_the_queue_of_a_campaign_opened_by_command(drakes, alice, as_alice, shell):
     made = opened(drakes, alice)
     path = reviews.folder_of(made, reviews.ASKED) / reviews.QUEUE
-    named = ("--name", "by-command", "--dataset", made.campaign.dataset.name)
-    shell.result("campaign", "open", "mistake", *named, "--selection", path)
+    arguments = ("--name", "by-command", "--dataset", made.campaign.dataset.name)
+    shell.result("campaign", "open", "mistake", *arguments, "--selection", path)
     body = {"campaign": "by-command", "release": 1}
     freezing.freeze(Campaign.objects.get(name="by-command"), alice)
 
@@ -195,8 +203,8 @@ def test_the_api_takes_the_queue_of_a_campaign_opened_by_command(drakes, alice, 
     queue = SimpleUploadedFile("mine.jsonl", path.read_bytes())
     refused = as_alice.post(f"{API}label-sets/", body | {"queue": queue})
     lines = path.read_text().splitlines()
-    other = SimpleUploadedFile("mine.jsonl", "\n".join([lines[0], *lines[2:]]).encode())
-    fewer = as_alice.post(f"{API}label-sets/", body | {"queue": other})
+    shortened = SimpleUploadedFile("mine.jsonl", "\n".join([lines[0], *lines[2:]]).encode())
+    fewer = as_alice.post(f"{API}label-sets/", body | {"queue": shortened})
 
     assert (without.status_code, without.json()["errors"][0]["field"]) == (400, "queue")
     assert "10 pairs of the queue without an answer" in refused.json()["detail"]
@@ -206,16 +214,16 @@ def test_the_api_takes_the_queue_of_a_campaign_opened_by_command(drakes, alice, 
 def test_a_review_is_opened_and_applied_by_command(drakes, alice, bob, shell, tmp_path):
     policy = tmp_path / "policy.yaml"
     policy.write_text("votes: 1\ngold_share: 0\nstop_early: never\n")
-    named = ("--campaign", "looks", "--models", "alpha,beta", "--agreements", 0.25)
-    made = shell.result("benchmark", "review", "ducks", *named, "--policy", policy)
+    arguments = ("--campaign", "looks", "--models", "alpha,beta", "--agreements", 0.25)
+    made = shell.result("benchmark", "review", "ducks", *arguments, "--policy", policy)
     assert made["counts"]["pairs"] == 10
     answered(drakes.reviews.get(), bob)
 
-    found = shell.result("benchmark", "apply", "ducks", "--campaign", "looks")
+    version = shell.result("benchmark", "apply", "ducks", "--campaign", "looks")
     result = shell.result("benchmark", "score", "ducks")
 
-    assert (found["version"], found["release"], found["counts"]["changed"]) == (2, 1, 2)
-    assert [own["version"] for own in result["label_sets"]] == [1, 2]
+    assert (version["version"], version["release"], version["counts"]["changed"]) == (2, 1, 2)
+    assert [label_set["version"] for label_set in result["label_sets"]] == [1, 2]
     status, out, _ = shell("benchmark", "score", "ducks")
     assert "multi-label accuracy" in out
     assert status == 0

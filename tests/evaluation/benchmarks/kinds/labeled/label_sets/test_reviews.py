@@ -34,8 +34,8 @@ pytestmark = pytest.mark.django_db
 def by_version(run) -> dict[int, dict[str, float]]:
     return {
         version["version"]: {
-            own["name"]: (own["accuracy"]["value"], own["accuracy"]["images"])
-            for own in version["submissions"]
+            submission["name"]: (submission["accuracy"]["value"], submission["accuracy"]["images"])
+            for submission in version["submissions"]
         }
         for version in run.result["label_sets"]
     }
@@ -53,16 +53,16 @@ def test_a_review_asks_about_every_disagreement_and_a_share_of_the_rest(drakes, 
         "pairs": 4 * 2 + 2,
     }
     assert made.campaign.state == Campaign.State.DRAFT
-    asked = set(made.campaign.questions.values_list("item__image__name", "topic"))
-    assert {(image, topic) for image in IMAGES[:4] for topic in (COOT, DRAKE)} < asked
-    assert len(asked) == 10
+    pairs = set(made.campaign.questions.values_list("item__image__name", "topic"))
+    assert {(image, topic) for image in IMAGES[:4] for topic in (COOT, DRAKE)} < pairs
+    assert len(pairs) == 10
 
 
 def test_models_choose_whose_mistakes_are_reviewed(drakes, alice):
     made = opened(drakes, alice, models=["beta"], agreements=0)
 
-    asked = set(made.campaign.questions.values_list("item__image__name", flat=True))
-    assert asked == set(WRONG["beta"])
+    images = set(made.campaign.questions.values_list("item__image__name", flat=True))
+    assert images == set(WRONG["beta"])
 
 
 def test_every_submission_is_scored_by_both_versions_and_the_old_run_stays(drakes, alice, bob):
@@ -114,7 +114,11 @@ def test_nothing_is_taken_from_a_run_of_other_submissions(drakes, alice, bob, tm
 
     run = scored(drakes, alice)
 
-    assert [own["name"] for own in run.result["submissions"]] == ["alpha", "beta", "gamma"]
+    assert [submission["name"] for submission in run.result["submissions"]] == [
+        "alpha",
+        "beta",
+        "gamma",
+    ]
     gamma = run.result["label_sets"][1]["submissions"][2]
     assert (gamma["is_reviewed"], gamma["accuracy"]["value"]) == (False, 8 / 12)
     assert "mistakes" not in gamma
@@ -204,9 +208,9 @@ def test_a_campaign_opened_by_command_brings_its_queue(drakes, alice, bob, tmp_p
 
     with pytest.raises(Refusal, match="Give its queue"):
         apply_answers(drakes, alice, Campaign.objects.get(name="drakes"))
-    found = apply_answers(drakes, alice, campaign, None, queue)
+    applied = apply_answers(drakes, alice, campaign, None, queue)
 
-    assert (found.pk, found.version) == (review.pk, 2)
+    assert (applied.pk, applied.version) == (review.pk, 2)
 
 
 def test_a_queue_of_other_predictions_is_refused(drakes, alice, tmp_path):

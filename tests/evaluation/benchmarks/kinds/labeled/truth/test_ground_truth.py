@@ -181,7 +181,10 @@ def test_rows_without_a_box_say_so_of_their_objects(alice, dataset, shell, tmp_p
     )
 
     objects = Item.objects.filter(region__isnull=False)
-    assert {one.image.name: one.is_boxed for one in objects} == {"a.png": False, "b.png": True}
+    assert {instance.image.name: instance.is_boxed for instance in objects} == {
+        "a.png": False,
+        "b.png": True,
+    }
 
 
 def test_an_outline_joins_the_parts_and_leaves_nothing_to_ignore(parts):
@@ -285,17 +288,17 @@ def test_open_questions_are_told(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("image", "key", "boxes", "said"),
+    ("image", "key", "boxes", "message"),
     [
         ("a.png", "a,b", 1, "has a comma"),
         ("a" * 252, CAT, 1, "too long a name"),
         ("a.png", CAT, 1001, "more than 1,000 boxes"),
     ],
 )
-def test_what_a_wsol_folder_cannot_hold_is_refused(tmp_path, image, key, boxes, said):
+def test_what_a_wsol_folder_cannot_hold_is_refused(tmp_path, image, key, boxes, message):
     frozen = world.frozen_of(tmp_path, {image: {key: [[1, 1, 9, 9]] * boxes}})
 
-    with pytest.raises(Refusal, match=said):
+    with pytest.raises(Refusal, match=message):
         written(frozen, "wsol", tmp_path / "t")
 
 
@@ -321,13 +324,15 @@ boxes = st.lists(
 @given(images=st.dictionaries(names, boxes, min_size=1, max_size=4))
 def test_readers_take_every_name_and_every_box(wordnet, tmp_path_factory, images):
     folder = tmp_path_factory.mktemp("names")
-    frozen = world.frozen_of(folder, {name: {CAT: own} for name, own in images.items()})
+    frozen = world.frozen_of(
+        folder, {name: {CAT: image_boxes} for name, image_boxes in images.items()}
+    )
     for kind in ("localization", "wsol"):
         written(frozen, kind, folder / kind)
 
     there = wsol_files.read_boxes(folder / "wsol")
     assert {image.name: image.boxes.tolist() for image in there} == {
-        name: [list(box) for box in own] for name, own in images.items()
+        name: [list(box) for box in image_boxes] for name, image_boxes in images.items()
     }
     truth = box_files.read_truth(
         folder / "localization" / "truth.csv",
