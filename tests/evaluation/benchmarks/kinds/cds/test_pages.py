@@ -321,11 +321,11 @@ def test_without_a_mapping_nothing_is_right_or_wrong(
 def test_viewer_goes_to_other_objects_and_schemes(run, as_alice):
     index = answer_index.index(folders.run_folder(run.benchmark, run.pk) / "answers.jsonl")
     ways = as_alice.get(address("cds_viewer", run, 0)).context["ways"]
-    place = index.places[0]
+    entry = index.places[0]
 
     assert ways.previous is None
-    assert index.places[ways.next].content_scheme == place.content_scheme
-    assert index.places[ways.next][1:3] != place[1:3]
+    assert index.places[ways.next].content_scheme == entry.content_scheme
+    assert index.places[ways.next][1:3] != entry[1:3]
     assert index.places[ways.next_content].content_scheme == results.CONTENTS[1]
     assert ways.next_part == 0
 
