@@ -225,7 +225,7 @@ def make_competition(
     benchmark = competitions.create(
         researcher,
         name=NAME,
-        title="Demo: 4 simulated classifiers",
+        title="MAD demo: 4 simulated classifiers",
         dataset=dataset,
         lines=selection,
         # Five have something to do, also where three agree.

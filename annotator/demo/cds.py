@@ -76,7 +76,7 @@ def load(users: dict[str, User], owner: User, dataset: Dataset) -> Benchmark:
     benchmark = found or benchmarks.create(
         owner,
         name=BENCHMARK,
-        title="How much of it must one see?",
+        title="CDS demo: objects revealed part by part",
         campaign=campaign,
         release=freezing.freeze(campaign, owner),
         part_schemes=[RANDOM, "by-eye"],
@@ -116,7 +116,7 @@ def _drawn_campaign(user: User, owner: User, dataset: Dataset) -> Campaign:
         dataset,
         version=version,
         name=NAME,
-        title="Objects whose parts are drawn",
+        title="Part polygons demo: finished objects",
         policy=POLICY,
         instructions=parts_demonstration.INSTRUCTIONS,
         settings={"ask_half": False},

@@ -24,7 +24,7 @@ from labeling.models import Assignment, Campaign, Dataset, Job, User
 
 SEEN = Path(__file__).resolve().parent / "seen.csv"
 NAME = "demo-labeled"
-TITLE = "Demo: 4 simulated classifiers, labeled"
+TITLE = "MAD demo: 4 simulated classifiers, labeled"
 # Three are enough for ranks, and quickly there.
 POLICY = {"votes": 3, "gold_share": 0}
 ANSWERED = ("carol", "dave", "erin")

@@ -89,7 +89,7 @@ def _make(owner: User, dataset: Dataset) -> Campaign:
         replaying.build(replaying.read(SOURCE / "graph.json")),
         names=list(names.values_list("name", flat=True)),
         name=NAME,
-        title="What is on these photographs?",
+        title="Question graph demo: objects in photographs",
         dataset=dataset,
         policy=POLICY,
         instructions=INSTRUCTIONS,

@@ -37,7 +37,8 @@ from labeling.quality.gold import add_gold
 
 SOURCE = Path(__file__).resolve().parent / "boxes.csv"
 NAME, FOUND = "demo-instances", "demo-found"
-TITLE, FOUND_TITLE = "Where is every instance?", "Who finds every instance?"
+TITLE = "Bounding boxes (draw, check, cover)"
+FOUND_TITLE = "Detection demo: 3 simulated detectors"
 ANSWERED = ("carol", "dave", "erin", "frank")
 # Pairs whose instances are known beforehand, for gold.
 GOLD = (("china.jpg", "n03874965"), ("camera.png", "n04485082"))

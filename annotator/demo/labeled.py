@@ -25,7 +25,10 @@ from labeling.files import atomic_write
 from labeling.models import Campaign, Dataset, User
 
 BOXES, MAPS = "demo-boxes", "demo-maps"
-TITLES = {BOXES: "Where are the objects?", MAPS: "Where does a classifier look?"}
+TITLES = {
+    BOXES: "Detection demo: boxes around drawn objects",
+    MAPS: "WSOL demo: 3 simulated score maps",
+}
 HEAD = ("image", "wnid", "confidence", "x0", "y0", "x1", "y1")
 # By how much of its side a box is off; above a half one more is seen where nothing is.
 OFF = {"falcon": 0.04, "heron": 0.5, "owl": 0.55}

@@ -57,7 +57,7 @@ def load(users: dict[str, User], owner: User, dataset: Dataset) -> Campaign:
         dataset,
         version=version,
         name=NAME,
-        title="Where are the parts?",
+        title="Part polygons demo",
         policy=POLICY,
         instructions=INSTRUCTIONS,
         settings={"ask_half": False},

@@ -64,9 +64,9 @@ class Kind(ABC):
 
     # Stored with campaigns and releases; letters and _.
     name: ClassVar[str]
-    # What people read: as a question, and in a word or two (by default the same).
+    # The name that researchers know, and the question over a page without a class (or the name).
     title: ClassVar[str]
-    label: ClassVar[str] = ""
+    heading: ClassVar[str] = ""
     asks: ClassVar[str]
     release: ClassVar[str]
     # A page is one question about many images.

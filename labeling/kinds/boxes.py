@@ -392,8 +392,7 @@ class Boxes(Kind):
     what is known of it otherwise, its words tell."""
 
     name = "boxes"
-    title = _("Where is every instance?")
-    label = "Boxes"
+    title = _("Bounding boxes (draw, check, cover)")
     asks = CHAINS
     release = BOXES
     has_geometry = True

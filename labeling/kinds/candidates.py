@@ -39,8 +39,7 @@ class StopRules:
 
 class Candidates(ChoiceKind):
     name = "candidates"
-    title = _("Which candidates show the class?")
-    label = "Candidates"
+    title = _("Candidate verification")
     asks = CANDIDATES
     release = CONTAINS
     topic_pages = True

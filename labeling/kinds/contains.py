@@ -9,8 +9,7 @@ from labeling.sentences import gettext_noop as _
 
 class Contains(ChoiceKind):
     name = "contains"
-    title = _("Does the image contain it?")
-    label = "Contains"
+    title = _("Yes/no question (MAD)")
     asks = PAIRS
     release = CONTAINS
     options = (

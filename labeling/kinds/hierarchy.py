@@ -30,8 +30,7 @@ WORDS = {
 
 class Hierarchy(ChoiceKind):
     name = "hierarchy"
-    title = _("Which of many classes are in the image?")
-    label = "Question graph"
+    title = _("Question graph (ILSVRC)")
     asks = GRAPH
     release = GRAPH
     topic_pages = True

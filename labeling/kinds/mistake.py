@@ -71,8 +71,8 @@ class Mistake(ChoiceKind):
     classifier's. An answer is a word, or with tags {"answer": word, "tags": [tag, …]}."""
 
     name = "mistake"
-    title = _("Is this class right for the image?")
-    label = "Mistake"
+    title = _("Label review")
+    heading = _("Is this class right for the image?")
     asks = PAIRS
     release = JUDGED
     tag_labels = {tag.value: tag.label for tag in TAGS}

@@ -22,8 +22,8 @@ MOST = 5
 
 class Naming(ChoiceKind):
     name = "naming"
-    title = _("What does the image show?")
-    label = "Naming"
+    title = _("Image naming")
+    heading = _("What does the image show?")
     asks = IMAGES
     release = CLASS
     has_vocabulary = True

@@ -79,8 +79,7 @@ class Skill(TypedDict):
 
 class Parts(DrawnKind):
     name = "parts"
-    title = _("Where are the parts of an object?")
-    label = "Parts of objects"
+    title = _("Part polygons")
     asks = OBJECTS
     release = OBJECTS
     abstentions = frozenset(word for word, _, _ in SKIPS)

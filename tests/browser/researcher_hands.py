@@ -25,7 +25,7 @@ def invite(page: Any, site: Callable[[str], str], name: str, people: int) -> str
     page.goto(site(f"/campaigns/{name}/people/"))
     page.fill("#id_max_uses", str(people))
     page.fill("#id_note", "those who label")
-    page.click("text=Make an invitation")
+    page.click("text=Create invitation")
     return str(page.input_value("[data-copy] input"))
 
 
@@ -37,7 +37,7 @@ def join(page: Any, link: str) -> None:
 
 def freeze(page: Any, site: Callable[[str], str], name: str) -> None:
     page.goto(site(f"/campaigns/{name}/releases/"))
-    page.click("text=Freeze a release now")
+    page.click("text=Freeze release")
     page.wait_for_selector("text=Release 1 holds")
 
 

@@ -55,7 +55,7 @@ def open_campaign(page, site, title: str, kind: str) -> None:
 
 
 def launch(page) -> Campaign:
-    page.click("text=Make the draft")
+    page.click("text=Create draft")
     page.click("button:has-text('Open campaign')")
     page.wait_for_selector(".badge.open")
     return Campaign.objects.latest("pk")
@@ -118,7 +118,7 @@ def test_photographs_become_an_average_precision(
     make_dataset(page, site, PHOTOGRAPHS)
 
     # What is in them?
-    open_campaign(page, site, "What is there", "Does the image contain it?")
+    open_campaign(page, site, "What is there", "Yes/no question (MAD)")
     page.fill("#id_questions", QUESTIONS)
     campaign = launch(page)
     link = invite(page, site, campaign.name, len(PEOPLE))
@@ -129,7 +129,7 @@ def test_photographs_become_an_average_precision(
     freeze(page, site, campaign.name)
 
     # Where is every one of them?
-    open_campaign(page, site, "Where it is", "Where is every instance?")
+    open_campaign(page, site, "Where it is", "Bounding boxes (draw, check, cover)")
     page.select_option("#id_release", label=f"{campaign.name} release 1")
     boxes = launch(page)
     link = invite(page, site, boxes.name, len(PEOPLE))
@@ -138,10 +138,10 @@ def test_photographs_become_an_average_precision(
     while sum(box_what_is_asked(one, site, boxes) for one in theirs):
         run_jobs()
     page.goto(site(f"/campaigns/{boxes.name}/boxes/"))
-    page.click("text=Learn from the answers now")
+    page.click("text=Compute now")
     run_jobs()
     page.reload()
-    expect(page.get_by_role("heading", name="What a box takes")).to_be_visible()
+    expect(page.get_by_role("heading", name="Cost of a box")).to_be_visible()
     looked_at(page, "boxes-story-figures")
     freeze(page, site, boxes.name)
     check_release(download(page, "a:has-text('Download')"))

@@ -184,12 +184,12 @@ CATEGORY = f"/datasets/hidden-lake/vocabulary/categories/{worlds.COOT}/"
 STEPS = [
     # Campaigns, as the one who runs them.
     Step("/campaigns/", "Filter", {"[name=q]": "coots"}),
-    Step("/campaigns/coots/edit/", "Save the words", {"#id_title": "Coots again"}, "Coots again"),
+    Step("/campaigns/coots/edit/", "Save texts", {"#id_title": "Coots again"}, "Coots again"),
     Step("/campaigns/cats/edit/", "Ask by version"),
     Step("/campaigns/coots/", "Pause", says="The campaign is paused."),
     Step("/campaigns/coots/", "Resume", says="The campaign is open again."),
     Step("/campaigns/coots/", "Try again"),
-    Step("/campaigns/coots/", "Freeze a release now"),
+    Step("/campaigns/coots/", "Freeze release"),
     Step("/campaigns/birds/", "Open campaign", says="The campaign is open"),
     Step("/campaigns/coots/jobs/", "Filter"),
     Step("/campaigns/coots/jobs/?state=failed", "Try again"),
@@ -200,7 +200,7 @@ STEPS = [
         {"#id_questions_file": text("more.csv", f"image,wnid\ncoots/006.png,{worlds.DRAKE}\n")},
         "1 question was added",
     ),
-    Step("/campaigns/coots/questions/{question}/", "Make it gold", says="It is gold now"),
+    Step("/campaigns/coots/questions/{question}/", "Use as gold", says="It is gold now"),
     Step(
         "/campaigns/coots/questions/?state=settled",
         "Ask about the chosen questions",
@@ -246,7 +246,7 @@ STEPS = [
     ),
     Step("/campaigns/coots/gold/", "Retire", says="Retired."),
     Step("/campaigns/cats/gold/objects/", "Search"),
-    Step("/campaigns/coots/people/", "Make an invitation"),
+    Step("/campaigns/coots/people/", "Create invitation"),
     Step("/campaigns/coots/people/", "Withdraw the invitation"),
     Step("/campaigns/coots/people/", "Change the role of {bob}"),
     Step("/campaigns/coots/people/", "Remove {bob}"),
@@ -254,7 +254,7 @@ STEPS = [
     Step("/campaigns/coots/audit/", "form[action*='/audit/'] button[name=value]"),
     Step("/campaigns/coots/audit/", "Draw it", {"#id_n": "1"}),
     Step("/campaigns/coots/quality/", "Recompute reputations"),
-    Step("/campaigns/coots/policy/", "Save the rules", {"#id_votes": "2"}),
+    Step("/campaigns/coots/policy/", "Save rules", {"#id_votes": "2"}),
     Step("/campaigns/birds/graph/", "Search", {"[name=q]": "coot"}),
     Step("/campaigns/birds/graph/", "Load ILSVRC’s graph instead"),
     Step(
@@ -264,8 +264,8 @@ STEPS = [
         "of the graph is in force.",
     ),
     Step("/campaigns/birds/graph/nodes/bird/", "Save", {"#id_question": "Any bird?"}, "Saved, as"),
-    Step("/campaigns/birds/close/", "Close for good", says="The campaign is closed."),
-    Step("/campaigns/coots/releases/", "Freeze a release now"),
+    Step("/campaigns/birds/close/", "Close permanently", says="The campaign is closed."),
+    Step("/campaigns/coots/releases/", "Freeze release"),
     Step("/campaigns/cats/releases/1/objects/", "Filter"),
     # Datasets.
     Step("/datasets/hidden-lake/", "Search", {"[name=q]": "coots"}),
@@ -290,7 +290,7 @@ STEPS = [
     Step("/benchmarks/maps/runs/{mapped}/images/", "Show"),
     Step("/benchmarks/maps/submissions/", "Remove"),
     Step("/benchmarks/new/released/", "Show what it can be", {"#id_campaign": "coots"}),
-    Step("/tokens/", "Make a token", {"#id_name": "script"}),
+    Step("/tokens/", "Create token", {"#id_name": "script"}),
     Step("/tokens/", "Revoke script"),
     # The account, which ends the session.
     Step("/accounts/reauthenticate/?next=/", "Confirm", {"#id_password": "password"}),
@@ -425,7 +425,7 @@ def test_a_selection_becomes_a_competition_by_mouse(page, site, dataset, wordnet
     page.select_option("#id_dataset", label=dataset.name)
     selection = text("selection.jsonl", "\n".join(json.dumps(line) for line in lines))
     page.set_input_files("#id_questions_file", selection)
-    page.click("text=Make the draft")
+    page.click("text=Create draft")
 
     page.click("text=Make a MAD competition of it")
     page.get_by_text("Kept: selection.jsonl").wait_for()

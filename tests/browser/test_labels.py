@@ -44,7 +44,7 @@ def test_a_large_release_is_waited_for_and_then_downloaded(
     monkeypatch.setattr(export_files, "AT_ONCE", 0)
     page = browser_as(alice, accept_downloads=True)
     page.goto(site("/campaigns/home/releases/1/labels?format=voc"))
-    page.wait_for_selector("text=Waits for a worker")
+    page.wait_for_selector("text=Waiting for a worker")
     looked_at(page, "labels-wait")
 
     run_jobs()
@@ -70,7 +70,7 @@ def test_an_empty_dataset_and_a_zip_on_its_way_look_right(page, alice, site, loo
         },
     )
     page.click("button:has-text('Bring in')")
-    page.wait_for_selector("text=Waits for a worker")
+    page.wait_for_selector("text=Waiting for a worker")
     looked_at(page, "labels-coming")
     run_jobs()
 

@@ -15,16 +15,16 @@ def test_a_kind_fills_in_the_rules_it_starts_from(page, dataset, site, looked_at
     page.goto(site(f"/campaigns/new/?dataset={dataset.pk}"))
     page.fill("#id_title", "Cats by part")
 
-    page.click("text=Where are the parts of an object?")
+    page.click("text=Part polygons")
     assert page.input_value("#id_votes") == "1"
     assert page.is_visible("#id_categories")
-    page.click("text=Does the image contain it?")
+    page.click("text=Yes/no question (MAD)")
     assert page.input_value("#id_votes") == "5"
     page.fill("#id_votes", "3")
-    page.click("text=Where are the parts of an object?")
+    page.click("text=Part polygons")
     assert page.input_value("#id_votes") == "3"
     looked_at(page, "r-new-parts")
-    page.click("text=Make the draft")
+    page.click("text=Create draft")
     page.wait_for_selector("text=Cats by part")
 
     policy = policies.of(Campaign.objects.get(name="cats-by-part"))
@@ -48,7 +48,7 @@ def test_quotas_are_set_on_a_persons_page(page, alice, bob, dataset, site, looke
 
     page.click("text=None: any class comes")
     page.fill("#id_quota-n02121620", "150")
-    page.click("text=Set the quotas")
+    page.click("text=Save quotas")
     page.wait_for_selector("text=150 images are left to")
     looked_at(page, "r-person-quota")
 

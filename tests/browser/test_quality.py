@@ -164,12 +164,12 @@ def test_a_campaign_on_ilsvrcs_graph_is_made_with_the_keyboard(page, cats, site,
 
     page.fill("#id_title", "Everything in it")
     page.select_option("#id_dataset", label=cats.dataset.name)
-    page.click("text=Which of many classes are in the image?")
+    page.click("text=Question graph (ILSVRC)")
     assert page.is_hidden("#id_vocabulary")
     assert page.is_hidden("#id_questions")
     page.wait_for_selector(".price, #estimate dl")
     looked_at(page, "q-new")
-    page.focus("text=Make the draft")
+    page.focus("text=Create draft")
     page.keyboard.press("Enter")
     page.wait_for_url("**/campaigns/everything-in-it/")
 
@@ -234,13 +234,13 @@ def test_rules_that_would_stop_everybody_are_shown_with_names_first(page, crowde
     page.goto(site("/campaigns/cats/policy/"))
 
     page.select_option("#id_gold_action", "block")
-    page.click("text=Save the rules")
+    page.click("text=Save rules")
     page.wait_for_selector("text=would stop everybody who is at work")
     looked_at(page, "q-rules-everybody")
     assert page.is_visible("th:has-text('annotator-contrary')")
     crowded.refresh_from_db()
     assert crowded.policy.version == 2
-    page.click("text=Save, and stop everybody")
+    page.click("text=Save anyway and stop everybody")
     page.wait_for_selector("text=Version 3 of the rules")
 
 
@@ -254,7 +254,7 @@ def test_a_pilot_is_priced_asked_and_followed(page, crowded, site, looked_at, ru
     page.wait_for_selector("text=questions would get ten votes each")
     looked_at(page, "k-pilot-priced")
     assert not crowded.jobs.filter(kind="pilot").exists()
-    page.click("text=Ask for these votes")
+    page.click("text=Start pilot")
     page.wait_for_selector("text=See how far it is")
     run_jobs()
     page.reload()
@@ -265,7 +265,7 @@ def test_a_pilot_is_priced_asked_and_followed(page, crowded, site, looked_at, ru
     page.wait_for_selector("text=Reputations are being recomputed")
     run_jobs()
     page.reload()
-    assert page.is_visible("text=Answers weigh by calibration 1")
+    assert page.is_visible("text=Votes are weighted by calibration 1")
     looked_at(page, "k-quality")
 
 
@@ -312,7 +312,7 @@ def test_pages_say_where_gold_is_missing_or_contradicted(page, alice, cats, site
         ("overview", "", "for each newcomer"),
         ("gold", "gold/", "have no gold"),
         ("graph", "graph/", "The graph contradicts 1 known answer"),
-        ("rules", "policy/", "cannot keep the error rates"),
+        ("rules", "policy/", "cannot reach the error rates"),
         ("people", "people/?page=2", "Page 2 of 2"),
     ):
         page.goto(site(f"/campaigns/det/{path}"))

@@ -79,7 +79,7 @@ def test_every_object_is_looked_at_and_one_category_chosen(page, release, site, 
     page.wait_for_selector("svg.object")
     settled(page)
     looked_at(page, "release-objects")
-    page.click("summary:has-text('The same in figures')")
+    page.click("summary:has-text('Counts')")
     row = page.inner_text("tr:has-text('head')").split()
     assert row == ["head", "1", "0", "0", "1", "0"]
     page.locator(".objects").scroll_into_view_if_needed()

@@ -134,7 +134,7 @@ def test_pages_full_of_data_look_right(page, busy, site, looked_at, settings, tm
 def test_secrets_and_reports_look_right(page, busy, site, looked_at):
     page.goto(site("/tokens/"))
     page.fill("#id_name", "the nightly run of the cluster")
-    page.click("text=Make a token")
+    page.click("text=Create token")
     page.wait_for_selector("text=shown this once")
     looked_at(page, "r-token-made")
     page.goto(site("/datasets/pond/upload/"))
@@ -162,7 +162,7 @@ def test_an_import_leads_to_its_progress_which_becomes_its_report(
         "#id_files", [{"name": "pond.zip", "mimeType": "application/zip", "buffer": archive}]
     )
     page.click("text=Upload")
-    page.wait_for_selector("text=Waits for a worker")
+    page.wait_for_selector("text=Waiting for a worker")
     row = dataset.imports.get()
     assert page.url.endswith(f"/datasets/pond/imports/{row.pk}/")
     Job.objects.filter(pk=row.job_id).update(progress_done=2, progress_total=4)
@@ -200,7 +200,7 @@ def test_forms_with_faults_look_right(page, busy, site, looked_at):
     looked_at(page, "r-new")
     page.fill("#id_questions", "chelsea.png\n")
     page.fill("#id_name", "Spring Coots")
-    page.click("text=Make the draft")
+    page.click("text=Create draft")
     page.wait_for_selector(".errors")
     looked_at(page, "r-new-faults")
 
@@ -218,7 +218,7 @@ def test_price_follows_what_is_typed(page, dataset, site):
 
     assert page.input_value("#id_name") == "etang-autumn-round"
     assert page.is_hidden("#id_vocabulary")
-    page.click("text=What does the image show?")
+    page.click("text=Image naming")
     assert page.is_visible("#id_vocabulary")
 
 
@@ -272,7 +272,7 @@ def test_an_invitation_is_copied(browser_as, alice, cats, site):
     page = browser_as(alice, permissions=["clipboard-read", "clipboard-write"])
     page.goto(site("/campaigns/cats/people/"))
 
-    page.click("text=Make an invitation")
+    page.click("text=Create invitation")
     page.click("[data-copy] button")
     page.wait_for_selector("text=Copied")
 

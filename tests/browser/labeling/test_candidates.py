@@ -182,7 +182,7 @@ def test_a_class_is_stopped_and_resumed_and_rules_are_changed(page, verified, si
         ["looked at by these rules"]
     )
     queue.run_all()
-    page.get_by_role("button", name="Look at all now").click()
+    page.get_by_role("button", name="Compute now").click()
     page.select_option("[name=sort]", "precision")
     page.get_by_role("button", name="Show").click()
     expect(page.locator("tbody tr").first).to_contain_text("Italian greyhound")
@@ -199,18 +199,18 @@ def test_a_campaign_is_made_on_its_page_and_a_fault_is_said_at_its_line(
     page.goto(site("/campaigns/new/"))
     page.get_by_label("Title").fill("Cats found")
     page.locator("[name=dataset]").select_option(label=dataset.name)
-    page.get_by_label("Which candidates show the class?").check()
+    page.get_by_label("Candidate verification").check()
     # The rules that the kind starts from.
     expect(page.locator("[name=method]")).to_have_value("vote-table")
     assert not page.is_visible("[name=questions]")
     page.locator("[name=candidates]").fill("\n".join([*lines, "gone.png,n01,"]))
-    page.get_by_role("button", name="Make the draft").click()
+    page.get_by_role("button", name="Create draft").click()
     expect(page.locator("#id_candidates_error, .errorlist").first).to_contain_text(
         "Line 5: 'gone.png' is not in pond"
     )
 
     page.locator("[name=candidates]").fill("\n".join(lines))
-    page.get_by_role("button", name="Make the draft").click()
+    page.get_by_role("button", name="Create draft").click()
     page.wait_for_url("**/campaigns/cats-found/")
     page.get_by_role("link", name="Precision").click()
     expect(page.locator("h2").first).to_have_text("Precision of the classes")

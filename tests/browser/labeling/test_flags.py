@@ -37,7 +37,7 @@ def test_a_flag_survives_a_broken_network_and_is_answered(
     looked_at(desk, "flags-researcher")
     desk.get_by_label("Your answer").fill("It is meant to be there.")
     desk.get_by_role("button", name="Answer the flag").click()
-    expect(desk.get_by_role("heading", name="No flag waits")).to_be_visible()
+    expect(desk.get_by_role("heading", name="No open flags")).to_be_visible()
 
     page.goto(site("/"))
     page.get_by_role("link", name="A researcher answered your flag").click()

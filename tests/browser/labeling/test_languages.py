@@ -45,7 +45,7 @@ def test_scripts_speak_the_language_of_the_page(browser_as, site, bob, cats):
 def test_words_per_language_are_uploaded_and_read(browser_as, site, alice, bob, cats, looked_at):
     page = browser_as(alice)
     page.goto(site("/campaigns/cats/edit/"))
-    page.get_by_role("link", name="Words in other languages").click()
+    page.get_by_role("link", name="Translations").click()
     content = {"de": {"title": "Katzen und Espresso", "classes": {"n02123045": "Tigerkatze"}}}
     file = {
         "name": "texts.json",

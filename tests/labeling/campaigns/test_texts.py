@@ -1,4 +1,4 @@
-"""Words per language: kept, shown to annotators in their language, and in no file."""
+"""Translations: kept, shown to annotators in their language, and in no file."""
 
 import json
 

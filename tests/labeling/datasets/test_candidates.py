@@ -287,7 +287,7 @@ def test_the_upload_page_offers_other_splits_and_the_report_names_them(
     assert sent.headers["Location"] == f"/datasets/pond/imports/{row.pk}/"
     queue.run(row.job_id)
     report = as_alice.get(sent.headers["Location"]).content.decode()
-    assert "Look like another" in report
+    assert "Near-duplicates" in report
     assert "test-split" in report
     assert "0 images added" in report
 

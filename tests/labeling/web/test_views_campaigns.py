@@ -234,7 +234,7 @@ def test_questions_are_narrowed_by_state_class_and_name(desk, coots):
     assert "coots/000.png" in withdrawn
     assert "coots/003.png" not in withdrawn
     assert ">1 question<" in named
-    assert "No question fits" in none
+    assert "No matching questions" in none
 
 
 def test_page_of_a_question_shows_votes_under_pseudonyms(desk, coots):

@@ -68,7 +68,7 @@ def test_a_zip_becomes_an_import_with_progress_and_a_report(desk, dataset, run_j
     run_jobs()
     report = text_of(desk.get(address))
 
-    assert "Waits for a worker" in waiting
+    assert "Waiting for a worker" in waiting
     assert "coot.png and 1 more" in listed
     assert "data-refresh" in listed
     assert "2 images added" in report
@@ -141,7 +141,7 @@ def test_imports_are_listed_at_one_price(desk, dataset, django_assert_num_querie
     with django_assert_num_queries(5):
         page = text_of(desk.get("/datasets/pond/imports/"))
 
-    assert page.count("Waits for a worker") == 2
+    assert page.count("Waiting for a worker") == 2
 
 
 def test_upload_without_a_file_says_so(desk, dataset):
@@ -211,8 +211,8 @@ def test_a_token_is_shown_once_and_revoked(desk, alice):
     token = ApiToken.objects.get(user=alice)
     later = text_of(desk.get("/tokens/"))
 
-    assert "it is shown this once" in made
-    assert "it is shown this once" not in later
+    assert "it is shown only once" in made
+    assert "it is shown only once" not in later
     assert token.scope == "write"
     desk.post(f"/tokens/{token.token_key}/revoke/")
     assert not ApiToken.objects.exists()

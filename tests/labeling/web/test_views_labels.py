@@ -81,7 +81,7 @@ def test_who_does_not_own_the_dataset_sees_counts_and_no_form(bob, alice, datase
     desk = logged_in(bob)
     place = f"/datasets/{dataset.name}/labels/"
 
-    assert "<h2>Bring labels in</h2>" not in text_of(desk.get(place))
+    assert "<h2>Import labels</h2>" not in text_of(desk.get(place))
     sent = {"file": files.rows("coots/000.png,x,yes")}
     assert desk.post(place, sent).status_code == 403
     assert not GivenLabel.objects.exists()
@@ -128,7 +128,7 @@ def test_a_large_release_is_waited_for_on_a_page(desk, alice, dataset, run_jobs,
 
     page = text_of(desk.get(place))
     assert "Labels of release 1 as COCO JSON" in page
-    assert "Waits for a worker" in page
+    assert "Waiting for a worker" in page
     run_jobs()
 
     assert "The file is ready." in text_of(desk.get(place + "&fragment=1"))

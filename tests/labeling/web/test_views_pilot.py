@@ -21,7 +21,7 @@ def client(alice) -> APIClient:
 
 
 def test_a_pilot_says_its_price_before_it_asks_for_anything(desk, coots, run_jobs):
-    assert "None was asked yet" in text_of(desk.get(PILOT))
+    assert "No pilot yet" in text_of(desk.get(PILOT))
 
     page = desk.post(PILOT, {"per_topic": "4", "seed": ""})
 
@@ -32,7 +32,7 @@ def test_a_pilot_says_its_price_before_it_asks_for_anything(desk, coots, run_job
     # What was priced is what is asked.
     sent = {"per_topic": "4", "seed": str(seed), "confirmed": "1"}
     page = text_of(desk.post(PILOT, sent, follow=True))
-    assert "A pilot is being asked" in page
+    assert "A pilot is running" in page
     run_jobs()
     assert coots.decisions.get(content__has_key="pilot").content["seed"] == seed
     page = text_of(desk.get(PILOT))
@@ -45,7 +45,7 @@ def test_a_sample_that_is_asked_already_cannot_be_asked_for_again(desk, coots, a
 
     page = text_of(desk.post(PILOT, {"per_topic": "4", "seed": "1"}))
 
-    assert "This sample is asked already" in page
+    assert "This sample was asked already" in page
     assert 'name="confirmed"' not in page
 
 
@@ -88,7 +88,7 @@ def test_standings_are_worked_out_when_a_researcher_wants_them(desk, coots, alic
     coots.refresh_from_db()
     assert coots.calibration.reason == f"asked for ({alice.username})"
     page = text_of(desk.get(quality))
-    assert "Answers weigh by calibration 1" in page
+    assert "Votes are weighted by calibration 1" in page
     assert "Recompute reputations" in page
 
 
@@ -96,7 +96,7 @@ def test_figures_of_boxes_are_learned_without_leaving_their_page(desk, coots):
     ask = desk.post("/campaigns/coots/quality/calibrate/", {"boxes": "1"})
 
     assert ask["Location"] == "/campaigns/coots/boxes/"
-    assert "The figures are being learned again." in text_of(desk.get(ask["Location"]))
+    assert "Computing the figures." in text_of(desk.get(ask["Location"]))
 
 
 def test_programs_price_ask_and_follow_a_pilot(client, coots, run_jobs):

@@ -115,7 +115,7 @@ def test_the_page_shows_agreement_and_the_audited_error(desk, coots, alice):
     assert "4 settled questions were drawn at random" in page
     assert "1 was wrong" in page
     wrong = coots.audits.get(value="no").question_id
-    contradicted = page.partition("What the auditors contradicted")[2].partition("</details>")[0]
+    contradicted = page.partition("Labels that the audit contradicts")[2].partition("</details>")[0]
     assert contradicted.count(f"/questions/{wrong}/thumbnail") == 1
     assert contradicted.count("<li>") == 1
     assert 'audited <span class="badge no">No</span>' in contradicted
@@ -137,7 +137,7 @@ def test_the_page_prints_the_error_on_gold_by_how_answers_were_given(desk, clien
 
     page = text_of(desk.get("/campaigns/coots/quality/"))
 
-    table = page.partition("Error on gold by how answers were given")[2].partition("</table>")[0]
+    table = page.partition("Error on gold by input method")[2].partition("</table>")[0]
     rows = re.findall(r'row">(\w+)<.*?>(\d+)</td>.*?>(\d+)</td>.*?>([\d.]+ %)</td>', table)
     assert rows == [("Key", "2", "0", "0.0 %"), ("Swipe", "2", "2", "100.0 %")]
     reviewer = factories.make_user("rita")
@@ -203,7 +203,7 @@ def test_the_page_of_gold_names_the_graphs_questions_that_have_none(desk, alice,
 
 
 def test_rules_that_cannot_keep_their_error_rates_say_so_before_they_are_saved(desk, coots):
-    warning = "cannot keep the error rates that are set"
+    warning = "cannot reach the error rates that you set"
     assert warning not in text_of(desk.get("/campaigns/coots/policy/"))
 
     page = text_of(desk.post("/campaigns/coots/policy/", rules(test_cap=12) | {"preview": "1"}))
@@ -257,7 +257,7 @@ def test_a_reviewer_sees_disputes_but_no_gold_and_no_people(coots, alice):
     page = text_of(client.get("/campaigns/coots/quality/"))
 
     assert "Most disputed" in page
-    assert "Gold questions most people get wrong" not in page
+    assert "Gold questions that most annotators get wrong" not in page
     assert "standing" not in page
 
 
@@ -308,7 +308,7 @@ def test_whom_rules_would_stop_is_shown_and_nothing_is_saved(desk, coots, wrong)
 
     page = text_of(desk.post("/campaigns/coots/policy/", changed))
 
-    assert "These rules would act on 2 people at once" in page
+    assert "These rules would stop 2 people at once" in page
     assert "annotator-0no" in page
     assert "annotator-2yes" not in page
     coots.refresh_from_db()
@@ -322,11 +322,11 @@ def test_whom_rules_would_stop_is_shown_and_nothing_is_saved(desk, coots, wrong)
 def test_a_preview_saves_nothing_even_where_nobody_is_stopped(desk, coots, wrong):
     page = text_of(desk.post("/campaigns/coots/policy/", rules(votes=3) | {"preview": "1"}))
 
-    assert "would act on nobody now" not in page  # "pause" is the default on gold
+    assert "would stop nobody now" not in page  # "pause" is the default on gold
     page = text_of(
         desk.post("/campaigns/coots/policy/", rules(votes=3, gold_action="none") | {"preview": "1"})
     )
-    assert "would act on nobody now" in page
+    assert "would stop nobody now" in page
     coots.refresh_from_db()
     assert coots.policy.version == 2
 
@@ -337,7 +337,7 @@ def test_rules_that_stop_everybody_need_more_than_a_nod(desk, coots, wrong, bob)
 
     for confirmed in ("", "some"):
         page = text_of(desk.post("/campaigns/coots/policy/", changed | {"confirmed": confirmed}))
-        assert "These rules would stop everybody who is at work" in page
+        assert "These rules would stop every active annotator" in page
         assert "annotator-0no" in page
         assert "annotator-1no" in page
     coots.refresh_from_db()

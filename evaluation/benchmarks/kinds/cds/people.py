@@ -39,7 +39,7 @@ from labeling.releases import freezing
 JOB = "frame campaign"
 QUESTION = "What is it?"
 # Neutral: a benchmark's own title may say what its objects are.
-TITLE = "What is it? Single pictures"
+TITLE = "Image naming: single frames"
 INSTRUCTIONS = (
     "You see a part of one object; the rest is black or blurred. Find the object in the list. If "
     "you are not sure, take what you think is most likely.\n\n"
