@@ -55,12 +55,12 @@ def join(request: HttpRequest, secret: str) -> Membership:
     """
     membership = memberships.accept(secret, person(request))
     forget(request)
-    said = {
+    greeting = {
         Membership.Role.RESEARCHER: gettext("You joined “%(title)s” as researcher."),
         Membership.Role.REVIEWER: gettext("You joined “%(title)s” as reviewer."),
         Membership.Role.ANNOTATOR: gettext("You joined “%(title)s” as annotator."),
     }[Membership.Role(membership.role)]
-    messages.success(request, said % {"title": membership.campaign.title})
+    messages.success(request, greeting % {"title": membership.campaign.title})
     return membership
 
 

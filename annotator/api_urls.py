@@ -49,14 +49,14 @@ class Rows(Router):
     """Routes of a list and of its rows, named as the addresses have been since the first version:
     the list, a row, and each further action by its url_name."""
 
-    def __init__(self, many: str, one: str) -> None:
+    def __init__(self, many: str, single: str) -> None:
         self.routes = [
             Route("{prefix}/", {"get": "list", "post": "create"}, many, False, {}),
             DynamicRoute("{prefix}/{url_path}/", "{url_name}", False, {}),
             Route(
                 "{prefix}/{lookup}/",
                 {"get": "retrieve", "patch": "partial_update", "delete": "destroy"},
-                one,
+                single,
                 True,
                 {},
             ),
@@ -77,9 +77,9 @@ class Single(Router):
         super().__init__()
 
 
-def rows(prefix: str, viewset: type[BaseViewSet], many: str, one: str = "") -> Addresses:
-    """The addresses of a list; one: the name of a row's, where it is not `many` without its s."""
-    router = Rows(many, one or many.removesuffix("s"))
+def rows(prefix: str, viewset: type[BaseViewSet], many: str, single: str = "") -> Addresses:
+    """Return the addresses of a list. single: name of a row's address, by default `many` less s."""
+    router = Rows(many, single or many.removesuffix("s"))
     router.register(prefix, viewset, many)
     return router.urls
 

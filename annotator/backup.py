@@ -144,10 +144,10 @@ def make(goal: Path, watch: Watch = lambda count: None) -> Made:
 def site_folders() -> dict[str, Path]:
     """Which folder of a backup has the files of which folder of the site. Media in an object store
     has none."""
-    found = {"data": Path(settings.DATA_DIR), "releases": Path(settings.RELEASES_DIR)}
+    folders_by_name = {"data": Path(settings.DATA_DIR), "releases": Path(settings.RELEASES_DIR)}
     if media_are_files():
-        found["media"] = Path(default_storage.location)  # type: ignore[attr-defined]
-    return found
+        folders_by_name["media"] = Path(default_storage.location)  # type: ignore[attr-defined]
+    return folders_by_name
 
 
 def media_are_files() -> bool:
@@ -158,21 +158,22 @@ def files_of(name: str) -> Iterator[tuple[str, Path]]:
     """Path below the root and place of each file that belongs to the site in one of the roots."""
     places = site_folders()
     top = places[name]
-    others = {place.resolve() for key, place in places.items() if key != name}
+    others = {folder_path.resolve() for key, folder_path in places.items() if key != name}
     passed = {path.resolve() for path in database_files()}
     seen: set[Path] = set()
     # Links are followed: a data folder may have its images on another disk.
     for folder, folders, files in os.walk(top, followlinks=True):
-        here = Path(folder)
-        is_top = name == "data" and here == top
-        seen.add(here.resolve())
+        current = Path(folder)
+        is_top = name == "data" and current == top
+        seen.add(current.resolve())
         folders[:] = sorted(
             inner
             for inner in folders
-            if not _is_passed_over(inner, is_top) and (here / inner).resolve() not in others | seen
+            if not _is_passed_over(inner, is_top)
+            and (current / inner).resolve() not in others | seen
         )
         for file in sorted(files):
-            path = here / file
+            path = current / file
             if (
                 not _is_passed_over(file, is_top)
                 and path.is_file()
@@ -245,8 +246,8 @@ def run_postgres(program: str, *options: str) -> None:
         check=False,
     )
     if done.returncode != 0:
-        said = done.stderr.strip().splitlines() or [f"it ended with status {done.returncode}"]
-        raise BadInput(f"{program} failed: {said[0]}", cure="see docs/how-to/deploy.md, Backup")
+        complaints = done.stderr.strip().splitlines() or [f"it ended with status {done.returncode}"]
+        raise BadInput(f"{program} failed: {complaints[0]}", cure="see docs/how-to/deploy.md, Backup")
 
 
 def dump_database(folder: Path) -> str:
@@ -273,10 +274,12 @@ def _check_goal(goal: Path) -> None:
         raise BadInput("exists already", goal, cure="name a new folder for each backup")
     if not goal.parent.is_dir():
         raise BadInput("its folder does not exist", goal, cure=f"create {goal.parent}")
-    for place in site_folders().values():
-        if goal.resolve().is_relative_to(place.resolve()):
+    for site_folder in site_folders().values():
+        if goal.resolve().is_relative_to(site_folder.resolve()):
             raise BadInput(
-                f"lies in {place}, which is backed up itself", goal, cure="name a folder elsewhere"
+                f"lies in {site_folder}, which is backed up itself",
+                goal,
+                cure="name a folder elsewhere",
             )
     needed = sum(path.stat().st_size for path in database_files() if path.exists())
     for name in site_folders():

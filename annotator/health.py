@@ -78,16 +78,16 @@ def ready(request: HttpRequest) -> HttpResponse:
     """200 while every dependency works, else 503 with the names of those that do not; how many
     seconds ago the last sweep and the last nightly round began, null where the cache does not know.
     What a dependency said is for whoever has ASSAY_MONITORING_TOKEN, and in the log."""
-    found = _looked_up()
+    state = _looked_up()
     body: dict[str, object] = {
-        "status": "not ready" if found.failures else "ready",
-        "dependencies": {name: name not in found.failures for name in DEPENDENCIES},
-        "failing": list(found.failures),
-        "age_seconds": found.ages,
+        "status": "not ready" if state.failures else "ready",
+        "dependencies": {name: name not in state.failures for name in DEPENDENCIES},
+        "failing": list(state.failures),
+        "age_seconds": state.ages,
     }
     if has_token(request):
-        body["errors"] = found.failures
-    return JsonResponse(body, status=503 if found.failures else 200)
+        body["errors"] = state.failures
+    return JsonResponse(body, status=503 if state.failures else 200)
 
 
 @require_safe

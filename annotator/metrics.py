@@ -63,12 +63,12 @@ class Site:
     def collect(self) -> Iterator[Metric]:
         up = GaugeMetricFamily("assay_database_up", "1 while the database answers.", value=1)
         try:
-            found = [*_jobs(), _answers()]
+            families = [*_jobs(), _answers()]
         except Error:
-            found = []
+            families = []
             up = GaugeMetricFamily("assay_database_up", up.documentation, value=0)
         yield up
-        yield from found
+        yield from families
         yield _ages()
 
 

@@ -87,15 +87,15 @@ class BucketStorage(S3Storage):
 
     def get_modified_time(self, name: str) -> datetime:
         with _faults():
-            found: datetime = super().get_modified_time(name)
-        return found
+            modified_at: datetime = super().get_modified_time(name)
+        return modified_at
 
     def listdir(self, name: str) -> tuple[list[str], list[str]]:
         with _faults():
             folders, files = super().listdir(name)
         return folders, files
 
-    def listed(self, folder: str) -> Iterator[tuple[str, int, datetime]]:
+    def list_files(self, folder: str) -> Iterator[tuple[str, int, datetime]]:
         """(name, bytes, time of writing) of every file below the folder, a request a thousand."""
         prefix = self._key(folder).rstrip("/") + "/"
         with _faults():

@@ -67,20 +67,20 @@ def restore(source: Path, watch: Watch = lambda count: None) -> Restored:
     check_empty()
     with ExitStack() as stack:
         staged = {
-            name: stack.enter_context(_staging(place))
-            for name, place in backup.site_folders().items()
+            name: stack.enter_context(_staging(site_folder))
+            for name, site_folder in backup.site_folders().items()
         }
         _copy_checked(source, manifest, staged, watch)
         _restore_database(staged["data"] / manifest.database.file)
         _put_secret_key(staged["data"])
-        listed = _names_listed(staged["data"])
-        for name, place in backup.site_folders().items():
-            _move(staged[name] / name, place)
+        media_names = _names_listed(staged["data"])
+        for name, goal in backup.site_folders().items():
+            _move(staged[name] / name, goal)
     os.sync()
     applied = _migrate()
     missing = 0
-    if listed:
-        missing = len(listed - set(backup.objects_of(default_storage)))
+    if media_names:
+        missing = len(media_names - set(backup.objects_of(default_storage)))
     kept = (Path(settings.DATA_DIR) / backup.SECRET_KEY_FILE).read_text().strip()
     return Restored(
         backup=str(source),
@@ -111,7 +111,7 @@ def read_manifest(source: Path) -> Manifest:
             )
         manifest = Manifest.from_json(content)
         applied = [name for names in manifest.database.migrations.values() for name in names]
-        sound = all(_is_safe(name) and _is_file(said) for name, said in manifest.files.items())
+        sound = all(_is_safe(name) and _is_file(entry) for name, entry in manifest.files.items())
         sound &= all(isinstance(name, str) for name in applied)
         sound &= manifest.database.file in manifest.files
     except (FileNotFoundError, NotADirectoryError):
@@ -176,11 +176,11 @@ def _check_database(source: Path, manifest: Manifest) -> None:
             source,
             cure=f"restore it with that edition ({checks.SECOND_EDITION}), and back up again there",
         )
-    listed = manifest.media == "listed"
-    if listed == backup.media_are_files():
+    lists_media = manifest.media == "listed"
+    if lists_media == backup.media_are_files():
         raise BadInput(
             "lists the images of an object store, and this site keeps images as files"
-            if listed
+            if lists_media
             else "has the images as files, and this site keeps them in an object store",
             source,
             cure="give STORAGES the same kind of storage",
@@ -194,16 +194,16 @@ def _is_safe(name: str) -> bool:
     return is_inside and "\0" not in name
 
 
-def _is_file(said: FileEntry) -> bool:
+def _is_file(entry: FileEntry) -> bool:
     """Whether the entry has values of its types."""
-    return isinstance(said.sha256, str) and isinstance(said.bytes, int)
+    return isinstance(entry.sha256, str) and isinstance(entry.bytes, int)
 
 
 @contextmanager
-def _staging(place: Path) -> Iterator[Path]:
-    """An empty folder on the same disk as the place, gone afterwards."""
-    place.mkdir(parents=True, exist_ok=True)
-    folder = Path(tempfile.mkdtemp(prefix=".restoring.", dir=place))
+def _staging(site_folder: Path) -> Iterator[Path]:
+    """Yield an empty folder on the same disk as the site folder; remove it afterwards."""
+    site_folder.mkdir(parents=True, exist_ok=True)
+    folder = Path(tempfile.mkdtemp(prefix=".restoring.", dir=site_folder))
     try:
         yield folder
     finally:
@@ -213,14 +213,14 @@ def _staging(place: Path) -> Iterator[Path]:
 def _copy_checked(source: Path, manifest: Manifest, staged: dict[str, Path], watch: Watch) -> None:
     """Copies every file of the manifest beside its goal. Raises BadInput for one that is missing
     or has another content."""
-    for name, said in manifest.files.items():
+    for name, entry in manifest.files.items():
         root = name.partition("/")[0]
         goal = staged.get(root, staged["data"]) / name
         try:
             sha256, size = backup.copy_hashed(source / name, goal)
         except FileNotFoundError:
             raise BadInput("is missing in the backup", source / name, cure=TAKE_ANOTHER) from None
-        if (sha256, size) != (said.sha256, said.bytes):
+        if (sha256, size) != (entry.sha256, entry.bytes):
             raise BadInput(
                 "has changed since the backup was made", source / name, cure=TAKE_ANOTHER
             )
@@ -273,12 +273,12 @@ def _names_listed(staged: Path) -> set[str]:
         return {json.loads(line)["name"] for line in lines}
 
 
-def _move(staged: Path, place: Path) -> None:
-    """Renames what was staged into place; folders that are there already are filled."""
+def _move(staged: Path, target: Path) -> None:
+    """Move the staged files to the target; fill folders that exist already."""
     if not staged.is_dir():
         return
     for inner in sorted(staged.iterdir()):
-        goal = place / inner.name
+        goal = target / inner.name
         if inner.is_dir() and goal.is_dir():
             _move(inner, goal)
         else:

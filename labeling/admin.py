@@ -43,14 +43,14 @@ class PersonAdmin(UserAdmin):
     def get_deleted_objects(
         self, objs: Any, request: HttpRequest
     ) -> tuple[list[str], dict[str, int], set[str], list[str]]:
-        found = super().get_deleted_objects(objs, request)
-        if found[-1]:
+        deleted = super().get_deleted_objects(objs, request)
+        if deleted[-1]:
             messages.warning(
                 request,
                 "Answers and rights of this person are kept. To end their access, open the person "
                 "and switch off Active.",
             )
-        return found
+        return deleted
 
     fieldsets = (
         *(UserAdmin.fieldsets or ()),

@@ -33,21 +33,21 @@ def rows(
     BadInput, also where a file spells one image in two normal forms.
     """
     spellings: dict[str, str] = {}
-    with open(path, encoding="utf-8-sig", newline="") as file, _csv_errors(path) as place:
-        reader = csv.reader(_lines(file, path, place), strict=True)
+    with open(path, encoding="utf-8-sig", newline="") as file, _csv_errors(path) as line_cell:
+        reader = csv.reader(_lines(file, path, line_cell), strict=True)
         header = next(reader, None)
         if header is None:
             raise BadInput("the file is empty", path, None, f"begin with {','.join(columns)}")
         order = _columns(header, columns, optional, path, others)
         width = len(header)
-        place[0] = reader.line_num + 1
+        line_cell[0] = reader.line_num + 1
         for row in reader:
             if row:
                 if len(row) != width:
                     raise BadInput(
                         f"the row has {len(row)} cells, the header {width}",
                         path,
-                        place[0],
+                        line_cell[0],
                         "quote cells that hold a comma",
                     )
                 cells = [row[at] if at >= 0 else "" for at in order]
@@ -56,9 +56,11 @@ def rows(
                         cells[at] = nfc(cell)
                         if columns[at] == "image" and cell != spellings.setdefault(cells[at], cell):
                             fault = f"image {cells[at]!r} is written in two Unicode forms"
-                            raise BadInput(fault, path, place[0], "give one of them another name")
-                yield place[0], cells
-            place[0] = reader.line_num + 1
+                            raise BadInput(
+                                fault, path, line_cell[0], "give one of them another name"
+                            )
+                yield line_cell[0], cells
+            line_cell[0] = reader.line_num + 1
 
 
 def _columns(
@@ -88,13 +90,13 @@ def _columns(
     return [names.index(name) if name in names else -1 for name in columns]
 
 
-def _lines(file: TextIO, path: Path, place: list[int]) -> Iterator[str]:
-    """The lines of a file; place: in its cell the line on which the row now read begins."""
+def _lines(file: TextIO, path: Path, line_cell: list[int]) -> Iterator[str]:
+    """Yield the lines of a file. line_cell: holds the line on which the current row begins."""
     number = row = size = 0
     while line := file.readline(LONGEST_LINE):
         number += 1
-        if place[0] != row:
-            row, size = place[0], 0
+        if line_cell[0] != row:
+            row, size = line_cell[0], 0
         size += len(line)
         if "\0" in line:
             raise BadInput("holds a NUL character", path, number, "save it as plain UTF-8 text")
@@ -115,12 +117,12 @@ def _lines(file: TextIO, path: Path, place: list[int]) -> Iterator[str]:
 @contextmanager
 def _csv_errors(path: Path) -> Iterator[list[int]]:
     """Turns what the reader raises into BadInput; yields a cell for the line being read."""
-    place = [1]
+    line_cell = [1]
     try:
-        yield place
+        yield line_cell
     except csv.Error as error:
         raise BadInput(
-            f"is not CSV ({error})", path, place[0], "close every quote that is opened"
+            f"is not CSV ({error})", path, line_cell[0], "close every quote that is opened"
         ) from error
     except UnicodeDecodeError:
         line = _undecodable_line(path)

@@ -44,13 +44,13 @@ class BadInput(Exception):
         self.cure = cure
 
     def __str__(self) -> str:
-        place = self.file or ""
+        prefix = self.file or ""
         if self.line is not None:
-            place += f", line {self.line}" if place else f"line {self.line}"
-        said = f"{place}: {self.message}" if place else self.message
-        said += f"; {self.cure}" if self.cure else ""
+            prefix += f", line {self.line}" if prefix else f"line {self.line}"
+        sentence = f"{prefix}: {self.message}" if prefix else self.message
+        sentence += f"; {self.cure}" if self.cure else ""
         # File names and labels may carry line breaks; the promise is one line.
-        return " ".join(said.split())
+        return " ".join(sentence.split())
 
     def as_dict(self) -> dict[str, object]:
         """The object that commands print under --json."""
@@ -88,10 +88,10 @@ def refuse_input(out: StrPath, inputs: Iterable[StrPath]) -> None:
 
 def refuse_address(path: Path) -> None:
     """Raises BadInput for a path such as s3://BUCKET/x, of which Path makes s3:/BUCKET/x."""
-    if found := ADDRESS.match(str(path)):
+    if match := ADDRESS.match(str(path)):
         raise BadInput(
             "is an address, expected a path",
-            file=f"{found[0]}/{str(path)[found.end() :]}",
+            file=f"{match[0]}/{str(path)[match.end() :]}",
             cure="copy it to this machine; --work, and --pool of mad, take s3://BUCKET/…",
         )
 
@@ -106,8 +106,8 @@ def first_line(error: BaseException, longest: int = 200) -> str:
     '123…'
     """
     lines = str(error).strip().splitlines()
-    said = lines[0] if lines else type(error).__name__
-    return said if len(said) <= longest else f"{said[: longest - 1]}…"
+    text = lines[0] if lines else type(error).__name__
+    return text if len(text) <= longest else f"{text[: longest - 1]}…"
 
 
 def read_yaml(path: StrPath) -> dict[str, object]:
@@ -208,11 +208,11 @@ def is_storable(value: object) -> bool:
     """
     waiting = [value]
     while waiting:
-        one = waiting.pop()
-        if isinstance(one, dict):
-            waiting += [*one, *one.values()]
-        elif isinstance(one, list):
-            waiting += one
-        elif isinstance(one, str) and NO_TEXT.search(one):
+        item = waiting.pop()
+        if isinstance(item, dict):
+            waiting += [*item, *item.values()]
+        elif isinstance(item, list):
+            waiting += item
+        elif isinstance(item, str) and NO_TEXT.search(item):
             return False
     return True

@@ -127,15 +127,15 @@ def derive(file: IO[bytes], *, max_pixels: int) -> tuple[Encoded, Encoded]:
         # Let the decoder scale a large JPEG down to half, a quarter or an eighth.
         share = DISPLAY_PX / max(image.size)
         image.draft(None, (math.ceil(image.width * share), math.ceil(image.height * share)))
-        shown = _shown(image)
+        upright = _shown(image)
         lossless = media_type in {"image/png", "image/gif", "image/bmp", "image/tiff"}
         # Comments, profiles, XMP and EXIF travel in `info`; saving would write some of it again.
-        shown.info.clear()
-        shown.thumbnail((DISPLAY_PX, DISPLAY_PX), Image.Resampling.LANCZOS)
-        small = lossless and math.prod(shown.size) <= LOSSLESS_PIXELS
-        display = _encode(shown, "image/png" if small else "image/jpeg")
-        shown.thumbnail((THUMBNAIL_PX, THUMBNAIL_PX), Image.Resampling.LANCZOS)
-        return display, _encode(shown, "image/webp")
+        upright.info.clear()
+        upright.thumbnail((DISPLAY_PX, DISPLAY_PX), Image.Resampling.LANCZOS)
+        small = lossless and math.prod(upright.size) <= LOSSLESS_PIXELS
+        display = _encode(upright, "image/png" if small else "image/jpeg")
+        upright.thumbnail((THUMBNAIL_PX, THUMBNAIL_PX), Image.Resampling.LANCZOS)
+        return display, _encode(upright, "image/webp")
 
 
 def tiles_of(file: IO[bytes], *, max_pixels: int) -> Iterator[tuple[str, Encoded]]:
@@ -186,8 +186,8 @@ def coarse(file: IO[bytes], *, max_pixels: int, side: int) -> tuple[Image.Image,
 def _shown(image: Image.Image) -> Image.Image:
     image.load()
     turn = UPRIGHT.get(_orientation(image))
-    shown = _to_srgb(image)
-    return shown if turn is None else shown.transpose(turn)
+    converted = _to_srgb(image)
+    return converted if turn is None else converted.transpose(turn)
 
 
 @contextmanager
@@ -248,8 +248,8 @@ def _not_an_image(file: IO[bytes]) -> str:
 
 
 def _damaged(error: Exception) -> str:
-    said = str(error).lower()
-    if isinstance(error, EOFError) or "truncated" in said or "end of file" in said:
+    message = str(error).lower()
+    if isinstance(error, EOFError) or "truncated" in message or "end of file" in message:
         return "It is truncated: the file ends before the image does. Copy it again."
     return "It is damaged and cannot be decoded. Copy or save it again."
 
@@ -261,11 +261,11 @@ def _media_type(image: Image.Image) -> str:
 def _orientation(image: Image.Image) -> int:
     """The EXIF orientation, 1 (upright) where there is none or it cannot be read."""
     try:
-        found = image.getexif().get(ORIENTATION_TAG, 1)
+        orientation = image.getexif().get(ORIENTATION_TAG, 1)
     except Exception:
         # A damaged EXIF block is no reason to refuse a picture that decodes.
         return 1
-    return found if found in UPRIGHT else 1
+    return orientation if orientation in UPRIGHT else 1
 
 
 def _to_srgb(image: Image.Image) -> Image.Image:

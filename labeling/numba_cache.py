@@ -10,9 +10,9 @@ from pathlib import Path
 
 
 def _keep_machine_code() -> None:
-    here = Path(__file__).resolve().parent / "__pycache__"
+    cache_folder = Path(__file__).resolve().parent / "__pycache__"
     if "NUMBA_CACHE_DIR" in os.environ or os.access(
-        here if here.exists() else here.parent, os.W_OK
+        cache_folder if cache_folder.exists() else cache_folder.parent, os.W_OK
     ):
         return
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "assay" / "numba"

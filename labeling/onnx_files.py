@@ -91,13 +91,18 @@ class _Check:
         fields = [(number, value) for number, value in self.fields(message)]
         functions = _those(fields, MODEL["functions"])
         for function in functions:
-            own = list(self.fields(function))
-            self.functions.add((_text(own, FUNCTION["domain"]), _text(own, FUNCTION["name"])))
+            function_fields = list(self.fields(function))
+            self.functions.add(
+                (
+                    _text(function_fields, FUNCTION["domain"]),
+                    _text(function_fields, FUNCTION["name"]),
+                )
+            )
         for function in functions:
-            own = list(self.fields(function))
-            for node in _those(own, FUNCTION["node"]):
+            function_fields = list(self.fields(function))
+            for node in _those(function_fields, FUNCTION["node"]):
                 self.node(node, 1)
-            for attribute in _those(own, FUNCTION["attribute"]):
+            for attribute in _those(function_fields, FUNCTION["attribute"]):
                 self.attribute(attribute, 1)
         graphs = _those(fields, MODEL["graph"])
         if not graphs:
@@ -145,10 +150,10 @@ class _Check:
 
     def tensor(self, message: memoryview, dims: list[int] | None = None) -> None:
         """dims: those of the sparse tensor whose values these are."""
-        kind, location, own, bits = 0, 0, [], WIDEST
+        kind, location, shape, bits = 0, 0, [], WIDEST
         for number, value in self.fields(message):
             if number == TENSOR["dims"]:
-                own += self.numbers(value)
+                shape += self.numbers(value)
             elif number == TENSOR["type"] and isinstance(value, int):
                 kind = value
             elif number == TENSOR["location"] and isinstance(value, int):
@@ -163,7 +168,7 @@ class _Check:
             )
         bits = BITS.get(kind, WIDEST)
         # A negative length, written as a large number, is refused by the bound too.
-        self.tensors += math.prod(own if dims is None else dims) * bits // 8
+        self.tensors += math.prod(shape if dims is None else dims) * bits // 8
         if self.tensors > MOST_TENSORS:
             raise _refused(
                 self.path, f"has tensors of over {MOST_TENSORS // GIB} GiB", "take a smaller one"
@@ -186,44 +191,44 @@ class _Check:
         """Repeated whole numbers, packed or single."""
         if isinstance(value, int):
             return [value]
-        found, place = [], 0
-        while place < len(value):
-            number, place = self.varint(value, place)
-            found.append(number)
+        values, position = [], 0
+        while position < len(value):
+            number, position = self.varint(value, position)
+            values.append(number)
             self.count()
-        return found
+        return values
 
     def fields(self, message: memoryview) -> Iterator[tuple[int, Value]]:
         """Number and value of each field: an int, or the bytes of what has a length."""
-        place = 0
-        while place < len(message):
+        position = 0
+        while position < len(message):
             self.count()
-            key, place = self.varint(message, place)
+            key, position = self.varint(message, position)
             number, wire = key >> 3, key & 7
             if wire == 0:
-                value, place = self.varint(message, place)
+                value, position = self.varint(message, position)
                 yield number, value
                 continue
             if wire == 2:
-                length, place = self.varint(message, place)
+                length, position = self.varint(message, position)
             elif wire in (1, 5):
                 length = 8 if wire == 1 else 4
             else:
                 raise _damaged(self.path)
-            if number == 0 or place + length > len(message):
+            if number == 0 or position + length > len(message):
                 raise _damaged(self.path)
             if wire == 2:
-                yield number, message[place : place + length]
-            place += length
+                yield number, message[position : position + length]
+            position += length
 
-    def varint(self, message: memoryview, place: int) -> tuple[int, int]:
-        found = shift = 0
-        while place < len(message) and shift < 70:
-            byte = message[place]
-            found |= (byte & 127) << shift
-            place, shift = place + 1, shift + 7
+    def varint(self, message: memoryview, position: int) -> tuple[int, int]:
+        value = shift = 0
+        while position < len(message) and shift < 70:
+            byte = message[position]
+            value |= (byte & 127) << shift
+            position, shift = position + 1, shift + 7
             if byte < 128:
-                return found, place
+                return value, position
         raise _damaged(self.path)
 
     def count(self) -> None:
@@ -239,8 +244,8 @@ def _those(fields: list[tuple[int, Value]], *numbers: int) -> list[memoryview]:
 
 
 def _text(fields: list[tuple[int, Value]], number: int) -> str:
-    found = _those(fields, number)
-    return bytes(found[-1][:1000]).decode(errors="replace") if found else ""
+    texts = _those(fields, number)
+    return bytes(texts[-1][:1000]).decode(errors="replace") if texts else ""
 
 
 def _damaged(path: Path) -> BadInput:

@@ -39,10 +39,14 @@ class Record:
     def from_json(cls, value: Mapping[str, Any]) -> Self:
         """The record of a JSON object. Raises ValueError that names the keys it lacks."""
         readers = _readers(cls)
-        lacking = [key for key, own in readers.items() if own.is_required and key not in value]
+        lacking = [
+            key for key, reader in readers.items() if reader.is_required and key not in value
+        ]
         if lacking:
             raise ValueError(f"{cls.__name__} lacks {', '.join(lacking)}")
-        known = {own.name: own.read(value[key]) for key, own in readers.items() if key in value}
+        known = {
+            reader.name: reader.read(value[key]) for key, reader in readers.items() if key in value
+        }
         # A null that could be left out is written again, or a kept object had another hash.
         unknown = {
             key: value[key]
@@ -53,11 +57,14 @@ class Record:
 
     def to_json(self) -> dict[str, Any]:
         """The strict JSON object, its keys in the order of the fields; NaN becomes null."""
-        found = {key: (own, getattr(self, own.name)) for key, own in _readers(type(self)).items()}
+        values = {
+            key: (reader, getattr(self, reader.name))
+            for key, reader in _readers(type(self)).items()
+        }
         written = {
             key: _plain(value)
-            for key, (own, value) in found.items()
-            if own.is_required or value is not None
+            for key, (reader, value) in values.items()
+            if reader.is_required or value is not None
         }
         return written | {key: self.unknown[key] for key in self.unknown if key not in written}
 
@@ -80,13 +87,13 @@ def _readers(cls: type[Record]) -> dict[str, _Reader]:
         return _READERS[cls]
     hints = typing.get_type_hints(cls)
     _READERS[cls] = {
-        own.metadata.get("key", own.name): _Reader(
-            own.name,
-            own.default is dataclasses.MISSING and own.default_factory is dataclasses.MISSING,
-            _reader(hints[own.name]),
+        field.metadata.get("key", field.name): _Reader(
+            field.name,
+            field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING,
+            _reader(hints[field.name]),
         )
-        for own in dataclasses.fields(cls)
-        if own.name != "unknown"
+        for field in dataclasses.fields(cls)
+        if field.name != "unknown"
     }
     return _READERS[cls]
 
@@ -97,7 +104,7 @@ def _reader(hint: Any) -> Callable[[Any], Any]:
     if isinstance(hint, type) and issubclass(hint, Record):
         return hint.from_json
     if origin in (types.UnionType, typing.Union):
-        [*others] = (own for own in inner if own is not types.NoneType)
+        [*others] = (member for member in inner if member is not types.NoneType)
         read = _reader(others[0]) if len(others) == 1 else _as_it_is
         return read if read is _as_it_is else lambda value: None if value is None else read(value)
     if origin is list or (origin is tuple and inner[-1] is Ellipsis):
@@ -119,9 +126,9 @@ def _plain(value: Any) -> Any:
     if isinstance(value, Record):
         return value.to_json()
     if isinstance(value, (list, tuple)):
-        return [_plain(own) for own in value]
+        return [_plain(item) for item in value]
     if isinstance(value, Mapping):
-        return {key: _plain(own) for key, own in value.items()}
+        return {key: _plain(item) for key, item in value.items()}
     if isinstance(value, float) and not math.isfinite(value):
         return None
     # numpy's scalars and arrays: tolist() gives plain numbers and lists.

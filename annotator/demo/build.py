@@ -183,9 +183,9 @@ def write_predictions(folder: Path) -> Path:
         by_classifier[row["classifier"]][row["image"]] = row
     _write_lines(folder / "images.txt", names)
     _write_lines(folder / "classes.txt", classes)
-    for classifier, found in by_classifier.items():
-        labels = [classes.index(found[name]["wnid"]) for name in names]
-        confidences = [float(found[name]["confidence"]) for name in names]
+    for classifier, rows_by_image in by_classifier.items():
+        labels = [classes.index(rows_by_image[name]["wnid"]) for name in names]
+        confidences = [float(rows_by_image[name]["confidence"]) for name in names]
         with atomic_write(folder / f"{classifier}.labels.npy", "wb") as file:
             np.save(file, np.array(labels, np.int16))
         with atomic_write(folder / f"{classifier}.confidences.npy", "wb") as file:

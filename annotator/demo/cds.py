@@ -72,8 +72,8 @@ def load(users: dict[str, User], owner: User, dataset: Dataset) -> Benchmark:
     users: by name, carol at least. The dataset has a vocabulary and parts_demonstration's objects.
     """
     campaign = _drawn_campaign(users[DREW], owner, dataset)
-    found = Benchmark.objects.filter(name=BENCHMARK).first()
-    benchmark = found or benchmarks.create(
+    existing = Benchmark.objects.filter(name=BENCHMARK).first()
+    benchmark = existing or benchmarks.create(
         owner,
         name=BENCHMARK,
         title="CDS demo: objects revealed part by part",
@@ -95,18 +95,18 @@ def load(users: dict[str, User], owner: User, dataset: Dataset) -> Benchmark:
 @transaction.atomic
 def _drawn_campaign(user: User, owner: User, dataset: Dataset) -> Campaign:
     """A closed campaign about every object of the file, drawn by this person."""
-    found = Campaign.objects.filter(name=NAME).first()
-    if found is not None:
-        return found
+    existing = Campaign.objects.filter(name=NAME).first()
+    if existing is not None:
+        return existing
     drawings = json.loads(SOURCE.read_text(encoding="utf-8"))
     version = vocabulary_store.in_force(dataset)
     known = {category.name: category.key for category in vocabulary_store.read(version).categories}
     objects.put(
         dataset,
         [
-            PartedObject(image, known[found["category"]], _corners(found["box"]))
-            for image, found in drawings.items()
-            if "box" in found
+            PartedObject(image, known[drawing["category"]], _corners(drawing["box"]))
+            for image, drawing in drawings.items()
+            if "box" in drawing
         ],
         source="drawn by hand for the demonstration",
         words={key: name for name, key in known.items()},
@@ -167,13 +167,13 @@ def _write_files(benchmark: Benchmark, folder: Path) -> Path:
     write_sequences(folder / "sequences.jsonl", lines)
     rows = ((category, wnid) for category, wnids in MAPPING.items() for wnid in wnids)
     _write_csv(folder / "mapping.csv", ("category", "wnid"), rows)
-    said = (
+    prediction_rows = (
         (frame, classifier, wnid)
         for classifier in NEEDS
         for line in lines
         for frame, wnid in _answers(classifier, line).items()
     )
-    _write_csv(folder / "predictions.csv", ("frame", "classifier", "wnid"), said)
+    _write_csv(folder / "predictions.csv", ("frame", "classifier", "wnid"), prediction_rows)
     return folder / "predictions.csv"
 
 

@@ -85,17 +85,17 @@ def _label(campaign: Campaign, owner: User, members: list[User]) -> None:
 
 def _answer(user: User, campaign: Campaign, seen: set[tuple[str, str]]) -> int:
     """How many answers this person gave, until nothing was asked of them."""
-    given = 0
+    count = 0
     while seats := claiming.next_page(user, campaign).seats:
-        asked = Assignment.objects.filter(token__in=[seat.token for seat in seats]).values_list(
+        rows = Assignment.objects.filter(token__in=[seat.token for seat in seats]).values_list(
             "token", "question__item__image__name", "question__topic"
         )
         sent = [
             submitting.Sent(uuid7(), token, _value(image, topic, seen), _took(user, image))
-            for token, image, topic in asked
+            for token, image, topic in rows
         ]
-        given += len(submitting.submit(user, campaign, sent))
-    return given
+        count += len(submitting.submit(user, campaign, sent))
+    return count
 
 
 def _value(image: str, topic: str, seen: set[tuple[str, str]]) -> str:

@@ -69,9 +69,9 @@ def load(users: dict[str, User], owner: User, dataset: Dataset) -> Campaign:
 
     users: by name, those of demonstration.ANNOTATORS at least. May be called again unharmed.
     """
-    found = Campaign.objects.filter(name=NAME).first()
-    if found is not None:
-        return found
+    existing = Campaign.objects.filter(name=NAME).first()
+    if existing is not None:
+        return existing
     campaign = _make(owner, dataset)
     join(campaign, owner, [users[name] for name in ("bob", *CAREFUL, "erin", CARELESS)])
     yes = _yes()
@@ -104,7 +104,7 @@ def _make(owner: User, dataset: Dataset) -> Campaign:
 def _answer(user: User, campaign: Campaign, yes: set[tuple[str, str]] | None) -> None:
     """Answers the first questions of all images: yes to these, or to everything."""
     while seats := claiming.next_page(user, campaign).seats:
-        asked = Assignment.objects.filter(token__in=[seat.token for seat in seats]).values_list(
+        rows = Assignment.objects.filter(token__in=[seat.token for seat in seats]).values_list(
             "token", "question__item__image__name", "question__topic"
         )
         submitting.submit(
@@ -117,7 +117,7 @@ def _answer(user: User, campaign: Campaign, yes: set[tuple[str, str]] | None) ->
                     "yes" if yes is None or (image, node) in yes else "no",
                     ANSWER_MS,
                 )
-                for token, image, node in asked
+                for token, image, node in rows
             ],
         )
 
@@ -127,11 +127,11 @@ def _yes() -> dict[str, set[tuple[str, str]]]:
     known = {
         (row["image"], row["topic"]) for row in _rows("graph_gold.csv") if row["answer"] == "yes"
     }
-    found: dict[str, set[tuple[str, str]]] = defaultdict(lambda: set(known))
+    pairs_by_name: dict[str, set[tuple[str, str]]] = defaultdict(lambda: set(known))
     for row in _rows("graph_yes.csv"):
         for name in row["people"].split():
-            found[name].add((row["image"], row["topic"]))
-    return found
+            pairs_by_name[name].add((row["image"], row["topic"]))
+    return pairs_by_name
 
 
 def _rows(name: str) -> list[dict[str, str]]:

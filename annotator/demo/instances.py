@@ -106,17 +106,17 @@ def _make(users: dict[str, User], owner: User, dataset: Dataset) -> Campaign:
 
 
 def _known() -> dict[Pair, list[Box]]:
-    found: dict[Pair, list[Box]] = defaultdict(list)
+    boxes_by_pair: dict[Pair, list[Box]] = defaultdict(list)
     with open(SOURCE, encoding="utf-8", newline="") as file:
         for row in csv.DictReader(file):
             sides = [float(row[side]) for side in ("x0", "y0", "x1", "y1")]
-            found[row["image"], row["wnid"]].append(as_box(sides))
-    return dict(found)
+            boxes_by_pair[row["image"], row["wnid"]].append(as_box(sides))
+    return dict(boxes_by_pair)
 
 
 def _round(campaign: Campaign, people: list[User], known: dict[Pair, list[Box]]) -> int:
     """How many answers these people gave, each to what they hold."""
-    given = 0
+    count = 0
     for person in people:
         seats = claiming.next_page(person, campaign, 20).seats
         questions = Question.objects.select_related("item__image").in_bulk(
@@ -131,8 +131,8 @@ def _round(campaign: Campaign, people: list[User], known: dict[Pair, list[Box]])
                 sent.append(submitting.Sent(uuid7(), seat.token, value, spent))
         if sent:
             submitting.submit(person, campaign, sent)
-        given += len(sent)
-    return given
+        count += len(sent)
+    return count
 
 
 def _answer(question: Question, instances: list[Box]) -> object:
@@ -143,7 +143,7 @@ def _answer(question: Question, instances: list[Box]) -> object:
     pair = (image.name, question.topic)
     if WAITS.get(pair) == (len(boxed), question.step):
         return None
-    left = [box for box in instances if all(iou(box, other) < 0.5 for other in boxed)]
+    left = [box for box in instances if all(iou(box, drawn_box) < 0.5 for drawn_box in boxed)]
     if question.step == CHECK:
         best = max(iou(as_box(content["box"]), box) for box in instances)
         return "good" if best >= 0.8 else "loose"

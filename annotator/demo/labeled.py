@@ -46,8 +46,8 @@ def load(_users: dict[str, User], owner: User, _dataset: Dataset) -> list[Benchm
 
 
 def _loaded(name: str, kind: str, campaign: Campaign, owner: User) -> Benchmark:
-    found = Benchmark.objects.filter(name=name).first()
-    benchmark = found or benchmarks.create(
+    existing = Benchmark.objects.filter(name=name).first()
+    benchmark = existing or benchmarks.create(
         owner, kind=kind, name=name, title=TITLES[name], campaign=campaign
     )
     if not benchmark.submissions.exists():
@@ -111,9 +111,9 @@ def _score_maps(truth: Path, folder: Path) -> Iterator[tuple[str, Path]]:
 def _lit(image: Image, right: float, down: float, reach: float) -> NDArray[np.float32]:
     """(SIDE, SIDE) a bell over a piece of the image's first box."""
     x0, y0, x1, y1 = image.boxes[0] / [image.width, image.height, image.width, image.height]
-    place = (np.arange(SIDE) + 0.5) / SIDE
-    across = (place - (x0 + right * (x1 - x0))) / (reach * (x1 - x0))
-    along = (place - (y0 + down * (y1 - y0))) / (reach * (y1 - y0))
+    centers = (np.arange(SIDE) + 0.5) / SIDE
+    across = (centers - (x0 + right * (x1 - x0))) / (reach * (x1 - x0))
+    along = (centers - (y0 + down * (y1 - y0))) / (reach * (y1 - y0))
     bell: NDArray[np.float32] = np.exp(-0.5 * (along[:, None] ** 2 + across[None, :] ** 2)).astype(
         np.float32
     )

@@ -45,9 +45,9 @@ def load(users: dict[str, User], owner: User, dataset: Dataset) -> Campaign:
 
     users: by name, those of demonstration.ANNOTATORS at least. May be called again unharmed.
     """
-    found = Campaign.objects.filter(name=NAME).first()
-    if found is not None:
-        return found
+    existing = Campaign.objects.filter(name=NAME).first()
+    if existing is not None:
+        return existing
     version = vocabulary_store.start(dataset, owner)
     report = part_imports.Report()
     bringing = part_imports.Bringing(dataset, version, part_imports.ImportOptions(), report)

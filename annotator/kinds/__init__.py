@@ -24,12 +24,12 @@ def pages() -> dict[str, Page]:
 
 
 @functools.cache
-def _pages(listed: tuple[tuple[str, str], ...]) -> dict[str, Page]:
-    found = {}
-    for path, name in listed:
+def _pages(paths_and_names: tuple[tuple[str, str], ...]) -> dict[str, Page]:
+    pages = {}
+    for path, name in paths_and_names:
         page = import_string(name)
         if not (isinstance(page, type) and issubclass(page, Page)):
             raise TypeError(f"{name} is no page of a kind: derive it from annotator.kinds.Page.")
         kind = load(path)
-        found[kind.name] = page(kind)
-    return found
+        pages[kind.name] = page(kind)
+    return pages

@@ -72,7 +72,7 @@ class SeatPage:
     request: HttpRequest
     campaign: Campaign
     payload: SeatsPayload
-    given: dict[str, object] | None = None
+    values: dict[str, object] | None = None
 
     @property
     def seats(self) -> list[SeatRow]:

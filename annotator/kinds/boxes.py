@@ -42,9 +42,9 @@ class Boxes(Page):
         return {"first": _pictured(page.seats[0]) if page.seats else None}
 
     def training_context(self, page: SeatPage) -> Context:
-        about = {"user": page.request.user.pk, "campaign": page.campaign.name}
+        person_and_campaign = {"user": page.request.user.pk, "campaign": page.campaign.name}
         first = page.seats[0]
-        setup = about | {"seats": [first], "topics": page.payload["topics"]}
+        setup = person_and_campaign | {"seats": [first], "topics": page.payload["topics"]}
         return {"setup": setup | self.setup(page.campaign), "first": _pictured(first)}
 
     def preview_context(self, campaign: Campaign, question: Question) -> Context:
@@ -71,7 +71,7 @@ class Boxes(Page):
         }
         answers = Answer.objects.filter(assignment__in=seats.values()).order_by("revision")
         latest = dict(answers.values_list("assignment_id", "value"))
-        found: list[SeatRow] = [
+        described: list[SeatRow] = [
             {
                 **row,
                 **_shown(seats[row["seat"]].question),
@@ -79,7 +79,7 @@ class Boxes(Page):
             }
             for row in rows
         ]
-        return sorted(found, key=lambda row: ORDER.index(row["shows"]["step"]))
+        return sorted(described, key=lambda row: ORDER.index(row["shows"]["step"]))
 
     def words_of(self, value: Any, campaign: Campaign) -> str:
         if isinstance(value, dict) and "small" in value:
@@ -95,9 +95,9 @@ class Boxes(Page):
 
     def compared(self, value: Any, gold: Any, seat: Assignment, campaign: Campaign) -> "Comparison":
         """An answer beside the known one, over the photograph."""
-        shown = box_overview.shows(seat.question)
+        content = box_overview.shows(seat.question)
         compare = {DRAW: _drawn, CHECK: _checked, COVER: _covered}[seat.question.step]
-        return compare(shown, value, gold, policies.of(campaign))
+        return compare(content, value, gold, policies.of(campaign))
 
 
 @dataclass(frozen=True)
@@ -107,52 +107,54 @@ class Comparison:
 
     step: str
     picture: Picture
-    said: list[str]
+    sentences: list[str]
 
 
-def _drawn(shown: Shown, value: Any, gold: Any, policy: policies.Policy) -> Comparison:
+def _drawn(content: Shown, value: Any, gold: Any, policy: policies.Policy) -> Comparison:
     known = KnownDrawing.from_json(gold)
     mine = [] if value == NONE else [value["box"]]
     layers = [Layer("known", known.boxes, gettext("known")), Layer("mine", mine, gettext("yours"))]
-    picture = box_overview.picture(shown, layers, label=gettext("The known box and yours"))
+    picture = box_overview.picture(content, layers, label=gettext("The known box and yours"))
     if not known.boxes:
         return Comparison(
-            shown["step"], picture, [gettext("Every one has a box here; nothing was left to draw.")]
+            content["step"],
+            picture,
+            [gettext("Every one has a box here; nothing was left to draw.")],
         )
     if not mine:
         return Comparison(
-            shown["step"], picture, [gettext("The dashed box was still to be drawn.")]
+            content["step"], picture, [gettext("The dashed box was still to be drawn.")]
         )
-    found = [
+    overlaps = [
         (iou(as_box(mine[0]), box), "gold_iou_small" if small else "gold_iou")
         for box, small in zip(known.boxes, known.small, strict=True)
     ]
-    best, key = max(found)
+    best, key = max(overlaps)
     needed = policy[key]  # type: ignore[literal-required]
     if key == "gold_iou_small":
-        said = gettext(
+        sentence = gettext(
             "The two boxes share %(share)s of what they cover together (IoU); %(needed)s is "
             "needed, as it is small."
         )
     else:
-        said = gettext(
+        sentence = gettext(
             "The two boxes share %(share)s of what they cover together (IoU); %(needed)s is needed."
         )
-    filled = said % {"share": f"{best:.2f}", "needed": f"{needed:g}"}
-    return Comparison(shown["step"], picture, [filled])
+    filled = sentence % {"share": f"{best:.2f}", "needed": f"{needed:g}"}
+    return Comparison(content["step"], picture, [filled])
 
 
-def _checked(shown: Shown, value: Any, gold: Any, policy: policies.Policy) -> Comparison:
-    picture = box_overview.picture(shown, label=gettext("The box that was checked"))
-    said = (
+def _checked(content: Shown, value: Any, gold: Any, policy: policies.Policy) -> Comparison:
+    picture = box_overview.picture(content, label=gettext("The box that was checked"))
+    sentence = (
         gettext("This box is good.")
         if gold == GOOD
         else gettext("This box is not good: see its edges.")
     )
-    return Comparison(shown["step"], picture, [said])
+    return Comparison(content["step"], picture, [sentence])
 
 
-def _covered(shown: Shown, value: Any, gold: Any, policy: policies.Policy) -> Comparison:
+def _covered(content: Shown, value: Any, gold: Any, policy: policies.Policy) -> Comparison:
     missing = KnownMissing.from_json(gold).boxes
     points = [] if value == COMPLETE else value["missing"]
     seen = [any(holds(box, point) for point in points) for box in missing]
@@ -169,11 +171,13 @@ def _covered(shown: Shown, value: Any, gold: Any, policy: policies.Policy) -> Co
         ),
     ]
     mine = [Points("pin", points, gettext("your points"))]
-    picture = box_overview.picture(shown, layers, points=mine, label=gettext("What has no box"))
+    picture = box_overview.picture(content, layers, points=mine, label=gettext("What has no box"))
     if not missing:
-        return Comparison(shown["step"], picture, [gettext("Every one has a box here.")])
-    said = gettext("%(seen)s of %(count)s without a box were seen.")
-    return Comparison(shown["step"], picture, [said % {"seen": sum(seen), "count": len(missing)}])
+        return Comparison(content["step"], picture, [gettext("Every one has a box here.")])
+    sentence = gettext("%(seen)s of %(count)s without a box were seen.")
+    return Comparison(
+        content["step"], picture, [sentence % {"seen": sum(seen), "count": len(missing)}]
+    )
 
 
 def _shown(question: Question) -> ShownRow:

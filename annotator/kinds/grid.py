@@ -29,17 +29,17 @@ class Grid(Page):
     def label_context(self, page: SeatPage) -> Context:
         kept = page.request.session.get(_key(page.campaign))
         return {
-            "tiles": _tiles(page.seats, page.campaign, page.given),
-            "going_back": page.given is not None,
-            "has_last": page.given is None and bool(kept),
+            "tiles": _tiles(page.seats, page.campaign, page.values),
+            "going_back": page.values is not None,
+            "has_last": page.values is None and bool(kept),
         }
 
     def describe_seats(self, rows: list[SeatRow], user: User, campaign: Campaign) -> list[SeatRow]:
         """The seats with the size of each image: the page is laid out before any image came."""
-        found = Assignment.objects.filter(token__in=[row["seat"] for row in rows]).values_list(
+        seat_sizes = Assignment.objects.filter(token__in=[row["seat"] for row in rows]).values_list(
             "token", "question__item__image__width", "question__item__image__height"
         )
-        sizes = {token: [width, height] for token, width, height in found}
+        sizes = {token: [width, height] for token, width, height in seat_sizes}
         return [{**row, "size": sizes[row["seat"]]} for row in rows]
 
     def training_context(self, page: SeatPage) -> Context:
@@ -48,11 +48,13 @@ class Grid(Page):
 
     def preview_context(self, campaign: Campaign, question: Question) -> Context:
         """A page of images under one question, from this one on."""
-        shown = campaign.questions.asked().filter(topic=question.topic, pk__gte=question.pk)
+        questions = campaign.questions.for_consensus().filter(
+            topic=question.topic, pk__gte=question.pk
+        )
         size = policies.of(campaign)["page_size"]
         rows: list[SeatRow] = [
             {**self.preview_row(campaign, row), "seat": str(number)}
-            for number, row in enumerate(shown.order_by("pk")[:size])
+            for number, row in enumerate(questions.order_by("pk")[:size])
         ]
         follows = _next_topic(campaign, question)
         return {"first": rows[0], "question": follows, "tiles": _tiles(rows, campaign)}
@@ -87,35 +89,39 @@ class Grid(Page):
 
     def last(self, request: HttpRequest, campaign: Campaign) -> SeatPage | None:
         user = person(request)
-        found = seats.seats_of(user, campaign, request.session.get(_key(campaign), []))
-        if not found:
+        seats_with_values = seats.seats_of(user, campaign, request.session.get(_key(campaign), []))
+        if not seats_with_values:
             raise NotYours(
                 gettext("The last page can no longer be changed. Go on with the next one.")
             )
-        payload = seats.describe([seats.Shown.of(seat) for seat, _ in found], user, campaign)
-        given = {seat.token: answer for seat, answer in found}
-        return SeatPage(request, campaign, {**payload, "left": None}, given)
+        payload = seats.describe(
+            [seats.Shown.of(seat) for seat, _ in seats_with_values], user, campaign
+        )
+        values = {seat.token: answer for seat, answer in seats_with_values}
+        return SeatPage(request, campaign, {**payload, "left": None}, values)
 
 
 def _tiles(
-    rows: Sequence[SeatRow], campaign: Campaign, given: Mapping[str, object] | None = None
+    rows: Sequence[SeatRow], campaign: Campaign, values: Mapping[str, object] | None = None
 ) -> list[Context]:
     """The first page of these rows, numbered, each with an id for its answer: those of the first
     one's topic, as many as fit."""
-    shown = [row for row in rows if row["topic"] == rows[0]["topic"]]
+    rows_of_topic = [row for row in rows if row["topic"] == rows[0]["topic"]]
     return [
-        {**row, "number": number, "id": new_id(), "given": (given or {}).get(row["seat"])}
-        for number, row in enumerate(shown[: policies.of(campaign)["page_size"]], 1)
+        {**row, "number": number, "id": new_id(), "given": (values or {}).get(row["seat"])}
+        for number, row in enumerate(rows_of_topic[: policies.of(campaign)["page_size"]], 1)
     ]
 
 
 def _next_topic(campaign: Campaign, question: Question) -> Question:
     """The question after which another topic begins, so that turning over shows another page."""
-    later = campaign.questions.asked().filter(pk__gt=question.pk).exclude(topic=question.topic)
+    later = (
+        campaign.questions.for_consensus().filter(pk__gt=question.pk).exclude(topic=question.topic)
+    )
     follows = later.order_by("pk").first()
     if follows is None:
-        return campaign.questions.asked().order_by("-pk")[0]
-    return campaign.questions.asked().filter(pk__lt=follows.pk).order_by("-pk")[0]
+        return campaign.questions.for_consensus().order_by("-pk")[0]
+    return campaign.questions.for_consensus().filter(pk__lt=follows.pk).order_by("-pk")[0]
 
 
 def _key(campaign: Campaign) -> str:

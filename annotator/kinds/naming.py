@@ -92,12 +92,12 @@ def listing(vocabulary: Sequence[Entry]) -> Iterator[dict[str, str]]:
 def siblings_of(vocabulary: Sequence[Entry], key: str) -> tuple[str, list[Entry]]:
     """The group of a class and the classes in it, at most SIDE_BY_SIDE: the class and those that
     stand next to it. A class alone in its group has those of the group above."""
-    places = {entry["key"]: place for place, entry in enumerate(vocabulary)}
+    places = {entry["key"]: index for index, entry in enumerate(vocabulary)}
     path = vocabulary[places[key]].get("path", [])
     for depth in range(len(path), -1, -1):
-        own = [entry for entry in vocabulary if entry.get("path", [])[:depth] == path[:depth]]
-        if len(own) > 1:
+        siblings = [entry for entry in vocabulary if entry.get("path", [])[:depth] == path[:depth]]
+        if len(siblings) > 1:
             break
-    at = next(place for place, entry in enumerate(own) if entry["key"] == key)
-    first = max(0, min(at - SIDE_BY_SIDE // 2, len(own) - SIDE_BY_SIDE))
-    return (path[depth - 1] if depth else ""), own[first : first + SIDE_BY_SIDE]
+    at = next(index for index, entry in enumerate(siblings) if entry["key"] == key)
+    first = max(0, min(at - SIDE_BY_SIDE // 2, len(siblings) - SIDE_BY_SIDE))
+    return (path[depth - 1] if depth else ""), siblings[first : first + SIDE_BY_SIDE]

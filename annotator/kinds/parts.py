@@ -41,15 +41,19 @@ class Parts(Page):
 
     def training_context(self, page: SeatPage) -> Context:
         first, campaign = page.seats[0], page.campaign
-        about = {"user": page.request.user.pk, "campaign": campaign.name}
-        setup = about | {"seats": [first], "topics": page.payload["topics"]} | self.setup(campaign)
+        person_and_campaign = {"user": page.request.user.pk, "campaign": campaign.name}
+        setup = (
+            person_and_campaign
+            | {"seats": [first], "topics": page.payload["topics"]}
+            | self.setup(campaign)
+        )
         # Whoever trains draws without the model.
         setup.pop("propose_url", None)
         return {"setup": setup, "first": _pictured(first, campaign)}
 
     def preview_context(self, campaign: Campaign, question: Question) -> Context:
-        found = _object_in(question.item, campaign, question.topic)
-        row: SeatRow = {**self.preview_row(campaign, question), "object": found}
+        object_row = _object_in(question.item, campaign, question.topic)
+        row: SeatRow = {**self.preview_row(campaign, question), "object": object_row}
         return {"first": _pictured(row, campaign)}
 
     def read_body(self, request: HttpRequest) -> bodies.Body:
@@ -96,11 +100,11 @@ class Parts(Page):
         answers, notes = _latest(seats.values())
         network = networks.of(campaign)
         helped = assistance.assisted(list(seats.values()), campaign, network) if network else {}
-        found: list[SeatRow] = []
+        seat_rows: list[SeatRow] = []
         for row in rows:
             seat = seats[row["seat"]]
             draft, answer, note = kept.get(seat.pk), answers.get(seat.pk), notes.get(seat.pk)
-            found.append(
+            seat_rows.append(
                 {
                     **row,
                     "object": object_of(described[seat.question.item_id], campaign, row["topic"]),
@@ -111,9 +115,9 @@ class Parts(Page):
                 }
             )
             if seat.pk in helped:
-                found[-1]["assisted"] = helped[seat.pk]
+                seat_rows[-1]["assisted"] = helped[seat.pk]
         # What is begun goes on, wherever that is: another machine has no order of its own to keep.
-        return sorted(found, key=lambda row: (row["sent_back"] is None, row["draft"] is None))
+        return sorted(seat_rows, key=lambda row: (row["sent_back"] is None, row["draft"] is None))
 
     def describe_topic(self, topic: TopicRow, campaign: Campaign, key: str) -> TopicRow:
         """What the page says of a category: its parts, the vocabulary's guidance with that of the
@@ -136,15 +140,17 @@ class Parts(Page):
         if not isinstance(value, dict):
             return str(value)
         if "skip" in value:
-            labels = {one["value"]: one["label"] for one in self.kind.choices(campaign.settings)}
+            labels = {
+                choice["value"]: choice["label"] for choice in self.kind.choices(campaign.settings)
+            }
             return labels.get(value["skip"], str(value["skip"]))
-        states = Counter(said["state"] for said in value.get("parts", {}).values())
-        said = [
+        states = Counter(part_answer["state"] for part_answer in value.get("parts", {}).values())
+        counts = [
             f"{states[state]} {gettext(STATE_WORDS[state])}"
             for state in STATE_WORDS
             if states[state]
         ]
-        return ", ".join(said) or gettext("nothing changed")
+        return ", ".join(counts) or gettext("nothing changed")
 
     def compared(self, value: Any, gold: Any, seat: Assignment, campaign: Campaign) -> "Comparison":
         """A drawing beside the known one."""
@@ -153,19 +159,21 @@ class Parts(Page):
         figures = self.kind.likeness(value, gold) if known and "skip" not in value else {}
         rows, layers = [], []
         for number, part in enumerate(parts_of(campaign, topic)):
-            one, other = mine.get(part["key"]), known.get(part["key"])
+            my_label, known_label = mine.get(part["key"]), known.get(part["key"])
             tone = tone_of(number)
             layers += [
                 Layer(part["name"], look, path_data(drawn.polygons))
-                for drawn, look in ((one, tone), (other, f"{tone} fixed"))
+                for drawn, look in ((my_label, tone), (known_label, f"{tone} fixed"))
                 if drawn and drawn.polygons
             ]
-            if one or other:
+            if my_label or known_label:
                 rows.append(
                     ComparedPart(
                         part["name"],
-                        gettext(STATE_WORDS[one.state]) if one else gettext("nothing"),
-                        gettext(STATE_WORDS[other.state]) if other else gettext("not asked"),
+                        gettext(STATE_WORDS[my_label.state]) if my_label else gettext("nothing"),
+                        gettext(STATE_WORDS[known_label.state])
+                        if known_label
+                        else gettext("not asked"),
                         figures.get(part["key"]),
                     )
                 )
@@ -254,22 +262,22 @@ def _object_in(item: Item, campaign: Campaign, topic: str) -> ObjectRow:
     return object_of(objects.described([item])[item.pk], campaign, topic)
 
 
-def _picture_of(found: ObjectRow, campaign: Campaign, topic: str) -> Picture:
+def _picture_of(object_row: ObjectRow, campaign: Campaign, topic: str) -> Picture:
     """The object with each given part as a layer. For pages that run no scripts."""
     layers = [
         Layer(
             part["name"],
             f"{tone_of(number)} fixed",
-            path_data(from_json(found["given"][part["key"]]["polygons"])),
+            path_data(from_json(object_row["given"][part["key"]]["polygons"])),
         )
         for number, part in enumerate(parts_of(campaign, topic))
-        if part["key"] in found["given"]
+        if part["key"] in object_row["given"]
     ]
     names = ", ".join(layer.name for layer in layers)
     return Picture(
-        view_box(found["crop"]),
-        found["width"],
-        found["height"],
+        view_box(object_row["crop"]),
+        object_row["width"],
+        object_row["height"],
         layers,
         gettext("The object, with its %(names)s") % {"names": names}
         if names

@@ -127,14 +127,14 @@ class LabelViewSet(CampaignViewSet):
         row = self.campaign()
         body = self.read(NextSeatsSerializer)
         page = qualifying.next_page(self.user, row, body.get("size"))
-        found = seats.describe(page.seats, self.user, row, body["known"])
-        for seat in found["seats"]:
+        payload = seats.describe(page.seats, self.user, row, body["known"])
+        for seat in payload["seats"]:
             _, signature = seat["image"].split("?", 1)
             seat["image"] = f"{reverse('api:seat-image', args=[seat['seat']])}?{signature}"
-        for topic in found["topics"].values():
+        for topic in payload["topics"].values():
             for example in topic.get("examples", []):
                 example["image"] = request.build_absolute_uri(example["image"])
-        return self.answer(SeatsSerializer, {**found, "left": page.left})
+        return self.answer(SeatsSerializer, {**payload, "left": page.left})
 
     @extend_schema(request=AnswersSerializer, responses=ResultsSerializer)
     def answers(self, request: Request, campaign: str) -> Response:

@@ -31,7 +31,7 @@ def label_class(request: HttpRequest, name: str) -> HttpResponse:
     rows = []
     for entry in siblings:
         topic = topics[entry["key"]]
-        shown = [row for row in topic.get("examples", ()) if row["answer"] == "yes"]
-        rows.append({**entry, "topic": topic, "examples": shown[:MOST_EXAMPLES]})
+        examples = [row for row in topic.get("examples", ()) if row["answer"] == "yes"]
+        rows.append({**entry, "topic": topic, "examples": examples[:MOST_EXAMPLES]})
     context = {"campaign": campaign, "group": group, "classes": rows, "current": key}
     return render(request, "annotator/class.html", context)

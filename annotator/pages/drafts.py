@@ -26,10 +26,10 @@ def label_draft(request: HttpRequest, name: str) -> HttpResponse:
     try:
         version = drafts.save(seat, body.get("content"), base, device)
     except drafts.Outdated as refusal:
-        found = {} if refusal.draft is None else draft_of(refusal.draft)
+        kept_draft = {} if refusal.draft is None else draft_of(refusal.draft)
         return JsonResponse(
             {"version": 0, "content": None, "device": "", "saved_at": None}
-            | found
+            | kept_draft
             | {"code": refusal.code, "message": refusal.message, "field": refusal.field},
             status=refusal.status,
         )
@@ -45,8 +45,8 @@ def label_seat(request: HttpRequest, name: str) -> HttpResponse:
     body = bodies.read_object(request)
     bodies.check_user(request, body)
     seat = _seat(request, campaign, body)
-    shown = [seats.Shown.of(seat)]
-    return JsonResponse(seats.describe(shown, person(request), campaign))
+    seat_rows = [seats.Shown.of(seat)]
+    return JsonResponse(seats.describe(seat_rows, person(request), campaign))
 
 
 def _seat(request: HttpRequest, campaign: Campaign, body: bodies.Body) -> Assignment:

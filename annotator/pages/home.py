@@ -89,9 +89,11 @@ def next_campaign(request: HttpRequest) -> HttpResponse:
     """To the campaign where most waits for this person, but for the one in ?after."""
     after = request.GET.get("after", "")
     cards = sorted(cards_of(person(request)), key=lambda card: card.rank)
-    found = next((card for card in cards if card.rank < 2 and card.campaign.name != after), None)
-    if found:
-        return redirect("label", found.campaign.name)
+    best_card = next(
+        (card for card in cards if card.rank < 2 and card.campaign.name != after), None
+    )
+    if best_card:
+        return redirect("label", best_card.campaign.name)
     messages.info(request, gettext("Nothing else waits for you now."))
     return redirect("home")
 
@@ -130,8 +132,8 @@ def cards_of(user: User) -> list[Card]:
         .select_related("campaign__policy")
         .order_by("-last_answered_at", "-joined_at")
     )
-    shown = all_worded(row.campaign for row in rows)
-    for row, campaign in zip(rows, shown, strict=True):
+    worded = all_worded(row.campaign for row in rows)
+    for row, campaign in zip(rows, worded, strict=True):
         row.campaign = campaign
     waits = waiting_for(user)
     replied = flagging.campaigns_with_replies(user)
@@ -175,7 +177,7 @@ def in_words(seconds: float) -> str:
             "count": minutes
         }
     hours = seconds / HOUR
-    shown = (
+    hours_text = (
         number_format(hours, 1) if hours < 10 else number_format(round(hours), force_grouping=True)
     )
-    return gettext("about %(hours)s hours") % {"hours": shown}
+    return gettext("about %(hours)s hours") % {"hours": hours_text}

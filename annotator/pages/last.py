@@ -54,14 +54,14 @@ def last_answers(user: User, campaign: Campaign) -> list[LastAnswer]:
     open_seats = {
         seat.pk for seat, _ in seats.seats_of(user, campaign, [row.token for row in rows])
     }
-    given = seats.latest_values([row.pk for row in rows])
+    values = seats.latest_values([row.pk for row in rows])
     kind, words = KINDS[campaign.kind], overview.value_words(campaign)
     names = overview.topic_names(campaign, {row.question.topic for row in rows})
-    found = []
+    answers = []
     for row in rows:
         topic = row.question.topic
-        value = kind.tally_name(given.get(row.pk))
-        found.append(
+        value = kind.tally_name(values.get(row.pk))
+        answers.append(
             LastAnswer(
                 row.ordinal or 0,
                 texts.name_of(campaign.words, topic, names.get(topic, topic)),
@@ -70,4 +70,4 @@ def last_answers(user: User, campaign: Campaign) -> list[LastAnswer]:
                 seats.image_url(row, user) if row.pk in open_seats else None,
             )
         )
-    return found
+    return answers

@@ -37,7 +37,7 @@ def preview(request: SignedIn, name: str) -> HttpResponse:
 
 
 def _question(campaign: Campaign, after: str) -> Question | None:
-    found = campaign.questions.asked().order_by("pk")
+    questions = campaign.questions.for_consensus().order_by("pk")
     if after.isdecimal():
-        return found.filter(pk__gt=int(after[:18])).first() or found.first()
-    return found.first()
+        return questions.filter(pk__gt=int(after[:18])).first() or questions.first()
+    return questions.first()

@@ -24,5 +24,5 @@ def label_propose(request: HttpRequest, name: str) -> HttpResponse:
     part = body.get("part")
     if not isinstance(part, str):
         raise Refusal("part is the key of a part.", field="part")
-    found = asking.propose(seat, part, body.get("prompts"))
-    return JsonResponse({"proposal": found.token, "polygons": found.polygons})
+    proposal = asking.propose(seat, part, body.get("prompts"))
+    return JsonResponse({"proposal": proposal.token, "polygons": proposal.polygons})

@@ -66,14 +66,14 @@ def my_reputation(request: HttpRequest, name: str) -> HttpResponse:
 
 def figures(membership: Membership) -> dict[str, object]:
     """The figures of the page; None for what is not known yet, or not well enough to be told."""
-    told = monitoring.shown_accuracy(membership)
+    accuracy = monitoring.shown_accuracy(membership)
     chance = membership.standing.get("chance") or {}
     stage = Stage(membership.stage)
     return {
         "stage": STAGES[stage] and gettext(STAGES[stage]),
         "answered": membership.answered,
         "seconds": seconds_each(membership),
-        "right": band(told["right"], told["total"]) if told else None,
+        "right": band(accuracy["right"], accuracy["total"]) if accuracy else None,
         "agreement": tenths(chance.get("agreed", 0), chance.get("answers", 0)),
     }
 
@@ -136,5 +136,5 @@ def discreet(reason: str) -> str:
     >>> discreet("Right on 3 of 9 gold questions; no gold is left.")
     'Right on 3 of 9 known questions; no known question is left.'
     """
-    said = re.sub(r"\bgold (?=questions?\b)", "known ", reason, flags=re.IGNORECASE)
-    return re.sub(r"\bgold\b", "known question", said, flags=re.IGNORECASE)
+    sentence = re.sub(r"\bgold (?=questions?\b)", "known ", reason, flags=re.IGNORECASE)
+    return re.sub(r"\bgold\b", "known question", sentence, flags=re.IGNORECASE)

@@ -127,14 +127,14 @@ def seats_of(user: User, campaign: Campaign, tokens: Iterable[str]) -> list[tupl
         .order_by("token")
     )
     answered = window.answered_on([seat.pk for seat in rows if seat.state == ANSWERED])
-    found = [
+    visible_seats = [
         seat
         for seat in rows
         if seat.state == LEASED
         or (seat.pk in answered and _is_revisable(member, campaign, seat, answered[seat.pk]))
     ]
-    latest = latest_values([seat.pk for seat in found])
-    return [(seat, latest.get(seat.pk)) for seat in found]
+    latest = latest_values([seat.pk for seat in visible_seats])
+    return [(seat, latest.get(seat.pk)) for seat in visible_seats]
 
 
 def latest_values(seats: Collection[int]) -> dict[int, Any]:
@@ -243,19 +243,20 @@ def media_type_of(content: bytes) -> str:
 
 
 def describe(
-    shown: Iterable[claiming.Seat | Shown],
+    page_seats: Iterable[claiming.Seat | Shown],
     user: User,
     campaign: Campaign,
     known: Iterable[str] = (),
 ) -> SeatsPayload:
     """What the labeling script gets: the seats in their order and the topics not yet known."""
     rows: list[SeatRow] = [
-        {"seat": seat.token, "topic": seat.topic, "image": image_url(seat, user)} for seat in shown
+        {"seat": seat.token, "topic": seat.topic, "image": image_url(seat, user)}
+        for seat in page_seats
     ]
     if rows:
         rows = page_of(campaign).describe_seats(rows, user, campaign)
-    wanted = {row["topic"] for row in rows} - set(known)
-    return {"seats": rows, "topics": topics_of(campaign, wanted)}
+    topic_keys = {row["topic"] for row in rows} - set(known)
+    return {"seats": rows, "topics": topics_of(campaign, topic_keys)}
 
 
 def topics_of(campaign: Campaign, keys: set[str]) -> dict[str, TopicRow]:
@@ -267,29 +268,29 @@ def topics_of(campaign: Campaign, keys: set[str]) -> dict[str, TopicRow]:
         .prefetch_related("examples")
         .order_by("key")
     )
-    found = {topic.key: describe_topic(topic, campaign.words) for topic in topics}
-    for key in keys - set(found):
-        found[key] = {"name": texts.name_of(campaign.words, key, key), "article": "a"}
+    topics_by_key = {topic.key: describe_topic(topic, campaign.words) for topic in topics}
+    for key in keys - set(topics_by_key):
+        topics_by_key[key] = {"name": texts.name_of(campaign.words, key, key), "article": "a"}
     page = page_of(campaign)
-    return {key: page.describe_topic(topic, campaign, key) for key, topic in found.items()}
+    return {key: page.describe_topic(topic, campaign, key) for key, topic in topics_by_key.items()}
 
 
 def describe_topic(topic: Topic, words: Mapping[str, Any]) -> TopicRow:
     """What the page says of a class. words: the texts of the page's language."""
-    own = texts.class_words(words, topic.key)
-    name, rest = headline(own.get("name", topic.name))
-    said = [
+    class_texts = texts.class_words(words, topic.key)
+    name, rest = headline(class_texts.get("name", topic.name))
+    definitions = [
         part
-        for part in (rest, own.get("definition", topic.definition))
+        for part in (rest, class_texts.get("definition", topic.definition))
         if part.lower() not in ("", name.lower())
     ]
     return {
         "name": name,
         "article": article_for(name),
         "synonyms": topic.synonyms,
-        "definition": "; ".join(said),
+        "definition": "; ".join(definitions),
         "url": topic.url,
-        "guidance": own.get("guidance", topic.guidance),
+        "guidance": class_texts.get("guidance", topic.guidance),
         "siblings": topic.siblings,
         "examples": [
             {

@@ -57,18 +57,18 @@ def _ask(request: HttpRequest, campaign: Campaign, membership: Membership) -> Ht
     if not page.seats:
         # Through with it, or stopped: the labeling page knows what to say.
         return redirect("label", campaign.name)
-    shown = SeatPage(request, campaign, seats.describe(page.seats, person(request), campaign))
-    first, progress = shown.seats[0], qualifying.progress(membership)
+    seat_page = SeatPage(request, campaign, seats.describe(page.seats, person(request), campaign))
+    first, progress = seat_page.seats[0], qualifying.progress(membership)
     context = shown_by.context(campaign) | {
         "first": first,
-        "topic": shown.payload["topics"].get(first["topic"]),
+        "topic": seat_page.payload["topics"].get(first["topic"]),
         "answer_id": new_id(),
         "progress": progress,
         "in_test": membership.stage == Stage.TEST,
         "begins": not progress.done,
         "training": True,
     }
-    context |= shown_by.training_context(shown)
+    context |= shown_by.training_context(seat_page)
     return render(request, shown_by.training_template, context)
 
 
@@ -85,19 +85,19 @@ def _answered(request: HttpRequest, campaign: Campaign, membership: Membership) 
         _show_refusals(request, feedback)
         over = membership.stage != before or membership.attempts != attempts
         return redirect(f"{reverse('training', args=[campaign.name])}{'?over=1' if over else ''}")
-    found = {
+    seats_by_token = {
         seat.token: seat
         for seat, _ in seats.seats_of(person(request), campaign, [answer.seat for answer in sent])
     }
     rows = [
-        _result(request, answer.value, row, found[str(row.seat)], campaign)
+        _result(request, answer.value, row, seats_by_token[str(row.seat)], campaign)
         for answer, row in zip(sent, feedback, strict=True)
-        if row.seat in found
+        if row.seat in seats_by_token
     ]
     if not rows:
         _show_refusals(request, feedback)
         return redirect("training", campaign.name)
-    topic = next(iter(found.values())).question.topic
+    topic = next(iter(seats_by_token.values())).question.topic
     done = min(progress.of, progress.done + len(rows))
     context = page_of(campaign).context(campaign) | {
         "progress": replace(progress, done=done),

@@ -34,19 +34,19 @@ def tutorial(request: HttpRequest, name: str) -> HttpResponse:
     if items is None or "end" in request.POST:
         note_seen(user, campaign.kind)
         return redirect("label", campaign.name)
-    asked = request.POST.get("item", request.GET.get("item", "1"))
-    number = int(asked) if asked in {"1", "2", "3"} else 1
+    item_number = request.POST.get("item", request.GET.get("item", "1"))
+    number = int(item_number) if item_number in {"1", "2", "3"} else 1
     item = items[number - 1]
     words = {value: gettext(words) for value, words, _ in item.choices}
-    given = request.POST.get("answer", "")
+    answer = request.POST.get("answer", "")
     context = {
         "campaign": campaign,
         "kind": KINDS[campaign.kind],
         "item": item,
         "number": number,
         "of": len(items),
-        "given": words.get(given),
-        "is_right": given == item.right,
+        "given": words.get(answer),
+        "is_right": answer == item.right,
         "known": words[item.right],
         "is_last": number == len(items),
     }

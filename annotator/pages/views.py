@@ -105,8 +105,8 @@ def _seats_to_show(request: HttpRequest, campaign: Campaign) -> SeatPage:
         values = seats.latest_values([seat.pk]) if seat.state == Assignment.State.ANSWERED else {}
         # A drawing is in its row already, without what annotators are not shown of it.
         drawn = any(row.get("answer") is not None for row in payload["seats"])
-        given = {seat.token: True if drawn else values[seat.pk]} if values else {}
-        return SeatPage(request, campaign, {**payload, "left": None}, given)
+        values_by_token = {seat.token: True if drawn else values[seat.pk]} if values else {}
+        return SeatPage(request, campaign, {**payload, "left": None}, values_by_token)
     if "last" in request.GET and (last := page_of(campaign).last(request, campaign)):
         return last
     return SeatPage(request, campaign, _next_seats(user, campaign, held=set(), known=set()))
@@ -134,7 +134,7 @@ def _label_context(page: SeatPage, membership: Membership | None) -> Context:
         "user": request.user.pk,
         "campaign": campaign.name,
         "done": done,
-        "given": page.given,
+        "given": page.values,
         **{key: policy[key] for key in ("page_size", "revise_minutes", "revise_answers")},
         "urls": urls_of(campaign) | {"login": f"{reverse('account_login')}?next={request.path}"},
     }

@@ -47,7 +47,7 @@ def read(path: Path) -> list[Row]:
             try:
                 wnids[row.topic] = net.wnid(net.find(row.topic))
             except UnknownLabel as error:
-                line = int(row.place.removeprefix("Line "))
+                line = int(row.prefix.removeprefix("Line "))
                 raise BadInput(str(error), file=path, line=line, cure="write a wnid") from None
     return [row._replace(topic=wnids[row.topic]) for row in rows]
 

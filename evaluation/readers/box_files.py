@@ -167,7 +167,7 @@ class _Builder:
         self.files: list[Path] = []
 
     def add(self, photo: Photograph, labels: list[Label]) -> None:
-        first = next((instance.place for label in labels for instance in label.instances), None)
+        first = next((instance.number for label in labels for instance in label.instances), None)
         image_number = self.images(photo.name, self.path, None if self.unit else first)
         if photo.width:
             self.images.resize(image_number, photo.width, photo.height)
@@ -176,16 +176,16 @@ class _Builder:
                 self._add(image_number, label)
 
     def _add(self, image: int, label: Label) -> None:
-        file = self.path / label.place if self.is_folder else self.path
+        file = self.path / label.entry if self.is_folder else self.path
         class_ = self._class(label, file)
         if label.value == "unknown" or not label.instances:
             self.unknown.add((image, class_))
         for instance in label.instances:
             flags = instance.flags or ()
             if "group" in flags:
-                self.crowds.add(image, class_, 1.0, instance.box, instance.place)
+                self.crowds.add(image, class_, 1.0, instance.box, instance.number)
                 continue
-            self.objects.add(image, class_, 1.0, instance.box, instance.place)
+            self.objects.add(image, class_, 1.0, instance.box, instance.number)
             self.difficult.append("difficult" in flags)
             self.files.append(file)
 
@@ -195,7 +195,7 @@ class _Builder:
         except BadInput as bad:
             if not label.instances:
                 raise
-            position = label.instances[0].place
+            position = label.instances[0].number
             raise box_rows.fault(file, self.unit, position, bad.message, bad.cure or "") from None
 
     def truth(self, class_of_id: dict[Any, int]) -> Truth:

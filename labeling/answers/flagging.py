@@ -30,8 +30,8 @@ def flag(user: User, campaign: Campaign, key: UUID, token: str, note: str) -> Fl
     members = Membership.objects.active().exclude(stage=Membership.Stage.BLOCKED)
     if seat is None or not members.filter(user=user, campaign=campaign).exists():
         raise NotYours(gettext("This image is not with you."), field="seat")
-    own = campaign.flags.filter(annotator=user, replied_at=None)
-    if own.exclude(pk=key)[MAX_WAITING - 1 : MAX_WAITING].exists():
+    waiting_flags = campaign.flags.filter(annotator=user, replied_at=None)
+    if waiting_flags.exclude(pk=key)[MAX_WAITING - 1 : MAX_WAITING].exists():
         raise Refusal(
             gettext("%(count)s of your flags wait for an answer. Wait for the researchers.")
             % {"count": MAX_WAITING},

@@ -122,8 +122,8 @@ def read_language(value: object, where: str = "language") -> str | None:
 def read_form(fields: Mapping[str, Any], missing: str = "Choose one of the answers.") -> Sent:
     """The answer that a form holds, in the language of its page. missing: what a Refusal says where
     it has none."""
-    said = {key: fields.get(key) for key in KEYS} | {"language": get_language()}
-    return read(said | {"value": _value_of(said["value"] or "", missing)})
+    form_fields = {key: fields.get(key) for key in KEYS} | {"language": get_language()}
+    return read(form_fields | {"value": _value_of(form_fields["value"] or "", missing)})
 
 
 def _value_of(text: object, missing: str) -> object:

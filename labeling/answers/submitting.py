@@ -103,7 +103,7 @@ class _Seat:
     ordinal: int | None
     question_id: int
     # What it asks about, where the kind has_geometry.
-    about: About | None = None
+    context: About | None = None
     revisions: int = 0
     first_at: datetime | None = None
     # Its first answer came when there was no seat left for it.
@@ -170,8 +170,8 @@ def submit(
     check_batch(answers)
     results: list[Result] = []
     while len(results) < len(answers):
-        found, is_tenth = _submit(user, campaign, answers[len(results) :])
-        results += found
+        batch_results, is_tenth = _submit(user, campaign, answers[len(results) :])
+        results += batch_results
         if is_tenth and watch is not None:
             watch(campaign, user)
     return results
@@ -293,9 +293,11 @@ def _seats(
             answered.late,
         )
     if has_geometry:
-        given = asking.given_on(list(by_pk)) if drawn else {}
-        for pk, about in _about(by_pk):
-            by_pk[pk].about = replace(about, proposals=given.get(pk, {})) if given else about
+        proposals = asking.given_on(list(by_pk)) if drawn else {}
+        for pk, context in _about(by_pk):
+            by_pk[pk].context = (
+                replace(context, proposals=proposals.get(pk, {})) if proposals else context
+            )
     return seats
 
 
@@ -395,8 +397,8 @@ def _check_again(batch: _Batch, sent: Sent, seat: _Seat | None) -> int:
 def _clean_value(batch: _Batch, sent: Sent, seat: _Seat | None) -> object:
     if seat is None and batch.member.kind.has_geometry:
         raise _refusal("not_your_seat")
-    about = seat.about if seat else None
-    return batch.member.kind.clean(sent.value, batch.member.settings, about)
+    context = seat.context if seat else None
+    return batch.member.kind.clean(sent.value, batch.member.settings, context)
 
 
 def _refusal(code: str) -> Refusal:

@@ -106,7 +106,7 @@ class Scan:
 
     lane: int
     start: int
-    wanted: int
+    target: int
     window: int
     most: int | None = None
     candidates: list[Candidate] = field(default_factory=list)
@@ -131,7 +131,7 @@ class Scan:
 
     @property
     def wants_more(self) -> bool:
-        if self.exhausted or len(self.candidates) >= self.wanted:
+        if self.exhausted or len(self.candidates) >= self.target:
             return False
         return self.most is None or self.rows < self.most
 
@@ -262,11 +262,11 @@ GOLD_ANSWER = (
 )
 
 
-def _window_of(source: str, about: str = "") -> str:
+def _window_of(source: str, filters: str = "") -> str:
     return f"""
 SELECT * FROM (
     SELECT {COLUMNS}, {source}
-    WHERE q.campaign_id = %s AND q.lane = %s{about} AND q.ticket > %s AND q.seats_free > 0
+    WHERE q.campaign_id = %s AND q.lane = %s{filters} AND q.ticket > %s AND q.seats_free > 0
     ORDER BY q.ticket LIMIT %s
 ) AS w
 """  # noqa: S608
@@ -307,19 +307,19 @@ def read(person: Reader, size: int) -> Reading:
     scans = []
     for lane in Question.Lane.values:
         # A page of one topic needs of each lane no more than where it begins.
-        wanted = 1 if person.by_topic else size
+        target = 1 if person.by_topic else size
         most = ENOUGH_ROWS if lane == GOLD else None
-        scans.append(_scan(person, lane, person.start(lane), wanted, size, most))
-    about = sorted(person.quota) if person.quota is not None else []
-    statements = _windows_about(about) if about else WINDOWS
-    windows = [part for scan in scans for part in _window(person, scan, *about)]
+        scans.append(_scan(person, lane, person.start(lane), target, size, most))
+    quota_topics = sorted(person.quota) if person.quota is not None else []
+    statements = _windows_about(quota_topics) if quota_topics else WINDOWS
+    windows = [part for scan in scans for part in _window(person, scan, *quota_topics)]
     everything = EVERYTHING if statements is WINDOWS else " UNION ALL ".join([*statements, HELD])
     fetch_rows = fetch_prepared if everything is EVERYTHING else fetch
     rows = fetch_rows(everything, [*windows, person.user_id, person.campaign_id])
     for scan in scans:
         scan.absorb([row for row in rows if row[0] == scan.lane])
         while scan.wants_more:
-            scan.absorb(fetch(statements[scan.lane], _window(person, scan, *about)))
+            scan.absorb(fetch(statements[scan.lane], _window(person, scan, *quota_topics)))
     held = [row for row in rows if row[0] < 0]
     again = _again(person) if all(scan.exhausted for scan in scans[:2]) else []
     topic = _topic(person, held, scans, again) if person.by_topic else None
@@ -329,7 +329,7 @@ def read(person: Reader, size: int) -> Reading:
         if any(scan.candidates for scan in scans[:2]):
             # Nothing comes again while anything else is left.
             again = []
-        again = [one for one in again if one.topic == topic]
+        again = [candidate for candidate in again if candidate.topic == topic]
     return Reading(
         held=[row[1] for row in held],
         tokens={row[5] for row in held},
@@ -341,14 +341,14 @@ def read(person: Reader, size: int) -> Reading:
     )
 
 
-def _scan(person: Reader, lane: int, start: int, wanted: int, size: int, most: int | None) -> Scan:
+def _scan(person: Reader, lane: int, start: int, target: int, size: int, most: int | None) -> Scan:
     if (lane == GOLD and not person.share) or person.quota == {}:
         return Scan(lane, start, 0, 0)
-    return Scan(lane, start, wanted, size * OVERSAMPLE, most)
+    return Scan(lane, start, target, size * OVERSAMPLE, most)
 
 
-def _window(person: Reader, scan: Scan, *about: str) -> list[Any]:
-    return [person.user_id, person.campaign_id, scan.lane, *about, scan.position, scan.window]
+def _window(person: Reader, scan: Scan, *topics: str) -> list[Any]:
+    return [person.user_id, person.campaign_id, scan.lane, *topics, scan.position, scan.window]
 
 
 def _topic(
@@ -387,8 +387,8 @@ def _of_topic(
         while scan.wants_more:
             scan.absorb(fetch(TOPIC_WINDOWS[scan.lane], _window(person, scan, topic)))
     heads[GOLD].dealt = next((scan.dealt for scan in scans if scan.lane == GOLD), Counter())
-    found = {scan.lane: scan.candidates for scan in scans}
-    return [found.get(head.lane, []) for head in heads]
+    candidates_by_lane = {scan.lane: scan.candidates for scan in scans}
+    return [candidates_by_lane.get(head.lane, []) for head in heads]
 
 
 def _again(person: Reader) -> list[Candidate]:
@@ -425,6 +425,6 @@ def gold_about(person: Reader, scan: Scan, topics: Iterable[str]) -> list[Candid
     """Gold of these topics that this person has not seen, where the window had none of them."""
     keys = sorted(topics)
     window = _window_of(GOLD_ANSWER, f" AND q.topic IN ({marks(keys)})")
-    more = Scan(GOLD, scan.start, scan.wanted, scan.window)
+    more = Scan(GOLD, scan.start, scan.target, scan.window)
     more.absorb(fetch(window, _window(person, more, *keys)))
     return more.candidates

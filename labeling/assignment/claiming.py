@@ -86,8 +86,8 @@ class Fill:
 
     missing: seats wanted but not got. behind: candidates left behind for others who held them.
     empty: whether the person has no open seat at all. share: of gold. ahead: about how many
-    answers lie beyond those given. answered: how many they had given when this was read. asked: the
-    campaign's questions without gold.
+    answers lie beyond those given. answered: how many they had given when this was read.
+    question_count: the campaign's questions without gold.
     """
 
     missing: int
@@ -96,7 +96,7 @@ class Fill:
     share: float
     ahead: int
     answered: int
-    asked: int
+    question_count: int
 
 
 def next_page(
@@ -132,8 +132,8 @@ def next_page(
     return Page(seats, _left(fill, len(seats)) if seats else 0, fill.answered)
 
 
-def _left(fill: Fill, shown: int) -> int:
-    """About how many answers are left, those to the seats shown included.
+def _left(fill: Fill, seats_on_page: int) -> int:
+    """Return about how many answers are left, those to the seats on this page included.
 
     Without gold this is as near as the lanes were read. With gold it falls by one with each answer,
     whatever was answered: counting what ordinary questions remain would tell, page by page, how
@@ -141,8 +141,8 @@ def _left(fill: Fill, shown: int) -> int:
     question count, which people may know: the excess would be the gold.
     """
     if not fill.share:
-        return shown + fill.ahead
-    return min(fill.asked, max(fill.ahead, shown + bool(fill.ahead)))
+        return seats_on_page + fill.ahead
+    return min(fill.question_count, max(fill.ahead, seats_on_page + bool(fill.ahead)))
 
 
 OPEN_SEATS = """
@@ -192,16 +192,16 @@ def _fill(
     if person.quota is None:
         # Who reads some topics only has not seen what the others still need.
         counters.raise_floors(person, hand.reading.scans[:2])
-    wanted = {candidate.id for candidate in (*hand.ordinary, *hand.again)}
-    got = len(taken & wanted)
+    open_ids = {candidate.id for candidate in (*hand.ordinary, *hand.again)}
+    got = len(taken & open_ids)
     return Fill(
         missing=missing - len(taken),
-        behind=len(wanted) - got + hand.reading.overtaken,
+        behind=len(open_ids) - got + hand.reading.overtaken,
         empty=not (held or taken),
         share=person.share,
         ahead=_ahead(hand, got),
         answered=person.answered,
-        asked=hand.counts.asked if person.share else 0,
+        question_count=hand.counts.questions if person.share else 0,
     )
 
 
@@ -232,9 +232,9 @@ def check_stage(person: Reader) -> None:
 
 def _is_new(person: Reader) -> bool:
     """Whether this is an annotator's first page where people are trained or tested first."""
-    wanted = person.policy["training_questions"] or person.policy["test_questions"]
+    has_stages = person.policy["training_questions"] or person.policy["test_questions"]
     return bool(
-        wanted
+        has_stages
         and not person.pages
         and not person.answered
         and person.stage == Stage.WORKING
@@ -286,9 +286,9 @@ class Hand:
 
     def deal(self, missing: int) -> list[Candidate]:
         """The unseen gold for a page of that many seats."""
-        wanted = gold_mixing.slots(missing, self.person.share)
+        slots = gold_mixing.slots(missing, self.person.share)
         scan = self.reading.scans[GOLD]
-        return gold_mixing.deal(self.person, scan, self.golden, self.ordinary, wanted)
+        return gold_mixing.deal(self.person, scan, self.golden, self.ordinary, slots)
 
 
 def hand_of(person: Reader, size: int) -> Hand:
@@ -305,7 +305,11 @@ def hand_of(person: Reader, size: int) -> Hand:
         person,
         reading,
         ordinary=[candidate for candidate in chosen if candidate not in again],
-        golden=[one for one in reading.candidates[GOLD] if one.subject not in by_subject],
+        golden=[
+            candidate
+            for candidate in reading.candidates[GOLD]
+            if candidate.subject not in by_subject
+        ],
         again=[candidate for candidate in chosen if candidate in again],
     )
 
@@ -360,10 +364,10 @@ def lock_member(person: Reader) -> tuple[int, int, int]:
     return rows[0][2:]
 
 
-def _take(person: Reader, ordinary: Sequence[Candidate], wanted: int, skip: bool) -> set[int]:
-    """The candidates of which a free seat is now ours: at most `wanted`, first come first."""
+def _take(person: Reader, ordinary: Sequence[Candidate], count: int, skip: bool) -> set[int]:
+    """The candidates of which a free seat is now ours: at most `count`, first come first."""
     pks = [candidate.id for candidate in ordinary]
-    if not pks or wanted <= 0:
+    if not pks or count <= 0:
         return set()
     # Who waits for locks takes them in the order that everyone keeps.
     order = f"lane {'DESC' if person.fresh_first else 'ASC'}, ticket" if skip else "id"
@@ -373,7 +377,7 @@ def _take(person: Reader, ordinary: Sequence[Candidate], wanted: int, skip: bool
         f"ORDER BY {order} LIMIT %s{locking(skip=skip)}) "
         "UPDATE labeling_question SET seats_free = seats_free - 1 "
         "WHERE id IN (SELECT id FROM chosen) RETURNING id, seats_free",
-        [wanted],
+        [count],
     )
     full = sum(not seats for _, seats in rows)
     question_counts.add(person.campaign_id, {"free": -full, "seats_free": -len(rows)})
@@ -389,7 +393,7 @@ def _seat(person: Reader, chosen: Sequence[Candidate], until: datetime) -> None:
     if not chosen:
         return
     times = (until, timezone.now())
-    rows = ",".join(f"({numbers((one.id, one.subject))},%s)" for one in chosen)
+    rows = ",".join(f"({numbers((candidate.id, candidate.subject))},%s)" for candidate in chosen)
     seated = fetch(
         f"WITH taken (question_id, subject, token) AS (VALUES {rows}) "  # noqa: S608
         "INSERT INTO labeling_assignment (question_id, annotator_id, subject, token, state, "
@@ -436,7 +440,7 @@ def _ahead(hand: Hand, got: int) -> int:
     """
     person, reading = hand.person, hand.reading
     if person.quota is not None:
-        left = min(sum(person.quota.values()), hand.counts.asked - person.answered)
+        left = min(sum(person.quota.values()), hand.counts.questions - person.answered)
         left -= len(reading.held) + got
         return max(1, left) if len(hand.ordinary) + len(hand.again) > got else 0
     beyond = len({candidate.subject for candidate in hand.left}) - got
@@ -445,10 +449,10 @@ def _ahead(hand: Hand, got: int) -> int:
     counts = hand.counts
     if not person.share:
         held = len(reading.held)
-        return max(beyond, min(counts.free, counts.asked - person.answered) - held - got)
+        return max(beyond, min(counts.free, counts.questions - person.answered) - held - got)
     # In tens: a count that falls with each ordinary answer would tell it from gold.
     free_seats = -(-counts.free // 10) * 10
-    return max(1, min(round(free_seats / (1 - person.share)), counts.asked - person.answered))
+    return max(1, min(round(free_seats / (1 - person.share)), counts.questions - person.answered))
 
 
 def return_seat(user: User, token: str) -> None:

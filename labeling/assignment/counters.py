@@ -29,7 +29,7 @@ class Counts(NamedTuple):
     """Questions asked (gold and withdrawn left out) as far as one person could answer them, and how
     many have a free seat."""
 
-    asked: int
+    questions: int
     free: int
 
 
@@ -52,11 +52,15 @@ def _raise(campaign_id: int, lane: int, reached: int) -> None:
 
 
 def _set(
-    campaign_id: int, what: str, values: list[Any], when: str = "", having: Sequence[Any] = ()
+    campaign_id: int,
+    assignments: str,
+    values: list[Any],
+    when: str = "",
+    having: Sequence[Any] = (),
 ) -> None:
     # Skipped while a long action (adding a million questions) holds the campaign's row.
     execute(
-        f"UPDATE labeling_campaign SET {what} WHERE id = (SELECT id FROM labeling_campaign "  # noqa: S608
+        f"UPDATE labeling_campaign SET {assignments} WHERE id = (SELECT id FROM labeling_campaign "  # noqa: S608
         f"WHERE id = %s {when}{locking(skip=True)})",
         [*values, campaign_id, *having],
     )
@@ -73,13 +77,13 @@ def recount(campaign_id: int) -> Counts:
     """The campaign's counts, taken now and kept on its row."""
     now = question_counts.of(campaign_id)
     # Of several questions about one subject a person is asked one.
-    asked, free = now.asked - now.repeated, now.free
+    questions, free = now.questions - now.repeated, now.free
     _set(
         campaign_id,
         "questions_asked = %s, questions_free = %s, counted_at = %s",
-        [asked, free, moment(timezone.now())],
+        [questions, free, moment(timezone.now())],
     )
-    return Counts(asked, free)
+    return Counts(questions, free)
 
 
 SHARE_QUERY = """

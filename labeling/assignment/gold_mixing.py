@@ -26,37 +26,41 @@ def deal(
     scan: Scan,
     golden: Sequence[Candidate],
     ordinary: Sequence[Candidate],
-    wanted: int,
+    count: int,
 ) -> list[Candidate]:
-    """At most `wanted` of the gold, each chosen for one slot. Fewer where none is about the topics
+    """At most `count` of the gold, each chosen for one slot. Fewer where none is about the topics
     of the ordinary questions, since gold about anything else would be seen to be gold.
 
     golden: unseen gold of the window that `scan` read. ordinary: what the person could be given
     next, this page and some of what follows.
     """
-    if not wanted or not ordinary:
+    if not count or not ordinary:
         return []
     # What looks like nothing that lies beside it would be seen to be gold.
-    looks = Counter(one.look for one in ordinary)
-    golden = [one for one in golden if one.look in looks]
-    topics = Counter(one.topic for one in ordinary)
+    looks = Counter(candidate.look for candidate in ordinary)
+    golden = [candidate for candidate in golden if candidate.look in looks]
+    topics = Counter(candidate.topic for candidate in ordinary)
     pool = list(golden)
-    if not (scan.exhausted or person.by_topic or any(one.topic in topics for one in pool)):
-        known = {one.id for one in pool}
-        about = {one.subject for one in ordinary}
+    if not (
+        scan.exhausted or person.by_topic or any(candidate.topic in topics for candidate in pool)
+    ):
+        known = {candidate.id for candidate in pool}
+        subjects = {candidate.subject for candidate in ordinary}
         pool += [
-            one
-            for one in candidates.gold_about(person, scan, topics)
-            if one.id not in known and one.subject not in about and one.look in looks
+            candidate
+            for candidate in candidates.gold_about(person, scan, topics)
+            if candidate.id not in known
+            and candidate.subject not in subjects
+            and candidate.look in looks
         ]
     dealt = scan.dealt.copy()
     chosen = []
-    for _ in range(wanted):
-        one = _next(pool, looks, topics, dealt)
-        if one is not None:
-            pool = [other for other in pool if other.subject != one.subject]
-            dealt[str(one.answer)] += 1
-            chosen.append(one)
+    for _ in range(count):
+        gold = _next(pool, looks, topics, dealt)
+        if gold is not None:
+            pool = [candidate for candidate in pool if candidate.subject != gold.subject]
+            dealt[str(gold.answer)] += 1
+            chosen.append(gold)
     return chosen
 
 
@@ -67,20 +71,22 @@ def _next(
     person was dealt least, then a topic as often as ordinary questions have it, then any."""
     if len(looks) > 1:
         [look] = chance.choices(list(looks), list(looks.values()))
-        pool = [one for one in pool if one.look == look]
+        pool = [candidate for candidate in pool if candidate.look == look]
     if chance.random() >= _newness(topics):
-        pool = [one for one in pool if one.topic in topics]
+        pool = [candidate for candidate in pool if candidate.topic in topics]
     if not pool:
         return None
-    fewest = min(dealt[str(one.answer)] for one in pool)
+    fewest = min(dealt[str(candidate.answer)] for candidate in pool)
     answer = chance.choice(
-        sorted({str(one.answer) for one in pool if dealt[str(one.answer)] == fewest})
+        sorted(
+            {str(candidate.answer) for candidate in pool if dealt[str(candidate.answer)] == fewest}
+        )
     )
-    pool = [one for one in pool if str(one.answer) == answer]
+    pool = [candidate for candidate in pool if str(candidate.answer) == answer]
     # A topic that the ordinary ones do not have weighs as one that they have once.
-    keys = sorted({one.topic for one in pool})
+    keys = sorted({candidate.topic for candidate in pool})
     [topic] = chance.choices(keys, [topics[key] or 1 for key in keys])
-    return chance.choice([one for one in pool if one.topic == topic])
+    return chance.choice([candidate for candidate in pool if candidate.topic == topic])
 
 
 def _newness(topics: Counter[str]) -> float:

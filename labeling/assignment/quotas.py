@@ -14,33 +14,33 @@ MOST = 1_000_000
 
 @transaction.atomic
 def assign(
-    membership: Membership, actor: User | None, wanted: Mapping[str, int], reason: str = ""
+    membership: Membership, actor: User | None, images_by_topic: Mapping[str, int], reason: str = ""
 ) -> dict[str, int]:
     """What is left to the person of each topic now that these are their quotas: {topic: images}.
 
-    wanted: images by topic, in place of what they had; empty lifts every quota, and they get any
+    images_by_topic: replaces the quotas they had; if empty, every quota is lifted and they get any
     topic again. What they have answered counts. Raises Refusal for a topic that the campaign does
     not have and for a number out of bounds; then nothing changed.
     """
-    _check(membership, wanted)
+    _check(membership, images_by_topic)
     row = Membership.objects.select_for_update().get(pk=membership.pk)
-    row.quotas.exclude(topic__in=list(wanted)).delete()
-    for topic, images in wanted.items():
+    row.quotas.exclude(topic__in=list(images_by_topic)).delete()
+    for topic, images in images_by_topic.items():
         Quota.objects.update_or_create(
             membership=row, topic=topic, defaults={"images": images, "done": 0}
         )
     # Cursors passed what was none of theirs, so they read from the start again.
     row.cursor_returned = row.cursor_fresh = row.cursor_gold = 0
-    row.topics = {} if wanted else None
+    row.topics = {} if images_by_topic else None
     row.save(update_fields=["cursor_returned", "cursor_fresh", "cursor_gold", "topics"])
     Decision.objects.create(
         campaign=row.campaign,
         kind=Decision.Kind.QUOTA,
         actor=actor,
-        content={"user": row.user_id, "quotas": dict(wanted)},
+        content={"user": row.user_id, "quotas": dict(images_by_topic)},
         reason=reason[:500],
     )
-    return recount(row.pk) if wanted else {}
+    return recount(row.pk) if images_by_topic else {}
 
 
 def recount(membership_id: int) -> dict[str, int]:
@@ -101,9 +101,9 @@ def of(membership: Membership) -> list[TopicQuota]:
     ]
 
 
-def _check(membership: Membership, wanted: Mapping[str, int]) -> None:
+def _check(membership: Membership, images_by_topic: Mapping[str, int]) -> None:
     known = set(membership.campaign.topics.values_list("key", flat=True))
-    for topic, images in wanted.items():
+    for topic, images in images_by_topic.items():
         if topic not in known:
             raise Refusal(
                 f"The campaign has no class {topic[:80]!r}. Choose one that it asks about.",

@@ -40,7 +40,7 @@ class TooOften(Refusal):
     code = "too_often"
 
 
-def propose(seat: Assignment, part: str, shown: object) -> Proposal:
+def propose(seat: Assignment, part: str, raw_prompts: object) -> Proposal:
     """The model's outline of the part, by what the person showed. The same again is the same row.
 
     seat: the person's own, with question, item and image. Raises NotAllowed where it draws without
@@ -51,7 +51,7 @@ def propose(seat: Assignment, part: str, shown: object) -> Proposal:
     if network is None or not Assistance.objects.filter(assignment=seat, assisted=True).exists():
         raise NotAllowed(gettext("This drawing is made without the model."), code="unassisted")
     image = seat.question.item.image
-    prompts = prompting.clean(shown, image.width, image.height)
+    prompts = prompting.clean(raw_prompts, image.width, image.height)
     _check_part(part, campaign.settings, seat.question.topic)
     content = json.dumps([network.sha256, part, prompts.as_json()], sort_keys=True)
     digest = hashlib.sha256(content.encode()).hexdigest()
@@ -64,7 +64,7 @@ def propose(seat: Assignment, part: str, shown: object) -> Proposal:
             gettext("The model found nothing there. Show it another place, or draw by hand."),
             code="nothing_found",
         )
-    found, _ = Proposal.objects.get_or_create(
+    proposal, _ = Proposal.objects.get_or_create(
         assignment=seat,
         digest=digest,
         defaults={
@@ -75,18 +75,18 @@ def propose(seat: Assignment, part: str, shown: object) -> Proposal:
             "sha256": network.sha256,
         },
     )
-    return found
+    return proposal
 
 
 def given_on(seats: list[int]) -> dict[int, dict[str, GivenProposal]]:
     """What the model proposed on these seats, by their primary keys and its tokens. One query."""
-    found: dict[int, dict[str, GivenProposal]] = {}
+    proposals: dict[int, dict[str, GivenProposal]] = {}
     rows = Proposal.objects.filter(assignment__in=seats).order_by("pk")
     for seat, token, part, polygons, sha256 in rows.values_list(
         "assignment_id", "token", "part", "polygons", "sha256"
     ):
-        found.setdefault(seat, {})[token] = GivenProposal(part, from_json(polygons), sha256)
-    return found
+        proposals.setdefault(seat, {})[token] = GivenProposal(part, from_json(polygons), sha256)
+    return proposals
 
 
 def _check_part(part: object, settings: dict[str, object], topic: str) -> None:
@@ -101,8 +101,8 @@ def _check_part(part: object, settings: dict[str, object], topic: str) -> None:
 
 def _check_rate(seat: Assignment) -> None:
     since = timezone.now() - timedelta(minutes=1)
-    asked = Proposal.objects.filter(assignment__annotator=seat.annotator_id, created_at__gt=since)
-    if len(asked.values_list("pk")[:MOST_A_MINUTE]) == MOST_A_MINUTE:
+    recent = Proposal.objects.filter(assignment__annotator=seat.annotator_id, created_at__gt=since)
+    if len(recent.values_list("pk")[:MOST_A_MINUTE]) == MOST_A_MINUTE:
         raise TooOften(
             gettext("The model was asked too often. Draw by hand, or go on in a minute.")
         )

@@ -44,9 +44,9 @@ class State:
 
 def state(network: SegmentationNetwork) -> State:
     """Three queries."""
-    asked = _asked(network.campaign).count()
+    images = _asked(network.campaign).count()
     rows = network.embeddings.count()
-    return State(asked, rows, min(asked, _room(network)), rows * network.embedding_bytes)
+    return State(images, rows, min(images, _room(network)), rows * network.embedding_bytes)
 
 
 @dataclass(frozen=True)
@@ -152,10 +152,10 @@ def _chosen(network: SegmentationNetwork) -> list[int]:
     """The images that have an embedding, in the order of their hashes: as many as have room."""
     rows = _asked(network.campaign).values_list("sha256", "pk")
 
-    def place(row: tuple[str, int]) -> bytes:
+    def hash_of(row: tuple[str, int]) -> bytes:
         return hashlib.sha256(f"embedding {row[0]}".encode()).digest()
 
-    return [pk for _, pk in sorted(rows, key=place)[: _room(network)]]
+    return [pk for _, pk in sorted(rows, key=hash_of)[: _room(network)]]
 
 
 def _batches(pks: list[int]) -> Iterator[list[int]]:

@@ -4,11 +4,11 @@ from labeling.errors import Refusal
 from labeling.parts.joining import is_assisted
 
 
-def check(answer: object, what: str) -> None:
+def check(answer: object, prefix: str) -> None:
     """Raises Refusal for a drawing that the model had a hand in."""
     if isinstance(answer, dict) and isinstance(answer.get("parts"), dict) and is_assisted(answer):
         raise Refusal(
-            f"{what} was drawn with the model, and gold is drawn without it. Have a reviewer "
+            f"{prefix} was drawn with the model, and gold is drawn without it. Have a reviewer "
             "correct it, or draw another object on Add gold.",
             field="answer",
         )

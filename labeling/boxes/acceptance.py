@@ -76,10 +76,10 @@ class Acceptance:
         self.shown[topic] += 1
         self.good[topic] += good
 
-    def learn_all(self, topic: int, good: int, shown: int) -> None:
+    def learn_all(self, topic: int, good: int, total: int) -> None:
         """As learn, of so many proposals of this class at once, in any order."""
-        for place in range(shown):
-            self.learn(topic, place < good)
+        for number in range(total):
+            self.learn(topic, number < good)
 
     def _counts(self, topic: int, more: int = 0) -> NDArray[np.float64]:
         return self.a + self.b + self.shown[topic] + more

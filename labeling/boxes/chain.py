@@ -218,8 +218,8 @@ def _after_checks(chain: Chain, answer: Checked, rules: Rules) -> Chain:
     if answer.verdict == GOOD:
         drawing = None if proposed else chain.number - 1
         flags = answer.flags or chain.flags
-        found = Standing(answer.box or chain.box, chain.came, flags, drawing)
-        chain = replace(chain, boxes=(*chain.boxes, found), box=None, flags=())
+        accepted = Standing(answer.box or chain.box, chain.came, flags, drawing)
+        chain = replace(chain, boxes=(*chain.boxes, accepted), box=None, flags=())
         chain = replace(chain, attempt=1, rejected=None, found_complete=0)
         if proposed:
             return _propose(chain)
@@ -238,8 +238,8 @@ def _after_checks(chain: Chain, answer: Checked, rules: Rules) -> Chain:
 def _after_review(chain: Chain, answer: Reviewed) -> Chain:
     """At any step: a reviewer may decide before anybody asks for it, and again. A box that stood
     before is still the one that was drawn then."""
-    stood = {standing.box: standing.drawing for standing in chain.boxes}
-    boxes = tuple(replace(one, drawing=stood.get(one.box)) for one in answer.boxes)
+    stood = {boxed.box: boxed.drawing for boxed in chain.boxes}
+    boxes = tuple(replace(reviewed, drawing=stood.get(reviewed.box)) for reviewed in answer.boxes)
     chain = replace(
         chain, boxes=boxes, box=None, flags=(), proposals=(), missing=(), rejected=None, attempt=1
     )
@@ -251,9 +251,9 @@ def _after_review(chain: Chain, answer: Reviewed) -> Chain:
 def _after_cover(chain: Chain, answer: Covered) -> Chain:
     if answer.missing:
         return replace(chain, step=DRAW, missing=answer.missing, found_complete=0)
-    found = chain.found_complete + 1
-    done = found >= looks(chain)
-    return replace(chain, step=COMPLETE if done else COVER, found_complete=found)
+    looks_done = chain.found_complete + 1
+    done = looks_done >= looks(chain)
+    return replace(chain, step=COMPLETE if done else COVER, found_complete=looks_done)
 
 
 def looks(chain: Chain) -> int:

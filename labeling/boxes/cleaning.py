@@ -16,22 +16,22 @@ def refusal(message: str) -> Refusal:
     return Refusal(message, field="value", code="bad_value")
 
 
-def clean_box(value: object, width: int, height: int, what: str = "The box") -> Box:
+def clean_box(value: object, width: int, height: int, subject: str = "The box") -> Box:
     """The box on tenths. width, height: of the image, upright. Raises Refusal unless it lies in
     the image and has an area."""
     if not isinstance(value, list) or len(value) != 4:
-        raise refusal(f"{what} is a list of four numbers: left, top, right, bottom.")
-    x0, y0, x1, y1 = (_number(side, what) for side in value)
+        raise refusal(f"{subject} is a list of four numbers: left, top, right, bottom.")
+    x0, y0, x1, y1 = (_number(side, subject) for side in value)
     if min(x0, y0) < 0 or x1 > width or y1 > height:
         raise refusal(
-            f"{what} reaches out of the image, which is {width} × {height} pixels as people see it,"
-            " upright."
+            f"{subject} reaches out of the image, which is {width} × {height} pixels as people see"
+            " it, upright."
         )
     # On tenths: 12.1 − 11.1 is less than 1 in binary.
     if round(x1 - x0, 1) < 1 or round(y1 - y0, 1) < 1:
         raise refusal(
-            f"{what} has no area of a pixel: its right side must lie right of the left one, and the"
-            " bottom below the top."
+            f"{subject} has no area of a pixel: its right side must lie right of the left one, and"
+            " the bottom below the top."
         )
     return x0, y0, x1, y1
 
@@ -53,11 +53,11 @@ def clean_flags(value: object) -> list[str]:
     return [flag for flag in FLAGS if flag in value]
 
 
-def _number(value: object, what: str) -> float:
+def _number(value: object, subject: str) -> float:
     if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 1e9:
         return round(float(value), 1)
     # NaN and infinity are none either.
-    raise refusal(f"{what} has {str(value)[:60]!r} where a number of pixels is wanted.")
+    raise refusal(f"{subject} has {str(value)[:60]!r} where a number of pixels is wanted.")
 
 
 def as_box(sides: Sequence[float]) -> Box:
@@ -66,9 +66,9 @@ def as_box(sides: Sequence[float]) -> Box:
     return x0, y0, x1, y1
 
 
-def is_same(box: Sequence[float], other: Sequence[float]) -> bool:
+def is_same(box: Sequence[float], second_box: Sequence[float]) -> bool:
     """Whether two boxes differ by less than APART_PX on every side."""
-    return all(abs(a - b) < APART_PX for a, b in zip(box, other, strict=True))
+    return all(abs(a - b) < APART_PX for a, b in zip(box, second_box, strict=True))
 
 
 def holds(box: Sequence[float], point: Sequence[float]) -> bool:

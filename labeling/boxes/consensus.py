@@ -63,11 +63,11 @@ def same_object(boxes: Sequence[Box]) -> list[list[int]]:
         if -overlap < SAME_IOU:
             break
         low, high = sorted((group[i], group[j]))
-        group = [low if one == high else one for one in group]
-    found: dict[int, list[int]] = {}
-    for place, one in enumerate(group):
-        found.setdefault(one, []).append(place)
-    return list(found.values())
+        group = [low if number == high else number for number in group]
+    members: dict[int, list[int]] = {}
+    for index, group_number in enumerate(group):
+        members.setdefault(group_number, []).append(index)
+    return list(members.values())
 
 
 def learn_sigmas(
@@ -96,8 +96,8 @@ def learn_sigmas(
         for drawn, box in useful:
             scale = _longer(box or drawn[0][1])
             truth, variance = (box, 0.0) if box is not None else _posterior(drawn, sigmas)
-            for person, said in drawn:
-                off = math.fsum((a - b) ** 2 for a, b in zip(said, truth, strict=True))
+            for person, drawn_box in drawn:
+                off = math.fsum((a - b) ** 2 for a, b in zip(drawn_box, truth, strict=True))
                 squares[person] += off / scale**2 + 4 * variance
         before = sigmas
         sigmas = {
@@ -110,7 +110,7 @@ def learn_sigmas(
             )
             for person in people
         }
-        if max((abs(sigmas[one] - before[one]) for one in people), default=0) < TOLERANCE:
+        if max((abs(sigmas[person] - before[person]) for person in people), default=0) < TOLERANCE:
             break
     return sigmas
 
@@ -138,8 +138,8 @@ def expected_error(box: Box, sigma: float) -> Error:
     shared = np.clip(np.minimum(x1, width) - np.maximum(x0, 0), 0, None) * np.clip(
         np.minimum(y1, height) - np.maximum(y0, 0), 0, None
     )
-    own = np.clip(x1 - x0, 0, None) * np.clip(y1 - y0, 0, None)
-    errors = 1 - shared / (width * height + own - shared)
+    areas = np.clip(x1 - x0, 0, None) * np.clip(y1 - y0, 0, None)
+    errors = 1 - shared / (width * height + areas - shared)
     return Error(float(errors.mean()), float(errors.std()))
 
 

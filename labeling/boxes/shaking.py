@@ -22,9 +22,9 @@ def good(box: Box, width: int, height: int, chance: random.Random) -> Box:
     longer = max(box[2] - box[0], box[3] - box[1])
     for _ in range(STEPS):
         moved = [side + chance.gauss(0, SIGMA * longer) for side in box]
-        found = _inside(moved, width, height)
-        if iou(found, box) >= LEAST_GOOD:
-            return found
+        shaken = _inside(moved, width, height)
+        if iou(shaken, box) >= LEAST_GOOD:
+            return shaken
     return _inside(list(box), width, height)
 
 
@@ -39,28 +39,30 @@ def bad(box: Box, width: int, height: int, chance: random.Random) -> Box | None:
     """The box, shaken in any direction until it overlaps itself by as much as is wanted; None where
     the image leaves no room for that."""
     for _ in range(STEPS):
-        wanted = chance.uniform(*BAD[chance.random() < 0.5])
-        away = [chance.gauss(0, 1) for _ in range(4)]
-        found = _shaken(box, away, wanted, width, height)
-        if found is not None:
-            return found
+        overlap = chance.uniform(*BAD[chance.random() < 0.5])
+        direction = [chance.gauss(0, 1) for _ in range(4)]
+        shaken = _shaken(box, direction, overlap, width, height)
+        if shaken is not None:
+            return shaken
     return None
 
 
-def _shaken(box: Box, away: list[float], wanted: float, width: int, height: int) -> Box | None:
-    """The box with its sides moved that way as far as leaves the wanted overlap."""
+def _shaken(
+    box: Box, direction: list[float], overlap: float, width: int, height: int
+) -> Box | None:
+    """Return the box with its sides moved in `direction` until only `overlap` is left."""
     near, far = 0.0, float(max(width, height))
     for _ in range(STEPS):
         middle = (near + far) / 2
-        found = _moved(box, away, middle, width, height)
-        if area(found) and iou(found, box) > wanted:
+        moved = _moved(box, direction, middle, width, height)
+        if area(moved) and iou(moved, box) > overlap:
             near = middle
         else:
             far = middle
-    found = _moved(box, away, near, width, height)
-    fits = area(found) and math.isclose(iou(found, box), wanted, abs_tol=0.02)
+    moved = _moved(box, direction, near, width, height)
+    fits = area(moved) and math.isclose(iou(moved, box), overlap, abs_tol=0.02)
     # A pixel at least, as what people draw.
-    return found if fits and min(found[2] - found[0], found[3] - found[1]) >= 1 else None
+    return moved if fits and min(moved[2] - moved[0], moved[3] - moved[1]) >= 1 else None
 
 
 def reason(off: Box, box: Box) -> str:
@@ -74,12 +76,12 @@ def reason(off: Box, box: Box) -> str:
 
 def worst_side(off: Box, box: Box) -> str:
     """The side that somebody would point at: the one that is off by most."""
-    away = [abs(one - other) for one, other in zip(off, box, strict=True)]
-    return SIDES[away.index(max(away))]
+    distances = [abs(moved_side - side) for moved_side, side in zip(off, box, strict=True)]
+    return SIDES[distances.index(max(distances))]
 
 
-def _moved(box: Box, away: list[float], far: float, width: int, height: int) -> Box:
-    sides = [side + far * one for side, one in zip(box, away, strict=True)]
+def _moved(box: Box, direction: list[float], far: float, width: int, height: int) -> Box:
+    sides = [side + far * step for side, step in zip(box, direction, strict=True)]
     return _inside(sides, width, height)
 
 

@@ -36,15 +36,15 @@ def check_role(user: User, campaign: Campaign, *roles: str) -> None:
     """Passes in silence, or raises as campaign_for does."""
     if user.is_staff:
         return
-    found = (
+    role_and_stage = (
         Membership.objects.active()
         .filter(user=user, campaign=campaign)
         .values_list("role", "stage")
         .first()
     )
-    if found is None:
+    if role_and_stage is None:
         raise NotYours(gettext("There is no such campaign, or you were not invited to it."))
-    held, stage = found
+    held, stage = role_and_stage
     # Whose answers are void neither decides nor looks at those of others.
     if roles and stage == Membership.Stage.BLOCKED:
         raise NotAllowed(gettext("Your work in this campaign has ended."), code="blocked")

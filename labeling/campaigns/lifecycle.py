@@ -242,7 +242,7 @@ def move(campaign: Campaign, actor: User | None, action: str) -> Campaign:
         if current.state != target:
             if current.state not in origins:
                 raise Conflict(f"The campaign is {current.state}; you cannot {action} it now.")
-            if action == "launch" and not current.questions.asked().exists():
+            if action == "launch" and not current.questions.for_consensus().exists():
                 raise Conflict("The campaign asks nothing yet. Add questions, then launch it.")
             current.state = target
             if stamp and getattr(current, stamp) is None:

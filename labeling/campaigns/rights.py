@@ -13,14 +13,14 @@ from labeling.models import User, canonical_username
 def accounts(search: str = "") -> QuerySet[User]:
     """Accounts that may log in, by name: those whose username contains the search, or, without
     one, those that may open campaigns."""
-    found = User.objects.filter(is_active=True)
+    users = User.objects.filter(is_active=True)
     if search:
-        found = found.filter(
+        users = users.filter(
             Q(username_key__contains=canonical_username(search)) | Q(username__contains=search)
         )
     else:
-        found = found.filter(Q(is_researcher=True) | Q(is_staff=True))
-    return found.order_by("username")
+        users = users.filter(Q(is_researcher=True) | Q(is_staff=True))
+    return users.order_by("username")
 
 
 def grant(user: User, actor: User) -> None:

@@ -20,16 +20,16 @@ BATCH = 500
 State = Assignment.State
 
 
-def derive(shown: Mapping[int, int]) -> None:
+def derive(item_of_image: Mapping[int, int]) -> None:
     """Says of images (by id) which item each shows a part of. Saying it again changes nothing."""
     Item.objects.bulk_create(
-        [Item(image_id=image, derived_from_id=thing) for image, thing in shown.items()],
+        [Item(image_id=image, derived_from_id=thing) for image, thing in item_of_image.items()],
         ignore_conflicts=True,
     )
     for item in Item.objects.filter(
-        image__in=list(shown), region__isnull=True, derived_from__isnull=True
+        image__in=list(item_of_image), region__isnull=True, derived_from__isnull=True
     ):
-        item.derived_from_id = shown[item.image_id]
+        item.derived_from_id = item_of_image[item.image_id]
         item.save(update_fields=["derived_from"])
 
 
@@ -44,14 +44,14 @@ def of_items(items: Iterable[int]) -> dict[int, int]:
     return {pk: -thing for pk, thing in rows.values_list("pk", "derived_from") if thing}
 
 
-def bar_witnesses(things: Iterable[int]) -> None:
+def bar_witnesses(item_ids: Iterable[int]) -> None:
     """Keeps everybody who held a seat on a question about the image in which one of these items
     lies, and so may have seen all of it, from the images that show parts of that item.
 
     Doing it again adds who came meanwhile. Queries grow with the batches.
     """
-    wanted = sorted(set(things))
-    for part in batches(wanted, BATCH):
+    ordered_ids = sorted(set(item_ids))
+    for part in batches(ordered_ids, BATCH):
         by_image: dict[int, list[int]] = defaultdict(list)
         datasets = set()
         rows = Item.objects.filter(pk__in=part).select_related("image")

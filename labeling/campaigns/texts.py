@@ -40,7 +40,7 @@ class Coverage(Record):
 
     language: str
     name: str
-    given: int
+    translated: int
     missing: list[str]
 
 
@@ -49,7 +49,7 @@ def read(text: str | bytes) -> object:
     if len(text) > MAX_BYTES:
         raise Refusal(f"The file is larger than {MAX_BYTES // 1024**2} MiB.", field="texts")
     try:
-        found = json.loads(text)
+        content = json.loads(text)
     except UnicodeDecodeError as error:
         raise Refusal("The file is not UTF-8. Save it as UTF-8.", field="texts") from error
     except json.JSONDecodeError as error:
@@ -63,12 +63,12 @@ def read(text: str | bytes) -> object:
         raise Refusal(
             "A number in the file is too long. Texts are strings.", field="texts"
         ) from error
-    if not is_storable(found):
+    if not is_storable(content):
         raise Refusal(
             "The file has a NUL or half a surrogate pair, which is no text. Take it out.",
             field="texts",
         )
-    return found
+    return content
 
 
 def replace(campaign: Campaign, actor: User | None, payload: object) -> Texts:
@@ -88,41 +88,41 @@ def replace(campaign: Campaign, actor: User | None, payload: object) -> Texts:
 
 def of(campaign: Campaign) -> Texts:
     """The texts by language, in the order of the site's languages."""
-    found = dict(campaign.texts.values_list("language", "content"))
-    return {code: found[code] for code, _ in settings.LANGUAGES if code in found}
+    contents = dict(campaign.texts.values_list("language", "content"))
+    return {code: contents[code] for code, _ in settings.LANGUAGES if code in contents}
 
 
 def with_gaps(campaign: Campaign) -> Texts:
     """The texts as a file to go on with: of each language but the campaign's usual one, each text
     that is missing is there and empty."""
-    given, wanted = of(campaign), list(_wanted(campaign))
-    found: Texts = {}
+    contents, keys = of(campaign), list(_wanted(campaign))
+    filled: Texts = {}
     for code, _ in settings.LANGUAGES:
-        if code not in given and code == settings.LANGUAGE_CODE:
+        if code not in contents and code == settings.LANGUAGE_CODE:
             continue
-        content = dict(given.get(code, {}))
-        for section, key in wanted:
+        content = dict(contents.get(code, {}))
+        for section, key in keys:
             if key is None:
                 content.setdefault(section, "")
             else:
                 content[section] = {key: "", **content.get(section, {})}
-        found[code] = content
-    return found
+        filled[code] = content
+    return filled
 
 
 def coverage(campaign: Campaign) -> list[Coverage]:
     """Of each language that has texts what it has and lacks. Two queries."""
-    wanted = list(_wanted(campaign))
+    keys = list(_wanted(campaign))
     rows = []
     for language, content in of(campaign).items():
         lacking = [
             section if key is None else f"{section}.{key}"
-            for section, key in wanted
+            for section, key in keys
             if not (content.get(section) if key is None else content.get(section, {}).get(key))
         ]
         name = dict(settings.LANGUAGES)[language]
-        given = len(wanted) - len(lacking)
-        rows.append(Coverage(language=language, name=name, given=given, missing=lacking))
+        translated = len(keys) - len(lacking)
+        rows.append(Coverage(language=language, name=name, translated=translated, missing=lacking))
     return rows
 
 
@@ -173,26 +173,26 @@ def _content(
     return cleaned
 
 
-def _entry(place: list[str], entry: object, section: str) -> str | dict[str, str]:
+def _entry(path: list[str], entry: object, section: str) -> str | dict[str, str]:
     if section == "parts" or not isinstance(entry, dict):
-        return _text(place, entry, LONGEST_OF_CLASS["name"])
+        return _text(path, entry, LONGEST_OF_CLASS["name"])
     if unknown := sorted(set(entry) - set(LONGEST_OF_CLASS)):
         known = ", ".join(LONGEST_OF_CLASS)
-        raise _wrong([*place, str(unknown[0])], f"is no text of a class. Give: {known}")
-    texts = {key: _text([*place, key], text, LONGEST_OF_CLASS[key]) for key, text in entry.items()}
+        raise _wrong([*path, str(unknown[0])], f"is no text of a class. Give: {known}")
+    texts = {key: _text([*path, key], text, LONGEST_OF_CLASS[key]) for key, text in entry.items()}
     return {key: text for key, text in texts.items() if text}
 
 
-def _text(place: list[str], text: object, longest: int) -> str:
+def _text(path: list[str], text: object, longest: int) -> str:
     if not isinstance(text, str) or not is_storable(text) or "\0" in text:
-        raise _wrong(place, "is no text. Give a string")
+        raise _wrong(path, "is no text. Give a string")
     if len(text.strip()) > longest:
-        raise _wrong(place, f"has {len(text.strip()):,} characters. Shorten it to {longest:,}")
+        raise _wrong(path, f"has {len(text.strip()):,} characters. Shorten it to {longest:,}")
     return text.strip()
 
 
-def _wrong(place: Iterable[str], what: str) -> Refusal:
-    return Refusal(f"{'.'.join(str(part)[:80] for part in place)} {what}.", field="texts")
+def _wrong(path: Iterable[str], fault: str) -> Refusal:
+    return Refusal(f"{'.'.join(str(part)[:80] for part in path)} {fault}.", field="texts")
 
 
 def _wanted(campaign: Campaign) -> Iterator[tuple[str, str | None]]:
@@ -219,8 +219,8 @@ def in_language(campaigns: Iterable[Campaign], language: str | None) -> list[Cam
     having = [row.pk for row in campaigns if language in row.languages]
     if not having:
         return campaigns
-    found = CampaignText.objects.filter(campaign__in=having, language=language)
-    contents = dict(found.values_list("campaign_id", "content"))
+    rows = CampaignText.objects.filter(campaign__in=having, language=language)
+    contents = dict(rows.values_list("campaign_id", "content"))
     return [_worded(row, contents[row.pk]) if row.pk in contents else row for row in campaigns]
 
 
@@ -233,18 +233,18 @@ def _worded(campaign: Campaign, content: Content) -> Campaign:
     return worded
 
 
-def _settings(own: Content, content: Content) -> dict[str, object]:
+def _settings(stored: Content, content: Content) -> dict[str, object]:
     """Settings with the names that people read replaced; keys stay."""
-    shown, parts = dict(own), content.get("parts", {})
-    if "question" in content and "question" in own:
-        shown["question"] = content["question"]
-    if "vocabulary" in own:
-        shown["vocabulary"] = [
+    translated, parts = dict(stored), content.get("parts", {})
+    if "question" in content and "question" in stored:
+        translated["question"] = content["question"]
+    if "vocabulary" in stored:
+        translated["vocabulary"] = [
             {**entry, "name": name_of(content, entry["key"], entry["name"])}
-            for entry in own["vocabulary"]
+            for entry in stored["vocabulary"]
         ]
-    if "categories" in own:
-        shown["categories"] = {
+    if "categories" in stored:
+        translated["categories"] = {
             key: {
                 **row,
                 "name": name_of(content, key, row["name"]),
@@ -252,9 +252,9 @@ def _settings(own: Content, content: Content) -> dict[str, object]:
                     {**part, "name": parts.get(part["key"], part["name"])} for part in row["parts"]
                 ],
             }
-            for key, row in own["categories"].items()
+            for key, row in stored["categories"].items()
         }
-    return shown
+    return translated
 
 
 def name_of(words: Mapping[str, Any], key: str, name: str) -> str:

@@ -75,7 +75,7 @@ def _answered(campaign: Campaign) -> int:
     return campaign.memberships.aggregate(total=Sum("answered"))["total"] or 0
 
 
-def wanted(campaign: Campaign) -> bool:
+def is_used(campaign: Campaign) -> bool:
     """Whether anything in the campaign goes by what calibrations say."""
     return (
         policies.of(campaign)["method"] != "majority"
@@ -86,7 +86,7 @@ def wanted(campaign: Campaign) -> bool:
 
 def due(campaign: Campaign) -> bool:
     """Whether enough answers came since the last calibration to recompute reputations."""
-    if not wanted(campaign):
+    if not is_used(campaign):
         return False
     row = Campaign.objects.filter(pk=campaign.pk)
     [(last,)] = row.values_list("calibration__content__answered")
@@ -125,6 +125,6 @@ def execute(job: Job) -> None:
 
 def calibrate_nightly(campaign: Campaign) -> bool:
     """Whether the campaign has another calibration now: one that goes by calibrations."""
-    if not wanted(campaign):
+    if not is_used(campaign):
         return False
     return calibrate(campaign, reason="every night").pk != campaign.calibration_id

@@ -64,7 +64,7 @@ class _Learned:
     met: Counter[str] = field(default_factory=Counter)
     right: Counter[str] = field(default_factory=Counter)
     planted: Counter[bool] = field(default_factory=Counter)
-    shown: Counter[str] = field(default_factory=Counter)
+    with_proposals: Counter[str] = field(default_factory=Counter)
     good: Counter[str] = field(default_factory=Counter)
     pairs: Counter[str] = field(default_factory=Counter)
     boxes: Counter[str] = field(default_factory=Counter)
@@ -82,10 +82,10 @@ def learn(campaign: Campaign, voided: frozenset[int] = frozenset()) -> Content:
     reader = _Reader(campaign, voided)
     for rows in _chunks(campaign):
         reader.read(rows)
-    found = reader.found
-    sigmas = learn_sigmas(found.drawings, found.known)
+    learned = reader.found
+    sigmas = learn_sigmas(learned.drawings, learned.known)
     sides: Counter[int] = Counter()
-    for drawn in found.drawings:
+    for drawn in learned.drawings:
         sides.update({person: 4 for person, _ in drawn})
     return Content(
         annotators={
@@ -93,45 +93,46 @@ def learn(campaign: Campaign, voided: frozenset[int] = frozenset()) -> Content:
                 sigma=round(sigmas[person], DIGITS) if person in sigmas else None,
                 sides=sides[person] if person in sigmas else None,
                 answers=count,
-                gold=found.gold[person],
+                gold=learned.gold[person],
             )
-            for person, count in sorted(found.answers.items())
+            for person, count in sorted(learned.answers.items())
         },
         acceptance={
-            topic: [found.good[topic], found.shown[topic]] for topic in sorted(found.shown)
+            topic: [learned.good[topic], learned.with_proposals[topic]]
+            for topic in sorted(learned.with_proposals)
         },
-        seconds=_medians(found, (DRAW, CHECK, COVER)),
-        boxes=_figures(found),
+        seconds=_medians(learned, (DRAW, CHECK, COVER)),
+        boxes=_figures(learned),
     )
 
 
-def _medians(found: _Learned, keys: Sequence[str]) -> dict[str, float]:
-    return {key: median(found.durations[key]) / 1000 for key in keys if found.durations[key]}
+def _medians(learned: _Learned, keys: Sequence[str]) -> dict[str, float]:
+    return {key: median(learned.durations[key]) / 1000 for key in keys if learned.durations[key]}
 
 
-def _figures(found: _Learned) -> BoxFigures:
-    seconds, boxes = _medians(found, (DRAW, CHECK, COVER)), found.boxes.total()
-    each = [found.by_step[step] / boxes * seconds.get(step, 0.0) for step in seconds if boxes]
+def _figures(learned: _Learned) -> BoxFigures:
+    seconds, boxes = _medians(learned, (DRAW, CHECK, COVER)), learned.boxes.total()
+    each = [learned.by_step[step] / boxes * seconds.get(step, 0.0) for step in seconds if boxes]
     return BoxFigures(
-        pairs=dict(sorted(found.pairs.items())),
-        boxes=dict(sorted(found.boxes.items())),
+        pairs=dict(sorted(learned.pairs.items())),
+        boxes=dict(sorted(learned.boxes.items())),
         steps={
             step: StepFigures(
-                answers=found.by_step[step],
+                answers=learned.by_step[step],
                 seconds=seconds.get(step),
-                right=found.right[step],
-                gold=found.met[step],
+                right=learned.right[step],
+                gold=learned.met[step],
             )
             for step in (DRAW, CHECK, COVER)
         },
-        draws=_medians(found, ("drag", "clicks")),
+        draws=_medians(learned, ("drag", "clicks")),
         seconds_per_box=sum(each) if each else None,
-        planted=[found.planted[True], found.planted.total()],
-        assisted=_assisted(found.assisted[True]),
-        unassisted=_assisted(found.assisted[False]),
+        planted=[learned.planted[True], learned.planted.total()],
+        assisted=_assisted(learned.assisted[True]),
+        unassisted=_assisted(learned.assisted[False]),
         classes={
             topic: [counts["pairs"], counts["complete"], counts["boxes"]]
-            for topic, counts in sorted(found.classes.items())
+            for topic, counts in sorted(learned.classes.items())
         },
     )
 
@@ -180,22 +181,22 @@ class _Reader:
         settled = self._settled([row.pk for row in rows if row.state == State.SETTLED])
         by_pair: dict[tuple[int, str], list[_Row]] = defaultdict(list)
         for row in rows:
-            given = answers[row.pk]
+            answers_of_row = answers[row.pk]
             if row.state == State.GOLD:
                 if row.retired is None:
-                    self._keep(row, given)
-                    self._grade(row, given)
+                    self._keep(row, answers_of_row)
+                    self._grade(row, answers_of_row)
                 continue
-            self._keep(row, given)
+            self._keep(row, answers_of_row)
             by_pair[row.item, row.topic].append(row)
             if (row.content or {}).get("came") == PROPOSED and row.pk in settled:
-                self.found.shown[row.topic] += 1
+                self.found.with_proposals[row.topic] += 1
                 self.found.good[row.topic] += STEPS[CHECK].tally_name(settled[row.pk]) == GOOD
         for pair in by_pair.values():
             self._count(pair, settled, answers)
 
     def _answers(self, pks: Sequence[int]) -> Answers:
-        found: Answers = defaultdict(dict)
+        answers: Answers = defaultdict(dict)
         for question, person, value, duration in (
             Answer.objects.filter(assignment__question__in=pks, late=False)
             .exclude(sent_back_since())
@@ -205,40 +206,42 @@ class _Reader:
                 *("assignment__question_id", "assignment__annotator_id", "value", "duration_ms")
             )
         ):
-            found[question][person] = value, duration
-        return found
+            answers[question][person] = value, duration
+        return answers
 
     def _settled(self, pks: Sequence[int]) -> dict[int, Any]:
         rows = Settlement.objects.filter(question__in=pks).order_by("pk")
         return dict(rows.values_list("question_id", "value"))
 
-    def _keep(self, row: _Row, given: dict[int, tuple[Any, int | None]]) -> None:
-        found = self.found
-        for person, (value, duration) in given.items():
-            found.answers[person] += 1
-            found.gold[person] += row.state == State.GOLD
-            found.by_step[row.step] += row.state != State.GOLD
+    def _keep(self, row: _Row, answers: dict[int, tuple[Any, int | None]]) -> None:
+        learned = self.found
+        for person, (value, duration) in answers.items():
+            learned.answers[person] += 1
+            learned.gold[person] += row.state == State.GOLD
+            learned.by_step[row.step] += row.state != State.GOLD
             if duration:
-                found.durations[row.step].append(duration)
+                learned.durations[row.step].append(duration)
                 if isinstance(value, dict) and "how" in value:
-                    found.durations[value["how"]].append(duration)
+                    learned.durations[value["how"]].append(duration)
         if row.step != DRAW:
             return
-        drawn = [(who, as_box(value["box"])) for who, (value, _) in given.items() if value != NONE]
+        drawn = [
+            (who, as_box(value["box"])) for who, (value, _) in answers.items() if value != NONE
+        ]
         if row.state == State.GOLD:
             boxes = KnownDrawing.from_json(row.gold).boxes
             for person, box in drawn:
                 best = max(boxes, key=lambda known: iou(known, box), default=None)
                 if best is not None and iou(best, box) >= SAME_IOU:
-                    found.drawings.append([(person, box)])
-                    found.known.append(best)
+                    learned.drawings.append([(person, box)])
+                    learned.known.append(best)
         elif len(drawn) > 1:
             for group in same_object([box for _, box in drawn]):
-                found.drawings.append([drawn[place] for place in group])
-                found.known.append(None)
+                learned.drawings.append([drawn[index] for index in group])
+                learned.known.append(None)
 
-    def _grade(self, row: _Row, given: dict[int, tuple[Any, int | None]]) -> None:
-        for value, _ in given.values():
+    def _grade(self, row: _Row, answers: dict[int, tuple[Any, int | None]]) -> None:
+        for value, _ in answers.values():
             is_right = self.kind.is_right(value, row.gold, self.policy)
             self.found.met[row.step] += 1
             self.found.right[row.step] += is_right
@@ -246,21 +249,21 @@ class _Reader:
                 self.found.planted[is_right] += 1
 
     def _count(self, rows: Sequence[_Row], settled: dict[int, Any], answers: Answers) -> None:
-        found, first = self.found, rows[0]
-        asked = []
+        learned, first = self.found, rows[0]
+        questions = []
         for row in rows:
             content: box_pairs.Content = row.content or {}  # type: ignore[assignment]
-            rules, said = self.rules[row.policy], settled.get(row.pk)
-            asked.append(box_pairs.Asked(row.pk, row.step, row.state, content, rules, said))
-        if all(one.number for one in asked):
+            rules, value = self.rules[row.policy], settled.get(row.pk)
+            questions.append(box_pairs.Asked(row.pk, row.step, row.state, content, rules, value))
+        if all(question.number for question in questions):
             return
-        chain = box_pairs.replay(f"{first.image} {first.topic}", asked).chain
-        found.pairs[REVIEW if chain.step == REVIEW else chain.coverage] += 1
-        found.boxes.update(standing.came for standing in chain.boxes)
+        chain = box_pairs.replay(f"{first.image} {first.topic}", questions).chain
+        learned.pairs[REVIEW if chain.step == REVIEW else chain.coverage] += 1
+        learned.boxes.update(boxed.came for boxed in chain.boxes)
         counts = Counter(
             pairs=1, boxes=len(chain.boxes), complete=int(chain.coverage in (COMPLETE, ABSENT))
         )
-        found.classes[first.topic].update(counts)
+        learned.classes[first.topic].update(counts)
         spent = sum(ms or 0 for row in rows for _, ms in answers[row.pk].values())
         proposals = any("proposals" in (row.content or {}) for row in rows)
-        found.assisted[proposals].update(counts | Counter(milliseconds=spent))
+        learned.assisted[proposals].update(counts | Counter(milliseconds=spent))

@@ -65,8 +65,8 @@ def learn(campaign: Campaign, voided: frozenset[int] = frozenset()) -> Content:
     policy, kind = policies.of(campaign), KINDS[campaign.kind]
     if isinstance(kind, DrawnKind):
         chunks = _answered(campaign, voided)
-        found = ((answers, gold) for chunk in chunks for _, _, gold, answers in chunk)
-        return Content.from_json({"classes": list(classes), **kind.learn(found, policy)})
+        answers_and_gold = ((answers, gold) for chunk in chunks for _, _, gold, answers in chunk)
+        return Content.from_json({"classes": list(classes), **kind.learn(answers_and_gold, policy)})
     votes = read(campaign, classes, voided)
     learned = _two(votes, policy) if len(classes) == 2 else _many(votes, policy, len(classes))
     learned.classes = list(classes)
@@ -81,9 +81,9 @@ def read(campaign: Campaign, classes: tuple[str, ...], voided: frozenset[int]) -
     reading = _Reading()
     for chunk in _answered(campaign, voided):
         for _, topic, gold, answers in chunk:
-            said = [(person, kind.vote(value)) for person, value in answers.items()]
+            words = [(person, kind.vote(value)) for person, value in answers.items()]
             known = -1 if gold is None else code.get(kind.vote(gold) or "", -1)
-            _keep(reading, [(p, code[word]) for p, word in said if word in code], topic, known)
+            _keep(reading, [(p, code[word]) for p, word in words if word in code], topic, known)
     return _numbered(reading)
 
 
@@ -123,12 +123,12 @@ def _questions(campaign: Campaign) -> Iterator[list[tuple[int, str, Any]]]:
         last = chunk[-1][0]
 
 
-def _keep(reading: _Reading, said: list[tuple[int, int]], topic: str, known: int) -> None:
-    if not said:
+def _keep(reading: _Reading, votes: list[tuple[int, int]], topic: str, known: int) -> None:
+    if not votes:
         return
-    reading.people.extend(person for person, _ in said)
-    reading.words.extend(word for _, word in said)
-    reading.questions.extend([len(reading.topics)] * len(said))
+    reading.people.extend(person for person, _ in votes)
+    reading.words.extend(word for _, word in votes)
+    reading.questions.extend([len(reading.topics)] * len(votes))
     reading.topics.append(topic)
     reading.known.append(known)
 
@@ -147,7 +147,7 @@ def _numbered(reading: _Reading) -> Votes:
 
 def _two(votes: Votes, policy: policies.Policy) -> Content:
     base = np.array([1 - policy["prior_yes"], policy["prior_yes"]])
-    found = dawid_skene(
+    estimate = dawid_skene(
         votes.people,
         votes.questions,
         votes.words,
@@ -165,14 +165,14 @@ def _two(votes: Votes, policy: policies.Policy) -> Content:
     return Content(
         annotators={
             str(pk): Skill(
-                confusion=_rounded(found.confusions[person]),
+                confusion=_rounded(estimate.confusions[person]),
                 answers=int(answers[person]),
                 gold=int(gold[person]),
             )
             for person, pk in enumerate(votes.ids)
         },
-        prior=_priors(votes, found, base),
-        tables=_tables(votes, found, policy),
+        prior=_priors(votes, estimate, base),
+        tables=_tables(votes, estimate, policy),
     )
 
 
@@ -183,23 +183,23 @@ def _counts(votes: Votes) -> tuple[Ints, Ints]:
     return np.bincount(votes.people, minlength=n), np.bincount(golden, minlength=n)
 
 
-def _priors(votes: Votes, found: DawidSkene, base: Floats) -> dict[str, list[float]]:
+def _priors(votes: Votes, estimate: DawidSkene, base: Floats) -> dict[str, list[float]]:
     """[P(no), P(yes)] of the campaign under "*", and of each topic, shrunk to the campaign's."""
-    asked = votes.known < 0
-    shares = found.posteriors[asked]
+    is_open = votes.known < 0
+    shares = estimate.posteriors[is_open]
     whole = (shares.sum(axis=0) + CAMPAIGN_PRIOR * base) / (len(shares) + CAMPAIGN_PRIOR)
-    topics = np.array(votes.topics, object)[asked]
+    topics = np.array(votes.topics, object)[is_open]
     priors = {"*": _rounded(whole)}
-    names, place = np.unique(topics.astype(str), return_inverse=True)
+    names, topic_index = np.unique(topics.astype(str), return_inverse=True)
     sums = np.column_stack(
-        [np.bincount(place.reshape(-1), shares[:, word], len(names)) for word in (0, 1)]
+        [np.bincount(topic_index.reshape(-1), shares[:, word], len(names)) for word in (0, 1)]
     )
     for name, row in zip(names.tolist(), sums, strict=True):
         priors[name] = _rounded((row + TOPIC_PRIOR * whole) / (row.sum() + TOPIC_PRIOR))
     return priors
 
 
-def _tables(votes: Votes, found: DawidSkene, policy: policies.Policy) -> dict[str, object]:
+def _tables(votes: Votes, estimate: DawidSkene, policy: policies.Policy) -> dict[str, object]:
     """Vote tables of the topics that have a pilot, if the policy goes by them."""
     counts = vote_counts(votes.questions, votes.words, len(votes.topics), 2)
     # Gold is no random sample of its topic.
@@ -209,8 +209,8 @@ def _tables(votes: Votes, found: DawidSkene, policy: policies.Policy) -> dict[st
     tables = learn_vote_tables(
         counts[pilot, 1],
         counts[pilot, 0],
-        good=found.posteriors[pilot, 1],
-        topic=[votes.topics[place] for place in np.flatnonzero(pilot)],
+        good=estimate.posteriors[pilot, 1],
+        topic=[votes.topics[index] for index in np.flatnonzero(pilot)],
         size=policy["max_votes"],
     )
     return {
@@ -241,24 +241,24 @@ def accuracies(votes: Votes, n_classes: int, assumed: float) -> Floats:
     One coin each: whoever errs names any other class alike, and classes are equally likely. Only
     classes that somebody named are held, so memory grows with the votes alone.
     """
-    pairs, place = np.unique(votes.questions * n_classes + votes.words, return_inverse=True)
-    place = place.reshape(-1)
+    pairs, pair_index = np.unique(votes.questions * n_classes + votes.words, return_inverse=True)
+    pair_index = pair_index.reshape(-1)
     question, word = pairs // n_classes, pairs % n_classes
     unnamed = n_classes - np.bincount(question, minlength=len(votes.topics))
     known = votes.known[question]
     n = len(votes.ids)
-    given = np.bincount(votes.people, minlength=n)
+    votes_by_person = np.bincount(votes.people, minlength=n)
     accuracy = np.full(n, assumed)
     for _ in range(ROUNDS):
         gains = np.log(accuracy) - np.log((1 - accuracy) / (n_classes - 1))
-        scores = np.bincount(place, gains[votes.people], len(pairs))
+        scores = np.bincount(pair_index, gains[votes.people], len(pairs))
         top = np.zeros(len(votes.topics))
         np.maximum.at(top, question, scores)
         weights = np.exp(scores - top[question])
         total = np.bincount(question, weights, len(top)) + unnamed * np.exp(-top)
         right = np.where(known >= 0, word == known, weights / total[question])
-        expected = np.bincount(votes.people, right[place], n)
-        before, accuracy = accuracy, (expected + RIGHT) / (given + RIGHT + WRONG)
+        expected = np.bincount(votes.people, right[pair_index], n)
+        before, accuracy = accuracy, (expected + RIGHT) / (votes_by_person + RIGHT + WRONG)
         if np.abs(accuracy - before).max(initial=0.0) < 10**-DIGITS:
             break
     return accuracy

@@ -60,7 +60,7 @@ def decide(
     follows, as after a dropping vote). The votes stay as they are and are named by the settlement,
     which stands whatever becomes of them. Raises Conflict when somebody has decided meanwhile.
     """
-    value = clean_verdict(campaign, value, about(campaign, question_id))
+    value = clean_verdict(campaign, value, question_context(campaign, question_id))
     with writing():
         question, latest = _lock(campaign, question_id, seen)
         return _settle(campaign, question, latest, actor, value, reason)
@@ -207,7 +207,7 @@ def _chosen(
     if answers is not None and (not answers or not set(answers) <= set(counted)):
         raise Refusal("Choose among the drawings that count here.", field="answers")
     at_work = campaign.memberships.active().filter(stage=Membership.Stage.WORKING)
-    found = list(
+    chosen = list(
         Answer.objects.filter(
             pk__in=counted if answers is None else list(answers),
             assignment__annotator__in=at_work.values("user"),
@@ -215,9 +215,9 @@ def _chosen(
         .select_related("assignment")
         .order_by("assignment_id")
     )
-    if not found:
+    if not chosen:
         raise Conflict(NOBODY_MENDS)
-    return found
+    return chosen
 
 
 def _lease_again(question: Locked, seats: Sequence[int]) -> None:
@@ -230,7 +230,7 @@ def _lease_again(question: Locked, seats: Sequence[int]) -> None:
     )
 
 
-def about(campaign: Campaign, question_id: int) -> About | None:
+def question_context(campaign: Campaign, question_id: int) -> About | None:
     """What the question is about, where the kind has_geometry. Raises NotYours."""
     if not KINDS[campaign.kind].has_geometry:
         return None
@@ -245,12 +245,15 @@ def about(campaign: Campaign, question_id: int) -> About | None:
     return About(topic, width, height, step, content or {})
 
 
-def clean_verdict(campaign: Campaign, value: object, about: About | None = None) -> object:
-    """The verdict, if it decides something. about: where the kind has_geometry. Raises Refusal."""
+def clean_verdict(campaign: Campaign, value: object, context: About | None = None) -> object:
+    """Return the verdict if it decides something. Raise Refusal otherwise.
+
+    context: only where the kind has_geometry.
+    """
     if value == DROP:
         return DROP
-    kind = KINDS[campaign.kind].at(about.step if about else "")
-    cleaned = kind.clean(value, campaign.settings, about)
+    kind = KINDS[campaign.kind].at(context.step if context else "")
+    cleaned = kind.clean(value, campaign.settings, context)
     if kind.vote(cleaned) is None:
         raise Refusal("A verdict decides: give an answer, or drop the image.", field="value")
     return cleaned

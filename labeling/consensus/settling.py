@@ -70,7 +70,7 @@ class Difference(Record):
     """A question whose settlement in force is not what its answers give."""
 
     question: int
-    stands: Stated | None
+    current: Stated | None = field(metadata={"key": "stands"})
     rebuilt: Stated | None
 
 
@@ -92,11 +92,15 @@ def settle_locked(questions: Sequence[Locked]) -> int:
     waiting = _under_lease(full)
     complete = [question for question in full if not waiting[question.id]]
     judged = all_verdicts(complete, votes_on([question.id for question in complete]))
-    decided = [one for one in judged if not one.verdict.more]
-    wanting = {one.question.id: one.verdict.more for one in judged if one.verdict.more}
+    decided = [judgement for judgement in judged if not judgement.verdict.more]
+    wanting = {
+        judgement.question.id: judgement.verdict.more
+        for judgement in judged
+        if judgement.verdict.more
+    }
     _record(decided)
     free([q for q in complete if q.id in wanting], wanting, RETURNED)
-    _follow_up([one.question for one in decided])
+    _follow_up([judgement.question for judgement in decided])
     return len(decided)
 
 
@@ -107,17 +111,19 @@ def _record(decided: Sequence[Judged]) -> None:
     Settlement.objects.bulk_create(
         [
             Settlement(
-                question_id=one.question.id,
-                policy_id=one.question.policy_id,
-                calibration_id=one.calibration_id,
-                value=one.verdict.value,
-                probability=one.verdict.probability,
-                answers=one.answers,
+                question_id=judgement.question.id,
+                policy_id=judgement.question.policy_id,
+                calibration_id=judgement.calibration_id,
+                value=judgement.verdict.value,
+                probability=judgement.verdict.probability,
+                answers=judgement.answers,
             )
-            for one in decided
+            for judgement in decided
         ]
     )
-    rows = [part for one in decided for part in (one.question.id, one.verdict.state)]
+    rows = [
+        part for judgement in decided for part in (judgement.question.id, judgement.verdict.state)
+    ]
     execute(
         f"WITH decided (id, state) AS (VALUES {marks(rows, 2)}) "  # noqa: S608
         "UPDATE labeling_question SET state = decided.state, seats_free = 0, "
@@ -126,10 +132,15 @@ def _record(decided: Sequence[Judged]) -> None:
         rows,
     )
     question_counts.changed(
-        [one.question for one in decided],
-        [one.question._replace(state=str(one.verdict.state), seats_free=0) for one in decided],
+        [judgement.question for judgement in decided],
+        [
+            judgement.question._replace(state=str(judgement.verdict.state), seats_free=0)
+            for judgement in decided
+        ],
     )
-    dropped = [one.question for one in decided if one.verdict.state == State.DROPPED]
+    dropped = [
+        judgement.question for judgement in decided if judgement.verdict.state == State.DROPPED
+    ]
     campaigns = Campaign.objects.in_bulk({question.campaign_id for question in dropped})
     for question in dropped:
         queue.enqueue(
@@ -142,8 +153,10 @@ def _record(decided: Sequence[Judged]) -> None:
 
 def _follow_up(changed: Sequence[Locked]) -> None:
     """Has following.py look at the images of questions that were flagged. Last of all locks."""
-    asked = {question.campaign_id for question in changed if question.is_followed}
-    for campaign in Campaign.objects.filter(pk__in=asked).order_by("pk") if asked else ():
+    campaign_ids = {question.campaign_id for question in changed if question.is_followed}
+    for campaign in (
+        Campaign.objects.filter(pk__in=campaign_ids).order_by("pk") if campaign_ids else ()
+    ):
         queue.enqueue("advance", str(campaign.pk), campaign=campaign)
 
 
@@ -170,11 +183,11 @@ class Replayed:
     wanting: dict[int, int] = field(default_factory=dict)
     changed: list[Locked] = field(default_factory=list)
 
-    def add(self, other: "Replayed") -> None:
-        self.decided += other.decided
-        self.reopened += other.reopened
-        self.wanting |= other.wanting
-        self.changed += other.changed
+    def add(self, more: "Replayed") -> None:
+        self.decided += more.decided
+        self.reopened += more.reopened
+        self.wanting |= more.wanting
+        self.changed += more.changed
 
     def give(self) -> None:
         """Frees the seats that open questions are short of, in the lane of returned ones. Takes
@@ -187,70 +200,72 @@ class Replayed:
 
 def replay(question_ids: Iterable[int]) -> Replayed:
     """Judges these questions again and gives them the seats they want; see replay_locked."""
-    found = replay_locked(lock_questions(question_ids))
-    found.give()
-    return found
+    outcome = replay_locked(lock_questions(question_ids))
+    outcome.give()
+    return outcome
 
 
 def replay_locked(
-    questions: Sequence[Locked], coming: tuple[int | None, Any] | None = None
+    questions: Sequence[Locked], calibration: tuple[int | None, Any] | None = None
 ) -> Replayed:
     """Judges questions again that this transaction has locked, whatever their state: when others
     are void, or when withdrawn ones came back as open ones without seats. `give` must follow.
 
-    coming: id and moment of the calibration about to come in force. A question that the same votes
+    calibration: id and date of the one about to come in force. A question that the same votes
     decided before goes back to that very settlement, by what was known then: what was learned in
     between changes nothing that comes back. What a reviewer decided stands. Gold and withdrawn
     questions are left alone. Queries do not grow with the questions, but for one job for each that
     is dropped; do a thousand at a time.
     """
-    found = Replayed()
+    outcome = Replayed()
     questions = [q for q in questions if q.state == State.OPEN or q.state in DECIDED]
     if not questions:
-        return found
+        return outcome
     ids = [question.id for question in questions]
     votes, held, history = votes_on(ids), _under_lease(questions), history_of(ids)
-    rules = rules_by({question.policy_id for question in questions}, coming)
+    rules = rules_by({question.policy_id for question in questions}, calibration)
     places = places_of(questions, rules)
     decided: list[Judged] = []
     reopening: list[Locked] = []
     open_now: list[Locked] = []
     for question in questions:
-        past = history.get(question.id, [])
-        current = past[-1] if past and question.state in DECIDED else None
+        earlier = history.get(question.id, [])
+        current = earlier[-1] if earlier and question.state in DECIDED else None
         if current is not None and current.reviewed:
             continue
-        judged = _restored(question, votes[question.id], past, rules[question.policy_id], places)
-        wanted = max(0, judged.verdict.more - held[question.id])
+        judged = _restored(question, votes[question.id], earlier, rules[question.policy_id], places)
+        seats_needed = max(0, judged.verdict.more - held[question.id])
         if not judged.verdict.more:
             if current is None or not same(judged, current):
                 decided.append(judged)
-        elif question.state != State.OPEN or wanted != question.seats_free:
-            found.reopened += question.state != State.OPEN
+        elif question.state != State.OPEN or seats_needed != question.seats_free:
+            outcome.reopened += question.state != State.OPEN
             # Seats beyond those wanted go at once; those that are short come with a ticket.
-            seats = min(wanted, question.seats_free)
+            seats = min(seats_needed, question.seats_free)
             reopening.append(question)
             open_now.append(question._replace(state=State.OPEN.value, seats_free=seats))
-            if wanted > question.seats_free:
-                found.wanting[question.id] = wanted - question.seats_free
-    found.decided = len(decided)
-    found.changed = open_now + [judged.question for judged in decided]
+            if seats_needed > question.seats_free:
+                outcome.wanting[question.id] = seats_needed - question.seats_free
+    outcome.decided = len(decided)
+    outcome.changed = open_now + [judged.question for judged in decided]
     _open_again(reopening, open_now)
-    _close_seats([one.question.id for one in decided if one.question.state == State.OPEN])
+    _close_seats(
+        [judgement.question.id for judgement in decided if judgement.question.state == State.OPEN]
+    )
     _record(decided)
-    return found
+    return outcome
 
 
 def _restored(
     question: Locked,
     votes: Sequence[Vote],
-    past: Sequence[Settlement],
+    earlier: Sequence[Settlement],
     rules: Rules,
     places: dict[int, tuple[str, bool]],
 ) -> Judged:
     """The earliest settlement that these votes still give by what was known then, else the verdict
     by what is known now."""
-    for settlement in past:
+    for settlement in earlier:
         if settlement.reviewed or settlement.policy_id != question.policy_id:
             continue
         judged = verdict_on(question, votes, rules_of(settlement, rules), places)
@@ -327,27 +342,27 @@ def rebuild(campaign: Campaign) -> Iterator[Difference]:
     for chunk in _chunks(campaign, [State.OPEN, *DECIDED]):
         ids = [question.id for question in chunk]
         votes, held, history = votes_on(ids), _under_lease(chunk), history_of(ids)
-        current = {pk: past[-1] for pk, past in history.items()}
-        asked = [_as_settled(question, current.get(question.id)) for question in chunk]
-        rules = rules_by({question.policy_id for question in asked})
-        places = places_of(asked, rules)
-        for question in asked:
-            stands = current.get(question.id) if question.state in DECIDED else None
-            if stands is not None and stands.reviewed:
+        current = {pk: earlier[-1] for pk, earlier in history.items()}
+        as_settled = [_as_settled(question, current.get(question.id)) for question in chunk]
+        rules = rules_by({question.policy_id for question in as_settled})
+        places = places_of(as_settled, rules)
+        for question in as_settled:
+            settlement = current.get(question.id) if question.state in DECIDED else None
+            if settlement is not None and settlement.reviewed:
                 continue
             by = rules[question.policy_id]
-            if stands is not None:
-                by = rules_of(stands, by)
+            if settlement is not None:
+                by = rules_of(settlement, by)
             judged = verdict_on(question, votes[question.id], by, places)
-            if stands is None and _awaits_reviewer(question, judged):
+            if settlement is None and _awaits_reviewer(question, judged):
                 continue
             complete = question.seats_free == 0 and not held[question.id]
             difference = Difference(
                 question=question.id,
-                stands=_stated(question, stands),
+                current=_stated(question, settlement),
                 rebuilt=_rebuilt(judged) if complete and not judged.verdict.more else None,
             )
-            if difference.stands != difference.rebuilt:
+            if difference.current != difference.rebuilt:
                 yield difference
 
 
@@ -403,12 +418,14 @@ def tallied(campaign: Campaign, votes_by_question: Mapping[int, Sequence[Vote]])
     """As tallies, of votes that were read already."""
     kind = KINDS[campaign.kind]
     voided = calibrations.in_force(campaign).voided
-    found = {}
+    tallies_by_question = {}
     for question, votes in votes_by_question.items():
         last = [vote.revisions[-1][2] for vote in votes if vote.annotator not in voided]
         if last:
-            found[question] = Counter(sorted(kind.tally_name(value) for value in last))
-    return found
+            tallies_by_question[question] = Counter(
+                sorted(kind.tally_name(value) for value in last)
+            )
+    return tallies_by_question
 
 
 class Support(NamedTuple):
@@ -430,15 +447,15 @@ def support(
     or none where all of them are among the votes that were read already."""
     kind, rows = KINDS[campaign.kind], list(settlements)
     votes = itertools.chain.from_iterable((votes_by_question or {}).values())
-    said = {pk: kind.vote(value) for vote in votes for _, pk, value in vote.revisions}
-    if wanted := {pk for row in rows for pk in row.answers if pk not in said}:
-        answers = Answer.objects.filter(pk__in=wanted).values_list("pk", "value")
-        said |= {str(pk): kind.vote(value) for pk, value in answers}
-    found = {}
+    words_by_answer = {pk: kind.vote(value) for vote in votes for _, pk, value in vote.revisions}
+    if missing_answers := {pk for row in rows for pk in row.answers if pk not in words_by_answer}:
+        answers = Answer.objects.filter(pk__in=missing_answers).values_list("pk", "value")
+        words_by_answer |= {str(pk): kind.vote(value) for pk, value in answers}
+    supports = {}
     for row in rows:
-        words = [word for pk in row.answers if (word := said.get(str(pk))) is not None]
-        stands = None if row.value is None else kind.vote(row.value)
-        agreed = sum(word == stands for word in words)
+        words = [word for pk in row.answers if (word := words_by_answer.get(str(pk))) is not None]
+        settled_word = None if row.value is None else kind.vote(row.value)
+        agreed = sum(word == settled_word for word in words)
         interval = share_interval(agreed, len(words), row.probability)
-        found[row.question_id] = Support(len(words), agreed, interval)
-    return found
+        supports[row.question_id] = Support(len(words), agreed, interval)
+    return supports

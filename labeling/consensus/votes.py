@@ -114,9 +114,9 @@ def verdict_on(
 
 
 def rules_by(
-    policy_ids: Iterable[int], coming: tuple[int | None, Any] | None = None
+    policy_ids: Iterable[int], calibration: tuple[int | None, Any] | None = None
 ) -> dict[int, Rules]:
-    """The rules by policy; coming: id and moment of the calibration about to come in force."""
+    """Return the rules by policy. calibration: id and date of the one about to come in force."""
     rows = Policy.objects.filter(pk__in=set(policy_ids)).values_list(
         "pk",
         "content",
@@ -128,7 +128,7 @@ def rules_by(
     rules = {}
     for pk, content, campaign_id, kind, current, current_at in rows:
         policy = policies.whole(content)
-        calibration_id, made_at = coming or (current, current_at)
+        calibration_id, made_at = calibration or (current, current_at)
         known = calibrations.skills(calibration_id, made_at)
         if policy["method"] != "majority" and not KINDS[kind].is_binary:
             known = calibrations.among_classes(known, campaign_id)
@@ -139,14 +139,14 @@ def rules_by(
 def places_of(questions: Sequence[Locked], rules: dict[int, Rules]) -> dict[int, tuple[str, bool]]:
     """The topic of each, and whether others hang on it in the question graph; of those alone that
     are not settled by majority, which asks for neither."""
-    asked = [q for q in questions if rules[q.policy_id].policy["method"] != "majority"]
-    if not asked:
+    weighed = [q for q in questions if rules[q.policy_id].policy["method"] != "majority"]
+    if not weighed:
         return {}
-    ids = [question.id for question in asked]
+    ids = [question.id for question in weighed]
     topics = dict(Question.objects.filter(pk__in=ids).values_list("pk", "topic"))
-    known = {pk: store.of(pk) for pk in {q.graph_id for q in asked} if pk is not None}
+    known = {pk: store.of(pk) for pk in {q.graph_id for q in weighed} if pk is not None}
     places = {}
-    for question in asked:
+    for question in weighed:
         topic, graph = topics[question.id], known.get(question.graph_id or 0)
         at = graph.index.get(topic) if graph else None
         inner = graph is not None and at is not None and bool(graph.nodes[at].children)

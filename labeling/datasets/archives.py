@@ -45,24 +45,24 @@ def unpack(file: Any, folder: Path, limits: Limits) -> None:
     left = limits.bytes
     # As many folders again: they are entries of their own.
     with open_zip(file, 2 * limits.files) as archive:
-        for number, found in enumerate(in_zip(archive, size), 1):
+        for number, entry in enumerate(in_zip(archive, size), 1):
             if number > limits.files:
                 raise TooLarge(
                     f"The zip has over {limits.files:,} files. {limits.cure}", field="file"
                 )
-            if isinstance(found, Refused):
+            if isinstance(entry, Refused):
                 # Hidden files that an operating system adds, most of all.
                 continue
-            if Path(found.name).suffix.lower() in limits.endings:
-                left -= _unpack_one(found, folder, left, limits)
+            if Path(entry.name).suffix.lower() in limits.endings:
+                left -= _unpack_one(entry, folder, left, limits)
 
 
-def _unpack_one(found: Found, folder: Path, left: int, limits: Limits) -> int:
-    goal = folder / clean_name(found.name)
+def _unpack_one(entry: Found, folder: Path, left: int, limits: Limits) -> int:
+    goal = folder / clean_name(entry.name)
     written = 0
     try:
         goal.parent.mkdir(parents=True, exist_ok=True)
-        with found.open() as source, goal.open("xb") as out:
+        with entry.open() as source, goal.open("xb") as out:
             while part := source.read(MIB):
                 written += len(part)
                 if written > left:
@@ -72,13 +72,13 @@ def _unpack_one(found: Found, folder: Path, left: int, limits: Limits) -> int:
                     )
                 out.write(part)
     except (FileExistsError, NotADirectoryError):
-        raise Refusal(f"{found.name} is in the zip twice. Pack it once.", field="file") from None
+        raise Refusal(f"{entry.name} is in the zip twice. Pack it once.", field="file") from None
     except OSError as error:
         if error.errno != errno.ENAMETOOLONG:
             raise
         raise Refusal(
-            f"{found.name[:80]}… has too long a name. Shorten it.", field="file"
+            f"{entry.name[:80]}… has too long a name. Shorten it.", field="file"
         ) from None
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError):
-        raise Refusal(f"{found.name} is damaged. Pack the zip again.", field="file") from None
+        raise Refusal(f"{entry.name} is damaged. Pack the zip again.", field="file") from None
     return written

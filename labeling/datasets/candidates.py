@@ -15,8 +15,8 @@ CHUNK = 1000
 def rows(dataset: Dataset, scenes: bool = False) -> Iterator[tuple[str, str, str]]:
     """Every query of every image, by image in the order of their names. scenes: also those that
     were for no class, with "" for the wnid."""
-    found = dataset.images.exclude(queries=[]).order_by("name")
-    for name, queries in found.values_list("name", "queries").iterator(chunk_size=CHUNK):
+    images = dataset.images.exclude(queries=[]).order_by("name")
+    for name, queries in images.values_list("name", "queries").iterator(chunk_size=CHUNK):
         yield from ((wnid, name, query) for wnid, query in queries if wnid or scenes)
 
 
@@ -24,14 +24,14 @@ def has_any(dataset: Dataset) -> bool:
     return dataset.images.exclude(queries=[]).exists()
 
 
-def lines(found: Iterable[tuple[str, str, str]]) -> Iterator[str]:
+def lines(rows_to_write: Iterable[tuple[str, str, str]]) -> Iterator[str]:
     """The rows as lines of CSV, below their header.
 
     What a spreadsheet would run begins with a quote, which is taken off when the list is read.
     """
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
-    for row in itertools.chain([COLUMNS], found):
+    for row in itertools.chain([COLUMNS], rows_to_write):
         writer.writerow(map(safe_cell, row))
         yield stream.getvalue()
         stream.seek(0)

@@ -44,8 +44,10 @@ class ImageNames:
         exact = self.exact(names)
         short = {name: self._by_short(name) for name in names if name not in exact}
         images = self.exact({full for full in short.values() if full})
-        found = exact | {name: images[full] for name, full in short.items() if full in images}
-        for name, image in found.items():
+        images_by_name = exact | {
+            name: images[full] for name, full in short.items() if full in images
+        }
+        for name, image in images_by_name.items():
             earlier = self._names.setdefault(image.name, nfc(name))
             if earlier != nfc(name):
                 raise Refusal(
@@ -53,7 +55,7 @@ class ImageNames:
                     "Write the whole name of each image.",
                     field="image",
                 )
-        return found
+        return images_by_name
 
     def exact(self, names: Collection[str]) -> dict[str, NamedImage]:
         """Return the images by their whole names, in whatever normal form. Raise Refusal."""

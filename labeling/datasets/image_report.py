@@ -10,15 +10,15 @@ class Report:
     """Counts of what became of the files, and lists of those that were not added.
 
     duplicates are {"file", "same_as"}, refused {"file", "why"}; near are {"file", "looks_like",
-    "of", "distance"}: left out because they look like an image of a dataset. With `listed`, each
-    list ends after so many and its names are cut, so that what anybody packs fits a row; the counts
-    stay exact.
+    "of", "distance"}: left out because they look like an image of a dataset. With `list_limit`,
+    each list ends after so many and its names are cut, so that what anybody packs fits a row; the
+    counts stay exact.
     """
 
     added: int = 0
     duplicates: list[dict[str, str]] = field(default_factory=list)
     refused: list[dict[str, str]] = field(default_factory=list)
-    listed: int | None = None
+    list_limit: int | None = None
     duplicate_count: int = 0
     refused_count: int = 0
     near: list[dict[str, str]] = field(default_factory=list)
@@ -38,9 +38,9 @@ class Report:
         self._list(self.near, row)
 
     def _list(self, rows: list[dict[str, str]], row: dict[str, str]) -> None:
-        if self.listed is None:
+        if self.list_limit is None:
             rows.append(row)
-        elif len(rows) < self.listed:
+        elif len(rows) < self.list_limit:
             rows.append({key: _cut(value) for key, value in row.items()})
 
     def as_dict(self) -> dict[str, object]:

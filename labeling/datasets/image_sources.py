@@ -121,18 +121,20 @@ def in_folder(folder: Path, in_order: bool = True) -> Iterator[Found | Refused]:
     system lists them, of which no list is held."""
     if not folder.is_dir():
         raise BadSource(f"{printable(str(folder))} is not a folder.")
-    found = _walk(folder, folder, folder.resolve(), in_order)
+    files = _walk(folder, folder, folder.resolve(), in_order)
     if (folder / CANDIDATES).is_file():
         with (folder / CANDIDATES).open("rb") as file:
-            found = _with_queries(found, file)
-    yield from found
+            files = _with_queries(files, file)
+    yield from files
 
 
-def _with_queries(files: Iterator[Found | Refused], listed: IO[bytes]) -> Iterator[Found | Refused]:
+def _with_queries(
+    files: Iterator[Found | Refused], candidate_list: IO[bytes]
+) -> Iterator[Found | Refused]:
     """The files but the list of candidates, each with the queries that it names. Raises BadSource
     with the line."""
     queries: dict[str, list[Query]] = {}
-    if len(content := listed.read(MAX_CANDIDATES_BYTES + 1)) > MAX_CANDIDATES_BYTES:
+    if len(content := candidate_list.read(MAX_CANDIDATES_BYTES + 1)) > MAX_CANDIDATES_BYTES:
         raise BadSource(
             f"{CANDIDATES} is larger than {MAX_CANDIDATES_BYTES // 2**20} MiB. Split it."
         )
@@ -142,11 +144,11 @@ def _with_queries(files: Iterator[Found | Refused], listed: IO[bytes]) -> Iterat
             raise BadSource(f"{CANDIDATES} needs the columns wnid, image and query.", line=1)
         for row in rows:
             try:
-                own = _queries(
+                row_queries = _queries(
                     {key: plain_cell(row[key] or "").strip() for key in ("wnid", "query")}
                 )
                 name = clean_name(plain_cell(row["image"] or ""))
-                queries.setdefault(name, []).extend(own)
+                queries.setdefault(name, []).extend(row_queries)
             except Refusal as refusal:
                 raise BadSource(
                     f"{CANDIDATES}, line {rows.line_num}: {refusal.message}", line=rows.line_num
@@ -163,9 +165,9 @@ def _with_queries(files: Iterator[Found | Refused], listed: IO[bytes]) -> Iterat
             return ()
 
     return (
-        replace(found, queries=own_of(found.name)) if isinstance(found, Found) else found
-        for found in files
-        if found.file != CANDIDATES
+        replace(entry, queries=own_of(entry.name)) if isinstance(entry, Found) else entry
+        for entry in files
+        if entry.file != CANDIDATES
     )
 
 
@@ -215,9 +217,9 @@ def in_zip(archive: zipfile.ZipFile, size: int) -> Iterator[Found | Refused]:
     entries = [entry for entry in archive.infolist() if not entry.is_dir()]
     _check_ratio(sum(entry.file_size for entry in entries), size)
     files: Iterator[Found | Refused] = (_entry(archive, entry) for entry in entries)
-    listed = next((entry for entry in entries if entry.filename == CANDIDATES), None)
-    if listed is not None and not _refuse_entry(listed, CANDIDATES):
-        with _reading_zip(), archive.open(listed) as file:
+    candidate_entry = next((entry for entry in entries if entry.filename == CANDIDATES), None)
+    if candidate_entry is not None and not _refuse_entry(candidate_entry, CANDIDATES):
+        with _reading_zip(), archive.open(candidate_entry) as file:
             files = _with_queries(files, file)
     yield from files
 
@@ -256,11 +258,11 @@ def count_entries(file: IO[bytes], most: int | None = None) -> int:
         end = zipfile._EndRecData(file)  # type: ignore[attr-defined]
         if end is None:
             raise zipfile.BadZipFile("File is not a zip file")
-    signature, left, place = end[0], end[5], end[9] - end[5]
+    signature, left, offset = end[0], end[5], end[9] - end[5]
     if signature == zipfile.stringEndArchive64:  # type: ignore[attr-defined]
-        place -= ZIP64_RECORDS_BYTES
+        offset -= ZIP64_RECORDS_BYTES
     count = tiny = unpacked = 0
-    file.seek(max(0, place))
+    file.seek(max(0, offset))
     for size, is_folder in _directory(file, left):
         count, unpacked = count + 1, unpacked + size
         tiny += size < SMALLEST_IMAGE_BYTES and not is_folder
@@ -338,8 +340,8 @@ def in_manifest(path: Path) -> Iterator[Found | Refused]:
         with path.open(encoding="utf-8-sig", newline="") as lines:
             rows = csv.DictReader(lines, strict=True)
             names = _check_columns(rows.fieldnames)
-            found = (_from_row(row, rows.line_num, path.parent, root) for row in rows)
-            yield from _joined(found) if {"wnid", "query"} & names else found
+            entries = (_from_row(row, rows.line_num, path.parent, root) for row in rows)
+            yield from _joined(entries) if {"wnid", "query"} & names else entries
     except FileNotFoundError:
         raise BadSource(f"There is no manifest {path.name}.") from None
     except UnicodeDecodeError:
@@ -351,16 +353,16 @@ def in_manifest(path: Path) -> Iterator[Found | Refused]:
 def _joined(rows: Iterable[Found | Refused]) -> Iterator[Found | Refused]:
     """Each file once, where it first came, with the queries of all its rows; what was refused
     first."""
-    found: dict[tuple[str, str], Found] = {}
+    entries: dict[tuple[str, str], Found] = {}
     queries: dict[tuple[str, str], list[Query]] = {}
     for row in rows:
         if isinstance(row, Refused):
             yield row
             continue
         key = row.file, row.name
-        found.setdefault(key, row)
+        entries.setdefault(key, row)
         queries.setdefault(key, []).extend(row.queries)
-    for key, row in found.items():
+    for key, row in entries.items():
         yield replace(row, queries=merged(queries[key]))
 
 
@@ -403,11 +405,11 @@ def _from_row(
         queries = _queries(cells)
     except Refusal as refusal:
         return Refused(label, refusal.message)
-    found = on_disk(folder / path, root, file, cells.get("name") or path)
-    if isinstance(found, Refused):
-        return Refused(label, found.why)
+    entry = on_disk(folder / path, root, file, cells.get("name") or path)
+    if isinstance(entry, Refused):
+        return Refused(label, entry.why)
     licence = cells.get("licence") or cells.get("license") or ""
-    return replace(found, licence=licence, source=cells.get("source", ""), queries=queries)
+    return replace(entry, licence=licence, source=cells.get("source", ""), queries=queries)
 
 
 def _queries(cells: Mapping[str, str]) -> tuple[Query, ...]:
@@ -415,7 +417,9 @@ def _queries(cells: Mapping[str, str]) -> tuple[Query, ...]:
     wnid, query = cells.get("wnid", ""), cells.get("query", "")
     if wnid and not WNID.fullmatch(wnid):
         raise Refusal(f"{wnid[:40]!r} is no wnid such as n02084071. Mend it, or leave it empty.")
-    if len(query) > MAX_QUERY or any(unicodedata.category(one) == "Cc" for one in query):
+    if len(query) > MAX_QUERY or any(
+        unicodedata.category(character) == "Cc" for character in query
+    ):
         raise Refusal(f"The query has control characters, or more than {MAX_QUERY}. Shorten it.")
     return ((wnid, query),) if wnid or query else ()
 

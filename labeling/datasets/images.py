@@ -113,9 +113,9 @@ def add_file(
 ) -> Added:
     """The image of this one file. Raises Refusal with a sentence; then nothing has changed."""
     # The file stays open: it is the caller's.
-    found = Found(name, name, lambda: nullcontext(fileobj), 0)
+    entry = Found(name, name, lambda: nullcontext(fileobj), 0)
     name = clean_name(name)
-    content = _read(found)
+    content = _read(entry)
     sha256 = hashlib.sha256(content).hexdigest()
     same = dataset.images.filter(sha256=sha256).first()
     if same is not None:
@@ -197,12 +197,12 @@ def _add_batch(
     """Adds a batch. Every file is read twice, so that no more than one is in memory at a time."""
     hashes: dict[int, str] = {}
     names: dict[int, str] = {}
-    for place, found in enumerate(batch):
-        with _refusals(report, found):
-            if isinstance(found, Refused):
-                raise Refusal(found.why)
-            names[place] = clean_name(found.name)
-            hashes[place] = _hash(found)
+    for index, entry in enumerate(batch):
+        with _refusals(report, entry):
+            if isinstance(entry, Refused):
+                raise Refusal(entry.why)
+            names[index] = clean_name(entry.name)
+            hashes[index] = _hash(entry)
     images = goal.dataset.images
     # Names first: an image that another import adds in between is known by its content, not taken
     # for another image of its name.
@@ -210,52 +210,52 @@ def _add_batch(
     known = {
         image.sha256: image for image in images.filter(sha256__in=hashes.values()).only(*_KNOWN)
     }
-    for place, found in enumerate(batch):
-        with _refusals(report, found):
-            if place in hashes and isinstance(found, Found):
-                name = names[place]
-                same = known.get(hashes[place])
+    for index, entry in enumerate(batch):
+        with _refusals(report, entry):
+            if index in hashes and isinstance(entry, Found):
+                name = names[index]
+                same = known.get(hashes[index])
                 if same is None:
                     if name in taken:
                         raise _name_taken(name)
-                    same = _add_found(goal, found, name, report)
+                    same = _add_found(goal, entry, name, report)
                     if same is not None:
-                        known.setdefault(hashes[place], same)
+                        known.setdefault(hashes[index], same)
                         taken.add(name)
                 elif not goal.brought(same, name):
-                    report.duplicate(found.file, same.name)
-                    add_queries(goal.dataset, same.name, found.queries)
+                    report.duplicate(entry.file, same.name)
+                    add_queries(goal.dataset, same.name, entry.queries)
         if watch:
             watch(1)
 
 
-def _add_found(goal: Goal, found: Found, name: str, report: Report) -> Image | None:
+def _add_found(goal: Goal, entry: Found, name: str, report: Report) -> Image | None:
     """Adds the file and counts it; or the image of that content that came meanwhile; None for what
     looks like another and is left out."""
-    content, own = _read(found), None
+    content, fingerprint = _read(entry), None
     if goal.lookalikes is not None:
-        own = fingerprint_of(content)
-        if near := goal.lookalikes.find(own):
-            report.looks_like(found.file, near.image, near.dataset, near.distance)
+        fingerprint = fingerprint_of(content)
+        if near := goal.lookalikes.find(fingerprint):
+            report.looks_like(entry.file, near.image, near.dataset, near.distance)
             if near.dataset == goal.dataset.name:
-                add_queries(goal.dataset, near.image, found.queries)
+                add_queries(goal.dataset, near.image, entry.queries)
             return None
-    licence, source = found.licence or goal.licence, found.source or goal.source
-    more: dict[str, object] = {"queries": [list(query) for query in found.queries]}
+    licence, source = entry.licence or goal.licence, entry.source or goal.source
+    more: dict[str, object] = {"queries": [list(query) for query in entry.queries]}
     if goal.lookalikes is not None:
-        more["fingerprint"] = to_bytes(own)
+        more["fingerprint"] = to_bytes(fingerprint)
     added = _store(
         goal.dataset, name, content, licence, source, goal.came_with, goal.first_frame, **more
     )
     if added.image is not None:
         report.added += 1
         if goal.lookalikes is not None:
-            goal.lookalikes.add(name, own)
+            goal.lookalikes.add(name, fingerprint)
         return added.image
     assert added.duplicate_of is not None
     if not goal.brought(added.duplicate_of, name):
-        report.duplicate(found.file, added.duplicate_of.name)
-        add_queries(goal.dataset, added.duplicate_of.name, found.queries)
+        report.duplicate(entry.file, added.duplicate_of.name)
+        add_queries(goal.dataset, added.duplicate_of.name, entry.queries)
     return added.duplicate_of
 
 
@@ -273,7 +273,7 @@ def add_queries(dataset: Dataset, name: str, queries: Iterable[Query]) -> None:
 
 
 @contextmanager
-def _refusals(report: Report, found: Found | Refused) -> Iterator[None]:
+def _refusals(report: Report, entry: Found | Refused) -> Iterator[None]:
     """Turns what is said against one file into a line of the report; a full disk ends it all, and
     so does an object store that is away."""
     try:
@@ -281,7 +281,7 @@ def _refusals(report: Report, found: Found | Refused) -> Iterator[None]:
     except (StorageFull, StoreFault):
         raise
     except Refusal as refusal:
-        report.refuse(found.file, refusal.message)
+        report.refuse(entry.file, refusal.message)
 
 
 def _store(
@@ -348,28 +348,28 @@ def _name_taken(name: str) -> NameTaken:
     )
 
 
-def _read(found: Found) -> bytes:
+def _read(entry: Found) -> bytes:
     """All of the file, within the limit."""
-    content = b"".join(_pieces(found))
+    content = b"".join(_pieces(entry))
     if not content:
         raise Refusal("The file is empty.", field="file", code="bad_image")
     return content
 
 
-def _hash(found: Found) -> str:
+def _hash(entry: Found) -> str:
     digest = hashlib.sha256()
-    for piece in _pieces(found):
+    for piece in _pieces(entry):
         digest.update(piece)
     return digest.hexdigest()
 
 
-def _pieces(found: Found) -> Iterator[bytes]:
+def _pieces(entry: Found) -> Iterator[bytes]:
     """The file piece by piece: asked for all at once, Python sets aside the limit's size."""
     limit = settings.ASSAY_MAX_IMAGE_BYTES
-    if found.bytes > limit:
+    if entry.bytes > limit:
         raise _too_large(limit)
     count = 0
-    with _reading(found) as file:
+    with _reading(entry) as file:
         while piece := file.read(CHUNK_BYTES):
             count += len(piece)
             # An archive may say less than it holds.
@@ -379,10 +379,10 @@ def _pieces(found: Found) -> Iterator[bytes]:
 
 
 @contextmanager
-def _reading(found: Found) -> Iterator[IO[bytes]]:
+def _reading(entry: Found) -> Iterator[IO[bytes]]:
     """The open file; what goes wrong while reading becomes a Refusal."""
     try:
-        with found.open() as file:
+        with entry.open() as file:
             yield file
     except (zipfile.BadZipFile, EOFError, zlib.error) as error:
         raise Refusal(f"It is damaged in the archive ({error}). Pack it again.") from None

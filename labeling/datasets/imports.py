@@ -130,8 +130,8 @@ def of_uploads(
             kept.append(_keep(sent))
         first = files[0].name
         name = first if len(files) == 1 else f"{first} and {len(files) - 1} more"
-        said = {"licence": licence, "source": source, "options": _options(against)}
-        return _enqueue(dataset, actor, name, uploads=kept, **said)
+        details = {"licence": licence, "source": source, "options": _options(against)}
+        return _enqueue(dataset, actor, name, uploads=kept, **details)
     except BaseException:
         _remove(kept)
         raise
@@ -150,8 +150,8 @@ def of_path(
     a path that is not."""
     check_may_add(actor, dataset)
     import_root_path(path)
-    said = {"licence": licence, "source": source, "options": _options(against)}
-    return _enqueue(dataset, actor, path, path=path, **said)
+    details = {"licence": licence, "source": source, "options": _options(against)}
+    return _enqueue(dataset, actor, path, path=path, **details)
 
 
 def _options(against: Sequence[Dataset] | None) -> dict[str, object]:
@@ -162,10 +162,10 @@ def _options(against: Sequence[Dataset] | None) -> dict[str, object]:
 
 def import_for(dataset: Dataset, pk: int) -> Import:
     """The dataset's import of that id, with its job. Raises NotYours."""
-    found = dataset.imports.select_related("job", "created_by").filter(pk=pk).first()
-    if found is None:
+    row = dataset.imports.select_related("job", "created_by").filter(pk=pk).first()
+    if row is None:
         raise NotYours("The dataset has no such import.")
-    return found
+    return row
 
 
 def retry(row: Import, actor: User) -> None:
@@ -190,8 +190,8 @@ def report_of(row: Import) -> Report:
 
 def forget_old() -> int:
     """How many uploads were removed that no import waits for any more."""
-    wanted = Import.objects.filter(job__state__in=[Job.State.QUEUED, Job.State.RUNNING])
-    lists = wanted.values_list("uploads", flat=True)
+    running = Import.objects.filter(job__state__in=[Job.State.QUEUED, Job.State.RUNNING])
+    lists = running.values_list("uploads", flat=True)
     kept = {upload["stored"] for rows in lists for upload in rows}
     return uploads.forget_old(FOLDER, kept)
 
@@ -226,7 +226,7 @@ def execute(job: Job) -> None:
     """Adds the import's files and writes its report; may be cut off anywhere and run again."""
     row = Import.objects.select_related("dataset").get(pk=job.payload["import"])
     if row.finished_at is None:
-        report = Report(listed=LISTED)
+        report = Report(list_limit=LISTED)
         try:
             _add(job, row, report)
         except queue.LeaseLost:
@@ -301,8 +301,8 @@ def _stream_in(upload: Upload, opened: ExitStack) -> images.Stream:
     if upload["zip"]:
         return images.stream_of_zip(opened.enter_context(default_storage.open(stored)), opened)
     name = upload["file"]
-    found = Found(name, name, partial(default_storage.open, stored), upload["bytes"])
-    return lambda: iter([found])
+    entry = Found(name, name, partial(default_storage.open, stored), upload["bytes"])
+    return lambda: iter([entry])
 
 
 def _check_zip(sent: Sent) -> None:

@@ -54,33 +54,33 @@ class Lookalikes:
         self._names: list[tuple[str, str]] = []
         prints: list[Fingerprint] = []
         for dataset in (goal, *others):
-            for name, own in fingerprints_of(dataset, watch):
-                if own is not None:
+            for name, views in fingerprints_of(dataset, watch):
+                if views is not None:
                     self._names.append((name, dataset.name))
-                    prints.append(own)
+                    prints.append(views)
         stacked = np.array(prints, np.uint64).reshape(len(prints), VIEWS)
         owners = np.arange(len(prints))
         self._wholes = Growing(np.ascontiguousarray(stacked[:, 0]), owners)
         self._views = Growing(stacked.ravel(), np.repeat(owners, VIEWS))
         self._goal = goal.name
 
-    def find(self, own: Fingerprint | None) -> Near | None:
+    def find(self, views: Fingerprint | None) -> Near | None:
         """What looks most like it, of equals what was there first; None where nothing does."""
-        if own is None:
+        if views is None:
             return None
-        found = [
-            self._wholes.nearest(own, DISTANCE),
+        hits = [
+            self._wholes.nearest(views, DISTANCE),
             # It may be a crop of what is there.
-            self._views.nearest(own[:1], DISTANCE),
+            self._views.nearest(views[:1], DISTANCE),
         ]
-        best = min((hit for hit in found if hit is not None), default=None)
+        best = min((hit for hit in hits if hit is not None), default=None)
         return None if best is None else Near(*self._names[best[1]], best[0])
 
-    def add(self, name: str, own: Fingerprint | None) -> None:
+    def add(self, name: str, views: Fingerprint | None) -> None:
         """An image that has come into the dataset."""
-        if own is not None:
-            self._wholes.add(own[:1], len(self._names))
-            self._views.add(own, len(self._names))
+        if views is not None:
+            self._wholes.add(views[:1], len(self._names))
+            self._views.add(views, len(self._names))
             self._names.append((name, self._goal))
 
 
@@ -98,8 +98,8 @@ def fingerprints_of(
     with ThreadPoolExecutor(processors.count()) as pool:
         for part in _parts(waiting, AHEAD):
             made = pool.map(_stored, [file for _, file in part])
-            for (pk, _), own in zip(part, made, strict=True):
-                Image.objects.filter(pk=pk).update(fingerprint=to_bytes(own))
+            for (pk, _), views in zip(part, made, strict=True):
+                Image.objects.filter(pk=pk).update(fingerprint=to_bytes(views))
                 if watch:
                     watch(1)
     rows = dataset.images.exclude(fingerprint=None).order_by("pk")
@@ -114,25 +114,25 @@ def known_in(
     """Every file that is an image, as it is compared; others go to `refused`. No database."""
     with ThreadPoolExecutor(processors.count()) as pool:
         for part in _parts(files, AHEAD):
-            for found, seen in zip(part, pool.map(_opened, part), strict=True):
-                if isinstance(found, Refused) or isinstance(seen, str):
-                    why = found.why if isinstance(found, Refused) else str(seen)
-                    refused.append(Refused(found.file, why))
+            for entry, seen in zip(part, pool.map(_opened, part), strict=True):
+                if isinstance(entry, Refused) or isinstance(seen, str):
+                    why = entry.why if isinstance(entry, Refused) else str(seen)
+                    refused.append(Refused(entry.file, why))
                 else:
-                    own, pixels = seen
-                    yield found, Known(found.name, own, pixels, found.bytes, origin)
+                    views, pixels = seen
+                    yield entry, Known(entry.name, views, pixels, entry.bytes, origin)
                 if watch:
                     watch(1)
 
 
-def _opened(found: Found | Refused) -> tuple[Fingerprint | None, int] | str:
+def _opened(entry: Found | Refused) -> tuple[Fingerprint | None, int] | str:
     """What the file looks like and its pixels, or why it is none."""
-    if isinstance(found, Refused):
-        return found.why
-    if found.bytes > settings.ASSAY_MAX_IMAGE_BYTES:
+    if isinstance(entry, Refused):
+        return entry.why
+    if entry.bytes > settings.ASSAY_MAX_IMAGE_BYTES:
         return f"It is larger than {settings.ASSAY_MAX_IMAGE_BYTES:,} bytes, the limit here."
     try:
-        with found.open() as file:
+        with entry.open() as file:
             return _seen(file.read(settings.ASSAY_MAX_IMAGE_BYTES))
     except Refusal as refusal:
         return refusal.message

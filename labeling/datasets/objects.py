@@ -38,8 +38,8 @@ OnPut = Callable[[PartedObject, Item], None]
 
 def of(dataset: Dataset) -> QuerySet[Item]:
     """The dataset's objects, by image and in the order in which they came."""
-    found = Item.objects.filter(image__dataset=dataset, region__isnull=False)
-    return found.order_by("image_id", "pk")
+    items = Item.objects.filter(image__dataset=dataset, region__isnull=False)
+    return items.order_by("image_id", "pk")
 
 
 def category_of(item: Item) -> str:
@@ -117,21 +117,21 @@ def put(
     with transaction.atomic():
         goal = _Goal(dataset, objects, words or {})
         items: list[tuple[Item, PartedObject]] = []
-        for found in objects:
+        for parted in objects:
             try:
-                items.append((goal.item_of(found), found))
+                items.append((goal.item_of(parted), parted))
             except Refusal as refusal:
                 if on_fault is not None:
-                    on_fault(found, refusal)
+                    on_fault(parted, refusal)
                     continue
-                said = f"{place_of(found)}: {refusal.message}"
-                raise Refusal(said, field=refusal.field) from None
+                message = f"{place_of(parted)}: {refusal.message}"
+                raise Refusal(message, field=refusal.field) from None
         new = goal.save()
         changed = _write(items, goal.labels, source)
         if on_put is not None:
-            for item, found in items:
-                on_put(found, item)
-    parts = sum(len(found.parts) for _, found in items)
+            for item, parted in items:
+                on_put(parted, item)
+    parts = sum(len(parted.parts) for _, parted in items)
     return {"objects": len(items), "parts": parts, "new": new, "changed": changed}
 
 
@@ -153,7 +153,7 @@ class _Goal:
     moved: list[Item] = field(init=False, default_factory=list)
 
     def __post_init__(self) -> None:
-        names = sorted({found.image for found in self.objects})
+        names = sorted({parted.image for parted in self.objects})
         self.images = {}
         for some in batches(names, BATCH):
             rows = self.dataset.images.filter(name__in=some)
@@ -163,38 +163,38 @@ class _Goal:
         for part in batches(pks, BATCH):
             for item in Item.objects.filter(image_id__in=part, region__isnull=False).order_by("pk"):
                 self.there.setdefault(item.image_id, {})[item.name] = item
-        items = sorted(item.pk for named in self.there.values() for item in named.values())
+        items = sorted(item.pk for by_name in self.there.values() for item in by_name.values())
         for part in batches(items, BATCH):
             for label in GivenLabel.objects.filter(item_id__in=part).order_by("pk"):
                 self.labels.setdefault(label.item_id, []).append(label)
-        for image, named in self.there.items():
-            for name, item in named.items():
+        for image, items_by_name in self.there.items():
+            for name, item in items_by_name.items():
                 self.categories[image, name] = _category(self.labels.get(item.pk, []))
 
-    def item_of(self, found: PartedObject) -> Item:
+    def item_of(self, parted: PartedObject) -> Item:
         """The object's item, known or new. Raises Refusal; then nothing came of it."""
-        image = self._image(found)
-        region = _region(found, image)
-        _check(found)
-        _check_inside(found, image)
-        name = found.name or self._name(found, image, region)
+        image = self._image(parted)
+        region = _region(parted, image)
+        _check(parted)
+        _check_inside(parted, image)
+        name = parted.name or self._name(parted, image, region)
         if (image.pk, name) in self.taken:
-            raise twice(found)
+            raise twice(parted)
         known = self.there.setdefault(image.pk, {}).get(name)
         if known is None:
-            whole, is_boxed = self.wholes[image.pk], found.is_boxed
+            whole, is_boxed = self.wholes[image.pk], parted.is_boxed
             known = Item(
                 image=image, region=region, name=name, derived_from=whole, is_boxed=is_boxed
             )
             self.there[image.pk][name] = known
             self.new.append(known)
         else:
-            self._check_category(found, image, name)
-            if (known.region, known.is_boxed) != (region, found.is_boxed):
-                known.region, known.is_boxed = region, found.is_boxed
+            self._check_category(parted, image, name)
+            if (known.region, known.is_boxed) != (region, parted.is_boxed):
+                known.region, known.is_boxed = region, parted.is_boxed
                 self.moved.append(known)
         self.taken.add((image.pk, name))
-        self.categories[image.pk, name] = found.category
+        self.categories[image.pk, name] = parted.category
         return known
 
     def save(self) -> int:
@@ -203,36 +203,36 @@ class _Goal:
         Item.objects.bulk_update(self.moved, ["region", "is_boxed"], batch_size=BATCH)
         return len(self.new)
 
-    def _image(self, found: PartedObject) -> Image:
-        image = self.images.get(found.image)
+    def _image(self, parted: PartedObject) -> Image:
+        image = self.images.get(parted.image)
         if image is None:
             raise Refusal(
                 f"The image is not in {self.dataset.name}. Add the image first, "
                 "or take the object out.",
                 field="image",
             )
-        if found.size is not None and found.size != (image.width, image.height):
-            raise Refusal(other_size(found.size, (image.width, image.height)), field="size")
+        if parted.size is not None and parted.size != (image.width, image.height):
+            raise Refusal(other_size(parted.size, (image.width, image.height)), field="size")
         return image
 
-    def _name(self, found: PartedObject, image: Image, region: list[float]) -> str:
-        named = self.there.get(image.pk, {})
-        for name, item in named.items():
+    def _name(self, parted: PartedObject, image: Image, region: list[float]) -> str:
+        items_by_name = self.there.get(image.pk, {})
+        for name, item in items_by_name.items():
             same = item.region == region
-            if same and self.categories[image.pk, name] == found.category:
+            if same and self.categories[image.pk, name] == parted.category:
                 return name
-        word = self.words.get(found.category, found.category)[: LONGEST["name"] - 8]
+        word = self.words.get(parted.category, parted.category)[: LONGEST["name"] - 8]
         number = 1
-        while f"{word}-{number}" in named:
+        while f"{word}-{number}" in items_by_name:
             number += 1
         return f"{word}-{number}"
 
-    def _check_category(self, found: PartedObject, image: Image, name: str) -> None:
+    def _check_category(self, parted: PartedObject, image: Image, name: str) -> None:
         before = self.categories[image.pk, name]
-        if before and before != found.category:
+        if before and before != parted.category:
             raise Refusal(
                 f"{name!r} is there already as {self._word(before)}, not as "
-                f"{self._word(found.category)}. Give the new object another name.",
+                f"{self._word(parted.category)}. Give the new object another name.",
                 field="category",
             )
 
@@ -240,11 +240,11 @@ class _Goal:
         return self.words.get(category, category)
 
 
-def twice(found: PartedObject) -> Refusal:
+def twice(parted: PartedObject) -> Refusal:
     """What is said of an object that came before."""
-    if found.name:
+    if parted.name:
         return Refusal(
-            f"Two objects of the image are called {found.name!r}. Give each its own name, or take "
+            f"Two objects of the image are called {parted.name!r}. Give each its own name, or take "
             "one out.",
             field="name",
         )
@@ -265,12 +265,12 @@ def other_size(drawn_on: tuple[int, int], size: tuple[int, int]) -> str:
 
 def _wholes(images: Sequence[int]) -> dict[int, Item]:
     """The items of these whole images, made where there were none, by image."""
-    found: dict[int, Item] = {}
+    wholes: dict[int, Item] = {}
     for part in batches(images, BATCH):
         Item.objects.bulk_create([Item(image_id=pk) for pk in part], ignore_conflicts=True)
         whole = Item.objects.filter(image_id__in=part, region__isnull=True)
-        found |= {item.image_id: item for item in whole}
-    return found
+        wholes |= {item.image_id: item for item in whole}
+    return wholes
 
 
 def _write(
@@ -280,16 +280,16 @@ def _write(
     now = timezone.now()
     fresh: list[GivenLabel] = []
     gone: list[int] = []
-    for item, found in items:
-        sources = _sources(found, source)
+    for item, parted in items:
+        sources = _sources(parted, source)
         before = {
             (label.key, label.source): label
             for label in labels.get(item.pk, [])
             if label.source in sources.values()
         }
-        for key, value, geometry, origin in _rows(found):
-            said = sources.get(origin, sources["given"])
-            old = before.pop((key, said), None)
+        for key, value, geometry, origin in _rows(parted):
+            label_source = sources.get(origin, sources["given"])
+            old = before.pop((key, label_source), None)
             if old is None or _differs(old, value, geometry):
                 fresh.append(
                     GivenLabel(
@@ -297,7 +297,7 @@ def _write(
                         key=key,
                         value=value,
                         geometry=geometry,
-                        source=said,
+                        source=label_source,
                         created_at=now,
                     )
                 )
@@ -314,18 +314,21 @@ def _write(
     return len(fresh) + len(gone)
 
 
-def _sources(found: PartedObject, source: str) -> dict[str, str]:
+def _sources(parted: PartedObject, source: str) -> dict[str, str]:
     """What labels of each origin name as their source."""
-    said = found.source or source
+    label_source = parted.source or source
     longest = LONGEST["source"]
-    return {"given": said[:longest], "explicit": f"{said[: longest - 10]}: explicit"}
+    return {
+        "given": label_source[:longest],
+        "explicit": f"{label_source[: longest - 10]}: explicit",
+    }
 
 
-def _rows(found: PartedObject) -> Iterator[tuple[str, str, Mapping[str, object] | None, str]]:
-    yield found.category, "yes", None, "given"
-    if found.outline is not None:
-        yield OUTLINE, "yes", {"polygons": as_json(found.outline)}, "given"
-    for part in found.parts:
+def _rows(parted: PartedObject) -> Iterator[tuple[str, str, Mapping[str, object] | None, str]]:
+    yield parted.category, "yes", None, "given"
+    if parted.outline is not None:
+        yield OUTLINE, "yes", {"polygons": as_json(parted.outline)}, "given"
+    for part in parted.parts:
         value = "no" if part.state == "not_visible" else "yes"
         yield part.key, value, content_of(part), part.origin
 
@@ -345,8 +348,9 @@ def _chosen_of(old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
         return False
     same = ("pieces", "instance", "holes")
     return all(
-        all(one[key] == other[key] for key in same) and (one["chosen"] or one == other)
-        for one, other in zip(before, after, strict=True)
+        all(merge_before[key] == merge_after[key] for key in same)
+        and (merge_before["chosen"] or merge_before == merge_after)
+        for merge_before, merge_after in zip(before, after, strict=True)
     )
 
 
@@ -383,12 +387,14 @@ def _category(labels: Sequence[GivenLabel]) -> str:
     return next((label.key for label in labels if label.geometry is None), "")
 
 
-def _region(found: PartedObject, image: Image) -> list[float]:
+def _region(parted: PartedObject, image: Image) -> list[float]:
     """The object's box as items keep it: tenths, whole numbers as such. Raises Refusal."""
     size = (image.width, image.height)
     # Files count pixels from 0 or from 1, and round.
-    near = is_box_inside(found.box, size, EDGE_PX)
-    tenths = [round(float(value), 1) for value in (near and cut_box(found.box, size)) or found.box]
+    near = is_box_inside(parted.box, size, EDGE_PX)
+    tenths = [
+        round(float(value), 1) for value in (near and cut_box(parted.box, size)) or parted.box
+    ]
     x0, y0, x1, y1 = tenths
     if not (0 <= x0 < x1 <= image.width and 0 <= y0 < y1 <= image.height):
         raise Refusal(
@@ -403,16 +409,16 @@ def _box(values: Sequence[float]) -> str:
     return ",".join(f"{value:g}" for value in values)
 
 
-def _check(found: PartedObject) -> None:
+def _check(parted: PartedObject) -> None:
     """Passes for names that fit and parts that are there once. Raises Refusal."""
-    if len(found.name) > LONGEST["name"]:
+    if len(parted.name) > LONGEST["name"]:
         raise Refusal(
-            f"The name {found.name[:80]!r}… has {len(found.name)} characters; "
+            f"The name {parted.name[:80]!r}… has {len(parted.name)} characters; "
             f"give at most {LONGEST['name']}.",
             field="name",
         )
-    keys = [part.key for part in found.parts]
-    for key in (found.category, *keys):
+    keys = [part.key for part in parted.parts]
+    for key in (parted.category, *keys):
         if not 0 < len(key) <= LONGEST["key"] or key == OUTLINE:
             raise Refusal(
                 f"{key[:80]!r} cannot be the key of a category or a part. Give "
@@ -423,10 +429,10 @@ def _check(found: PartedObject) -> None:
         raise Refusal(f"The part {repeated!r} is there twice. Join them in one.", field="parts")
 
 
-def _check_inside(found: PartedObject, image: Image) -> None:
+def _check_inside(parted: PartedObject, image: Image) -> None:
     """Passes where all that is drawn lies in the image. Raises Refusal."""
-    drawn = [(part.key, part.polygons) for part in found.parts]
-    for key, polygons in (*drawn, ("outline", found.outline or ())):
+    drawn = [(part.key, part.polygons) for part in parted.parts]
+    for key, polygons in (*drawn, ("outline", parted.outline or ())):
         # Holes lie inside their pieces.
         points = [point for piece in polygons for point in piece[0]]
         if not points:
@@ -440,7 +446,11 @@ def _check_inside(found: PartedObject, image: Image) -> None:
             )
 
 
-def place_of(found: PartedObject) -> str:
+def place_of(parted: PartedObject) -> str:
     """Where a fault is, for people: in the file, or by image and name."""
-    said = f"{found.image}, {found.name}" if found.name else found.image
-    return f"{found.place}: {said}" if found.place and found.place != found.image else said
+    description = f"{parted.image}, {parted.name}" if parted.name else parted.image
+    return (
+        f"{parted.entry}: {description}"
+        if parted.entry and parted.entry != parted.image
+        else description
+    )

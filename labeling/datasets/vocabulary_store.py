@@ -46,13 +46,13 @@ def of(dataset: Dataset) -> Vocabulary | None:
 
 def read(version: Version) -> Vocabulary:
     """What a version says; read once in a process."""
-    found = _READ.get(version.sha256)
-    if found is None:
-        found = reading.build(version.content)
+    vocabulary = _READ.get(version.sha256)
+    if vocabulary is None:
+        vocabulary = reading.build(version.content)
         if len(_READ) >= KEPT:
             _READ.pop(next(iter(_READ)))
-        _READ[version.sha256] = found
-    return found
+        _READ[version.sha256] = vocabulary
+    return vocabulary
 
 
 def may_edit(user: User, dataset: Dataset) -> bool:
@@ -78,11 +78,11 @@ def add_version(
         raise NotAllowed(
             "Only the dataset's owner changes its vocabulary. Ask them, or make your own dataset."
         )
-    said = content if isinstance(content, Vocabulary) else reading.build(content)
+    vocabulary = content if isinstance(content, Vocabulary) else reading.build(content)
     # One writer at a time: versions are counted.
     Dataset.objects.select_for_update().get(pk=dataset.pk)
     before = current(dataset)
-    if before is not None and before.sha256 == said.digest():
+    if before is not None and before.sha256 == vocabulary.digest():
         return before
     if before is not None and instead_of is not None and before.version != instead_of:
         raise Conflict(
@@ -92,8 +92,8 @@ def add_version(
         )
     return dataset.vocabularies.create(
         version=before.version + 1 if before else 1,
-        content=said.content(),
-        sha256=said.digest(),
+        content=vocabulary.content(),
+        sha256=vocabulary.digest(),
         created_by=actor,
     )
 
@@ -105,17 +105,17 @@ def start(dataset: Dataset, actor: User | None) -> Version:
 
 def campaigns_by_version(dataset: Dataset) -> dict[int, list[Campaign]]:
     """Which campaigns ask by which version, by number."""
-    found: dict[int, list[Campaign]] = {}
+    campaigns: dict[int, list[Campaign]] = {}
     rows = Campaign.objects.filter(vocabulary__dataset=dataset).select_related("vocabulary")
     for campaign in rows.order_by("title", "pk"):
         assert campaign.vocabulary is not None
-        found.setdefault(campaign.vocabulary.version, []).append(campaign)
-    return found
+        campaigns.setdefault(campaign.vocabulary.version, []).append(campaign)
+    return campaigns
 
 
-def objects_by_category(dataset: Dataset, said: Vocabulary) -> dict[str, int]:
+def objects_by_category(dataset: Dataset, vocabulary: Vocabulary) -> dict[str, int]:
     """How many of the dataset's objects are of each category, by its key."""
-    keys = [category.key for category in said.categories]
+    keys = [category.key for category in vocabulary.categories]
     rows = GivenLabel.objects.filter(
         item__image__dataset=dataset, item__region__isnull=False, key__in=keys
     )

@@ -15,9 +15,9 @@ def cached(key: str, compute: Callable[[], T], seconds: float = 0.0) -> T:
     where that was more than 0.1 s: at once for a small campaign, and a big one is not counted again
     at every look."""
     cache = caches["local"]
-    found = cache.get(key)
-    if found is not None:
-        return found[0]
+    kept = cache.get(key)
+    if kept is not None:
+        return kept[0]
     begun = time.monotonic()
     value = compute()
     took = time.monotonic() - begun

@@ -16,14 +16,14 @@ def free(questions: Sequence[Locked], seats: dict[int, int], lane: int) -> None:
     """
     rows: list[Any] = []
     for campaign_id in sorted({question.campaign_id for question in questions}):
-        asked = [
+        asking = [
             question
             for question in questions
             if question.campaign_id == campaign_id
             and question.state in (Question.State.OPEN, Question.State.GOLD)
         ]
-        first = take_tickets(campaign_id, len(asked))
-        for index, question in enumerate(asked):
+        first = take_tickets(campaign_id, len(asking))
+        for index, question in enumerate(asking):
             gold = question.state == Question.State.GOLD
             rows += [
                 question.id,

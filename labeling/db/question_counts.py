@@ -47,7 +47,7 @@ class Counts(NamedTuple):
         return self.settled + self.dropped + self.review
 
     @property
-    def asked(self) -> int:
+    def questions(self) -> int:
         """All but gold and withdrawn ones."""
         return self.open + self.decided
 
@@ -77,13 +77,13 @@ def add(campaign_id: int, more: Mapping[str, int]) -> None:
     if not changes:
         return
     changing = ", ".join(f"{name} = {name} + %s" for name in changes)
-    found = execute(
+    changed_rows = execute(
         f"UPDATE labeling_questioncount SET {changing} WHERE id = (SELECT id "  # noqa: S608
         f"FROM labeling_questioncount WHERE campaign_id = %s ORDER BY id LIMIT 1"
         f"{locking(skip=True)})",
         [*changes.values(), campaign_id],
     )
-    if not found:
+    if not changed_rows:
         QuestionCount.objects.create(campaign_id=campaign_id, **changes)
 
 
@@ -95,8 +95,8 @@ def of_campaigns(campaign_ids: Collection[int]) -> dict[int, Counts]:
         .values_list("campaign")
         .annotate(*(Sum(name) for name in Counts._fields))
     )
-    found = {pk: Counts(*map(int, counted)) for pk, *counted in rows}
-    return {pk: found.get(pk, Counts()) for pk in campaign_ids}
+    counts_by_campaign = {pk: Counts(*map(int, counted)) for pk, *counted in rows}
+    return {pk: counts_by_campaign.get(pk, Counts()) for pk in campaign_ids}
 
 
 def of(campaign_id: int) -> Counts:
@@ -115,13 +115,13 @@ def repeats(campaign_id: int, subjects: Collection[int]) -> Iterator[None]:
 def _repeated(campaign_id: int, subjects: Collection[int]) -> int:
     if not subjects:
         return 0
-    [(found,)] = fetch(
+    [(repeats,)] = fetch(
         "SELECT COUNT(*) - COUNT(DISTINCT subject) FROM labeling_question "  # noqa: S608
         f"WHERE campaign_id = %s AND subject IN ({numbers(subjects)}) "
         "AND state IN ('open', 'settled', 'dropped', 'review')",
         [campaign_id],
     )
-    return int(found)
+    return int(repeats)
 
 
 # In one statement, which sees one moment: what the counters should be, then what they are.
@@ -165,11 +165,13 @@ def reconcile(campaign_id: int) -> dict[str, int]:
         QuestionCount.objects.create(campaign_id=campaign_id)
     with writing():
         _take_turns(campaign_id)
-        found = differences(campaign_id)
-        add(campaign_id, found)
-    if found:
-        logger.warning("counters of campaign %s were wrong, and are mended: %s", campaign_id, found)
-    return found
+        mended = differences(campaign_id)
+        add(campaign_id, mended)
+    if mended:
+        logger.warning(
+            "counters of campaign %s were wrong, and are mended: %s", campaign_id, mended
+        )
+    return mended
 
 
 def _take_turns(campaign_id: int) -> None:

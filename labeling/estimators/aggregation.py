@@ -87,11 +87,11 @@ class Answers:
                 annotator_names[new_annotators[codes[row, 0]]],
                 item_names[new_items[codes[row, 1]]],
             )
-        given = labels >= 0
+        is_answered = labels >= 0
         return cls(
-            annotators[given],
-            places[given],
-            new_classes[labels[given]],
+            annotators[is_answered],
+            places[is_answered],
+            new_classes[labels[is_answered]],
             annotator_names,
             item_names,
             class_names,

@@ -60,14 +60,14 @@ def agreement_beyond_chance(
     reference = rest.argmax(axis=1) if n_classes else labels
     top = rest[rows, reference]
     judged = (top > 0) & ((rest == top[:, None]).sum(axis=1) == 1)
-    people, own, others = annotators[judged], labels[judged], reference[judged]
+    people, labels_of_people, others = annotators[judged], labels[judged], reference[judged]
     n = np.bincount(people, minlength=n_annotators)
-    right = np.bincount(people, weights=own == others, minlength=n_annotators)
-    said = vote_counts(people, own, n_annotators, n_classes)
+    right = np.bincount(people, weights=labels_of_people == others, minlength=n_annotators)
+    label_counts = vote_counts(people, labels_of_people, n_annotators, n_classes)
     heard = vote_counts(people, others, n_annotators, n_classes)
     with np.errstate(invalid="ignore", divide="ignore"):
         share = right / n
-        chance = (said * heard).sum(axis=1) / n.astype(float) ** 2
+        chance = (label_counts * heard).sum(axis=1) / n.astype(float) ** 2
         kappa = (share - chance) / (1 - chance)
     kappa[(n == 0) | (chance == 1)] = np.nan
     return Agreement(kappa, share, n)
@@ -87,10 +87,10 @@ def calibration_bins(
     0.25
     """
     stated, right = np.asarray(probabilities, float), np.asarray(correct, bool)
-    place = np.minimum((stated * bins).astype(int), bins - 1)
-    n = np.bincount(place, minlength=bins)
-    sums = np.bincount(place, weights=stated, minlength=bins)
-    hits = np.bincount(place, weights=right, minlength=bins).astype(int)
+    bin_index = np.minimum((stated * bins).astype(int), bins - 1)
+    n = np.bincount(bin_index, minlength=bins)
+    sums = np.bincount(bin_index, weights=stated, minlength=bins)
+    hits = np.bincount(bin_index, weights=right, minlength=bins).astype(int)
     total = int(n.sum())
     return {
         "bins": [

@@ -234,7 +234,7 @@ class Given:
     others: tuple[str, ...] = ()
 
 
-def speed(given: Sequence[Given], pool: Sequence[tuple[str, int]]) -> dict[str, Any]:
+def speed(answers: Sequence[Given], pool: Sequence[tuple[str, int]]) -> dict[str, Any]:
     """How long the answers take against those of others.
 
     Every answer is divided by the median of others on its topic (of all the pool where the topic
@@ -244,29 +244,29 @@ def speed(given: Sequence[Given], pool: Sequence[tuple[str, int]]) -> dict[str, 
     >>> speed([Given("cat", "yes", 500), Given("cat", "no", 700)], [("cat", 2000)] * 20)
     {'share': 0.3, 'answers': 2, 'pool': 20, 'seconds': 0.6, 'pool_seconds': 2.0}
     """
-    own = [(one.topic, one.ms) for one in given if one.ms is not None]
+    timed = [(answer.topic, answer.ms) for answer in answers if answer.ms is not None]
     by_topic: dict[str, list[int]] = defaultdict(list)
     for topic, ms in pool:
         by_topic[topic].append(ms)
-    figures: dict[str, Any] = {"share": None, "answers": len(own), "pool": len(pool)}
-    if not own or not pool:
+    figures: dict[str, Any] = {"share": None, "answers": len(timed), "pool": len(pool)}
+    if not timed or not pool:
         return figures
     everything = median(ms for _, ms in pool)
     usual = {
         topic: median(times) for topic, times in by_topic.items() if len(times) >= POOL_OF_TOPIC
     }
-    shares = [ms / max(usual.get(topic, everything), 1) for topic, ms in own]
+    shares = [ms / max(usual.get(topic, everything), 1) for topic, ms in timed]
     return figures | {
         "share": round(median(shares), 3),
-        "seconds": round(median(ms for _, ms in own) / 1000, 2),
+        "seconds": round(median(ms for _, ms in timed) / 1000, 2),
         "pool_seconds": round(everything / 1000, 2),
     }
 
 
-def runs(given: Sequence[Given], pool: Sequence[tuple[str, str]]) -> dict[str, Any]:
+def runs(answers: Sequence[Given], pool: Sequence[tuple[str, str]]) -> dict[str, Any]:
     """The longest run of one answer that is against the odds, else the longest of all.
 
-    given: in the order in which they were answered. pool: (topic, word) of others. The odds of a
+    answers: in the order in which they were given. pool: (topic, word) of others. The odds of a
     run are the product of the pool's rates of that word on the topics it went through, times the
     places where it could have begun: "no" forty times is nothing where nearly all is "no". odds
     None where there is no pool.
@@ -279,16 +279,16 @@ def runs(given: Sequence[Given], pool: Sequence[tuple[str, str]]) -> dict[str, A
     True
     """
     rate = _rates_of(pool)
-    found = []
-    for word, run in groupby(given, key=lambda one: one.word):
-        topics = [one.topic for one in run]
+    runs_with_odds = []
+    for word, run in groupby(answers, key=lambda answer: answer.word):
+        topics = [answer.topic for answer in run]
         logs = math.fsum(math.log(rate(topic, word)) for topic in topics) if pool else 0.0
-        found.append((len(topics), word, min(1.0, math.exp(logs) * len(given))))
-    figures = {"word": None, "length": 0, "odds": None, "answers": len(given), "pool": len(pool)}
-    if not found:
+        runs_with_odds.append((len(topics), word, min(1.0, math.exp(logs) * len(answers))))
+    figures = {"word": None, "length": 0, "odds": None, "answers": len(answers), "pool": len(pool)}
+    if not runs_with_odds:
         return figures
-    odd = [run for run in found if run[2] < RUN_ODDS] if pool else []
-    length, word, odds = max(odd or found, key=lambda run: run[0])
+    odd = [run for run in runs_with_odds if run[2] < RUN_ODDS] if pool else []
+    length, word, odds = max(odd or runs_with_odds, key=lambda run: run[0])
     return figures | {"word": word, "length": length, "odds": odds if pool else None}
 
 
@@ -306,7 +306,9 @@ def _rates_of(pool: Sequence[tuple[str, str]]):
     return rate
 
 
-def agreement(given: Sequence[Given], abstentions: frozenset[str] = frozenset()) -> dict[str, Any]:
+def agreement(
+    answers: Sequence[Given], abstentions: frozenset[str] = frozenset()
+) -> dict[str, Any]:
     """Cohen's kappa with what most of the others say: 1 always agrees, 0 no more than by chance.
 
     Own votes never count among the others. Left out: abstentions, questions that nobody else
@@ -322,13 +324,13 @@ def agreement(given: Sequence[Given], abstentions: frozenset[str] = frozenset())
     {'kappa': 0.0, 'upper': 0.137, 'answers': 200, 'agreed': 100}
     """
     pairs = []
-    for one in given:
-        if one.word in abstentions:
+    for answer in answers:
+        if answer.word in abstentions:
             continue
-        ranked = Counter(word for word in one.others if word not in abstentions).most_common(2)
+        ranked = Counter(word for word in answer.others if word not in abstentions).most_common(2)
         if ranked and (len(ranked) == 1 or ranked[0][1] > ranked[1][1]):
-            pairs.append((one.word, ranked[0][0]))
-    agreed = sum(own == other for own, other in pairs)
+            pairs.append((answer.word, ranked[0][0]))
+    agreed = sum(word == majority for word, majority in pairs)
     figures: dict[str, Any] = {
         "kappa": None,
         "upper": None,
@@ -337,7 +339,7 @@ def agreement(given: Sequence[Given], abstentions: frozenset[str] = frozenset())
     }
     if not pairs:
         return figures
-    mine, theirs = Counter(own for own, _ in pairs), Counter(other for _, other in pairs)
+    mine, theirs = Counter(word for word, _ in pairs), Counter(majority for _, majority in pairs)
     chance = sum(mine[word] * theirs[word] for word in mine) / len(pairs) ** 2
     if chance == 1:
         return figures
@@ -354,7 +356,7 @@ def reasons(figures: Mapping[str, Any], policy: Mapping[str, Any]) -> list[dict[
 
     figures: {"test": Tested, "speed", "runs", "chance"} as the functions above give them.
     """
-    found = [
+    signals = [
         ("test", policy["gold_action"], _test_words(figures["test"], policy)),
         ("speed", policy["speed_action"], _speed_words(figures["speed"], policy)),
         ("runs", policy["run_action"], _runs_words(figures["runs"], policy)),
@@ -362,7 +364,7 @@ def reasons(figures: Mapping[str, Any], policy: Mapping[str, Any]) -> list[dict[
     ]
     return [
         {"signal": signal, "action": action, "words": words}
-        for signal, action, words in found
+        for signal, action, words in signals
         if words
     ]
 

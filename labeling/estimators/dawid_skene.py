@@ -160,11 +160,11 @@ class _State:
         counts[:] = 0
         self.sums[:] = 0
         data = (self.starts, self.codes, self.known, self.counted)
-        found = (self.posteriors, counts, self.sums)
+        buffers = (self.posteriors, counts, self.sums)
         if len(log_prior) != 2:
-            return float(kernels.expect(*data, log_prior, logs, *found))
+            return float(kernels.expect(*data, log_prior, logs, *buffers))
         log_odds, gains = log_prior[1] - log_prior[0], logs[:, 1] - logs[:, 0]
-        gained = kernels.expect_binary(*data, log_odds, gains, *found)
+        gained = kernels.expect_binary(*data, log_odds, gains, *buffers)
         under_zero = self.answered.sum() * log_prior[0] + (self.totals * logs[:, 0]).sum()
         return float(gained + under_zero)
 
@@ -180,9 +180,9 @@ class _State:
             self.posteriors[:] = self.votes / np.maximum(self.votes.sum(axis=1, keepdims=True), 1)
         else:
             self.posteriors[:] = start
-        given = np.flatnonzero(self.known >= 0)
-        self.posteriors[given] = 0
-        self.posteriors[given, self.known[given]] = 1
+        known_items = np.flatnonzero(self.known >= 0)
+        self.posteriors[known_items] = 0
+        self.posteriors[known_items, self.known[known_items]] = 1
 
     def maximise(self) -> None:
         """The M-step: priors and the logs of the confusions from sums and counts."""

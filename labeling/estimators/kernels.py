@@ -118,22 +118,22 @@ def expect_binary(
         for at in range(start, end):
             odds += gains[codes[at]]
         if known[item] >= 0:
-            one = float(known[item])
-            zero = 1.0 - one
-            gained = odds * one
+            unity = float(known[item])
+            zero = 1.0 - unity
+            gained = odds * unity
         else:
             small = math.exp(-abs(odds))
-            one = (1.0 if odds >= 0 else small) / (1.0 + small)
+            unity = (1.0 if odds >= 0 else small) / (1.0 + small)
             zero = (small if odds >= 0 else 1.0) / (1.0 + small)
             gained = max(odds, 0.0) + math.log1p(small)
         if end > start:
             likelihood += gained
         posteriors[item, 0] = zero
-        posteriors[item, 1] = one
+        posteriors[item, 1] = unity
         if counted[item]:
             sums[0] += zero
-            sums[1] += one
+            sums[1] += unity
         for at in range(start, end):
             counts[codes[at], 0] += zero
-            counts[codes[at], 1] += one
+            counts[codes[at], 1] += unity
     return likelihood

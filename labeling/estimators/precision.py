@@ -69,31 +69,31 @@ def precisions(classes: Sequence[Verified], level: float = 0.95) -> list[Precisi
     the combinations expect; the interval is of the number wrong among all its images, those not
     audited included.
     """
-    for one in classes:
-        _check(one)
-    everything = sum(one.yes for one in classes)
-    audited = sum(one.audited for one in classes)
+    for verified in classes:
+        _check(verified)
+    everything = sum(verified.yes for verified in classes)
+    audited = sum(verified.audited for verified in classes)
     if not everything or not audited:
-        return [Precision(_by_table(one), None, None) for one in classes]
-    pooled = max(sum(one.doubt for one in classes) / everything, SUREST)
-    weights = _weights([one for one in classes if one.audited], pooled)
+        return [Precision(_by_table(verified), None, None) for verified in classes]
+    pooled = max(sum(verified.doubt for verified in classes) / everything, SUREST)
+    weights = _weights([verified for verified in classes if verified.audited], pooled)
     kept = np.flatnonzero(weights > NEGLIGIBLE * weights.max())
     weights = weights[kept] / weights[kept].sum()
-    found: list[Precision] = []
+    precisions_of_classes: list[Precision] = []
     for part in _chunks(classes):
         shapes = _shapes(part, pooled)
-        found += _stated(part, [shape[:, kept] for shape in shapes], weights, level)
-    return found
+        precisions_of_classes += _stated(part, [shape[:, kept] for shape in shapes], weights, level)
+    return precisions_of_classes
 
 
 def pooled(classes: Sequence[Verified], level: float = 0.95) -> Precision:
     """The precision of all images together. Their audited ones are a random sample of them, so the
     audit alone gives `stated` and its interval (Clopper and Pearson's)."""
     whole = Verified(
-        sum(one.yes for one in classes),
-        sum(one.doubt for one in classes),
-        sum(one.audited for one in classes),
-        sum(one.wrong for one in classes),
+        sum(verified.yes for verified in classes),
+        sum(verified.doubt for verified in classes),
+        sum(verified.audited for verified in classes),
+        sum(verified.wrong for verified in classes),
     )
     _check(whole)
     if not whole.audited:
@@ -103,13 +103,16 @@ def pooled(classes: Sequence[Verified], level: float = 0.95) -> Precision:
     return Precision(_by_table(whole), right / whole.audited, interval)
 
 
-def _check(one: Verified) -> None:
-    if not 0 <= one.wrong <= one.audited <= one.yes or not 0 <= one.doubt <= one.yes:
-        raise ValueError(f"{one}: wrong, audited and yes must not fall, nor doubt exceed yes")
+def _check(verified: Verified) -> None:
+    if (
+        not 0 <= verified.wrong <= verified.audited <= verified.yes
+        or not 0 <= verified.doubt <= verified.yes
+    ):
+        raise ValueError(f"{verified}: wrong, audited and yes must not fall, nor doubt exceed yes")
 
 
-def _by_table(one: Verified) -> float | None:
-    return 1 - one.doubt / one.yes if one.yes else None
+def _by_table(verified: Verified) -> float | None:
+    return 1 - verified.doubt / verified.yes if verified.yes else None
 
 
 def _chunks(classes: Sequence[Verified]) -> Iterator[Sequence[Verified]]:
@@ -128,7 +131,9 @@ def _grid() -> tuple[Floats, Floats, Floats]:
 def _shapes(classes: Sequence[Verified], pooled: float) -> list[Floats]:
     """(S, G) both parameters of each class's Beta distribution, before the audit."""
     factor, slope, likeness = _grid()
-    doubt = np.array([one.doubt / one.yes if one.yes else pooled for one in classes])
+    doubt = np.array(
+        [verified.doubt / verified.yes if verified.yes else pooled for verified in classes]
+    )
     against = np.log(np.maximum(doubt, SUREST) / pooled)
     mean = np.exp(np.minimum(np.log(pooled) + factor + slope * against[:, None], np.log(WORST)))
     shape = np.broadcast_to(likeness, mean.shape)
@@ -149,8 +154,8 @@ def _weights(classes: Sequence[Verified], pooled: float) -> Floats:
 
 def _audited(classes: Sequence[Verified]) -> tuple[Floats, Floats]:
     """(S, 1) how many audited images were wrong, and right."""
-    wrong = np.array([float(one.wrong) for one in classes])[:, None]
-    right = np.array([float(one.audited - one.wrong) for one in classes])[:, None]
+    wrong = np.array([float(verified.wrong) for verified in classes])[:, None]
+    right = np.array([float(verified.audited - verified.wrong) for verified in classes])[:, None]
     return wrong, right
 
 
@@ -159,20 +164,20 @@ def _stated(
 ) -> list[Precision]:
     wrong, right = _audited(classes)
     bad, good = shapes[0] + wrong, shapes[1] + right
-    left = np.array([one.yes - one.audited for one in classes])
+    left = np.array([verified.yes - verified.audited for verified in classes])
     share = _median(bad / (bad + good), weights)
     low, high = _bounds(np.minimum(left, MOST_IMAGES), bad, good, weights, level)
-    found = []
-    for place, one in enumerate(classes):
-        if not one.yes:
-            found.append(Precision(None, None, None))
+    rows = []
+    for index, row in enumerate(classes):
+        if not row.yes:
+            rows.append(Precision(None, None, None))
             continue
-        scale = left[place] / max(min(left[place], MOST_IMAGES), 1)
-        fewest, most = (one.wrong + count[place] * scale for count in (low, high))
-        stated = one.wrong + left[place] * share[place]
-        interval = (1 - float(most) / one.yes, 1 - float(fewest) / one.yes)
-        found.append(Precision(_by_table(one), 1 - float(stated) / one.yes, interval))
-    return found
+        scale = left[index] / max(min(left[index], MOST_IMAGES), 1)
+        fewest, most = (row.wrong + count[index] * scale for count in (low, high))
+        stated = row.wrong + left[index] * share[index]
+        interval = (1 - float(most) / row.yes, 1 - float(fewest) / row.yes)
+        rows.append(Precision(_by_table(row), 1 - float(stated) / row.yes, interval))
+    return rows
 
 
 def _median(values: Floats, weights: Floats) -> Floats:

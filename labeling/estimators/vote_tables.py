@@ -117,9 +117,9 @@ def learn_vote_tables(
     tables = {"": everything}
     pooled = np.array([row + (0.0,) * (size + 1 - len(row)) for row in everything.cells])
     for name in sorted(set(names) - {""}):
-        own = names == name
-        weights = sub_votes(up[own], down[own], truth[own], size)
-        tables[name] = _table(*weights, pooled, strength, int(own.sum()))
+        in_topic = names == name
+        weights = sub_votes(up[in_topic], down[in_topic], truth[in_topic], size)
+        tables[name] = _table(*weights, pooled, strength, int(in_topic.sum()))
     return tables
 
 
@@ -136,10 +136,10 @@ def sub_votes(
     """
     weight_good, weight = np.zeros((size + 1, size + 1)), np.zeros((size + 1, size + 1))
     # Images with the same votes are alike: as many steps as there are different pairs.
-    pairs, place = np.unique(np.stack([yes, no], axis=1), axis=0, return_inverse=True)
-    place = place.reshape(-1)
-    images = np.bincount(place)
-    goods = np.bincount(place, weights=good)
+    pairs, pair_index = np.unique(np.stack([yes, no], axis=1), axis=0, return_inverse=True)
+    pair_index = pair_index.reshape(-1)
+    images = np.bincount(pair_index)
+    goods = np.bincount(pair_index, weights=good)
     for (some_yes, some_no), n_good, n in zip(pairs.tolist(), goods, images, strict=True):
         shares = _subsets(some_yes, some_no, size)
         weight_good += n_good * shares

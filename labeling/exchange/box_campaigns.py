@@ -47,19 +47,19 @@ class Proposed:
 def pairs_of(release: Frozen, classes: Collection[str] | None = None) -> list[tuple[str, str]]:
     """(image, class) of every class that the release says is in an image. classes: of these alone.
     Raises BadInput where there are none."""
-    wanted = set(classes) if classes is not None else None
-    found = [
+    chosen_classes = set(classes) if classes is not None else None
+    pairs = [
         (line["image"], line["wnid"])
         for line in release.labels()
-        if line["value"] == "yes" and (wanted is None or line["wnid"] in wanted)
+        if line["value"] == "yes" and (chosen_classes is None or line["wnid"] in chosen_classes)
     ]
-    if not found:
+    if not pairs:
         raise BadInput(
             "says of no image that a class is in it",
             file=release.folder,
             cure="freeze the campaign once its questions are settled, or name other classes",
         )
-    return found
+    return pairs
 
 
 def begin_with(campaign: Campaign, release: Release) -> None:
@@ -85,35 +85,35 @@ def propose(dataset: Dataset, pairs: Pairs, rows: Sequence[ProposalRow]) -> Prop
     """What is shown of these proposals. Raises Refusal, naming the line, for a box outside its
     image, of no area, or inside out; for images of another dataset; and for classes that none of
     the pairs has."""
-    found = Proposed()
+    proposed = Proposed()
     if not rows:
-        return found
+        return proposed
     sizes = _sizes(dataset, {row.image for row in rows})
     _check_images(dataset, rows, sizes)
     _check_classes(pairs, rows)
-    asked = set(pairs)
+    known_pairs = set(pairs)
     by_pair: dict[tuple[str, str], list[ProposalRow]] = defaultdict(list)
     for row in rows:
         box = _clean(row, *sizes[row.image])
-        if (row.image, row.topic) in asked:
+        if (row.image, row.topic) in known_pairs:
             by_pair[row.image, row.topic].append(row._replace(box=box))
         else:
-            found.unasked += 1
+            proposed.unasked += 1
     for pair, boxes in by_pair.items():
         kept: list[Box] = []
-        for row in sorted(boxes, key=lambda one: (-one.confidence, one.line)):
-            same = any(iou(row.box, other) >= SAME_IOU for other in kept)
+        for row in sorted(boxes, key=lambda proposal: (-proposal.confidence, proposal.line)):
+            same = any(iou(row.box, kept_box) >= SAME_IOU for kept_box in kept)
             if same or len(kept) >= MOST_A_PAIR:
-                found.repeated += 1
+                proposed.repeated += 1
             else:
                 kept.append(row.box)
-        found.boxes[pair] = kept
-    return found
+        proposed.boxes[pair] = kept
+    return proposed
 
 
 def _sizes(dataset: Dataset, names: Iterable[str]) -> dict[str, tuple[int, int]]:
-    found = ImageNames(dataset).exact(set(names))
-    return {name: image.size for name, image in found.items()}
+    images = ImageNames(dataset).exact(set(names))
+    return {name: image.size for name, image in images.items()}
 
 
 def _check_images(
@@ -122,7 +122,7 @@ def _check_images(
     strange = next((row for row in rows if row.image not in sizes), None)
     if strange is not None:
         raise Refusal(
-            f"{strange.place}: {dataset.name} has no image {strange.image!r}. Are the "
+            f"{strange.prefix}: {dataset.name} has no image {strange.image!r}. Are the "
             "proposals of another dataset? Leave out images that are not in this one.",
             field="proposals",
         )
@@ -132,10 +132,10 @@ def _check_classes(pairs: Pairs, rows: Sequence[ProposalRow]) -> None:
     classes = {topic for _, topic in pairs}
     strange = sorted({row.topic for row in rows} - classes)
     if strange:
-        place = next(row.place for row in rows if row.topic == strange[0])
+        prefix = next(row.prefix for row in rows if row.topic == strange[0])
         more = f" and {len(strange) - 1} more" if len(strange) > 1 else ""
         raise Refusal(
-            f"{place}: the campaign does not ask for {strange[0]!r}{more}. Leave out such "
+            f"{prefix}: the campaign does not ask for {strange[0]!r}{more}. Leave out such "
             "lines, or name the classes that are asked for.",
             field="proposals",
         )
@@ -145,7 +145,7 @@ def _clean(row: ProposalRow, width: int, height: int) -> Box:
     x0, y0, x1, y1 = row.box
     if min(x0, y0) < -EDGE_PX or x1 > width + EDGE_PX or y1 > height + EDGE_PX:
         raise Refusal(
-            f"{row.place}: the box reaches out of its image, which is {width} × {height} "
+            f"{row.prefix}: the box reaches out of its image, which is {width} × {height} "
             "pixels as people see it. Give boxes in pixels of the upright image, and cut them at "
             "its edges.",
             field="proposals",
@@ -153,7 +153,7 @@ def _clean(row: ProposalRow, width: int, height: int) -> Box:
     x0, y0, x1, y1 = max(0.0, x0), max(0.0, y0), min(x1, width), min(y1, height)
     if x1 - x0 < 1 or y1 - y0 < 1:
         raise Refusal(
-            f"{row.place}: the box has no area of a pixel. Its columns are x0,y0,x1,y1: left, "
+            f"{row.prefix}: the box has no area of a pixel. Its columns are x0,y0,x1,y1: left, "
             "top, right, bottom.",
             field="proposals",
         )
@@ -202,8 +202,8 @@ def ask(
     items, missing = asking.whole_items(campaign, sorted({image for image, _ in pairs}))
     opening.refuse_missing(campaign, missing)
     boxes = {
-        (items[image], topic): found
-        for (image, topic), found in (proposed.boxes if proposed else {}).items()
+        (items[image], topic): proposals
+        for (image, topic), proposals in (proposed.boxes if proposed else {}).items()
         if not is_unassisted(f"{image} {topic}")
     }
     keys = [(items[image], topic) for image, topic in dict.fromkeys(pairs)]
@@ -212,11 +212,11 @@ def ask(
 
 def words_of(proposed: Proposed) -> str:
     """What became of the proposals, for people."""
-    shown = sum(len(boxes) for boxes in proposed.boxes.values())
+    count = sum(len(boxes) for boxes in proposed.boxes.values())
     left = []
     if proposed.unasked:
         left.append(f"{proposed.unasked:,} of classes that were not asked for in their image")
     if proposed.repeated:
         left.append(f"{proposed.repeated:,} beside surer ones")
-    said = count_of(shown, "proposed box", "proposed boxes")
-    return f"{said} kept" + (f"; left out: {', '.join(left)}." if left else ".")
+    summary = count_of(count, "proposed box", "proposed boxes")
+    return f"{summary} kept" + (f"; left out: {', '.join(left)}." if left else ".")

@@ -64,9 +64,9 @@ def fetch(
         options.of(format_name, release.campaign.kind)
     except BadInput as bad:
         raise Refusal(f"{_sentence(bad.message)} {_sentence(bad.cure)}") from None
-    place = _place(release, format_name, options)
+    path = _place(release, format_name, options)
     with suppress(FileNotFoundError):
-        return open(shared_files.find(place, _stored_name(place)), "rb")
+        return open(shared_files.find(path, _stored_name(path)), "rb")
     if not freezing.folder_of(release).is_dir():
         raise Refusal("The files of this release are not on this server. Freeze it again.")
     if work(release, format_name) > AT_ONCE:
@@ -143,28 +143,28 @@ def originals_of(release: Release) -> exporting.Open:
 
 
 def _image_of(release: Release, name: str) -> Image:
-    found = release.campaign.dataset.images.filter(name=name).first()
-    if found is None:
+    image = release.campaign.dataset.images.filter(name=name).first()
+    if image is None:
         raise Refusal(f"{name} is no longer in {release.campaign.dataset.name}.")
-    return found
+    return image
 
 
 def execute(job: Job) -> None:
     """Makes the zip that the job is about; may run again."""
     release = Release.objects.select_related("campaign").get(pk=job.payload["release"])
     format_name, options = job.payload["format"], _options_in(job)
-    place = _place(release, format_name, options)
+    path = _place(release, format_name, options)
     forget_old()
-    if shared_files.find(place, _stored_name(place)).exists():
+    if shared_files.find(path, _stored_name(path)).exists():
         return
-    place.parent.mkdir(parents=True, exist_ok=True)
-    handle, part = tempfile.mkstemp(suffix=".part", dir=place.parent)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, part = tempfile.mkstemp(suffix=".part", dir=path.parent)
     try:
         with os.fdopen(handle, "wb") as file:
             write(release, format_name, file, options)
         os.chmod(part, 0o640)
-        shared_files.put(Path(part), _stored_name(place))
-        os.replace(part, place)
+        shared_files.put(Path(part), _stored_name(path))
+        os.replace(part, path)
     except BaseException:
         with suppress(FileNotFoundError):
             os.unlink(part)
@@ -182,7 +182,7 @@ def forget_old() -> int:
                     path.unlink()
                     removed += 1
     if shared_files.is_shared():
-        for row in shared_files.listed(STORED):
+        for row in shared_files.list_files(STORED):
             if row.written.timestamp() < limit:
                 shared_files.delete(row.name)
                 removed += 1
@@ -220,8 +220,8 @@ def _place(release: Release, format_name: str, options: exporting.Options) -> Pa
     return _folder() / f"{release.sha256}-{release.number}-{format_name}-{how}.zip"
 
 
-def _stored_name(place: Path) -> str:
-    return f"{STORED}/{place.name}"
+def _stored_name(path: Path) -> str:
+    return f"{STORED}/{path.name}"
 
 
 def _digest(content: Any) -> str:

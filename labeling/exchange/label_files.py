@@ -69,14 +69,14 @@ def take(
             f"The file has {size:,} bytes; at most {MAX_BYTES // MIB} MiB are taken. {IN_SHELL}",
             field="file",
         )
-    said: dict[str, object] = {"format": format_name, "source": source or name, "file": name}
-    said["repair"] = repair
+    details: dict[str, object] = {"format": format_name, "source": source or name, "file": name}
+    details["repair"] = repair
     if size <= SMALL_BYTES and not name.lower().endswith(".zip"):
         with saying_full():
-            return _bring(dataset, file, said, campaign)
+            return _bring(dataset, file, details, campaign)
     forget_old()
     stored = uploads.keep(file, FOLDER)
-    payload = said | {
+    payload = details | {
         "dataset": dataset.pk,
         "campaign": campaign.pk if campaign else None,
         "stored": stored,
@@ -103,22 +103,22 @@ def check_may_bring(user: User, dataset: Dataset) -> None:
 
 def graph_campaigns(dataset: Dataset, user: User) -> models.QuerySet[Campaign]:
     """Campaigns on the dataset that ask by a graph and that this person researches."""
-    found = campaigns_for(user, RESEARCHER).filter(dataset=dataset, graph__isnull=False)
-    return found.order_by("title", "pk")
+    campaigns = campaigns_for(user, RESEARCHER).filter(dataset=dataset, graph__isnull=False)
+    return campaigns.order_by("title", "pk")
 
 
 def campaign_of(dataset: Dataset, user: User, name: str) -> Campaign | None:
     """The campaign whose graph shall hold the classes; None for no name. Raises Refusal."""
     if not name:
         return None
-    found = graph_campaigns(dataset, user).filter(name=name).first()
-    if found is None:
+    campaign = graph_campaigns(dataset, user).filter(name=name).first()
+    if campaign is None:
         raise Refusal(
             f"No campaign of yours called {name[:80]!r} asks about this dataset by a question "
             "graph. Leave it out, or correct its name.",
             field="campaign",
         )
-    return found
+    return campaign
 
 
 def jobs_of(dataset: Dataset) -> models.QuerySet[Job]:
@@ -129,10 +129,10 @@ def jobs_of(dataset: Dataset) -> models.QuerySet[Job]:
 
 def job_for(dataset: Dataset, pk: int) -> Job:
     """The dataset's import of labels of that id. Raises NotYours."""
-    found = jobs_of(dataset).filter(pk=pk).first()
-    if found is None:
+    job = jobs_of(dataset).filter(pk=pk).first()
+    if job is None:
         raise NotYours("The dataset has no such import of labels.")
-    return found
+    return job
 
 
 class Source(NamedTuple):
@@ -159,19 +159,21 @@ def by_source(dataset: Dataset) -> list[Source]:
 
 def execute(job: Job) -> None:
     """Brings the upload's labels in and keeps what became of them; may run again."""
-    said = job.payload
-    dataset = Dataset.objects.get(pk=said["dataset"])
-    campaign = Campaign.objects.filter(pk=said["campaign"]).first() if said["campaign"] else None
-    if "result" not in said:
-        if not default_storage.exists(said["stored"]):
+    payload = job.payload
+    dataset = Dataset.objects.get(pk=payload["dataset"])
+    campaign = (
+        Campaign.objects.filter(pk=payload["campaign"]).first() if payload["campaign"] else None
+    )
+    if "result" not in payload:
+        if not default_storage.exists(payload["stored"]):
             raise Refusal("What was uploaded is gone: it is kept for a week. Upload it again.")
-        with default_storage.open(said["stored"]) as file:
-            said["result"] = _bring(dataset, file, said, campaign, job)
+        with default_storage.open(payload["stored"]) as file:
+            payload["result"] = _bring(dataset, file, payload, campaign, job)
         ours = Job.objects.filter(pk=job.pk, state=Job.State.RUNNING, claim=job.claim)
-        if not ours.update(payload=said):
+        if not ours.update(payload=payload):
             raise queue.LeaseLost(f"job {job.pk} went to another worker")
     with suppress(Exception):
-        default_storage.delete(said["stored"])
+        default_storage.delete(payload["stored"])
 
 
 def forget_old() -> int:
@@ -182,21 +184,21 @@ def forget_old() -> int:
 def _bring(
     dataset: Dataset,
     file: IO[bytes] | File,
-    said: dict[str, Any],
+    details: dict[str, Any],
     campaign: Campaign | None,
     job: Job | None = None,
 ) -> BroughtIn:
     with tempfile.TemporaryDirectory(prefix="labels-") as scratch:
         root = Path(scratch)
         with refusing(root):
-            path = _lay_out(file, said["file"], root)
+            path = _lay_out(file, details["file"], root)
             return prior_labels.bring_in(
                 dataset,
                 path,
-                said["format"],
-                said["source"],
+                details["format"],
+                details["source"],
                 campaign,
-                repair=said.get("repair", False),
+                repair=details.get("repair", False),
                 watch=_Watch(job),
             )
 

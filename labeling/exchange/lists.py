@@ -52,7 +52,7 @@ class ProposalRow(NamedTuple):
     topic: str
     confidence: float
     box: tuple[float, float, float, float]
-    place: str
+    prefix: str
 
 
 class GoldRow(TypedDict):
@@ -97,20 +97,20 @@ def is_selection(content: str | bytes) -> bool:
 def read_topics(content: str | bytes) -> list[TopicRow]:
     """A topic for every line `wnid,name,definition`; name and definition may be left out."""
     columns = ["wnid", "name", "definition", "synonyms", "url"]
-    found: dict[str, TopicRow] = {}
+    topics_by_key: dict[str, TopicRow] = {}
     for _, row in _rows(content, columns, needed=1, field="topics"):
         key = row["wnid"]
         synonyms = row["synonyms"] or []
         if isinstance(synonyms, str):
             synonyms = [word.strip() for word in synonyms.split(";") if word.strip()]
-        found[key] = {
+        topics_by_key[key] = {
             "key": key,
             "name": (row["name"] or key)[:200],
             "definition": row["definition"],
             "synonyms": synonyms,
             "url": row["url"],
         }
-    return list(found.values())
+    return list(topics_by_key.values())
 
 
 def read_vocabulary(content: str | bytes) -> list[ClassRow]:
@@ -139,25 +139,25 @@ def read_gold(content: str | bytes, kind: str) -> list[GoldRow]:
 
 def _read_boxes(content: str | bytes) -> list[GoldRow]:
     sides = ("x0", "y0", "x1", "y1")
-    found: dict[tuple[str, str], GoldRow] = {}
+    rows_by_pair: dict[tuple[str, str], GoldRow] = {}
     for number, row in _rows(content, ["image", "wnid", *sides], needed=2, field="gold"):
         box = [_decimal(row[name], name, number, "gold") for name in sides]
         key = row["image"], row["wnid"]
-        one: GoldRow = {
+        gold_row: GoldRow = {
             "image": key[0],
             "topic": key[1],
             "answer": [],
             "explanation": "",
             "source": "",
         }
-        found.setdefault(key, one)["answer"].append(box)  # type: ignore[union-attr]
-    return list(found.values())
+        rows_by_pair.setdefault(key, gold_row)["answer"].append(box)  # type: ignore[union-attr]
+    return list(rows_by_pair.values())
 
 
 def read_proposals(content: str | bytes) -> list[ProposalRow]:
     """The detections of lines `image,wnid,confidence,x0,y0,x1,y1`, in their order."""
     columns = ["image", "wnid", "confidence", "x0", "y0", "x1", "y1"]
-    found = []
+    proposals = []
     for number, row in _rows(content, columns, needed=2, field="proposals"):
         confidence, *sides = (
             _decimal(row[name], name, number, "proposals") for name in columns[2:]
@@ -166,10 +166,10 @@ def read_proposals(content: str | bytes) -> list[ProposalRow]:
             raise _fault(number, f"confidence is {confidence:g}, not in 0 to 1", "proposals")
         x0, y0, x1, y1 = sides
         box = x0, y0, x1, y1
-        found.append(
+        proposals.append(
             ProposalRow(number, row["image"], row["wnid"], confidence, box, f"Line {number}")
         )
-    return found
+    return proposals
 
 
 def read_examples(content: str | bytes) -> list[tuple[str, str]]:
@@ -180,12 +180,12 @@ def read_examples(content: str | bytes) -> list[tuple[str, str]]:
 
 def _decimal(value: object, name: str, number: int, field: str) -> float:
     try:
-        found = float(str(value))
+        decimal = float(str(value))
     except ValueError:
-        found = math.nan
-    if not math.isfinite(found):
+        decimal = math.nan
+    if not math.isfinite(decimal):
         raise _fault(number, f"{name} is {str(value)[:SHOWN]!r}, which is no number", field)
-    return found
+    return decimal
 
 
 def read_names(content: str | bytes) -> list[str]:
@@ -275,15 +275,15 @@ def _csv_lines(
                 continue
             first = False
             if len(cells) > len(names):
-                what = f"{len(cells)} cells, but there are {len(names)} columns"
-                raise _fault(reader.line_num, what, field, columns, needed)
+                fault = f"{len(cells)} cells, but there are {len(names)} columns"
+                raise _fault(reader.line_num, fault, field, columns, needed)
             yield reader.line_num, dict(zip(names, map(plain_cell, cells), strict=False))
     except csv.Error as error:
         raise _fault(reader.line_num, f"not CSV ({error})", field) from None
 
 
 def _fault(
-    number: int, what: str, field: str, columns: Sequence[str] = (), needed: int = 0
+    number: int, fault: str, field: str, columns: Sequence[str] = (), needed: int = 0
 ) -> Refusal:
     cure = f" Write {','.join(columns[:needed])} on every line." if columns else ""
-    return Refusal(f"Line {number}: {what}.{cure}", field=field)
+    return Refusal(f"Line {number}: {fault}.{cure}", field=field)

@@ -42,7 +42,7 @@ class Shown:
     joins_at: float
 
 
-def shown(merge: Merge) -> Shown:
+def preview(merge: Merge) -> Shown:
     """What the merge makes of its raw pieces, recomputed."""
     made = simplifying.alpha_of(merge)
     return Shown(
@@ -94,14 +94,14 @@ def choose(
         at = place_of(part, instance)
         changed = with_radius(part.merges[at], radius, method)
         # Of all instances together: the region of one says nothing of where another lies.
-        merges = [changed if nth == at else one for nth, one in enumerate(part.merges)]
+        merges = [changed if nth == at else merge for nth, merge in enumerate(part.merges)]
         part = simplifying.remerged(part, merges)
         label.geometry = objects.content_of(part)
         # Releases and runs tell by this moment that what is given has changed.
         label.created_at = timezone.now()
         label.save(update_fields=["geometry", "created_at"])
-    said = "the automatic radius" if radius is None else f"the radius {radius:g} by {method}"
-    logger.info("%s gave %s of %s %s", actor.pseudonym, key, item, said)
+    choice = "the automatic radius" if radius is None else f"the radius {radius:g} by {method}"
+    logger.info("%s gave %s of %s %s", actor.pseudonym, key, item, choice)
     return part, part.merges[at]
 
 
@@ -116,7 +116,7 @@ def place_of(part: Part, instance: str) -> int:
 def _label(item: Item, key: str) -> GivenLabel:
     """The latest given label of the part, locked. Raises NotYours."""
     rows = GivenLabel.objects.select_for_update().filter(item=item, key=key)
-    found = rows.exclude(geometry=None).order_by("created_at", "pk").last()
-    if found is None:
+    label = rows.exclude(geometry=None).order_by("created_at", "pk").last()
+    if label is None:
         raise NotYours("The object has no such given part.")
-    return found
+    return label

@@ -30,14 +30,14 @@ def draft(
 
     examples: (image, class). fields: as opening.draft takes them. All or nothing. Raises Refusal.
     """
-    shown = {image for image, _ in examples}
-    if both := sorted(shown.intersection(images)):
+    example_images = {image for image, _ in examples}
+    if both := sorted(example_images.intersection(images)):
         raise Refusal(
             f"{both[0]!r} is an example and is asked about. Leave it out of one of the two.",
             field="examples",
         )
     pairs = opening.naming_pairs(dataset, images)
-    pairs = [pair for pair in pairs if pair[0] not in shown]
+    pairs = [pair for pair in pairs if pair[0] not in example_images]
     campaign = opening.draft(owner, dataset=dataset, pairs=pairs, **fields)
     add_examples(campaign, examples)
     return campaign
@@ -49,8 +49,8 @@ def pairs_of(campaign: Campaign, names: Sequence[str]) -> list[tuple[str, str]]:
     if names:
         return pairs
     examples = Example.objects.filter(topic__campaign=campaign)
-    shown = set(examples.values_list("image__name", flat=True))
-    return [pair for pair in pairs if pair[0] not in shown]
+    example_images = set(examples.values_list("image__name", flat=True))
+    return [pair for pair in pairs if pair[0] not in example_images]
 
 
 def add_examples(campaign: Campaign, examples: Examples) -> None:
@@ -69,17 +69,17 @@ def add_examples(campaign: Campaign, examples: Examples) -> None:
         by_class.setdefault(key, []).append(images[image])
     rows = [
         Example(topic_id=topics[key], image_id=image, answer="yes")
-        for key, own in by_class.items()
-        for image in own[:MOST_EXAMPLES]
+        for key, class_images in by_class.items()
+        for image in class_images[:MOST_EXAMPLES]
     ]
     Example.objects.bulk_create(rows, batch_size=BATCH)
 
 
 def _images(dataset: Dataset, names: Collection[str]) -> dict[str, int]:
-    found = {name: image.pk for name, image in ImageNames(dataset).exact(names).items()}
-    if missing := sorted(set(names) - set(found)):
+    image_ids = {name: image.pk for name, image in ImageNames(dataset).exact(names).items()}
+    if missing := sorted(set(names) - set(image_ids)):
         raise Refusal(
             f"{dataset.name} has no image {missing[0][:80]!r}. Add it, or name another dataset.",
             field="examples",
         )
-    return found
+    return image_ids

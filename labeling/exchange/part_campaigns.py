@@ -53,8 +53,8 @@ def create(
     fields as lifecycle.create takes them.
     """
     version = version or vocabulary_store.in_force(dataset)
-    said = {**(settings or {}), "categories": categories_of(vocabulary_store.read(version))}
-    campaign = lifecycle.create(owner, kind=kind, dataset=dataset, settings=said, **fields)
+    content = {**(settings or {}), "categories": categories_of(vocabulary_store.read(version))}
+    campaign = lifecycle.create(owner, kind=kind, dataset=dataset, settings=content, **fields)
     campaign.vocabulary = version
     campaign.save(update_fields=["vocabulary"])
     return campaign
@@ -71,17 +71,17 @@ def ask(campaign: Campaign, items: Iterable[int] | None = None) -> AddedQuestion
     known = campaign.settings["categories"]
     keys = _categories_by_object(campaign.dataset, list(known))
     if items is not None:
-        wanted = set(items)
-        if missing := sorted(wanted - set(keys)):
+        chosen_items = set(items)
+        if missing := sorted(chosen_items - set(keys)):
             raise Refusal(
                 f"{len(missing)} of the objects are not in {campaign.dataset.name}, or are of no "
                 "category in the campaign's vocabulary. Choose others.",
                 field="objects",
             )
-        keys = {item: key for item, key in keys.items() if item in wanted}
-    asked = set(keys.values())
+        keys = {item: key for item, key in keys.items() if item in chosen_items}
+    categories = set(keys.values())
     lifecycle.define_topics(
-        campaign, [{"key": key, "name": known[key]["name"]} for key in sorted(asked)]
+        campaign, [{"key": key, "name": known[key]["name"]} for key in sorted(categories)]
     )
     return asking.add_item_questions(campaign, list(keys.items()))
 
@@ -94,19 +94,19 @@ def objects_of(
     category, and when there are none."""
     vocabulary = vocabulary_store.read(vocabulary_store.in_force(dataset))
     keys = [_category_named(vocabulary, word).key for word in categories]
-    keys = keys or [one.key for one in vocabulary.categories]
+    keys = keys or [category.key for category in vocabulary.categories]
     return list(_categories_by_object(dataset, keys, list(images)))
 
 
 def _category_named(vocabulary: Vocabulary, word: str) -> Category:
-    found = vocabulary.category(word)
-    if found is None:
+    known = vocabulary.category(word)
+    if known is None:
         names = ", ".join(category.name for category in vocabulary.categories)
         raise Refusal(
             f"The dataset's vocabulary has no category {word[:80]!r}. It has: {names}.",
             field="categories",
         )
-    return found
+    return known
 
 
 def _categories_by_object(
@@ -122,14 +122,14 @@ def _categories_by_object(
     )
     if images:
         rows = rows.filter(item__image__name__in=images)
-    found = dict(rows.order_by("item").values_list("item", "key"))
-    if not found:
+    category_of_item = dict(rows.order_by("item").values_list("item", "key"))
+    if not category_of_item:
         raise Refusal(
             f"{dataset.name} has no objects of these categories. Import objects first: with their "
             "parts, or as a list of images and categories.",
             field="dataset",
         )
-    return found
+    return category_of_item
 
 
 @transaction.atomic
@@ -143,8 +143,8 @@ def adopt(campaign: Campaign, actor: User, version: Version) -> Campaign:
     if KINDS[campaign.kind].asks != OBJECTS or version.dataset_id != campaign.dataset_id:
         raise Refusal("This vocabulary is not of the campaign's dataset.", field="vocabulary")
     categories = categories_of(vocabulary_store.read(version))
-    asked = set(campaign.questions.order_by().values_list("topic", flat=True).distinct())
-    for key, name in _lost(campaign.settings["categories"], categories, asked):
+    topics = set(campaign.questions.order_by().values_list("topic", flat=True).distinct())
+    for key, name in _lost(campaign.settings["categories"], categories, topics):
         raise Conflict(
             f"Version {version.version} has no {name!r} of {key}, which the campaign asks for. "
             "Keep it in the vocabulary; it may get another name.",
@@ -163,9 +163,9 @@ def adopt(campaign: Campaign, actor: User, version: Version) -> Campaign:
 
 
 def _lost(
-    before: Mapping[str, AskedCategory], after: Mapping[str, AskedCategory], asked: set[str]
+    before: Mapping[str, AskedCategory], after: Mapping[str, AskedCategory], topics: set[str]
 ) -> Iterable[tuple[str, str]]:
-    for key in sorted(asked):
+    for key in sorted(topics):
         if key not in after:
             yield key, "category"
             continue

@@ -88,10 +88,10 @@ def take(
         )
     forget_old()
     stored = uploads.keep(file, FOLDER)
-    said = {"source": how.source, "cap": how.cap, "repair": how.repair}
-    said |= {"file": name, "format": format_name, "stored": stored}
+    details = {"source": how.source, "cap": how.cap, "repair": how.repair}
+    details |= {"file": name, "format": format_name, "stored": stored}
     try:
-        return _enqueue(dataset, actor, said)
+        return _enqueue(dataset, actor, details)
     except BaseException:
         default_storage.delete(stored)
         raise
@@ -122,10 +122,10 @@ def jobs_of(dataset: Dataset) -> models.QuerySet[Job]:
 
 def job_for(dataset: Dataset, pk: int) -> Job:
     """The dataset's import of parts of that id. Raises NotYours."""
-    found = jobs_of(dataset).filter(pk=pk).first()
-    if found is None:
+    job = jobs_of(dataset).filter(pk=pk).first()
+    if job is None:
         raise NotYours("The dataset has no such import of parts.")
-    return found
+    return job
 
 
 def report_of(job: Job) -> Report:
@@ -145,25 +145,25 @@ def forget_old() -> int:
 
 def execute(job: Job) -> None:
     """Brings the upload in and keeps what became of it; goes on where it was cut off."""
-    said = job.payload
-    dataset = Dataset.objects.get(pk=said["dataset"])
-    _check_there(said["stored"])
-    if "vocabulary" not in said:
+    details = job.payload
+    dataset = Dataset.objects.get(pk=details["dataset"])
+    _check_there(details["stored"])
+    if "vocabulary" not in details:
         # The same one if it goes on tomorrow: half an import by each would be a riddle.
-        said["vocabulary"] = vocabulary_store.in_force(dataset).pk
-    version = dataset.vocabularies.get(pk=said["vocabulary"])
+        details["vocabulary"] = vocabulary_store.in_force(dataset).pk
+    version = dataset.vocabularies.get(pk=details["vocabulary"])
     report = report_of(job)
-    how = ImportOptions(said["source"], said["cap"], said["repair"])
-    bringing = Bringing(dataset, version, how, report, partial(_write, job), said["file"])
+    how = ImportOptions(details["source"], details["cap"], details["repair"])
+    bringing = Bringing(dataset, version, how, report, partial(_write, job), details["file"])
     with tempfile.TemporaryDirectory(prefix="parts-") as scratch:
         root = Path(scratch)
-        with default_storage.open(said["stored"]) as file, label_files.refusing(root):
-            path, top = _lay_out(file, said["file"], root)
-            bringing.read(path, said["format"], top)
+        with default_storage.open(details["stored"]) as file, label_files.refusing(root):
+            path, top = _lay_out(file, details["file"], root)
+            bringing.read(path, details["format"], top)
     _write(job, report)
     if not report.to_mend:
         with suppress(Exception):
-            default_storage.delete(said["stored"])
+            default_storage.delete(details["stored"])
 
 
 @dataclass
@@ -205,33 +205,33 @@ class Bringing:
             if not passing:
                 self.steps.append(partial(self.report.refuse, *_place_and_fault(bad, root)))
 
-        def tell(said: str) -> None:
+        def tell(sentence: str) -> None:
             if not passing:
-                self.steps.append(partial(self.report.mend, said))
+                self.steps.append(partial(self.report.mend, sentence))
 
-        def skip(what: str, why: str, place: str) -> None:
+        def skip(entry: str, why: str, example: str) -> None:
             if not passing:
-                self.steps.append(partial(self.report.skip, what, why, place))
+                self.steps.append(partial(self.report.skip, entry, why, example))
 
         reading = Reading(path, self.how.repair, tell, skip, on_fault)
-        found, where = part_reading.read(reading, format_name)
+        objects, where = part_reading.read(reading, format_name)
         if not self.how.source:
             # A release names itself; an upload lies under another name than its sender's.
-            said = where if where != path.name else self.file or where
-            self.how = replace(self.how, source=said)
-        for one in itertools.islice(found, passing):
+            source = where if where != path.name else self.file or where
+            self.how = replace(self.how, source=source)
+        for earlier in itertools.islice(objects, passing):
             passing -= 1
-            self._is_new(one)
-        return self.put(found)
+            self._is_new(earlier)
+        return self.put(objects)
 
-    def put(self, found: Iterable[PartedObject]) -> Report:
+    def put(self, objects: Iterable[PartedObject]) -> Report:
         """The report, when all objects are in or refused. The next batch is read and merged while
         one is written."""
         with Simplifiers(self.vocabulary.categories, self.how.cap) as simplifiers:
             ahead: list[Callable[[], None]] = []
-            for batch, steps in self._batches(found):
+            for batch, steps in self._batches(objects):
                 mine = list(self._mine(batch))
-                made = simplifiers.submit([one for one, _ in mine if one is not None])
+                made = simplifiers.submit([parted for parted, _ in mine if parted is not None])
                 ahead.append(partial(self._finish, len(batch), steps, mine, made))
                 if len(ahead) > 1:
                     ahead.pop(0)()
@@ -240,10 +240,10 @@ class Bringing:
         return self.report
 
     def _batches(
-        self, found: Iterable[PartedObject]
+        self, objects: Iterable[PartedObject]
     ) -> Iterator[tuple[list[PartedObject], ReportSteps]]:
         """Objects, and the report entries of others that were read with them."""
-        rest = iter(found)
+        rest = iter(objects)
         while True:
             batch = list(itertools.islice(rest, BATCH))
             steps, self.steps = self.steps, []
@@ -260,12 +260,12 @@ class Bringing:
             step()
         simple = iter(made())
         ready = []
-        for found, say_why in mine:
-            one = next(simple) if found is not None else None
-            if isinstance(one, Simplified):
-                ready.append(one)
-            elif found is not None and one is not None:
-                self._refuse(found, one)
+        for parted, say_why in mine:
+            outcome = next(simple) if parted is not None else None
+            if isinstance(outcome, Simplified):
+                ready.append(outcome)
+            elif parted is not None and outcome is not None:
+                self._refuse(parted, outcome)
             else:
                 say_why()
         with transaction.atomic():
@@ -275,16 +275,16 @@ class Bringing:
 
     def _put(self, ready: list[Simplified]) -> None:
         # By identity: so put says which of them it is about.
-        simple = {id(one.found): one for one in ready}
+        simple = {id(simplified.parted): simplified for simplified in ready}
 
-        def on_put(found: PartedObject, item: Item) -> None:
-            self._count(simple[id(found)], item)
+        def on_put(parted: PartedObject, item: Item) -> None:
+            self._count(simple[id(parted)], item)
 
         result = objects.put(
             self.dataset,
-            [one.found for one in ready],
+            [simplified.parted for simplified in ready],
             self.how.source,
-            words={one.key: one.name for one in self.vocabulary.categories},
+            words={category.key: category.name for category in self.vocabulary.categories},
             on_fault=self._refuse,
             on_put=on_put,
         )
@@ -294,56 +294,56 @@ class Bringing:
     def _mine(self, batch: list[PartedObject]) -> Iterator[Mine]:
         """Each object under the names of the dataset; None for one that is not to be had, and what
         says so."""
-        for said, found in zip(batch, self._placed(batch), strict=True):
-            category = self.vocabulary.category(found.category)
+        for original, parted in zip(batch, self._placed(batch), strict=True):
+            category = self.vocabulary.category(parted.category)
             if category is None:
-                yield None, partial(self.report.miss, found.category)
-            elif not self._is_new(said, category):
-                yield None, partial(self._refuse, found, objects.twice(found))
+                yield None, partial(self.report.miss, parted.category)
+            elif not self._is_new(original, category):
+                yield None, partial(self._refuse, parted, objects.twice(parted))
             else:
-                name = own_name(found, category)
-                yield replace(found, category=category.key, name=name), _nothing
+                name = own_name(parted, category)
+                yield replace(parted, category=category.key, name=name), _nothing
 
     def _placed(self, batch: list[PartedObject]) -> Iterator[PartedObject]:
         """Yield the objects by the names of the dataset's images, with boxes for whole images."""
-        known = self.names.find({found.image for found in batch})
-        for found in batch:
-            image = known.get(found.image)
+        known = self.names.find({parted.image for parted in batch})
+        for raw in batch:
+            image = known.get(raw.image)
             if image is None:
                 # objects.put() refuses it, as it refuses others.
-                yield found
+                yield raw
                 continue
-            box = found.box
+            box = raw.box
             if box == WHOLE:
                 box = (0.0, 0.0, float(image.size[0]), float(image.size[1]))
             elif self.how.repair:
                 box = cut_box(box, image.size) or box
-            size, is_boxed = found.size or image.size, found.box != WHOLE
-            yield replace(found, image=image.name, box=box, size=size, is_boxed=is_boxed)
+            size, is_boxed = raw.size or image.size, raw.box != WHOLE
+            yield replace(raw, image=image.name, box=box, size=size, is_boxed=is_boxed)
 
-    def _is_new(self, found: PartedObject, category: Category | None = None) -> bool:
+    def _is_new(self, parted: PartedObject, category: Category | None = None) -> bool:
         """Whether no object of this file was this one."""
-        category = category or self.vocabulary.category(found.category)
+        category = category or self.vocabulary.category(parted.category)
         if category is None:
             return True
-        what: tuple[Any, ...] = (found.image, own_name(found, category))
-        if not what[1]:
-            what = (found.image, category.key, *found.box)
-        known = hash(what)
+        identity: tuple[Any, ...] = (parted.image, own_name(parted, category))
+        if not identity[1]:
+            identity = (parted.image, category.key, *parted.box)
+        known = hash(identity)
         if known in self.seen:
             return False
         self.seen.add(known)
         return True
 
-    def _refuse(self, found: PartedObject, refusal: Refusal) -> None:
-        self.report.refuse(objects.place_of(found), refusal.message)
+    def _refuse(self, parted: PartedObject, refusal: Refusal) -> None:
+        self.report.refuse(objects.place_of(parted), refusal.message)
 
     def _count(self, simple: Simplified, item: Item) -> None:
-        found, report = simple.found, self.report
-        where: Place = {"image": found.image, "object": item.name, "item": item.pk}
+        parted, report = simple.parted, self.report
+        where: Place = {"image": parted.image, "object": item.name, "item": item.pk}
         report.merged += simple.merged
         for part in simple.unknown:
-            report.miss(found.category, part)
+            report.miss(parted.category, part)
         for part, instance in simple.apart():
             report.leave_apart({**where, "part": f"{instance} {part}".strip()})
         if not objects.crop_of(item)[1]:
@@ -394,8 +394,8 @@ def _lay_out(file: Any, name: str, root: Path) -> tuple[Path, Path]:
 def _place_and_fault(bad: BadInput, root: Path) -> tuple[str, str]:
     """(place, sentence) of a fault; the place as a path from root."""
     path = Path(bad.file or root)
-    place = path.relative_to(root).as_posix() if path.is_relative_to(root) else path.name
-    places = [place] if place != "." else []
+    relative_path = path.relative_to(root).as_posix() if path.is_relative_to(root) else path.name
+    places = [relative_path] if relative_path != "." else []
     if bad.line is not None:
         places.append(f"line {bad.line}")
     cure = f" {bad.cure[0].upper()}{bad.cure[1:]}." if bad.cure else ""

@@ -27,20 +27,20 @@ def read(reading: Reading, format_name: str = "") -> tuple[Iterator[PartedObject
     is checked against its hashes first. Raise BadInput; with on_fault, only for what is wrong with
     a whole file.
     """
-    place = Path(reading.file)
-    if not place.exists():
+    root = Path(reading.file)
+    if not root.exists():
         raise reading.bad("does not exist", "check the path")
-    where = place.name
-    if (place / "release.json").exists():
-        release = frozen.read(place)
+    where = root.name
+    if (root / "release.json").exists():
+        release = frozen.read(root)
         meta = release.meta
         where = f"{meta['campaign']['name']} release {meta['number']}"
         format_name = format_name or str(meta.get("export", {}).get("format", ""))
         if format_name not in PART_FORMATS:
             return _of_release(release), where
-    name = format_name or guess(place)
+    name = format_name or guess(root)
     if name == CSV:
-        return table.read_objects(reading.of(_the_file(place, ".csv"))), where
+        return table.read_objects(reading.of(_the_file(root, ".csv"))), where
     objects: Iterator[PartedObject] = PART_FORMATS[name].read(reading)
     return objects, where
 
@@ -60,9 +60,9 @@ def is_for_parts(path: Path, format_name: str) -> bool:
 
 def guess(path: Path) -> str:
     """The format that files say by their endings and beginnings. Raises BadInput."""
-    found = _by_ending(path)
-    if found:
-        return found
+    name = _by_ending(path)
+    if name:
+        return name
     if path.is_dir():
         files = sorted(path.rglob("*.json"))
         if len(files) == 1:
@@ -82,16 +82,18 @@ def _by_ending(path: Path) -> str:
     return next((name for ending, name in ENDINGS.items() if ending in endings), "")
 
 
-def _the_file(place: Path, ending: str) -> Path:
+def _the_file(folder: Path, ending: str) -> Path:
     """The file itself, or the one of its ending in the folder. Raises BadInput."""
-    if place.is_file():
-        return place
-    found = sorted(place.rglob(f"*{ending}"))
-    if len(found) != 1:
+    if folder.is_file():
+        return folder
+    matching_files = sorted(folder.rglob(f"*{ending}"))
+    if len(matching_files) != 1:
         raise BadInput(
-            f"holds {len(found)} files *{ending}", file=place, cure="bring in one at a time"
+            f"holds {len(matching_files)} files *{ending}",
+            file=folder,
+            cure="bring in one at a time",
         )
-    return found[0]
+    return matching_files[0]
 
 
 def _of_release(release: Any) -> Iterator[PartedObject]:

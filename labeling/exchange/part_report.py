@@ -66,9 +66,9 @@ class Report:
         init=False, default_factory=dict, repr=False, compare=False
     )
 
-    def refuse(self, place: str, why: str) -> None:
+    def refuse(self, prefix: str, why: str) -> None:
         self.refused_count += 1
-        _keep(self.refused, {"place": place[:300], "why": why[:1000]})
+        _keep(self.refused, {"place": prefix[:300], "why": why[:1000]})
 
     def leave_apart(self, row: Place) -> None:
         self.apart_count += 1
@@ -78,12 +78,12 @@ class Report:
         self.no_room_count += 1
         _keep(self.no_room, row)
 
-    def mend(self, said: str) -> None:
+    def mend(self, sentence: str) -> None:
         self.mended_count += 1
-        _keep(self.mended, said[:1000])
+        _keep(self.mended, sentence[:1000])
 
-    def skip(self, what: str, why: str, place: str) -> None:
-        add_skipped(self.skipped, what, why[:1000], place[:300])
+    def skip(self, entry: str, why: str, example: str) -> None:
+        add_skipped(self.skipped, entry, why[:1000], example[:300])
 
     def miss(self, category: str, part: str = "") -> None:
         """Counts a name that the vocabulary lacks: of a category, or of a part of one."""
@@ -111,7 +111,7 @@ class Report:
 
     def content(self) -> dict[str, object]:
         """As JSON; Report(**content) reads it back."""
-        return {one.name: getattr(self, one.name) for one in fields(self) if one.init}
+        return {column.name: getattr(self, column.name) for column in fields(self) if column.init}
 
 
 def _keep(kept: list[T], row: T) -> None:

@@ -49,8 +49,8 @@ def add(dataset: Dataset, rows: Sequence[Row], source: str = "") -> int:
     checked = [_checked(row, number) for number, row in enumerate(rows, 1)]
     places = [_place(row, number) for number, row in enumerate(rows, 1)]
     first: dict[tuple[str, str], tuple[str, str]] = {}
-    for (image, key, value, _), place in zip(checked, places, strict=True):
-        _agree(key, image, first.setdefault((image, key), (value, place)), (value, place))
+    for (image, key, value, _), prefix in zip(checked, places, strict=True):
+        _agree(key, image, first.setdefault((image, key), (value, prefix)), (value, prefix))
     with transaction.atomic():
         items = _items(dataset, [image for image, *_ in checked], places)
         latest = {
@@ -120,7 +120,7 @@ def bring_in(
     with transaction.atomic():
         if campaign is not None:
             check(campaign, [row for some in rows.values() for row in some])
-        written = sum(add(dataset, some, said) for said, some in sorted(rows.items()))
+        written = sum(add(dataset, some, origin) for origin, some in sorted(rows.items()))
     return {
         "images": len(merged.images),
         "labels": written,
@@ -146,14 +146,14 @@ class _Merged:
         self.images.add(label.image)
         if label.instances and photo.width:
             self.sizes[label.image] = (photo.width, photo.height)
-        said = label.source or self.source
+        origin = label.source or self.source
         if label.origin != replaying.GIVEN:
-            said = f"{self.source}: {label.origin}"
-        key = (said[: LONGEST["source"]], label.image, label.key)
+            origin = f"{self.source}: {label.origin}"
+        key = (origin[: LONGEST["source"]], label.image, label.key)
         earlier = self.labels.get(key)
         if earlier is not None:
             _agree(
-                label.key, label.image, (earlier.value, earlier.place), (label.value, label.place)
+                label.key, label.image, (earlier.value, earlier.entry), (label.value, label.entry)
             )
             label = replace(earlier, instances=earlier.instances + label.instances)
         elif label.value == replaying.UNKNOWN:
@@ -164,26 +164,31 @@ class _Merged:
         """Return rows as add() takes them, by source, for the images of the dataset."""
         known = names.find(sorted(self.images))
         rows: dict[str, list[Row]] = defaultdict(list)
-        for (said, image, key), label in self.labels.items():
+        for (origin, image, key), label in self.labels.items():
             if label.value == replaying.UNKNOWN:
                 continue
-            found = known.get(image)
-            if found is None:
-                raise _unknown_image(label.place, image, names.dataset)
-            instances = self._inside(label, found, reading)
-            row = {"image": found.name, "key": key, "value": label.value, "place": label.place}
-            rows[said].append(row | {"geometry": geometry_of(instances)})
+            stored_image = known.get(image)
+            if stored_image is None:
+                raise _unknown_image(label.entry, image, names.dataset)
+            instances = self._inside(label, stored_image, reading)
+            row = {
+                "image": stored_image.name,
+                "key": key,
+                "value": label.value,
+                "place": label.entry,
+            }
+            rows[origin].append(row | {"geometry": geometry_of(instances)})
         return rows
 
     def _inside(self, label: Label, image: NamedImage, reading: Reading) -> list[Instance]:
         """Return the label's instances, cut at the edges of the image. Raise Refusal."""
         drawn_on = self.sizes.get(label.image, image.size)
         if drawn_on != image.size:
-            raise Refusal(f"{label.place}: {label.image}: {other_size(drawn_on, image.size)}")
+            raise Refusal(f"{label.entry}: {label.image}: {other_size(drawn_on, image.size)}")
         return [
             inside
             for instance in label.instances
-            if (inside := reading.inside(instance, image.size, label.place))
+            if (inside := reading.inside(instance, image.size, label.entry))
         ]
 
 
@@ -203,19 +208,19 @@ def _place(row: Row, number: int) -> str:
 
 
 def _checked(row: Row, number: int) -> tuple[str, str, str, Any]:
-    place = _place(row, number)
+    prefix = _place(row, number)
     image, key = str(row.get("image") or ""), str(row.get("key") or "")
     value = row.get("value", replaying.YES)
     if not image:
-        raise Refusal(f"{place} names no image. Give one.", field="image")
+        raise Refusal(f"{prefix} names no image. Give one.", field="image")
     if not 0 < len(key) <= LONGEST["key"]:
         raise Refusal(
-            f"{place}: the class {key[:80]!r} has {len(key)} characters; give 1 to "
+            f"{prefix}: the class {key[:80]!r} has {len(key)} characters; give 1 to "
             f"{LONGEST['key']}, a wnid for example.",
             field="key",
         )
     if value not in (replaying.YES, replaying.NO):
-        raise Refusal(f"{place}: {key} is {value!r}; write yes or no.", field="value")
+        raise Refusal(f"{prefix}: {key} is {value!r}; write yes or no.", field="value")
     return image, key, value, row.get("geometry")
 
 
@@ -231,9 +236,9 @@ def _agree(key: str, image: str, first: tuple[str, str], second: tuple[str, str]
 def _items(dataset: Dataset, names: Sequence[str], places: Sequence[str]) -> dict[str, int]:
     """Return the whole-image items of these images by name. Raise Refusal naming the place."""
     images = ImageNames(dataset).find(sorted(set(names)))
-    for place, name in zip(places, names, strict=True):
+    for prefix, name in zip(places, names, strict=True):
         if name not in images:
-            raise _unknown_image(place, name, dataset)
+            raise _unknown_image(prefix, name, dataset)
     items: dict[int, int] = {}
     for part in batches(sorted(image.pk for image in images.values()), BATCH):
         Item.objects.bulk_create([Item(image_id=pk) for pk in part], ignore_conflicts=True)
@@ -242,9 +247,9 @@ def _items(dataset: Dataset, names: Sequence[str], places: Sequence[str]) -> dic
     return {name: items[image.pk] for name, image in images.items()}
 
 
-def _unknown_image(place: str, name: str, dataset: Dataset) -> Refusal:
+def _unknown_image(prefix: str, name: str, dataset: Dataset) -> Refusal:
     return Refusal(
-        f"{place}: {name} is not in {dataset.name}. Add the image first, or take the row out.",
+        f"{prefix}: {name} is not in {dataset.name}. Add the image first, or take the row out.",
         field="image",
     )
 

@@ -55,12 +55,14 @@ def add_questions(
     """
     if reason := UNLISTED.get(KINDS[campaign.kind].asks):
         raise Refusal(reason, field="questions")
-    wanted = list(dict.fromkeys(pairs))
-    check_topics(campaign, {topic for _, topic in wanted})
-    items, missing = whole_items(campaign, sorted({image for image, _ in wanted}))
+    unique_pairs = list(dict.fromkeys(pairs))
+    check_topics(campaign, {topic for _, topic in unique_pairs})
+    items, missing = whole_items(campaign, sorted({image for image, _ in unique_pairs}))
     if missing:
         return AddedQuestions(missing_images=missing)
-    return add_item_questions(campaign, [(items[image], topic) for image, topic in wanted], lane)
+    return add_item_questions(
+        campaign, [(items[image], topic) for image, topic in unique_pairs], lane
+    )
 
 
 def add_item_questions(
@@ -111,8 +113,8 @@ def check_topics(campaign: Campaign, keys: set[str]) -> None:
 
 def whole_items(campaign: Campaign, names: list[str]) -> tuple[dict[str, int], list[str]]:
     """The whole-image item of every named image, made where it is not there; what is missing."""
-    found = ImageNames(campaign.dataset).exact(names)
-    images = {name: image.pk for name, image in found.items()}
+    named_images = ImageNames(campaign.dataset).exact(names)
+    images = {name: image.pk for name, image in named_images.items()}
     missing = [name for name in names if name not in images]
     if missing:
         return {}, missing
@@ -147,16 +149,16 @@ def _existing_questions(
 def _create_questions(campaign: Campaign, keys: Sequence[tuple[int, str]], lane: int) -> int:
     policy = Policy.objects.get(pk=Campaign.objects.values_list("policy").get(pk=campaign.pk)[0])
     first = take_tickets(campaign, len(keys))
-    about = subjects.of_items({item for item, _ in keys})
+    subject_of_item = subjects.of_items({item for item, _ in keys})
     seats = policies.first_votes(policies.whole(policy.content))
-    with question_counts.repeats(campaign.pk, about.values()):
+    with question_counts.repeats(campaign.pk, subject_of_item.values()):
         Question.objects.bulk_create(
             [
                 Question(
                     campaign=campaign,
                     item_id=item,
                     topic=topic,
-                    subject=about.get(item),
+                    subject=subject_of_item.get(item),
                     lane=lane,
                     ticket=first + index,
                     seats_free=seats,
@@ -169,8 +171,8 @@ def _create_questions(campaign: Campaign, keys: Sequence[tuple[int, str]], lane:
             ignore_conflicts=True,
         )
     # Tickets from the first on are ours alone until this transaction ends.
-    found = Question.objects.filter(campaign=campaign, item__in={item for item, _ in keys})
-    created = found.filter(ticket__gte=first).count()
+    questions = Question.objects.filter(campaign=campaign, item__in={item for item, _ in keys})
+    created = questions.filter(ticket__gte=first).count()
     question_counts.opened(campaign.pk, created, seats)
     return created
 
@@ -190,12 +192,12 @@ def bring_back(campaign: Campaign, question_ids: Sequence[int]) -> int:
     back = [row for row in locked if row.state == Question.State.WITHDRAWN]
     again = [row._replace(state=Question.State.OPEN.value) for row in back]
     rows = Question.objects.filter(pk__in=[row.id for row in back])
-    about = {subject for subject in rows.values_list("subject", flat=True) if subject}
-    with question_counts.repeats(campaign.pk, about):
+    subject_ids = {subject for subject in rows.values_list("subject", flat=True) if subject}
+    with question_counts.repeats(campaign.pk, subject_ids):
         rows.update(state=Question.State.OPEN, lane=Question.Lane.RETURNED)
     question_counts.changed(back, again)
-    found = settling.replay_locked(again)
-    found.give()
+    outcome = settling.replay_locked(again)
+    outcome.give()
     return len(back)
 
 

@@ -26,7 +26,7 @@ class Row(NamedTuple):
     image: str
     topic: str
     query: str = ""
-    place: str = ""
+    prefix: str = ""
 
 
 @transaction.atomic
@@ -66,12 +66,12 @@ def ask(campaign: Campaign, rows: Sequence[Row], topics: Iterable[TopicRow] = ()
 
 def queries_of(question_ids: Sequence[int]) -> dict[int, list[str]]:
     """The queries that found the image of each question, in the order of their words."""
-    found: dict[int, list[str]] = {}
+    queries_by_question: dict[int, list[str]] = {}
     for part in batches(question_ids, BATCH):
         rows = Candidate.objects.filter(question__in=part)
         for pk, query in rows.values_list("question_id", "query"):
-            found.setdefault(pk, []).append(query)
-    return {pk: sorted(queries) for pk, queries in found.items()}
+            queries_by_question.setdefault(pk, []).append(query)
+    return {pk: sorted(queries) for pk, queries in queries_by_question.items()}
 
 
 def _items(campaign: Campaign, rows: Sequence[Row]) -> dict[str, int]:
@@ -91,16 +91,16 @@ def _items(campaign: Campaign, rows: Sequence[Row]) -> dict[str, int]:
 
 
 def _place(row: Row) -> str:
-    return f"{row.place}: " if row.place else ""
+    return f"{row.prefix}: " if row.prefix else ""
 
 
 def _define(campaign: Campaign, rows: Sequence[Row], topics: Iterable[TopicRow]) -> None:
     """Describes the classes that the campaign does not have yet. Raises Refusal."""
     known = set(campaign.topics.values_list("key", flat=True))
-    listed = {topic["key"]: topic for topic in topics}
-    wanted = dict.fromkeys([*listed, *(row.topic for row in rows)])
-    found = opening.glossary([key for key in wanted if key not in known], siblings=True)
-    described = known | listed.keys() | found.keys()
+    topics_by_key = {topic["key"]: topic for topic in topics}
+    class_keys = dict.fromkeys([*topics_by_key, *(row.topic for row in rows)])
+    from_glossary = opening.glossary([key for key in class_keys if key not in known], siblings=True)
+    described = known | topics_by_key.keys() | from_glossary.keys()
     if nameless := next((row for row in rows if row.topic not in described), None):
         raise Refusal(
             f"{_place(nameless)}nothing describes the class {nameless.topic!r}: it is no noun of "
@@ -111,25 +111,25 @@ def _define(campaign: Campaign, rows: Sequence[Row], topics: Iterable[TopicRow])
     lifecycle.define_topics(
         campaign,
         [
-            *(_with_siblings(topic, found) for topic in listed.values()),
-            *(topic for key, topic in found.items() if key not in listed),
+            *(_with_siblings(topic, from_glossary) for topic in topics_by_key.values()),
+            *(topic for key, topic in from_glossary.items() if key not in topics_by_key),
         ],
     )
 
 
-def _with_siblings(topic: TopicRow, found: Mapping[str, TopicRow]) -> TopicRow:
-    other = found.get(topic["key"])
-    if "siblings" in topic or other is None:
+def _with_siblings(topic: TopicRow, glossary_topics: Mapping[str, TopicRow]) -> TopicRow:
+    glossary_topic = glossary_topics.get(topic["key"])
+    if "siblings" in topic or glossary_topic is None:
         return topic
-    return {**topic, "siblings": other.get("siblings", [])}
+    return {**topic, "siblings": glossary_topic.get("siblings", [])}
 
 
 def _keep_queries(campaign: Campaign, rows: Sequence[Row], items: Mapping[str, int]) -> None:
     for part in batches([row for row in rows if row.query], BATCH):
-        asked = Question.objects.filter(
+        rows_of_questions = Question.objects.filter(
             campaign=campaign, round=0, item__in={items[row.image] for row in part}
         ).values_list("item_id", "topic", "pk")
-        questions = {(item, topic): pk for item, topic, pk in asked}
+        questions = {(item, topic): pk for item, topic, pk in rows_of_questions}
         Candidate.objects.bulk_create(
             [
                 Candidate(question_id=questions[items[row.image], row.topic], query=row.query)

@@ -86,39 +86,40 @@ def _open_slice(campaign: Campaign, pairs: Sequence[tuple[int, str]], proposals:
     with writing():
         policy, content = _policy(campaign.pk)
         rules = rules_of(content)
-        wanted = []
+        first_steps = []
         for item, topic in pairs:
             boxes = proposals.get((item, topic), ())
-            one = box_pairs.first(f"{names[item]} {topic}", rules, boxes)
-            wanted.append((item, topic, one))
-        first = take_tickets(campaign.pk, len(wanted))
-        topics = list(dict.fromkeys(topic for _, topic, _ in wanted))
-        place = {topic: number for number, topic in enumerate(topics)}
+            first_step = box_pairs.first(f"{names[item]} {topic}", rules, boxes)
+            first_steps.append((item, topic, first_step))
+        first = take_tickets(campaign.pk, len(first_steps))
+        topics = list(dict.fromkeys(topic for _, topic, _ in first_steps))
+        index_of_topic = {topic: number for number, topic in enumerate(topics)}
         opened = 0
         # A statement for each step: most questions show nothing, and are numbers alone.
-        for step in dict.fromkeys(one.step for *_, one in wanted):
+        for step in dict.fromkeys(first_step.step for *_, first_step in first_steps):
             seats = STEPS[step].seats(content)
             rows = [
-                (item, place[topic], first + number, one.content)
-                for number, (item, topic, one) in enumerate(wanted)
-                if one.step == step
+                (item, index_of_topic[topic], first + number, first_step.content)
+                for number, (item, topic, first_step) in enumerate(first_steps)
+                if first_step.step == step
             ]
-            named = [part for topic, at in place.items() for part in (at, topic)]
-            contents = [json.dumps(one) for *_, one in rows if one]
+            topic_cells = [part for topic, at in index_of_topic.items() for part in (at, topic)]
+            contents = [json.dumps(content) for *_, content in rows if content]
             cast = "::jsonb" if connection.vendor == "postgresql" else ""
             values = ",".join(
-                f"({numbers(row)},{f'%s{cast}' if one else f'NULL{cast}'})" for *row, one in rows
+                f"({numbers(row)},{f'%s{cast}' if content else f'NULL{cast}'})"
+                for *row, content in rows
             )
             count = execute(
                 # Named after INSERT: Python counts no rows of a statement that begins with WITH.
                 "INSERT INTO labeling_question (campaign_id, item_id, topic, round, lane, ticket, "  # noqa: S608
                 "seats_free, state, policy_id, follow_up, step, content) "
-                f"WITH topics (place, topic) AS (VALUES {marks(named, 2)}), "
+                f"WITH topics (place, topic) AS (VALUES {marks(topic_cells, 2)}), "
                 f"wanted (item_id, place, ticket, content) AS (VALUES {values}) "
                 "SELECT %s, item_id, topic, 0, 1, ticket, %s, 'open', %s, false, %s, content "
                 "FROM wanted JOIN topics ON topics.place = wanted.place WHERE true "
                 "ON CONFLICT DO NOTHING",
-                [*named, *contents, campaign.pk, seats, policy, step],
+                [*topic_cells, *contents, campaign.pk, seats, policy, step],
             )
             question_counts.opened(campaign.pk, count, seats)
             opened += count
@@ -128,17 +129,17 @@ def _open_slice(campaign: Campaign, pairs: Sequence[tuple[int, str]], proposals:
 
 def withdrawn(campaign: Campaign, pairs: Iterable[tuple[int, str]]) -> list[int]:
     """Questions of these pairs that a researcher withdrew, by id."""
-    wanted = set(pairs)
+    chosen_pairs = set(pairs)
     gone = Question.objects.filter(campaign=campaign, state=State.WITHDRAWN)
-    found = []
-    for items in batches(sorted({item for item, _ in wanted}), SLICE):
+    question_ids = []
+    for items in batches(sorted({item for item, _ in chosen_pairs}), SLICE):
         rows = gone.filter(item__in=items).values_list("pk", "item_id", "topic", "content")
-        found += [
+        question_ids += [
             pk
             for pk, item, topic, content in rows
-            if (item, topic) in wanted and not (content or {}).get(ASIDE)
+            if (item, topic) in chosen_pairs and not (content or {}).get(ASIDE)
         ]
-    return found
+    return question_ids
 
 
 def _policy(campaign_id: int) -> tuple[int, policies.Policy]:
@@ -149,17 +150,17 @@ def _policy(campaign_id: int) -> tuple[int, policies.Policy]:
 
 def plans(campaign: Campaign, items: Sequence[int]) -> list[tuple[int, Plan]]:
     """What is to be done about the pairs of each of these items. A fixed number of queries."""
-    found = []
-    standing = replayed(campaign, items)
+    item_plans = []
+    pairs_by_item = replayed(campaign, items)
     for item in items:
         plan = Plan()
-        for topic, pair in standing.get(item, {}).items():
+        for topic, pair in pairs_by_item.get(item, {}).items():
             if pair.open is not None:
                 plan.open.append((topic, pair.open))
             plan.reopen += pair.reopen
             plan.withdraw += pair.withdraw
-        found.append((item, plan))
-    return found
+        item_plans.append((item, plan))
+    return item_plans
 
 
 def replayed(campaign: Campaign, items: Collection[int]) -> dict[int, dict[str, Replayed]]:
@@ -173,25 +174,25 @@ def replayed(campaign: Campaign, items: Collection[int]) -> dict[int, dict[str, 
     )
     pks = [row[0] for row in rows]
     settled, barred = _settled(pks), _barred(pks)
-    standing = {row[0] for row in rows if row[5] == State.SETTLED}
-    people = _people(pks, {pk: settled[pk][1] for pk in standing if pk in settled})
+    settled_ids = {row[0] for row in rows if row[5] == State.SETTLED}
+    people = _people(pks, {pk: settled[pk][1] for pk in settled_ids if pk in settled})
     rules = {
         pk: rules_of(policies.whole(content))
         for pk, content in Policy.objects.filter(pk__in={row[-1] for row in rows}).values_list(
             "pk", "content"
         )
     }
-    asked: dict[tuple[int, str, str], list[Asked]] = defaultdict(list)
+    questions_by_pair: dict[tuple[int, str, str], list[Asked]] = defaultdict(list)
     for pk, item, topic, image, step, state, content, policy in rows:
-        shown: Content = content or {}  # type: ignore[assignment]
+        shown_content: Content = content or {}  # type: ignore[assignment]
         by, without = people.get(pk, frozenset()), barred.get(pk, frozenset())
         value, _ = settled.get(pk, (None, []))
-        one = Asked(pk, step, state, shown, rules[policy], value, by, without)
-        asked[item, topic, image].append(one)
-    found: dict[int, dict[str, Replayed]] = defaultdict(dict)
-    for (item, topic, image), steps in asked.items():
-        found[item][topic] = box_pairs.replay(f"{image} {topic}", steps)
-    return found
+        asked_question = Asked(pk, step, state, shown_content, rules[policy], value, by, without)
+        questions_by_pair[item, topic, image].append(asked_question)
+    replayed_by_item: dict[int, dict[str, Replayed]] = defaultdict(dict)
+    for (item, topic, image), steps in questions_by_pair.items():
+        replayed_by_item[item][topic] = box_pairs.replay(f"{image} {topic}", steps)
+    return replayed_by_item
 
 
 def _settled(pks: Sequence[int]) -> dict[int, tuple[Any, list[str]]]:
@@ -223,10 +224,10 @@ def _barred(pks: Sequence[int]) -> dict[int, frozenset[int]]:
 
 
 def _by_question(rows: Iterable[tuple[int, int]]) -> dict[int, frozenset[int]]:
-    found: dict[int, set[int]] = defaultdict(set)
+    people_by_question: dict[int, set[int]] = defaultdict(set)
     for pk, person in rows:
-        found[pk].add(person)
-    return {pk: frozenset(people) for pk, people in found.items()}
+        people_by_question[pk].add(person)
+    return {pk: frozenset(people) for pk, people in people_by_question.items()}
 
 
 def open_steps(campaign: Campaign, planned: Iterable[tuple[int, Plan]]) -> int:
@@ -235,12 +236,12 @@ def open_steps(campaign: Campaign, planned: Iterable[tuple[int, Plan]]) -> int:
     planned = list(planned)
     _say_aside([pk for _, plan in planned for pk in plan.withdraw], True)
     _say_aside([pk for _, plan in planned for pk in plan.reopen], False)
-    wanted = [(item, topic, one) for item, plan in planned for topic, one in plan.open]
-    if not wanted:
+    new_steps = [(item, topic, new_step) for item, plan in planned for topic, new_step in plan.open]
+    if not new_steps:
         return 0
     policy, content = _policy(campaign.pk)
-    rounds = _next_rounds(campaign, {item for item, *_ in wanted})
-    first = take_tickets(campaign.pk, len(wanted))
+    rounds = _next_rounds(campaign, {item for item, *_ in new_steps})
+    first = take_tickets(campaign.pk, len(new_steps))
     made = Question.objects.bulk_create(
         Question(
             campaign=campaign,
@@ -248,14 +249,14 @@ def open_steps(campaign: Campaign, planned: Iterable[tuple[int, Plan]]) -> int:
             topic=topic,
             round=rounds[item, topic],
             lane=Lane.RETURNED,
-            ticket=first + place,
-            seats_free=STEPS[one.step].seats(content),
-            state=State.REVIEW if one.step == box_pairs.REVIEW else State.OPEN,
+            ticket=first + index,
+            seats_free=STEPS[new_step.step].seats(content),
+            state=State.REVIEW if new_step.step == box_pairs.REVIEW else State.OPEN,
             policy_id=policy,
-            step=one.step,
-            content=one.content,
+            step=new_step.step,
+            content=new_step.content,
         )
-        for place, (item, topic, one) in enumerate(wanted)
+        for index, (item, topic, new_step) in enumerate(new_steps)
     )
     seats = [question.seats_free for question in made if question.state == State.OPEN]
     question_counts.add(
@@ -267,7 +268,12 @@ def open_steps(campaign: Campaign, planned: Iterable[tuple[int, Plan]]) -> int:
             "review": len(made) - len(seats),
         },
     )
-    _bar([(question, one.barred) for question, (*_, one) in zip(made, wanted, strict=True)])
+    _bar(
+        [
+            (question, new_step.barred)
+            for question, (*_, new_step) in zip(made, new_steps, strict=True)
+        ]
+    )
     return len(made)
 
 

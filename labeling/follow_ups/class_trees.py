@@ -20,12 +20,12 @@ def arranged(vocabulary: Sequence[Any]) -> list[Any]:
     if not path or len(keys) < len(vocabulary):
         return list(vocabulary)
     tree: Callable[[Sequence[str]], dict[str, list[str]]] = import_string(path)
-    found = tree(keys)
-    places = {key: place for place, key in enumerate(found)}
+    paths = tree(keys)
+    places = {key: index for index, key in enumerate(paths)}
     rows = sorted(vocabulary, key=lambda entry: places.get(entry["key"], len(places)))
     return _named_apart(
         [
-            {**entry, "path": found[entry["key"]]} if entry["key"] in found else entry
+            {**entry, "path": paths[entry["key"]]} if entry["key"] in paths else entry
             for entry in rows
         ]
     )

@@ -93,10 +93,10 @@ def open_images(
     graph = store.of(campaign)
     items = _items(campaign, names)
     firsts = _first_nodes(campaign, graph, items)
-    total = sum(len(found) for found in firsts.values())
+    total = sum(len(node_items) for node_items in firsts.values())
     opened = done = 0
-    for node, asked in firsts.items():
-        for part in batches(asked, SLICE):
+    for node, items_of_node in firsts.items():
+        for part in batches(items_of_node, SLICE):
             opened += _open_slice(campaign, node, part)
             done += len(part)
             if tick:
@@ -136,9 +136,9 @@ def _image_ids(campaign: Campaign, names: Sequence[str] | None) -> list[int]:
     if names is None:
         pool = Image.objects.filter(dataset_id=campaign.dataset_id)
         return list(pool.order_by("pk").values_list("pk", flat=True))
-    wanted = list(dict.fromkeys(names))
-    found = ImageNames(campaign.dataset).exact(wanted)
-    missing = [name for name in wanted if name not in found]
+    unique_names = list(dict.fromkeys(names))
+    images = ImageNames(campaign.dataset).exact(unique_names)
+    missing = [name for name in unique_names if name not in images]
     if missing:
         more = " …" if len(missing) > LISTED else ""
         raise Refusal(
@@ -147,7 +147,7 @@ def _image_ids(campaign: Campaign, names: Sequence[str] | None) -> list[int]:
             "list.",
             field="images",
         )
-    return sorted(image.pk for image in found.values())
+    return sorted(image.pk for image in images.values())
 
 
 def _first_nodes(campaign: Campaign, graph: Graph, items: list[int]) -> dict[str, list[int]]:
@@ -156,12 +156,12 @@ def _first_nodes(campaign: Campaign, graph: Graph, items: list[int]) -> dict[str
     plain = planner.plan((), {}).open
     firsts: dict[str, list[int]] = {node: [] for node in graph.index}
     for part in batches(items, SLICE):
-        said = image_state.labels(campaign.pk, graph, part)
+        labels_by_item = image_state.labels(campaign.pk, graph, part)
         for item in part:
-            nodes = planner.plan((), said[item]).open if item in said else plain
+            nodes = planner.plan((), labels_by_item[item]).open if item in labels_by_item else plain
             for node in nodes:
                 firsts[node].append(item)
-    return {node: found for node, found in firsts.items() if found}
+    return {node: node_items for node, node_items in firsts.items() if node_items}
 
 
 NEW_IMAGES = """
@@ -217,26 +217,26 @@ def advance(campaign: Campaign, tick: Tick | None = None) -> Followed:
     which its flags are cleared, so a run that dies loses nothing, and another does nothing twice.
     A closed campaign stays as it is.
     """
-    found = Followed()
+    totals = Followed()
     while flagged := _flagged(campaign.pk):
         for part in _chunks(flagged):
             more = _advance_chunk(campaign.pk, part)
             if more is None:
-                return found
+                return totals
             for name, count in vars(more).items():
-                setattr(found, name, getattr(found, name) + count)
+                setattr(totals, name, getattr(totals, name) + count)
             if tick:
-                tick(found.images, found.images + len(flagged))
-    return found
+                tick(totals.images, totals.images + len(flagged))
+    return totals
 
 
 def _flagged(campaign_id: int) -> dict[int, set[int]]:
     """Flagged questions by item: some thousands at a time."""
     rows = Question.objects.filter(campaign=campaign_id, follow_up=True).order_by()
-    found: dict[int, set[int]] = defaultdict(set)
+    questions_by_item: dict[int, set[int]] = defaultdict(set)
     for pk, item in rows.values_list("pk", "item_id")[:READ]:
-        found[item].add(pk)
-    return found
+        questions_by_item[item].add(pk)
+    return questions_by_item
 
 
 def _chunks(flagged: dict[int, set[int]]) -> Iterator[set[int]]:
@@ -300,9 +300,12 @@ def _take_turns(campaign_id: int) -> None:
 def _plans(campaign: Campaign, items: list[int]) -> list[tuple[int, Plan]]:
     graph = store.of(campaign)
     planner = _Planner.of(campaign, graph)
-    said = image_state.labels(campaign.pk, graph, items)
-    asked = image_state.asked(campaign.pk, items)
-    return [(item, planner.plan(asked.get(item, ()), said.get(item, {}))) for item in items]
+    labels_by_item = image_state.labels(campaign.pk, graph, items)
+    questions_by_item = image_state.questions_of(campaign.pk, items)
+    return [
+        (item, planner.plan(questions_by_item.get(item, ()), labels_by_item.get(item, {})))
+        for item in items
+    ]
 
 
 @dataclass
@@ -323,28 +326,34 @@ class _Planner:
         order = None if "price" in settings else settings.get("order")
         return cls(graph, settings.get("mode", "safe"), _choice(campaign, order), inference)
 
-    def plan(self, asked: Sequence[Asked], given: dict[str, str]) -> Plan:
+    def plan(self, questions: Sequence[Asked], known: dict[str, str]) -> Plan:
         # Equal but for the ids and the moments: only the order of settling matters.
         order = {
-            one: place for place, one in enumerate(sorted(asked, key=lambda a: (a.first, a.id)))
+            question: index
+            for index, question in enumerate(sorted(questions, key=lambda a: (a.first, a.id)))
         }
         key = (
-            tuple((one.node, one.state, one.value, order[one]) for one in asked),
-            tuple(sorted(given.items())),
+            tuple(
+                (question.node, question.state, question.value, order[question])
+                for question in questions
+            ),
+            tuple(sorted(known.items())),
         )
         if key not in self.plans:
             numbered = [
-                Asked(place, one.node, one.state, one.value, order[one])
-                for place, one in enumerate(asked)
+                Asked(index, question.node, question.state, question.value, order[question])
+                for index, question in enumerate(questions)
             ]
             if self.inference is None:
-                made = planning.plan(self.graph, numbered, self.mode, given, self.choose)
+                made = planning.plan(self.graph, numbered, self.mode, known, self.choose)
             else:
-                made = planning.plan_any(self.graph, numbered, given, self.inference.next)
+                made = planning.plan_any(self.graph, numbered, known, self.inference.next)
             self.plans[key] = (made.open, made.reopen, made.withdraw)
         opened, returning, leaving = self.plans[key]
         return Plan(
-            opened, [asked[place].id for place in returning], [asked[place].id for place in leaving]
+            opened,
+            [questions[index].id for index in returning],
+            [questions[index].id for index in leaving],
         )
 
 
@@ -374,9 +383,11 @@ def _withdraw(planned: Planned, locked: dict[int, Locked]) -> int:
 
 
 def _open_nodes(campaign: Campaign, planned: Planned) -> int:
-    place = store.of(campaign).index
-    wanted = [(place[node], node, item) for item, plan in planned for node in plan.open]
-    return _open_pairs(campaign, [(item, node) for _, node, item in sorted(wanted)])
+    index_of_node = store.of(campaign).index
+    new_questions = [
+        (index_of_node[node], node, item) for item, plan in planned for node in plan.open
+    ]
+    return _open_pairs(campaign, [(item, node) for _, node, item in sorted(new_questions)])
 
 
 def _open_pairs(campaign: Campaign, pairs: Sequence[tuple[int, str]]) -> int:
@@ -386,22 +397,22 @@ def _open_pairs(campaign: Campaign, pairs: Sequence[tuple[int, str]]) -> int:
     policy, content = _policy(campaign.pk)
     first = take_tickets(campaign.pk, len(pairs))
     seats = policies.first_votes(content)
-    topics = {node: place for place, node in enumerate(dict.fromkeys(node for _, node in pairs))}
+    topics = {node: index for index, node in enumerate(dict.fromkeys(node for _, node in pairs))}
     rows = ",".join(
-        f"({numbers((item, topics[node], first + place))})"
-        for place, (item, node) in enumerate(pairs)
+        f"({numbers((item, topics[node], first + index))})"
+        for index, (item, node) in enumerate(pairs)
     )
-    named = [part for node, place in topics.items() for part in (place, node)]
+    topic_cells = [part for node, index in topics.items() for part in (index, node)]
     opened = execute(
         # Named after INSERT: Python counts no rows of a statement that begins with WITH.
         "INSERT INTO labeling_question (campaign_id, item_id, topic, round, lane, ticket, "  # noqa: S608
         "seats_free, state, policy_id, graph_id, by_topic, follow_up) "
-        f"WITH topics (place, node) AS (VALUES {marks(named, 2)}), "
+        f"WITH topics (place, node) AS (VALUES {marks(topic_cells, 2)}), "
         f"wanted (item_id, place, ticket) AS (VALUES {rows}) "
         "SELECT %s, item_id, node, 0, 0, ticket, %s, 'open', %s, %s, true, false "
         "FROM wanted JOIN topics ON topics.place = wanted.place WHERE true "
         "ON CONFLICT DO NOTHING",
-        [*named, campaign.pk, seats, policy, campaign.graph_id],
+        [*topic_cells, campaign.pk, seats, policy, campaign.graph_id],
     )
     question_counts.opened(campaign.pk, opened, seats)
     return opened

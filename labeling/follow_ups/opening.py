@@ -52,11 +52,11 @@ def create(owner: User, **fields: Any) -> Campaign:
     """As lifecycle.create. Where an answer may list several classes, they stand in the order of the
     site's class tree, and each is described as a topic."""
     chosen = fields.get("settings") or {}
-    listed = bool(chosen.get("most")) and isinstance(chosen.get("vocabulary"), list)
-    if listed:
+    lists_classes = bool(chosen.get("most")) and isinstance(chosen.get("vocabulary"), list)
+    if lists_classes:
         fields["settings"] = {**chosen, "vocabulary": class_trees.arranged(chosen["vocabulary"])}
     campaign = lifecycle.create(owner, **fields)
-    if listed:
+    if lists_classes:
         names = KINDS[campaign.kind].class_names(campaign.settings)
         rows = describe(list(names))
         lifecycle.define_topics(campaign, [{**row, "name": names[row["key"]]} for row in rows])
@@ -79,10 +79,10 @@ def define_asked(campaign: Campaign, pairs: Pairs, topics: Iterable[TopicRow] = 
     """Defines the classes of these pairs: as the list has them, and else, where they are new, as
     the site's glossary describes them."""
     known = set(campaign.topics.values_list("key", flat=True))
-    given = {topic["key"]: topic for topic in topics}
-    asked = dict.fromkeys(topic for _, topic in pairs)
-    new = [key for key in asked if key not in known and key not in given]
-    lifecycle.define_topics(campaign, [*given.values(), *describe(new)])
+    topics_by_key = {topic["key"]: topic for topic in topics}
+    topic_keys = dict.fromkeys(topic for _, topic in pairs)
+    new = [key for key in topic_keys if key not in known and key not in topics_by_key]
+    lifecycle.define_topics(campaign, [*topics_by_key.values(), *describe(new)])
 
 
 def refuse_missing(campaign: Campaign, names: Sequence[str]) -> None:
@@ -142,8 +142,8 @@ def naming_pairs(dataset: Dataset, names: Sequence[str] = ()) -> list[tuple[str,
 
 def describe(keys: Sequence[str]) -> list[TopicRow]:
     """A topic for each key, from the glossary that the settings name (ASSAY_GLOSSARY), if any."""
-    found = {NAMING_TOPIC["key"]: NAMING_TOPIC} | glossary(keys)
-    return [found.get(key) or {"key": key, "name": key} for key in keys]
+    topics_by_key = {NAMING_TOPIC["key"]: NAMING_TOPIC} | glossary(keys)
+    return [topics_by_key.get(key) or {"key": key, "name": key} for key in keys]
 
 
 def glossary(keys: Sequence[str], *, siblings: bool = False) -> dict[str, TopicRow]:

@@ -57,12 +57,14 @@ def worth_showing(
     """Of each class with pairs waiting whether to show its proposals. waiting: how many pairs each
     has; accepted: [good, shown] of each class that was tried; seconds: of a drawing and a check."""
     topics = sorted({*waiting, *accepted})
-    place = {topic: number for number, topic in enumerate(topics)}
-    to_come = [place[topic] for topic, count in waiting.items() for _ in range(count)]
-    found = Acceptance(to_come, len(topics), least_chance(seconds[DRAW], seconds[CHECK], checks))
-    for topic, (good, shown) in accepted.items():
-        found.learn_all(place[topic], good, shown)
-    return {topic: found.is_worth(place[topic]) for topic in waiting}
+    index_of_topic = {topic: number for number, topic in enumerate(topics)}
+    to_come = [index_of_topic[topic] for topic, count in waiting.items() for _ in range(count)]
+    acceptance = Acceptance(
+        to_come, len(topics), least_chance(seconds[DRAW], seconds[CHECK], checks)
+    )
+    for topic, (good, tried) in accepted.items():
+        acceptance.learn_all(index_of_topic[topic], good, tried)
+    return {topic: acceptance.is_worth(index_of_topic[topic]) for topic in waiting}
 
 
 def _untouched(campaign: Campaign):
@@ -72,10 +74,10 @@ def _untouched(campaign: Campaign):
 
 
 def _waiting(campaign: Campaign) -> dict[str, int]:
-    found: dict[str, int] = {}
+    pairs_by_topic: dict[str, int] = {}
     for topic in _untouched(campaign).values_list("topic", flat=True).iterator():
-        found[topic] = found.get(topic, 0) + 1
-    return found
+        pairs_by_topic[topic] = pairs_by_topic.get(topic, 0) + 1
+    return pairs_by_topic
 
 
 @retried
@@ -94,9 +96,9 @@ def _turn(pks: Sequence[int]) -> int:
             policy = policies.whole(row.policy.content)
             if row.seats_free != STEPS[row.step].seats(policy):
                 continue
-            wanted = _turned(row, policy)
+            first_step = _turned(row, policy)
             before.append(locked[row.pk])
-            row.step, row.content = wanted.step, wanted.content
+            row.step, row.content = first_step.step, first_step.content
             row.seats_free = STEPS[row.step].seats(policy)
             after.append(locked[row.pk]._replace(step=row.step, seats_free=row.seats_free))
             turned.append(row)
@@ -109,8 +111,8 @@ def _turned(row: Question, policy: policies.Policy) -> box_pairs.Wanted:
     content: box_pairs.Content = row.content  # type: ignore[assignment]
     name = f"{row.item.image.name} {row.topic}"
     if row.step == CHECK:
-        wanted = box_pairs.first(name, rules_of(policy))
-        wanted.content["unshown"] = content["proposals"]
-        return wanted
+        first_step = box_pairs.first(name, rules_of(policy))
+        first_step.content["unshown"] = content["proposals"]
+        return first_step
     boxes = [as_box(box) for box in content["unshown"]]
     return box_pairs.first(name, rules_of(policy), boxes)

@@ -23,14 +23,14 @@ from labeling.geometry.regions import box_within, mask_of
 from labeling.parts.model import Photograph
 
 
-def write(pages: Pages, folder: Path, about: About) -> None:
+def write(pages: Pages, folder: Path, release_info: About) -> None:
     """labels.json in the folder, written image by image."""
-    ids = {key: number for number, key in enumerate(sorted(about.classes), 1)}
-    names = about.classes if about.names == "plain" else about.unique_classes
+    ids = {key: number for number, key in enumerate(sorted(release_info.classes), 1)}
+    names = release_info.classes if release_info.names == "plain" else release_info.unique_classes
     categories = [{"id": ids[key], "name": names[key], "wnid": key} for key in ids]
     annotations = folder / "annotations.part"
     with atomic_write(folder / "labels.json") as file, open(annotations, "w+") as kept:
-        file.write(json.dumps({"info": {"description": about.title}})[:-1])
+        file.write(json.dumps({"info": {"description": release_info.title}})[:-1])
         file.write(f', "categories": {json.dumps(categories, ensure_ascii=False)}, "images": [')
         count = 0
         for number, (photo, labels) in enumerate(pages, 1):
@@ -42,8 +42,8 @@ def write(pages: Pages, folder: Path, about: About) -> None:
                 "license_name": photo.licence,
                 "sha256": photo.sha256,
                 "labels": [
-                    {"category_id": ids[one.key], **one.statement, "source": one.source}
-                    for one in labels
+                    {"category_id": ids[label.key], **label.statement, "source": label.source}
+                    for label in labels
                 ],
             }
             file.write((", " if number > 1 else "") + json.dumps(image, ensure_ascii=False))
@@ -139,9 +139,9 @@ def page(file: CocoFile, image: Id) -> tuple[Photograph, list[Label]]:
             labels.setdefault(
                 (key, str(source)), Label(row.name, key, name=name, source=str(source))
             )
-    place = f"Image {image}"
+    entry = f"Image {image}"
     return Photograph(row.name, width, height), [
-        file.reading.checked(replace(label, instances=tuple(drawn.get(of, ())), place=place))
+        file.reading.checked(replace(label, instances=tuple(drawn.get(of, ())), entry=entry))
         for of, label in labels.items()
     ]
 

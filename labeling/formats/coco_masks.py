@@ -55,15 +55,15 @@ def compressed(counts: Ints) -> str:
     """
     rest = counts.astype(np.int64).copy()
     rest[3:] -= counts[1:-2]
-    letters, wanted = [], []
+    letters, is_needed = [], []
     more = np.ones(len(rest), bool)
     while more.any():
-        wanted.append(more)
+        is_needed.append(more)
         low = rest & 0x1F
         rest = rest >> 5
         more = more & np.where(low & 0x10, rest != -1, rest != 0)
         letters.append(low + 48 + 0x20 * more)
-    text = np.stack(letters, axis=1)[np.stack(wanted, axis=1)]
+    text = np.stack(letters, axis=1)[np.stack(is_needed, axis=1)]
     return text.astype(np.uint8).tobytes().decode("ascii")
 
 
@@ -133,14 +133,14 @@ class Canvas:
         self.pixels = self._filled(regions, shape)
 
     def _filled(self, regions: Sequence[Polygons], shape: tuple[int, int]) -> Pixels:
-        found = [[ring for piece in region for ring in piece] for region in regions]
-        counts = [sum(map(len, rings)) for rings in found]
-        region = np.repeat(np.arange(len(found)), counts)
-        start, end = edges(list(chain.from_iterable(found)), THOUSANDTHS)
+        ring_lists = [[ring for piece in region for ring in piece] for region in regions]
+        counts = [sum(map(len, rings)) for rings in ring_lists]
+        region = np.repeat(np.arange(len(ring_lists)), counts)
+        start, end = edges(list(chain.from_iterable(ring_lists)), THOUSANDTHS)
         origin = self.origins[region] * THOUSANDTHS
         edge, row, column = crossings(start - origin, end - origin, *self.sizes[region].T)
-        place = (row + 1) * shape[1] + self.columns[region[edge]] + column
-        flips = np.bincount(place, minlength=shape[0] * shape[1]).astype(np.uint8) & 1
+        pixels = (row + 1) * shape[1] + self.columns[region[edge]] + column
+        flips = np.bincount(pixels, minlength=shape[0] * shape[1]).astype(np.uint8) & 1
         # Every row of a region turns an even number of times: the next one begins outside.
         return np.bitwise_xor.accumulate(flips.reshape(shape), axis=1)
 
@@ -159,14 +159,14 @@ class Canvas:
         region = np.searchsorted(self.columns, xs, "right") - 1
         xs += (self.origins[:, 0] - self.columns)[region]
         ys += self.origins[:, 1][region] - 1
-        found: list[Rings | None] = [[] for _ in self.columns]
+        outlines: list[Rings | None] = [[] for _ in self.columns]
         for nth, ring in _walks(xs, ys, kinds, below, region):
-            so_far = found[nth]
+            so_far = outlines[nth]
             if ring is None or so_far is None:
-                found[nth] = None
+                outlines[nth] = None
             else:
                 so_far.append(ring)
-        return found
+        return outlines
 
 
 def rings(mask: Mask, origin: tuple[int, int]) -> Rings | None:
@@ -179,12 +179,12 @@ def rings(mask: Mask, origin: tuple[int, int]) -> Rings | None:
     [[5, 0, 7, 0, 7, 1, 5, 1]]
     """
     ys, xs, kinds, below = _turns(np.pad(mask, 1).astype(np.uint8))
-    found = []
+    outlines = []
     for _, ring in _walks(xs + (origin[0] - 1), ys + (origin[1] - 1), kinds, below, kinds):
         if ring is None:
             return None
-        found.append(ring)
-    return found
+        outlines.append(ring)
+    return outlines
 
 
 def _turns(pixels: Pixels) -> tuple[Ints, Ints, Pixels, Ints]:
@@ -232,11 +232,11 @@ def _walks(
     for start in range(len(after)):
         if seen[start]:
             continue
-        here = start
-        while not seen[here]:
-            seen[here] = seen[here ^ 1] = 1
-            order.append(here)
-            here = after[here]
+        corner = start
+        while not seen[corner]:
+            seen[corner] = seen[corner ^ 1] = 1
+            order.append(corner)
+            corner = after[corner]
         ends.append(len(order))
     # Of every edge along a row, both ends.
     along = np.array(order, np.int64)

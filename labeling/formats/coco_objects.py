@@ -55,31 +55,31 @@ class _Image:
         self.by_id = {row.raw["id"]: row for row in rows if "id" in row.raw}
 
     def objects(self) -> Iterator[PartedObject]:
-        for found in self._found().values():
+        for annotated in self._found().values():
             made = None
             with self.reading.sparing():
-                made = self._made(found)
+                made = self._made(annotated)
             if made is not None:
                 yield made
 
     def _found(self) -> dict[str | int, _Found]:
         """The objects by the number of their annotation, in its order; the others by category."""
-        found: dict[str | int, _Found] = {}
+        objects: dict[str | int, _Found] = {}
         parts = []
         for row in self.rows:
             with self.reading.sparing():
                 root = self._root(row)
                 if root.raw.get("iscrowd"):
-                    self.reading.skip("annotation", "it is a crowd (iscrowd)", row.what)
+                    self.reading.skip("annotation", "it is a crowd (iscrowd)", row.entry)
                 elif root is row and not row.category.whole:
-                    found[row.number] = _Found(row.category.key, row)
+                    objects[row.number] = _Found(row.category.key, row)
                 else:
                     parts.append((row, root))
         for row, root in parts:
             with self.reading.sparing():
-                whole = found.get(root.number) or self._of_its_kind(row, found)
+                whole = objects.get(root.number) or self._of_its_kind(row, objects)
                 whole.parts.append(row)
-        return found
+        return objects
 
     def _root(self, row: Row) -> Row:
         """The annotation of the object that this one is a part of; itself where it is none."""
@@ -88,11 +88,11 @@ class _Image:
             above = self.by_id.get(link) if isinstance(link, str | int | float) else None
             if above is None:
                 raise self.reading.bad(
-                    f"{row.what} is part of annotation {link!r}, which is not in its image",
+                    f"{row.entry} is part of annotation {link!r}, which is not in its image",
                     "name the id of the object's annotation",
                 )
             if above.number in seen:
-                raise self.reading.bad(f"{row.what} is part of itself", "name its object")
+                raise self.reading.bad(f"{row.entry} is part of itself", "name its object")
             seen.add(above.number)
             row = above
         return row
@@ -104,19 +104,22 @@ class _Image:
         link = row.raw.get("object_id")
         return None if link == row.raw.get("id") else link
 
-    def _of_its_kind(self, row: Row, found: dict[str | int, _Found]) -> _Found:
+    def _of_its_kind(self, row: Row, objects: dict[str | int, _Found]) -> _Found:
         """The object of the part's supercategory that holds most of it, or a made one."""
         whole = row.category.whole or row.category.key
-        kind = [one for one in found.values() if one.category == whole]
+        kind = [candidates for candidates in objects.values() if candidates.category == whole]
         if not kind:
-            return found.setdefault(whole, _Found(whole, None))
+            return objects.setdefault(whole, _Found(whole, None))
         if len(kind) == 1:
             return kind[0]
         box = self._box(row)
-        shared = [shared_area(box, self._box(one.row)) if one.row else 0.0 for one in kind]
+        shared = [
+            shared_area(box, self._box(candidate.row)) if candidate.row else 0.0
+            for candidate in kind
+        ]
         if max(shared) == 0:
             raise self.reading.bad(
-                f"{row.what} lies in no {whole!r} of its image", "say part_of with an id"
+                f"{row.entry} lies in no {whole!r} of its image", "say part_of with an id"
             )
         return kind[shared.index(max(shared))]
 
@@ -124,29 +127,31 @@ class _Image:
         box = row.box
         return box_of(row.polygons) if box is None else box
 
-    def _made(self, found: _Found) -> PartedObject | None:
-        if found.row is None:
-            parts = self._parts(found)
-            what = f"image {self.name!r}"
-            return self.reading.parted({}, self.name, found.category, parts, None, self.size, what)
-        raw, what = found.row.raw, found.row.what
+    def _made(self, annotated: _Found) -> PartedObject | None:
+        if annotated.row is None:
+            parts = self._parts(annotated)
+            entry = f"image {self.name!r}"
+            return self.reading.parted(
+                {}, self.name, annotated.category, parts, None, self.size, entry
+            )
+        raw, entry = annotated.row.raw, annotated.row.entry
         if "unseen" in raw:
             # Our own exports alone state unseen parts.
-            row, outline = raw, found.row.polygons
+            row, outline = raw, annotated.row.polygons
         else:
-            shape = found.row.instance()
-            if shape is None and not found.parts:
+            shape = annotated.row.instance()
+            if shape is None and not annotated.parts:
                 return None
             outline = shape.polygons if shape else ()
             row = {"box": shape.box} if shape and not outline else {}
-        parts = self._with_unseen(self._parts(found), row.get("unseen", []), what)
+        parts = self._with_unseen(self._parts(annotated), row.get("unseen", []), entry)
         whole = self.reading.parted(
-            row, self.name, found.category, parts, outline or None, self.size, what
+            row, self.name, annotated.category, parts, outline or None, self.size, entry
         )
-        return with_rest(whole) if any(map(_follows, found.parts)) else whole
+        return with_rest(whole) if any(map(_follows, annotated.parts)) else whole
 
-    def _parts(self, found: _Found) -> list[Part]:
-        rows = (row for row in found.parts if not _follows(row))
+    def _parts(self, annotated: _Found) -> list[Part]:
+        rows = (row for row in annotated.parts if not _follows(row))
         return [part for row in rows if (part := self._part(row))]
 
     def _part(self, row: Row) -> Part | None:
@@ -154,21 +159,23 @@ class _Image:
         polygons = shape.polygons if shape else row.polygons
         if not polygons:
             if shape:
-                self.reading.skip("annotation", "a part needs an outline", row.what)
+                self.reading.skip("annotation", "a part needs an outline", row.entry)
             return None
         if "part" in row.raw:
-            return self.reading.part(row.raw, polygons, self.size, row.what)
+            return self.reading.part(row.raw, polygons, self.size, row.entry)
         return Part(row.category.key, polygons)
 
-    def _with_unseen(self, parts: list[Part], unseen: object, what: str) -> list[Part]:
+    def _with_unseen(self, parts: list[Part], unseen: object, entry: str) -> list[Part]:
         """The parts with those that have no polygons back at their places."""
-        found = list(parts)
+        all_parts = list(parts)
         for row in unseen if isinstance(unseen, list) else [None]:
             at = row.get("at") if isinstance(row, dict) and "part" in row else None
             if not isinstance(row, dict) or type(at) is not int or at < 0:
-                raise self.reading.bad(f"{what} has an odd list of unseen parts", "export it again")
-            found.insert(min(at, len(found)), self.reading.part(row, (), self.size, what))
-        return found
+                raise self.reading.bad(
+                    f"{entry} has an odd list of unseen parts", "export it again"
+                )
+            all_parts.insert(min(at, len(all_parts)), self.reading.part(row, (), self.size, entry))
+        return all_parts
 
 
 def _follows(row: Row) -> bool:

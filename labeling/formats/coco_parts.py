@@ -53,21 +53,23 @@ MAKES_REST = True
 MOST_TOGETHER = 500_000
 
 
-def write(scenes: Scenes, folder: Path, about: About) -> None:
+def write(scenes: Scenes, folder: Path, release_info: About) -> None:
     """parts.json in the folder, written image by image."""
     with (
         atomic_write(folder / FILE) as file,
         TemporaryFile("w+", encoding="utf-8", dir=folder) as kept,
     ):
-        writer = _Writer(kept, about)
-        file.write(json.dumps({"info": {"description": about.title}}, ensure_ascii=False)[:-1])
+        writer = _Writer(kept, release_info)
+        file.write(
+            json.dumps({"info": {"description": release_info.title}}, ensure_ascii=False)[:-1]
+        )
         file.write(', "images": [')
         for number, (photo, objects) in enumerate(scenes, 1):
             file.write(",\n" if number > 1 else "\n")
             row = {"id": number, "file_name": photo.name, **photo_details(photo)}
             json.dump(row, file, ensure_ascii=False)
-            for found in objects:
-                writer.add(found, photo, number)
+            for parted in objects:
+                writer.add(parted, photo, number)
         file.write('\n], "annotations": [')
         kept.seek(0)
         while part := kept.read(1 << 16):
@@ -100,16 +102,16 @@ class Segmentation(TypedDict):
 class _Writer:
     """Annotations as they come, and the categories that they needed."""
 
-    def __init__(self, kept: IO[str], about: About) -> None:
+    def __init__(self, kept: IO[str], release_info: About) -> None:
         self.kept = kept
-        self.about = about
+        self.about = release_info
         self.count = 0
         self.categories: dict[tuple[str, str], CategoryRow] = {}
 
-    def add(self, found: PartedObject, photo: Photograph, image: int) -> None:
+    def add(self, parted: PartedObject, photo: Photograph, image: int) -> None:
         size = (photo.width, photo.height)
-        drawn = [part for part in found.parts if part.polygons]
-        outline = [found.outline] if found.outline else []
+        drawn = [part for part in parted.parts if part.polygons]
+        outline = [parted.outline] if parted.outline else []
         regions = [*(part.polygons for part in drawn), *outline]
         masks, segmentations = _rasters(regions, size)
         self.count += 1
@@ -118,57 +120,57 @@ class _Writer:
             {
                 "id": number,
                 "image_id": image,
-                "category_id": self._category(found),
+                "category_id": self._category(parted),
                 "object_id": number,
-                "bbox": _xywh(found.box),
+                "bbox": _xywh(parted.box),
                 **_whole(drawn, masks, segmentations, size),
-                "polygons": found.outline,
-                **self._about_object(found),
+                "polygons": parted.outline,
+                **self._about_object(parted),
             }
         )
 
-        def add_part(part: Part, bbox: list[float], said: Mapping[str, object]) -> None:
+        def add_part(part: Part, bbox: list[float], segmentation: Mapping[str, object]) -> None:
             self.count += 1
             self._put(
                 {
                     "id": self.count,
                     "image_id": image,
-                    "category_id": self._category(found, part),
+                    "category_id": self._category(parted, part),
                     "object_id": number,
                     "part_of": number,
                     "bbox": bbox,
-                    **said,
+                    **segmentation,
                     **part_details(part),
                 }
             )
 
-        for part, said in zip(drawn, segmentations, strict=False):
+        for part, shape in zip(drawn, segmentations, strict=False):
             exact = {"polygons": part.polygons}
-            add_part(part, _xywh(_bounds(part.polygons)), {**said, **exact})
+            add_part(part, _xywh(_bounds(part.polygons)), {**shape, **exact})
         if not self.about.makes_rest:
             return
-        for key, placed in _rest(found, masks[: len(drawn)], masks[len(drawn) :], size):
+        for key, placed in _rest(parted, masks[: len(drawn)], masks[len(drawn) :], size):
             (x, y), (height, width) = placed[1], placed[0].shape
             # It goes round the parts: run lengths, without a look for rings.
-            said = _segmentation(placed, None, size)
-            add_part(Part(key, origin="made"), [x, y, width, height], said)
+            shape = _segmentation(placed, None, size)
+            add_part(Part(key, origin="made"), [x, y, width, height], shape)
 
     def _put(self, row: dict[str, object]) -> None:
         self.kept.write((",\n" if self.count > 1 else "\n") + json.dumps(row, ensure_ascii=False))
 
-    def _about_object(self, found: PartedObject) -> dict[str, object]:
+    def _about_object(self, parted: PartedObject) -> dict[str, object]:
         unseen = [
             {"at": at, **part_details(part)}
-            for at, part in enumerate(found.parts)
+            for at, part in enumerate(parted.parts)
             if not part.polygons
         ]
-        return {**object_details(found), "unseen": unseen}
+        return {**object_details(parted), "unseen": unseen}
 
-    def _category(self, found: PartedObject, part: Part | None = None) -> int:
+    def _category(self, parted: PartedObject, part: Part | None = None) -> int:
         """The id of the category of the object, or of a part of it."""
-        key = (found.category, part.key if part else "")
-        name = (part.name or part.key) if part else self.about.classes.get(found.category)
-        fresh = CategoryRow(id=len(self.categories) + 1, name=name or found.category)
+        key = (parted.category, part.key if part else "")
+        name = (part.name or part.key) if part else self.about.classes.get(parted.category)
+        fresh = CategoryRow(id=len(self.categories) + 1, name=name or parted.category)
         return self.categories.setdefault(key, fresh)["id"]
 
     def named_categories(self) -> list[dict[str, object]]:
@@ -209,16 +211,16 @@ def _rasters(
     regions: list[Polygons], size: tuple[int, int]
 ) -> tuple[list[Placed], list[Segmentation]]:
     """The mask of every region, and what an annotation says of it."""
-    found: dict[int, tuple[Placed, Segmentation]] = {}
+    rasters: dict[int, tuple[Placed, Segmentation]] = {}
     for lot in _lots(regions):
         canvas = Canvas([regions[at] for at in lot], size)
         masks = canvas.masks()
         # With a hole it takes run lengths, whatever its edges.
         edges = [None] * len(lot) if _has_hole(regions[lot[0]]) else canvas.rings()
         for at, mask, ring in zip(lot, masks, edges, strict=True):
-            found[at] = mask, _segmentation(mask, ring, size)
-    rows = [found[at] for at in range(len(regions))]
-    return [mask for mask, _ in rows], [said for _, said in rows]
+            rasters[at] = mask, _segmentation(mask, ring, size)
+    rows = [rasters[at] for at in range(len(regions))]
+    return [mask for mask, _ in rows], [segmentation for _, segmentation in rows]
 
 
 def _has_hole(region: Polygons) -> bool:
@@ -243,31 +245,31 @@ def _lots(regions: list[Polygons]) -> Iterator[list[int]]:
 
 
 def _whole(
-    drawn: list[Part], masks: list[Placed], said: list[Segmentation], size: tuple[int, int]
+    drawn: list[Part], masks: list[Placed], segmentations: list[Segmentation], size: tuple[int, int]
 ) -> Segmentation:
     """Of an object: of its outline, where it has one, and of all its parts but the background's.
 
-    masks, said: of the parts that are drawn, then of the outline.
+    masks, segmentations: of the parts that are drawn, then of the outline.
     """
     keys = [part.key for part in drawn] + [""] * (len(masks) - len(drawn))
-    own = [placed for key, placed in zip(keys, masks, strict=True) if key != REST_BACKGROUND]
-    if not own:
+    foreground = [placed for key, placed in zip(keys, masks, strict=True) if key != REST_BACKGROUND]
+    if not foreground:
         return _segmentation((np.zeros((0, 0), bool), (0, 0)), [], size)
-    frame = _around(own)
-    whole = _stamped(own, frame)
-    if len(masks) > len(drawn) and np.count_nonzero(whole) == said[-1]["area"]:
+    frame = _around(foreground)
+    whole = _stamped(foreground, frame)
+    if len(masks) > len(drawn) and np.count_nonzero(whole) == segmentations[-1]["area"]:
         # No part sticks out of the outline, whose edges are known already.
-        return said[-1]
+        return segmentations[-1]
     placed = (whole, frame[:2])
     return _segmentation(placed, rings(*placed), size)
 
 
 def _rest(
-    found: PartedObject, parts: list[Placed], outline: list[Placed], size: tuple[int, int]
+    parted: PartedObject, parts: list[Placed], outline: list[Placed], size: tuple[int, int]
 ) -> list[tuple[str, Placed]]:
     """What no part covers, as pixels: of the object, where its outline is known, and of the
     background in its crop."""
-    x0, y0, x1, y1 = found.crop or found.box
+    x0, y0, x1, y1 = parted.crop or parted.box
     corners: Polygons = ((((x0, y0), (x1, y0), (x1, y1), (x0, y1)),),)
     crop = Canvas([corners], size).masks()
     frame = _around([*crop, *outline])
@@ -287,12 +289,12 @@ def _around(placed: list[Placed]) -> PixelBox:
 def _stamped(placed: list[Placed], frame: PixelBox) -> Mask:
     """All of these masks in one, as far as they lie in the frame."""
     x0, y0, x1, y1 = frame
-    found = np.zeros((y1 - y0, x1 - x0), bool)
+    union = np.zeros((y1 - y0, x1 - x0), bool)
     for mask, (x, y) in placed:
         left, top = max(x, x0), max(y, y0)
         seen = mask[top - y : max(y1 - y, 0), left - x : max(x1 - x, 0)]
-        found[top - y0 : top - y0 + seen.shape[0], left - x0 : left - x0 + seen.shape[1]] |= seen
-    return found
+        union[top - y0 : top - y0 + seen.shape[0], left - x0 : left - x0 + seen.shape[1]] |= seen
+    return union
 
 
 def _cropped(mask: Mask, frame: PixelBox) -> Placed:
@@ -300,11 +302,11 @@ def _cropped(mask: Mask, frame: PixelBox) -> Placed:
     return small, (x + frame[0], y + frame[1])
 
 
-def _segmentation(placed: Placed, found: Rings | None, size: tuple[int, int]) -> Segmentation:
+def _segmentation(placed: Placed, outlines: Rings | None, size: tuple[int, int]) -> Segmentation:
     """Rings where there are some; run lengths for holes, and for nothing, which pycocotools takes
     as no list of rings."""
     mask, origin = placed
-    said = found or RunLengths(
+    segmentation = outlines or RunLengths(
         size=[size[1], size[0]], counts=compressed(run_lengths(mask, origin, size))
     )
-    return {"area": int(np.count_nonzero(mask)), "iscrowd": 0, "segmentation": said}
+    return {"area": int(np.count_nonzero(mask)), "iscrowd": 0, "segmentation": segmentation}

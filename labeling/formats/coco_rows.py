@@ -53,7 +53,7 @@ class Row(NamedTuple):
     reading: Reading
 
     @property
-    def what(self) -> str:
+    def entry(self) -> str:
         return f"annotation {self.number}"
 
     @property
@@ -72,14 +72,14 @@ class Row(NamedTuple):
             if all(map(math.isfinite, corners)) and min(width, height) >= 0:
                 return corners
         raise self.reading.bad(
-            f"{self.what}: bbox is {str(bbox)[:80]}",
+            f"{self.entry}: bbox is {str(bbox)[:80]}",
             "write it as [x, y, width, height] in pixels, width and height not negative",
         )
 
     @property
     def polygons(self) -> Polygons:
         """Its outline, () where there is none. Raise BadInput."""
-        name = f"{self.what[0].upper()}{self.what[1:]}"
+        name = f"{self.entry[0].upper()}{self.entry[1:]}"
         if "polygons" in self.raw:
             made = self.raw.get("origin") == "made"
             return self.reading.polygons(self.raw["polygons"] or [], self.size, name, made)
@@ -91,7 +91,7 @@ class Row(NamedTuple):
             return ()
         if not isinstance(rings, list) or not all(map(_is_ring, rings)):
             raise self.reading.bad(
-                f"{self.what}: its segmentation is neither rings nor RLE",
+                f"{self.entry}: its segmentation is neither rings nor RLE",
                 "write [[x, y, x, y, …], …] or {size, counts}, or leave it out: the bbox is enough",
             )
         pieces = [[list(zip(ring[::2], ring[1::2], strict=True))] for ring in rings]
@@ -100,17 +100,17 @@ class Row(NamedTuple):
     def _from_rle(self, value: dict[str, object]) -> Polygons:
         size, sides = self.size, value.get("size")
         if size is None and isinstance(sides, list) and len(sides) == 2:
-            size = self.reading.size(sides[1], sides[0], f"the mask of {self.what}")
+            size = self.reading.size(sides[1], sides[0], f"the mask of {self.entry}")
         if size is None or sides != [size[1], size[0]]:
             expected = f" {size[0]} × {size[1]}" if size else ""
             raise self.reading.bad(
-                f"{self.what} has a mask of another size than its image's{expected}",
+                f"{self.entry} has a mask of another size than its image's{expected}",
                 "write size as [height, width]",
             )
         counts = counts_in(value.get("counts"), size)
         if counts is None:
             raise self.reading.bad(
-                f"{self.what} has run lengths that do not add up to {size[0]} × {size[1]} pixels",
+                f"{self.entry} has run lengths that do not add up to {size[0]} × {size[1]} pixels",
                 "export it again",
             )
         mask, origin = mask_in(counts, size)
@@ -131,15 +131,15 @@ class Row(NamedTuple):
         box, polygons = self.box, self.polygons
         if box is None and not polygons and not self.raw.get("segmentation"):
             raise self.reading.bad(
-                f"{self.what} has neither a bbox nor a segmentation",
+                f"{self.entry} has neither a bbox nor a segmentation",
                 "write bbox as [x, y, width, height]",
             )
         if box is not None and not (box[0] < box[2] and box[1] < box[3]):
             box = None
         if box is None and not polygons:
-            self.reading.skip("annotation", "it has no area", self.what)
+            self.reading.skip("annotation", "it has no area", self.entry)
             return None
-        return self.reading.instance(box, polygons, self.flags, self.size, self.what, self.number)
+        return self.reading.instance(box, polygons, self.flags, self.size, self.entry, self.number)
 
 
 def _places() -> "array[int]":
@@ -172,8 +172,8 @@ class CocoFile:
 
     def labels(self, image: Id) -> object:
         """Return the `labels` of an image, as our own exports have them; None without."""
-        place = self.images[image].labels
-        return None if place is None else self._kept(*place)
+        position = self.images[image].labels
+        return None if position is None else self._kept(*position)
 
     def _kept(self, offset: int, length: int) -> Any:
         self.copy.seek(offset)
@@ -218,13 +218,13 @@ def _indexed(file: CocoFile) -> CocoFile:
             lists.add(key)
             continue
         count[key] += 1
-        what = f"{key.removesuffix('s').replace('ie', 'y')} {count[key]}"
+        entry = f"{key.removesuffix('s').replace('ie', 'y')} {count[key]}"
         if key not in lists or not isinstance(value, dict):
-            raise reading.bad(f"{what} is no object", f"write {key} as a list of objects")
+            raise reading.bad(f"{entry} is no object", f"write {key} as a list of objects")
         if key == "images":
-            _add_image(file, value, what)
+            _add_image(file, value, entry)
         elif key == "categories":
-            categories.append((_id(value.get("id"), what, reading), value))
+            categories.append((_id(value.get("id"), entry, reading), value))
         else:
             _add_annotation(file, value, text, count[key])
     if not {"images", "categories"} <= lists:
@@ -240,38 +240,38 @@ def _indexed(file: CocoFile) -> CocoFile:
     return file
 
 
-def _id(value: object, what: str, reading: Reading) -> Id:
+def _id(value: object, entry: str, reading: Reading) -> Id:
     if isinstance(value, str) or (is_number(value) and value == value):
         return value
-    raise reading.bad(f"{what} has the id {str(value)[:80]}", "write a number or a text")
+    raise reading.bad(f"{entry} has the id {str(value)[:80]}", "write a number or a text")
 
 
-def _add_image(file: CocoFile, row: dict[str, object], what: str) -> None:
+def _add_image(file: CocoFile, row: dict[str, object], entry: str) -> None:
     reading = file.reading
-    key = _id(row.get("id"), what, reading)
+    key = _id(row.get("id"), entry, reading)
     if key in file.images:
-        raise reading.bad(f"{what}: the id {key!r} comes again", "number the images again")
+        raise reading.bad(f"{entry}: the id {key!r} comes again", "number the images again")
     size = None
     if row.get("width") is not None or row.get("height") is not None:
-        size = reading.size(row.get("width"), row.get("height"), what)
+        size = reading.size(row.get("width"), row.get("height"), entry)
     labels = file.keep(json.dumps(row["labels"])) if row.get("labels") else None
-    name = reading.image(row.get("file_name"), what)
+    name = reading.image(row.get("file_name"), entry)
     if name in file.names:
-        raise reading.bad(f"{what}: {name[:200]!r} comes again", "keep one of them")
+        raise reading.bad(f"{entry}: {name[:200]!r} comes again", "keep one of them")
     file.names.add(name)
     file.images[key] = ImageRow(name, size, labels)
 
 
 def _add_annotation(file: CocoFile, row: dict[str, object], text: str, number: int) -> None:
-    what = f"annotation {number}"
+    entry = f"annotation {number}"
     if "id" in row:
-        key = _id(row["id"], what, file.reading)
+        key = _id(row["id"], entry, file.reading)
         if key in file.ids:
             raise file.reading.bad(
-                f"{what}: the id {key!r} comes again", "number the annotations again"
+                f"{entry}: the id {key!r} comes again", "number the annotations again"
             )
         file.ids.add(key)
-    image = _id(row.get("image_id"), f"{what}'s image", file.reading)
+    image = _id(row.get("image_id"), f"{entry}'s image", file.reading)
     file.places[image].extend((*file.keep(text), number))
 
 
@@ -279,13 +279,13 @@ def _add_categories(file: CocoFile, rows: list[tuple[Id, dict[str, object]]]) ->
     reading = file.reading
     keys: dict[str, str] = {}
     for number, (key, row) in enumerate(rows, 1):
-        what = f"category {number}"
+        entry = f"category {number}"
         if key in file.categories:
-            raise reading.bad(f"{what}: the id {key!r} comes again", "number them again")
-        name = reading.name(row.get("name"), f"{what}'s name", most=200)
-        wnid = reading.name(row.get("wnid") or name, f"{what}'s wnid")
+            raise reading.bad(f"{entry}: the id {key!r} comes again", "number them again")
+        name = reading.name(row.get("name"), f"{entry}'s name", most=200)
+        wnid = reading.name(row.get("wnid") or name, f"{entry}'s wnid")
         keys.setdefault(name, wnid)
-        file.categories[key] = _category(row, name, wnid, what, reading)
+        file.categories[key] = _category(row, name, wnid, entry, reading)
     for key, category in file.categories.items():
         # A supercategory is a name; objects go by their class.
         if category.whole:
@@ -293,16 +293,16 @@ def _add_categories(file: CocoFile, rows: list[tuple[Id, dict[str, object]]]) ->
 
 
 def _category(
-    row: dict[str, object], name: str, wnid: str, what: str, reading: Reading
+    row: dict[str, object], name: str, wnid: str, entry: str, reading: Reading
 ) -> Category:
     if "part" in row:
-        return Category(reading.name(row["part"], f"{what}'s part"), name, wnid)
+        return Category(reading.name(row["part"], f"{entry}'s part"), name, wnid)
     above = row.get("supercategory") or ""
     if not isinstance(above, str):
-        raise reading.bad(f"{what}'s supercategory is no text", "write a name")
+        raise reading.bad(f"{entry}'s supercategory is no text", "write a name")
     if above.lower() in GROUPS or above == name or "wnid" in row:
         return Category(wnid, name, "")
-    return Category(wnid, name, reading.name(above, f"{what}'s supercategory"))
+    return Category(wnid, name, reading.name(above, f"{entry}'s supercategory"))
 
 
 def _is_ring(value: object) -> bool:

@@ -43,30 +43,30 @@ Indices = NDArray[np.uint8]
 Slices = tuple[slice, slice]
 
 
-def write(scenes: Scenes, folder: Path, about: About) -> None:
+def write(scenes: Scenes, folder: Path, release_info: About) -> None:
     """masks/ in the folder, with a folder for every image that has objects."""
     (folder / FOLDER).mkdir()
     for photo, objects in scenes:
         goal = folder / FOLDER / sidecar.file_path(photo.name)
-        for number, found in enumerate(objects, 1):
+        for number, parted in enumerate(objects, 1):
             goal.mkdir(parents=True, exist_ok=True)
-            _write_object(goal, str(number), found, photo, about)
+            _write_object(goal, str(number), parted, photo, release_info)
 
 
 def _write_object(
-    goal: Path, stem: str, found: PartedObject, photo: Photograph, about: About
+    goal: Path, stem: str, parted: PartedObject, photo: Photograph, release_info: About
 ) -> None:
     layers: list[Indices] = []
     names: list[dict[str, str]] = []
     parts = []
-    for part in found.parts:
+    for part in parted.parts:
         row = part_details(part)
         if part.polygons:
-            mask, place = _pixels(part.polygons, photo)
-            at = _layer_for(mask, place, layers, names, photo)
+            mask, window = _pixels(part.polygons, photo)
+            at = _layer_for(mask, window, layers, names, photo)
             index = len(names[at]) + 1
             names[at][str(index)] = part.key
-            layers[at][place][mask] = index
+            layers[at][window][mask] = index
             row |= {"layer": at, "index": index}
         parts.append(row)
     if not layers:
@@ -74,22 +74,22 @@ def _write_object(
     files = [f"{stem}-{at}.png" if at > 1 else f"{stem}.png" for at in range(1, len(layers) + 1)]
     for name, layer in zip(files, layers, strict=True):
         _save(goal / name, layer)
-    if found.outline:
-        mask, place = _pixels(found.outline, photo)
+    if parted.outline:
+        mask, window = _pixels(parted.outline, photo)
         whole = np.zeros((photo.height, photo.width), np.uint8)
-        whole[place][mask] = 1
+        whole[window][mask] = 1
         _save(goal / f"{stem}-object.png", whole)
     content = {
         "image": photo.name,
         **photo_details(photo),
-        "category": found.category,
-        "category_name": about.classes.get(found.category, ""),
+        "category": parted.category,
+        "category_name": release_info.classes.get(parted.category, ""),
         "parts": names[0],
         "over": [
             {"file": name, "parts": rows} for name, rows in zip(files[1:], names[1:], strict=True)
         ],
-        "outline": f"{stem}-object.png" if found.outline else None,
-        "object": {**object_details(found), "parts": parts},
+        "outline": f"{stem}-object.png" if parted.outline else None,
+        "object": {**object_details(parted), "parts": parts},
     }
     sidecar.write(goal / f"{stem}.json", content)
 
@@ -102,14 +102,14 @@ def _pixels(polygons: Polygons, photo: Photograph) -> tuple[Mask, Slices]:
 
 def _layer_for(
     mask: Mask,
-    place: Slices,
+    window: Slices,
     layers: list[Indices],
     names: list[dict[str, str]],
     photo: Photograph,
 ) -> int:
     """The first layer where nothing lies under the mask; a fresh one where there is none."""
     for at, layer in enumerate(layers):
-        if len(names[at]) < MOST_PARTS and not layer[place][mask].any():
+        if len(names[at]) < MOST_PARTS and not layer[window][mask].any():
             return at
     layers.append(np.zeros((photo.height, photo.width), np.uint8))
     names.append({})
@@ -126,13 +126,13 @@ def _save(path: Path, indices: Indices) -> None:
 
 def _palette() -> list[int]:
     """VOC's colours, three numbers each: bits of the index dealt to red, green and blue in turn."""
-    found = []
+    palette = []
     for index in range(256):
         colour = [0, 0, 0]
         for bit in range(8):
             colour[bit % 3] |= (index >> bit & 1) << (7 - bit // 3)
-        found += colour
-    return found
+        palette += colour
+    return palette
 
 
 PALETTE = _palette()
@@ -147,19 +147,19 @@ def read(reading: Reading) -> Iterator[PartedObject]:
     BadInput naming the file; what has no pixels, and masks without a .json, are skipped.
     """
     root = Path(reading.file)
-    found = False
+    has_masks = False
     for mask in sidecar.files_in(root, ".png"):
         file = _beside(mask)
         if file is None:
             if not EXTRA.search(mask.stem):
                 reading.skip("mask", "it has no .json beside it", mask.name)
             continue
-        found = True
+        has_masks = True
         name = mask.relative_to(root if root.is_dir() else root.parent).with_suffix("").as_posix()
         with reading.sparing():
             yield from _Mask(reading.of(file), mask, name).objects()
     # Our own folder may be of images without objects.
-    if not found and not (root / FOLDER).is_dir():
+    if not has_masks and not (root / FOLDER).is_dir():
         raise reading.bad(
             "holds no masks with a .json beside them",
             "add labels.json with image, category and parts",
@@ -168,9 +168,9 @@ def read(reading: Reading) -> Iterator[PartedObject]:
 
 def _beside(mask: Path) -> Path | None:
     """The .json that tells of a mask."""
-    own, shared = mask.with_suffix(".json"), mask.with_name(SHARED)
-    if own.exists() or EXTRA.search(mask.stem):
-        return own if own.exists() else None
+    sibling, shared = mask.with_suffix(".json"), mask.with_name(SHARED)
+    if sibling.exists() or EXTRA.search(mask.stem):
+        return sibling if sibling.exists() else None
     return shared if shared.exists() else None
 
 
@@ -186,32 +186,32 @@ class _Mask:
         self.size = (self.indices.shape[1], self.indices.shape[0])
 
     def objects(self) -> Iterator[PartedObject]:
-        own = self.content.get("object")
-        if isinstance(own, dict):
-            yield self._ours(own)
+        object_row = self.content.get("object")
+        if isinstance(object_row, dict):
+            yield self._ours(object_row)
             return
         rows = [self.content]
         if "objects" in self.content:
             rows = sidecar.rows(self.content, "objects", self.reading, "the mask")
-        named = [self._names(row.get("parts")) for row in rows]
-        self._check_named(named)
-        for number, (row, names) in enumerate(zip(rows, named, strict=True), 1):
-            what = f"object {number} of {self.path.name}"
-            category = self.reading.name(row.get("category"), f"{what}'s category")
+        tables = [self._names(row.get("parts")) for row in rows]
+        self._check_named(tables)
+        for number, (row, names) in enumerate(zip(rows, tables, strict=True), 1):
+            entry = f"object {number} of {self.path.name}"
+            category = self.reading.name(row.get("category"), f"{entry}'s category")
             parts = list(self._parts(names))
             if parts:
-                yield self.reading.parted({}, self.image, category, parts, None, self.size, what)
+                yield self.reading.parted({}, self.image, category, parts, None, self.size, entry)
             else:
-                self.reading.skip("object", "it has no pixels", what)
+                self.reading.skip("object", "it has no pixels", entry)
 
-    def _names(self, said: object) -> dict[int, str]:
+    def _names(self, table: object) -> dict[int, str]:
         """The part of every index. Raises BadInput where it is no such table."""
-        if not isinstance(said, dict) or not said:
+        if not isinstance(table, dict) or not table:
             raise self.reading.bad(
                 "has no table of parts", 'write {"parts": {"1": "head", "2": "leg"}}'
             )
         names = {}
-        for index, name in said.items():
+        for index, name in table.items():
             if not re.fullmatch(r"[0-9]{1,3}", index) or not 0 < int(index) <= VOID:
                 raise self.reading.bad(
                     f"names a part for the index {index[:40]!r}", "count from 1 to 255"
@@ -219,8 +219,8 @@ class _Mask:
             names[int(index)] = self.reading.name(name, f"the part of index {index}")
         return names
 
-    def _check_named(self, named: list[dict[int, str]]) -> None:
-        known = list(chain.from_iterable(named))
+    def _check_named(self, tables: list[dict[int, str]]) -> None:
+        known = list(chain.from_iterable(tables))
         if len(known) != len(set(known)):
             raise self.reading.bad("gives an index to two objects", "give each its own indices")
         present = set(np.unique(self.indices).tolist()) - {0, *known}
@@ -241,15 +241,15 @@ class _Mask:
                 yield Part(name, polygons)
 
     def _ours(self, row: dict[str, object]) -> PartedObject:
-        what = f"the object of {self.path.name}"
+        entry = f"the object of {self.path.name}"
         layers = [self.indices]
-        for more in sidecar.rows(self.content, "over", self.reading, what):
+        for more in sidecar.rows(self.content, "over", self.reading, entry):
             layers.append(self._load(self._sibling(more.get("file")), self.size))
         parts = []
-        for number, told in enumerate(sidecar.rows(row, "parts", self.reading, what), 1):
+        for number, part_row in enumerate(sidecar.rows(row, "parts", self.reading, entry), 1):
             polygons: Polygons = ()
-            if "index" in told:
-                layer, index = told.get("layer"), told["index"]
+            if "index" in part_row:
+                layer, index = part_row.get("layer"), part_row["index"]
                 if (
                     type(layer) is not int
                     or type(index) is not int
@@ -257,12 +257,12 @@ class _Mask:
                 ):
                     raise self.reading.bad(f"part {number} is in no mask", "export it again")
                 polygons = _region(layers[layer], index)
-            parts.append(self.reading.part(told, polygons, self.size, f"part {number}"))
+            parts.append(self.reading.part(part_row, polygons, self.size, f"part {number}"))
         outline: Polygons | None = None
         if self.content.get("outline") is not None:
             outline = _region(self._load(self._sibling(self.content["outline"]), self.size), 1)
-        category = self.reading.text(self.content.get("category"), f"{what}'s category")
-        return self.reading.parted(row, self.image, category, parts, outline, self.size, what)
+        category = self.reading.text(self.content.get("category"), f"{entry}'s category")
+        return self.reading.parted(row, self.image, category, parts, outline, self.size, entry)
 
     def _sibling(self, name: object) -> Path:
         """A file of the same folder. Raises BadInput for every other name."""
@@ -291,7 +291,7 @@ class _Mask:
             raise BadInput("is no PNG, or a damaged one", file=path, cure="save it again") from None
 
     def _check_image(
-        self, mode: str, size: tuple[int, int], path: Path, wanted: tuple[int, int] | None
+        self, mode: str, size: tuple[int, int], path: Path, expected: tuple[int, int] | None
     ) -> None:
         if mode not in {"P", "L", "1"}:
             raise BadInput(
@@ -301,9 +301,9 @@ class _Mask:
             )
         if size[0] * size[1] > MOST_PIXELS:
             raise BadInput(f"is {size[0]} × {size[1]} pixels", file=path, cure="save it smaller")
-        if wanted is not None and size != wanted:
+        if expected is not None and size != expected:
             raise BadInput(
-                f"is {size[0]} × {size[1]} pixels, {self.path.name} {wanted[0]} × {wanted[1]}",
+                f"is {size[0]} × {size[1]} pixels, {self.path.name} {expected[0]} × {expected[1]}",
                 file=path,
                 cure="save masks as large as the image",
             )

@@ -160,6 +160,6 @@ class _Text:
         self.whole = not added
         return bool(added)
 
-    def broken(self, what: str = "is not JSON") -> BadInput:
+    def broken(self, fault: str = "is not JSON") -> BadInput:
         line = self.lines + self.held.count("\n", 0, self.at) + 1
-        return BadInput(what, file=self.path, line=line, cure="export it again")
+        return BadInput(fault, file=self.path, line=line, cure="export it again")

@@ -25,21 +25,21 @@ class Instance:
     """One object of a label's class.
 
     box: x0, y0, x1, y1 in image pixels, x1 and y1 exclusive. polygons: its outline, () where only
-    the box is known. flags: of FLAGS, None where the file states none. place: its line, or its
+    the box is known. flags: of FLAGS, None where the file states none. number: its line, or its
     number in the file, from 1.
     """
 
     box: Box
     polygons: Polygons = ()
     flags: tuple[str, ...] | None = None
-    place: int = field(default=0, compare=False)
+    number: int = field(default=0, compare=False)
 
 
 @dataclass(frozen=True)
 class Label:
     """Whether an image shows a class, and where.
 
-    key: the class, a wnid. origin: one of ORIGINS. source: where a given label came from. place:
+    key: the class, a wnid. origin: one of ORIGINS. source: where a given label came from. entry:
     where a reader found it, for people. votes, interval: the people behind the probability and the
     95 % interval of the share that it is. is_covered: whether every instance has a box, where
     people were asked for that.
@@ -53,7 +53,7 @@ class Label:
     instances: tuple[Instance, ...] = ()
     name: str = ""
     source: str = ""
-    place: str = field(default="", compare=False)
+    entry: str = field(default="", compare=False)
     votes: int | None = field(default=None, compare=False)
     interval: tuple[float, float] | None = field(default=None, compare=False)
     is_covered: bool | None = None
@@ -86,15 +86,15 @@ class Geometry(TypedDict, total=False):
 
 def geometry_of(instances: Sequence[Instance]) -> Geometry | None:
     """Return the JSON of instances; None for a label of the whole image."""
-    boxed = [one for one in instances if not one.polygons]
-    drawn = [one for one in instances if one.polygons]
+    boxed = [instance for instance in instances if not instance.polygons]
+    drawn = [instance for instance in instances if instance.polygons]
     geometry: Geometry = {}
     if boxed:
-        geometry["boxes"] = [list(one.box) for one in boxed]
+        geometry["boxes"] = [list(instance.box) for instance in boxed]
     if drawn:
-        geometry["polygons"] = [_flat(one.polygons) for one in drawn]
-    if any(one.flags for one in instances):
-        geometry["flags"] = [list(one.flags or ()) for one in (*boxed, *drawn)]
+        geometry["polygons"] = [_flat(instance.polygons) for instance in drawn]
+    if any(instance.flags for instance in instances):
+        geometry["flags"] = [list(instance.flags or ()) for instance in (*boxed, *drawn)]
     return geometry or None
 
 
@@ -177,13 +177,13 @@ def unique_names(names: Mapping[K, str], detail: Callable[[K], str] = str) -> di
     >>> unique_names({"n1": "crane", "n2": "crane", "n3": "dog"})
     {'n1': 'crane (n1)', 'n2': 'crane (n2)', 'n3': 'dog'}
     """
-    found = {key: name or detail(key) for key, name in names.items()}
-    for key in _shared(found):
-        found[key] += f" ({detail(key)})"
-    while shared := _shared(found):
+    unique = {key: name or detail(key) for key, name in names.items()}
+    for key in _shared(unique):
+        unique[key] += f" ({detail(key)})"
+    while shared := _shared(unique):
         for number, key in enumerate(shared, 1):
-            found[key] += f" {number}"
-    return found
+            unique[key] += f" {number}"
+    return unique
 
 
 def _shared(names: Mapping[K, str]) -> list[K]:

@@ -25,17 +25,17 @@ from labeling.parts.model import Photograph
 CLASSES = "classes"
 
 
-def write(pages: Pages, folder: Path, about: About) -> None:
+def write(pages: Pages, folder: Path, release_info: About) -> None:
     """Write tasks.json and label_config.xml into the folder."""
     outlined = holed = False
     with atomic_write(folder / "tasks.json") as file:
         file.write("[")
         for number, (photo, labels) in enumerate(pages, 1):
-            data = project.image_data(photo.name, about.image_base)
+            data = project.image_data(photo.name, release_info.image_base)
             rows = [
                 {
                     "class": label.key,
-                    "name": about.classes.get(label.key, label.name),
+                    "name": release_info.classes.get(label.key, label.name),
                     **label.statement,
                     "source": label.source,
                 }
@@ -46,12 +46,17 @@ def write(pages: Pages, folder: Path, about: About) -> None:
                 data | {"labels": rows},
                 _results(photo, labels),
             )
-            drawn = [one.polygons for label in labels for one in label.instances if one.polygons]
+            drawn = [
+                instance.polygons
+                for label in labels
+                for instance in label.instances
+                if instance.polygons
+            ]
             outlined = outlined or bool(drawn)
             holed = holed or any(len(piece) > 1 for polygons in drawn for piece in polygons)
             file.write((",\n" if number > 1 else "\n") + json.dumps(task, ensure_ascii=False))
         file.write("\n]\n")
-    names = about.unique_classes
+    names = release_info.unique_classes
     classes = project.control("Choices", CLASSES, names, choice="multiple")
     boxes = project.control("RectangleLabels", "boxes", names)
     outlines = project.control("PolygonLabels", "outlines", names | ({HOLE: HOLE} if holed else {}))
@@ -84,10 +89,10 @@ def read(reading: Reading) -> Pages:
     """
     classes = _controls_of_classes(reading)
     for number, content in enumerate(elements(reading.file), 1):
-        what = f"task {number}"
-        task = Task(reading, content, what)
+        entry = f"task {number}"
+        task = Task(reading, content, entry)
         labels = [
-            reading.checked(replace(label, place=f"Task {number}"))
+            reading.checked(replace(label, entry=f"Task {number}"))
             for label in _labels(task, classes)
         ]
         size = next((region.size for region in task.regions.values()), (0, 0))
@@ -106,8 +111,8 @@ def _controls_of_classes(reading: Reading) -> set[str]:
         task = Task(quiet, content, f"task {number}")
         controls.update(control for control, _ in task.choices)
         has_shapes = has_shapes or bool(task.regions)
-    named = controls & {CLASSES, ""}
-    return named or (controls if len(controls) == 1 and not has_shapes else set())
+    class_controls = controls & {CLASSES, ""}
+    return class_controls or (controls if len(controls) == 1 and not has_shapes else set())
 
 
 def _labels(task: Task, classes: set[str]) -> Iterator[Label]:

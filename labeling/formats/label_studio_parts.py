@@ -32,53 +32,57 @@ from labeling.parts.model import (
 FILE = "tasks.json"
 
 
-def write(scenes: Scenes, folder: Path, about: About) -> None:
+def write(scenes: Scenes, folder: Path, release_info: About) -> None:
     """tasks.json and label_config.xml in the folder, tasks written image by image."""
-    classes = dict(about.classes)
+    classes = dict(release_info.classes)
     # A part is labelled with its key, which several classes may have under several names.
-    parts = {key: key for key in (*chain.from_iterable(about.parts.values()), OUTLINE, HOLE)}
+    parts = {key: key for key in (*chain.from_iterable(release_info.parts.values()), OUTLINE, HOLE)}
     with atomic_write(folder / FILE) as file:
         file.write("[")
         for number, (photo, objects) in enumerate(scenes, 1):
             file.write(",\n" if number > 1 else "\n")
-            json.dump(_task(number, photo, objects, about), file, ensure_ascii=False)
-            for found in objects:
-                classes.setdefault(found.category, found.category)
-                parts |= {part.key: part.key for part in found.parts}
+            json.dump(_task(number, photo, objects, release_info), file, ensure_ascii=False)
+            for parted in objects:
+                classes.setdefault(parted.category, parted.category)
+                parts |= {part.key: part.key for part in parted.parts}
         file.write("\n]\n")
     whole = project.control("RectangleLabels", "objects", unique_names(classes))
     project.write_config(folder, whole, project.control("PolygonLabels", "parts", parts))
 
 
 def _task(
-    number: int, photo: Photograph, objects: list[PartedObject], about: About
+    number: int, photo: Photograph, objects: list[PartedObject], release_info: About
 ) -> dict[str, object]:
     result: list[dict[str, object]] = []
     rows = []
-    for nth, found in enumerate(objects, 1):
+    for nth, parted in enumerate(objects, 1):
         key = f"o{nth}"
-        result.append(_rectangle(key, found, photo, about))
-        result += project.regions(f"{key}s", OUTLINE, found.outline or (), photo, parent=key)
+        result.append(_rectangle(key, parted, photo, release_info))
+        result += project.regions(f"{key}s", OUTLINE, parted.outline or (), photo, parent=key)
         parts: list[dict[str, object]] = []
-        for place, part in enumerate(found.parts, 1):
-            parts.append({"id": f"{key}p{place}", **part_details(part)})
+        for part_number, part in enumerate(parted.parts, 1):
+            parts.append({"id": f"{key}p{part_number}", **part_details(part)})
             if part.polygons:
                 result += project.regions(
-                    f"{key}p{place}", part.key, part.polygons, photo, parent=key
+                    f"{key}p{part_number}", part.key, part.polygons, photo, parent=key
                 )
             else:
                 parts[-1]["unseen"] = True
-        row = {"id": key, "category": found.category, **object_details(found), "parts": parts}
+        row = {"id": key, "category": parted.category, **object_details(parted), "parts": parts}
         rows.append(row)
     data = (
-        project.image_data(photo.name, about.image_base) | photo_details(photo) | {"objects": rows}
+        project.image_data(photo.name, release_info.image_base)
+        | photo_details(photo)
+        | {"objects": rows}
     )
     return project.task(number, data, result)
 
 
-def _rectangle(key: str, found: PartedObject, photo: Photograph, about: About) -> dict[str, object]:
-    words = [word for word in (about.classes.get(found.category, ""), found.name) if word]
-    return project.rectangle(key, "objects", found.category, found.box, photo, {"text": words})
+def _rectangle(
+    key: str, parted: PartedObject, photo: Photograph, release_info: About
+) -> dict[str, object]:
+    words = [word for word in (release_info.classes.get(parted.category, ""), parted.name) if word]
+    return project.rectangle(key, "objects", parted.category, parted.box, photo, {"text": words})
 
 
 def read(reading: Reading) -> Iterator[PartedObject]:

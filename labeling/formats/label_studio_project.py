@@ -139,14 +139,14 @@ def _per_cent(points: Iterable[Sequence[float]], photo: Photograph) -> list[list
 
 def control(tag: str, name: str, labels: Mapping[str, str], **more: str) -> ET.Element:
     """A tag with a label for each key: people read its name, results have the key."""
-    found = ET.Element(tag, {"name": name, "toName": "image", **more})
-    for place, (key, words) in enumerate(labels.items()):
+    element = ET.Element(tag, {"name": name, "toName": "image", **more})
+    for index, (key, words) in enumerate(labels.items()):
         label = {"value": words} | ({"alias": key} if key != words else {})
         if tag == "Choices":
-            ET.SubElement(found, "Choice", label)
+            ET.SubElement(element, "Choice", label)
         else:
-            ET.SubElement(found, "Label", label | {"background": colour(place)})
-    return found
+            ET.SubElement(element, "Label", label | {"background": colour(index)})
+    return element
 
 
 def write_config(folder: Path, *controls: ET.Element) -> None:

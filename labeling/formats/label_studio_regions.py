@@ -34,7 +34,7 @@ class Region:
     labels: list[str]
     value: dict[str, object]
     size: Size
-    what: str
+    entry: str
     number: int
     parent: str
     meta: dict[str, object]
@@ -54,15 +54,17 @@ class Region:
 class Task:
     """What people drew and chose in one image. choices: (name of the control, class), in order."""
 
-    def __init__(self, reading: Reading, content: object, what: str) -> None:
+    def __init__(self, reading: Reading, content: object, entry: str) -> None:
         self.reading = reading
-        self.what = what
+        self.what = entry
         content = content if isinstance(content, dict) else {}
         data = content.get("data")
         if not isinstance(data, dict) or "image" not in data:
-            raise reading.bad(f"{what} has no data.image", "export it again as JSON (not JSON-MIN)")
+            raise reading.bad(
+                f"{entry} has no data.image", "export it again as JSON (not JSON-MIN)"
+            )
         self.data = data
-        self.image = reading.image(image_of(data), what)
+        self.image = reading.image(image_of(data), entry)
         self.regions: dict[str, Region] = {}
         self.relations: list[tuple[object, object]] = []
         self.choices: list[tuple[str, str]] = []
@@ -95,8 +97,8 @@ class Task:
             elif kind in KINDS or kind == LABELS:
                 key = result.get("id", f"#{number}")
                 if not isinstance(key, str):
-                    what = f"region {number} of {self.what}"
-                    raise self.reading.bad(f"{what} has the id {key!r}", "export it again")
+                    entry = f"region {number} of {self.what}"
+                    raise self.reading.bad(f"{entry} has the id {key!r}", "export it again")
                 by_id.setdefault(key, []).append((number, result))
             elif kind != "choices":
                 why = f"labels are no results of the type {str(kind)[:40]}"
@@ -106,29 +108,29 @@ class Task:
 
     def _take(self, key: str, results: list[tuple[int, dict[str, object]]]) -> None:
         number, first = results[0]
-        what = f"region {number} of {self.what}"
+        entry = f"region {number} of {self.what}"
         kinds = [str(result["type"]) for _, result in results]
         if len(kinds) != len(set(kinds)):
-            raise self.reading.bad(f"{what} has the id {key!r} of another", "export it again")
+            raise self.reading.bad(f"{entry} has the id {key!r} of another", "export it again")
         values = [result.get("value") for _, result in results]
         value: dict[str, object] = {}
         for more in values:
             if not isinstance(more, dict):
-                raise self.reading.bad(f"{what} has no value", "export it again")
+                raise self.reading.bad(f"{entry} has no value", "export it again")
             value |= more
         labels = [
-            self.reading.name(label, f"{what}'s label")
+            self.reading.name(label, f"{entry}'s label")
             for kind in kinds
             for label in _list(value.get(kind))
         ]
         shapes = [KINDS[kind] for kind in kinds if kind in KINDS]
         shapes += [shape for name, shape in SHAPE_OF_KEY.items() if name in value]
         if not labels or not shapes:
-            self.reading.skip("region", "it has no label" if shapes else "it has no shape", what)
+            self.reading.skip("region", "it has no label" if shapes else "it has no shape", entry)
             return
         if first.get("image_rotation"):
             raise self.reading.bad(
-                f"{what} was drawn on a turned image", "turn it back and export it again"
+                f"{entry} was drawn on a turned image", "turn it back and export it again"
             )
         size = (first.get("original_width"), first.get("original_height"))
         meta = first.get("meta")
@@ -137,8 +139,8 @@ class Task:
             shape=shapes[0],
             labels=list(dict.fromkeys(labels)),
             value=value,
-            size=self.reading.size(*size, f"the image of {what}"),
-            what=what,
+            size=self.reading.size(*size, f"the image of {entry}"),
+            entry=entry,
             number=number,
             parent=str(first.get("parentID") or ""),
             meta=meta if isinstance(meta, dict) else {},
@@ -149,39 +151,45 @@ class Task:
         for number, result in enumerate(results, 1):
             if result.get("type") != "choices":
                 continue
-            what = f"result {number} of {self.what}"
+            entry = f"result {number} of {self.what}"
             if result.get("id") in self.regions:
-                self.reading.skip("choice", "it is about a region", what)
+                self.reading.skip("choice", "it is about a region", entry)
                 continue
             value = result.get("value")
             chosen = value.get("choices") if isinstance(value, dict) else None
             if not isinstance(chosen, list):
-                raise self.reading.bad(f"{what} has no list of choices", "export it again")
+                raise self.reading.bad(f"{entry} has no list of choices", "export it again")
             control = str(result.get("from_name", ""))
-            names = [self.reading.name(choice, f"a choice of {what}") for choice in chosen]
+            names = [self.reading.name(choice, f"a choice of {entry}") for choice in chosen]
             self.choices += [(control, name) for name in names]
 
     def _join(self) -> None:
         """Join every region to the one above it, by parentID, then by relations."""
-        found = self.regions
-        for region in found.values():
-            region.above = found.get(region.parent)
-        for one, other in self.relations:
-            pair = [found[key] for key in (one, other) if isinstance(key, str) and key in found]
+        regions = self.regions
+        for region in regions.values():
+            region.above = regions.get(region.parent)
+        for first, second in self.relations:
+            pair = [
+                regions[key] for key in (first, second) if isinstance(key, str) and key in regions
+            ]
             if len(pair) == 2:
                 part, whole = pair if pair[0].shape != RECTANGLE else pair[::-1]
                 if part.above is None and part is not whole:
                     part.above = whole
-        for region in found.values():
+        for region in regions.values():
             self._check_ends(region)
             if region.above is not None:
                 region.above.below.append(region)
 
     def _attach(self) -> None:
         """Join the regions that are left to the rectangle in which they lie."""
-        found = self.regions
-        rectangles = [one for one in found.values() if one.shape == RECTANGLE and not one.above]
-        for region in found.values():
+        regions = self.regions
+        rectangles = [
+            candidate
+            for candidate in regions.values()
+            if candidate.shape == RECTANGLE and not candidate.above
+        ]
+        for region in regions.values():
             alone = region.above is None and not region.below and region.shape != RECTANGLE
             if alone and rectangles:
                 with self.reading.sparing():
@@ -193,7 +201,7 @@ class Task:
         above: Region | None = region
         while above is not None:
             if above.key in seen or len(seen) > DEEPEST:
-                raise self.reading.bad(f"{region.what} is part of itself", "set another parent")
+                raise self.reading.bad(f"{region.entry} is part of itself", "set another parent")
             seen.add(above.key)
             above = above.above
 
@@ -207,17 +215,17 @@ class Task:
         share, _, nth = min(ranks)
         if share == 0:
             raise self.reading.bad(
-                f"{region.what}, {region.label!r}, lies in no object's rectangle",
+                f"{region.entry}, {region.label!r}, lies in no object's rectangle",
                 "draw one around its object, or set its parent",
             )
         return rectangles[nth]
 
     def objects(self) -> Iterator[PartedObject]:
         self._attach()
-        told = []
+        object_rows = []
         if "objects" in self.data:
-            told = rows(self.data, "objects", self.reading, self.what)
-        ours = {key: row for row in told if isinstance(key := row.get("id"), str)}
+            object_rows = rows(self.data, "objects", self.reading, self.what)
+        ours = {key: row for row in object_rows if isinstance(key := row.get("id"), str)}
         for _, choice in self.choices:
             self.reading.skip("choice", "it has no shape", f"{choice} in {self.what}")
         for key in ours:
@@ -237,81 +245,83 @@ class Task:
         first = regions[0]
         polygons: Polygons = ()
         if not self._is_upright(first):
-            polygons = self._polygons(regions, first.what)
+            polygons = self._polygons(regions, first.entry)
         box = None if polygons else self._bounds(first)
         if box is not None and not (box[0] < box[2] and box[1] < box[3]):
-            self.reading.skip("region", "it has no area", first.what)
+            self.reading.skip("region", "it has no area", first.entry)
             return None
         flags = tuple(flag for flag in FLAGS if flag in _list(first.meta.get("flags")))
         return self.reading.instance(
-            box, polygons, flags or None, first.size, first.what, first.number
+            box, polygons, flags or None, first.size, first.entry, first.number
         )
 
     def _object(self, region: Region, row: dict[str, object]) -> PartedObject | None:
-        for one in (region, *_descendants(region)):
-            if len(one.labels) > 1:
-                raise self.reading.bad(f"{one.what} has not one label", "give it one label")
+        for labeled in (region, *_descendants(region)):
+            if len(labeled.labels) > 1:
+                raise self.reading.bad(f"{labeled.entry} has not one label", "give it one label")
         shape = self.instance([region])
         if shape is None:
             return None
-        inside = [one for one in _descendants(region) if not one.is_hole]
-        drawn = [one for one in inside if one.label == OUTLINE]
+        inside = [inner for inner in _descendants(region) if not inner.is_hole]
+        drawn = [inner for inner in inside if inner.label == OUTLINE]
         outline = shape.polygons if region.shape != RECTANGLE else None
         if outline is None and drawn:
-            outline = self._polygons(drawn, region.what)
-        parts = [one for one in inside if one.label != OUTLINE]
-        found = self._listed_parts(row, parts, region) if row else list(self._drawn(parts))
-        said = dict(row)
+            outline = self._polygons(drawn, region.entry)
+        parts = [inner for inner in inside if inner.label != OUTLINE]
+        listed_parts = self._listed_parts(row, parts, region) if row else list(self._drawn(parts))
+        object_row = dict(row)
         if region.shape == RECTANGLE:
-            said["box"] = self._moved(row.get("box"), shape.box)
+            object_row["box"] = self._moved(row.get("box"), shape.box)
         return self.reading.parted(
-            said,
+            object_row,
             self.image,
             region.label,
-            found,
+            listed_parts,
             outline,
             region.size,
-            region.what,
+            region.entry,
         )
 
     def _listed_parts(
         self, row: dict[str, object], regions: list[Region], whole: Region
     ) -> list[Part]:
         """Parts as the task's data tells of them, each with the regions it still has."""
-        found = []
+        parts = []
         left = {region.key: region for region in regions}
-        for told in rows(row, "parts", self.reading, whole.what):
-            key = told.get("id")
-            mine = [one for one in left.values() if one.key.rpartition(".")[0] == key]
+        for part_row in rows(row, "parts", self.reading, whole.entry):
+            key = part_row.get("id")
+            mine = [
+                candidate for candidate in left.values() if candidate.key.rpartition(".")[0] == key
+            ]
             for region in mine:
                 del left[region.key]
-            if not mine and told.get("unseen") is not True:
-                self.reading.tell(f"{told.get('part')} of {whole.what} was deleted.")
+            if not mine and part_row.get("unseen") is not True:
+                self.reading.tell(f"{part_row.get('part')} of {whole.entry} was deleted.")
                 continue
-            what = f"{told.get('part')} of {whole.what}"
-            polygons = self._polygons(mine, what, told.get("origin") == "made")
+            entry = f"{part_row.get('part')} of {whole.entry}"
+            polygons = self._polygons(mine, entry, part_row.get("origin") == "made")
             # A person may have given it another label.
-            renamed = told | {"part": mine[0].label} if mine else told
-            found.append(self.reading.part(renamed, polygons, whole.size, what))
-        return [*found, *self._drawn(left.values())]
+            renamed = part_row | {"part": mine[0].label} if mine else part_row
+            parts.append(self.reading.part(renamed, polygons, whole.size, entry))
+        return [*parts, *self._drawn(left.values())]
 
     def _drawn(self, regions: Iterable[Region]) -> Iterator[Part]:
         for region in regions:
-            polygons = self._polygons([region], region.what)
+            polygons = self._polygons([region], region.entry)
             if polygons:
                 yield Part(region.label, polygons)
             else:
-                self.reading.skip("region", "it has no area", region.what)
+                self.reading.skip("region", "it has no area", region.entry)
 
-    def _moved(self, said: object, drawn: Box) -> Box:
+    def _moved(self, stored_box: object, drawn: Box) -> Box:
         """The box that was written, unless somebody moved its rectangle since."""
-        if said is None:
+        if stored_box is None:
             return drawn
-        box = self.reading.box(said, self.what)
+        box = self.reading.box(stored_box, self.what)
         near = all(abs(a - b) < 0.01 for a, b in zip(box, drawn, strict=True))
         return box if near else drawn
 
-    def _polygons(self, regions: list[Region], what: str, made: bool = False) -> Polygons:
+    def _polygons(self, regions: list[Region], entry: str, made: bool = False) -> Polygons:
         """What the regions cover: polygons with their holes, or one painted mask."""
         if not regions:
             return ()
@@ -321,15 +331,15 @@ class Task:
         size = (0, 0)
         for region in regions:
             size = region.size
-            holes = [self._points(one) for one in region.below if one.is_hole]
+            holes = [self._points(hole) for hole in region.below if hole.is_hole]
             pieces.append([self._points(region), *holes])
-        return self.reading.polygons(pieces, size, f"{what[0].upper()}{what[1:]}", made)
+        return self.reading.polygons(pieces, size, f"{entry[0].upper()}{entry[1:]}", made)
 
     def _painted(self, region: Region) -> Polygons:
         mask = mask_of_brush(region.value.get("rle"), region.size)
         if mask is None:
             raise self.reading.bad(
-                f"{region.what} has a painted mask that is not of {region.size[0]} × "
+                f"{region.entry} has a painted mask that is not of {region.size[0]} × "
                 f"{region.size[1]} pixels",
                 "export it again",
             )
@@ -348,7 +358,7 @@ class Task:
             and all(map(is_number, (edge for point in points for edge in point)))
         ):
             raise self.reading.bad(
-                f"{region.what} has no list of points", "write [[x, y], …] in per cent"
+                f"{region.entry} has no list of points", "write [[x, y], …] in per cent"
             )
         return [(round(x * width, 2), round(y * height, 2)) for x, y in points]
 
@@ -375,7 +385,7 @@ class Task:
         numbers = [value for value in values if is_number(value) and math.isfinite(value)]
         if len(numbers) != 5 or min(numbers[2:4]) < 0:
             raise self.reading.bad(
-                f"{region.what} is no {region.shape}", f"write {', '.join(keys)} in per cent"
+                f"{region.entry} is no {region.shape}", f"write {', '.join(keys)} in per cent"
             )
         x, y, a, b, turned = numbers
         width, height = region.size[0] / 100, region.size[1] / 100
@@ -394,7 +404,7 @@ class Task:
             return box_of(self._painted(region))
         points = self._points(region)
         if not points:
-            raise self.reading.bad(f"{region.what} has no points", "draw it again")
+            raise self.reading.bad(f"{region.entry} has no points", "draw it again")
         xs, ys = zip(*points, strict=True)
         return (min(xs), min(ys), max(xs), max(ys))
 
@@ -411,6 +421,6 @@ def _turn(degrees: float) -> tuple[float, float]:
 
 
 def _descendants(region: Region) -> Iterator[Region]:
-    for one in region.below:
-        yield one
-        yield from _descendants(one)
+    for child in region.below:
+        yield child
+        yield from _descendants(child)

@@ -27,7 +27,7 @@ KEYS = {"image", "class", "name", "value", "origin", "probability", "geometry", 
 GEOMETRY = 'geometry is {"boxes": [[x0, y0, x1, y1], …], "polygons": [[x, y, x, y, …], …]} or null'
 
 
-def write(pages: Pages, folder: Path, about: About) -> None:
+def write(pages: Pages, folder: Path, release_info: About) -> None:
     """Write labels.jsonl into the folder."""
     with atomic_write(folder / "labels.jsonl") as file:
         for photo, labels in pages:
@@ -37,7 +37,7 @@ def write(pages: Pages, folder: Path, about: About) -> None:
                 row = {
                     "image": photo.name,
                     "class": label.key,
-                    "name": about.classes.get(label.key, label.name),
+                    "name": release_info.classes.get(label.key, label.name),
                     **label.statement,
                     "geometry": geometry,
                     "source": label.source,
@@ -86,7 +86,7 @@ def _label(text: str, reading: Reading) -> Label:
             instances=_instances(row, reading),
             name=reading.text(row.get("name") or "", "the name", empty=True, most=400),
             source=reading.text(row.get("source") or "", "the source", empty=True, most=500),
-            place=f"Line {reading.line}",
+            entry=f"Line {reading.line}",
         )
     )
 
@@ -101,12 +101,12 @@ def _instances(row: Mapping[str, object], reading: Reading) -> tuple[Instance, .
         raise reading.bad("has other flags than instances", "write a list of flags for each")
     shapes: list[tuple[Any, Polygons]] = [(reading.box(box, "the row"), ()) for box in boxes]
     shapes += [(None, _polygons(outline, reading)) for outline in outlines]
-    found = []
+    instances = []
     for nth, (box, polygons) in enumerate(shapes):
         stated = _flags(flags[nth], reading) if flags else None
         assert reading.line is not None, "rows have lines"
-        found.append(reading.instance(box, polygons, stated, None, "the row", reading.line))
-    return tuple(instance for instance in found if instance)
+        instances.append(reading.instance(box, polygons, stated, None, "the row", reading.line))
+    return tuple(instance for instance in instances if instance)
 
 
 def _polygons(outline: Any, reading: Reading) -> Polygons:

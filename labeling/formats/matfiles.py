@@ -123,24 +123,24 @@ class _Tree:
         self.path = path
         self.seen = 0
 
-    def variable(self, raw: bytes, wanted: str) -> Value:
+    def variable(self, raw: bytes, name: str) -> Value:
         at, left = 128, MOST_BYTES
         while at < len(raw):
-            found = self._element(raw, at, len(raw))
+            element = self._element(raw, at, len(raw))
             inside = raw
-            at = found.after
-            if found.kind == COMPRESSED:
+            at = element.after
+            if element.kind == COMPRESSED:
                 # Alone among elements it is not filled up to eight bytes.
-                at = found.end
-                inside = zlib.decompressobj().decompress(raw[found.begin : found.end], left + 1)
+                at = element.end
+                inside = zlib.decompressobj().decompress(raw[element.begin : element.end], left + 1)
                 left -= len(inside)
                 if left < 0:
                     raise BadInput("unpacks to over 1 GiB", file=self.path, cure="split it")
-                found = self._element(inside, 0, len(inside))
-            if found.kind == MATRIX and self._head(inside, found).name == wanted.encode():
-                return self._matrix(inside, found, 0)
+                element = self._element(inside, 0, len(inside))
+            if element.kind == MATRIX and self._head(inside, element).name == name.encode():
+                return self._matrix(inside, element, 0)
         raise BadInput(
-            f"holds no variable {wanted}", file=self.path, cure=f"save it under the name {wanted}"
+            f"holds no variable {name}", file=self.path, cure=f"save it under the name {name}"
         )
 
     def _element(self, raw: bytes, at: int, limit: int) -> _Element:
@@ -150,36 +150,36 @@ class _Tree:
         kind, length = struct.unpack_from(f"{self.order}II", raw, at)
         if kind >> 16:
             # Up to four bytes stand in the tag itself.
-            found = _Element(kind & 0xFFFF, at + 4, at + 4 + (kind >> 16), at + 8)
+            element = _Element(kind & 0xFFFF, at + 4, at + 4 + (kind >> 16), at + 8)
         else:
             end = at + 8 + length
-            found = _Element(kind, at + 8, end, min(end + -length % 8, limit))
-        if found.end > min(found.after, limit):
+            element = _Element(kind, at + 8, end, min(end + -length % 8, limit))
+        if element.end > min(element.after, limit):
             raise _damaged(self.path)
-        return found
+        return element
 
-    def _head(self, raw: bytes, found: _Element) -> _Head:
-        flags = self._element(raw, found.begin, found.end)
+    def _head(self, raw: bytes, element: _Element) -> _Head:
+        flags = self._element(raw, element.begin, element.end)
         (bits,) = struct.unpack(f"{self.order}Q", raw[flags.begin : flags.end])
         # The first of two words of four bytes.
         bits = bits & 0xFFFFFFFF if self.order == "<" else bits >> 32
         if bits & 0xFF in OTHERS:
             # Some have no dimensions, and some no name.
-            return _Head(bits, (), b"", found.end)
-        dims = self._element(raw, flags.after, found.end)
+            return _Head(bits, (), b"", element.end)
+        dims = self._element(raw, flags.after, element.end)
         count = (dims.end - dims.begin) // 4
         sizes = struct.unpack_from(f"{self.order}{count}i", raw, dims.begin)
         if len(sizes) < 2 or min(sizes) < 0:
             raise _damaged(self.path)
-        name = self._element(raw, dims.after, found.end)
+        name = self._element(raw, dims.after, element.end)
         return _Head(bits, sizes, raw[name.begin : name.end], name.after)
 
-    def _matrix(self, raw: bytes, found: _Element, depth: int) -> Value:
-        if found.kind != MATRIX or depth > DEEPEST:
+    def _matrix(self, raw: bytes, element: _Element, depth: int) -> Value:
+        if element.kind != MATRIX or depth > DEEPEST:
             raise _damaged(self.path)
-        if found.begin == found.end:
+        if element.begin == element.end:
             return np.zeros((0, 0))
-        head = self._head(raw, found)
+        head = self._head(raw, element)
         kind = head.bits & 0xFF
         if kind in OTHERS or head.bits & COMPLEX:
             raise BadInput(
@@ -188,10 +188,12 @@ class _Tree:
                 cure="save structs of texts, numbers and masks only",
             )
         if kind == STRUCT:
-            return self._struct(raw, head, found.end, depth)
+            return self._struct(raw, head, element.end, depth)
         if kind == CELL:
-            return Cells(self._several(raw, head.rest, found.end, math.prod(head.sizes), depth)[0])
-        return self._plain(raw, head, found.end)
+            return Cells(
+                self._several(raw, head.rest, element.end, math.prod(head.sizes), depth)[0]
+            )
+        return self._plain(raw, head, element.end)
 
     def _struct(self, raw: bytes, head: _Head, end: int, depth: int) -> Struct:
         length = self._element(raw, head.rest, end)
@@ -242,5 +244,5 @@ class _Tree:
         count = math.prod(head.sizes)
         if count * dtype.itemsize != values.end - values.begin:
             raise _damaged(self.path)
-        found = np.frombuffer(raw, dtype, count, values.begin)
-        return found.reshape(head.sizes, order="F")
+        matrix = np.frombuffer(raw, dtype, count, values.begin)
+        return matrix.reshape(head.sizes, order="F")

@@ -44,7 +44,7 @@ CLASSES = (
 HEAD = b"MATLAB 5.0 MAT-file, PASCAL-Part".ljust(116)
 
 
-def write(scenes: Scenes, folder: Path, about: About) -> None:
+def write(scenes: Scenes, folder: Path, release_info: About) -> None:
     """Annotations_Part/<image>.mat in the folder, and a .json beside each."""
     (folder / FOLDER).mkdir()
     taken: set[str] = set()
@@ -53,17 +53,17 @@ def write(scenes: Scenes, folder: Path, about: About) -> None:
         stem = _stem(photo.name, taken)
         goal = folder / FOLDER / f"{stem}.mat"
         goal.parent.mkdir(parents=True, exist_ok=True)
-        names = [about.classes.get(one.category) or one.category for one in objects]
-        found = [
+        names = [release_info.classes.get(parted.category) or parted.category for parted in objects]
+        object_rows = [
             # A class that VOC has not gets a number of its own.
-            _object(one, name, classes.setdefault(name, len(classes) + 1), photo)
-            for one, name in zip(objects, names, strict=True)
+            _object(parted, name, classes.setdefault(name, len(classes) + 1), photo)
+            for parted, name in zip(objects, names, strict=True)
         ]
-        _save(goal, {"imname": stem, "objects": _struct(found)})
+        _save(goal, {"imname": stem, "objects": _struct(object_rows)})
         row = {
             "image": photo.name,
             **photo_details(photo),
-            "objects": [_row(one) for one in objects],
+            "objects": [_row(parted) for parted in objects],
         }
         sidecar.write(goal.with_name(f"{goal.name}.json"), row)
 
@@ -78,15 +78,21 @@ def _stem(name: str, taken: set[str]) -> str:
     return stem
 
 
-def _object(found: PartedObject, name: str, number: int, photo: Photograph) -> dict[str, object]:
-    drawn = [part for part in found.parts if part.polygons]
+def _object(parted: PartedObject, name: str, number: int, photo: Photograph) -> dict[str, object]:
+    drawn = [part for part in parted.parts if part.polygons]
     masks = [_mask(part.polygons, photo) for part in drawn]
-    if found.outline:
-        whole = _mask(found.outline, photo)
+    if parted.outline:
+        whole = _mask(parted.outline, photo)
     else:
-        own = [mask for part, mask in zip(drawn, masks, strict=True) if part.key != REST_BACKGROUND]
-        whole = np.any(own, axis=0) if own else np.zeros((photo.height, photo.width), bool)
-    x0, y0, x1, y1 = found.box
+        foreground = [
+            mask for part, mask in zip(drawn, masks, strict=True) if part.key != REST_BACKGROUND
+        ]
+        whole = (
+            np.any(foreground, axis=0)
+            if foreground
+            else np.zeros((photo.height, photo.width), bool)
+        )
+    x0, y0, x1, y1 = parted.box
     return {
         "class": name,
         "class_ind": float(number),
@@ -126,19 +132,19 @@ def _save(goal: Path, anno: dict[str, object]) -> None:
     goal.write_bytes(HEAD + made.getvalue()[len(HEAD) :])
 
 
-def _row(found: PartedObject) -> dict[str, object]:
+def _row(parted: PartedObject) -> dict[str, object]:
     """What of an object goes into the .json: all but masks. mask: which of the file's it is."""
     parts, count = [], 0
-    for part in found.parts:
+    for part in parted.parts:
         row = part_details(part)
         if part.polygons:
             count += 1
             row["mask"] = count
         parts.append(row)
     return {
-        "category": found.category,
-        **object_details(found),
-        "outlined": found.outline is not None,
+        "category": parted.category,
+        **object_details(parted),
+        "outlined": parted.outline is not None,
         "parts": parts,
     }
 
@@ -203,87 +209,93 @@ class _Image:
                 yield made
 
     def _object(self, number: int, row: dict[str, Value]) -> PartedObject | None:
-        what = f"anno.objects({number})"
-        mask = self._mask(row, what)
-        parts = self._structs(self._field(row, "parts", what), f"{what}.parts")
-        found = [self._part(one, f"{what}.parts({n})") for n, one in enumerate(parts, 1)]
+        entry = f"anno.objects({number})"
+        mask = self._mask(row, entry)
+        parts = self._structs(self._field(row, "parts", entry), f"{entry}.parts")
+        named_masks = [
+            self._part(part_row, f"{entry}.parts({n})") for n, part_row in enumerate(parts, 1)
+        ]
         if self.beside is not None:
-            return self._ours(self.beside[number - 1], mask, found, f"object {number}")
-        return self._theirs(self._text(row, "class", what), mask, found, what)
+            return self._ours(self.beside[number - 1], mask, named_masks, f"object {number}")
+        return self._theirs(self._text(row, "class", entry), mask, named_masks, entry)
 
     def _theirs(
-        self, category: str, mask: Polygons, found: list[tuple[str, Polygons]], what: str
+        self, category: str, mask: Polygons, named_masks: list[tuple[str, Polygons]], entry: str
     ) -> PartedObject | None:
-        for number, (name, polygons) in enumerate(found, 1):
+        for number, (name, polygons) in enumerate(named_masks, 1):
             if not polygons:
-                self.reading.skip("part", "its mask is empty", f"{what}.parts({number}), {name}")
-        parts = [Part(name, polygons) for name, polygons in found if polygons]
+                self.reading.skip("part", "its mask is empty", f"{entry}.parts({number}), {name}")
+        parts = [Part(name, polygons) for name, polygons in named_masks if polygons]
         if not mask and not parts:
-            self.reading.skip("object", "its mask is empty", f"{what}, {category}")
+            self.reading.skip("object", "its mask is empty", f"{entry}, {category}")
             return None
-        return self.reading.parted({}, self.name, category, parts, mask, self._size(), what)
+        return self.reading.parted({}, self.name, category, parts, mask, self._size(), entry)
 
     def _ours(
-        self, row: dict[str, object], mask: Polygons, found: list[tuple[str, Polygons]], what: str
+        self,
+        row: dict[str, object],
+        mask: Polygons,
+        named_masks: list[tuple[str, Polygons]],
+        entry: str,
     ) -> PartedObject:
         parts = []
-        for number, told in enumerate(sidecar.rows(row, "parts", self.reading, what), 1):
-            where = f"{what}, part {number}"
+        for number, part_row in enumerate(sidecar.rows(row, "parts", self.reading, entry), 1):
+            where = f"{entry}, part {number}"
             polygons: Polygons = ()
-            if "mask" in told:
-                at = told["mask"]
-                if type(at) is not int or not 0 < at <= len(found):
+            if "mask" in part_row:
+                at = part_row["mask"]
+                if type(at) is not int or not 0 < at <= len(named_masks):
                     raise self.reading.bad(f"{where} has no mask {at!r}", "take the .json away")
-                name, polygons = found[at - 1]
-                if name != told.get("part"):
+                name, polygons = named_masks[at - 1]
+                if name != part_row.get("part"):
                     raise self.reading.bad(f"{where} is {name!r} there", "take the .json away")
-            parts.append(self.reading.part(told, polygons, self._size(), where))
-        category = self.reading.text(row.get("category"), f"{what}'s category")
+            parts.append(self.reading.part(part_row, polygons, self._size(), where))
+        category = self.reading.text(row.get("category"), f"{entry}'s category")
         outline = mask if row.get("outlined") is True else None
-        return self.reading.parted(row, self.name, category, parts, outline, self._size(), what)
+        return self.reading.parted(row, self.name, category, parts, outline, self._size(), entry)
 
     def _size(self) -> tuple[int, int]:
         assert self.size is not None
         return self.size
 
-    def _part(self, row: dict[str, Value], what: str) -> tuple[str, Polygons]:
-        name = self.reading.text(self._text(row, "part_name", what), f"{what}.part_name")
-        return name, self._mask(row, what)
+    def _part(self, row: dict[str, Value], entry: str) -> tuple[str, Polygons]:
+        name = self.reading.text(self._text(row, "part_name", entry), f"{entry}.part_name")
+        return name, self._mask(row, entry)
 
-    def _structs(self, value: Value, what: str) -> list[dict[str, Value]]:
+    def _structs(self, value: Value, entry: str) -> list[dict[str, Value]]:
         """The elements of a struct array; none of MATLAB's []."""
         if isinstance(value, matfiles.Struct):
             return value.rows
         if isinstance(value, np.ndarray) and value.size == 0:
             return []
-        raise self.reading.bad(f"{what} is no struct", "save it as PASCAL-Part does")
+        raise self.reading.bad(f"{entry} is no struct", "save it as PASCAL-Part does")
 
-    def _field(self, row: dict[str, Value], name: str, what: str) -> Value:
+    def _field(self, row: dict[str, Value], name: str, entry: str) -> Value:
         if name not in row:
-            raise self.reading.bad(f"{what} lacks {name}", "save it as PASCAL-Part does")
+            raise self.reading.bad(f"{entry} lacks {name}", "save it as PASCAL-Part does")
         return row[name]
 
-    def _text(self, row: dict[str, Value], name: str, what: str) -> str:
-        value = self._field(row, name, what)
+    def _text(self, row: dict[str, Value], name: str, entry: str) -> str:
+        value = self._field(row, name, entry)
         if isinstance(value, str):
-            return self.reading.text(value, f"{what}.{name}", most=400)
-        raise self.reading.bad(f"{what}.{name} is no text", "save it as PASCAL-Part does")
+            return self.reading.text(value, f"{entry}.{name}", most=400)
+        raise self.reading.bad(f"{entry}.{name} is no text", "save it as PASCAL-Part does")
 
-    def _mask(self, row: dict[str, Value], what: str) -> Polygons:
-        value = self._field(row, "mask", what)
+    def _mask(self, row: dict[str, Value], entry: str) -> Polygons:
+        value = self._field(row, "mask", entry)
         if not (isinstance(value, np.ndarray) and value.ndim == 2 and value.dtype.kind in "buif"):
-            raise self.reading.bad(f"{what}.mask is no matrix of numbers", "save a logical mask")
+            raise self.reading.bad(f"{entry}.mask is no matrix of numbers", "save a logical mask")
         size = (value.shape[1], value.shape[0])
         if self.size is None:
             if not 0 < value.size <= MOST_PIXELS:
-                raise self.reading.bad(f"{what}.mask is {size[0]} × {size[1]}", "save a mask")
+                raise self.reading.bad(f"{entry}.mask is {size[0]} × {size[1]}", "save a mask")
             self.size = size
         if size != self.size:
             raise self.reading.bad(
-                f"{what}.mask is {size[0]} × {size[1]} pixels, "
+                f"{entry}.mask is {size[0]} × {size[1]} pixels, "
                 f"the first mask {self.size[0]} × {self.size[1]}",
                 "save masks as large as the image",
             )
         if value.dtype.kind == "f" and not np.isfinite(value).all():
-            raise self.reading.bad(f"{what}.mask has NaN or infinity", "save a logical mask")
+            raise self.reading.bad(f"{entry}.mask has NaN or infinity", "save a logical mask")
         return polygons_of(value != 0)

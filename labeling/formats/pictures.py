@@ -42,24 +42,24 @@ WORDS = {"not_visible": "Not visible", "occluded": "Occluded", "": "Nothing said
 PAPER, INK = "#ffffff", "#1b1b1b"
 
 
-def write(scenes: Scenes, folder: Path, about: About) -> None:
+def write(scenes: Scenes, folder: Path, release_info: About) -> None:
     """pictures/<image>/<object>.png in the folder. Raises BadInput for a photograph that is not
     at hand or cannot be read."""
-    for photo, things in scenes:
-        if not things:
+    for photo, objects in scenes:
+        if not objects:
             continue
-        shown = _photograph(photo)
-        for number, thing in enumerate(things, 1):
+        photograph = _photograph(photo)
+        for number, thing in enumerate(objects, 1):
             goal = folder / "pictures" / file_path(photo.name)
             goal.mkdir(parents=True, exist_ok=True)
-            picture = draw(thing, shown, photo, about)
+            picture = draw(thing, photograph, photo, release_info)
             path = goal / f"{file_path(thing.name or str(number))}.png"
             picture.save(path, "PNG", compress_level=3)
 
 
-def colour(place: int) -> str:
-    """Of the part at that place of its category, counted from 0."""
-    return COLOURS[place % len(COLOURS)]
+def colour(index: int) -> str:
+    """Return the colour of the part with this index (from 0) in its category."""
+    return COLOURS[index % len(COLOURS)]
 
 
 def middle(polygons: Polygons) -> Point:
@@ -88,13 +88,15 @@ def _photograph(photo: Photograph) -> Image.Image:
         ) from None
 
 
-def draw(thing: PartedObject, shown: Image.Image, photo: Photograph, about: About) -> Image.Image:
+def draw(
+    thing: PartedObject, photograph: Image.Image, photo: Photograph, release_info: About
+) -> Image.Image:
     """The object's crop with its parts coloured, above a legend.
 
-    shown: the photograph upright, in whatever size; the parts are in pixels of `photo`.
+    photograph: upright, in any size; the parts are in pixels of `photo`.
     """
-    places = places_of(thing, about)
-    top = _Stage(thing, shown, photo)
+    places = places_of(thing, release_info)
+    top = _Stage(thing, photograph, photo)
     # First, so that borders are seen in the parts' colours.
     for part in thing.parts:
         if part.key == REST_OBJECT:
@@ -105,26 +107,26 @@ def draw(thing: PartedObject, shown: Image.Image, photo: Photograph, about: Abou
     for part in thing.parts:
         if part.key in places and part.polygons:
             top.number(part.polygons, places[part.key] + 1)
-    legend = _legend(thing, places, about)
+    legend = _legend(thing, places, release_info)
     picture = Image.new("RGB", (WIDTH_PX, top.image.height + legend.height), PAPER)
     picture.paste(top.image, ((WIDTH_PX - top.image.width) // 2, 0))
     picture.paste(legend, (0, top.image.height))
     return picture
 
 
-def places_of(thing: PartedObject, about: About) -> dict[str, int]:
+def places_of(thing: PartedObject, release_info: About) -> dict[str, int]:
     """Where each part stands in its category; those that the category lacks come after."""
-    keys = dict.fromkeys(about.parts.get(thing.category, {}))
+    keys = dict.fromkeys(release_info.parts.get(thing.category, {}))
     keys |= dict.fromkeys(part.key for part in thing.parts if part.origin != "made")
-    return {key: place for place, key in enumerate(keys)}
+    return {key: index for index, key in enumerate(keys)}
 
 
 class _Stage:
     """The crop, enlarged or reduced to the picture's width, with what is drawn on it."""
 
-    def __init__(self, thing: PartedObject, shown: Image.Image, photo: Photograph) -> None:
+    def __init__(self, thing: PartedObject, photograph: Image.Image, photo: Photograph) -> None:
         x0, y0, x1, y1 = thing.crop or thing.box
-        ratio = shown.width / photo.width, shown.height / photo.height
+        ratio = photograph.width / photo.width, photograph.height / photo.height
         self.corner = (x0, y0)
         self.scale = min(WIDTH_PX / (x1 - x0), HEIGHT_PX / (y1 - y0))
         size = (
@@ -132,7 +134,7 @@ class _Stage:
             max(1, round((y1 - y0) * self.scale)),
         )
         box = (x0 * ratio[0], y0 * ratio[1], x1 * ratio[0], y1 * ratio[1])
-        self.image = shown.resize(size, Image.Resampling.BICUBIC, box=box)
+        self.image = photograph.resize(size, Image.Resampling.BICUBIC, box=box)
 
     def fill(self, polygons: Polygons, tint: str) -> None:
         mask = Image.new("L", self.image.size)
@@ -148,9 +150,9 @@ class _Stage:
             pen.line([*corners, corners[0]], fill=tint, width=EDGE, joint="curve")
 
     def number(self, polygons: Polygons, number: int) -> None:
-        [place] = self._at((middle(polygons),))
+        [position] = self._at((middle(polygons),))
         ImageDraw.Draw(self.image).text(
-            place,
+            position,
             str(number),
             font=_font(TEXT_PX),
             fill="white",
@@ -164,8 +166,8 @@ class _Stage:
         return [((x - x0) * self.scale, (y - y0) * self.scale) for x, y in ring]
 
 
-def _legend(thing: PartedObject, places: dict[str, int], about: About) -> Image.Image:
-    names = _names(thing, about)
+def _legend(thing: PartedObject, places: dict[str, int], release_info: About) -> Image.Image:
+    names = _names(thing, release_info)
     drawn = [part for part in thing.parts if part.key in places and part.polygons]
     rows: list[tuple[str, str]] = [
         (colour(places[part.key]), f"{places[part.key] + 1}  {names[part.key]}{_origin_note(part)}")
@@ -174,7 +176,7 @@ def _legend(thing: PartedObject, places: dict[str, int], about: About) -> Image.
     if any(part.key == REST_OBJECT for part in thing.parts):
         rows.append((REST_COLOUR, "rest of the object"))
     lines = [line for sentence in _sentences(thing, places, names) for line in _wrapped(sentence)]
-    name = about.classes.get(thing.category, thing.category)
+    name = release_info.classes.get(thing.category, thing.category)
     title = list(_wrapped(f"{name} · {thing.name} · {thing.image}", TITLE_PX))
     height = 3 * MARGIN_PX + LINE_PX * (len(title) + (len(rows) + 1) // 2 + len(lines))
     legend = Image.new("RGB", (WIDTH_PX, height), PAPER)
@@ -196,8 +198,8 @@ def _legend(thing: PartedObject, places: dict[str, int], about: About) -> Image.
     return legend
 
 
-def _names(thing: PartedObject, about: About) -> dict[str, str]:
-    known = about.parts.get(thing.category, {})
+def _names(thing: PartedObject, release_info: About) -> dict[str, str]:
+    known = release_info.parts.get(thing.category, {})
     return known | {part.key: known.get(part.key) or part.name or part.key for part in thing.parts}
 
 
@@ -209,9 +211,9 @@ def _sentences(thing: PartedObject, places: dict[str, int], names: dict[str, str
     """Sentences on the parts that are not drawn: one for each state, and what nobody knows."""
     states = {part.key: part.state for part in thing.parts}
     for state, words in WORDS.items():
-        found = [names[key] for key in places if states.get(key, "") == state]
-        if found:
-            yield f"{words}: {', '.join(found)}."
+        part_names = [names[key] for key in places if states.get(key, "") == state]
+        if part_names:
+            yield f"{words}: {', '.join(part_names)}."
     if thing.outline is None and any(part.key == REST_BACKGROUND for part in thing.parts):
         yield "Its outline is not known, so its rest and the background are one region."
 

@@ -38,22 +38,19 @@ def say_nothing(*_: str) -> None:
     """Ignore sentences."""
 
 
-class Skipped(TypedDict):
-    """Entries of a file that were left out. first: the place of the first of them."""
-
-    what: str
-    count: int
-    why: str
-    first: str
+# Entries of a file that were left out. first: where the first of them is.
+Skipped = TypedDict(  # noqa: UP013 - reports have the key "what"
+    "Skipped", {"what": str, "count": int, "why": str, "first": str}
+)
 
 
-def add_skipped(rows: list[Skipped], what: str, why: str, place: str) -> None:
+def add_skipped(rows: list[Skipped], entry: str, why: str, example: str) -> None:
     """Count an entry that was left out."""
     for row in rows:
-        if (row["what"], row["why"]) == (what, why):
+        if (row["what"], row["why"]) == (entry, why):
             row["count"] += 1
             return
-    rows.append({"what": what, "count": 1, "why": why, "first": place})
+    rows.append({"what": entry, "count": 1, "why": why, "first": example})
 
 
 def skipped_sentence(row: Skipped) -> str:
@@ -113,26 +110,26 @@ class Reading:
         """Return the label, if every word of it is allowed. Raise BadInput."""
         self._key(label.key)
         self._key(label.source, "the source", least=0, most=500)
-        for word, words, what in (
+        for word, words, attribute in (
             (label.value, labels.VALUES, "value"),
             (label.origin, labels.ORIGINS, "origin"),
         ):
             if word not in words:
-                raise self.bad(f"has the {what} {word!r}", f"use {', '.join(words)}")
+                raise self.bad(f"has the {attribute} {word!r}", f"use {', '.join(words)}")
         if label.probability is not None and not 0 <= label.probability <= 1:
             raise self.bad(f"has the probability {label.probability}", "write a number from 0 to 1")
         return label
 
-    def _key(self, text: str, what: str = "the class", least: int = 1, most: int = 64) -> None:
+    def _key(self, text: str, entry: str = "the class", least: int = 1, most: int = 64) -> None:
         if not least <= len(text) <= most:
             raise self.bad(
-                f"has {what} {_short(text)}",
+                f"has {entry} {_short(text)}",
                 f"give {least} to {most} characters, such as a wnid" if least else "shorten it",
             )
         if NO_TEXT.search(text):
             raise self.bad("has a NUL or half a surrogate pair, which is no text", "take it out")
 
-    def polygons(self, value: Any, size: Size | None, what: str, made: bool = False) -> Polygons:
+    def polygons(self, value: Any, size: Size | None, entry: str, made: bool = False) -> Polygons:
         """Return the polygons of nested lists, checked. size: of the image, where it is known.
 
         Corners may leave the image by EDGE_PX and are then cut off. made: an outline that nobody
@@ -140,7 +137,7 @@ class Reading:
         may be nothing. Raise BadInput; with repair, only for what cannot be repaired.
         """
         try:
-            found = self._clean(value, size, what)
+            polygons = self._clean(value, size, entry)
         except Refusal as refusal:
             if not (self.repair or made):
                 raise self._refused(refusal) from None
@@ -151,32 +148,32 @@ class Reading:
                 raise self._refused(refusal) from None
             self.tell(f"{refusal.message} Repaired.")
         else:
-            if size is None or is_inside(found, size):
-                return from_json(value) if self.exact else found
+            if size is None or is_inside(polygons, size):
+                return from_json(value) if self.exact else polygons
             mended = _mend(value, size)
         try:
-            return self._clean(mended, size, what)
+            return self._clean(mended, size, entry)
         except Refusal as refusal:
             raise self._refused(refusal) from None
 
-    def _clean(self, value: Any, size: Size | None, what: str) -> Polygons:
+    def _clean(self, value: Any, size: Size | None, entry: str) -> Polygons:
         width, height = size or (math.inf, math.inf)
-        return clean(value, width, height, what, MOST_VERTICES, EDGE_PX if size else math.inf)
+        return clean(value, width, height, entry, MOST_VERTICES, EDGE_PX if size else math.inf)
 
     def _refused(self, refusal: Refusal) -> BadInput:
         cure = "correct it" if self.repair else "correct it, or import with --repair"
         return BadInput(refusal.message.rstrip("."), file=self.file, line=self.line, cure=cure)
 
-    def size(self, width: object, height: object, what: str) -> Size:
+    def size(self, width: object, height: object, entry: str) -> Size:
         """Return (width, height) of an image in pixels. Raise BadInput."""
         if not (_is_whole(width) and _is_whole(height) and 0 < width * height <= MOST_PIXELS):
             raise self.bad(
-                f"{what} is {_short(width)} × {_short(height)} pixels",
+                f"{entry} is {_short(width)} × {_short(height)} pixels",
                 "write its width and height as whole numbers",
             )
         return int(width), int(height)
 
-    def box(self, value: object, what: str) -> Box:
+    def box(self, value: object, entry: str) -> Box:
         """x0, y0, x1, y1. Raises BadInput."""
         if isinstance(value, list | tuple) and len(value) == 4 and all(map(is_number, value)):
             x0, y0, x1, y1 = map(float, value)
@@ -185,9 +182,9 @@ class Reading:
                 return (x0, y0, x1, y1)
             if all(map(math.isfinite, (x0, y0, x1, y1))):
                 cure = "write x0 < x1 and y0 < y1; take out a box without area"
-                raise self.bad(f"{what}: the box is inside out or empty", cure)
+                raise self.bad(f"{entry}: the box is inside out or empty", cure)
         raise self.bad(
-            f"{what} has the box {_short(value)}", "write four numbers with x0 < x1 and y0 < y1"
+            f"{entry} has the box {_short(value)}", "write four numbers with x0 < x1 and y0 < y1"
         )
 
     def instance(
@@ -196,8 +193,8 @@ class Reading:
         polygons: Polygons,
         flags: tuple[str, ...] | None,
         size: Size | None,
-        what: str,
-        place: int,
+        entry: str,
+        number: int,
     ) -> Instance | None:
         """Return an instance inside its image; None where repair leaves nothing of it.
 
@@ -207,98 +204,98 @@ class Reading:
         box = bounds(polygons) if box is None else box
         if max(map(abs, box)) > FARTHEST_PX:
             raise self.bad(
-                f"{what}: a corner is over {FARTHEST_PX:,.0f} pixels away", "give pixels"
+                f"{entry}: a corner is over {FARTHEST_PX:,.0f} pixels away", "give pixels"
             )
         if size is not None and not is_box_inside(box, size, EDGE_PX):
             if not self.repair:
                 raise self.bad(
-                    f"{what}: the box leaves its image of {size[0]} × {size[1]} pixels",
+                    f"{entry}: the box leaves its image of {size[0]} × {size[1]} pixels",
                     "correct it, or cut it at the edges of the image with --repair",
                 )
             cut = cut_box(box, size)
             if cut is None:
-                self.skip("object", "it lies outside its image", what)
+                self.skip("object", "it lies outside its image", entry)
                 return None
-            self.tell(f"{what[0].upper()}{what[1:]}: the box was cut at the edges of its image.")
+            self.tell(f"{entry[0].upper()}{entry[1:]}: the box was cut at the edges of its image.")
             box = cut
-        return Instance(box, polygons, flags, place)
+        return Instance(box, polygons, flags, number)
 
-    def inside(self, instance: Instance, size: Size, place: str) -> Instance | None:
+    def inside(self, instance: Instance, size: Size, entry: str) -> Instance | None:
         """Return an instance cut at the edges of its image; None where nothing is left of it.
 
         For instances whose file does not state the image's size. Raise BadInput.
         """
         polygons = instance.polygons
         if not is_inside(polygons, size):
-            polygons = self.polygons(as_json(polygons), size, f"{place}: the polygon")
+            polygons = self.polygons(as_json(polygons), size, f"{entry}: the polygon")
         box = bounds(polygons) if polygons else instance.box
-        fitting = self.instance(box, polygons, instance.flags, size, place, instance.place)
+        fitting = self.instance(box, polygons, instance.flags, size, entry, instance.number)
         cut = fitting and cut_box(fitting.box, size)
         return replace(fitting, box=cut) if fitting and cut else None
 
     def part(
-        self, row: Mapping[str, object], polygons: Polygons, size: Size | None, what: str
+        self, row: Mapping[str, object], polygons: Polygons, size: Size | None, entry: str
     ) -> Part:
         """The part that part_details() wrote, with its polygons. Raises BadInput."""
-        merges = [self._merge(one, size, what) for one in self._list(row, "merges", what)]
-        said = of_merges(merges)
+        merges = [self._merge(merge, size, entry) for merge in self._list(row, "merges", entry)]
+        fields = of_merges(merges)
         if "radius" in row:
-            said["radius"] = self._length(row["radius"], f"{what}'s radius")
+            fields["radius"] = self._length(row["radius"], f"{entry}'s radius")
         if "pieces" in row:
-            said["pieces"] = self._pieces(row, size, what)
+            fields["pieces"] = self._pieces(row, size, entry)
         if "apart" in row:
-            said["apart"] = row["apart"] is True
-        found = Part(
-            key=self.text(row.get("part"), f"{what}'s part"),
+            fields["apart"] = row["apart"] is True
+        part = Part(
+            key=self.text(row.get("part"), f"{entry}'s part"),
             polygons=polygons,
-            state=self.one_of(row.get("state", "drawn"), STATES, f"{what}'s state"),
-            origin=self.one_of(row.get("origin", "given"), ORIGINS, f"{what}'s origin"),
-            name=self.text(row.get("name", ""), f"{what}'s name", empty=True, most=200),
-            names=self._names(row, what),
-            **said,
+            state=self.one_of(row.get("state", "drawn"), STATES, f"{entry}'s state"),
+            origin=self.one_of(row.get("origin", "given"), ORIGINS, f"{entry}'s origin"),
+            name=self.text(row.get("name", ""), f"{entry}'s name", empty=True, most=200),
+            names=self._names(row, entry),
+            **fields,
         )
-        if polygons and found.state == "not_visible":
-            raise self.bad(f"{what} is not visible and has an outline", "take one of them out")
-        return found
+        if polygons and part.state == "not_visible":
+            raise self.bad(f"{entry} is not visible and has an outline", "take one of them out")
+        return part
 
-    def _merge(self, row: object, size: Size | None, what: str) -> Merge:
+    def _merge(self, row: object, size: Size | None, entry: str) -> Merge:
         if not isinstance(row, dict):
-            raise self.bad(f"{what} has an odd merge", "export it again")
+            raise self.bad(f"{entry} has an odd merge", "export it again")
         return Merge(
-            pieces=self._pieces(row, size, what),
-            radius=self._length(row.get("radius"), f"{what}'s radius"),
-            cap=self._length(row.get("cap"), f"{what}'s cap"),
+            pieces=self._pieces(row, size, entry),
+            radius=self._length(row.get("radius"), f"{entry}'s radius"),
+            cap=self._length(row.get("cap"), f"{entry}'s cap"),
             holes=row.get("holes", True) is True,
-            instance=self.text(row.get("instance", ""), f"{what}'s instance", empty=True),
-            names=self._names(row, what),
+            instance=self.text(row.get("instance", ""), f"{entry}'s instance", empty=True),
+            names=self._names(row, entry),
             apart=row.get("apart") is True,
             chosen=row.get("chosen") is True,
-            method=self.one_of(row.get("method", "radius"), METHODS, f"{what}'s method"),
+            method=self.one_of(row.get("method", "radius"), METHODS, f"{entry}'s method"),
         )
 
     def _pieces(
-        self, row: Mapping[str, object], size: Size | None, what: str
+        self, row: Mapping[str, object], size: Size | None, entry: str
     ) -> tuple[Polygons, ...]:
-        pieces = self._list(row, "pieces", what)
-        return tuple(self.polygons(one, size, f"A piece of {what}") for one in pieces)
+        pieces = self._list(row, "pieces", entry)
+        return tuple(self.polygons(piece, size, f"A piece of {entry}") for piece in pieces)
 
-    def _names(self, row: Mapping[str, object], what: str) -> tuple[str, ...]:
+    def _names(self, row: Mapping[str, object], entry: str) -> tuple[str, ...]:
         return tuple(
-            self.text(name, f"a name of {what}", most=200)
-            for name in self._list(row, "names", what)
+            self.text(name, f"a name of {entry}", most=200)
+            for name in self._list(row, "names", entry)
         )
 
-    def _list(self, row: Mapping[str, object], key: str, what: str) -> list[Any]:
-        found = row.get(key, [])
-        if not isinstance(found, list):
-            raise self.bad(f"{what} has {key} that are no list", "write a list")
-        return found
+    def _list(self, row: Mapping[str, object], key: str, entry: str) -> list[Any]:
+        items = row.get(key, [])
+        if not isinstance(items, list):
+            raise self.bad(f"{entry} has {key} that are no list", "write a list")
+        return items
 
-    def _length(self, value: object, what: str) -> float | None:
+    def _length(self, value: object, entry: str) -> float | None:
         if value is None:
             return None
         if not (is_number(value) and 0 <= value < math.inf):
-            raise self.bad(f"{what} is {_short(value)}", "write pixels, 0 or more")
+            raise self.bad(f"{entry} is {_short(value)}", "write pixels, 0 or more")
         return float(value)
 
     def parted(
@@ -309,7 +306,7 @@ class Reading:
         parts: Sequence[Part],
         outline: Polygons | None,
         size: Size | None,
-        what: str,
+        entry: str,
     ) -> PartedObject:
         """The object that object_details() wrote, with what lies in it. Raises BadInput.
 
@@ -318,44 +315,46 @@ class Reading:
         regions = [part.polygons for part in parts if part.polygons]
         known = [box_of(region) for region in ([outline] if outline else regions)]
         if row.get("box") is None and not known:
-            raise self.bad(f"{what} has neither a box nor an outline", "write its box")
+            raise self.bad(f"{entry} has neither a box nor an outline", "write its box")
         return PartedObject(
             image=image,
             category=category,
-            box=box_around(known) if row.get("box") is None else self.box(row["box"], what),
+            box=box_around(known) if row.get("box") is None else self.box(row["box"], entry),
             parts=tuple(parts),
             outline=outline or None,
-            crop=None if row.get("crop") is None else self.box(row["crop"], f"{what}'s crop"),
-            name=self.text(row.get("name", ""), f"{what}'s name", empty=True, most=200),
-            source=self.text(row.get("source", ""), f"{what}'s source", empty=True, most=500),
+            crop=None if row.get("crop") is None else self.box(row["crop"], f"{entry}'s crop"),
+            name=self.text(row.get("name", ""), f"{entry}'s name", empty=True, most=200),
+            source=self.text(row.get("source", ""), f"{entry}'s source", empty=True, most=500),
             # Not so of a path into the file, such as anno.objects(1).
-            place=f"{what[0].upper()}{what[1:]}" if " " in what else what,
+            entry=f"{entry[0].upper()}{entry[1:]}" if " " in entry else entry,
             size=size,
         )
 
-    def one_of(self, word: object, words: Sequence[str], what: str) -> str:
+    def one_of(self, word: object, words: Sequence[str], entry: str) -> str:
         if word in words and isinstance(word, str):
             return word
-        raise self.bad(f"{what} is {_short(word)}", f"use {', '.join(words)}")
+        raise self.bad(f"{entry} is {_short(word)}", f"use {', '.join(words)}")
 
-    def text(self, value: object, what: str, *, empty: bool = False, most: int = MOST_NAME) -> str:
+    def text(self, value: object, entry: str, *, empty: bool = False, most: int = MOST_NAME) -> str:
         """A name out of a file. Raises BadInput for another thing, NUL, and too much of it."""
         if not isinstance(value, str) or len(value) > most or not (value.strip() or empty):
             cure = f"write a text of 1 to {most} characters"
-            raise self.bad(f"{what} is {_short(value)}", cure)
+            raise self.bad(f"{entry} is {_short(value)}", cure)
         if NO_TEXT.search(value):
-            raise self.bad(f"{what} has a NUL or half a surrogate pair, which is no text", "cut it")
+            raise self.bad(
+                f"{entry} has a NUL or half a surrogate pair, which is no text", "cut it"
+            )
         return value
 
-    def name(self, value: object, what: str, most: int = MOST_NAME) -> str:
+    def name(self, value: object, entry: str, most: int = MOST_NAME) -> str:
         """Return the name of a class or a part in NFC, without spaces around it."""
-        return nfc(self.text(value, what, most=most).strip())
+        return nfc(self.text(value, entry, most=most).strip())
 
-    def image(self, value: object, what: str) -> str:
+    def image(self, value: object, entry: str) -> str:
         """An image's name out of a file. Raises BadInput where it leaves its folder, too."""
-        name = nfc(self.text(value, f"{what}'s name", most=400))
+        name = nfc(self.text(value, f"{entry}'s name", most=400))
         if ".." in name.replace("\\", "/").split("/"):
-            raise self.bad(f"{what}'s name leaves its folder: {name!r}", "take the .. out")
+            raise self.bad(f"{entry}'s name leaves its folder: {name!r}", "take the .. out")
         return name
 
 
@@ -383,8 +382,8 @@ def _is_whole(value: object) -> TypeGuard[float]:
 
 
 def _short(value: object) -> str:
-    said = repr(value)
-    return said if len(said) <= 60 else f"{said[:60]}…"
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:60]}…"
 
 
 def _mend(value: Any, size: Size | None) -> Polygons:
@@ -428,17 +427,17 @@ def cut_box(box: Box, size: Size) -> Box | None:
 
 def _finite_pieces(value: Any) -> list[list[Ring]]:
     """The rings of every piece, where all of it is finite numbers and not too many; else none."""
-    found: list[list[Ring]] = []
+    pieces: list[list[Ring]] = []
     count = 0
     try:
         for piece in value:
-            found.append([])
+            pieces.append([])
             for ring in piece:
                 count += len(ring)
                 if count > MOST_VERTICES:
                     return []
-                found[-1].append(tuple((float(x), float(y)) for x, y in ring))
+                pieces[-1].append(tuple((float(x), float(y)) for x, y in ring))
     except (TypeError, ValueError, OverflowError):
         return []
-    corners = (edge for piece in found for ring in piece for point in ring for edge in point)
-    return found if all(map(math.isfinite, corners)) else []
+    corners = (edge for piece in pieces for ring in piece for point in ring for edge in point)
+    return pieces if all(map(math.isfinite, corners)) else []

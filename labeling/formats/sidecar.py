@@ -43,13 +43,13 @@ def read_json(path: StrPath) -> object:
 
 
 def rows(
-    content: Mapping[str, object], key: str, reading: Reading, what: str
+    content: Mapping[str, object], key: str, reading: Reading, entry: str
 ) -> list[dict[str, object]]:
     """The list of objects under a key. Raises BadInput for another thing."""
-    found = content.get(key)
-    if isinstance(found, list) and all(isinstance(row, dict) for row in found):
-        return found
-    raise reading.bad(f"{what} has no list of {key}", "export it again")
+    rows_at_key = content.get(key)
+    if isinstance(rows_at_key, list) and all(isinstance(row, dict) for row in rows_at_key):
+        return rows_at_key
+    raise reading.bad(f"{entry} has no list of {key}", "export it again")
 
 
 def file_path(name: str) -> str:
@@ -87,14 +87,14 @@ def the_file(path: StrPath, name: str) -> Path:
 
     Raises BadInput where that is none or several.
     """
-    place = Path(path)
-    if not place.is_dir():
-        return place
-    if (place / name).is_file():
-        return place / name
-    found = [file for file in sorted(place.glob("*.json")) if file.name != "release.json"]
-    if len(found) != 1:
+    folder = Path(path)
+    if not folder.is_dir():
+        return folder
+    if (folder / name).is_file():
+        return folder / name
+    candidates = [file for file in sorted(folder.glob("*.json")) if file.name != "release.json"]
+    if len(candidates) != 1:
         raise BadInput(
-            f"holds {len(found)} .json files", file=path, cure="name the one that is meant"
+            f"holds {len(candidates)} .json files", file=path, cure="name the one that is meant"
         )
-    return found[0]
+    return candidates[0]

@@ -27,7 +27,7 @@ READ = (*CLASS, *(name for name in COLUMNS if name not in {"image", "class"}), "
 WHOLE: Box = (0.0, 0.0, math.inf, math.inf)
 
 
-def write(pages: Pages, folder: Path, about: About) -> None:
+def write(pages: Pages, folder: Path, release_info: About) -> None:
     """Write labels.csv into the folder."""
     with atomic_write(folder / "labels.csv") as file:
         writer = csv.writer(file, lineterminator="\n")
@@ -69,7 +69,7 @@ def read_objects(reading: Reading) -> Iterator[PartedObject]:
     for row in _rows(reading):
         label = row.label
         if label.value != "yes":
-            reading.skip("row", f"its value is {label.value}", label.place)
+            reading.skip("row", f"its value is {label.value}", label.entry)
             continue
         yield PartedObject(
             image=label.image,
@@ -77,7 +77,7 @@ def read_objects(reading: Reading) -> Iterator[PartedObject]:
             box=label.instances[0].box if label.instances else WHOLE,
             name=row.name,
             source=label.source,
-            place=label.place,
+            entry=label.entry,
         )
 
 
@@ -108,7 +108,7 @@ def _row(cells: dict[str, str], reading: Reading) -> _Row:
         probability=_float(cells["probability"], reading),
         instances=_instances(cells, reading),
         source=plain_cell(cells["source"]),
-        place=f"Line {reading.line}",
+        entry=f"Line {reading.line}",
     )
     name = reading.text(cells["name"].strip(), "the object's name", empty=True, most=80)
     return _Row(reading.checked(label), name)

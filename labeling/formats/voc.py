@@ -33,22 +33,22 @@ SIGNS = {"yes": "1", "no": "-1", "unknown": "0"}
 EDGES = ("xmin", "ymin", "xmax", "ymax")
 
 
-def write(pages: Pages, folder: Path, about: About) -> None:
+def write(pages: Pages, folder: Path, release_info: About) -> None:
     """Write Annotations/, ImageSets/Main/, classes.csv and labelmap.txt into the folder."""
     lists = folder / "ImageSets" / "Main"
     lists.mkdir(parents=True, exist_ok=True)
-    ids = _Ids(about.images)
-    names = about.unique_classes
+    ids = _Ids(release_info.images)
+    names = release_info.unique_classes
     with contextlib.ExitStack() as open_files:
         files = _Lists(lists, open_files)
         for photo, labels in pages:
-            own = ids.of(photo.name)
-            _write_image(folder / "Annotations" / f"{own}.xml", photo, labels, about)
-            files.add("trainval", f"{own}\n")
+            stem = ids.of(photo.name)
+            _write_image(folder / "Annotations" / f"{stem}.xml", photo, labels, release_info)
+            files.add("trainval", f"{stem}\n")
             for label in labels:
                 name = names.get(label.key) or label.key
                 # Readers split these lines at spaces.
-                cell = own.replace(" ", "%20")
+                cell = stem.replace(" ", "%20")
                 files.add(f"{name}_trainval", f"{cell} {SIGNS[label.value]:>2}\n")
     with open(folder / "labelmap.txt", "w", encoding="utf-8") as file:
         file.write("# label:color_rgb:parts:actions\n")
@@ -105,7 +105,7 @@ class _Lists:
         self.waiting.clear()
 
 
-def _write_image(goal: Path, photo: Photograph, labels: list[Label], about: About) -> None:
+def _write_image(goal: Path, photo: Photograph, labels: list[Label], release_info: About) -> None:
     root = ET.Element("annotation")
     path = Path(photo.name)
     _add(root, "folder", path.parent.as_posix() if path.parent != Path() else "")
@@ -116,19 +116,19 @@ def _write_image(goal: Path, photo: Photograph, labels: list[Label], about: Abou
         _add(size, name, str(value))
     for label in labels:
         for instance in label.instances:
-            found = _add(root, "object")
-            _add(found, "name", about.unique_classes.get(label.key) or label.key)
-            _add(found, "wnid", label.key)
+            object_element = _add(root, "object")
+            _add(object_element, "name", release_info.unique_classes.get(label.key) or label.key)
+            _add(object_element, "wnid", label.key)
             flags = instance.flags
             for flag in VOC_FLAGS if flags is None else STATED_FLAGS:
-                _add(found, flag, "1" if flags and flag in flags else "0")
-            bounds = _add(found, "bndbox")
+                _add(object_element, flag, "1" if flags and flag in flags else "0")
+            bounds = _add(object_element, "bndbox")
             for name, edge in zip(EDGES, _inclusive(instance.box), strict=True):
                 _add(bounds, name, f"{edge:g}")
-            _add(found, "source", label.source)
+            _add(object_element, "source", label.source)
         stated = _add(root, "label")
         _add(stated, "class", label.key)
-        _add(stated, "name", about.classes.get(label.key, label.name))
+        _add(stated, "name", release_info.classes.get(label.key, label.name))
         _add(stated, "value", label.value)
         _add(stated, "origin", label.origin)
         _add(stated, "probability", "" if label.probability is None else repr(label.probability))
@@ -219,7 +219,7 @@ def _page(reading: Reading, file: Path, below: Path) -> tuple[Photograph, list[L
             replace(
                 label,
                 instances=tuple(drawn.get((label.key, label.source), ())),
-                place=(below / file.name).as_posix(),
+                entry=(below / file.name).as_posix(),
             )
         )
         for label in labels
@@ -281,26 +281,26 @@ def _probability(text: str, reading: Reading) -> float | None:
 def _instance(
     element: ET.Element, number: int, size: Size | None, reading: Reading
 ) -> Instance | None:
-    what = f"object {number}"
+    entry = f"object {number}"
     bounds = element.find("bndbox")
     if bounds is None:
         shapes = [child.tag for child in element if child.tag in {"polygon", "robndbox", "mask"}]
         shape = f", only a {shapes[0]}" if shapes else ""
         raise reading.bad(
-            f"{what} has no bndbox{shape}", "write xmin, ymin, xmax and ymax, or take it out"
+            f"{entry} has no bndbox{shape}", "write xmin, ymin, xmax and ymax, or take it out"
         )
-    x0, y0, x1, y1 = (_edge(bounds, name, what, reading) for name in EDGES)
-    box = reading.box((x0 - 1, y0 - 1, x1, y1), what)
+    x0, y0, x1, y1 = (_edge(bounds, name, entry, reading) for name in EDGES)
+    box = reading.box((x0 - 1, y0 - 1, x1, y1), entry)
     stated = {flag: _text(element, flag) for flag in STATED_FLAGS if element.find(flag) is not None}
     flags = tuple(flag for flag in FLAGS if stated.get(flag, "0").lower() in {"1", "true", "yes"})
     # Ours state a group of every object where people were asked for flags.
     is_stated = flags or "group" in stated
-    return reading.instance(box, (), flags if is_stated else None, size, what, number)
+    return reading.instance(box, (), flags if is_stated else None, size, entry, number)
 
 
-def _edge(bounds: ET.Element, name: str, what: str, reading: Reading) -> float:
+def _edge(bounds: ET.Element, name: str, entry: str, reading: Reading) -> float:
     text = _text(bounds, name)
     try:
         return float(text)
     except ValueError:
-        raise reading.bad(f"{what}: {name} is {text[:80]!r}", "write a number") from None
+        raise reading.bad(f"{entry}: {name} is {text[:80]!r}", "write a number") from None

@@ -274,8 +274,8 @@ def _border(triangles: delaunay.Delaunay, chosen: NDArray[np.bool_]) -> Border:
     end = triangles.points[triangles.corners.ravel()[following[border]]]
 
     def pieces() -> Ints:
-        found: Ints = delaunay.components(triangles, chosen)[border // 3]
-        return found
+        numbers: Ints = delaunay.components(triangles, chosen)[border // 3]
+        return numbers
 
     return Border(end[:, 0], end[:, 1], slot[turn[after]], pieces)
 

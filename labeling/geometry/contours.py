@@ -64,8 +64,8 @@ def around_pixels(mask: NDArray[np.bool_]) -> Border:
         from scipy import ndimage
 
         labels = ndimage.label(mask)[0]
-        found: Ints = labels[y - (sign < 0), x - (side == 0)].astype(np.int64)
-        return found
+        numbers: Ints = labels[y - (sign < 0), x - (side == 0)].astype(np.int64)
+        return numbers
 
     return Border(x, y, after, pieces)
 
@@ -82,9 +82,9 @@ def _turns(edges: NDArray[np.int8]) -> tuple[Ints, Ints, Ints, NDArray[np.bool_]
     ends = np.stack([turn & (before != 0), turn & (behind != 0)], axis=-1)
     flat = np.flatnonzero(ends)
     corner, side = flat >> 1, flat & 1
-    line, place = np.divmod(corner, edges.shape[1] - 1)
-    sign = edges[line, place + side].astype(np.int64)
-    touching = np.logical_and.reduce(ends[line, place], axis=1)
+    line, offset = np.divmod(corner, edges.shape[1] - 1)
+    sign = edges[line, offset + side].astype(np.int64)
+    touching = np.logical_and.reduce(ends[line, offset], axis=1)
     return corner.astype(np.int64), side.astype(np.int64), sign, touching
 
 
@@ -162,7 +162,7 @@ def _straight(ring: Sequence[tuple[float, float]]) -> tuple[tuple[float, float],
     """The ring without the corners that lie between their neighbours on one line."""
     around = zip([ring[-1], *ring[:-1]], ring, [*ring[1:], ring[0]], strict=True)
     return tuple(
-        here
-        for (x0, y0), here, (x1, y1) in around
-        if (here[0] - x0) * (y1 - here[1]) != (x1 - here[0]) * (here[1] - y0)
+        corner
+        for (x0, y0), corner, (x1, y1) in around
+        if (corner[0] - x0) * (y1 - corner[1]) != (x1 - corner[0]) * (corner[1] - y0)
     )

@@ -91,9 +91,9 @@ def rank(triangles: Delaunay, inner: Bools) -> Ranked:
         )
     ]
     distinct = [(1, 2), *_rising(set(fractions) - {(1, 2)})]
-    place = {fraction: at for at, fraction in enumerate(distinct)}
+    rank_of = {fraction: at for at, fraction in enumerate(distinct)}
     ranks = np.zeros(len(triangles.corners), np.int64)
-    ranks[others] = [place[fraction] for fraction in fractions]
+    ranks[others] = [rank_of[fraction] for fraction in fractions]
     return Ranked(ranks, [math.sqrt(n / d) for n, d in distinct])
 
 
@@ -103,10 +103,12 @@ def components(triangles: Delaunay, chosen: Bools) -> Ints:
     from scipy.sparse.csgraph import connected_components
 
     edge = np.flatnonzero(triangles.twin > np.arange(len(triangles.twin)))
-    one, other = edge // 3, triangles.twin[edge] // 3
-    kept = chosen[one] & chosen[other]
+    first_side, second_side = edge // 3, triangles.twin[edge] // 3
+    kept = chosen[first_side] & chosen[second_side]
     count = len(chosen)
-    joined = coo_array((np.ones(int(kept.sum()), bool), (one[kept], other[kept])), (count, count))
+    joined = coo_array(
+        (np.ones(int(kept.sum()), bool), (first_side[kept], second_side[kept])), (count, count)
+    )
     label = connected_components(joined, directed=False)[1]
     first = np.unique(label, return_index=True)[1]
     return np.where(chosen, first[label], -1)
@@ -153,17 +155,17 @@ def _joined(points: Ints, corners: Ints) -> Delaunay | None:
     key = np.minimum(start, end) * count + np.maximum(start, end)
     order = np.argsort(key, kind="stable")
     same = np.flatnonzero(key[order][1:] == key[order][:-1])
-    one, other = order[same], order[same + 1]
+    first_side, second_side = order[same], order[same + 1]
     twin = np.full(len(key), -1, np.int64)
-    twin[one], twin[other] = other, one
+    twin[first_side], twin[second_side] = second_side, first_side
     covered = int(np.abs(doubled).sum()) == round(2 * hull(points).area)
     whole = (
         covered
         and bool(doubled.all())
-        and bool((start[one] == end[other]).all())
+        and bool((start[first_side] == end[second_side]).all())
         and len(np.unique(corners)) == count
     )
-    if not whole or (_in_circle(points, corners, one, other) > 0).any():
+    if not whole or (_in_circle(points, corners, first_side, second_side) > 0).any():
         return None
     return Delaunay(points, corners, twin)
 
@@ -173,12 +175,12 @@ def _in_circle(points: Ints, corners: Ints, edge: Ints, twin: Ints) -> Ints:
     far = points[corners[twin // 3, (twin + 2) % 3]]
     x, y = np.moveaxis(points[corners[edge // 3]] - far[:, None, :], -1, 0)
     lift = x * x + y * y
-    found: Ints = (
+    determinants: Ints = (
         lift[:, 0] * (x[:, 1] * y[:, 2] - x[:, 2] * y[:, 1])
         + lift[:, 1] * (x[:, 2] * y[:, 0] - x[:, 0] * y[:, 2])
         + lift[:, 2] * (x[:, 0] * y[:, 1] - x[:, 1] * y[:, 0])
     )
-    return found
+    return determinants
 
 
 def _by_geos(points: Ints) -> Ints:
@@ -186,9 +188,9 @@ def _by_geos(points: Ints) -> Ints:
     width = int(points[:, 0].max()) + 1
     keys = points[:, 1] * width + points[:, 0]
     order = np.argsort(keys)
-    wanted = made.astype(np.int64).reshape(-1, 4, 2)[:, :3]
-    found: Ints = order[np.searchsorted(keys[order], wanted[..., 1] * width + wanted[..., 0])]
-    return found
+    corners = made.astype(np.int64).reshape(-1, 4, 2)[:, :3]
+    indices: Ints = order[np.searchsorted(keys[order], corners[..., 1] * width + corners[..., 0])]
+    return indices
 
 
 def _sides(triangles: Ints) -> tuple[Ints, Ints, Ints, Ints]:
@@ -206,7 +208,7 @@ def _reduced(n: int, d: int) -> tuple[int, int]:
 
 def _rising(fractions: set[tuple[int, int]]) -> list[tuple[int, int]]:
     """Sorted by value. Floats nearly always do it, and whole numbers tell whether they did."""
-    found = sorted(fractions, key=lambda fraction: fraction[0] / fraction[1])
-    if all(n0 * d1 < n1 * d0 for (n0, d0), (n1, d1) in pairwise(found)):
-        return found
+    by_value = sorted(fractions, key=lambda fraction: fraction[0] / fraction[1])
+    if all(n0 * d1 < n1 * d0 for (n0, d0), (n1, d1) in pairwise(by_value)):
+        return by_value
     return sorted(fractions, key=lambda fraction: Fraction(*fraction))

@@ -41,29 +41,29 @@ def clean(
     value: Any,
     width: float,
     height: float,
-    what: str = "The polygon",
+    subject: str = "The polygon",
     most_vertices: int = MOST_VERTICES,
     margin: float = 0.0,
 ) -> Polygons:
     """The polygons that JSON holds, rounded to tenths, without corners said twice in a row.
 
     value: [[[[x, y], …], hole, …], piece, …]. width, height: of the image, in pixels. margin: how
-    far corners may lie outside it. what: begins each sentence. A ring that repeats its first corner
-    at its end is taken too. No pieces at all is (). Raises Refusal, naming piece and ring: another
+    far corners may lie outside it. subject: begins each sentence. A ring may repeat its first
+    corner at its end. No pieces at all is (). Raises Refusal, naming piece and ring: another
     shape than that, fewer than three corners, a number that is none, a corner outside the image, a
     ring that crosses or touches itself (and where), no area, a hole outside its ring, pieces that
     overlap; TooLarge for too many vertices, before any of them is looked at.
     """
-    _check_count(value, what, most_vertices)
+    _check_count(value, subject, most_vertices)
     polygons = tuple(
         tuple(
-            _ring(ring, (-margin, width + margin, height + margin), _name(what, value, at, nth))
+            _ring(ring, (-margin, width + margin, height + margin), _name(subject, value, at, nth))
             for nth, ring in enumerate(piece)
         )
         for at, piece in enumerate(value)
     )
-    _check_meetings(polygons, what)
-    _check_valid(polygons, what)
+    _check_meetings(polygons, subject)
+    _check_valid(polygons, subject)
     return _noded(polygons)
 
 
@@ -195,8 +195,8 @@ def _rounded(points: Sequence[Sequence[float]]) -> list[Point]:
     return [(round(float(x), 1) + 0.0, round(float(y), 1) + 0.0) for x, y in points]
 
 
-def _check_count(value: Any, what: str, most: int) -> None:
-    expected = f"{what} is not a list of pieces, each a list of rings of [x, y]."
+def _check_count(value: Any, subject: str, most: int) -> None:
+    expected = f"{subject} is not a list of pieces, each a list of rings of [x, y]."
     if not isinstance(value, list | tuple):
         raise Refusal(expected)
     vertices = 0
@@ -210,35 +210,36 @@ def _check_count(value: Any, what: str, most: int) -> None:
             vertices += max(1, len(ring))
         if vertices > most:
             raise TooLarge(
-                f"{what} has more than {most:,} corners. Simplify it, or draw it again with fewer.",
+                f"{subject} has more than {most:,} corners. "
+                "Simplify it, or draw it again with fewer.",
                 code="too_many_vertices",
             )
 
 
-def _name(what: str, value: Sequence[Any], piece: int, ring: int) -> str:
+def _name(subject: str, value: Sequence[Any], piece: int, ring: int) -> str:
     """Which ring is meant, as short as it is clear."""
-    of = f"{what}, piece {piece + 1}" if len(value) > 1 else what
+    of = f"{subject}, piece {piece + 1}" if len(value) > 1 else subject
     return f"{of}, hole {ring}" if ring else of
 
 
-def _ring(value: Sequence[Any], limits: Limits, what: str) -> Ring:
-    points = [point for point, _ in groupby(_corners(value, limits, what))]
+def _ring(value: Sequence[Any], limits: Limits, subject: str) -> Ring:
+    points = [point for point, _ in groupby(_corners(value, limits, subject))]
     if len(points) > 1 and points[0] == points[-1]:
         points.pop()
     if len(points) < 3:
         raise Refusal(
-            f"{what} has {len(points)} different corners; a region needs three.",
+            f"{subject} has {len(points)} different corners; a region needs three.",
             code="too_few_vertices",
         )
     return tuple(points)
 
 
-def _corners(value: Sequence[Any], limits: Limits, what: str) -> list[Point]:
+def _corners(value: Sequence[Any], limits: Limits, subject: str) -> list[Point]:
     """Return the ring's corners on tenths. Raise Refusal for the first outside its limits."""
     least, widest, highest = limits
     # All at once where nothing is wrong: files have millions.
-    if {type(given) for given in value} <= {list, tuple} and {len(given) for given in value} == {2}:
-        numbers = [number for given in value for number in given]
+    if {type(pair) for pair in value} <= {list, tuple} and {len(pair) for pair in value} == {2}:
+        numbers = [number for pair in value for number in pair]
         # NaN and infinity make the sum one.
         if {type(number) for number in numbers} == {float} and math.isfinite(sum(numbers)):
             points = _rounded(value)
@@ -246,12 +247,12 @@ def _corners(value: Sequence[Any], limits: Limits, what: str) -> list[Point]:
             if min(*xs, *ys) >= least and max(xs) <= widest and max(ys) <= highest:
                 return points
     points = []
-    for at, given in enumerate(value):
-        point = _point(given, f"{what}: corner {at + 1}")
+    for at, raw_corner in enumerate(value):
+        point = _point(raw_corner, f"{subject}: corner {at + 1}")
         x, y = point
         if not (least <= x <= widest and least <= y <= highest):
             raise Refusal(
-                f"{what}: corner {at + 1} ({x:g}, {y:g}) lies outside the image of "
+                f"{subject}: corner {at + 1} ({x:g}, {y:g}) lies outside the image of "
                 f"{widest + least:g} × {highest + least:g} pixels. Move it inside.",
                 code="outside",
             )
@@ -259,24 +260,24 @@ def _corners(value: Sequence[Any], limits: Limits, what: str) -> list[Point]:
     return points
 
 
-def _point(value: Any, what: str) -> Point:
+def _point(value: Any, subject: str) -> Point:
     if (
         not isinstance(value, list | tuple)
         or len(value) != 2
         or not all(isinstance(number, int | float) for number in value)
         or any(isinstance(number, bool) for number in value)
     ):
-        raise Refusal(f"{what} is not two numbers [x, y].")
+        raise Refusal(f"{subject} is not two numbers [x, y].")
     try:
         x, y = (float(number) for number in value)
     except OverflowError:
         x = math.inf
     if not (math.isfinite(x) and math.isfinite(y)):
-        raise Refusal(f"{what} is not two finite numbers.")
+        raise Refusal(f"{subject} is not two finite numbers.")
     return _rounded([(x, y)])[0]
 
 
-def _check_meetings(polygons: Polygons, what: str) -> None:
+def _check_meetings(polygons: Polygons, subject: str) -> None:
     """Passes for what shapely looks at in a second: long slanted edges side by side take it a
     minute, while others wait. Raises Refusal."""
     corners = [np.array([*ring, ring[0]]) for piece in polygons for ring in piece]
@@ -286,54 +287,55 @@ def _check_meetings(polygons: Polygons, what: str) -> None:
     ends = np.concatenate([np.stack([ring[:-1], ring[1:]], axis=1) for ring in corners])
     edges: Any = shapely.linestrings(ends)
     tree = shapely.STRtree(edges)
-    found = 0
+    meetings = 0
     for start in range(0, count, 100):
-        found += tree.query(edges[start : start + 100]).shape[1]
-        if found > MOST_MEETINGS:
+        meetings += tree.query(edges[start : start + 100]).shape[1]
+        if meetings > MOST_MEETINGS:
             raise Refusal(
-                f"{what} winds too closely to be checked: too many of its edges run side by side. "
-                "Simplify it, or draw it again with fewer corners.",
+                f"{subject} winds too closely to be checked: too many of its edges run side by "
+                "side. Simplify it, or draw it again with fewer corners.",
                 code="too_intricate",
             )
 
 
-def _check_valid(polygons: Polygons, what: str) -> None:
+def _check_valid(polygons: Polygons, subject: str) -> None:
     """In whole tenths, where shapely's predicates are exact."""
     pieces = []
     for at, piece in enumerate(polygons):
         rings = [[(round(x * TENTHS), round(y * TENTHS)) for x, y in ring] for ring in piece]
         outer, *holes = (
-            _check_ring(ring, _name(what, polygons, at, nth)) for nth, ring in enumerate(rings)
+            _check_ring(ring, _name(subject, polygons, at, nth)) for nth, ring in enumerate(rings)
         )
-        pieces.append(_check_holes(rings, _name(what, polygons, at, 0)) if holes else outer)
+        pieces.append(_check_holes(rings, _name(subject, polygons, at, 0)) if holes else outer)
     if len(pieces) > 1 and not (region := shapely.MultiPolygon(pieces)).is_valid:
         raise Refusal(
-            f"{what}: two of its pieces overlap{_where(region)}. Join them, or move one away.",
+            f"{subject}: two of its pieces overlap{_where(region)}. Join them, or move one away.",
             code="overlap",
         )
 
 
-def _check_ring(ring: list[tuple[int, int]], what: str) -> shapely.Polygon:
+def _check_ring(ring: list[tuple[int, int]], subject: str) -> shapely.Polygon:
     alone = _polygon([ring])
     if not alone.is_valid:
         if shapely.LineString(ring).convex_hull.area == 0:
             raise Refusal(
-                f"{what} has no area: its corners lie on one line. Draw it again.", code="no_area"
+                f"{subject} has no area: its corners lie on one line. Draw it again.",
+                code="no_area",
             )
         raise Refusal(
-            f"{what} crosses or touches itself{_where(alone)}. Move a corner there.",
+            f"{subject} crosses or touches itself{_where(alone)}. Move a corner there.",
             code="self_crossing",
         )
     if alone.area == 0:
-        raise Refusal(f"{what} has no area. Draw it again.", code="no_area")
+        raise Refusal(f"{subject} has no area. Draw it again.", code="no_area")
     return alone
 
 
-def _check_holes(rings: list[list[tuple[int, int]]], what: str) -> shapely.Polygon:
+def _check_holes(rings: list[list[tuple[int, int]]], subject: str) -> shapely.Polygon:
     piece = _polygon(rings)
     if not piece.is_valid:
         raise Refusal(
-            f"{what}: its holes do not lie apart inside it{_where(piece)}. "
+            f"{subject}: its holes do not lie apart inside it{_where(piece)}. "
             "Move the hole's corners.",
             code="hole",
         )
@@ -342,10 +344,10 @@ def _check_holes(rings: list[list[tuple[int, int]]], what: str) -> shapely.Polyg
 
 def _where(geometry: BaseGeometry) -> str:
     """' near (x, y)' in pixels, as far as shapely says so."""
-    found = re.search(r"\[(\S+) (\S+)\]", shapely.is_valid_reason(geometry))
-    if not found:
+    match = re.search(r"\[(\S+) (\S+)\]", shapely.is_valid_reason(geometry))
+    if not match:
         return ""
-    x, y = (float(number) / TENTHS for number in found.groups())
+    x, y = (float(number) / TENTHS for number in match.groups())
     return f" near ({x:.1f}, {y:.1f})"
 
 
@@ -365,7 +367,7 @@ def _noded(polygons: Polygons) -> Polygons:
 
 
 def _with_touches(ring: Ring, corners: NDArray[np.int64], tree: shapely.STRtree) -> Ring:
-    found: list[Point] = []
+    corners_with_touches: list[Point] = []
     for start, end in pairwise([*ring, ring[0]]):
         a, b = (np.rint(np.multiply(point, TENTHS)).astype(np.int64) for point in (start, end))
         near = corners[tree.query(shapely.LineString([a, b]))]
@@ -374,5 +376,5 @@ def _with_touches(ring: Ring, corners: NDArray[np.int64], tree: shapely.STRtree)
         on_line = from_a[:, 0] * whole[1] == from_a[:, 1] * whole[0]
         between = on_line & (along > 0) & (along < whole @ whole)
         touching = near[between][np.argsort(along[between])] / TENTHS
-        found += [start, *_rounded(touching.tolist())]
-    return tuple(found)
+        corners_with_touches += [start, *_rounded(touching.tolist())]
+    return tuple(corners_with_touches)

@@ -202,8 +202,10 @@ def simplify(polygons: Polygons, tolerance_px: float) -> Polygons:
 
 def _border(mask: Mask) -> Mask:
     padded = np.pad(mask, ((0, 1), (0, 1)), mode="edge")
-    here = padded[:-1, :-1]
-    border: Mask = (here != padded[:-1, 1:]) | (here != padded[1:, :-1]) | (here != padded[1:, 1:])
+    inner = padded[:-1, :-1]
+    border: Mask = (
+        (inner != padded[:-1, 1:]) | (inner != padded[1:, :-1]) | (inner != padded[1:, 1:])
+    )
     return border
 
 

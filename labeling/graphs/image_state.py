@@ -17,11 +17,11 @@ def labels(campaign_id: int, graph: Graph, items: Sequence[int]) -> dict[int, di
     wrong "yes" only questions. Gold in use is not asked as well, so its answer is taken as known;
     "unknown" where its answer is that nobody can tell.
     """
-    said: dict[int, list[tuple[str, str]]] = defaultdict(list)
-    given = GivenLabel.objects.filter(item_id__in=items)
-    for item, key, value in given.values_list("item_id", "key", "value"):
+    values_by_item: dict[int, list[tuple[str, str]]] = defaultdict(list)
+    known_labels = GivenLabel.objects.filter(item_id__in=items)
+    for item, key, value in known_labels.values_list("item_id", "key", "value"):
         if node := graph.find(key):
-            said[item].append((node, value))
+            values_by_item[item].append((node, value))
     gold = Gold.objects.filter(
         question__campaign=campaign_id,
         question__item_id__in=items,
@@ -30,11 +30,11 @@ def labels(campaign_id: int, graph: Graph, items: Sequence[int]) -> dict[int, di
     )
     for item, node, answer in gold.values_list("question__item_id", "question__topic", "answer"):
         if node in graph.index:
-            said[item].append((node, answer if answer in (YES, NO) else UNKNOWN))
-    return {item: planning.agreed(pairs) for item, pairs in said.items()}
+            values_by_item[item].append((node, answer if answer in (YES, NO) else UNKNOWN))
+    return {item: planning.agreed(pairs) for item, pairs in values_by_item.items()}
 
 
-def asked(campaign_id: int, items: Sequence[int]) -> dict[int, list[Asked]]:
+def questions_of(campaign_id: int, items: Sequence[int]) -> dict[int, list[Asked]]:
     """The questions of each item as they stand, but gold. Two queries."""
     settled: dict[int, tuple[int, Any]] = {}
     settlements = Settlement.objects.filter(
@@ -43,7 +43,7 @@ def asked(campaign_id: int, items: Sequence[int]) -> dict[int, list[Asked]]:
     for question, pk, value in settlements.order_by("pk").values_list("question_id", "pk", "value"):
         first = settled[question][0] if question in settled else pk
         settled[question] = (first, value)
-    found: dict[int, list[Asked]] = defaultdict(list)
+    questions_by_item: dict[int, list[Asked]] = defaultdict(list)
     rows = Question.objects.filter(campaign=campaign_id, item_id__in=items, round=0)
     for pk, item, node, state in (
         rows.exclude(state=Question.State.GOLD)
@@ -51,5 +51,5 @@ def asked(campaign_id: int, items: Sequence[int]) -> dict[int, list[Asked]]:
         .values_list("pk", "item_id", "topic", "state")
     ):
         first, value = settled.get(pk, (0, None))
-        found[item].append(Asked(pk, node, state, planning.value_of(value), first))
-    return found
+        questions_by_item[item].append(Asked(pk, node, state, planning.value_of(value), first))
+    return questions_by_item

@@ -54,12 +54,12 @@ def _labels(campaign: Campaign, graph: Graph) -> Iterator[npt.NDArray[np.int8]]:
     mode = campaign.settings.get("mode", "safe")
     count = 0
     for part in batches(_finished(campaign), CHUNK):
-        said, rows = (
+        values_by_item, rows = (
             image_state.labels(campaign.pk, graph, part),
-            image_state.asked(campaign.pk, part),
+            image_state.questions_of(campaign.pk, part),
         )
         for item in part:
-            replay = planning.stand(graph, rows.get(item, ()), mode, said.get(item))
+            replay = planning.stand(graph, rows.get(item, ()), mode, values_by_item.get(item))
             settled = replay.settled
             if len(settled) == len(graph.nodes) and all(
                 v != "unknown" for v, _ in settled.values()
@@ -72,9 +72,9 @@ def _labels(campaign: Campaign, graph: Graph) -> Iterator[npt.NDArray[np.int8]]:
 
 def _finished(campaign: Campaign) -> list[int]:
     """Items of which nothing is open or in review, the latest first."""
-    asked = Question.objects.filter(campaign=campaign, round=0).exclude(state="gold")
-    items = asked.order_by("-item_id").values_list("item_id", flat=True).distinct()
-    waiting = set(asked.filter(state__in=["open", "review"]).values_list("item_id", flat=True))
+    questions = Question.objects.filter(campaign=campaign, round=0).exclude(state="gold")
+    items = questions.order_by("-item_id").values_list("item_id", flat=True).distinct()
+    waiting = set(questions.filter(state__in=["open", "review"]).values_list("item_id", flat=True))
     return [item for item in items.iterator() if item not in waiting]
 
 
@@ -102,15 +102,17 @@ def learn_scenes(campaign: Campaign, before: LearnedScenes | None) -> LearnedSce
 def _answers(campaign: Campaign, graph: Graph, items: Sequence[int]) -> npt.NDArray[np.int8]:
     """(images, N), as scenes.learn takes them: what people answered, and what was given."""
     rows = np.full((len(items), len(graph.nodes)), scenes.NOT_ASKED, np.int8)
-    place = 0
+    row = 0
     for part in batches(items, CHUNK):
-        given = image_state.labels(campaign.pk, graph, part)
-        asked = image_state.asked(campaign.pk, part)
+        labels_by_item = image_state.labels(campaign.pk, graph, part)
+        questions_by_item = image_state.questions_of(campaign.pk, part)
         for item in part:
-            values = planning.known_values(graph, asked.get(item, ()), given.get(item))
+            values = planning.known_values(
+                graph, questions_by_item.get(item, ()), labels_by_item.get(item)
+            )
             for node, value in values.items():
-                rows[place, graph.index[node]] = CODES[value]
-            place += 1
+                rows[row, graph.index[node]] = CODES[value]
+            row += 1
     return rows
 
 
@@ -147,8 +149,8 @@ def inference(campaign: Campaign) -> Inference | None:
 def scenes_of(calibration_id: int | None) -> LearnedScenes | None:
     """What a calibration says of scenes."""
     content = Calibration.objects.filter(pk=calibration_id or 0).values_list("content__scenes")
-    said = next(iter(content), (None,))[0]
-    return LearnedScenes.from_json(said) if said else None
+    content_of_scenes = next(iter(content), (None,))[0]
+    return LearnedScenes.from_json(content_of_scenes) if content_of_scenes else None
 
 
 def _seconds(campaign: Campaign) -> dict[str, tuple[int, float]]:
@@ -187,11 +189,13 @@ def order_of(campaign: Campaign) -> Order:
     )
     key = (row, graph.sha256, mode)
     if key not in _ORDERS:
-        said = None
+        statistics = None
         if row is not None:
             content = Calibration.objects.values_list("content", flat=True).get(pk=row[0])
-            said = content.get("statistics") or None
+            statistics = content.get("statistics") or None
         if len(_ORDERS) >= KEPT:
             _ORDERS.pop(next(iter(_ORDERS)))
-        _ORDERS[key] = Order(graph, "learned", mode, Statistics.from_json(said) if said else None)
+        _ORDERS[key] = Order(
+            graph, "learned", mode, Statistics.from_json(statistics) if statistics else None
+        )
     return _ORDERS[key]

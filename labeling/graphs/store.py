@@ -62,14 +62,14 @@ def define(
         Campaign.objects.filter(pk=current.pk).update(graph=version)
         old = of(before) if before else None
         _define_topics(current, graph, old)
-        said = {"version": version.version, "sha256": graph.sha256}
+        content = {"version": version.version, "sha256": graph.sha256}
         if old is not None:
-            said |= _summary(old.diff(graph))
+            content |= _summary(old.diff(graph))
         Decision.objects.create(
             campaign=current,
             kind=Decision.Kind.GRAPH,
             actor=actor,
-            content=said,
+            content=content,
             reason=reason[:500],
         )
         if current.questions.exists():
@@ -93,7 +93,7 @@ def look_again(campaign: Campaign) -> None:
 
 
 def _summary(diff: dict[str, list[Any]]) -> dict[str, int]:
-    return {what: len(rows) for what, rows in diff.items()}
+    return {kind: len(rows) for kind, rows in diff.items()}
 
 
 def _define_topics(campaign: Campaign, graph: Graph, old: Graph | None) -> None:

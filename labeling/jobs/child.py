@@ -128,13 +128,13 @@ def run(
 
 def _environment(folder: Path, further: Mapping[str, str]) -> dict[str, str]:
     # ASSAY_CHILD: the settings read no .env. ASSAY_DATA: neither database nor key lies there.
-    own = {"ASSAY_CHILD": "1", "ASSAY_DATA": str(folder), "PYTHONUNBUFFERED": "1"}
-    return {**allowed(os.environ), **own, **further}
+    variables = {"ASSAY_CHILD": "1", "ASSAY_DATA": str(folder), "PYTHONUNBUFFERED": "1"}
+    return {**allowed(os.environ), **variables, **further}
 
 
 def _ended(process: subprocess.Popen[bytes]) -> bool:
-    found = os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
-    return found is not None
+    ended = os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+    return ended is not None
 
 
 def _failure(code: int, last: str) -> Exception:
@@ -143,16 +143,16 @@ def _failure(code: int, last: str) -> Exception:
     except ValueError:
         refused = None
     if isinstance(refused, dict) and "error" in refused:
-        place = f"{Path(str(refused['file'])).name}: " if refused.get("file") else ""
+        prefix = f"{Path(str(refused['file'])).name}: " if refused.get("file") else ""
         cure = f"; {refused['cure']}" if refused.get("cure") else ""
-        return Refusal(f"{place}{refused['error']}{cure}.")
+        return Refusal(f"{prefix}{refused['error']}{cure}.")
     if code == 128 + signal.SIGXCPU:
         return Refusal(
             f"It took over {settings.ASSAY_CHILD_CPU_HOURS:g} hours of processor time in one "
             "process. Give it less to do, or have ASSAY_CHILD_CPU_HOURS raised."
         )
-    what = f"was killed by signal {code - 128}" if code > 128 else f"ended with status {code}"
-    return ChildFailed(f"The command {what}. Its last line: {last or 'none'}")
+    ending = f"was killed by signal {code - 128}" if code > 128 else f"ended with status {code}"
+    return ChildFailed(f"The command {ending}. Its last line: {last or 'none'}")
 
 
 class _Output:

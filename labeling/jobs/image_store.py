@@ -42,9 +42,9 @@ def remove(kind: str, name: str) -> None:
 
 
 def field_of(kind: str) -> models.FileField:
-    found = Image._meta.get_field(kind)
-    assert isinstance(found, models.FileField)
-    return found
+    field = Image._meta.get_field(kind)
+    assert isinstance(field, models.FileField)
+    return field
 
 
 def media_type_of(name: str) -> str:

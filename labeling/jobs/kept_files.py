@@ -102,14 +102,14 @@ def _kept(folder: Path) -> Iterator[_Kept]:
     """Every kept file; one that is both here and in the store comes once."""
     stored = set()
     # First those in the store: a copy here is younger than what it is a copy of.
-    for row in shared_files.listed(STORED) if shared_files.is_shared() else ():
+    for row in shared_files.list_files(STORED) if shared_files.is_shared() else ():
         stored.add(folder / row.name.rpartition("/")[2])
         yield _Kept(row.written.timestamp(), row.bytes, folder / row.name.rpartition("/")[2])
     for path in folder.iterdir():
         with suppress(FileNotFoundError):
-            found = path.stat()
+            status = path.stat()
             if path not in stored:
-                yield _Kept(found.st_mtime, found.st_size, path)
+                yield _Kept(status.st_mtime, status.st_size, path)
 
 
 def _forget_old(folder: Path) -> None:

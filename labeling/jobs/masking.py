@@ -24,10 +24,10 @@ def masked(text: str) -> str:
 
 
 def _secrets() -> Iterator[str]:
-    named = {name: getattr(settings, name) for name in dir(settings) if name.isupper()}
-    for text in (*_values(named.items()), *_values(os.environ.items())):
-        found = {text.strip(), unquote(text.strip())}
-        yield from (secret for secret in found if len(secret) >= SHORTEST)
+    by_name = {name: getattr(settings, name) for name in dir(settings) if name.isupper()}
+    for text in (*_values(by_name.items()), *_values(os.environ.items())):
+        spellings = {text.strip(), unquote(text.strip())}
+        yield from (secret for secret in spellings if len(secret) >= SHORTEST)
 
 
 def _values(items: Iterable[tuple[Any, Any]], secret: bool = False) -> Iterator[str]:

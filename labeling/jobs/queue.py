@@ -213,9 +213,9 @@ def run(job_id: int) -> Job | None:
             job.attempts -= 1
             if not _queue_again(job, "", EARLY_PAUSE):
                 finish(job)
-        except StoreAway as away:
-            logger.warning("job %s (%s) waits: %s", job.pk, job, away)
-            _wait_for_store(job, away)
+        except StoreAway as fault:
+            logger.warning("job %s (%s) waits: %s", job.pk, job, fault)
+            _wait_for_store(job, fault)
         except Exception as error:
             logger.exception("job %s (%s) failed", job.pk, job)
             fail(job, error)
@@ -382,18 +382,18 @@ def _patience(job: Job, now: datetime) -> timedelta:
     return min(max(PATIENCE, now - job.created_at), MAX_PATIENCE)
 
 
-def _wait_for_store(job: Job, away: StoreAway) -> None:
+def _wait_for_store(job: Job, fault: StoreAway) -> None:
     """Queues the job again as if untried, after as long a pause as it waits already; one that
     waited for MOST_AWAY fails."""
     now = timezone.now()
     since = job.waits_since or now
     if now - since >= MOST_AWAY:
-        reason = f"It waited for the object store since {since:%Y-%m-%d %H:%M} UTC: {away}"
+        reason = f"It waited for the object store since {since:%Y-%m-%d %H:%M} UTC: {fault}"
         fail(job, Refusal(reason))
         return
     job.attempts -= 1
     pause = min(max(AWAY_PAUSE, now - since), MAX_PATIENCE)
-    if not _queue_again(job, explain(away), pause, waits_since=since):
+    if not _queue_again(job, explain(fault), pause, waits_since=since):
         finish(job)
 
 

@@ -153,7 +153,7 @@ def delete(name: str) -> None:
             storages["data"].delete(name)
 
 
-def listed(folder: str, storage: Storage | None = None) -> Iterator[Listed]:
+def list_files(folder: str, storage: Storage | None = None) -> Iterator[Listed]:
     """Every file in a folder of the storage, by default that of data.
 
     folder: without a slash at its end.

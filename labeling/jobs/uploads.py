@@ -39,13 +39,15 @@ def waited_for(kind: str) -> set[str]:
     return set(waiting.values_list("payload__stored", flat=True))
 
 
-def forget_old(folder: str, wanted: Container[str]) -> int:
-    """How many uploads were removed: a week old and not wanted, of jobs that failed and strays of
-    processes that were killed."""
+def forget_old(folder: str, kept: Container[str]) -> int:
+    """Remove uploads that are a week old and not in `kept`. Return how many.
+
+    They are left by jobs that failed and processes that were killed.
+    """
     limit = timezone.now() - KEPT
     count = 0
-    for row in shared_files.listed(folder.rstrip("/"), default_storage):
-        if row.name not in wanted and row.written < limit:
+    for row in shared_files.list_files(folder.rstrip("/"), default_storage):
+        if row.name not in kept and row.written < limit:
             default_storage.delete(row.name)
             count += 1
     return count
@@ -57,8 +59,8 @@ def _sync(stored: str) -> None:
     except NotImplementedError:
         # An object store: what it took it keeps.
         return
-    for place in (path, path.parent):
-        handle = os.open(place, os.O_RDONLY)
+    for target in (path, path.parent):
+        handle = os.open(target, os.O_RDONLY)
         try:
             os.fsync(handle)
         finally:

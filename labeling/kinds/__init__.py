@@ -28,12 +28,12 @@ class Kinds(Mapping[str, Kind]):
         """Raises TypeError for a kind that is not whole, and for a name that is taken."""
         paths = tuple(self._paths())
         if paths != self._loaded[0]:
-            found: dict[str, Kind] = {}
+            kinds: dict[str, Kind] = {}
             for kind in map(load, paths):
-                if kind.name in found:
+                if kind.name in kinds:
                     raise TypeError(f"Two question kinds are named {kind.name!r}: {paths}.")
-                found[kind.name] = kind
-            self._loaded = paths, found
+                kinds[kind.name] = kind
+            self._loaded = paths, kinds
         return self._loaded[1]
 
     def __getitem__(self, name: str) -> Kind:

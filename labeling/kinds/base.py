@@ -106,9 +106,9 @@ class Kind(ABC):
     def refuse_unknown(self, settings: Iterable[str], known: Sequence[str]) -> None:
         """Raises Refusal for a setting that is not among the known ones."""
         if unknown := sorted(set(settings) - set(known)):
-            listed = f"; it has {' and '.join(known)}" if known else ""
+            choices = f"; it has {' and '.join(known)}" if known else ""
             raise Refusal(
-                f"A campaign of the kind {self.name} has no setting {unknown[0]!r}{listed}.",
+                f"A campaign of the kind {self.name} has no setting {unknown[0]!r}{choices}.",
                 field="settings",
             )
 
@@ -140,9 +140,9 @@ class Kind(ABC):
 
     @abstractmethod
     def clean(
-        self, value: object, settings: Mapping[str, Any], about: About | None = None
+        self, value: object, settings: Mapping[str, Any], context: About | None = None
     ) -> Answer:
-        """The checked answer. about: given where the kind has_geometry. Raises Refusal."""
+        """Return the checked answer. context: only where the kind has_geometry. Raise Refusal."""
 
     def answer_of(self, word: str) -> Answer:
         """The answer that a word in a list stands for."""
@@ -180,9 +180,9 @@ class Kind(ABC):
     def settle(self, values: Sequence[Any], policy: Policy) -> Verdict:
         """What these answers, one a person, say together."""
 
-    def agrees(self, value: Any, other: Any) -> bool:
-        """Whether two answers say the same, for whoever compares them."""
-        return self.tally_name(value) == self.tally_name(other)
+    def agrees(self, value: Any, reference: Any) -> bool:
+        """Return whether an answer says the same as another."""
+        return self.tally_name(value) == self.tally_name(reference)
 
     def grade(self, value: Any, gold: Any) -> float:
         """How right the answer is, in [0, 1]: by default 1 for the known answer, 0 for any other.
@@ -213,7 +213,7 @@ class ChoiceKind(Kind):
         return offered(self.options)
 
     def clean(
-        self, value: object, settings: Mapping[str, Any], about: About | None = None
+        self, value: object, settings: Mapping[str, Any], context: About | None = None
     ) -> Answer:
         return checked(value, self.options)
 
@@ -225,8 +225,8 @@ class ChoiceKind(Kind):
         return self.classes({}) == BINARY
 
     def class_names(self, settings: Mapping[str, Any]) -> dict[str, str]:
-        named = {word: label for word, label, _ in self.options if word not in self.abstentions}
-        return named if self.release == CLASS else {}
+        classes = {word: label for word, label, _ in self.options if word not in self.abstentions}
+        return classes if self.release == CLASS else {}
 
     def tally_name(self, value: Any) -> str:
         return str(value)

@@ -96,52 +96,58 @@ class Replayed:
     withdraw: list[int] = field(default_factory=list)
 
 
-def replay(pair: str, asked: Sequence[Asked]) -> Replayed:
+def replay(pair: str, questions: Sequence[Asked]) -> Replayed:
     """Where the pair of that name stands, by its questions, in any order; at least the first."""
     by_number: dict[int, list[Asked]] = {}
-    for one in sorted(asked, key=lambda row: row.id):
-        by_number.setdefault(one.number, []).append(one)
+    for question in sorted(questions, key=lambda row: row.id):
+        by_number.setdefault(question.number, []).append(question)
     first = by_number[0][0]
     proposals = [as_box(box) for box in first.content.get("proposals", ())]
-    found = Replayed(chains.begin(pair, first.rules, proposals))
-    current: Asked | None = _decided(found.chain, by_number) or first
+    replayed = Replayed(chains.begin(pair, first.rules, proposals))
+    current: Asked | None = _decided(replayed.chain, by_number) or first
     while current is not None:
-        found.path.append(current)
+        replayed.path.append(current)
         if current.state not in (SETTLED, DROPPED):
             if current.state == WITHDRAWN and current.is_aside:
-                found.reopen.append(current.id)
+                replayed.reopen.append(current.id)
             break
-        found.chain = chains.after(found.chain, _said(current), current.rules)
-        current = _decided(found.chain, by_number)
+        replayed.chain = chains.after(replayed.chain, _said(current), current.rules)
+        current = _decided(replayed.chain, by_number)
         if current is not None:
             continue
-        if found.chain.step in (chains.COMPLETE, chains.DROPPED):
+        if replayed.chain.step in (chains.COMPLETE, chains.DROPPED):
             break
-        shown = content_of(found.chain)
-        barred = _barred(found.chain, found.path)
-        after = by_number.get(found.chain.number, ())
-        current = next((row for row in after if _serves(row, shown, barred)), None)
+        next_content = content_of(replayed.chain)
+        barred = _barred(replayed.chain, replayed.path)
+        after = by_number.get(replayed.chain.number, ())
+        current = next((row for row in after if _serves(row, next_content, barred)), None)
         if current is None:
-            found.open = Wanted(found.chain.step, shown, barred)
-    kept = {one.id for one in found.path}
-    found.withdraw = [one.id for one in asked if one.id not in kept and one.state != WITHDRAWN]
-    return found
+            replayed.open = Wanted(replayed.chain.step, next_content, barred)
+    kept = {question.id for question in replayed.path}
+    replayed.withdraw = [
+        question.id
+        for question in questions
+        if question.id not in kept and question.state != WITHDRAWN
+    ]
+    return replayed
 
 
 def again(chain: Chain) -> Content:
     """What a question shows by which a reviewer decides where nobody asked for it."""
     return {
         "number": chain.number,
-        "boxes": [list(standing.box) for standing in chain.boxes],
+        "boxes": [list(boxed.box) for boxed in chain.boxes],
         "again": True,
     }
 
 
 def _decided(chain: Chain, by_number: Mapping[int, Sequence[Asked]]) -> Asked | None:
     """What a reviewer decided of the chain as it stands, before its next step: the first time."""
-    shown = again(chain)
+    review_content = again(chain)
     rows = by_number.get(chain.number, ())
-    return next((row for row in rows if row.step == REVIEW and _shown(row.content) == shown), None)
+    return next(
+        (row for row in rows if row.step == REVIEW and _shown(row.content) == review_content), None
+    )
 
 
 def first(pair: str, rules: Rules, proposals: Sequence[Box] = ()) -> Wanted:
@@ -149,38 +155,38 @@ def first(pair: str, rules: Rules, proposals: Sequence[Box] = ()) -> Wanted:
     chain = chains.begin(pair, rules, proposals)
     if not proposals:
         return Wanted(chain.step, {})
-    shown = content_of(chain)
-    shown["proposals"] = [list(box) for box in proposals]
-    return Wanted(chain.step, shown)
+    first_content = content_of(chain)
+    first_content["proposals"] = [list(box) for box in proposals]
+    return Wanted(chain.step, first_content)
 
 
 def content_of(chain: Chain) -> Content:
     """What the chain's next question shows beside the image, and by which it is known again."""
-    found: Content = {
+    content: Content = {
         "number": chain.number,
-        "boxes": [list(standing.box) for standing in chain.boxes],
+        "boxes": [list(boxed.box) for boxed in chain.boxes],
     }
     if chain.step == CHECK and chain.box is not None:
-        found["box"], found["came"] = list(chain.box), chain.came
+        content["box"], content["came"] = list(chain.box), chain.came
         if chain.flags:
-            found["flags"] = list(chain.flags)
+            content["flags"] = list(chain.flags)
     if chain.step == DRAW and chain.missing:
-        found["at"] = list(chain.missing[0])
+        content["at"] = list(chain.missing[0])
     if chain.step == DRAW and chain.rejected is not None:
         rejected = chain.rejected
-        found["rejected"] = {
+        content["rejected"] = {
             "box": list(rejected.box),
             "reason": rejected.reason,
             "sides": list(rejected.sides),
         }
-    return found
+    return content
 
 
-def _serves(question: Asked, shown: Content, barred: frozenset[int]) -> bool:
+def _serves(question: Asked, content: Content, barred: frozenset[int]) -> bool:
     """Whether this question is the one that shows this and is kept from these people. Others may
     have come to be kept from it since it was opened: whoever checked a box that was taken back, and
     then drew the same one."""
-    if _shown(question.content) != shown or question.people & barred:
+    if _shown(question.content) != content or question.people & barred:
         return False
     return question.state in (SETTLED, DROPPED) or barred <= question.barred
 

@@ -147,10 +147,10 @@ class Draw(Step):
     options = (("box", _("Box"), ""), (NONE, _("Nothing is left to draw"), "n"))
 
     def clean(
-        self, value: object, settings: Mapping[str, Any], about: About | None = None
+        self, value: object, settings: Mapping[str, Any], context: About | None = None
     ) -> Answer:
         """Raises Refusal for a box outside the image, of no area, inside out, or that is there."""
-        assert about is not None
+        assert context is not None
         if value == NONE:
             return NONE
         if not isinstance(value, dict) or not {"box"} <= set(value) <= {
@@ -160,14 +160,16 @@ class Draw(Step):
         how = value.get("how", DRAG)
         if how not in HOWS:
             raise refusal(f"how is {str(how)[:60]!r}; give one of: {', '.join(HOWS)}.")
-        box = clean_box(value["box"], about.width, about.height)
+        box = clean_box(value["box"], context.width, context.height)
         cleaned: dict[str, object] = {"box": list(box), "how": how}
         if how == CLICKS:
-            cleaned["points"] = clean_extremes(value.get("points"), box, about.width, about.height)
+            cleaned["points"] = clean_extremes(
+                value.get("points"), box, context.width, context.height
+            )
         elif value.get("points") is not None:
             raise refusal("points are of a box that was clicked; leave them out.")
         cleaned["flags"] = clean_flags(value.get("flags", []))
-        if any(is_same(box, other) for other in about.content.get("boxes", ())):
+        if any(is_same(box, drawn_box) for drawn_box in context.content.get("boxes", ())):
             raise refusal(
                 gettext(
                     "There is a box here already. Draw one around another instance, or say that "
@@ -191,7 +193,7 @@ class Draw(Step):
         if 2 * len(drawn) < len(values):
             return Verdict("settled", NONE)
         groups = same_object([as_box(value["box"]) for value in drawn])
-        chosen = [drawn[place] for place in max(groups, key=len)]
+        chosen = [drawn[index] for index in max(groups, key=len)]
         first = chosen[0]
         if len(chosen) == 1:
             return Verdict("settled", first)
@@ -208,11 +210,11 @@ class Draw(Step):
             return chain.Drawn(None)
         return chain.Drawn(as_box(value["box"]), CAME[value["how"]], tuple(value["flags"]))
 
-    def agrees(self, value: Any, other: Any) -> bool:
+    def agrees(self, value: Any, reference: Any) -> bool:
         """Whether both drew the same object, or neither any."""
-        if value == NONE or other == NONE:
-            return bool(value == other)
-        return iou(as_box(value["box"]), as_box(other["box"])) >= SAME_IOU
+        if value == NONE or reference == NONE:
+            return bool(value == reference)
+        return iou(as_box(value["box"]), as_box(reference["box"])) >= SAME_IOU
 
     def grade(self, value: Any, gold: Any) -> float:
         """IoU with the object drawn, of those that have no box; nothing drawn is right where none
@@ -241,16 +243,16 @@ class Check(Step):
     options = ((GOOD, _("Good"), "g"), *REASONS)
 
     def clean(
-        self, value: object, settings: Mapping[str, Any], about: About | None = None
+        self, value: object, settings: Mapping[str, Any], context: About | None = None
     ) -> Answer:
-        assert about is not None
+        assert context is not None
         if isinstance(value, str):
             value = {GOOD: {}} if value == GOOD else {"reason": value}
         if not isinstance(value, dict):
             raise refusal(f"A check is {GOOD}, or one of: {', '.join(REASON_WORDS)}.")
         if "reason" in value:
             return _clean_reason(value)
-        return _clean_mended(value, about)
+        return _clean_mended(value, context)
 
     def tally_name(self, value: Any) -> str:
         if not isinstance(value, dict):
@@ -265,18 +267,22 @@ class Check(Step):
         given most often, with the sides that most who gave it name."""
         words = [self.tally_name(value) for value in values]
         checks = policy["checks"]
-        found = chain.verdict(words, rules_of(policy))
-        if found is None:
+        word_settled = chain.verdict(words, rules_of(policy))
+        if word_settled is None:
             good = words.count(GOOD)
             return Verdict("open", more=checks - max(good, len(words) - good))
-        said = [value for value, word in zip(values, words, strict=True) if word == found]
-        agreed = sum((word == GOOD) == (found == GOOD) for word in words) / len(words)
-        if found != GOOD:
-            sides = _most(value["sides"] if isinstance(value, dict) else () for value in said)
-            stated: object = {"reason": found, "sides": sides} if sides else found
+        winning_values = [
+            value for value, word in zip(values, words, strict=True) if word == word_settled
+        ]
+        agreed = sum((word == GOOD) == (word_settled == GOOD) for word in words) / len(words)
+        if word_settled != GOOD:
+            sides = _most(
+                value["sides"] if isinstance(value, dict) else () for value in winning_values
+            )
+            stated: object = {"reason": word_settled, "sides": sides} if sides else word_settled
             return Verdict("settled", stated, agreed)
-        mended = [value for value in said if isinstance(value, dict)]
-        return Verdict("settled", _together(mended, len(said)), agreed)
+        mended = [value for value in winning_values if isinstance(value, dict)]
+        return Verdict("settled", _together(mended, len(winning_values)), agreed)
 
     def answer(self, value: Any) -> chain.Checked:
         if not isinstance(value, dict):
@@ -299,9 +305,9 @@ class Cover(Step):
     )
 
     def clean(
-        self, value: object, settings: Mapping[str, Any], about: About | None = None
+        self, value: object, settings: Mapping[str, Any], context: About | None = None
     ) -> Answer:
-        assert about is not None
+        assert context is not None
         if value == COMPLETE:
             return COMPLETE
         points = value.get("missing") if isinstance(value, dict) and len(value) == 1 else None
@@ -310,7 +316,7 @@ class Cover(Step):
                 f'Say "{COMPLETE}", or point at what is missing: 1 to {MOST_POINTS} points.'
             )
         return {
-            "missing": [list(clean_point(point, about.width, about.height)) for point in points]
+            "missing": [list(clean_point(point, context.width, context.height)) for point in points]
         }
 
     def tally_name(self, value: Any) -> str:
@@ -352,9 +358,9 @@ class Review(Step):
     )
 
     def clean(
-        self, value: object, settings: Mapping[str, Any], about: About | None = None
+        self, value: object, settings: Mapping[str, Any], context: About | None = None
     ) -> Answer:
-        assert about is not None
+        assert context is not None
         if not isinstance(value, dict) or set(value) != {"boxes", "state"}:
             raise refusal('A review is {"boxes", "state"}.')
         states = [word for word, _, _ in self.options]
@@ -365,7 +371,7 @@ class Review(Step):
             raise refusal(f"boxes are a list of at most {MOST_BOXES:,}.")
         if bool(rows) == (value["state"] == ABSENT):
             raise refusal("Where there is none there are no boxes, and else at least one.")
-        return {"boxes": [_clean_row(row, about) for row in rows], "state": value["state"]}
+        return {"boxes": [_clean_row(row, context) for row in rows], "state": value["state"]}
 
     def tally_name(self, value: Any) -> str:
         return str(value["state"] if isinstance(value, dict) else value)
@@ -388,7 +394,7 @@ STEPS: dict[str, Step] = {step.step: step for step in (Draw(), Check(), Cover(),
 
 
 class Boxes(Kind):
-    """The kind: a pair's questions one after another. An answer is of the step that `about` says;
+    """The kind: a pair's questions one after another. An answer is of the step in `context`;
     what is known of it otherwise, its words tell."""
 
     name = "boxes"
@@ -428,10 +434,10 @@ class Boxes(Kind):
         return topic
 
     def clean(
-        self, value: object, settings: Mapping[str, Any], about: About | None = None
+        self, value: object, settings: Mapping[str, Any], context: About | None = None
     ) -> Answer:
-        assert about is not None
-        return STEPS[about.step].clean(value, settings, about)
+        assert context is not None
+        return STEPS[context.step].clean(value, settings, context)
 
     def classes(self, settings: Mapping[str, Any]) -> tuple[str, ...]:
         return tuple(word for step in STEPS.values() for word in step.classes(settings))
@@ -442,8 +448,8 @@ class Boxes(Kind):
     def settle(self, values: Sequence[Any], policy: Policy) -> Verdict:
         return _step_of(values[0]).settle(values, policy)
 
-    def agrees(self, value: Any, other: Any) -> bool:
-        return _step_of(value).agrees(value, other)
+    def agrees(self, value: Any, reference: Any) -> bool:
+        return _step_of(value).agrees(value, reference)
 
     def grade(self, value: Any, gold: Any) -> float:
         return _step_of(value).grade(value, gold)
@@ -478,13 +484,13 @@ def _step_of(value: Any) -> Step:
     return STEPS[COVER if value == COMPLETE else DRAW if value == NONE else CHECK]
 
 
-def _clean_row(row: object, about: About) -> dict[str, object]:
+def _clean_row(row: object, context: About) -> dict[str, object]:
     if not isinstance(row, dict) or not {"box"} <= set(row) <= {"box", "flags", "came"}:
         raise refusal('A box of a review is {"box", "flags"}.')
     came = row.get("came", DRAWN)
     if came not in (DRAWN, CLICKED, PROPOSED):
         raise refusal(f"came is {str(came)[:60]!r}; give {DRAWN}, {CLICKED} or {PROPOSED}.")
-    box = clean_box(row["box"], about.width, about.height)
+    box = clean_box(row["box"], context.width, context.height)
     return {"box": list(box), "flags": clean_flags(row.get("flags", [])), "came": came}
 
 
@@ -496,23 +502,23 @@ def _clean_reason(value: Mapping[str, Any]) -> Answer:
         raise refusal(f"sides are a list of: {', '.join(SIDES)}.")
     if sides and reason not in SIDED:
         raise refusal(f"Sides go with: {', '.join(SIDED)}.")
-    named = [side for side in SIDES if side in sides]
-    return {"reason": reason, "sides": named} if named else str(reason)
+    known_sides = [side for side in SIDES if side in sides]
+    return {"reason": reason, "sides": known_sides} if known_sides else str(reason)
 
 
-def _clean_mended(value: Mapping[str, Any], about: About) -> Answer:
+def _clean_mended(value: Mapping[str, Any], context: About) -> Answer:
     """A good box; of a proposal with edges that were nudged and what is said of it."""
-    said = value.get(GOOD, value)
-    if not isinstance(said, dict) or set(said) - {"box", "flags"}:
+    statement = value.get(GOOD, value)
+    if not isinstance(statement, dict) or set(statement) - {"box", "flags"}:
         raise refusal(f'A check that mends a box is {{"box", "flags"}}, or just "{GOOD}".')
-    shown = about.content["box"]
-    box = clean_box(said.get("box", shown), about.width, about.height)
-    flags = clean_flags(said.get("flags", []))
-    if list(box) == list(shown) and not flags:
+    checked_box = context.content["box"]
+    box = clean_box(statement.get("box", checked_box), context.width, context.height)
+    flags = clean_flags(statement.get("flags", []))
+    if list(box) == list(checked_box) and not flags:
         return GOOD
-    if about.content.get("came") != PROPOSED:
+    if context.content.get("came") != PROPOSED:
         raise refusal("Only a proposed box is mended. Say what is wrong with it.")
-    if iou(box, as_box(shown)) < MENDED_IOU:
+    if iou(box, as_box(checked_box)) < MENDED_IOU:
         raise refusal(
             "This is another box than the one that is checked. Say what is wrong with it."
         )
@@ -532,8 +538,8 @@ def _together(mended: Sequence[Mapping[str, Any]], checks: int) -> object:
     }
 
 
-def _most(said: Iterable[Sequence[str]]) -> list[str]:
+def _most(word_lists: Iterable[Sequence[str]]) -> list[str]:
     """The words that at least half of these lists have, in their usual order."""
-    lists = list(said)
+    lists = list(word_lists)
     counts = Counter(word for words in lists for word in set(words))
     return [word for word in (*FLAGS, *SIDES) if counts[word] and 2 * counts[word] >= len(lists)]

@@ -32,7 +32,7 @@ class StopRules:
     """When nobody is asked about a class any more; see SETTINGS."""
 
     precision: float
-    wanted: int
+    images: int
     audited: int
     budget: float
 
@@ -74,4 +74,5 @@ class Candidates(ChoiceKind):
 
 def stop_rules(settings: Mapping[str, object]) -> StopRules:
     """The rules that checked settings make."""
-    return StopRules(**Candidates().clean_settings(settings))  # type: ignore[arg-type]
+    rules = dict(Candidates().clean_settings(settings))
+    return StopRules(images=rules.pop("wanted"), **rules)  # type: ignore[arg-type]

@@ -146,8 +146,8 @@ def _weigh(
     words = [kind.vote(value) for value in values]
     able = [(who, word) for who, word in zip(people, words, strict=True) if word is not None]
     # As many abstentions as would drop it by majority: two of two must not be enough.
-    asked = max(len(values), min(policy["votes"], policy["max_votes"]))
-    if len(values) - len(able) > Fraction(str(policy["drop_share"])) * asked:
+    expected_votes = max(len(values), min(policy["votes"], policy["max_votes"]))
+    if len(values) - len(able) > Fraction(str(policy["drop_share"])) * expected_votes:
         return Verdict("dropped", value="dropped")
     if len(able) >= policy["min_votes"]:
         word, probability = _best(able, policy, skills, topic)

@@ -87,20 +87,20 @@ class Mistake(ChoiceKind):
         return f"Is “{topic}” right for the image?"
 
     def clean(
-        self, value: object, settings: Mapping[str, Any], about: About | None = None
+        self, value: object, settings: Mapping[str, Any], context: About | None = None
     ) -> Answer:
         """The word; with its tags, each once in their order, where there are any. Raises
         Refusal."""
         if not isinstance(value, dict):
-            return super().clean(value, settings, about)
-        word = super().clean(value.get(ANSWER), settings, about)
-        given = value.get(TAGS_KEY, [])
-        if set(value) - {ANSWER, TAGS_KEY} or not isinstance(given, list):
+            return super().clean(value, settings, context)
+        word = super().clean(value.get(ANSWER), settings, context)
+        raw_tags = value.get(TAGS_KEY, [])
+        if set(value) - {ANSWER, TAGS_KEY} or not isinstance(raw_tags, list):
             raise _bad("An answer with tags has answer and tags, a list, and nothing else.")
-        for tag in given:
+        for tag in raw_tags:
             if tag not in TAG_WORDS:
                 raise _bad(f"{str(tag)[:40]!r} is no tag; give of {', '.join(TAG_WORDS)}.")
-        tags = [tag for tag in TAG_WORDS if tag in given]
+        tags = [tag for tag in TAG_WORDS if tag in raw_tags]
         return {ANSWER: word, TAGS_KEY: tags} if tags else word
 
     def tally_name(self, value: Any) -> str:

@@ -59,8 +59,10 @@ class Naming(ChoiceKind):
 
     def answers(self, settings: Mapping[str, Any]) -> list[tuple[Answer, str, str]]:
         classes = self.class_names(settings).items()
-        named: list[tuple[Answer, str, str]] = [({"key": key}, name, "") for key, name in classes]
-        return named + super().answers(settings)
+        class_answers: list[tuple[Answer, str, str]] = [
+            ({"key": key}, name, "") for key, name in classes
+        ]
+        return class_answers + super().answers(settings)
 
     def class_names(self, settings: Mapping[str, Any]) -> dict[str, str]:
         return {entry["key"]: entry["name"] for entry in settings.get("vocabulary", ())}
@@ -69,22 +71,22 @@ class Naming(ChoiceKind):
         return str(settings.get("question", "What does this image show?"))
 
     def clean(
-        self, value: object, settings: Mapping[str, Any], about: About | None = None
+        self, value: object, settings: Mapping[str, Any], context: About | None = None
     ) -> Answer:
         """{"key": a class of the vocabulary}, with `most` {"keys": up to so many, each once},
         "none" or "hard". Raises Refusal."""
         if isinstance(value, str) and value in WORDS:
             return value
         most = settings.get("most", 1)
-        given = keys_of(value)
+        keys = keys_of(value)
         known = {entry["key"] for entry in settings["vocabulary"]}
-        if not given or not all(isinstance(key, str) and key in known for key in given):
+        if not keys or not all(isinstance(key, str) and key in known for key in keys):
             raise _bad("choose a class of the list, none or hard")
-        if len(set(given)) < len(given):
+        if len(set(keys)) < len(keys):
             raise _bad("it names a class twice")
-        if len(given) > most:
-            raise _bad(f"it names {len(given)} classes, and {most} at most are asked for")
-        return {"keys": given} if "most" in settings else {"key": given[0]}
+        if len(keys) > most:
+            raise _bad(f"it names {len(keys)} classes, and {most} at most are asked for")
+        return {"keys": keys} if "most" in settings else {"key": keys[0]}
 
     def answer_of(self, word: str) -> Answer:
         return word if word in WORDS else {"key": word}
@@ -101,8 +103,8 @@ class Naming(ChoiceKind):
 
     def in_words(self, value: Any, settings: Mapping[str, Any]) -> str:
         names = self.class_names(settings)
-        listed = [names.get(key, key) for key in keys_of(value)]
-        return " · ".join(listed) if listed else super().in_words(value, settings)
+        names_of_value = [names.get(key, key) for key in keys_of(value)]
+        return " · ".join(names_of_value) if names_of_value else super().in_words(value, settings)
 
     def grade(self, value: Any, gold: Any) -> float:
         """1 where one of the classes is one of the known ones."""

@@ -125,10 +125,10 @@ class Parts(DrawnKind):
         return super().words(settings) | {WORD: gettext("Drawn")}
 
     def clean(
-        self, value: object, settings: Mapping[str, Any], about: About | None = None
+        self, value: object, settings: Mapping[str, Any], context: About | None = None
     ) -> Skipped | Drawn:
         """The checked answer; cleaning it again changes nothing. Raises Refusal naming the part."""
-        assert about is not None
+        assert context is not None
         if not isinstance(value, dict):
             raise _refusal("An answer is an object with parts, or with why it is skipped.")
         if "skip" in value:
@@ -136,17 +136,17 @@ class Parts(DrawnKind):
         if unknown := sorted(str(key) for key in set(value) - {"parts", "half", "outline"}):
             raise _refusal(f"An answer has no {unknown[0]!r}; it has parts, half and outline.")
         parts = value.get("parts")
-        category: AskedCategory | None = settings["categories"].get(about.topic)
+        category: AskedCategory | None = settings["categories"].get(context.topic)
         if category is None:
-            raise _refusal(f"The campaign's vocabulary has no category {about.topic!r}.")
+            raise _refusal(f"The campaign's vocabulary has no category {context.topic!r}.")
         if not isinstance(parts, dict):
             raise _refusal(
                 "The parts of an answer are an object: each part's key and what is said."
             )
         cleaned: Drawn = {
-            "parts": _clean_parts(parts, category, about),
+            "parts": _clean_parts(parts, category, context),
             "half": _clean_half(value.get("half")),
-            "outline": _clean_outline(value.get("outline"), settings, about),
+            "outline": _clean_outline(value.get("outline"), settings, context),
         }
         _check_size(cleaned)
         return cleaned
@@ -156,8 +156,8 @@ class Parts(DrawnKind):
         state is right or wrong, and so is skipping the object."""
         if "skip" in gold or "skip" in value:
             return float("skip" in gold and "skip" in value)
-        found = self.likeness(value, gold)
-        return sum(found.values()) / len(found) if found else float(not labels_in(value))
+        scores = self.likeness(value, gold)
+        return sum(scores.values()) / len(scores) if scores else float(not labels_in(value))
 
     def likeness(self, value: Any, gold: Any) -> dict[str, float]:
         """How right each of gold's parts is, by its key; see parts/joining.py."""
@@ -194,22 +194,22 @@ class Parts(DrawnKind):
         drew without the model. No probability: overlap is none. The order of the votes does not
         matter.
         """
-        wanted = policy["votes"] if policy["method"] == "majority" else policy["min_votes"]
-        if len(values) < wanted:
-            return Verdict("open", more=wanted - len(values))
+        least_votes = policy["votes"] if policy["method"] == "majority" else policy["min_votes"]
+        if len(values) < least_votes:
+            return Verdict("open", more=least_votes - len(values))
         pairs = zip(values, weights, strict=True)
         able = [(value, weight) for value, weight in pairs if self.vote(value)]
         if len(values) - len(able) > exact_share(policy["drop_share"]) * len(values):
             return Verdict("dropped", value="dropped")
-        found = None
+        proposal = None
         if able:
-            found = joining.joined([value for value, _ in able], [weight for _, weight in able])
+            proposal = joining.joined([value for value, _ in able], [weight for _, weight in able])
             alone = all(is_assisted(value) for value, _ in able)
-            if joining.least_agreement(found) >= policy["agree_iou"] and not alone:
-                return Verdict("settled", found)
+            if joining.least_agreement(proposal) >= policy["agree_iou"] and not alone:
+                return Verdict("settled", proposal)
         if len(values) < policy["max_votes"]:
             return Verdict("open", more=1)
-        return Verdict("review", found)
+        return Verdict("review", proposal)
 
     def learn(
         self, votes: Iterable[tuple[dict[int, Any], Any]], policy: Policy
@@ -225,10 +225,10 @@ class Parts(DrawnKind):
         for answers, known in votes:
             drawn = {person: value for person, value in sorted(answers.items()) if self.vote(value)}
             if known is not None:
-                found: list[float | None] = [self.grade(value, known) for value in drawn.values()]
+                scores: list[float | None] = [self.grade(value, known) for value in drawn.values()]
             else:
-                found = joining.agreement_points(list(drawn.values()))
-            for person, point in zip(drawn, found, strict=True):
+                scores = joining.agreement_points(list(drawn.values()))
+            for person, point in zip(drawn, scores, strict=True):
                 gold[person] = gold.get(person, 0) + (known is not None)
                 points.setdefault(person, [])
                 if point is not None:
@@ -237,11 +237,14 @@ class Parts(DrawnKind):
         return {
             "annotators": {
                 str(person): {
-                    "accuracy": round((sum(own) + base) / (len(own) + ASSUMED_DRAWINGS), DIGITS),
-                    "answers": len(own),
+                    "accuracy": round(
+                        (sum(person_points) + base) / (len(person_points) + ASSUMED_DRAWINGS),
+                        DIGITS,
+                    ),
+                    "answers": len(person_points),
                     "gold": gold[person],
                 }
-                for person, own in sorted(points.items())
+                for person, person_points in sorted(points.items())
             }
         }
 
@@ -270,26 +273,26 @@ def _clean_half(half: object) -> bool | None:
 
 
 def _clean_outline(
-    outline: object, settings: Mapping[str, object], about: About
+    outline: object, settings: Mapping[str, object], context: About
 ) -> PolygonLists | None:
     if outline is None or outline == []:
         return None
     if not settings.get("ask_outline"):
         raise _refusal("This campaign asks for no outline of the object; leave it out.")
-    return polygons.as_json(_clean_polygons(outline, about, "The outline of the object"))
+    return polygons.as_json(_clean_polygons(outline, context, "The outline of the object"))
 
 
-def _clean_polygons(value: object, about: About, what: str) -> polygons.Polygons:
+def _clean_polygons(value: object, context: About, subject: str) -> polygons.Polygons:
     """As polygons.clean; its refusals have the one code by which the page gives a drawing back."""
     try:
-        return polygons.clean(value, about.width, about.height, what)
+        return polygons.clean(value, context.width, context.height, subject)
     except Refusal as refusal:
         refusal.code, refusal.field = "bad_value", "value"
         raise
 
 
 def _clean_parts(
-    parts: dict[Any, object], category: AskedCategory, about: About
+    parts: dict[Any, object], category: AskedCategory, context: About
 ) -> dict[str, PartAnswer]:
     known = {part["key"]: part for part in category["parts"]}
     if unknown := sorted(str(key) for key in set(parts) - set(known)):
@@ -297,38 +300,38 @@ def _clean_parts(
             f"{category['name'].capitalize()} has no part {unknown[0][:80]!r}; it has "
             f"{_listed(known)}."
         )
-    return {key: _clean_part(parts[key], known[key], about) for key in sorted(parts)}
+    return {key: _clean_part(parts[key], known[key], context) for key in sorted(parts)}
 
 
-def _clean_part(label: object, part: AskedPart, about: About) -> PartAnswer:
-    what = f"The part {part['name']!r}"
+def _clean_part(label: object, part: AskedPart, context: About) -> PartAnswer:
+    subject = f"The part {part['name']!r}"
     state = label.get("state") if isinstance(label, dict) else None
     if not isinstance(label, dict) or not isinstance(state, str) or state not in STATES:
-        raise _refusal(f"{what} needs a state: {_listed(STATES)}.")
+        raise _refusal(f"{subject} needs a state: {_listed(STATES)}.")
     if extra := sorted(str(key) for key in set(label) - {"state", "polygons", "came"}):
-        raise _refusal(f"{what} has no {extra[0][:80]!r}; it has a state and polygons.")
+        raise _refusal(f"{subject} has no {extra[0][:80]!r}; it has a state and polygons.")
     if state != "drawn":
         if label.get("polygons") or label.get("came"):
-            raise _refusal(f"{what} is said to be {state.replace('_', ' ')}, and drawn as well.")
+            raise _refusal(f"{subject} is said to be {state.replace('_', ' ')}, and drawn as well.")
         return {"state": state}
-    drawn = _clean_polygons(label.get("polygons"), about, what)
+    drawn = _clean_polygons(label.get("polygons"), context, subject)
     if not drawn:
-        raise _refusal(f"{what} is said to be drawn, and there is no drawing of it.")
+        raise _refusal(f"{subject} is said to be drawn, and there is no drawing of it.")
     if len(drawn) > 1 and not part.get("several"):
         raise _refusal(
             gettext(
                 "%(part)s is drawn in %(count)s pieces, and only one is allowed. Join them, or "
                 "keep one of them."
             )
-            % {"part": what, "count": len(drawn)}
+            % {"part": subject, "count": len(drawn)}
         )
-    found: PartAnswer = {"state": "drawn", "polygons": polygons.as_json(drawn)}
-    came = _clean_came(label.get("came"), drawn, part["key"], about, what)
-    return found if came is None else {**found, "came": came}
+    answer: PartAnswer = {"state": "drawn", "polygons": polygons.as_json(drawn)}
+    came = _clean_came(label.get("came"), drawn, part["key"], context, subject)
+    return answer if came is None else {**answer, "came": came}
 
 
 def _clean_came(
-    came: object, drawn: polygons.Polygons, part: str, about: About, what: str
+    came: object, drawn: polygons.Polygons, part: str, context: About, subject: str
 ) -> Came | None:
     """How the drawing came of a proposal; None where it came of none, or is another by now.
 
@@ -338,21 +341,21 @@ def _clean_came(
     if came is None:
         same = (
             token
-            for token, each in about.proposals.items()
+            for token, each in context.proposals.items()
             if each.part == part and each.polygons == drawn
         )
         if (token := next(same, None)) is None:
             return None
         came = {"proposal": token, "edits": 0}
     token = came.get("proposal") if isinstance(came, dict) else None
-    proposal = about.proposals.get(token) if isinstance(token, str) else None
+    proposal = context.proposals.get(token) if isinstance(token, str) else None
     if not isinstance(came, dict) or not isinstance(token, str) or proposal is None:
-        raise _refusal(f"{what} names a proposal that the model did not make here.")
+        raise _refusal(f"{subject} names a proposal that the model did not make here.")
     if proposal.part != part:
-        raise _refusal(f"{what} names a proposal of another part.")
+        raise _refusal(f"{subject} names a proposal of another part.")
     edits = came.get("edits", 0)
     if isinstance(edits, bool) or not isinstance(edits, int) or not 0 <= edits <= MOST_EDITS:
-        raise _refusal(f"{what}: edits is a whole number from 0 to {MOST_EDITS:,}.")
+        raise _refusal(f"{subject}: edits is a whole number from 0 to {MOST_EDITS:,}.")
     likeness = round(regions.iou(drawn, proposal.polygons), joining.DIGITS)
     if likeness < ANOTHER_DRAWING:
         return None

@@ -261,8 +261,8 @@ def clean_next(campaign: "Campaign", content: Mapping[str, object]) -> Policy:
 def check_kind(kind: Kind, policy: Policy) -> None:
     """Raises Refusal unless votes of this kind can be judged by the policy's method, and the policy
     has no rules of other kinds."""
-    own = {*RULES, "currency", *own_defaults(kind)}
-    if foreign := sorted(set(policy) - own):
+    known_keys = {*RULES, "currency", *own_defaults(kind)}
+    if foreign := sorted(set(policy) - known_keys):
         raise Refusal(
             f"A policy of the kind {kind.name} has no key {foreign[0]!r}.", field=foreign[0]
         )
@@ -280,7 +280,9 @@ def _clean_value(key: str, value: object) -> float | str:
         if not isinstance(value, str) or not (len(value) == 3 and value.isalpha()):
             raise Refusal(f"currency is {value!r}; give three letters, like EUR.", field=key)
         return value.upper()
-    rule = RULES.get(key) or next((own[key] for own in RULES_OF.values() if key in own), None)
+    rule = RULES.get(key) or next(
+        (kind_rules[key] for kind_rules in RULES_OF.values() if key in kind_rules), None
+    )
     if rule is None:
         known = ", ".join(sorted(DEFAULTS))
         raise Refusal(f"A policy has no key {key!r}. It has: {known}.", field=str(key))
@@ -294,10 +296,10 @@ def _clean_value(key: str, value: object) -> float | str:
 def checked_number(key: str, value: object, low: float, high: float, *, whole: bool) -> float:
     """The number, an int where it is to be whole. Raises Refusal naming the key and the bounds."""
     kind = "a whole number" if whole else "a number"
-    wanted = f"{key} is {value!r}; give {kind} from {low:g} to {high:g}."
+    message = f"{key} is {value!r}; give {kind} from {low:g} to {high:g}."
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise Refusal(wanted, field=key)
+        raise Refusal(message, field=key)
     # Written so that NaN fails too.
     if not low <= value <= high or (whole and value != int(value)):
-        raise Refusal(wanted, field=key)
+        raise Refusal(message, field=key)
     return int(value) if whole else float(value)

@@ -42,10 +42,10 @@ def plurality(votes: Sequence[str | None], policy: Policy) -> Verdict:
     """
     able = Counter(vote for vote in votes if vote is not None)
     abstained = len(votes) - able.total()
-    if wanted := votes_wanted(able, abstained, policy):
-        return Verdict("open", more=wanted)
-    asked = max(len(votes), policy["votes"])
-    if abstained > exact_share(policy["drop_share"]) * asked:
+    if missing_votes := votes_wanted(able, abstained, policy):
+        return Verdict("open", more=missing_votes)
+    expected_votes = max(len(votes), policy["votes"])
+    if abstained > exact_share(policy["drop_share"]) * expected_votes:
         return Verdict("dropped", value="dropped")
     ranked = able.most_common(2)
     if not ranked or (len(ranked) == 2 and ranked[0][1] == ranked[1][1]):

@@ -12,7 +12,7 @@ SAMPLED = 64
 
 
 class QuestionQuerySet(models.QuerySet["Question"]):
-    def asked(self) -> "QuestionQuerySet":
+    def for_consensus(self) -> "QuestionQuerySet":
         """What counts towards consensus: everything but gold and what was withdrawn."""
         return self.exclude(state__in=[Question.State.GOLD, Question.State.WITHDRAWN])
 

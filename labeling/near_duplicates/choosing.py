@@ -52,10 +52,10 @@ def choose(images: Sequence[Known], distance: int = DISTANCE) -> list[Removed]:
     kept_of: dict[int, int] = {}
     waiting = []
     for at in order:
-        own = images[at].fingerprint
-        if own is None:
+        fingerprint = images[at].fingerprint
+        if fingerprint is None:
             continue
-        first = kept_of.setdefault(int(own[0]), at)
+        first = kept_of.setdefault(int(fingerprint[0]), at)
         if first == at:
             waiting.append(at)
         elif not images[at].origin:
@@ -70,7 +70,7 @@ def _near_kept(
 ) -> dict[int, tuple[int, int]]:
     """Of those in the order in which they are kept: which go, with the kept one that is most alike
     and how alike."""
-    stacked = [own for at in waiting if (own := images[at].fingerprint) is not None]
+    stacked = [fingerprint for at in waiting if (fingerprint := images[at].fingerprint) is not None]
     if not stacked:
         return {}
     near: dict[int, list[tuple[int, int]]] = defaultdict(list)
@@ -80,22 +80,22 @@ def _near_kept(
     ):
         near[high].append((apart, low))
     gone: dict[int, tuple[int, int]] = {}
-    for place in sorted(near):
-        if images[waiting[place]].origin:
+    for position in sorted(near):
+        if images[waiting[position]].origin:
             continue
-        kept = [(apart, low) for apart, low in near[place] if waiting[low] not in gone]
+        kept = [(apart, low) for apart, low in near[position] if waiting[low] not in gone]
         if kept:
             apart, low = min(kept)
-            gone[waiting[place]] = (waiting[low], apart)
+            gone[waiting[position]] = (waiting[low], apart)
     return gone
 
 
 def _final(removed: dict[int, Removed], at: int, images: Sequence[Known]) -> Removed:
     """The row, by the image that stays where the one that it went for goes too."""
-    own = removed[at]
-    instead = removed.get(own.kept)
+    row = removed[at]
+    instead = removed.get(row.kept)
     if instead is None:
-        return own
+        return row
     why = _why(images[instead.kept], images[at])
     return Removed(at, instead.kept, instead.distance, why)
 
@@ -112,7 +112,7 @@ def _why(kept: Known, gone: Known) -> str:
     return BYTES if kept.bytes > gone.bytes else FIRST
 
 
-def named(images: Sequence[Known], rows: Sequence[Removed]) -> Iterator[dict[str, object]]:
+def with_names(images: Sequence[Known], rows: Sequence[Removed]) -> Iterator[dict[str, object]]:
     """The rows with names in place of numbers."""
     for row in rows:
         kept = images[row.kept]

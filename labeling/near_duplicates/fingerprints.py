@@ -57,9 +57,9 @@ def distance(first: Fingerprint, second: Fingerprint) -> int:
     return int(np.bitwise_count(ways).min())
 
 
-def to_bytes(found: Fingerprint | None) -> bytes:
+def to_bytes(fingerprint: Fingerprint | None) -> bytes:
     """As a database keeps it; empty for a plain image."""
-    return b"" if found is None else found.astype("<u8").tobytes()
+    return b"" if fingerprint is None else fingerprint.astype("<u8").tobytes()
 
 
 def from_bytes(kept: bytes) -> Fingerprint | None:

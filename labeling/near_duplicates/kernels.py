@@ -47,23 +47,23 @@ def near(
     band's buckets, hashes: (B, N) theirs, so that a bucket is read in one stretch; starts: (B, 2 **
     width + 1) where each begins.
     """
-    found = 0
+    count = 0
     mask = np.uint64((1 << width) - 1)
-    for place in range(views.shape[0]):
-        own = first + place
+    for row in range(views.shape[0]):
+        query_entry = first + row
         for view in range(views.shape[1]):
-            query = views[place, view]
+            query = views[row, view]
             for band in range(orders.shape[0]):
                 key = np.int64((query >> np.uint64(band * width)) & mask)
                 for probe in range(width + 1):
                     bucket = key if probe == 0 else key ^ (1 << (probe - 1))
                     for at in range(starts[band, bucket], starts[band, bucket + 1]):
                         bits = np.int64(count_bits(hashes[band, at] ^ query))
-                        if bits <= distance and orders[band, at] != own:
+                        if bits <= distance and orders[band, at] != query_entry:
                             entry = np.int64(orders[band, at])
-                            if found < low.shape[0]:
-                                low[found] = min(own, entry)
-                                high[found] = max(own, entry)
-                                apart[found] = bits
-                            found += 1
-    return found
+                            if count < low.shape[0]:
+                                low[count] = min(query_entry, entry)
+                                high[count] = max(query_entry, entry)
+                                apart[count] = bits
+                            count += 1
+    return count

@@ -82,8 +82,8 @@ class Buckets:
         entry = order[inside + np.repeat(first.ravel(), sizes)]
         query = start + np.repeat(np.arange(counts.size) // len(PROBES), sizes)
         apart = np.bitwise_count(self.hashes[entry] ^ queries[query])
-        found = np.flatnonzero(apart <= distance)
-        return Hits(query[found], entry[found].astype(np.int64), apart[found].astype(np.int64))
+        within = np.flatnonzero(apart <= distance)
+        return Hits(query[within], entry[within].astype(np.int64), apart[within].astype(np.int64))
 
 
 @dataclass
@@ -102,11 +102,14 @@ class Growing:
         self._sorted = Buckets(self.hashes)
 
     def add(self, hashes: Sequence[int] | Hashes, owner: int) -> None:
-        self._tail += [(int(own), owner) for own in hashes]
+        self._tail += [(int(fingerprint), owner) for fingerprint in hashes]
         if len(self._tail) >= TAIL:
             self.hashes = np.concatenate([self.hashes, self._last()])
             self.owners = np.concatenate(
-                [self.owners, np.array([own for _, own in self._tail], np.int64)]
+                [
+                    self.owners,
+                    np.array([owner_of_entry for _, owner_of_entry in self._tail], np.int64),
+                ]
             )
             self._sorted, self._tail = Buckets(self.hashes), []
 
@@ -114,7 +117,7 @@ class Growing:
         """(distance, owner) of what is most alike, of equals the least owner; None where nothing is
         within the distance."""
         assert self._sorted is not None
-        found = [
+        hits_with_owners = [
             (int(apart), int(self.owners[entry]))
             for hits in self._sorted.near(queries, distance)
             for entry, apart in zip(hits.entry.tolist(), hits.distance.tolist(), strict=True)
@@ -122,11 +125,11 @@ class Growing:
         if self._tail:
             apart = np.bitwise_count(self._last()[:, None] ^ queries).min(axis=1)
             near = np.flatnonzero(apart <= distance).tolist()
-            found += [(int(apart[at]), self._tail[at][1]) for at in near]
-        return min(found, default=None)
+            hits_with_owners += [(int(apart[at]), self._tail[at][1]) for at in near]
+        return min(hits_with_owners, default=None)
 
     def _last(self) -> Hashes:
-        return np.array([own for own, _ in self._tail], np.uint64)
+        return np.array([fingerprint for fingerprint, _ in self._tail], np.uint64)
 
 
 def pairs(
@@ -152,10 +155,10 @@ def pairs(
     keys, apart = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
     for first in range(0, count, BATCH):
         views = np.ascontiguousarray(fingerprints[first : first + BATCH])
-        asked = sorted_hashes, views, first, orders, starts, WIDTH, distance
-        while (found := near(*asked, *room)) > len(room[0]):
-            room = [np.empty(found, np.int64) for _ in range(3)]
-        low, high, bits = (part[:found] for part in room)
+        parameters = sorted_hashes, views, first, orders, starts, WIDTH, distance
+        while (count_of_pairs := near(*parameters, *room)) > len(room[0]):
+            room = [np.empty(count_of_pairs, np.int64) for _ in range(3)]
+        low, high, bits = (part[:count_of_pairs] for part in room)
         key, least = _least(low * count + high, bits)
         keys.append(key)
         apart.append(least)

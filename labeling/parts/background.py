@@ -48,9 +48,9 @@ def rest(parts: Iterable[Polygons], outline: Polygons | None, crop: Box) -> Rest
     )
 
 
-def made(found: Rest) -> tuple[Part, ...]:
+def made(uncovered: Rest) -> tuple[Part, ...]:
     """The rest as parts of origin "made", the object's first; a share that is empty is no part."""
-    shares = ((REST_OBJECT, found.object), (REST_BACKGROUND, found.background))
+    shares = ((REST_OBJECT, uncovered.object), (REST_BACKGROUND, uncovered.background))
     return tuple(Part(key, share, origin="made") for key, share in shares if share)
 
 
@@ -62,8 +62,8 @@ def without(thing: PartedObject) -> PartedObject:
 def with_rest(thing: PartedObject) -> PartedObject:
     """The object with what no part covers as its last parts, of origin "made"."""
     drawn = [part.polygons for part in thing.parts if part.polygons]
-    found = rest(drawn, thing.outline, thing.crop or thing.box)
-    return replace(thing, parts=(*thing.parts, *made(found)))
+    uncovered = rest(drawn, thing.outline, thing.crop or thing.box)
+    return replace(thing, parts=(*thing.parts, *made(uncovered)))
 
 
 def _united(shapes: Iterable[Polygons]) -> Any:

@@ -86,15 +86,15 @@ def labels_in(value: Mapping[str, Any]) -> dict[str, PartLabel]:
     >>> labels_in({"parts": {"tail": {"state": "occluded"}}, "outline": None})
     {'tail': PartLabel(state='occluded', polygons=(), source=())}
     """
-    found = {
+    labels = {
         key: PartLabel(
             part["state"], from_json(part.get("polygons", ())), _source(part.get("came"))
         )
         for key, part in value.get("parts", {}).items()
     }
     if value.get("outline"):
-        found[OUTLINE] = PartLabel(DRAWN, from_json(value["outline"]))
-    return found
+        labels[OUTLINE] = PartLabel(DRAWN, from_json(value["outline"]))
+    return labels
 
 
 def _source(came: Came | None) -> Source:
@@ -194,12 +194,12 @@ def agreement(labels: Sequence[PartLabel]) -> PartAgreement:
     """How far people agree in what they say of one part."""
     # In an order of their own: the last digit of a mean must not follow the order of the votes.
     labels = sorted(labels)
-    drawn = [one for one in labels if one.state == DRAWN]
-    assisted = sum(bool(one.source) for one in drawn)
-    found = pixel_votes.agreement([one.polygons for one in drawn])
+    drawn = [label for label in labels if label.state == DRAWN]
+    assisted = sum(bool(label.source) for label in drawn)
+    figures_of_pairs = pixel_votes.agreement([label.polygons for label in drawn])
     pairs = [
         figures
-        for figures, (a, b) in zip(found, combinations(drawn, 2), strict=True)
+        for figures, (a, b) in zip(figures_of_pairs, combinations(drawn, 2), strict=True)
         if not one_proposal(a.source, b.source)
     ]
     boundaries = [boundary for _, boundary in pairs]
@@ -247,10 +247,10 @@ def agreement_points(values: Sequence[Mapping[str, Any]]) -> list[float | None]:
     for key in sorted({key for labels in people for key in labels}):
         speakers = [at for at, labels in enumerate(people) if key in labels]
         if len(speakers) > 1:
-            found = _points([people[at][key] for at in speakers])
-            for at, point in zip(speakers, found, strict=True):
+            fits = _points([people[at][key] for at in speakers])
+            for at, point in zip(speakers, fits, strict=True):
                 points[at] += [] if point is None else [point]
-    return [sum(found) / len(found) if found else None for found in points]
+    return [sum(fits) / len(fits) if fits else None for fits in points]
 
 
 def _points(labels: Sequence[PartLabel]) -> list[float | None]:
@@ -258,13 +258,13 @@ def _points(labels: Sequence[PartLabel]) -> list[float | None]:
         # Two drawings of one proposal say nothing of either hand.
         same = one_proposal(labels[0].source, labels[1].source)
         return [None if same else likeness(labels[0], labels[1])] * 2
-    drawn = [one.polygons for one in labels if one.state == DRAWN]
+    drawn = [label.polygons for label in labels if label.state == DRAWN]
     if 2 * len(drawn) <= len(labels):
-        states = [one.state for one in labels]
+        states = [label.state for label in labels]
         commonest = max(sorted(set(states)), key=states.count)
         return [float(state == commonest) for state in states]
     box = pixel_votes.box_around(drawn)
     masks = [regions.mask_of(polygons, box) for polygons in drawn]
     region, _ = pixel_votes.segmentation_em(masks)
-    own = iter([regions.mask_iou(mask, region) for mask in masks])
-    return [next(own) if one.state == DRAWN else 0.0 for one in labels]
+    mask_fits = iter([regions.mask_iou(mask, region) for mask in masks])
+    return [next(mask_fits) if label.state == DRAWN else 0.0 for label in labels]

@@ -71,7 +71,7 @@ class PartedObject:
     none. category: a wnid, or what the file calls it. box: x0, y0, x1, y1 in pixels of
     the image, x1 and y1 exclusive, tight around the object; crop: the same with its context.
     outline: the object's own mask where there is one, None where nobody knows it. source: where a
-    given one came from. place: where a reader found it, for people; no part of the object. size:
+    given one came from. entry: where a reader found it, for people; no part of the object. size:
     width and height of the image as the file has them, None where it does not say. is_boxed: False
     where the box is that of its image because its row had none.
     """
@@ -84,7 +84,7 @@ class PartedObject:
     crop: Box | None = None
     name: str = ""
     source: str = ""
-    place: str = field(default="", compare=False)
+    entry: str = field(default="", compare=False)
     size: tuple[int, int] | None = field(default=None, compare=False)
     is_boxed: bool = field(default=True, compare=False)
 
@@ -161,9 +161,9 @@ def photo_details(photo: Photograph) -> dict[str, object]:
     }
 
 
-def object_details(found: PartedObject) -> dict[str, object]:
+def object_details(parted: PartedObject) -> dict[str, object]:
     """What an object has beside its polygons, as JSON."""
-    return {"name": found.name, "box": found.box, "crop": found.crop, "source": found.source}
+    return {"name": parted.name, "box": parted.box, "crop": parted.crop, "source": parted.source}
 
 
 def part_details(part: Part) -> dict[str, object]:
@@ -174,11 +174,11 @@ def part_details(part: Part) -> dict[str, object]:
     if part.names:
         row["names"] = part.names
     if part.merges:
-        row["merges"] = [merge_content(one) for one in part.merges]
+        row["merges"] = [merge_content(merge) for merge in part.merges]
     # What merges say already is not said twice.
     for key, value in of_merges(part.merges).items():
-        if (own := getattr(part, key)) != value:
-            row[key] = own
+        if (part_value := getattr(part, key)) != value:
+            row[key] = part_value
     return row
 
 
@@ -194,7 +194,7 @@ def of_merges(merges: Iterable[Merge]) -> OfMerges:
     merges = tuple(merges)
     return {
         "merges": merges,
-        "radius": max((one.radius for one in merges if one.radius is not None), default=None),
-        "pieces": tuple(piece for one in merges for piece in one.pieces),
-        "apart": any(one.apart for one in merges),
+        "radius": max((merge.radius for merge in merges if merge.radius is not None), default=None),
+        "pieces": tuple(piece for merge in merges for piece in merge.pieces),
+        "apart": any(merge.apart for merge in merges),
     }

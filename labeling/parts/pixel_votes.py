@@ -41,8 +41,8 @@ def pixel_vote(masks: Sequence[Mask], weights: Sequence[float] | None = None) ->
 
 
 def _whole(weights: Sequence[float] | None, count: int) -> NDArray[np.int64]:
-    given = np.ones(count) if weights is None else np.asarray(weights, float)
-    return np.maximum(1, np.rint(given * MILLIONTHS)).astype(np.int64)
+    shares = np.ones(count) if weights is None else np.asarray(weights, float)
+    return np.maximum(1, np.rint(shares * MILLIONTHS)).astype(np.int64)
 
 
 def segmentation_em(masks: Sequence[Mask]) -> tuple[Mask, NDArray[np.float64]]:
@@ -57,8 +57,8 @@ def segmentation_em(masks: Sequence[Mask]) -> tuple[Mask, NDArray[np.float64]]:
     """
     votes = np.asarray(masks, bool)
     flat = votes.reshape(len(votes), -1)
-    cases, place, count = np.unique(flat, axis=1, return_inverse=True, return_counts=True)
-    place = place.reshape(-1)
+    cases, case_of_pixel, count = np.unique(flat, axis=1, return_inverse=True, return_counts=True)
+    case_of_pixel = case_of_pixel.reshape(-1)
     drawn = int(flat.any(axis=0).sum())
     if not drawn:
         return np.zeros(votes.shape[1:], bool), np.ones(len(votes))
@@ -76,7 +76,7 @@ def segmentation_em(masks: Sequence[Mask]) -> tuple[Mask, NDArray[np.float64]]:
         if bound - loss < EM_TOLERANCE:
             break
         loss = bound
-    return (priors > 0.5)[place].reshape(votes.shape[1:]), skills
+    return (priors > 0.5)[case_of_pixel].reshape(votes.shape[1:]), skills
 
 
 def _skills(
@@ -137,14 +137,14 @@ def region_vote(drawings: Sequence[Polygons], weights: Sequence[float]) -> Polyg
     pairs = zip(drawings, masks, strict=True)
     if same := [drawing for drawing, mask in pairs if (mask == voted).all()]:
         return min(same)
-    found = regions.polygons_of(voted, (box[0], box[1]))
+    polygons = regions.polygons_of(voted, (box[0], box[1]))
     drawn_holes = any(len(piece) > 1 for drawing in drawings for piece in drawing)
-    if not drawn_holes and any(len(piece) > 1 for piece in found):
-        found = regions.union([(piece[:1],) for piece in found])
+    if not drawn_holes and any(len(piece) > 1 for piece in polygons):
+        polygons = regions.union([(piece[:1],) for piece in polygons])
     if all(len(drawing) == 1 for drawing in drawings):
         # Of equals the first in canonical order.
-        found = (max(found, key=lambda piece: regions.area((piece,))),)
-    return regions.simplify(found, SIMPLIFIED_PX)
+        polygons = (max(polygons, key=lambda piece: regions.area((piece,))),)
+    return regions.simplify(polygons, SIMPLIFIED_PX)
 
 
 def agreement(drawings: Sequence[Polygons]) -> list[tuple[float, float]]:
@@ -156,13 +156,13 @@ def agreement(drawings: Sequence[Polygons]) -> list[tuple[float, float]]:
     # A pixel around, so that all of a border lies in the box; rasterised once for all pairs.
     around = (x0 - 1, y0 - 1, x1 + 1, y1 + 1)
     masks = [regions.mask_of(drawing, around) for drawing in drawings]
-    found = []
+    figures = []
     for a, b in combinations(range(len(drawings)), 2):
         if drawings[a] == drawings[b]:
-            found.append((1.0, 1.0))
+            figures.append((1.0, 1.0))
             continue
         px0, py0, px1, py1 = _joined([boxes[a], boxes[b]])
         tolerance = max(LEAST_BOUNDARY_PX, BOUNDARY_SHARE * math.hypot(px1 - px0, py1 - py0))
         iou = regions.iou(drawings[a], drawings[b])
-        found.append((iou, regions.mask_boundary_f(masks[a], masks[b], tolerance)))
-    return found
+        figures.append((iou, regions.mask_boundary_f(masks[a], masks[b], tolerance)))
+    return figures

@@ -40,17 +40,19 @@ class Simplified:
     """An object by its vocabulary. unknown: names that mean none of its category's parts. merged:
     how many instances were joined from pieces."""
 
-    found: PartedObject
+    parted: PartedObject
     unknown: tuple[str, ...]
     merged: int
 
     def apart(self) -> list[tuple[str, str]]:
         """(part, instance) of those whose pieces lay too far apart."""
-        parts = self.found.parts
-        return [(part.key, one.instance) for part in parts for one in part.merges if one.apart]
+        parts = self.parted.parts
+        return [
+            (part.key, merge.instance) for part in parts for merge in part.merges if merge.apart
+        ]
 
 
-def simplified(found: PartedObject, category: Category, cap: float | None = CAP) -> Simplified:
+def simplified(parted: PartedObject, category: Category, cap: float | None = CAP) -> Simplified:
     """The object with the vocabulary's category and parts, in the order of its file.
 
     cap: how far the radius of a merge may go, as a share of the diagonal of the object's box; None
@@ -59,7 +61,7 @@ def simplified(found: PartedObject, category: Category, cap: float | None = CAP)
     """
     sources: dict[str, dict[str, list[Part]]] = {}
     unknown = []
-    for part in found.parts:
+    for part in parted.parts:
         if part.key in MADE:
             continue
         meant = category.part_of(part.key)
@@ -67,22 +69,22 @@ def simplified(found: PartedObject, category: Category, cap: float | None = CAP)
             unknown.append(part.key)
         else:
             sources.setdefault(meant[0], {}).setdefault(meant[1], []).append(part)
-    longest = None if cap is None else cap_px(found.box, cap)
+    longest = None if cap is None else cap_px(parted.box, cap)
     parts = []
     for key, instances in sources.items():
         name = category.by_key[key]
         parts.append(_part(name, _told_apart(name, instances), longest))
-    merged = sum(len(one.pieces) > 1 for part in parts for one in part.merges)
+    merged = sum(len(merge.pieces) > 1 for part in parts for merge in part.merges)
     changed = replace(
-        found, category=category.key, parts=tuple(parts), name=own_name(found, category)
+        parted, category=category.key, parts=tuple(parts), name=own_name(parted, category)
     )
     return Simplified(changed, tuple(unknown), merged)
 
 
-def own_name(found: PartedObject, category: Category) -> str:
+def own_name(parted: PartedObject, category: Category) -> str:
     """What the file calls this one object; "" where it only says of which category it is."""
     words = {word.casefold() for word in (category.key, category.name, *category.aliases)}
-    return "" if found.name.casefold() in words else found.name
+    return "" if parted.name.casefold() in words else parted.name
 
 
 def cap_px(box: Box, share: float) -> float:
@@ -132,34 +134,44 @@ def _joined(shapes: Sequence[Polygons]) -> Polygons:
     if len(shapes) == 1:
         return shapes[0]
     boxes = [regions.box_of(shape) for shape in shapes]
-    if all(_are_clear(one, other) for one, other in itertools.combinations(boxes, 2)):
+    if all(
+        _are_clear(first_box, second_box)
+        for first_box, second_box in itertools.combinations(boxes, 2)
+    ):
         return canonical(tuple(piece for shape in shapes for piece in shape))
     return regions.union(shapes)
 
 
-def _are_clear(one: Sequence[int], other: Sequence[int]) -> bool:
+def _are_clear(first_box: Sequence[int], second_box: Sequence[int]) -> bool:
     """Whether two boxes of whole pixels share not even an edge."""
-    return one[2] < other[0] or other[2] < one[0] or one[3] < other[1] or other[3] < one[1]
+    return (
+        first_box[2] < second_box[0]
+        or second_box[2] < first_box[0]
+        or first_box[3] < second_box[1]
+        or second_box[3] < first_box[1]
+    )
 
 
 def _told_apart(name: PartName, instances: dict[str, list[Part]]) -> dict[str, list[Part]]:
     """Pieces by instance: a name that comes again is one more instance. Raises Refusal."""
-    found: dict[str, list[Part]] = {}
+    instances_of_part: dict[str, list[Part]] = {}
     for instance, parts in instances.items():
         seen: Counter[str] = Counter()
         for part in parts:
             seen[folded(part.key)] += 1
             again = seen[folded(part.key)]
             which = instance if again == 1 else f"{instance} {again}".strip()
-            found.setdefault(which, []).append(part)
-    if len(found) > 1 and not name.several:
-        words = ", ".join(dict.fromkeys(part.key for parts in found.values() for part in parts))
+            instances_of_part.setdefault(which, []).append(part)
+    if len(instances_of_part) > 1 and not name.several:
+        words = ", ".join(
+            dict.fromkeys(part.key for parts in instances_of_part.values() for part in parts)
+        )
         raise Refusal(
-            f"The part {name.key!r} is there {len(found)} times ({words}), and the vocabulary has "
-            "it once. Join them, or say several: true of it in the vocabulary.",
+            f"The part {name.key!r} is there {len(instances_of_part)} times ({words}), and the "
+            "vocabulary has it once. Join them, or say several: true of it in the vocabulary.",
             field="parts",
         )
-    return found
+    return instances_of_part
 
 
 def _part(name: PartName, instances: dict[str, list[Part]], cap: float | None) -> Part:
@@ -179,7 +191,7 @@ def _part(name: PartName, instances: dict[str, list[Part]], cap: float | None) -
         # As the file has it, with what it says of how it was merged.
         return replace(first, key=name.key, name=name.name, names=names)
     if all(len(pieces) == 1 for pieces in drawn.values()):
-        return replace(kept, polygons=_joined([one.polygons for (one,) in drawn.values()]))
+        return replace(kept, polygons=_joined([piece.polygons for (piece,) in drawn.values()]))
     merges = (
         Merge(
             pieces=tuple(part.polygons for part in pieces),

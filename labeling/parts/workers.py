@@ -29,7 +29,7 @@ class Simplifiers:
     """categories, cap: as simplified() takes them; an object's category is its key already."""
 
     def __init__(self, categories: Sequence[Category], cap: float | None) -> None:
-        self.rules = ({one.key: one for one in categories}, cap)
+        self.rules = ({category.key: category for category in categories}, cap)
         self.pool: ProcessPoolExecutor | None = None
 
     def __enter__(self) -> "Simplifiers":
@@ -41,9 +41,9 @@ class Simplifiers:
         if self.pool is not None:
             self.pool.shutdown(cancel_futures=True)
 
-    def submit(self, found: list[PartedObject]) -> Callable[[], Made]:
+    def submit(self, objects: list[PartedObject]) -> Callable[[], Made]:
         """What gives the objects, simple, or why not, in their order; others work meanwhile."""
-        if self.pool is None and len(found) >= WORTH_IT and _processes() > 1:
+        if self.pool is None and len(objects) >= WORTH_IT and _processes() > 1:
             self.pool = ProcessPoolExecutor(
                 _processes(),
                 # A fork would share the database's connection.
@@ -52,12 +52,12 @@ class Simplifiers:
                 initargs=self.rules,
             )
         if self.pool is None:
-            return lambda: _made(found, *self.rules)
+            return lambda: _made(objects, *self.rules)
         waiting: list[Future[Made]] = [
-            self.pool.submit(_by_rules, found[start : start + CHUNK])
-            for start in range(0, len(found), CHUNK)
+            self.pool.submit(_by_rules, objects[start : start + CHUNK])
+            for start in range(0, len(objects), CHUNK)
         ]
-        return lambda: [one for part in waiting for one in part.result()]
+        return lambda: [outcome for part in waiting for outcome in part.result()]
 
 
 def _processes() -> int:
@@ -72,15 +72,15 @@ def _take_rules(categories: dict[str, Category], cap: float | None) -> None:
     _rules = (categories, cap)
 
 
-def _by_rules(found: list[PartedObject]) -> Made:
-    return _made(found, *_rules)
+def _by_rules(objects: list[PartedObject]) -> Made:
+    return _made(objects, *_rules)
 
 
-def _made(found: list[PartedObject], categories: dict[str, Category], cap: float | None) -> Made:
+def _made(objects: list[PartedObject], categories: dict[str, Category], cap: float | None) -> Made:
     made: Made = []
-    for one in found:
+    for parted in objects:
         try:
-            made.append(simplified(one, categories[one.category], cap))
+            made.append(simplified(parted, categories[parted.category], cap))
         except Refusal as refusal:
             made.append(refusal)
     return made

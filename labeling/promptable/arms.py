@@ -27,9 +27,9 @@ def is_assisted(question: int, people: int, before: int, unassisted_before: int)
     >>> [is_assisted(7, 1, before, 0) for before in range(2)]
     [False, False]
     """
-    place = unassisted_place(question, people)
-    if before <= place or not unassisted_before:
-        return before < place
+    seat = unassisted_place(question, people)
+    if before <= seat or not unassisted_before:
+        return before < seat
     # Further people, who are asked where these disagree, have the same chance.
     return before < people or _share(f"more {question} {before}") >= 1 / people
 

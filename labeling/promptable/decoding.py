@@ -55,11 +55,11 @@ def _decoded(
     from labeling.promptable.outlines import outline_of
 
     width, height = request["size"]
-    shown = prompts.clean(request["prompts"], width, height)
+    shown_prompts = prompts.clean(request["prompts"], width, height)
     embedding = _embedding(embeddings, request["embedding"])
-    mask, score = network.decode(embedding, shown, (width, height), prepared)
-    found = outline_of(mask, (width, height), shown.on_it())
-    return {"polygons": as_json(found), "score": score if math.isfinite(score) else None}
+    mask, score = network.decode(embedding, shown_prompts, (width, height), prepared)
+    outline = outline_of(mask, (width, height), shown_prompts.on_it())
+    return {"polygons": as_json(outline), "score": score if math.isfinite(score) else None}
 
 
 def _embedding(kept: OrderedDict[str, Any], path: str) -> "Floats":
@@ -71,8 +71,8 @@ def _embedding(kept: OrderedDict[str, Any], path: str) -> "Floats":
         while len(kept) > KEPT_EMBEDDINGS:
             kept.popitem(last=False)
     kept.move_to_end(path)
-    found: Floats = kept[path]
-    return found
+    embedding: Floats = kept[path]
+    return embedding
 
 
 def _reply(replies: IO[str], content: dict[str, object]) -> None:

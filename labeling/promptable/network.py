@@ -97,7 +97,7 @@ class Session(Protocol):
     def get_outputs(self) -> list[Value]: ...
 
     def run(
-        self, outputs: Sequence[str] | None, given: Mapping[str, Floats]
+        self, outputs: Sequence[str] | None, feeds: Mapping[str, Floats]
     ) -> list[NDArray[Any]]: ...
 
 
@@ -115,35 +115,36 @@ class Encoder:
         inputs = self.session.get_inputs()
         if len(inputs) != 1:
             raise _unfit(path, f"has {len(inputs)} inputs ({_names(inputs)}), expected one image")
-        (given,) = inputs
-        if given.type != FLOAT:
-            raise _unfit(path, f"takes {given.type}, expected float32")
-        self.input = given.name
-        self.preparation = _preparation(path, given.shape, size, tuple(mean), tuple(std))
+        (image_input,) = inputs
+        if image_input.type != FLOAT:
+            raise _unfit(path, f"takes {image_input.type}, expected float32")
+        self.input = image_input.name
+        self.preparation = _preparation(path, image_input.shape, size, tuple(mean), tuple(std))
 
     def embed(self, image: Image.Image) -> Floats:
         """The embedding (1, C, h, w) of an upright image. Raises BadInput for a network that gives
         something else."""
         pixels = self.preparation.pixels(image)
         try:
-            found = np.asarray(self.session.run(None, {self.input: pixels})[0])
+            embedding = np.asarray(self.session.run(None, {self.input: pixels})[0])
         # Its exceptions have no base of their own.
         except Exception as error:
             raise _unfit(self.path, f"fails on an image ({first_line(error)})") from None
-        if found.ndim != 4 or found.shape[0] != 1 or found.dtype != np.float32:
+        if embedding.ndim != 4 or embedding.shape[0] != 1 or embedding.dtype != np.float32:
             raise _unfit(
                 self.path,
-                f"gives {found.dtype} of shape {list(found.shape)}, expected float32 of "
+                f"gives {embedding.dtype} of shape {list(embedding.shape)}, expected float32 of "
                 "[1, C, h, w]",
             )
-        if found.nbytes > MOST_EMBEDDING:
+        if embedding.nbytes > MOST_EMBEDDING:
             raise _unfit(
                 self.path,
-                f"gives {found.nbytes >> 20} MiB an image, at most {MOST_EMBEDDING >> 20} are kept",
+                f"gives {embedding.nbytes >> 20} MiB an image, "
+                f"at most {MOST_EMBEDDING >> 20} are kept",
             )
-        if not np.isfinite(found).all():
+        if not np.isfinite(embedding).all():
             raise _unfit(self.path, "gives numbers that are not finite")
-        return found
+        return embedding
 
 
 class Decoder:
@@ -160,11 +161,11 @@ class Decoder:
         if unknown := [name for name in inputs if name not in INPUTS]:
             raise _unfit(path, f"wants an input {unknown[0]!r}, which nobody gives it")
         for name, axes in INPUTS.items():
-            given = inputs[name]
-            if given.type != FLOAT:
-                raise _unfit(path, f"takes {given.type} as {name}, expected float32")
-            if len(given.shape) != axes:
-                raise _unfit(path, f"{name} has {len(given.shape)} axes, expected {axes}")
+            declared = inputs[name]
+            if declared.type != FLOAT:
+                raise _unfit(path, f"takes {declared.type} as {name}, expected float32")
+            if len(declared.shape) != axes:
+                raise _unfit(path, f"{name} has {len(declared.shape)} axes, expected {axes}")
         outputs = [each.name for each in self.session.get_outputs()]
         if lacking := [name for name in (MASKS, SCORES) if name not in outputs]:
             raise _unfit(path, f"has no output {lacking[0]!r} (it has {', '.join(outputs)})")
@@ -177,8 +178,8 @@ class Decoder:
 
     def fits(self, embedding: Floats) -> bool:
         return all(
-            not isinstance(wanted, int) or wanted == side
-            for wanted, side in zip(self.embedding_shape, embedding.shape, strict=True)
+            not isinstance(expected, int) or expected == side
+            for expected, side in zip(self.embedding_shape, embedding.shape, strict=True)
         )
 
     def decode(
@@ -190,7 +191,7 @@ class Decoder:
         labelled = np.asarray(prompts.labelled(), np.float32)
         scale = np.asarray([width / size[0], height / size[1]], np.float32)
         coords = labelled[None, :, :2] * scale
-        given = {
+        feeds = {
             "image_embeddings": embedding,
             "point_coords": coords,
             "point_labels": labelled[None, :, 2],
@@ -200,7 +201,7 @@ class Decoder:
             "orig_im_size": np.asarray([height, width], np.float32),
         }
         try:
-            masks, scores = self.session.run([MASKS, SCORES], given)
+            masks, scores = self.session.run([MASKS, SCORES], feeds)
         except Exception as error:
             raise _unfit(self.path, f"fails on a prompt ({first_line(error)})") from None
         masks, scores = np.asarray(masks), np.asarray(scores).reshape(-1)
@@ -299,6 +300,6 @@ def _names(inputs: Sequence[Any]) -> str:
 
 
 def _unfit(
-    path: Path, what: str, cure: str = "see docs/explanation/part-campaigns.md for exports that fit"
+    path: Path, fault: str, cure: str = "see docs/explanation/part-campaigns.md for exports that fit"
 ) -> BadInput:
-    return BadInput(what, file=path, cure=cure)
+    return BadInput(fault, file=path, cure=cure)

@@ -39,14 +39,14 @@ def outline_of(
     )
     tolerance = max(SIMPLIFIED_PX, across, down)
     while True:
-        found = _without_small_holes(_largest(regions.simplify(scaled, tolerance)))
-        if sum(map(len, (ring for rings in found for ring in rings))) <= MOST_CORNERS:
+        outline = _without_small_holes(_largest(regions.simplify(scaled, tolerance)))
+        if sum(map(len, (ring for rings in outline for ring in rings))) <= MOST_CORNERS:
             break
         tolerance *= GROWTH
-    if regions.area(found) < SMALLEST_PX2:
+    if regions.area(outline) < SMALLEST_PX2:
         return ()
     try:
-        return polygons.clean(polygons.as_json(found), *size)
+        return polygons.clean(polygons.as_json(outline), *size)
     except Refusal:
         # What simplifying has broken nobody could send.
         return ()
@@ -88,13 +88,13 @@ def _filled(piece: NDArray[np.bool_]) -> NDArray[np.bool_]:
     return filled
 
 
-def _largest(found: Polygons) -> Polygons:
-    return (max(found, key=lambda piece: regions.area((piece,))),) if found else ()
+def _largest(outline: Polygons) -> Polygons:
+    return (max(outline, key=lambda piece: regions.area((piece,))),) if outline else ()
 
 
-def _without_small_holes(found: Polygons) -> Polygons:
-    least = SMALL_HOLE * regions.area(found)
+def _without_small_holes(outline: Polygons) -> Polygons:
+    least = SMALL_HOLE * regions.area(outline)
     return tuple(
         (piece[0], *(hole for hole in piece[1:] if regions.area(((hole,),)) >= least))
-        for piece in found
+        for piece in outline
     )

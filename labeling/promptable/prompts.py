@@ -35,11 +35,13 @@ class Prompts:
     def labelled(self) -> list[tuple[float, float, int]]:
         """Points as the decoder has them: the box by two corners, the stroke by points on it; a
         padding point where there is no box."""
-        found = list(self.points) + [(x, y, ON) for x, y in spread(self.stroke, STROKE_POINTS)]
+        labelled_points = list(self.points) + [
+            (x, y, ON) for x, y in spread(self.stroke, STROKE_POINTS)
+        ]
         if self.box is None:
-            return [*found, (0.0, 0.0, PADDING)]
+            return [*labelled_points, (0.0, 0.0, PADDING)]
         x0, y0, x1, y1 = self.box
-        return [*found, (x0, y0, BOX_START), (x1, y1, BOX_END)]
+        return [*labelled_points, (x0, y0, BOX_START), (x1, y1, BOX_END)]
 
     def on_it(self) -> list[Point]:
         """Points that lie on the part."""
@@ -55,14 +57,14 @@ def clean(value: object, width: int, height: int) -> Prompts:
         raise _refused(f"points is a list of at most {MOST_POINTS} [x, y, 1 on it or 0 beside it].")
     if not isinstance(stroke, list) or len(stroke) > MOST_STROKE:
         raise _refused(f"stroke is a list of at most {MOST_STROKE} [x, y].")
-    found = Prompts(
+    prompts = Prompts(
         tuple(_point(point, width, height) for point in points),
         _box(value.get("box"), width, height),
         tuple(_place(point, width, height) for point in stroke),
     )
-    if found.box is None and not found.on_it():
+    if prompts.box is None and not prompts.on_it():
         raise _refused("Show something of the part: a point on it, a box or a stroke.")
-    return found
+    return prompts
 
 
 def spread(line: Sequence[Point], count: int) -> list[Point]:

@@ -112,8 +112,8 @@ class _Worker:
                 raise _Ended
             self.rest += content
         line, _, self.rest = self.rest.partition(b"\n")
-        found: Reply = json.loads(line)
-        return found
+        reply: Reply = json.loads(line)
+        return reply
 
     def end(self) -> None:
         process, self.process, self.rest = self.process, None, b""

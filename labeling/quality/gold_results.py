@@ -39,7 +39,7 @@ LATEST = 5_000
 class GivenError:
     """Wrong answers to gold among those given in one way, with the 95 % interval of their share.
 
-    given: what the column says, "" where nothing was said."""
+    group: the value of the column, "" where there is none."""
 
     group: str
     wrong: int

@@ -82,7 +82,7 @@ def state(campaign: Campaign) -> Progress:
     """How far the pilot is."""
     counts: dict[str, Counter[str]] = defaultdict(Counter)
     if versions := _versions(campaign):
-        rows = campaign.questions.asked().filter(policy__version__in=versions).order_by()
+        rows = campaign.questions.for_consensus().filter(policy__version__in=versions).order_by()
         for topic, question_state, count in rows.values_list("topic", "state").annotate(
             Count("pk")
         ):

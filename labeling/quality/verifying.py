@@ -118,7 +118,7 @@ def _reason(row: Verification, rules: StopRules, audited: int) -> Verification.R
     reached = (
         stated is not None
         and stated >= rules.precision
-        and row.yes >= rules.wanted
+        and row.yes >= rules.images
         and audited >= rules.audited
     )
     return Reason.PRECISION if reached and row.waived != Reason.PRECISION else None
@@ -127,7 +127,7 @@ def _reason(row: Verification, rules: StopRules, audited: int) -> Verification.R
 def _words(row: Verification, rules: StopRules) -> str:
     stated = stated_precision(row) or 0.0
     figures = f"{row.yes:,} images at a stated precision of {stated:.2%}"
-    return f"{figures} (wanted: {rules.wanted:,} at {rules.precision:.2%}); cost {row.cost:,.2f}"
+    return f"{figures} (wanted: {rules.images:,} at {rules.precision:.2%}); cost {row.cost:,.2f}"
 
 
 def stop(campaign: Campaign, key: str, actor: User, reason: str = "") -> Verification:

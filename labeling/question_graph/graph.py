@@ -39,9 +39,9 @@ class GraphError(Refusal, ValueError):
     def __init__(self, faults: str | Sequence[str], line: int | None = None) -> None:
         self.faults = (faults,) if isinstance(faults, str) else tuple(faults)
         self.line = line
-        shown = "\n".join(self.faults[:FAULTS_SHOWN])
+        message = "\n".join(self.faults[:FAULTS_SHOWN])
         more = len(self.faults) - FAULTS_SHOWN
-        super().__init__(shown + (f"\nand {more} more" if more > 0 else ""), field="graph")
+        super().__init__(message + (f"\nand {more} more" if more > 0 else ""), field="graph")
 
 
 @dataclass(frozen=True)
@@ -169,12 +169,12 @@ class Graph:
         # Few bits: pick them one by one; many: read the whole set at once.
         if mask.bit_count() > len(names) // 20:
             return [name for name, bit in zip(names, bin(mask)[:1:-1], strict=False) if bit == "1"]
-        found = []
+        ids = []
         while mask:
             low = mask & -mask
-            found.append(names[low.bit_length() - 1])
+            ids.append(names[low.bit_length() - 1])
             mask ^= low
-        return found
+        return ids
 
     def node(self, node_id: str) -> Node:
         """The node of that id. Raises KeyError."""
@@ -204,18 +204,18 @@ class Graph:
         """Of the canonical JSON of `content()`: the same graph has the same."""
         return canonical_sha256(self.content())
 
-    def diff(self, other: "Graph") -> dict[str, list[Any]]:
-        """What became of this graph in `other`: ids added, removed, and changed with the fields."""
+    def diff(self, newer: "Graph") -> dict[str, list[Any]]:
+        """Return the ids that `newer` added, removed and changed, these with their fields."""
         changed = []
         for node in self.nodes:
-            if node.id in other.index:
-                old, new = node.content(), other.node(node.id).content()
+            if node.id in newer.index:
+                old, new = node.content(), newer.node(node.id).content()
                 fields = sorted(k for k in old.keys() | new.keys() if old.get(k) != new.get(k))
                 if fields:
                     changed.append({"id": node.id, "fields": fields})
         return {
-            "added": [node.id for node in other.nodes if node.id not in self.index],
-            "removed": [node.id for node in self.nodes if node.id not in other.index],
+            "added": [node.id for node in newer.nodes if node.id not in self.index],
+            "removed": [node.id for node in self.nodes if node.id not in newer.index],
             "changed": changed,
         }
 
@@ -248,42 +248,42 @@ class Masks:
 
 def _bits(places: Iterable[int]) -> int:
     mask = 0
-    for place in places:
-        mask |= 1 << place
+    for position in places:
+        mask |= 1 << position
     return mask
 
 
 def parse(text: str, name: str = "") -> dict[str, object]:
     """The raw graph in a JSON or YAML text. Raises GraphError with the line."""
-    place = f"{name}: " if name else ""
+    prefix = f"{name}: " if name else ""
     try:
         # YAML would take a broken JSON for something else, so a brace decides.
         raw = json.loads(text) if text.lstrip()[:1] in {"{", "["} else strict_yaml.load(text)
     except json.JSONDecodeError as error:
-        raise _unreadable(place, "JSON", error.msg, error.lineno) from None
+        raise _unreadable(prefix, "JSON", error.msg, error.lineno) from None
     except ValueError:
         # Python refuses to read a number of thousands of digits.
-        raise _unreadable(place, "JSON", "a number is too long", None) from None
+        raise _unreadable(prefix, "JSON", "a number is too long", None) from None
     except strict_yaml.Refers as error:
         raise GraphError(
-            f"{place}uses a YAML alias (*name) in line {error.line};"
+            f"{prefix}uses a YAML alias (*name) in line {error.line};"
             " write what it stands for instead",
             line=error.line,
         ) from None
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         problem = getattr(error, "problem", None) or str(error)
-        raise _unreadable(place, "YAML", problem, mark.line + 1 if mark else None) from None
+        raise _unreadable(prefix, "YAML", problem, mark.line + 1 if mark else None) from None
     except RecursionError:
-        raise GraphError(f"{place}nests too deeply; a graph is a flat list of nodes") from None
+        raise GraphError(f"{prefix}nests too deeply; a graph is a flat list of nodes") from None
     if not isinstance(raw, dict) or not isinstance(raw.get("nodes"), list):
-        raise GraphError(f'{place}has no list "nodes"; write {{"nodes": [{{"id": …}}]}}')
+        raise GraphError(f'{prefix}has no list "nodes"; write {{"nodes": [{{"id": …}}]}}')
     return raw
 
 
-def _unreadable(place: str, form: str, problem: str, line: int | None) -> GraphError:
+def _unreadable(prefix: str, form: str, problem: str, line: int | None) -> GraphError:
     where = f" in line {line}" if line else ""
-    return GraphError(f"{place}not {form}{where}: {problem}; mend the file", line=line)
+    return GraphError(f"{prefix}not {form}{where}: {problem}; mend the file", line=line)
 
 
 def read(path: StrPath) -> dict[str, object]:
@@ -314,14 +314,14 @@ def build(raw: Mapping[str, object]) -> Graph:
         raise GraphError(faults)
     depth = _depths(entries)
     printed = _printed(entries)
-    place = {node_id: position for position, node_id in enumerate(printed)}
+    position_of = {node_id: position for position, node_id in enumerate(printed)}
     nodes = []
     for node in entries.values():
         parents, children = (
-            tuple(sorted(ids, key=place.__getitem__)) for ids in (node.parents, node.children)
+            tuple(sorted(ids, key=position_of.__getitem__)) for ids in (node.parents, node.children)
         )
         nodes.append(replace(node, parents=parents, children=children, depth=depth[node.id]))
-    nodes.sort(key=lambda node: (node.depth, place[node.id]))
+    nodes.sort(key=lambda node: (node.depth, position_of[node.id]))
     return Graph(
         nodes=tuple(nodes),
         printed=tuple(printed),
@@ -380,7 +380,7 @@ def _node(row: Mapping[str, object]) -> tuple[Node, list[str]]:
         faults.append(f"{name}: its class has {len(own_class)} characters, at most 64 fit.")
     if not question:
         faults.append(f"{name}: the question is empty; write what people are asked.")
-    listed = {}
+    lists = {}
     for part, value in (
         ("parents", row.get("parents")),
         ("children", row.get("children")),
@@ -393,7 +393,7 @@ def _node(row: Mapping[str, object]) -> tuple[Node, list[str]]:
         if twice:
             faults.append(f"{name}: {part} names {twice[0]} twice; name it once.")
             texts = tuple(dict.fromkeys(texts or ()))
-        listed[part] = texts or ()
+        lists[part] = texts or ()
     node = Node(
         id=name,
         question=question,
@@ -401,9 +401,9 @@ def _node(row: Mapping[str, object]) -> tuple[Node, list[str]]:
         name=_text(row.get("name")),
         guidance=_text(row.get("guidance")),
         definition=_text(row.get("definition")),
-        parents=listed["parents"],
-        children=listed["children"],
-        synonyms=listed["synonyms"],
+        parents=lists["parents"],
+        children=lists["children"],
+        synonyms=lists["synonyms"],
     )
     return node, faults
 
@@ -418,21 +418,24 @@ def _link(entries: dict[str, Node]) -> list[str]:
             ("parents", "parent", "children", with_children),
             ("children", "child", "parents", with_parents),
         ):
-            for other in getattr(entry, part):
-                if other not in entries:
+            for neighbour in getattr(entry, part):
+                if neighbour not in entries:
                     faults.append(
-                        f"{name}: its {word} {other} is not in the graph; add it or take it out."
+                        f"{name}: its {word} {neighbour} is not in the graph; "
+                        "add it or take it out."
                     )
-                elif are_given and name not in getattr(entries[other], back):
+                elif are_given and name not in getattr(entries[neighbour], back):
                     faults.append(
-                        f"{name}: says its {word} is {other}, whose {back} leave it out;"
+                        f"{name}: says its {word} is {neighbour}, whose {back} leave it out;"
                         " make the two agree."
                     )
     pairs = {(p, c) for c, entry in entries.items() for p in entry.parents if p in entries}
     pairs |= {(p, c) for p, entry in entries.items() for c in entry.children if c in entries}
     parents, children = defaultdict(list), defaultdict(list)
-    place = {name: position for position, name in enumerate(entries)}
-    for parent, child in sorted(pairs, key=lambda pair: (place[pair[0]], place[pair[1]])):
+    position_of = {name: position for position, name in enumerate(entries)}
+    for parent, child in sorted(
+        pairs, key=lambda pair: (position_of[pair[0]], position_of[pair[1]])
+    ):
         parents[child].append(parent)
         children[parent].append(child)
     for name, entry in entries.items():

@@ -64,7 +64,7 @@ class LearnedScenes(Record):
 
     def scenes(self, graph: Graph) -> Scenes:
         """For a version of the graph, which may have classes that were not there before."""
-        at = {key: place for place, key in enumerate(self.classes)}
+        at = {key: index for index, key in enumerate(self.classes)}
         columns = [at.get(graph.node(leaf).key, len(at)) for leaf in graph.leaves]
         unknown = np.full((len(self.weights), 1), HALF / (self.finished + 1))
         present = np.hstack([np.array(self.present), unknown])[:, columns]
@@ -91,8 +91,10 @@ class Inference:
         An image of which nothing is known is asked something at any price.
         """
         utility = self.utility if values else Utility(0.0, self.utility.false_cost)
-        place = scenes.next_place(self.graph, self.scenes, self._row(values), self.error, utility)
-        return None if place < 0 else self.graph.nodes[place].id
+        position = scenes.next_place(
+            self.graph, self.scenes, self._row(values), self.error, utility
+        )
+        return None if position < 0 else self.graph.nodes[position].id
 
     def labels(self, values: Mapping[str, str]) -> dict[str, tuple[str, float | None]]:
         """(value, its probability) of each leaf, by node.
@@ -101,7 +103,7 @@ class Inference:
         yet, and None stands in place of a probability.
         """
         likely = scenes.chances(self.graph, self.scenes, self._row(values)[None], self.error)[0]
-        return {node: self._label(float(likely[place])) for node, place in self._leaves}
+        return {node: self._label(float(likely[position])) for node, position in self._leaves}
 
     @cached_property
     def _leaves(self) -> list[tuple[str, int]]:

@@ -56,12 +56,12 @@ def infer(
             yes = 1.0 - off[z, v]
             # What each parent says multiplies the odds.
             odds = yes / max(off[z, v], 1e-300)
-            own = odds
+            local_odds = odds
             for at in range(parent_starts[v], parent_starts[v + 1]):
                 parent = parents[at]
                 through = yes * on[z, parent] / max(1.0 - above[z, parent], 1e-300)
                 through = min(through, 1.0 - 1e-15)
-                odds *= through / (1.0 - through) / max(own, 1e-300)
+                odds *= through / (1.0 - through) / max(local_odds, 1e-300)
             if parent_starts[v] < parent_starts[v + 1]:
                 yes = odds / (1.0 + odds)
             on[z, v] = yes
@@ -86,13 +86,13 @@ def chances(
     present: Floats,
     answers: NDArray[np.int8],
     error: float,
-    found: Floats,
+    chance_rows: Floats,
 ) -> None:
-    """Writes P(node is yes) of every image to found (B, N)."""
+    """Write P(node is yes) of every image to chance_rows (B, N)."""
     room = rooms(len(weights), answers.shape[1])
     for image in range(len(answers)):
         infer(tree, weights, present, answers[image], error, room)
-        found[image] = room[3]
+        chance_rows[image] = room[3]
 
 
 @njit(nogil=True, cache=True)
@@ -178,10 +178,10 @@ def pick(
         for v in range(len(answers)):
             if answers[v] == -1:
                 p = chance[v] * (1.0 - error) + (1.0 - chance[v]) * error
-                told = entropy(p)
+                information = entropy(p)
                 # Rounding must not decide between two equal questions: the first one is asked.
-                if told > most + 1e-12:
-                    best, most = v, told
+                if information > most + 1e-12:
+                    best, most = v, information
     return best
 
 
@@ -195,19 +195,20 @@ def ask(
     false_cost: float,
     price: float,
     answers: NDArray[np.int8],
-    found: Floats,
+    chance_rows: Floats,
 ) -> None:
     """Asks every image of replies (B, N) until nothing is worth its price.
 
-    answers: (B, N), -1 at first; gets what was asked. found: (B, N), P(node is yes) at the end.
+    answers: (B, N), -1 at first; gets what was asked. chance_rows: (B, N), P(node is yes) at
+    the end.
     """
     room = rooms(len(weights), replies.shape[1])
     below = np.empty(replies.shape[1])
     for image in range(len(replies)):
         while True:
             infer(tree, weights, present, answers[image], error, room)
-            place = pick(tree, room[3], answers[image], error, false_cost, price, below)
-            if place < 0:
+            position = pick(tree, room[3], answers[image], error, false_cost, price, below)
+            if position < 0:
                 break
-            answers[image, place] = replies[image, place]
-        found[image] = room[3]
+            answers[image, position] = replies[image, position]
+        chance_rows[image] = room[3]

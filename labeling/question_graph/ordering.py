@@ -74,8 +74,10 @@ def learn(
 
 
 def _seconds(graph: Graph, seconds: Mapping[str, tuple[int, float]]) -> Floats:
-    said = np.array([seconds.get(node.id, (0, 0.0)) for node in graph.nodes], dtype=np.float64)
-    count, total = said[:, 0], said[:, 1]
+    counts_and_totals = np.array(
+        [seconds.get(node.id, (0, 0.0)) for node in graph.nodes], dtype=np.float64
+    )
+    count, total = counts_and_totals[:, 0], counts_and_totals[:, 1]
     mean = float(total.sum() / count.sum()) if total.sum() > 0 else 1.0
     shrunk = (total + SECONDS_WEIGHT * mean) / (count + SECONDS_WEIGHT)
     return np.asarray(shrunk, np.float64)
@@ -112,7 +114,7 @@ class Order:
     def rank(self) -> dict[str, int]:
         """Place by id in the graph's own order: breadth-first, or as an indented list is read."""
         if self.kind == "depth":
-            return {node_id: place for place, node_id in enumerate(self.graph.printed)}
+            return {node_id: index for index, node_id in enumerate(self.graph.printed)}
         return dict(self.graph.index)
 
     @property
@@ -122,10 +124,14 @@ class Order:
 
     @functools.cached_property
     def model(self) -> "_Model | None":
-        said = self.statistics
-        if said is None or said.sha256 != self.graph.sha256 or said.images < MIN_IMAGES:
+        statistics = self.statistics
+        if (
+            statistics is None
+            or statistics.sha256 != self.graph.sha256
+            or statistics.images < MIN_IMAGES
+        ):
             return None
-        return _Model(self.graph, said)
+        return _Model(self.graph, statistics)
 
     def scores(self, settled: Bools, evidence: npt.NDArray[Any]) -> Floats:
         """(B, N): class labels settled per second that a question promises, -inf where unknown.
@@ -179,17 +185,17 @@ class Order:
 class _Model:
     """Naive Bayes over the answers, within the images where the parent is "yes"."""
 
-    def __init__(self, graph: Graph, said: Statistics) -> None:
+    def __init__(self, graph: Graph, statistics: Statistics) -> None:
         count = len(graph.nodes)
-        yes = np.array(said.yes, dtype=np.float64)
+        yes = np.array(statistics.yes, dtype=np.float64)
         both = np.diag(yes)
-        if said.pairs:
-            a, b, n = np.array(said.pairs).T
+        if statistics.pairs:
+            a, b, n = np.array(statistics.pairs).T
             both[a, b] = both[b, a] = n
         first = np.array([parents[0] if parents else -1 for parents in graph.parent_positions])
         root = first < 0
         # Images with the parent, and with the parent and another node; a root's parent is all.
-        within = np.where(root, said.images, yes[first])
+        within = np.where(root, statistics.images, yes[first])
         within_both = np.where(root[:, None], yes[None, :], both[first])
         rest = np.maximum(within - yes, 0)
         rest_both = np.maximum(within_both - both, 0)
@@ -206,7 +212,7 @@ class _Model:
         said_no = np.where(telling, np.log((1 - given_yes) / (1 - given_no)), 0)
         # (2, N, N): [answer, answered, question], in nats for "yes" to the question.
         self.says = np.stack([said_no.T, said_yes.T]).astype(np.float32)
-        self.seconds = np.array(said.seconds)
+        self.seconds = np.array(statistics.seconds)
         self.leaf = np.array([node.leaf for node in graph.nodes], dtype=np.float64)
 
     def scores(self, settled: Bools, evidence: npt.NDArray[Any], closes: Floats) -> Floats:

@@ -49,7 +49,7 @@ def value_of(stated: object) -> str | None:
     return str(stated) if stated in (replaying.YES, replaying.NO) else UNKNOWN
 
 
-def agreed(said: Iterable[tuple[str, str]]) -> dict[str, str]:
+def agreed(values: Iterable[tuple[str, str]]) -> dict[str, str]:
     """The value of each node or class of which several sources speak.
 
     "yes" before "no" before "unknown": a wrong "no" costs labels, a wrong "yes" only questions.
@@ -58,18 +58,18 @@ def agreed(said: Iterable[tuple[str, str]]) -> dict[str, str]:
     {'cat': 'yes', 'dog': 'no'}
     """
     weight = (replaying.YES, replaying.NO, UNKNOWN)
-    found: dict[str, str] = {}
-    for key, value in said:
-        if key not in found or weight.index(value) < weight.index(found[key]):
-            found[key] = value
-    return found
+    agreed_values: dict[str, str] = {}
+    for key, value in values:
+        if key not in agreed_values or weight.index(value) < weight.index(agreed_values[key]):
+            agreed_values[key] = value
+    return agreed_values
 
 
 def stand(
     graph: Graph,
-    asked: Sequence[Asked],
+    questions: Sequence[Asked],
     mode: str,
-    given: Mapping[str, str] | None = None,
+    known_labels: Mapping[str, str] | None = None,
     *,
     pending: bool = False,
 ) -> Replay:
@@ -79,74 +79,84 @@ def stand(
     would have asked it; the order is that of the first settling, so a block and its lifting give
     the labels that were. pending: questions that were settled once and are open, in review or
     withdrawn count too, as if they were settled again.
-    given: what is known beforehand, also "unknown" where that is all that can be known.
+    known_labels: known before anybody was asked; "unknown" where nothing more can be known.
     """
-    given = given or {}
-    known = replaying.replay(graph, (), mode, given).settled if given else {}
+    known_labels = known_labels or {}
+    known = replaying.replay(graph, (), mode, known_labels).settled if known_labels else {}
     firm = {node: value for node, (value, _) in known.items()}
-    said = [(node, UNKNOWN) for node, value in given.items() if value == UNKNOWN]
-    firm |= dict(said)
+    settled_values = [(node, UNKNOWN) for node, value in known_labels.items() if value == UNKNOWN]
+    firm |= dict(settled_values)
     counted = []
-    answered = [one for one in asked if one.value is not None and one.node in graph.index]
-    for one in sorted(answered, key=lambda one: graph.index[one.node]):
-        if not one.decided and not pending:
+    answered = [
+        question
+        for question in questions
+        if question.value is not None and question.node in graph.index
+    ]
+    for settled_question in sorted(answered, key=lambda question: graph.index[question.node]):
+        if not settled_question.decided and not pending:
             continue
-        parents = graph.node(one.node).parents
+        parents = graph.node(settled_question.node).parents
         if parents and all(firm.get(parent, NO) == NO for parent in parents):
             continue
-        counted.append(one)
+        counted.append(settled_question)
         # What is pending opens nothing below itself until it is settled.
-        if one.decided:
-            firm.setdefault(one.node, str(one.value))
-    counted.sort(key=lambda one: (one.first, one.id))
-    said += [(one.node, str(one.value)) for one in counted]
-    return replaying.replay(graph, said, mode, given)
+        if settled_question.decided:
+            firm.setdefault(settled_question.node, str(settled_question.value))
+    counted.sort(key=lambda question: (question.first, question.id))
+    settled_values += [(question.node, str(question.value)) for question in counted]
+    return replaying.replay(graph, settled_values, mode, known_labels)
 
 
 def plan(
     graph: Graph,
-    asked: Sequence[Asked],
+    questions: Sequence[Asked],
     mode: str,
-    given: Mapping[str, str] | None = None,
+    known_labels: Mapping[str, str] | None = None,
     choose: Choice | None = None,
 ) -> Plan:
     """What to open, bring back and withdraw, so that the image asks what it should.
 
-    asked: its questions but gold (whose answers are given). choose: which candidates to ask now; by
-    default all of them. Planning again once this is done plans nothing more.
+    questions: those of the image but gold, whose answers are in known_labels. choose: which
+    candidates to ask now, by default all. Planning again once this is done plans nothing more.
     """
-    replay = stand(graph, asked, mode, given, pending=True)
-    rows = {one.node: one for one in asked}
-    away = {node for node, one in rows.items() if one.state == "withdrawn"}
-    pending = {node for node, one in rows.items() if not one.decided}
+    replay = stand(graph, questions, mode, known_labels, pending=True)
+    rows = {question.node: question for question in questions}
+    withdrawn = {node for node, question in rows.items() if question.state == "withdrawn"}
+    pending = {node for node, question in rows.items() if not question.decided}
     candidates = [node for node in replay.candidates if _reached(graph, replay, node, pending)]
     counts = {node for node, (_, origin) in replay.settled.items() if origin == EXPLICIT}
     keep = counts.union(candidates)
-    leaving = [one.id for node, one in rows.items() if node not in away and node not in keep]
+    leaving = [
+        question.id for node, question in rows.items() if node not in withdrawn and node not in keep
+    ]
     waiting = {node for node in keep if node in rows and rows[node].state == "open"}
     # What comes back because its answers count again is not chosen again.
-    wanted = [node for node in rows if node in counts and node in away]
-    wanted += (choose or breadth)(graph, replay, candidates, waiting)
+    to_open = [node for node in rows if node in counts and node in withdrawn]
+    to_open += (choose or breadth)(graph, replay, candidates, waiting)
     return Plan(
-        open=[node for node in wanted if node not in rows],
-        reopen=[rows[node].id for node in wanted if node in away],
+        open=[node for node in to_open if node not in rows],
+        reopen=[rows[node].id for node in to_open if node in withdrawn],
         withdraw=leaving,
     )
 
 
 def known_values(
-    graph: Graph, asked: Iterable[Asked], given: Mapping[str, str] | None = None
+    graph: Graph, questions: Iterable[Asked], known_labels: Mapping[str, str] | None = None
 ) -> dict[str, str]:
     """What each question says, by node: the answers to all that stand, whatever is above them, and
     what is known beforehand, which counts before them."""
-    said = {one.node: str(one.value) for one in asked if one.decided and one.node in graph.index}
-    return said | dict(given or {})
+    values = {
+        question.node: str(question.value)
+        for question in questions
+        if question.decided and question.node in graph.index
+    }
+    return values | dict(known_labels or {})
 
 
 def plan_any(
     graph: Graph,
-    asked: Sequence[Asked],
-    given: Mapping[str, str] | None,
+    questions: Sequence[Asked],
+    known_labels: Mapping[str, str] | None,
     choose: Callable[[dict[str, str]], str | None],
 ) -> Plan:
     """As plan, where any node may be asked: one question at a time, the one that is chosen.
@@ -157,23 +167,33 @@ def plan_any(
     settled once and are open again: these stay, so that a block and its lifting leave the image as
     it was.
     """
-    rows = {one.node: one for one in asked}
-    here = {node: one for node, one in rows.items() if node in graph.index}
-    leaving = [one.id for one in asked if one.node not in here and one.state != "withdrawn"]
-    if any(one.state == "review" for one in here.values()):
+    rows = {question.node: question for question in questions}
+    in_graph = {node: question for node, question in rows.items() if node in graph.index}
+    leaving = [
+        question.id
+        for question in questions
+        if question.node not in in_graph and question.state != "withdrawn"
+    ]
+    if any(question.state == "review" for question in in_graph.values()):
         return Plan(withdraw=leaving)
-    waiting = [node for node, one in here.items() if one.state == "open" and one.value is None]
-    if any(one.state == "open" and one.value is not None for one in here.values()):
-        return Plan(withdraw=leaving + [here[node].id for node in waiting])
-    node = choose(known_values(graph, asked, given))
-    known = replaying.replay(graph, (), given=given).known if waiting else {}
+    waiting = [
+        node
+        for node, question in in_graph.items()
+        if question.state == "open" and question.value is None
+    ]
+    if any(
+        question.state == "open" and question.value is not None for question in in_graph.values()
+    ):
+        return Plan(withdraw=leaving + [in_graph[node].id for node in waiting])
+    node = choose(known_values(graph, questions, known_labels))
+    known = replaying.replay(graph, (), known_labels=known_labels).known if waiting else {}
     if node is not None and len(waiting) == 1 and waiting[0] not in known:
         return Plan(withdraw=leaving)
-    leaving += [here[other].id for other in waiting if other != node]
+    leaving += [in_graph[waiting_node].id for waiting_node in waiting if waiting_node != node]
     if node is None or node in waiting:
         return Plan(withdraw=leaving)
-    if node in here:
-        return Plan(reopen=[here[node].id], withdraw=leaving)
+    if node in in_graph:
+        return Plan(reopen=[in_graph[node].id], withdraw=leaving)
     return Plan(open=[node], withdraw=leaving)
 
 
@@ -200,5 +220,5 @@ def depth(graph: Graph, replay: Replay, candidates: list[str], waiting: set[str]
     """One question at a time, in the order of an indented list: a "yes" is followed down first."""
     if waiting or not candidates:
         return []
-    rank = {node: place for place, node in enumerate(graph.printed)}
+    rank = {node: index for index, node in enumerate(graph.printed)}
     return [min(candidates, key=rank.__getitem__)]

@@ -69,22 +69,22 @@ class Replay:
         """Ids to ask now, breadth-first: without a label, and a root or below one not "no"."""
         masks = self.graph.masks
         index = self.graph.index
-        wanted, settled = masks.roots, self.shut
-        for said in (self.explicit, self.known):
-            for node_id, value in said.items():
-                place = index[node_id]
-                settled |= 1 << place
+        reachable, settled = masks.roots, self.shut
+        for labels in (self.explicit, self.known):
+            for node_id, value in labels.items():
+                position = index[node_id]
+                settled |= 1 << position
                 if value != NO:
-                    wanted |= masks.children[place]
-        return self.graph.ids(wanted & ~settled)
+                    reachable |= masks.children[position]
+        return self.graph.ids(reachable & ~settled)
 
     @functools.cached_property
     def settled(self) -> dict[str, Label]:
         """(value, origin) of the nodes that have a label, by id."""
-        found = dict.fromkeys(self.graph.ids(self.shut), (NO, INHERITED))
-        found.update({node_id: (value, GIVEN) for node_id, value in self.known.items()})
-        found.update({node_id: (value, EXPLICIT) for node_id, value in self.explicit.items()})
-        return found
+        labels = dict.fromkeys(self.graph.ids(self.shut), (NO, INHERITED))
+        labels.update({node_id: (value, GIVEN) for node_id, value in self.known.items()})
+        labels.update({node_id: (value, EXPLICIT) for node_id, value in self.explicit.items()})
+        return labels
 
     @functools.cached_property
     def labels(self) -> dict[str, Label]:
@@ -99,46 +99,48 @@ class Replay:
     @functools.cached_property
     def depends(self) -> dict[str, tuple[str, ...]]:
         """Ids of the explicit and given answers that a label rests on, by id of its node."""
-        found: dict[str, tuple[str, ...]] = {
+        sources_of: dict[str, tuple[str, ...]] = {
             node_id: (node_id,) for node_id in (*self.explicit, *self.known)
         }
-        found.update({node_id: (source,) for node_id, source in self.known_by.items()})
+        sources_of.update({node_id: (source,) for node_id, source in self.known_by.items()})
         for sources, mask in self.closings:
-            roots = tuple(dict.fromkeys(root for source in sources for root in found[source]))
-            found.update(dict.fromkeys(self.graph.ids(mask), roots))
-        return found
+            roots = tuple(dict.fromkeys(root for source in sources for root in sources_of[source]))
+            sources_of.update(dict.fromkeys(self.graph.ids(mask), roots))
+        return sources_of
 
 
 def replay(
     graph: Graph,
     answers: Iterable[tuple[str, str]],
     mode: str = "safe",
-    given: Mapping[str, str] | None = None,
+    known_labels: Mapping[str, str] | None = None,
 ) -> Replay:
     """Where an image stands after its settled answers.
 
     answers: (node id, "yes" | "no" | "unknown") in the order of settling; the last one of a node
     counts, at the place of its first. "unknown" is a question that nobody could decide: below it
     people are asked all the same, since a wrong "no" costs labels and a wrong "yes" only questions.
-    given: "yes" | "no" by class key or node id, known before anybody was asked. A given "yes" makes
-    all its ancestors "yes" too. Nodes that the graph does not have are left out.
+    known_labels: "yes" | "no" by class key or node id, known before anybody was asked. A "yes"
+    makes all its ancestors "yes" too. Nodes that the graph does not have are left out.
     Raises ValueError for another mode. The cost is that of the answers and of the nodes with
     several parents, not of the graph.
     """
     if mode not in MODES:
         raise ValueError(f"mode is {mode!r}, expected safe or strict")
-    said = {node_id: value for node_id, value in answers if node_id in graph.index}
-    known, known_by = _known(graph, given or {})
+    answer_of = {node_id: value for node_id, value in answers if node_id in graph.index}
+    known, known_by = _known(graph, known_labels or {})
     settle = _safe if mode == "safe" else _strict
-    return settle(graph, said, known, known_by)
+    return settle(graph, answer_of, known, known_by)
 
 
-def _known(graph: Graph, given: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str]]:
+def _known(graph: Graph, known_labels: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str]]:
     """Labels known beforehand by node id, and for ancestors the node they follow from."""
-    found = [(node_id, value) for key, value in given.items() if (node_id := graph.find(key))]
-    known = {node_id: value for node_id, value in found if value in {YES, NO}}
+    labels = [
+        (node_id, value) for key, value in known_labels.items() if (node_id := graph.find(key))
+    ]
+    known = {node_id: value for node_id, value in labels if value in {YES, NO}}
     follows: dict[str, str] = {}
-    for node_id, value in found:
+    for node_id, value in labels:
         if value == YES:
             for ancestor in graph.ancestors(node_id):
                 if known.get(ancestor) != YES:
@@ -148,7 +150,7 @@ def _known(graph: Graph, given: Mapping[str, str]) -> tuple[dict[str, str], dict
 
 
 def _safe(
-    graph: Graph, said: Mapping[str, str], known: dict[str, str], known_by: dict[str, str]
+    graph: Graph, answer_of: Mapping[str, str], known: dict[str, str], known_by: dict[str, str]
 ) -> Replay:
     """Parents first: a "no" closes what only it leads to; a shared node is looked at once one of
     its parents is "no"."""
@@ -156,15 +158,15 @@ def _safe(
     # Bit sets over positions: nodes that are "no" (noes), and those of them closed from above.
     noes = shut = 0
     taken = todo = masks.of(graph, known)
-    todo |= masks.of(graph, said)
+    todo |= masks.of(graph, answer_of)
     explicit: dict[str, str] = {}
     ignored: list[tuple[str, str]] = []
     closings: list[tuple[tuple[str, ...], int]] = []
     while todo:
         bit = todo & -todo
         todo ^= bit
-        place = bit.bit_length() - 1
-        name, above = names[place], masks.parents[place]
+        position = bit.bit_length() - 1
+        name, above = names[position], masks.parents[position]
         if bit & (taken | shut):
             closes = known.get(name) == NO
             fresh = 0
@@ -172,23 +174,23 @@ def _safe(
             closes, fresh = True, bit
         else:
             # A shared node that is only looked at again may have no answer.
-            closes, fresh = said.get(name) == NO, 0
-            if name in said:
-                explicit[name] = said[name]
-        if name in said and name not in explicit:
-            ignored.append((name, said[name]))
+            closes, fresh = answer_of.get(name) == NO, 0
+            if name in answer_of:
+                explicit[name] = answer_of[name]
+        if name in answer_of and name not in explicit:
+            ignored.append((name, answer_of[name]))
         if closes:
-            sources = graph.nodes[place].parents if fresh else (name,)
-            fresh |= masks.alone[place] & ~(taken | shut)
+            sources = graph.nodes[position].parents if fresh else (name,)
+            fresh |= masks.alone[position] & ~(taken | shut)
             closings.append((sources, fresh))
             shut |= fresh
             noes |= fresh | bit
-            todo |= masks.shared_next[place]
+            todo |= masks.shared_next[position]
     return Replay(graph, explicit, known, ignored, shut, closings, known_by)
 
 
 def _strict(
-    graph: Graph, said: Mapping[str, str], known: dict[str, str], known_by: dict[str, str]
+    graph: Graph, answer_of: Mapping[str, str], known: dict[str, str], known_by: dict[str, str]
 ) -> Replay:
     """In the order of the answers: a "no" closes everything below it that has no label yet."""
     masks, index = graph.masks, graph.index
@@ -205,7 +207,7 @@ def _strict(
     for node_id, value in known.items():
         if value == NO:
             shut = close(node_id)
-    for node_id, value in said.items():
+    for node_id, value in answer_of.items():
         bit = 1 << index[node_id]
         if (taken | shut) & bit:
             ignored.append((node_id, value))
@@ -265,7 +267,7 @@ def check_given(
         return places[number - 1] if places else f"Row {number}"
 
     faults = []
-    said: dict[tuple[str, str], tuple[str, int]] = {}
+    value_and_row: dict[tuple[str, str], tuple[str, int]] = {}
     noes: dict[str, list[str]] = defaultdict(list)
     for number, (image, key, value) in enumerate(rows, start=1):
         node_id = graph.find(key)
@@ -276,13 +278,13 @@ def check_given(
         elif value not in {YES, NO}:
             faults.append(f"{at(number)}: {key} is {value!r}; write yes or no.")
         else:
-            first, row = said.setdefault((image, node_id), (value, number))
+            first, row = value_and_row.setdefault((image, node_id), (value, number))
             if first != value:
                 where = f"{at(row)[0].lower()}{at(row)[1:]}"
                 faults.append(f"{at(number)}: {key} of {image} was {first} in {where}; keep one.")
             if value == NO:
                 noes[image].append(node_id)
-    for (image, node_id), (value, number) in said.items():
+    for (image, node_id), (value, number) in value_and_row.items():
         above = set(noes[image]).intersection(graph.ancestors(node_id)) if value == YES else ()
         if above:
             faults.append(

@@ -93,11 +93,11 @@ def chances(graph: Graph, scenes: Scenes, answers: Answers, error: float) -> Flo
     """
     from labeling.question_graph import kernels_scenes as kernels
 
-    found = np.empty(answers.shape)
+    chance_rows = np.empty(answers.shape)
     kernels.chances(
-        links(graph), scenes.weights, scenes.present, answers, max(error, LEAST_ERROR), found
+        links(graph), scenes.weights, scenes.present, answers, max(error, LEAST_ERROR), chance_rows
     )
-    return found
+    return chance_rows
 
 
 def ask(
@@ -110,7 +110,7 @@ def ask(
     from labeling.question_graph import kernels_scenes as kernels
 
     answers = np.full(replies.shape, -1, np.int8)
-    found = np.empty(replies.shape)
+    chance_rows = np.empty(replies.shape)
     kernels.ask(
         links(graph),
         scenes.weights,
@@ -120,9 +120,9 @@ def ask(
         utility.false_cost,
         utility.price,
         answers,
-        found,
+        chance_rows,
     )
-    return answers, found
+    return answers, chance_rows
 
 
 def next_place(
@@ -134,13 +134,13 @@ def next_place(
     """
     from labeling.question_graph import kernels_scenes as kernels
 
-    found = np.empty((1, len(answers)))
+    chance_rows = np.empty((1, len(answers)))
     error = max(error, LEAST_ERROR)
     tree = links(graph)
-    kernels.chances(tree, scenes.weights, scenes.present, answers[None], error, found)
+    kernels.chances(tree, scenes.weights, scenes.present, answers[None], error, chance_rows)
     below = np.empty(len(answers))
     cost = utility.false_cost, utility.price
-    return int(kernels.pick(tree, found[0], answers, error, *cost, below))
+    return int(kernels.pick(tree, chance_rows[0], answers, error, *cost, below))
 
 
 def saved(likely: float, error: float, utility: Utility) -> float:
@@ -217,9 +217,9 @@ def _merged(images: Floats, yes: Floats, mean: Floats) -> tuple[Floats, Floats]:
     """The expected counts with scenes that are one added up, the largest first."""
     order = np.argsort(-images, kind="stable")
     images, yes = images[order].copy(), yes[order].copy()
-    away = yes / np.maximum(images, EDGE)[:, None] - mean
-    away /= np.maximum(np.sqrt((away**2).sum(axis=1, keepdims=True)), EDGE)
-    alike = away @ away.T > SAME
+    offsets = yes / np.maximum(images, EDGE)[:, None] - mean
+    offsets /= np.maximum(np.sqrt((offsets**2).sum(axis=1, keepdims=True)), EDGE)
+    alike = offsets @ offsets.T > SAME
     stays = np.ones(len(images), bool)
     for first in range(len(images)):
         if stays[first]:
@@ -271,11 +271,11 @@ def _rates(images: Floats, yes: Floats, mean: Floats) -> Floats:
     n = images[:, None]
     k = np.minimum(yes, n)
     alpha, beta = OWN
-    own = betaln(k + alpha, n - k + beta) - betaln(alpha, beta)
+    own_evidence = betaln(k + alpha, n - k + beta) - betaln(alpha, beta)
     rare, share = np.clip(mean, EDGE, 0.5), OWN_SHARE
     for _ in range(RATE_STEPS):
         stray = k * np.log(rare) + (n - k) * np.log1p(-rare)
-        is_own = expit(own - stray + np.log(share) - np.log1p(-share))
+        is_own = expit(own_evidence - stray + np.log(share) - np.log1p(-share))
         strays, among = ((1 - is_own) * k).sum(axis=0), ((1 - is_own) * n).sum(axis=0)
         average = strays.sum() / max(among.sum(), 1.0)
         rare = (strays + RARE_IMAGES * average) / (among + RARE_IMAGES)
@@ -291,12 +291,12 @@ def _groups(likely: Bools, most: int, chance: np.random.Generator) -> Floats:
         return np.empty((0, likely.shape[1]))
     units = rows / np.sqrt(rows.sum(axis=1, keepdims=True))
     far = np.ones(len(rows))
-    found: list[Floats] = []
-    while len(found) < most and far.sum() > 0:
+    groups: list[Floats] = []
+    while len(groups) < most and far.sum() > 0:
         alike = units @ units[chance.choice(len(rows), p=far / far.sum())]
-        found.append(rows[np.argsort(-alike, kind="stable")[:ALIKE]].mean(axis=0))
+        groups.append(rows[np.argsort(-alike, kind="stable")[:ALIKE]].mean(axis=0))
         far = np.minimum(far, np.where(alike > 1 - 1e-9, 0, (1 - alike) ** 2))
-    return np.array(found)
+    return np.array(groups)
 
 
 def links(graph: Graph) -> Links:
@@ -308,4 +308,4 @@ def links(graph: Graph) -> Links:
 
 def _flat(rows: tuple[tuple[int, ...], ...]) -> tuple[npt.NDArray[np.int64], ...]:
     starts = np.cumsum([0, *map(len, rows)])
-    return starts, np.array([place for row in rows for place in row], np.int64)
+    return starts, np.array([column for row in rows for column in row], np.int64)

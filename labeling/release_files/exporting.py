@@ -141,7 +141,7 @@ def export(
     chosen = options.of(format_name, kind)
     frozen.check_goal(Path(out))
     counts = _Counts()
-    about = About(
+    release_info = About(
         release.meta["campaign"]["title"],
         classes_of(release),
         release.parts(),
@@ -155,23 +155,23 @@ def export(
             shutil.copyfile(release.folder / name, part / name)
         if module is OBJECT_FORMATS.get(format_name):
             makes_rest = getattr(module, "MAKES_REST", False)
-            about.makes_rest = makes_rest and options.rest
-            found = scenes(release, open_image, rest=not makes_rest)
-            module.write(counts.watch_objects(found), part, about)
+            release_info.makes_rest = makes_rest and options.rest
+            object_pages = scenes(release, open_image, rest=not makes_rest)
+            module.write(counts.watch_objects(object_pages), part, release_info)
         else:
-            module.write(counts.watch(pages(release)), part, about)
+            module.write(counts.watch(pages(release)), part, release_info)
         if with_images:
             _copy_images(release, open_image, part / IMAGES.get(format_name, "images"))
         sha256 = _write_head(part, release, {"format": format_name, **chosen})
-    said = {origin: dict(found) for origin, found in sorted(counts.said.items())}
+    states_by_origin = {origin: dict(states) for origin, states in sorted(counts.said.items())}
     by_objects = counts.objects is not None
     return Exported(
         format=format_name,
         out=os.fspath(out),
         images=counts.images,
-        labels=None if by_objects else said,
+        labels=None if by_objects else states_by_origin,
         objects=counts.objects,
-        parts=said if by_objects else None,
+        parts=states_by_origin if by_objects else None,
         sha256=sha256,
         instances=None if by_objects else counts.instances,
     )
@@ -201,22 +201,24 @@ class _Counts:
         # By origin, then by value or by state.
         self.said: dict[str, Counter[str]] = defaultdict(Counter)
 
-    def watch(self, found: Pages) -> Iterator[tuple[Photograph, list[Label]]]:
-        for photo, labels in found:
+    def watch(self, label_pages: Pages) -> Iterator[tuple[Photograph, list[Label]]]:
+        for photo, labels in label_pages:
             self.images += 1
             for label in labels:
                 self.said[label.origin][label.value] += 1
                 self.instances += len(label.instances)
             yield photo, labels
 
-    def watch_objects(self, found: Scenes) -> Iterator[tuple[Photograph, list[PartedObject]]]:
+    def watch_objects(
+        self, object_pages: Scenes
+    ) -> Iterator[tuple[Photograph, list[PartedObject]]]:
         self.objects = 0
-        for photo, things in found:
+        for photo, objects in object_pages:
             self.images += 1
-            self.objects += len(things)
-            for part in (part for thing in things for part in without(thing).parts):
+            self.objects += len(objects)
+            for part in (part for thing in objects for part in without(thing).parts):
                 self.said[part.origin][part.state] += 1
-            yield photo, things
+            yield photo, objects
 
 
 def _write_head(part: Path, release: Frozen, how: dict[str, object]) -> str:
@@ -248,42 +250,42 @@ def classes_of(release: Frozen) -> dict[str, str]:
 def pages(release: Frozen) -> Iterator[tuple[Photograph, list[Label]]]:
     """Every image of the release with its labels, in the order of images.jsonl."""
     names = classes_of(release)
-    found = groupby(release.labels(), key=lambda line: line["image"])
-    given = Groups(release.given())
-    group = next(found, None)
+    label_groups = groupby(release.labels(), key=lambda line: line["image"])
+    known_groups = Groups(release.known_labels())
+    group = next(label_groups, None)
     for line in release.images():
         lines: list[LabelLine] = []
         if group is not None and group[0] == line["name"]:
             lines = list(group[1])
-            group = next(found, None)
-        shapes = _shapes(given.of(line["name"]))
+            group = next(label_groups, None)
+        shapes = _shapes(known_groups.of(line["name"]))
         labels = [_label(row, names, shapes.get(row["wnid"])) for row in lines]
         yield frozen.photograph(line), labels
 
 
-def _shapes(given: list[GivenLine]) -> dict[str | None, GivenLine]:
+def _shapes(known_rows: list[GivenLine]) -> dict[str | None, GivenLine]:
     """By class what was known of an image: the first that has a shape, else the first.
 
     Gold knows no shape, and stands before what was imported.
     """
-    found: dict[str | None, GivenLine] = {}
-    for row in sorted(given, key=lambda row: not row["geometry"]):
-        found.setdefault(row["wnid"], row)
-    return found
+    rows_by_class: dict[str | None, GivenLine] = {}
+    for row in sorted(known_rows, key=lambda row: not row["geometry"]):
+        rows_by_class.setdefault(row["wnid"], row)
+    return rows_by_class
 
 
 def scenes(
     release: Frozen, open_image: Open | None = None, rest: bool = True
 ) -> Iterator[tuple[Photograph, list[PartedObject]]]:
     """Every image of the release with its objects, the rest among their parts where it is asked."""
-    for photo, things in release.objects(rest):
+    for photo, objects in release.objects(rest):
         if open_image is not None:
             photo = replace(photo, open=partial(open_image, photo.name))
-        yield photo, things
+        yield photo, objects
 
 
-def _label(row: LabelLine, names: dict[str, str], given: GivenLine | None) -> Label:
-    geometry = given["geometry"] if given else None
+def _label(row: LabelLine, names: dict[str, str], known: GivenLine | None) -> Label:
+    geometry = known["geometry"] if known else None
     if not geometry:
         # Where objects were drawn, their boxes are in the line of the label itself.
         geometry = {"boxes": row.get("boxes", []), "flags": row.get("flags", [])}
@@ -296,7 +298,7 @@ def _label(row: LabelLine, names: dict[str, str], given: GivenLine | None) -> La
         probability=row["probability"],
         instances=instances_of(geometry),
         name=names.get(row["wnid"], ""),
-        source=given["source"] if given else "; ".join(row.get("queries", ())),
+        source=known["source"] if known else "; ".join(row.get("queries", ())),
         votes=row.get("votes"),
         interval=(interval[0], interval[1]) if interval else None,
         is_covered=row["coverage"] == COMPLETE if row.get("boxes") and "coverage" in row else None,
@@ -309,15 +311,15 @@ def read_labels(reading: Reading, format_name: str = "") -> tuple[Pages, str]:
     A release or an export of one is checked against its hashes and says more than any format; else
     the format is the one named, or follows from the file's name. Raise BadInput.
     """
-    place = Path(reading.file)
-    if (place / "release.json").exists():
-        release = frozen.read(place)
+    path = Path(reading.file)
+    if (path / "release.json").exists():
+        release = frozen.read(path)
         meta = release.meta
         return pages(release), f"{meta['campaign']['name']} release {meta['number']}"
-    name = format_name or guess(place)
-    if not place.exists():
+    name = format_name or guess(path)
+    if not path.exists():
         raise reading.bad("does not exist", "check the path")
-    return FORMATS[name].read(reading), place.name
+    return FORMATS[name].read(reading), path.name
 
 
 def guess(path: Path) -> str:

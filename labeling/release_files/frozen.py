@@ -132,7 +132,7 @@ class Frozen:
     def images(self) -> Iterator[ImageLine]:
         return self.lines("images.jsonl")
 
-    def given(self) -> Iterator[GivenLine]:
+    def known_labels(self) -> Iterator[GivenLine]:
         """What was known before anybody was asked, where questions follow a graph."""
         return self.lines("given.jsonl") if "given.jsonl" in self.meta["files"] else iter(())
 
@@ -161,15 +161,15 @@ class Frozen:
             return frozen_labels.explicit(self.answers(), self.kind.abstentions)
         mode = self.meta["campaign"]["settings"].get("mode", "safe")
         images = (line["name"] for line in self.images())
-        lines = images, self.answers(), self.given(), self.kind.abstentions
+        lines = images, self.answers(), self.known_labels(), self.kind.abstentions
         return frozen_labels.by_graph(graph, mode, *lines, self._inference(graph))
 
     def _inference(self, graph: Graph) -> Inference | None:
         if SCENES_FILE not in self.meta["files"]:
             return None
-        said = json.loads((self.folder / SCENES_FILE).read_text(encoding="utf-8"))
-        utility = Utility(said["price"], said["false_cost"])
-        return Inference.of(graph, LearnedScenes.from_json(said["scenes"]), utility)
+        content = json.loads((self.folder / SCENES_FILE).read_text(encoding="utf-8"))
+        utility = Utility(content["price"], content["false_cost"])
+        return Inference.of(graph, LearnedScenes.from_json(content["scenes"]), utility)
 
     def _boxed(self) -> Iterator[frozen_boxes.LabelOfBoxes]:
         absent = self.meta.get("unlisted") == ABSENT
@@ -199,8 +199,8 @@ class Frozen:
 
     def _parted(self) -> Iterator[tuple[Photograph, list[PartedObject]]]:
         names = self.parts()
-        here = "objects.jsonl" in self.meta["files"]
-        drawn = Groups[Any](self.lines("objects.jsonl") if here else ())
+        has_objects = "objects.jsonl" in self.meta["files"]
+        drawn = Groups[Any](self.lines("objects.jsonl") if has_objects else ())
         for line in self.images():
             photo = photograph(line)
             yield (
@@ -228,11 +228,11 @@ def photograph(line: ImageLine) -> Photograph:
 def _with_rest(
     scene: tuple[Photograph, list[PartedObject]],
 ) -> tuple[Photograph, list[PartedObject]]:
-    photo, things = scene
-    return photo, [with_rest(thing) for thing in things]
+    photo, objects = scene
+    return photo, [with_rest(thing) for thing in objects]
 
 
-def ahead(action: Callable[[T], U], found: Iterable[T], many: int = 16) -> Iterator[U]:
+def ahead(action: Callable[[T], U], values: Iterable[T], many: int = 16) -> Iterator[U]:
     """What the action makes of each, in order, a few of them made in a thread beside the reader's.
 
     For actions that let other threads run, as shapely's do: making the rest costs about as long as
@@ -240,8 +240,8 @@ def ahead(action: Callable[[T], U], found: Iterable[T], many: int = 16) -> Itera
     """
     with ThreadPoolExecutor(1, thread_name_prefix="ahead") as pool:
         waiting: deque[Future[U]] = deque()
-        for one in found:
-            waiting.append(pool.submit(action, one))
+        for value in values:
+            waiting.append(pool.submit(action, value))
             if len(waiting) >= many:
                 yield waiting.popleft().result()
         while waiting:
@@ -292,7 +292,7 @@ def _is_head(value: object) -> bool:
         isinstance(value.get("sha256"), str)
         and isinstance(files, dict)
         and not any(name.startswith("/") or ".." in name.split("/") for name in files)
-        and all(isinstance(one, dict) and "sha256" in one for one in files.values())
+        and all(isinstance(entry, dict) and "sha256" in entry for entry in files.values())
         and isinstance(campaign, dict)
         and isinstance(campaign.get("name"), str)
         and isinstance(campaign.get("kind"), str)
@@ -390,8 +390,8 @@ def copy(folder: Path, out: Path) -> None:
 
 def _check_file(path: Path, stated: str) -> None:
     try:
-        found = file_sha256(path)
+        digest = file_sha256(path)
     except FileNotFoundError:
         raise BadInput("is missing from the release", file=path, cure=AGAIN) from None
-    if found != stated:
+    if digest != stated:
         raise BadInput("has another content than was frozen", file=path, cure=AGAIN)

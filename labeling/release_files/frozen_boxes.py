@@ -73,8 +73,8 @@ def merged_coverage(
     """The lines of all sources about these images, each pair once: as the first source that has it
     says. images and sources ascend by image, sources by class too."""
     keyed = [
-        ((line["image"], line["wnid"], place, line) for line in source)
-        for place, source in enumerate(sources)
+        ((line["image"], line["wnid"], number, line) for line in source)
+        for number, source in enumerate(sources)
     ]
     names = iter(images)
     name = next(names, None)
@@ -105,15 +105,15 @@ def labels(
 ) -> Iterator[LabelOfBoxes]:
     """Every class of every image of which something is known, by image and class. unlisted: classes
     that are absent from every image whose coverage does not name them."""
-    said = _by_image(coverage)
+    states_by_image = _by_image(coverage)
     drawn = _by_image(boxes)
     for image in images:
-        states = {line["wnid"]: line["state"] for line in said.of(image)}
-        found: dict[str, list[BoxLine]] = defaultdict(list)
+        states = {line["wnid"]: line["state"] for line in states_by_image.of(image)}
+        lines_by_class: dict[str, list[BoxLine]] = defaultdict(list)
         for line in drawn.of(image):
-            found[line["wnid"]].append(line)
-        for wnid in sorted({*states, *found, *unlisted}):
-            rows = found[wnid]
+            lines_by_class[line["wnid"]].append(line)
+        for wnid in sorted({*states, *lines_by_class, *unlisted}):
+            rows = lines_by_class[wnid]
             yield {
                 "image": image,
                 "wnid": wnid,
@@ -174,15 +174,15 @@ class ErrorTally:
             self.drawers[wnid, person, sides] += total
 
     def content(self) -> dict[str, StatedError]:
-        found: dict[str, StatedError] = {}
+        errors: dict[str, StatedError] = {}
         for wnid, (count, total, square, proposed) in sorted(self.boxes.items()):
             row: StatedError = {"iou_error": None, "boxes": int(count), "proposed": int(proposed)}
             if count:
                 mean = total / count
                 # A deviation that was learned from n sides is off by a share of 1 / √(2n).
                 unsure = math.fsum(
-                    own**2 / (2 * max(sides, FEWEST_SIDES))
-                    for (key, _, sides), own in self.drawers.items()
+                    deviation**2 / (2 * max(sides, FEWEST_SIDES))
+                    for (key, _, sides), deviation in self.drawers.items()
                     if key == wnid
                 )
                 half = Z95 * math.sqrt(square + unsure) / count
@@ -191,5 +191,5 @@ class ErrorTally:
                     round(max(0.0, mean - half), DIGITS),
                     round(min(1.0, mean + half), DIGITS),
                 ]
-            found[wnid] = row
-        return found
+            errors[wnid] = row
+        return errors

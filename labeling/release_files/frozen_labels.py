@@ -125,10 +125,10 @@ def of_objects(answers: Iterable[AnswerLine]) -> Iterator[LabelLine]:
             yield {**_label(image, wnid, value, EXPLICIT), "boxes": boxes[wnid]}
 
 
-def of_boxes(said: Iterable[LabelOfBoxes]) -> Iterator[LabelLine]:
+def of_boxes(rows: Iterable[LabelOfBoxes]) -> Iterator[LabelLine]:
     """The labels of a campaign that draws boxes: yes where an instance has one, no where none is
     there, else unknown."""
-    for row in said:
+    for row in rows:
         value = YES if row["boxes"] else NO if row["state"] == ABSENT else UNKNOWN
         label = _label(row["image"], row["wnid"], value, EXPLICIT if value != UNKNOWN else "")
         more = {"boxes": row["boxes"], "flags": row["flags"], "coverage": row["state"]}
@@ -140,28 +140,28 @@ def by_graph(
     mode: str,
     images: Iterable[str],
     answers: Iterable[AnswerLine],
-    given: Iterable[GivenLine],
+    known_lines: Iterable[GivenLine],
     abstentions: Collection[str],
     inference: Inference | None = None,
 ) -> Iterator[LabelLine]:
     """A line for every class of every image, in the order of the graph's leaves.
 
-    images: names. answers and given: lines of a release, all by image in one order. inference:
+    images: names. answers, known_lines: lines of a release, all by image in one order. inference:
     where any node may have been asked.
     """
-    said, known = Groups(answers), Groups(given)
+    answer_groups, known = Groups(answers), Groups(known_lines)
     for name in images:
-        lines = said.of(name)
-        asked = [
-            Asked(place, line["node"], "settled", WORDS[line["contains"]], line["order"])
-            for place, line in enumerate(lines)
+        lines = answer_groups.of(name)
+        questions = [
+            Asked(index, line["node"], "settled", WORDS[line["contains"]], line["order"])
+            for index, line in enumerate(lines)
         ]
         sure = {line["node"]: line for line in lines}
         before = planning.agreed((line["node"], line["value"]) for line in known.of(name))
-        settled = planning.stand(graph, asked, mode, before).settled
+        settled = planning.stand(graph, questions, mode, before).settled
         likely: dict[str, float | None] = {}
         if inference is not None:
-            settled, likely = _inferred(inference, asked, before, settled)
+            settled, likely = _inferred(inference, questions, before, settled)
         for node in graph.leaves:
             key = graph.node(node).key
             value, origin = settled.get(node, (UNKNOWN, ""))
@@ -174,14 +174,14 @@ def by_graph(
 
 
 def _inferred(
-    inference: Inference, asked: list[Asked], before: dict[str, str], settled: dict[str, Label]
+    inference: Inference, questions: list[Asked], before: dict[str, str], settled: dict[str, Label]
 ) -> tuple[dict[str, Label], dict[str, float | None]]:
     """(labels, probabilities of those that are inferred) of the leaves.
 
     What people answered about a class, and what was given, is its label; what is inferred "no"
     where an answer above it closed the class is inherited; the rest is inferred, or "unknown".
     """
-    values = planning.known_values(inference.graph, asked, before)
+    values = planning.known_values(inference.graph, questions, before)
     labels: dict[str, Label] = {}
     likely: dict[str, float | None] = {}
     for node, (value, probability) in inference.labels(values).items():
@@ -205,7 +205,7 @@ def _label(
 ) -> LabelLine:
     """line: the settled answer that the label rests on, if any."""
     probability = line.get("probability") if line else None
-    found: LabelLine = {
+    label_line: LabelLine = {
         "image": image,
         "wnid": wnid,
         "value": value,
@@ -214,13 +214,13 @@ def _label(
         "probability": probability,
     }
     if line is not None and "queries" in line:
-        found["queries"] = line["queries"]
+        label_line["queries"] = line["queries"]
     if line is not None and probability is not None and "votes" in line:
         able = {word: count for word, count in line["votes"].items() if word not in abstentions}
-        found["votes"] = votes = sum(able.values())
+        label_line["votes"] = votes = sum(able.values())
         interval = share_interval(able.get(_said(line), 0), votes, probability)
-        found["interval"] = None if interval is None else list(interval)
-    return found
+        label_line["interval"] = None if interval is None else list(interval)
+    return label_line
 
 
 def _said(line: AnswerLine) -> str:

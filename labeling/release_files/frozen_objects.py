@@ -72,11 +72,15 @@ def line(
 
     parts: of its category, in order. Parts that the category lacks come after those it has.
     """
-    given = {part.key: part for part in known.parts}
-    said: Mapping[str, PartAnswer] = value.get("parts", {})
+    known_parts = {part.key: part for part in known.parts}
+    answers: Mapping[str, PartAnswer] = value.get("parts", {})
     agreement: Mapping[str, PartAgreement] = value.get("agreement") or {}
-    asked = [part["key"] for part in parts]
-    keys = [key for key in dict.fromkeys([*asked, *given, *said]) if key in given or key in said]
+    part_keys = [part["key"] for part in parts]
+    keys = [
+        key
+        for key in dict.fromkeys([*part_keys, *known_parts, *answers])
+        if key in known_parts or key in answers
+    ]
     drawn = value.get("outline")
     given_outline = None if known.outline is None else as_json(known.outline)
     outline = given_outline if drawn is None else drawn
@@ -91,23 +95,23 @@ def line(
         "outline": outline,
         "outline_origin": None if outline is None else GIVEN if drawn is None else EXPLICIT,
         "parts": [
-            _explicit(key, said[key], given.get(key), probability, agreement.get(key))
-            if key in said
-            else _given(given[key])
+            _explicit(key, answers[key], known_parts.get(key), probability, agreement.get(key))
+            if key in answers
+            else _given(known_parts[key])
             for key in keys
         ],
-        "unknown": [key for key in asked if key not in given and key not in said],
+        "unknown": [key for key in part_keys if key not in known_parts and key not in answers],
     }
 
 
 def _explicit(
     key: str,
     answer: PartAnswer,
-    given: Part | None,
+    known: Part | None,
     probability: float | None,
     agreement: PartAgreement | None,
 ) -> PartLine:
-    found: PartLine = {
+    part_line: PartLine = {
         "key": key,
         "origin": EXPLICIT,
         "state": answer["state"],
@@ -115,7 +119,7 @@ def _explicit(
         "probability": probability,
         "agreement": agreement,
     }
-    return found if given is None else {**found, "instead_of": _given(given)}
+    return part_line if known is None else {**part_line, "instead_of": _given(known)}
 
 
 def _given(part: Part) -> PartLine:
@@ -186,7 +190,7 @@ class Tally:
 
     def counted(self) -> list[Any]:
         """What was counted, as JSON keeps it and `join` takes it."""
-        return [dict(self.objects), [[*place, count] for place, count in self.states.items()]]
+        return [dict(self.objects), [[*keys, count] for keys, count in self.states.items()]]
 
     def join(self, counted: Sequence[Any]) -> None:
         """Adds what another tally counted."""
@@ -211,9 +215,9 @@ class Tally:
         }
 
     def _keys(self, category: str) -> list[str]:
-        asked = [part["key"] for part in self.categories.get(category, {}).get("parts", [])]
-        found = sorted(key for where, key, _ in self.states if where == category)
-        return list(dict.fromkeys([*asked, *found]))
+        part_keys = [part["key"] for part in self.categories.get(category, {}).get("parts", [])]
+        further_keys = sorted(key for where, key, _ in self.states if where == category)
+        return list(dict.fromkeys([*part_keys, *further_keys]))
 
 
 class CategoryTally(TypedDict):

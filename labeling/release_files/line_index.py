@@ -51,7 +51,7 @@ def by_category(path: Path, sha256: str) -> dict[str, Objects[ObjectLine]]:
 
     sha256: what the release states; a file with another raises BadInput. The file is read once.
     """
-    found = {"": Objects[ObjectLine](path)}
+    lines_by_category = {"": Objects[ObjectLine](path)}
     digest, start = hashlib.sha256(), 0
     try:
         with open(path, "rb") as file:
@@ -60,10 +60,10 @@ def by_category(path: Path, sha256: str) -> dict[str, Objects[ObjectLine]]:
                 match = CATEGORY.match(line)
                 key = match.group(1).decode() if match else ""
                 for name in {"", key}:
-                    found.setdefault(name, Objects(path)).starts.append(start)
+                    lines_by_category.setdefault(name, Objects(path)).starts.append(start)
                 start += len(line)
     except FileNotFoundError:
         raise BadInput("is missing from the release", file=path, cure=AGAIN) from None
     if digest.hexdigest() != sha256:
         raise BadInput("has another content than was frozen", file=path, cure=AGAIN)
-    return found
+    return lines_by_category

@@ -54,32 +54,32 @@ class Boxes:
 
     def lines(
         self,
-        asked: Iterable[Asked],
+        asked_questions: Iterable[Asked],
         settled: Mapping[int, Settled],
         votes: Mapping[int, Sequence[Vote]],
     ) -> Lines:
         """The lines of the pairs of these questions, which are all of their images'."""
         by_pair: dict[tuple[str, str], list[Asked]] = defaultdict(list)
-        for question in asked:
+        for question in asked_questions:
             by_pair[question.image, question.topic].append(question)
-        found = Lines([], [])
+        lines = Lines([], [])
         for (image, topic), questions in sorted(by_pair.items()):
-            if all(one.number for one in questions):
+            if all(question.number for question in questions):
                 # Its first question is open again, so that nothing stands.
-                found.coverage.append({"image": image, "wnid": topic, "state": UNKNOWN})
+                lines.coverage.append({"image": image, "wnid": topic, "state": UNKNOWN})
                 continue
             pair = box_pairs.replay(
-                f"{image} {topic}", [self._asked(one, settled) for one in questions]
+                f"{image} {topic}", [self._asked(question, settled) for question in questions]
             )
             state = pair.chain.coverage
-            found.coverage.append({"image": image, "wnid": topic, "state": state})
-            for standing in pair.chain.boxes:
-                drawn = self._drawn(standing, pair, settled, votes)
-                found.boxes.append(self._line(image, topic, standing, drawn))
-        return found
+            lines.coverage.append({"image": image, "wnid": topic, "state": state})
+            for boxed in pair.chain.boxes:
+                drawn = self._drawn(boxed, pair, settled, votes)
+                lines.boxes.append(self._line(image, topic, boxed, drawn))
+        return lines
 
     def _asked(self, question: Asked, settled: Mapping[int, Settled]) -> box_pairs.Asked:
-        said = settled.get(question.pk)
+        settlement = settled.get(question.pk)
         content: box_pairs.Content = question.content or {}  # type: ignore[assignment]
         return box_pairs.Asked(
             question.pk,
@@ -87,43 +87,45 @@ class Boxes:
             question.state,
             content,
             self.rules[question.policy],
-            said.value if said else None,
+            settlement.value if settlement else None,
         )
 
     def _drawn(
         self,
-        standing: Standing,
+        boxed: Standing,
         pair: box_pairs.Replayed,
         settled: Mapping[int, Settled],
         votes: Mapping[int, Sequence[Vote]],
     ) -> list[tuple[int, Any]]:
         """Who drew the object, and how; nobody where it was proposed, or drawn by a reviewer."""
-        if standing.drawing is None:
+        if boxed.drawing is None:
             return []
-        question = pair.path[standing.drawing].id
+        question = pair.path[boxed.drawing].id
         counted = set(settled[question].answers)
         drawn = {
             vote.annotator: as_box(vote.value["box"])
             for vote in sorted(votes.get(question, ()), key=lambda vote: vote.revision)
             if vote.pk in counted and vote.value != NONE
         }
-        groups = same_object([*drawn.values(), standing.box])
-        own = next(group for group in groups if len(drawn) in group)
+        groups = same_object([*drawn.values(), boxed.box])
+        group_of_box = next(group for group in groups if len(drawn) in group)
         people = list(drawn)
-        return [(people[place], drawn[people[place]]) for place in own if place < len(drawn)]
+        return [
+            (people[index], drawn[people[index]]) for index in group_of_box if index < len(drawn)
+        ]
 
     def _line(
-        self, image: str, wnid: str, standing: Standing, drawn: Sequence[tuple[int, Any]]
+        self, image: str, wnid: str, boxed: Standing, drawn: Sequence[tuple[int, Any]]
     ) -> BoxLine:
         merged = merge(drawn, self.sigmas) if drawn else None
-        box = standing.box if merged is None else merged.box
+        box = boxed.box if merged is None else merged.box
         error = None if merged is None else merged.error()
         line: BoxLine = {
             "image": image,
             "wnid": wnid,
             "box": [round(side, 1) for side in box],
-            **{flag: flag in standing.flags for flag in FLAGS},  # type: ignore[typeddict-item]
-            "came": standing.came,
+            **{flag: flag in boxed.flags for flag in FLAGS},  # type: ignore[typeddict-item]
+            "came": boxed.came,
             "drawings": len(drawn),
             "iou_error": None if error is None else round(error.mean, DIGITS),
         }
@@ -168,10 +170,12 @@ def images_beside(campaign: Campaign) -> Iterator[frozen.ImageLine]:
 
 def _source(campaign: Campaign) -> frozen.Frozen | None:
     """The release that the campaign's labels came from."""
-    said = campaign.settings.get("labels")
-    if not said:
+    label_source = campaign.settings.get("labels")
+    if not label_source:
         return None
-    release = Campaign.objects.get(name=said["campaign"]).releases.get(number=said["number"])
+    release = Campaign.objects.get(name=label_source["campaign"]).releases.get(
+        number=label_source["number"]
+    )
     return stored.read(release)
 
 
@@ -183,11 +187,11 @@ def _labels(campaign: Campaign) -> tuple[Iterator[CoverageLine], str]:
         return iter(()), ABSENT if campaign.settings.get("complete") else UNKNOWN
     whole = GRAPH_FILE in source.meta["files"]
     # A class that is there and not asked about here is unknown too.
-    wanted, state = (("unknown", "yes"), UNKNOWN) if whole else (("no",), ABSENT)
+    values, state = (("unknown", "yes"), UNKNOWN) if whole else (("no",), ABSENT)
     topics = set(campaign.topics.values_list("key", flat=True))
-    found: Iterator[CoverageLine] = (
+    lines: Iterator[CoverageLine] = (
         {"image": line["image"], "wnid": line["wnid"], "state": state}
         for line in source.labels()
-        if line["value"] in wanted and line["wnid"] in topics
+        if line["value"] in values and line["wnid"] in topics
     )
-    return found, ABSENT if whole else UNKNOWN
+    return lines, ABSENT if whole else UNKNOWN

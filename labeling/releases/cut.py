@@ -50,7 +50,7 @@ class Cut:
 
     campaign: Campaign
     policies: list[Any]
-    given: parts.PartFingerprint
+    known_parts: parts.PartFingerprint
     files: dict[str, LineFile]
     ranges: list[Path]
     digest: str
@@ -71,7 +71,7 @@ class Context(NamedTuple):
     graph: int | None
     categories: dict[str, Any]
     # Of what is given of objects, which pieces read: another one is another cut.
-    given: dict[str, Any]
+    known_parts: dict[str, Any]
     # What it says of people who draw boxes.
     calibration: int | None
 
@@ -80,7 +80,7 @@ def take(campaign: Campaign, building: Path, scratch: Path, opened: ExitStack) -
     """The campaign's cut, to be taken inside a snapshot. building: receives files of the release,
     which `opened` closes; scratch: the ranges."""
     by_graph = graph.Nodes.of(campaign.graph_id)
-    given = parts.fingerprint(campaign)
+    known_parts = parts.fingerprint(campaign)
     scenes = graph.scenes_of(campaign)
     beside = (frozen.SCENES_FILE,) if scenes else ()
     names = sorted((*frozen.files_of(campaign.kind), *beside))
@@ -103,23 +103,23 @@ def take(campaign: Campaign, building: Path, scratch: Path, opened: ExitStack) -
         campaign.kind,
         campaign.graph_id,
         campaign.settings["categories"] if KINDS[campaign.kind].release == OBJECTS else {},
-        dict(given),
+        dict(known_parts),
         campaign.calibration_id if KINDS[campaign.kind].release == BOXES else None,
     )
     ranges = _Ranges(scratch, context, size_of_ranges(campaign))
     images = _Images(files["images.jsonl"], campaign) if by_graph is None else None
-    for _, about in groupby(_rows(campaign), key=lambda row: row[0]):
+    for _, rows_of_image in groupby(_rows(campaign), key=lambda row: row[0]):
         ranges.begin_image()
-        for number, (_, asked, image) in enumerate(about):
+        for number, (_, question, image) in enumerate(rows_of_image):
             if images is not None and not number:
                 images.write(_image_line(image))
-            ranges.add(asked)
+            ranges.add(question)
     if images is not None:
         images.close()
     return Cut(
         campaign=campaign,
         policies=list(campaign.policies.order_by("version").values("version", "content")),
-        given=given,
+        known_parts=known_parts,
         files=files,
         ranges=ranges.close(),
         digest=ranges.digest.hexdigest()[:32],
@@ -183,8 +183,8 @@ class _Ranges:
         if len(self.rows) >= self.size:
             self._end()
 
-    def add(self, asked: Asked) -> None:
-        self.rows.append(json.dumps(asked, separators=(",", ":")).encode() + b"\n")
+    def add(self, question: Asked) -> None:
+        self.rows.append(json.dumps(question, separators=(",", ":")).encode() + b"\n")
 
     def close(self) -> list[Path]:
         if self.rows:
@@ -205,13 +205,13 @@ def _rows(campaign: Campaign) -> Iterator[tuple[int, Asked, tuple[Any, ...]]]:
     late: dict[int, list[str]] = {}
     for pk, answer in _late(campaign).iterator(chunk_size=CHUNK):
         late.setdefault(pk, []).append(str(answer))
-    listed = _listed(campaign).iterator(chunk_size=CHUNK)
-    while chunk := list(islice(listed, CHUNK)):
-        found = queries.of(campaign, [pk for _, pk, *_ in chunk])
+    rows = _listed(campaign).iterator(chunk_size=CHUNK)
+    while chunk := list(islice(rows, CHUNK)):
+        queries_by_question = queries.of(campaign, [pk for _, pk, *_ in chunk])
         for image, pk, *rest in chunk:
-            asked, fields = rest[: -len(IMAGE_FIELDS)], rest[-len(IMAGE_FIELDS) :]
-            more = sorted(late.get(pk, ())), found.get(pk, [])
-            yield image, Asked._make([pk, *asked, *more]), fields
+            question_fields, fields = rest[: -len(IMAGE_FIELDS)], rest[-len(IMAGE_FIELDS) :]
+            more = sorted(late.get(pk, ())), queries_by_question.get(pk, [])
+            yield image, Asked._make([pk, *question_fields, *more]), fields
 
 
 def _listed(campaign: Campaign) -> QuerySet[Question, Any]:
@@ -246,7 +246,7 @@ def _write_graph(files: dict[str, LineFile], campaign: Campaign, by_graph: graph
     for image in graph.images_of(campaign).order_by(*_by("name")).iterator(chunk_size=CHUNK):
         fields = [getattr(image, name) for name in IMAGE_FIELDS]
         files["images.jsonl"].write(_image_line(fields))
-    for line in by_graph.given(campaign, _by("item__image__name", "key", "source")):
+    for line in by_graph.known_labels(campaign, _by("item__image__name", "key", "source")):
         files["given.jsonl"].write(line)
 
 

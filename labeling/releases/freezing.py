@@ -172,23 +172,23 @@ def _write(
             with batch.snapshot():
                 now = Campaign.objects.select_related("dataset", "policy").get(pk=campaign.pk)
                 marks = fingerprint(now)
-                found = cut.take(now, building, scratch, opened)
+                taken = cut.take(now, building, scratch, opened)
                 joined = partial(
                     joining.join,
-                    found,
+                    taken,
                     states=marks["states"],
                     code_version=code_version(),
                     scratch=scratch,
                 )
                 # Here and in the snapshot: what others could not see, what is little, and what
                 # changes again and again while jobs read it.
-                if inside or found.is_small or attempt == ATTEMPTS:
-                    made = ranges.make_here(found, scratch)
+                if inside or taken.is_small or attempt == ATTEMPTS:
+                    made = ranges.make_here(taken, scratch)
                     return joined(made), marks, None
-            meta = joined(ranges.make(found, scratch, watch))
-            if parts.fingerprint(now) == found.given:
-                return meta, marks, found.digest
-            ranges.forget(found.digest)
+            meta = joined(ranges.make(taken, scratch, watch))
+            if parts.fingerprint(now) == taken.known_parts:
+                return meta, marks, taken.digest
+            ranges.forget(taken.digest)
     raise AssertionError("the last attempt returns")
 
 

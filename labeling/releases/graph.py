@@ -25,11 +25,11 @@ class NodePlace(TypedDict):
     wnid: str | None
 
 
-class GraphFingerprint(TypedDict, total=False):
-    graph: int
-    given: str | None
-    mode: str
-    scenes: list[int | float | None]
+GraphFingerprint = TypedDict(  # noqa: UP013 - the key "given" is stored
+    "GraphFingerprint",
+    {"graph": int, "given": str | None, "mode": str, "scenes": list[int | float | None]},
+    total=False,
+)
 
 
 class ScenesContent(TypedDict):
@@ -60,11 +60,11 @@ class Nodes:
         """By the id of a version; None where questions follow no graph."""
         return None if graph_id is None else cls(store.of(graph_id))
 
-    def place(self, node: str) -> NodePlace:
+    def node_place(self, node: str) -> NodePlace:
         known = node in self.graph.index
         return {"node": node, "wnid": (self.graph.node(node).key or None) if known else None}
 
-    def given(self, campaign: Campaign, order: Sequence[Any]) -> Iterator[GivenLine]:
+    def known_labels(self, campaign: Campaign, order: Sequence[Any]) -> Iterator[GivenLine]:
         """What was known of each image before anybody was asked, by image. Gold in use is too."""
         rows = (
             GivenLabel.objects.filter(item__image__in=images_of(campaign))
@@ -83,7 +83,7 @@ class Nodes:
     ) -> GivenLine:
         return {
             "image": image,
-            **self.place(node),
+            **self.node_place(node),
             "value": value,
             "source": source,
             "geometry": geometry,
@@ -104,16 +104,16 @@ def _gold(campaign: Campaign) -> list[tuple[str, str, Any]]:
     rows = Gold.objects.filter(
         question__campaign=campaign, question__round=0, question__state=Question.State.GOLD
     )
-    found = rows.values_list("question__item__image__name", "question__topic", "answer")
-    return sorted(found, key=lambda row: row[:2], reverse=True)
+    rows_of_gold = rows.values_list("question__item__image__name", "question__topic", "answer")
+    return sorted(rows_of_gold, key=lambda row: row[:2], reverse=True)
 
 
 def images_of(campaign: Campaign) -> QuerySet[Image]:
     """The images of which the campaign asks anything, or knows it by gold."""
-    asked = Question.objects.filter(
+    questions = Question.objects.filter(
         campaign=campaign, round=0, item__image=OuterRef("pk"), item__region__isnull=True
     )
-    return Image.objects.filter(Exists(asked), dataset_id=campaign.dataset_id)
+    return Image.objects.filter(Exists(questions), dataset_id=campaign.dataset_id)
 
 
 def orders(questions: Sequence[Asked]) -> dict[int, int]:
@@ -122,9 +122,11 @@ def orders(questions: Sequence[Asked]) -> dict[int, int]:
     for question in questions:
         by_item.setdefault(question.item, []).append(question)
     return {
-        question.pk: place
-        for asked in by_item.values()
-        for place, question in enumerate(sorted(asked, key=lambda row: (row.first or 0, row.pk)), 1)
+        question.pk: number
+        for item_questions in by_item.values()
+        for number, question in enumerate(
+            sorted(item_questions, key=lambda row: (row.first or 0, row.pk)), 1
+        )
     }
 
 
@@ -132,13 +134,13 @@ def fingerprint(campaign: Campaign) -> GraphFingerprint:
     """A cheap sign of what these files would hold; nothing where there is no graph."""
     if campaign.graph_id is None:
         return {}
-    given = GivenLabel.objects.filter(item__image__dataset=campaign.dataset_id)
-    latest = given.aggregate(at=Max("created_at"))["at"]
-    found: GraphFingerprint = {
+    known_labels = GivenLabel.objects.filter(item__image__dataset=campaign.dataset_id)
+    latest = known_labels.aggregate(at=Max("created_at"))["at"]
+    marks: GraphFingerprint = {
         "graph": campaign.graph_id,
         "given": latest.isoformat() if latest else None,
         "mode": campaign.settings.get("mode", "safe"),
     }
     if "price" in campaign.settings:
-        found["scenes"] = [campaign.calibration_id, campaign.settings["price"]]
-    return found
+        marks["scenes"] = [campaign.calibration_id, campaign.settings["price"]]
+    return marks

@@ -112,8 +112,8 @@ def _calibrations(pks: set[int]) -> Line:
     """What the calibrations named in answers.jsonl say, where any is: of topics all of it, of
     people only how many. Their figures would tell who is who from one release to the next."""
     rows = Calibration.objects.filter(pk__in=pks).order_by("number")
-    said = [_calibration_line(row) for row in rows.iterator(chunk_size=1)]
-    return {"calibrations": said} if said else {}
+    lines = [_calibration_line(row) for row in rows.iterator(chunk_size=1)]
+    return {"calibrations": lines} if lines else {}
 
 
 def _calibration_line(row: Calibration) -> Line:
@@ -139,5 +139,5 @@ def _counts(joined: _Joined, states: Mapping[str, int]) -> dict[str, int]:
         "images": files["images.jsonl"].count,
         "topics": files["topics.jsonl"].count,
         **({"objects": objects.count} if (objects := files.get("objects.jsonl")) else {}),
-        **({"boxes": found.count} if (found := files.get(BOXES_FILE)) else {}),
+        **({"boxes": box_file.count} if (box_file := files.get(BOXES_FILE)) else {}),
     }

@@ -15,13 +15,10 @@ from labeling.parts.model import PartedObject
 from labeling.release_files import frozen_objects
 from labeling.releases.asked import Asked, Settled
 
-
-class PartFingerprint(TypedDict, total=False):
-    """labels: their number, since what is taken away leaves the latest as it was."""
-
-    vocabulary: int | None
-    given: str | None
-    labels: int
+# labels: their number, since removing a label leaves the latest date as it was.
+PartFingerprint = TypedDict(  # noqa: UP013 - the key "given" is stored
+    "PartFingerprint", {"vocabulary": int | None, "given": str | None, "labels": int}, total=False
+)
 
 
 @dataclass
@@ -36,7 +33,7 @@ class Objects:
 
     def describe(self, questions: Iterable[Asked]) -> None:
         """Reads what is given of the objects of these questions, for line()."""
-        regions = {asked.item: asked.region for asked in questions}
+        regions = {question.item: question.region for question in questions}
         items = Item.objects.in_bulk(regions)
         for pk, item in items.items():
             item.region = regions[pk]
@@ -56,17 +53,17 @@ class Objects:
         known, value = self.known[question.item], settled.value or {}
         category = self.categories.get(question.topic)
         parts = category["parts"] if category else []
-        found = frozen_objects.line(known, value, settled.probability, parts)
-        found["category"] = question.topic
-        found["settled_by"], found["reviewed"] = by, settled.reviewed
-        self.tally.add(found)
-        return found
+        line = frozen_objects.line(known, value, settled.probability, parts)
+        line["category"] = question.topic
+        line["settled_by"], line["reviewed"] = by, settled.reviewed
+        self.tally.add(line)
+        return line
 
 
 def head(campaign: Campaign, tally: frozen_objects.Tally) -> dict[str, object]:
     """Keys of release.json: counts by category and part, and by which vocabulary."""
-    found = campaign.vocabulary
-    version = found and {"version": found.version, "sha256": found.sha256}
+    vocabulary = campaign.vocabulary
+    version = vocabulary and {"version": vocabulary.version, "sha256": vocabulary.sha256}
     return {"parts": tally.content(), "vocabulary": version}
 
 
@@ -74,10 +71,10 @@ def fingerprint(campaign: Campaign) -> PartFingerprint:
     """A cheap sign of what is given of objects; nothing for other kinds."""
     if KINDS[campaign.kind].release != OBJECTS:
         return {}
-    given = GivenLabel.objects.filter(item__image__dataset=campaign.dataset_id)
-    found = given.aggregate(at=Max("created_at"), count=Count("pk"))
+    known_labels = GivenLabel.objects.filter(item__image__dataset=campaign.dataset_id)
+    totals = known_labels.aggregate(at=Max("created_at"), count=Count("pk"))
     return {
         "vocabulary": campaign.vocabulary_id,
-        "given": found["at"].isoformat() if found["at"] else None,
-        "labels": found["count"],
+        "given": totals["at"].isoformat() if totals["at"] else None,
+        "labels": totals["count"],
     }

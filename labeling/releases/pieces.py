@@ -102,8 +102,8 @@ class _Writer:
 def _chunks(questions: Iterator[Asked], size: int) -> Iterator[list[Asked]]:
     """So many questions at a time; those of one image, or object, stay together."""
     chunk: list[Asked] = []
-    for _, about in groupby(questions, lambda row: row.item):
-        chunk += about
+    for _, item_questions in groupby(questions, lambda row: row.item):
+        chunk += item_questions
         if len(chunk) >= size:
             yield chunk
             chunk = []
@@ -121,21 +121,21 @@ def _write_chunk(writer: _Writer, chunk: list[Asked]) -> None:
         by_parts.describe(chunk)
     for question in chunk:
         settled = history.settled.get(question.pk)
-        place: Line = {"image": question.image, "wnid": question.topic}
+        subject: Line = {"image": question.image, "wnid": question.topic}
         line = _answer_line(kind, question, settled, writer.policies)
         if question.queries:
             line["queries"] = question.queries
         if by_graph is not None:
-            place |= by_graph.place(question.topic)
-            line |= by_graph.place(question.topic) | {
+            subject |= by_graph.node_place(question.topic)
+            line |= by_graph.node_place(question.topic) | {
                 "order": orders[question.pk],
                 "probability": settled.probability if settled else None,
             }
         if question.step:
-            place["step"], place["number"] = question.step, question.number
-            line = place | line
+            subject["step"], subject["number"] = question.step, question.number
+            line = subject | line
         if by_parts is not None and writer.objects is not None:
-            place["object"] = line["object"] = question.object
+            subject["object"] = line["object"] = question.object
             line["box"] = question.region
             line |= by_parts.box_note(question)
             if settled is not None and question.state == Question.State.SETTLED:
@@ -144,11 +144,15 @@ def _write_chunk(writer: _Writer, chunk: list[Asked]) -> None:
             writer.calibrations.add(settled.calibration)
         counted = set(settled.answers) if settled else set()
         kept = counted.union(question.late)
-        given = [vote for vote in history.votes.get(question.pk, ()) if vote.pk in kept]
-        votes = writer.votes.write(kind, place, counted, given)
-        if settled and kind.tag_labels and (tags := _tags(kind, settled, counted, given)):
+        votes_of_question = [vote for vote in history.votes.get(question.pk, ()) if vote.pk in kept]
+        votes = writer.votes.write(kind, subject, counted, votes_of_question)
+        if (
+            settled
+            and kind.tag_labels
+            and (tags := _tags(kind, settled, counted, votes_of_question))
+        ):
             line["tags"] = tags
-        if settled and (ranked := _ranked(kind, question, settled, counted, given)):
+        if settled and (ranked := _ranked(kind, question, settled, counted, votes_of_question)):
             line["ranked"] = ranked
         writer.counts[question.state] += 1
         writer.answers.write(line | {"votes": votes})
@@ -170,7 +174,7 @@ class _ChunkHistory:
 
 def _read_history(chunk: Sequence[Asked]) -> _ChunkHistory:
     history = _ChunkHistory()
-    settlements = [asked.settlement for asked in chunk if asked.settlement]
+    settlements = [question.settlement for question in chunk if question.settlement]
     for question, value, probability, answers, *rest in Settlement.objects.filter(
         pk__in=settlements
     ).values_list(
@@ -179,8 +183,10 @@ def _read_history(chunk: Sequence[Asked]) -> _ChunkHistory:
     ):
         ids = [str(answer) for answer in answers]
         history.settled[question] = Settled(value, probability, ids, *rest)
-    asked = [asked.pk for asked in chunk]
-    for question, pk, *rest in Answer.objects.filter(assignment__question__in=asked).values_list(
+    question_ids = [question_ids.pk for question_ids in chunk]
+    for question, pk, *rest in Answer.objects.filter(
+        assignment__question__in=question_ids
+    ).values_list(
         *("assignment__question_id", "pk", "assignment__annotator_id", "value", "duration_ms"),
         *("late", "revision"),
     ):
@@ -208,23 +214,23 @@ def _answer_line(
 
 
 def _tags(
-    kind: Kind, settled: Settled, counted: Collection[str], given: Sequence[Vote]
+    kind: Kind, settled: Settled, counted: Collection[str], votes: Sequence[Vote]
 ) -> dict[str, int]:
     """How many of those who gave the settled answer put each tag on it."""
     name = kind.tally_name(settled.value)
     tags: Counter[str] = Counter()
-    for vote in given:
+    for vote in votes:
         if vote.pk in counted and kind.tally_name(vote.value) == name:
             tags.update(kind.tags(vote.value))
     return dict(tags)
 
 
 def _ranked(
-    kind: Kind, question: Asked, settled: Settled, counted: Collection[str], given: Sequence[Vote]
+    kind: Kind, question: Asked, settled: Settled, counted: Collection[str], votes: Sequence[Vote]
 ) -> list[str]:
     """The classes that those who were counted named, what was settled on first."""
     dropped = question.state == Question.State.DROPPED
-    values = [vote.value for vote in given if vote.pk in counted]
+    values = [vote.value for vote in votes if vote.pk in counted]
     return kind.ranked(values, None if dropped else settled.value)
 
 

@@ -25,5 +25,5 @@ def fingerprint(campaign: Campaign) -> QueryFingerprint:
     """A cheap sign of what they would be; nothing where the campaign keeps none."""
     if KINDS[campaign.kind].asks != CANDIDATES:
         return {}
-    found = Candidate.objects.filter(question__campaign=campaign).aggregate(at=Max("pk"))
-    return {"queries": found["at"] or 0}
+    latest = Candidate.objects.filter(question__campaign=campaign).aggregate(at=Max("pk"))
+    return {"queries": latest["at"] or 0}

@@ -110,9 +110,9 @@ def forget(digest: str) -> None:
         Q(key__startswith=f"{digest}:") | Q(created_at__lt=limit)
     ).delete()
     with suppress(FileNotFoundError):
-        for other in storages["data"].listdir(FOLDER)[0]:
-            if _is_old(other, limit):
-                _remove(other)
+        for digest_folder in storages["data"].listdir(FOLDER)[0]:
+            if _is_old(digest_folder, limit):
+                _remove(digest_folder)
 
 
 def _enqueue(cut: Cut) -> set[int]:

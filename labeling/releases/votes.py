@@ -44,25 +44,25 @@ class Votes:
         self.rows: list[tuple[int, int, int]] = []
 
     def write(
-        self, kind: Kind, place: Line, counted: Collection[str], votes: Iterable[Vote]
+        self, kind: Kind, subject: Line, counted: Collection[str], votes: Iterable[Vote]
     ) -> dict[str, int]:
         """How many gave which answer, of those that count; these votes, and late ones, are kept.
 
         counted: ids of the answers by which the question was settled.
         """
         votes = sorted(votes, key=lambda vote: (vote.annotator, vote.revision))
-        if votes and place != self.place:
+        if votes and subject != self.place:
             self._end()
-            self.place = place
-        given: Counter[str] = Counter()
+            self.place = subject
+        counts_by_answer: Counter[str] = Counter()
         for vote in votes:
             is_counted = vote.pk in counted
             if is_counted:
-                given[kind.tally_name(vote.value)] += 1
+                counts_by_answer[kind.tally_name(vote.value)] += 1
             self.people.add(vote.annotator)
             self.counts["late" if vote.late else "votes"] += 1
             size = self.raw.write(
-                place
+                subject
                 | {
                     "annotator": vote.annotator,
                     "counted": is_counted,
@@ -73,7 +73,7 @@ class Votes:
                 }
             )
             self.rows.append((vote.annotator, vote.revision, size))
-        return dict(given)
+        return dict(counts_by_answer)
 
     def close(self) -> None:
         self._end()
@@ -103,11 +103,11 @@ def name_people(folder: Path, digest: bytes, people: Iterable[int], goal: LineFi
             for person, revision, size in json.loads(row):
                 line = raw.read(size)
                 assert line.startswith(before[person]), "a vote names its annotator first"
-                named = after[person] + line[len(before[person]) :]
-                votes.append((names[person], revision, named))
+                line_with_name = after[person] + line[len(before[person]) :]
+                votes.append((names[person], revision, line_with_name))
             # By name: the order in which people joined would tell who is who.
             votes.sort(key=lambda vote: vote[:2])
-            goal.append(b"".join([named for *_, named in votes]), len(votes))
+            goal.append(b"".join([line_with_name for *_, line_with_name in votes]), len(votes))
 
 
 def _digest(key: bytes, person: int) -> str:

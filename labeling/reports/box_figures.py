@@ -66,14 +66,14 @@ class StepRow:
 @dataclass(frozen=True)
 class ClassRow:
     """A class: its pairs, how many of them are done, its boxes, and its proposals that were
-    accepted. shown: whether its proposals are expected to save time; None where it has none."""
+    accepted. uses_proposals: whether its proposals are expected to save time; None without any."""
 
     name: str
     pairs: int
     done: int
     boxes: int
     accepted: Share
-    shown: bool | None
+    uses_proposals: bool | None
 
 
 @dataclass(frozen=True)
@@ -104,43 +104,45 @@ class Figures:
     classes: list[ClassRow]
 
 
-def figures(campaign: Campaign, shown: int = 200) -> Figures | None:
-    """The figures, with as many of the classes as are shown, the largest first; None before the
-    first calibration. Three queries."""
+def figures(campaign: Campaign, limit: int = 200) -> Figures | None:
+    """Return the figures with the `limit` largest classes, the largest first.
+
+    None before the first calibration. Three queries.
+    """
     row = Calibration.objects.filter(pk=campaign.calibration_id or 0).first()
     content = Content.from_json(row.content) if row else Content()
-    found = content.boxes
-    if row is None or found is None:
+    measured = content.boxes
+    if row is None or measured is None:
         return None
     seconds = SECONDS | (content.seconds or {})
     least = least_chance(seconds[DRAW], seconds[CHECK], policies.of(campaign)["checks"])
-    pairs, boxes = sum(found.pairs.values()), sum(found.boxes.values())
+    pairs, boxes = sum(measured.pairs.values()), sum(measured.boxes.values())
     return Figures(
         at=row.created_at,
-        pairs=[Share(words, found.pairs.get(state, 0), pairs) for state, words in STATES],
+        pairs=[Share(words, measured.pairs.get(state, 0), pairs) for state, words in STATES],
         boxes=boxes,
-        came=[Share(words, found.boxes.get(came, 0), boxes) for came, words in CAME],
-        steps=[_step(found, step, words, boxes) for step, words in STEPS],
+        came=[Share(words, measured.boxes.get(came, 0), boxes) for came, words in CAME],
+        steps=[_step(measured, step, words, boxes) for step, words in STEPS],
         draws=[
-            (words, found.draws[how])
+            (words, measured.draws[how])
             for how, words in (("clicks", "four clicks"), ("drag", "dragging"))
-            if how in found.draws
+            if how in measured.draws
         ],
-        seconds_per_box=found.seconds_per_box,
-        planted=Share("found", *found.planted),
+        seconds_per_box=measured.seconds_per_box,
+        planted=Share("found", *measured.planted),
         assisted=[
-            _assisted("With proposals", found.assisted),
-            _assisted("Without", found.unassisted),
+            _assisted("With proposals", measured.assisted),
+            _assisted("Without", measured.unassisted),
         ]
-        if found.assisted.pairs
+        if measured.assisted.pairs
         else [],
         least=least,
-        classes=_classes(campaign, found, content.acceptance or {}, least, shown),
+        classes=_classes(campaign, measured, content.acceptance or {}, least, limit),
     )
 
 
-def _step(found: BoxFigures, step: str, words: str, boxes: int) -> StepRow:
-    row = found.steps[step]
+def _step(measured: BoxFigures, step: str, words: str, boxes: int) -> StepRow:
+    row = measured.steps[step]
     return StepRow(
         words,
         row.answers,
@@ -156,16 +158,18 @@ def _assisted(words: str, row: Assisted) -> AssistedRow:
 
 def _classes(
     campaign: Campaign,
-    found: BoxFigures,
+    measured: BoxFigures,
     acceptance: dict[str, list[int]],
     least: float,
-    shown: int,
+    limit: int,
 ) -> list[ClassRow]:
-    largest = sorted(found.classes, key=lambda topic: (-found.classes[topic][0], topic))[:shown]
+    largest = sorted(measured.classes, key=lambda topic: (-measured.classes[topic][0], topic))[
+        :limit
+    ]
     names = dict(campaign.topics.filter(key__in=largest).values_list("key", "name"))
     rows = []
     for topic in largest:
-        pairs, done, boxes = found.classes[topic]
+        pairs, done, boxes = measured.classes[topic]
         good, tried = acceptance.get(topic, (0, 0))
         accepted = Share("accepted", good, tried)
         pays = accepted.share is not None and accepted.share > least
@@ -174,12 +178,12 @@ def _classes(
     return rows
 
 
-def csv_rows(found: Figures) -> Sequence[Sequence[object]]:
+def csv_rows(content: Figures) -> Sequence[Sequence[object]]:
     """The table of classes, its head first. A name that a spreadsheet would run begins with a
     quote."""
     head = ("class", "pairs", "done", "boxes", "proposals", "accepted", "low", "high")
     rows: list[Sequence[object]] = [head]
-    for row in found.classes:
+    for row in content.classes:
         low, high = row.accepted.interval or ("", "")
         accepted = row.accepted
         rows.append(

@@ -112,45 +112,45 @@ def shows(question: Question) -> Shown:
     """What the page of a question shows."""
     content = question.content or {}
     image = question.item.image
-    found: Shown = {
+    page: Shown = {
         "step": question.step,
         "width": image.width,
         "height": image.height,
         "boxes": [],
     }
-    found.update({key: content[key] for key in SHOWN if key in content})  # type: ignore[typeddict-item]
-    return found
+    page.update({key: content[key] for key in SHOWN if key in content})  # type: ignore[typeddict-item]
+    return page
 
 
-def heading(found: Shown) -> str:
+def heading(page: Shown) -> str:
     """Which heading of templates/annotator/kinds/boxes.html says what is to be done."""
-    if found["step"] != DRAW:
-        return found["step"]
-    if "rejected" in found:
+    if page["step"] != DRAW:
+        return page["step"]
+    if "rejected" in page:
         return "draw again"
-    if "at" in found:
+    if "at" in page:
         return "draw there"
-    return "draw more" if found["boxes"] else "draw"
+    return "draw more" if page["boxes"] else "draw"
 
 
 def picture(
-    found: Shown,
+    page: Shown,
     more: Iterable[Layer] = (),
     points: Iterable[Points] = (),
     label: str = "",
 ) -> Picture:
     """The image with what its page shows, and more over that."""
-    layers = [Layer("standing", found["boxes"], gettext("boxes that stand"))]
-    if found["step"] == DRAW and "rejected" in found:
-        layers.append(Layer("rejected", [found["rejected"]["box"]], gettext("sent back")))
-    if found["step"] == CHECK and "box" in found:
-        layers.append(Layer("checked", [found["box"]], gettext("the box to check")))
+    layers = [Layer("standing", page["boxes"], gettext("boxes that stand"))]
+    if page["step"] == DRAW and "rejected" in page:
+        layers.append(Layer("rejected", [page["rejected"]["box"]], gettext("sent back")))
+    if page["step"] == CHECK and "box" in page:
+        layers.append(Layer("checked", [page["box"]], gettext("the box to check")))
     places = list(points)
-    if "at" in found:
-        places.append(Points("at", [found["at"]], gettext("one was seen here")))
+    if "at" in page:
+        places.append(Points("at", [page["at"]], gettext("one was seen here")))
     return Picture(
-        found["width"],
-        found["height"],
+        page["width"],
+        page["height"],
         [*layers, *more],
         places,
         label or gettext("The image in question"),

@@ -32,12 +32,12 @@ def decided(campaign: Campaign) -> QuerySet[Question]:
 def sample(campaign: Campaign, total: int, size: int = SAMPLE) -> list[int]:
     """Ids of about `size` of the `total` decided questions, all where there are no more; the same
     ones as long as the campaign stands still."""
-    found = decided(campaign)
+    questions = decided(campaign)
     if total > size:
         share = int(RING * size / total)
-        found = found.annotate(place=PLACE).filter(place__lt=share)
+        questions = questions.annotate(place=PLACE).filter(place__lt=share)
     # Sorted here: asked to sort, PostgreSQL reads the table in that order instead of the index.
-    return sorted(found.order_by().values_list("pk", flat=True))[: 2 * size]
+    return sorted(questions.order_by().values_list("pk", flat=True))[: 2 * size]
 
 
 @dataclass(frozen=True)
@@ -80,14 +80,16 @@ def _figures(campaign: Campaign, total: int) -> Figures:
     tallies = settling.tallies(campaign, pks)
     able = {pk: _able(campaign, tallies.get(pk, Counter())) for pk in pks}
     answers = {pk: tallies[pk].total() if pk in tallies else 0 for pk in pks}
-    given = sum(answers.values())
+    total_answers = sum(answers.values())
     return Figures(
         decided=total,
         sampled=len(pks),
         alpha=_alpha(list(able.values())),
-        votes=given / len(pks) if pks else None,
+        votes=total_answers / len(pks) if pks else None,
         histogram=_histogram(list(answers.values())),
-        abstained=1 - sum(votes.total() for votes in able.values()) / given if given else None,
+        abstained=1 - sum(votes.total() for votes in able.values()) / total_answers
+        if total_answers
+        else None,
         disputed=_disputed(able)[:SHOWN],
     )
 

@@ -55,7 +55,7 @@ class Summary:
 
 def summary(campaign: Campaign) -> Summary:
     """One query, of the classes' rows alone."""
-    found = Verification.objects.filter(topic__campaign=campaign).aggregate(
+    totals = Verification.objects.filter(topic__campaign=campaign).aggregate(
         classes=Count("pk"),
         stopped=Count("pk", filter=Q(state=State.STOPPED)),
         reached=Count("pk", filter=Q(reason=Reason.PRECISION)),
@@ -67,25 +67,27 @@ def summary(campaign: Campaign) -> Summary:
         without_table=Count("pk", filter=Q(has_table=False)),
         looked_at=Max("looked_at"),
     )
-    yes, audited, wrong = (found[key] or 0 for key in ("images", "checked", "faults"))
+    yes, audited, wrong = (totals[key] or 0 for key in ("images", "checked", "faults"))
     return Summary(
-        classes=found["classes"],
-        stopped=found["stopped"],
-        reached=found["reached"],
+        classes=totals["classes"],
+        stopped=totals["stopped"],
+        reached=totals["reached"],
         yes=yes,
-        cost=found["spent"] or 0.0,
+        cost=totals["spent"] or 0.0,
         currency=policies.of(campaign)["currency"],
-        by_table=(found["expected"] or 0.0) / yes if yes else None,
+        by_table=(totals["expected"] or 0.0) / yes if yes else None,
         audited=audited,
         wrong=wrong,
         share=(audited - wrong) / audited if audited else None,
         interval=clopper_pearson(audited - wrong, audited),
-        without_table=found["without_table"],
-        looked_at=found["looked_at"],
+        without_table=totals["without_table"],
+        looked_at=totals["looked_at"],
     )
 
 
-def listed(campaign: Campaign, sort: str = "name", search: str = "") -> QuerySet[Verification]:
+def matching_classes(
+    campaign: Campaign, sort: str = "name", search: str = ""
+) -> QuerySet[Verification]:
     """The classes whose name or key has the search in it, in one of SORTS."""
     rows = Verification.objects.filter(topic__campaign=campaign).select_related("topic")
     if search:
@@ -103,7 +105,7 @@ class Picture:
     high: float | None
     stated: float | None
     by_table: float | None
-    wanted: float
+    required: float
 
 
 @dataclass(frozen=True)
@@ -169,7 +171,7 @@ def write_csv(campaign: Campaign) -> str:
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(COLUMNS)
     currency = policies.of(campaign)["currency"]
-    for row in listed(campaign):
+    for row in matching_classes(campaign):
         figures = [getattr(row, name) for name in COLUMNS[4:-1]]
         writer.writerow(
             [

@@ -45,13 +45,13 @@ class Forecast(NamedTuple):
     likely: int
     high: int
 
-    def less(self, asked: int) -> "Forecast":
-        """Those still to be asked, where so many were."""
-        return Forecast(*(max(0, number - asked) for number in self))
+    def less(self, already_asked: int) -> "Forecast":
+        """Return the forecast of questions still to be asked."""
+        return Forecast(*(max(0, number - already_asked) for number in self))
 
 
-def listed(questions: int) -> Forecast:
-    """Of questions that are all known."""
+def known_number(questions: int) -> Forecast:
+    """Return the forecast where the number of questions is known."""
     return Forecast(questions, questions, questions)
 
 
@@ -113,8 +113,8 @@ def of_campaign(campaign: Campaign, counts: Counts) -> Forecast:
 
     counts: of its questions now.
     """
-    asked = counts.asked
-    known = listed(asked)
+    total = counts.questions
+    known = known_number(total)
     follows = KINDS[campaign.kind].asks == CHAINS or campaign.graph_id is not None
     if not follows or campaign.state == Campaign.State.CLOSED:
         return known
@@ -123,20 +123,20 @@ def of_campaign(campaign: Campaign, counts: Counts) -> Forecast:
     if not opening and not counts.open and not counts.review:
         return known
     if campaign.graph_id is None:
-        found = of_pairs(counts.images, policies.of(campaign)["second_looks"])
-        return Forecast(*(max(asked, number) for number in found))
+        estimate = of_pairs(counts.images, policies.of(campaign)["second_looks"])
+        return Forecast(*(max(total, number) for number in estimate))
     images = _images(campaign, opening, counts.images)
     if (each := _learned_per_image(campaign)) is not None:
-        return listed(max(asked, round(images * each)))
+        return known_number(max(total, round(images * each)))
     settings = {"mode": "safe", "order": "breadth"} | campaign.settings
     if counts.decided >= LEAST_MEASURED and (measured := _measured(campaign)) is not None:
         mean, error = measured
         bounds = (mean - error, mean, mean + error)
-        return Forecast(*(max(asked, round(images * questions)) for questions in bounds))
-    found = of_images(
+        return Forecast(*(max(total, round(images * questions)) for questions in bounds))
+    estimate = of_images(
         store.of(campaign), images, settings["mode"], settings["order"], settings.get("present")
     )
-    return Forecast(*(max(asked, number) for number in found))
+    return Forecast(*(max(total, number) for number in estimate))
 
 
 def _measured(campaign: Campaign) -> tuple[float, float] | None:
@@ -150,7 +150,7 @@ def _measured(campaign: Campaign) -> tuple[float, float] | None:
         return known or None
     states = Question.State
     waiting = Count("pk", filter=Q(state__in=[states.OPEN, states.REVIEW]))
-    asked = list(
+    question_counts = list(
         campaign.questions.exclude(state__in=[states.WITHDRAWN, states.GOLD])
         .order_by("item")
         .values("item")
@@ -158,11 +158,14 @@ def _measured(campaign: Campaign) -> tuple[float, float] | None:
         .filter(waiting=0)
         .values_list("asked", flat=True)[:MEASURED]
     )
-    found = None
-    if len(asked) >= LEAST_MEASURED:
-        found = statistics.fmean(asked), 2 * statistics.stdev(asked) / math.sqrt(len(asked))
-    cache.set(key, found or (), MEASURED_SECONDS)
-    return found
+    mean_and_error = None
+    if len(question_counts) >= LEAST_MEASURED:
+        mean_and_error = (
+            statistics.fmean(question_counts),
+            2 * statistics.stdev(question_counts) / math.sqrt(len(question_counts)),
+        )
+    cache.set(key, mean_and_error or (), MEASURED_SECONDS)
+    return mean_and_error
 
 
 def _learned_per_image(campaign: Campaign) -> float | None:
@@ -173,15 +176,19 @@ def _learned_per_image(campaign: Campaign) -> float | None:
     return next((point.questions for point in curve if point.price == price), None)
 
 
-def _images(campaign: Campaign, opening: Sequence[tuple[int | None, int]], asked: int) -> int:
-    """Images with a question (asked), and those that jobs will open: (images of a job, opened so
-    far)."""
+def _images(
+    campaign: Campaign, opening: Sequence[tuple[int | None, int]], opened_images: int
+) -> int:
+    """Return the number of images that have a question now or will once the jobs are done.
+
+    opening: (images of a job, opened so far) of each job. opened_images: those with a question now.
+    """
     if not opening:
-        return asked
+        return opened_images
     every = campaign.dataset.images.count()
     # A job of an earlier version does not say of how many images it is: then of all.
-    coming = sum(every if images is None else images - done for images, done in opening)
-    return max(asked, min(every, asked + coming))
+    images_to_open = sum(every if images is None else images - done for images, done in opening)
+    return max(opened_images, min(every, opened_images + images_to_open))
 
 
 @dataclass(frozen=True)

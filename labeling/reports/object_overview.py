@@ -50,7 +50,7 @@ class Tile:
 
     @property
     def apart(self) -> bool:
-        return any(one.part.apart for one in self.drawn)
+        return any(drawn_part.part.apart for drawn_part in self.drawn)
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class CategoryCount:
 
 def categories(dataset: Dataset) -> list[CategoryCount]:
     """How many of the dataset's objects are of each category, the largest first."""
-    said = vocabulary_store.of(dataset)
+    vocabulary = vocabulary_store.of(dataset)
     rows = (
         GivenLabel.objects.filter(
             item__image__dataset=dataset, item__region__isnull=False, geometry__isnull=True
@@ -71,8 +71,8 @@ def categories(dataset: Dataset) -> list[CategoryCount]:
         .values_list("key")
         .annotate(Count("item", distinct=True))
     )
-    found = [CategoryCount(key, name_of(said, key), count) for key, count in rows]
-    return sorted(found, key=lambda row: (-row.count, row.name))
+    counts = [CategoryCount(key, name_of(vocabulary, key), count) for key, count in rows]
+    return sorted(counts, key=lambda row: (-row.count, row.name))
 
 
 def name_of(vocabulary: Vocabulary | None, key: str) -> str:
@@ -86,43 +86,43 @@ def find(dataset: Dataset, category: str = "", flag: str = "", search: str = "")
 
     category: a wnid. flag: one of FLAGS. search: in the image's name. Each "" is any.
     """
-    found = objects.of(dataset)
+    items = objects.of(dataset)
     if search:
-        found = found.filter(image__name__icontains=search)
+        items = items.filter(image__name__icontains=search)
     if category:
-        said = GivenLabel.objects.filter(key=category, geometry__isnull=True)
-        found = found.filter(pk__in=said.values("item"))
+        labels = GivenLabel.objects.filter(key=category, geometry__isnull=True)
+        items = items.filter(pk__in=labels.values("item"))
     if flag == "apart":
-        found = found.filter(pk__in=_labels(dataset).filter(geometry__apart=True).values("item"))
+        items = items.filter(pk__in=_labels(dataset).filter(geometry__apart=True).values("item"))
     elif flag == "no-parts":
         parts = _labels(dataset).filter(geometry__isnull=False).exclude(key=OUTLINE)
-        found = found.exclude(pk__in=parts.values("item"))
+        items = items.exclude(pk__in=parts.values("item"))
     if flag == "no-room":
-        rows = found.values_list("pk", "region", "image__width", "image__height")
+        rows = items.values_list("pk", "region", "image__width", "image__height")
         return [pk for pk, box, *size in rows if not crops.widened(box or (), *size)[1]]
-    return found.values_list("pk", flat=True)  # type: ignore[return-value]
+    return items.values_list("pk", flat=True)  # type: ignore[return-value]
 
 
 def tiles(dataset: Dataset, pks: Sequence[int]) -> list[Tile]:
     """The objects of these ids, in their order. Queries do not grow with them."""
-    said = vocabulary_store.of(dataset)
+    vocabulary = vocabulary_store.of(dataset)
     items = Item.objects.in_bulk(pks)
     described = objects.described(items.values())
-    return [_tile(items[pk], described[pk], said) for pk in pks if pk in items]
+    return [_tile(items[pk], described[pk], vocabulary) for pk in pks if pk in items]
 
 
-def drawn(found: PartedObject, category: Category | None, coarse_px: float = 0.0) -> list[Drawn]:
+def drawn(parted: PartedObject, category: Category | None, coarse_px: float = 0.0) -> list[Drawn]:
     """The object's parts in the order of its category, then those that it lacks.
 
     coarse_px: how far a line may lie off, where fewer corners do.
     """
     order = {part.key: nth for nth, part in enumerate(category.parts)} if category else {}
-    parts = sorted(found.parts, key=lambda part: order.get(part.key, len(order)))
+    parts = sorted(parted.parts, key=lambda part: order.get(part.key, len(order)))
     made = []
     for nth, part in enumerate(parts):
-        place = order.get(part.key, len(order) + nth)
+        index = order.get(part.key, len(order) + nth)
         made.append(
-            Drawn(part, _word(part, category), colour(place), _path(part.polygons, coarse_px))
+            Drawn(part, _word(part, category), colour(index), _path(part.polygons, coarse_px))
         )
     return made
 
@@ -132,15 +132,15 @@ def _word(part: Part, category: Category | None) -> str:
     return known.name if known else part.key
 
 
-def _tile(item: Item, found: PartedObject, said: Vocabulary | None) -> Tile:
+def _tile(item: Item, parted: PartedObject, vocabulary: Vocabulary | None) -> Tile:
     crop, room = objects.crop_of(item)
     coarse = max(crop[2] - crop[0], crop[3] - crop[1]) / TILE_PX
     return Tile(
         item=item,
-        category=name_of(said, found.category),
+        category=name_of(vocabulary, parted.category),
         crop=crop,
         view_box=svg.view_box(crop),
-        drawn=drawn(found, said.category(found.category) if said else None, coarse),
+        drawn=drawn(parted, vocabulary.category(parted.category) if vocabulary else None, coarse),
         room=room,
     )
 

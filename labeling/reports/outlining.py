@@ -26,7 +26,7 @@ class Row:
     first: bool = True
     elsewhere: str = ""
     opened: bool = False
-    found: bool = False
+    is_match: bool = False
     children: list["Row"] = field(default_factory=list)
 
 
@@ -36,8 +36,8 @@ def outline(graph: Graph, counts: Counts, search: str = "") -> list[Row]:
     A node with several parents stands under each of them; its own children only under the first,
     so that the outline is no longer than the graph has links.
     """
-    wanted = _found(graph, search) if search else None
-    kept = None if wanted is None else wanted | _above(graph, wanted)
+    matching = _found(graph, search) if search else None
+    kept = None if matching is None else matching | _above(graph, matching)
     rows: list[Row] = []
     seen: set[str] = set()
     # A stack, not recursion: a graph may be a chain of thousands.
@@ -47,14 +47,14 @@ def outline(graph: Graph, counts: Counts, search: str = "") -> list[Row]:
         if kept is not None and node_id not in kept:
             continue
         node = graph.node(node_id)
-        others = [graph.node(other).title for other in node.parents if other != parent]
+        others = [graph.node(parent_id).title for parent_id in node.parents if parent_id != parent]
         row = Row(
             node,
             counts.get(node_id) or dict.fromkeys(COUNTED, 0),
             first=node_id not in seen,
             elsewhere=", ".join(others),
-            opened=wanted is not None,
-            found=wanted is not None and node_id in wanted,
+            opened=matching is not None,
+            is_match=matching is not None and node_id in matching,
         )
         into.append(row)
         if row.first:
@@ -70,13 +70,13 @@ def _found(graph: Graph, search: str) -> set[str]:
 
 
 def _text_of(node: Node) -> str:
-    said = (node.id, node.question, node.name, node.key, *node.synonyms)
-    return " ".join(said).casefold()
+    texts = (node.id, node.question, node.name, node.key, *node.synonyms)
+    return " ".join(texts).casefold()
 
 
-def _above(graph: Graph, wanted: set[str]) -> set[str]:
+def _above(graph: Graph, node_ids: set[str]) -> set[str]:
     above: set[str] = set()
-    for node_id in wanted:
+    for node_id in node_ids:
         above.update(graph.ancestors(node_id))
     return above
 
@@ -92,8 +92,8 @@ def counts_of(campaign: Campaign) -> Counts:
 
 def _count(campaign: Campaign) -> Counts:
     counts: Counts = defaultdict(lambda: dict.fromkeys(COUNTED, 0))
-    asked = campaign.questions.asked().order_by()
-    for topic, state, count in asked.values_list("topic", "state").annotate(Count("pk")):
+    questions = campaign.questions.for_consensus().order_by()
+    for topic, state, count in questions.values_list("topic", "state").annotate(Count("pk")):
         counts[topic]["asked"] += count
         if state == Question.State.OPEN:
             counts[topic]["open"] = count

@@ -54,12 +54,12 @@ class OverlapRow:
 def rows(campaign: Campaign, findings: Sequence[Finding]) -> list[OverlapRow]:
     """A row for each finding. One query."""
     names = dict(campaign.topics.values_list("key", "name"))
-    return [_row(one, names) for one in findings]
+    return [_row(finding, names) for finding in findings]
 
 
 def _row(finding: Finding, names: dict[str, str]) -> OverlapRow:
     first, second = (names.get(topic, topic) for topic in finding.topics)
-    said = {"first": first, "second": second}
+    titles = {"first": first, "second": second}
     if finding.kind == FINER:
         layers = [Layer("second", finding.boxes, f"boxes of {second}")]
     else:
@@ -68,10 +68,10 @@ def _row(finding: Finding, names: dict[str, str]) -> OverlapRow:
             Layer("first", finding.boxes[:1], words[0]),
             Layer("second", finding.boxes[1:], words[1]),
         ]
-    title = TITLES[finding.kind].format(**said)
+    title = TITLES[finding.kind].format(**titles)
     picture = Picture(finding.width, finding.height, layers, label=title, view=_near(finding))
     actions = [
-        Action(value, words.format(**said), key) for value, words, key in WORDS[finding.kind]
+        Action(value, words.format(**titles), key) for value, words, key in WORDS[finding.kind]
     ]
     return OverlapRow(finding, title, picture, actions)
 

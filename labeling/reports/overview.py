@@ -56,14 +56,14 @@ def campaign_rows(campaigns: Sequence[Campaign], user: User) -> list[CampaignRow
     rows = []
     for campaign in campaigns:
         counted = counts[campaign.pk]
-        asked, finished = counted.asked, counted.settled + counted.dropped
+        total, finished = counted.questions, counted.settled + counted.dropped
         rows.append(
             CampaignRow(
                 campaign=campaign,
                 role=roles.get(campaign.pk, "staff"),
-                questions=asked,
+                questions=total,
                 finished=finished,
-                share=finished / asked if asked else None,
+                share=finished / total if total else None,
                 review=counted.review,
                 answers=answers.get(campaign.pk) or 0,
             )
@@ -158,14 +158,14 @@ def question_rows(campaign: Campaign, questions: Sequence[Question]) -> list[Que
     """A row for each question. Five queries."""
     pks = [question.pk for question in questions]
     words = value_words(campaign)
-    given = votes_on_page(pks)
-    votes = settling.tallied(campaign, given)
+    page_votes = votes_on_page(pks)
+    votes = settling.tallied(campaign, page_votes)
     current = {
         settlement.question_id: settlement
         for settlement in Settlement.objects.filter(in_runs("question_id", pks)).order_by("pk")
     }
     names = topic_names(campaign, {question.topic for question in questions})
-    support = settling.support(campaign, current.values(), given)
+    support = settling.support(campaign, current.values(), page_votes)
     return [
         QuestionRow(
             question=question,
@@ -339,16 +339,16 @@ def gold_rows(campaign: Campaign, questions: Sequence[Question]) -> list[GoldRow
     ).order_by("revision")
     for question_id, seat, value in rows.values_list("assignment__question", "assignment", "value"):
         latest[question_id, seat] = value
-    given: dict[int, list[Any]] = defaultdict(list)
+    answers_by_question: dict[int, list[Any]] = defaultdict(list)
     for (question_id, _), value in latest.items():
-        given[question_id].append(value)
+        answers_by_question[question_id].append(value)
     names = topic_names(campaign, {question.topic for question in questions})
-    found = []
+    gold_question_rows = []
     for question in questions:
-        answers = given[question.pk]
+        answers = answers_by_question[question.pk]
         right = sum(kind.is_right(value, question.gold.answer, policy) for value in answers)
         name = kind.tally_name(question.gold.answer)
-        found.append(
+        gold_question_rows.append(
             GoldRow(
                 value=name,
                 words=words.get(name, name),
@@ -360,7 +360,7 @@ def gold_rows(campaign: Campaign, questions: Sequence[Question]) -> list[GoldRow
                 failed=len(answers) - right,
             )
         )
-    return found
+    return gold_question_rows
 
 
 ACTIONS = {
@@ -373,9 +373,9 @@ ACTIONS = {
 
 
 def _quota_words(decision: Decision) -> str:
-    wanted = decision.content.get("quotas", {})
-    said = ", ".join(f"{images} of {topic}" for topic, images in sorted(wanted.items()))
-    return f"set the quotas: {said}" if said else "lifted all quotas"
+    quotas = decision.content.get("quotas", {})
+    sentence = ", ".join(f"{images} of {topic}" for topic, images in sorted(quotas.items()))
+    return f"set the quotas: {sentence}" if sentence else "lifted all quotas"
 
 
 def _stage_words(decision: Decision) -> str:
@@ -395,10 +395,10 @@ def _review_words(decision: Decision) -> str:
         count = len(decision.content["sent_back"])
         drawings = "a drawing" if count == 1 else f"{count} drawings"
         return f"sent back {drawings} of question {decision.content.get('question')}"
-    said = decision.content.get("value")
-    said = said.get("key") if isinstance(said, dict) else said
+    value = decision.content.get("value")
+    value = value.get("key") if isinstance(value, dict) else value
     action = "accepted" if decision.content.get("accepted") else "decided"
-    return f"{action} question {decision.content.get('question')}: {said}"
+    return f"{action} question {decision.content.get('question')}: {value}"
 
 
 def _blocked_words(decision: Decision) -> str:
@@ -449,8 +449,8 @@ def decision_words(decision: Decision) -> str:
             people = count_of(content["more"], "more person", "more people")
             return f"asked {people} about {count_of(len(content['questions']), 'question')}"
         if "applied" in content:
-            asked = count_of(content["applied"], "open question")
-            return f"applied version {content['version']} of the rules to {asked}"
+            questions = count_of(content["applied"], "open question")
+            return f"applied version {content['version']} of the rules to {questions}"
         return f"wrote version {content.get('version')} of the rules"
     if decision.kind == Decision.Kind.MEMBER:
         return ACTIONS.get(content.get("deed", ""), "changed the members").format(

@@ -56,7 +56,7 @@ class History:
 def of(campaign: Campaign, question: Question) -> History:
     """The pair of a question. A fixed number of queries."""
     pair = chaining.replayed(campaign, [question.item_id])[question.item_id][question.topic]
-    pks = [one.id for one in pair.path]
+    pks = [step.id for step in pair.path]
     questions = Question.objects.select_related("item__image").in_bulk(pks)
     answers: dict[int, list[Answer]] = defaultdict(list)
     for answer in overview.answers_to(pks):
@@ -69,7 +69,13 @@ def of(campaign: Campaign, question: Question) -> History:
     rows = {row.answer.pk: row for row in overview.answer_rows(campaign, every, counted)}
     labels = KINDS[campaign.kind].words(campaign.settings)
     steps = [
-        _step(questions[pk], number, [rows[one.pk] for one in answers[pk]], latest.get(pk), labels)
+        _step(
+            questions[pk],
+            number,
+            [rows[answer.pk] for answer in answers[pk]],
+            latest.get(pk),
+            labels,
+        )
         for number, pk in enumerate(pks, 1)
     ]
     chain = pair.chain
@@ -79,7 +85,12 @@ def of(campaign: Campaign, question: Question) -> History:
     elif chain.step not in (COMPLETE, DROPPED):
         known = f"{known}; next: {STEP_WORDS[chain.step].lower()}"
     boxes: list[BoxRow] = [
-        {"box": list(one.box), "flags": list(one.flags), "came": one.came} for one in chain.boxes
+        {
+            "box": list(standing_box.box),
+            "flags": list(standing_box.flags),
+            "came": standing_box.came,
+        }
+        for standing_box in chain.boxes
     ]
     return History(boxes, chain.coverage, known, steps)
 
@@ -91,7 +102,7 @@ def _step(
     settlement: Settlement | None,
     labels: dict[str, str],
 ) -> StepRow:
-    said = [row.answer.value for row in rows if not row.replaced and not row.void]
+    values = [row.answer.value for row in rows if not row.replaced and not row.void]
     value: Any = settlement.value if settlement else None
     settled = ""
     if value == "dropped":
@@ -102,17 +113,17 @@ def _step(
         question,
         number,
         STEP_WORDS[question.step],
-        picture(question, said, value),
+        picture(question, values, value),
         [replace(row, words=box_overview.words_of(row.answer.value, labels)) for row in rows],
         settled,
     )
 
 
-def picture(question: Question, said: Sequence[Any], value: Any = None) -> Picture:
-    """What a question shows, with what people said of it, and a reviewer's boxes."""
-    objects = [one for one in said if isinstance(one, dict)]
-    drawn = Layer("mine", [one["box"] for one in objects if "box" in one], "drawn")
-    points = [point for one in objects for point in one.get("missing", ())]
+def picture(question: Question, answers: Sequence[Any], value: Any = None) -> Picture:
+    """Return what a question shows, with the answers to it and a reviewer's boxes."""
+    objects = [answer for answer in answers if isinstance(answer, dict)]
+    drawn = Layer("mine", [answer["box"] for answer in objects if "box" in answer], "drawn")
+    points = [point for answer in objects for point in answer.get("missing", ())]
     layers = [drawn]
     if isinstance(value, dict) and "state" in value:
         layers.append(Layer("known", [row["box"] for row in value["boxes"]], "as reviewed"))

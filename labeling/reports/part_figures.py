@@ -72,16 +72,16 @@ class _Part:
 def agreement(campaign: Campaign) -> Agreement:
     """How far people agree on each part. What a reviewer corrected counts as the people drew it.
     Three queries."""
-    found: dict[str, dict[str, _Part]] = defaultdict(lambda: defaultdict(_Part))
+    parts_by_topic: dict[str, dict[str, _Part]] = defaultdict(lambda: defaultdict(_Part))
     objects: dict[str, set[int]] = defaultdict(set)
     for question, topic, figures in _figures(campaign):
         objects[topic].add(question)
-        for key, said in figures.items():
-            part = found[topic][key]
-            if said["iou"] is not None:
-                part.ious.append((said["iou"], question))
-            if said["boundary_f"] is not None:
-                part.boundaries.append(said["boundary_f"])
+        for key, likeness in figures.items():
+            part = parts_by_topic[topic][key]
+            if likeness["iou"] is not None:
+                part.ious.append((likeness["iou"], question))
+            if likeness["boundary_f"] is not None:
+                part.boundaries.append(likeness["boundary_f"])
     categories = campaign.settings.get("categories", {})
     return Agreement(
         objects=sum(len(pks) for pks in objects.values()),
@@ -90,7 +90,7 @@ def agreement(campaign: Campaign) -> Agreement:
                 key=topic,
                 name=categories[topic]["name"],
                 objects=len(objects[topic]),
-                parts=_rows(categories[topic]["parts"], found[topic]),
+                parts=_rows(categories[topic]["parts"], parts_by_topic[topic]),
             )
             for topic in sorted(objects, key=lambda key: categories[key]["name"])
         ],
@@ -113,9 +113,13 @@ def _figures(campaign: Campaign) -> list[tuple[int, str, dict[str, Compared]]]:
     return [row for row in latest.values() if row[1] in known]
 
 
-def _rows(parts: list[dict[str, str]], found: dict[str, _Part]) -> list[PartRow]:
+def _rows(parts: list[dict[str, str]], parts_by_key: dict[str, _Part]) -> list[PartRow]:
     names = [(part["key"], part["name"]) for part in parts] + [(OUTLINE, "whole object")]
-    return [_row(key, name, found[key]) for key, name in names if found.get(key, _Part()).ious]
+    return [
+        _row(key, name, parts_by_key[key])
+        for key, name in names
+        if parts_by_key.get(key, _Part()).ious
+    ]
 
 
 def _row(key: str, name: str, part: _Part) -> PartRow:

@@ -30,8 +30,8 @@ def tone_of(number: int) -> str:
 def parts_of(campaign: Campaign, topic: str) -> list[AskedPart]:
     """The parts that the campaign's vocabulary names for the category, in its order."""
     category = campaign.settings["categories"].get(topic) or {"parts": []}
-    found: list[AskedPart] = category["parts"]
-    return found
+    parts: list[AskedPart] = category["parts"]
+    return parts
 
 
 class GivenPart(TypedDict):
@@ -39,35 +39,38 @@ class GivenPart(TypedDict):
     polygons: list[Any]
 
 
-class ObjectRow(TypedDict):
-    """An object as scripts have it, in pixels of its image. crop: the box with context; given: the
-    parts that the import holds, by key; missing: the keys of the others in the order of the
-    vocabulary; outline: None where nobody knows it."""
+# An object as scripts have it, in pixels of its image. crop: the box with context; given: the parts
+# that the import holds, by key; missing: the keys of the others in the order of the vocabulary;
+# outline: None if it is unknown.
+ObjectRow = TypedDict(  # noqa: UP013 - scripts read the key "given"
+    "ObjectRow",
+    {
+        "width": int,
+        "height": int,
+        "crop": list[float],
+        "given": dict[str, GivenPart],
+        "missing": list[str],
+        "outline": list[Any] | None,
+    },
+)
 
-    width: int
-    height: int
-    crop: list[float]
-    given: dict[str, GivenPart]
-    missing: list[str]
-    outline: list[Any] | None
 
-
-def object_of(found: PartedObject, campaign: Campaign, topic: str) -> ObjectRow:
+def object_of(parted: PartedObject, campaign: Campaign, topic: str) -> ObjectRow:
     """The object as scripts have it."""
-    assert found.size is not None, "objects of a dataset know the size of their image"
-    given = {part.key: part for part in found.parts}
+    assert parted.size is not None, "objects of a dataset know the size of their image"
+    known_parts = {part.key: part for part in parted.parts}
     keys = [part["key"] for part in parts_of(campaign, topic)]
     return {
-        "width": found.size[0],
-        "height": found.size[1],
-        "crop": list(found.crop or found.box),
+        "width": parted.size[0],
+        "height": parted.size[1],
+        "crop": list(parted.crop or parted.box),
         "given": {
-            key: {"state": given[key].state, "polygons": as_json(given[key].polygons)}
+            key: {"state": known_parts[key].state, "polygons": as_json(known_parts[key].polygons)}
             for key in keys
-            if key in given
+            if key in known_parts
         },
-        "missing": [key for key in keys if key not in given],
-        "outline": None if found.outline is None else as_json(found.outline),
+        "missing": [key for key in keys if key not in known_parts],
+        "outline": None if parted.outline is None else as_json(parted.outline),
     }
 
 
@@ -96,7 +99,7 @@ class PartRow:
     name: str
     number: int
     tone: str
-    given: bool
+    is_known: bool
     words: str
     d: str
     voters: int | None = None
@@ -132,17 +135,17 @@ class Picture:
 
 def question_picture(campaign: Campaign, question: Question) -> Picture:
     """A fixed number of queries."""
-    found = objects.described([question.item])[question.item.pk]
+    parted = objects.described([question.item])[question.item.pk]
     settlement = question.settlements.order_by("-pk").first()
     value = settlement.value if settlement and _has_parts(settlement.value) else None
     people = _people(question, settlement)
-    rows = part_rows(campaign, question.topic, found, value)
+    rows = part_rows(campaign, question.topic, parted, value)
     notes = SentBack.objects.filter(assignment__question=question)
     return Picture(
         settlement=settlement,
         value=value,
         name=question.item.name,
-        view_box=svg.view_box(found.crop or found.box),
+        view_box=svg.view_box(parted.crop or parted.box),
         parts=rows,
         people=people,
         several=len(people) > 1,
@@ -155,19 +158,19 @@ def _has_parts(value: object) -> bool:
 
 
 def part_rows(
-    campaign: Campaign, topic: str, found: PartedObject, value: Mapping[str, Any] | None
+    campaign: Campaign, topic: str, parted: PartedObject, value: Mapping[str, Any] | None
 ) -> list[PartRow]:
     """A row for each part of the category, and for the outline where there is one."""
     labels = labels_in(value) if value else {}
-    given = {part.key: PartLabel(part.state, part.polygons) for part in found.parts}
-    if found.outline is not None:
-        given[OUTLINE] = PartLabel("drawn", found.outline)
+    known_parts = {part.key: PartLabel(part.state, part.polygons) for part in parted.parts}
+    if parted.outline is not None:
+        known_parts[OUTLINE] = PartLabel("drawn", parted.outline)
     agreement = (value or {}).get("agreement", {})
     names = [(part["key"], part["name"]) for part in parts_of(campaign, topic)]
     if OUTLINE in labels:
         names.append((OUTLINE, "whole object"))
     return [
-        _part_row(number, key, name, labels.get(key), given.get(key), agreement.get(key, {}))
+        _part_row(number, key, name, labels.get(key), known_parts.get(key), agreement.get(key, {}))
         for number, (key, name) in enumerate(names)
     ]
 
@@ -177,19 +180,19 @@ def _part_row(
     key: str,
     name: str,
     label: PartLabel | None,
-    given: PartLabel | None,
+    known: PartLabel | None,
     agreement: Mapping[str, Any],
 ) -> PartRow:
-    shown = label or given
-    words = STATE_WORDS[shown.state] if shown else "nothing said"
+    current = label or known
+    words = STATE_WORDS[current.state] if current else "nothing said"
     return PartRow(
         key=key,
         name=name,
         number=number + 1,
         tone=tone_of(number),
-        given=label is None and given is not None,
-        words=f"given: {words}" if shown and label is None else words,
-        d=svg.path_data(shown.polygons) if shown else "",
+        is_known=label is None and known is not None,
+        words=f"given: {words}" if current and label is None else words,
+        d=svg.path_data(current.polygons) if current else "",
         voters=agreement.get("voters"),
         iou=agreement.get("iou"),
         boundary_f=agreement.get("boundary_f"),

@@ -41,12 +41,12 @@ class AnswerRow:
     value: str
     words: str
     seconds: float | None
-    stands: str
+    current: str
     stands_words: str
     agrees: bool | None
 
 
-def recent_answers(membership: Membership, shown: int = SHOWN) -> list[AnswerRow]:
+def recent_answers(membership: Membership, limit: int = SHOWN) -> list[AnswerRow]:
     """The person's latest answers, newest first. Five queries."""
     campaign = membership.campaign
     seats = list(
@@ -56,17 +56,24 @@ def recent_answers(membership: Membership, shown: int = SHOWN) -> list[AnswerRow
             state=Assignment.State.ANSWERED,
         )
         .select_related("question__item__image")
-        .order_by("-ordinal", "-pk")[:shown]
+        .order_by("-ordinal", "-pk")[:limit]
     )
     questions = [seat.question for seat in seats]
-    given = _latest([seat.pk for seat in seats])
-    stands = _current_values(questions)
+    answers = _latest([seat.pk for seat in seats])
+    current_values = _current_values(questions)
     words = overview.value_words(campaign)
     names = overview.topic_names(campaign, {question.topic for question in questions})
     return [
-        _row(campaign, seat.question, given[seat.pk], stands.get(seat.question_id), words, names)
+        _row(
+            campaign,
+            seat.question,
+            answers[seat.pk],
+            current_values.get(seat.question_id),
+            words,
+            names,
+        )
         for seat in seats
-        if seat.pk in given
+        if seat.pk in answers
     ]
 
 
@@ -74,7 +81,7 @@ def _row(
     campaign: Campaign,
     question: Question,
     answer: Answer,
-    stands: Any,
+    current: Any,
     words: dict[str, str],
     names: dict[str, str],
 ) -> AnswerRow:
@@ -82,11 +89,11 @@ def _row(
     value, name, agrees = kind.tally_name(answer.value), "", None
     gold = question.state == Question.State.GOLD
     # Nobody can agree with a dropped question.
-    if stands is not None and stands != "dropped":
-        name = kind.tally_name(stands)
+    if current is not None and current != "dropped":
+        name = kind.tally_name(current)
         if gold or kind.vote(answer.value) is not None:
             compare = kind.is_right if gold else kind.fits
-            agrees = compare(answer.value, stands, policies.of(campaign))
+            agrees = compare(answer.value, current, policies.of(campaign))
     return AnswerRow(
         question=question,
         image=question.item.image,
@@ -96,7 +103,7 @@ def _row(
         value=value,
         words=words.get(value, value),
         seconds=None if answer.duration_ms is None else answer.duration_ms / 1000,
-        stands=name,
+        current=name,
         stands_words=words.get(name, name),
         agrees=agrees,
     )
@@ -118,10 +125,10 @@ def _current_values(questions: list[Question]) -> dict[int, Any]:
     )
 
 
-def decisions_on(membership: Membership, shown: int = 20) -> list[overview.Decided]:
+def decisions_on(membership: Membership, limit: int = 20) -> list[overview.Decided]:
     """What was decided about this person, the latest first."""
     person = membership.user_id
-    found = (
+    decisions = (
         membership.campaign.decisions.filter(
             Q(content__annotator=person) | Q(content__member=person),
             kind__in=[
@@ -133,9 +140,9 @@ def decisions_on(membership: Membership, shown: int = 20) -> list[overview.Decid
             ],
         )
         .select_related("actor")
-        .order_by("-pk")[:shown]
+        .order_by("-pk")[:limit]
     )
-    return overview.in_words(found)
+    return overview.in_words(decisions)
 
 
 @dataclass(frozen=True)
@@ -145,16 +152,16 @@ class Check:
 
     signal: str
     title: str
-    found: str
+    result: str
     threshold: str
     action: str
-    past: bool
+    is_reason: bool
     accuracy: gold_results.Accuracy | None
 
 
 def signals_of(membership: Membership, policy: policies.Policy) -> list[Check]:
     kept = membership.standing
-    past = {row["signal"] for row in kept.get("reasons", [])}
+    reasons = {row["signal"] for row in kept.get("reasons", [])}
     gold = accuracy_of(membership)
     rows = (
         ("test", "Known questions", _test(kept), _test_threshold(policy), policy["gold_action"]),
@@ -163,8 +170,16 @@ def signals_of(membership: Membership, policy: policies.Policy) -> list[Check]:
         ("chance", CHANCE, _chance(kept), _least(policy), policy["chance_action"]),
     )
     return [
-        Check(name, title, found, least, ACTIONS[action], name in past, gold if not place else None)
-        for place, (name, title, found, least, action) in enumerate(rows)
+        Check(
+            name,
+            title,
+            result,
+            least,
+            ACTIONS[action],
+            name in reasons,
+            gold if not index else None,
+        )
+        for index, (name, title, result, least, action) in enumerate(rows)
     ]
 
 
@@ -182,8 +197,8 @@ def _test(kept: Mapping[str, Any]) -> str:
     if not test:
         return NOT_YET
     right, total = test["now"]
-    said = f"Accepted {test['accepted']} times, rejected {test['rejected']}."
-    return said + (f" The test that runs: {right} of {total} right." if total else "")
+    summary = f"Accepted {test['accepted']} times, rejected {test['rejected']}."
+    return summary + (f" The test that runs: {right} of {total} right." if total else "")
 
 
 def _test_threshold(policy: policies.Policy) -> str:
@@ -212,13 +227,13 @@ def _runs(kept: Mapping[str, Any]) -> str:
     if not runs.get("length"):
         return NOT_YET
     odds = runs.get("odds")
-    said = f"“{runs['word']}” {runs['length']} times in a row"
+    sentence = f"“{runs['word']}” {runs['length']} times in a row"
     if odds is None:
-        return f"{said}."
+        return f"{sentence}."
     # Far below what can be told apart, a number with twenty digits says no more.
     people = "a million or more" if odds < 1e-6 else f"{1 / odds:,.0f}"
     would = "which is no wonder" if odds > 0.5 else f"1 person in {people} would"
-    return f"{said}; going by the answers of others, {would}."
+    return f"{sentence}; going by the answers of others, {would}."
 
 
 def _runs_threshold(policy: policies.Policy) -> str:

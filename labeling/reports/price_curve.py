@@ -31,7 +31,7 @@ class Figure:
 
     missed: list[Mark]
     false: list[Mark]
-    own: list[Mark]
+    current: list[Mark]
     plain: list[Mark]
     across: list[Tick]
     up: list[Tick]
@@ -87,11 +87,11 @@ def _figure(curve: list[PricePoint], plain: PricePoint, price: float | None) -> 
         x = LEFT + (WIDTH - LEFT - 8) * questions / across[-1]
         return Mark(round(x, 1), round((HEIGHT - BELOW) * (1 - labels / up[-1]) + 8, 1))
 
-    own = [point for point in curve if point.price == price]
+    current = [point for point in curve if point.price == price]
     return Figure(
         missed=[mark(point.questions, point.missed) for point in curve],
         false=[mark(point.questions, point.false) for point in curve],
-        own=[mark(p.questions, labels) for p in own for labels in (p.missed, p.false)],
+        current=[mark(p.questions, labels) for p in current for labels in (p.missed, p.false)],
         plain=[mark(plain.questions, plain.missed), mark(plain.questions, plain.false)],
         across=[Tick(mark(value, 0).x, f"{value:g}") for value in across],
         up=[Tick(mark(0, value).y, f"{value:g}") for value in up],
@@ -110,7 +110,7 @@ def _ticks(most: float) -> list[float]:
     while power * TICKS >= most > 0:
         power /= 10
     step = next(power * factor for factor in STEPS if power * factor * TICKS >= most)
-    found = [0.0]
-    while found[-1] < most or len(found) == 1:
-        found.append(round(len(found) * step, 10))
-    return found
+    ticks = [0.0]
+    while ticks[-1] < most or len(ticks) == 1:
+        ticks.append(round(len(ticks) * step, 10))
+    return ticks

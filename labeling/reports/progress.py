@@ -66,19 +66,19 @@ def progress(campaign: Campaign, counted: Counted | None = None) -> Progress:
     membership. counted: where it is known already."""
     policy = policies.of(campaign)
     counts, forecast = counted or count(campaign)
-    asked, finished = counts.asked, counts.settled + counts.dropped
+    total, finished = counts.questions, counts.settled + counts.dropped
     work = campaign.memberships.aggregate(answers=Sum("answered"), worked_ms=Sum("worked_ms"))
     hours = (work["worked_ms"] or 0) / 3_600_000
     left = counts.seats_free + _leased(campaign) + _answers_to_come(campaign, policy, counts)
-    more = forecast.less(asked)
+    more = forecast.less(total)
     each = forecasts.answers_each(policy)
     low, likely, high = (left + round(number * each) for number in more)
     cost = policy["seconds_per_answer"] / 3600 * policy["cost_per_hour"]
     return Progress(
-        questions=asked,
+        questions=total,
         by_state=counts.by_state,
         finished=finished,
-        share=finished / asked if asked else None,
+        share=finished / total if total else None,
         answers=work["answers"] or 0,
         questions_range=(forecast.low, forecast.high),
         answers_left=likely,
@@ -127,8 +127,8 @@ def without_anybody(campaign: Campaign, counts: Counts) -> int:
     for at the end alone, where few have a free seat."""
     if not 0 < counts.free <= FEW or campaign.state != Campaign.State.OPEN:
         return 0
-    [(found,)] = fetch(WITHOUT_ANYBODY, [campaign.pk])
-    return int(found)
+    [(count,)] = fetch(WITHOUT_ANYBODY, [campaign.pk])
+    return int(count)
 
 
 def _answers_to_come(campaign: Campaign, policy: policies.Policy, counts: Counts) -> int:
@@ -189,10 +189,10 @@ class Annotator:
     accuracy: gold_results.Accuracy
 
 
-def annotators(campaign: Campaign, found: Collection[Membership]) -> list[Annotator]:
+def annotators(campaign: Campaign, members: Collection[Membership]) -> list[Annotator]:
     """A row for each of these members, with the accuracy that was kept; only where there is none
     are answers read."""
-    accuracies = accuracies_of(campaign, found)
+    accuracies = accuracies_of(campaign, members)
     return [
         Annotator(
             membership=row,
@@ -200,16 +200,16 @@ def annotators(campaign: Campaign, found: Collection[Membership]) -> list[Annota
             seconds_per_answer=row.worked_ms / 1000 / row.answered if row.answered else None,
             accuracy=accuracies.get(row.user_id, gold_results.NO_GOLD),
         )
-        for row in found
+        for row in members
     ]
 
 
 def accuracies_of(
-    campaign: Campaign, found: Collection[Membership]
+    campaign: Campaign, members: Collection[Membership]
 ) -> dict[int, gold_results.Accuracy]:
     """The accuracy on gold of each of these members who met any, by the user's id."""
-    kept = {row.user_id: share for row in found if (share := stored_accuracy(row))}
-    unseen = [row.user_id for row in found if row.user_id not in kept and row.answered]
+    kept = {row.user_id: share for row in members if (share := stored_accuracy(row))}
+    unseen = [row.user_id for row in members if row.user_id not in kept and row.answered]
     return gold_results.accuracies(campaign, unseen) | kept
 
 

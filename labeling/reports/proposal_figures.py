@@ -79,9 +79,9 @@ class Network(Record):
 @dataclass(kw_only=True)
 class ProposalFigures(Record):
     """time_ratio: seconds a part with the model over those without. iou_difference: of gold_iou.
-    asked: parts of a seat about which the model was asked; taken, mended: what the drawing came of;
-    refused: the rest. bad_proposals: on gold, how many of those below BAD_IOU were accepted, and
-    sent like that."""
+    requests: parts of a seat about which the model was asked; taken, mended: what the drawing came
+    of; refused: the rest. bad_proposals: on gold, how many of those below BAD_IOU were sent as
+    proposed."""
 
     network: Network | None
     seats: int
@@ -89,7 +89,7 @@ class ProposalFigures(Record):
     without_model: Arm
     time_ratio: float | None
     iou_difference: float | None
-    asked: int
+    requests: int = field(metadata={"key": "asked"})
     taken: int
     mended: int
     refused: int
@@ -137,7 +137,7 @@ def figures(campaign: Campaign, most: int | None = None) -> ProposalFigures:
     for seat in seats:
         _add(values[seat.assisted], seat, alone[seat.question])
     helped, without = (_arm(values[assisted]) for assisted in (True, False))
-    asked = {
+    proposals = {
         (row.assignment_id, row.part): row
         for row in Proposal.objects.filter(
             assignment__in=[seat.pk for seat in seats if seat.assisted]
@@ -152,11 +152,11 @@ def figures(campaign: Campaign, most: int | None = None) -> ProposalFigures:
         without_model=without,
         time_ratio=_ratio(helped.seconds_per_part.value, without.seconds_per_part.value),
         iou_difference=_difference(helped.gold_iou.value, without.gold_iou.value),
-        asked=len(asked),
+        requests=len(proposals),
         taken=taken,
         mended=len(came) - taken,
-        refused=max(0, len(asked) - len(came)),
-        bad_proposals=_bad_proposals(seats, asked),
+        refused=max(0, len(proposals) - len(came)),
+        bad_proposals=_bad_proposals(seats, proposals),
     )
 
 
@@ -224,27 +224,27 @@ def _add(values: _Values, seat: _Seat, alone: Iterable[_Seat]) -> None:
         ]
         return
     values.others += [
-        regions.iou(seat.labels[key].polygons, other.labels[key].polygons)
-        for other in alone
-        if other.pk != seat.pk
+        regions.iou(seat.labels[key].polygons, alternative.labels[key].polygons)
+        for alternative in alone
+        if alternative.pk != seat.pk
         for key in drawn
-        if key in other.labels and other.labels[key].state == DRAWN
+        if key in alternative.labels and alternative.labels[key].state == DRAWN
     ]
 
 
-def _bad_proposals(seats: Sequence[_Seat], asked: Mapping[tuple[int, str], Proposal]) -> Share:
+def _bad_proposals(seats: Sequence[_Seat], proposals: Mapping[tuple[int, str], Proposal]) -> Share:
     """Of the last proposal for each part of gold."""
-    shown = accepted = 0
+    bad_proposals = accepted = 0
     for seat in seats:
         for key, label in (seat.gold or {}).items():
-            row = asked.get((seat.pk, key))
+            row = proposals.get((seat.pk, key))
             if row is None or label.state != DRAWN:
                 continue
             if regions.iou(from_json(row.polygons), label.polygons) < BAD_IOU:
-                shown += 1
+                bad_proposals += 1
                 sent = seat.labels.get(key)
                 accepted += key in seat.came and likeness(sent, label) < BAD_IOU
-    return _share(accepted, shown)
+    return _share(accepted, bad_proposals)
 
 
 def _arm(values: _Values) -> Arm:
@@ -260,18 +260,18 @@ def _arm(values: _Values) -> Arm:
 
 
 def _network(campaign: Campaign) -> Network | None:
-    found = networks.of(campaign)
-    if found is None:
+    network = networks.of(campaign)
+    if network is None:
         return None
-    state = embedding.state(found)
+    state = embedding.state(network)
     return Network(
-        name=found.name,
-        sha256=found.sha256,
+        name=network.name,
+        sha256=network.sha256,
         images=state.images,
         embedded=state.embedded,
         fits=state.fits,
         bytes=state.bytes,
-        budget=found.budget,
+        budget=network.budget,
     )
 
 

@@ -49,18 +49,18 @@ def page(
     (id) or those before one; where there are none, the nearest page. A query for each state that
     is listed, and four more."""
     if before is not None:
-        found = _ids(campaign, chosen, size + 1, before=before)
-        if len(found) > size:
-            return _page(campaign, chosen, found[:size][::-1], is_first=False, is_last=False)
+        ids = _ids(campaign, chosen, size + 1, before=before)
+        if len(ids) > size:
+            return _page(campaign, chosen, ids[:size][::-1], is_first=False, is_last=False)
         # What is left is the first page, which is filled up.
         after = None
-    found = _ids(campaign, chosen, size + 1, after=after or 0)
-    if found or not after:
-        is_last = len(found) <= size
-        return _page(campaign, chosen, found[:size], is_first=not after, is_last=is_last)
-    found = _ids(campaign, chosen, size + 1, before=END)
-    is_first = len(found) <= size
-    return _page(campaign, chosen, found[:size][::-1], is_first=is_first, is_last=True)
+    ids = _ids(campaign, chosen, size + 1, after=after or 0)
+    if ids or not after:
+        is_last = len(ids) <= size
+        return _page(campaign, chosen, ids[:size], is_first=not after, is_last=is_last)
+    ids = _ids(campaign, chosen, size + 1, before=END)
+    is_first = len(ids) <= size
+    return _page(campaign, chosen, ids[:size][::-1], is_first=is_first, is_last=True)
 
 
 def _ids(
@@ -68,7 +68,7 @@ def _ids(
 ) -> list[int]:
     """Ids of the first questions after one, or of the last before one, those first."""
     # A set: a question may change its state between two of these queries.
-    found: set[int] = set()
+    ids: set[int] = set()
     # State by state, since the index has them in this order (question_by_state_and_id).
     for state in [chosen.state] if chosen.state else LISTED:
         rows = campaign.questions.filter(state=state)
@@ -80,8 +80,8 @@ def _ids(
             rows = rows.filter(pk__gt=after).order_by("state", "pk")
         else:
             rows = rows.filter(pk__lt=before).order_by("-state", "-pk")
-        found.update(rows.values_list("pk", flat=True)[:most])
-    return sorted(found, reverse=before is not None)[:most]
+        ids.update(rows.values_list("pk", flat=True)[:most])
+    return sorted(ids, reverse=before is not None)[:most]
 
 
 def _page(
@@ -99,10 +99,10 @@ def _with_images(ids: Sequence[int]) -> list[Question]:
     """These questions, each with its item and image. Three queries: joined, PostgreSQL would look
     each row up by itself."""
     questions = {row.pk: row for row in Question.objects.filter(in_runs("pk", ids))}
-    wanted = {row.item_id for row in questions.values()}
-    items = {row.pk: row for row in Item.objects.filter(in_runs("pk", wanted))}
-    wanted = {row.image_id for row in items.values()}
-    images = {row.pk: row for row in Image.objects.filter(in_runs("pk", wanted))}
+    row_ids = {row.item_id for row in questions.values()}
+    items = {row.pk: row for row in Item.objects.filter(in_runs("pk", row_ids))}
+    row_ids = {row.image_id for row in items.values()}
+    images = {row.pk: row for row in Image.objects.filter(in_runs("pk", row_ids))}
     for item in items.values():
         item.image = images[item.image_id]
     for question in questions.values():

@@ -62,9 +62,10 @@ def known_labels(answers: Answers, gold: dict[str, str], path: Path | None) -> N
 
     Raises BadInput if no image of the gold has answers.
     """
-    place = {name: at for at, name in enumerate(answers.classes)}
+    index_of_class = {name: at for at, name in enumerate(answers.classes)}
     known = [
-        place.get(gold[name], UNANSWERED) if name in gold else -1 for name in answers.item_names
+        index_of_class.get(gold[name], UNANSWERED) if name in gold else -1
+        for name in answers.item_names
     ]
     if gold and set(known) == {-1}:
         raise BadInput("no image of it has answers", path, None, "check the names of images")
@@ -126,9 +127,9 @@ def by_posterior(task: Task) -> Outcome:
         raise BadInput(
             "nobody answered its images with its answers", task.gold_path, None, "give other gold"
         )
-    people, said = answers.annotators[met], answers.labels[met]
+    people, labels = answers.annotators[met], answers.labels[met]
     truth = task.known[answers.items[met]]
-    cells = (people.astype(np.int64) * n_classes + truth) * n_classes + said
+    cells = (people.astype(np.int64) * n_classes + truth) * n_classes + labels
     counts = np.bincount(cells, minlength=n_people * n_classes**2).reshape(
         n_people, n_classes, n_classes
     )
@@ -204,7 +205,7 @@ METHODS: dict[str, Callable[[Task], Outcome]] = {
 def report(answers: Answers, outcome: Outcome, method: str) -> dict[str, Any]:
     """The result but for the accuracy."""
     classes, counts = answers.classes, answers.counts
-    given = np.bincount(answers.annotators, minlength=len(answers.annotator_names))
+    answers_by_person = np.bincount(answers.annotators, minlength=len(answers.annotator_names))
     labels = {
         name: classes[label] if label >= 0 else None
         for name, label in zip(answers.item_names, outcome.labels.tolist(), strict=True)
@@ -212,7 +213,10 @@ def report(answers: Answers, outcome: Outcome, method: str) -> dict[str, Any]:
     annotators: dict[str, dict[str, Any]] = {
         name: {"accuracy": None if math.isnan(accuracy) else accuracy, "answers": n}
         for name, accuracy, n in zip(
-            answers.annotator_names, outcome.accuracies.tolist(), given.tolist(), strict=True
+            answers.annotator_names,
+            outcome.accuracies.tolist(),
+            answers_by_person.tolist(),
+            strict=True,
         )
     }
     if outcome.confusions is not None and len(classes) <= MANY_CLASSES:
@@ -294,7 +298,7 @@ def _rates(counts: NDArray[Any], prior: float, instead: Floats) -> Floats:
 
 
 def _yes_class(task: Task) -> int:
-    classes, named = task.answers.classes, task.options["yes"]
+    classes, chosen_class = task.answers.classes, task.options["yes"]
     if len(classes) > 2:
         raise BadInput(
             f"there are {len(classes)} different answers, a vote table takes yes and no",
@@ -302,9 +306,11 @@ def _yes_class(task: Task) -> int:
             None,
             "use --method dawid-skene",
         )
-    if named is None:
+    if chosen_class is None:
         # "yes" > "no", "1" > "0", "true" > "false".
         return len(classes) - 1
-    if named not in classes:
-        raise BadInput(f"nobody answers {named!r}", task.path, None, f"--yes is one of {classes}")
-    return classes.index(named)
+    if chosen_class not in classes:
+        raise BadInput(
+            f"nobody answers {chosen_class!r}", task.path, None, f"--yes is one of {classes}"
+        )
+    return classes.index(chosen_class)

@@ -116,7 +116,7 @@ def clean_rules(content: Mapping[str, object]) -> Rules:
 
 def _clean(
     made: type[Made],
-    what: str,
+    subject: str,
     content: Mapping[str, object],
     limits: Mapping[str, tuple[float, float]],
 ) -> Made:
@@ -124,7 +124,9 @@ def _clean(
     values: dict[str, Any] = {}
     for key, value in content.items():
         if key not in known:
-            raise Refusal(f"{what} has no key {key!r}. It has: {', '.join(known)}.", field=str(key))
+            raise Refusal(
+                f"{subject} has no key {key!r}. It has: {', '.join(known)}.", field=str(key)
+            )
         whole = isinstance(known[key].default, int)
         # What is not a count, a length or a time is a share.
         values[key] = checked_number(key, value, *limits.get(key, (0, 1)), whole=whole)
@@ -173,9 +175,9 @@ class World:
 
     def _proposal(self, instance: Box, good: bool) -> Box:
         """The instance moved aside until its IoU is as wanted."""
-        wanted = self.chance.uniform(*(GOOD_PROPOSAL if good else BAD_PROPOSAL))
+        target_iou = self.chance.uniform(*(GOOD_PROPOSAL if good else BAD_PROPOSAL))
         # Moved by a share s of its width it has an IoU of (1 - s) / (1 + s).
-        moved = (instance[2] - instance[0]) * (1 - wanted) / (1 + wanted)
+        moved = (instance[2] - instance[0]) * (1 - target_iou) / (1 + target_iou)
         return instance[0] + moved, instance[1], instance[2] + moved, instance[3]
 
     def drawn(self, pair: Pair, boxes: list[Box], person: int, aim: Point | None) -> Box | None:
@@ -188,7 +190,7 @@ class World:
             return self._around(self._instance(), person)
         if not left:
             return None
-        aimed = [one for one in left if aim is not None and _holds(one, aim)]
+        aimed = [instance for instance in left if aim is not None and _holds(instance, aim)]
         return self._around((aimed or left)[0], person)
 
     def _around(self, box: Box, person: int) -> Box:
@@ -212,7 +214,7 @@ class World:
         if self.chance.random() >= self.crowd.mends:
             return None
         left = without_box(pair, boxes) or list(pair.instances)
-        meant = max(left, key=lambda one: iou(one, box))
+        meant = max(left, key=lambda instance: iou(instance, box))
         if not iou(meant, box):
             return None
         return self._around(meant, int(self.chance.integers(self.crowd.people)))
@@ -232,14 +234,16 @@ class World:
 def matched(pair: Pair, boxes: Sequence[Box]) -> list[tuple[int | None, float]]:
     """Of each box in their order the instance that it fits best of those left, and their IoU. One
     that overlaps none by half is of none, and takes none."""
-    left, found = dict(enumerate(pair.instances)), []
+    left, matches = dict(enumerate(pair.instances)), []
     for box in boxes:
-        value, best = max(((iou(one, box), number) for number, one in left.items()), default=(0, 0))
-        own = best if value >= 0.5 else None
-        if own is not None:
-            del left[own]
-        found.append((own, value))
-    return found
+        value, best = max(
+            ((iou(instance, box), number) for number, instance in left.items()), default=(0, 0)
+        )
+        best_instance = best if value >= 0.5 else None
+        if best_instance is not None:
+            del left[best_instance]
+        matches.append((best_instance, value))
+    return matches
 
 
 def without_box(pair: Pair, boxes: Sequence[Box]) -> list[Box]:
@@ -252,8 +256,10 @@ def fit(pair: Pair, boxes: list[Box], box: Box) -> tuple[float, bool]:
     """Its best IoU with an instance that has no box yet, and whether it fits one with a box
     better than that."""
     left = without_box(pair, boxes)
-    best = max((iou(one, box) for one in left), default=0.0)
-    others = max((iou(one, box) for one in pair.instances if one not in left), default=0.0)
+    best = max((iou(instance, box) for instance in left), default=0.0)
+    others = max(
+        (iou(instance, box) for instance in pair.instances if instance not in left), default=0.0
+    )
     return best, others > best
 
 

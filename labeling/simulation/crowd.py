@@ -116,12 +116,12 @@ class People:
         already, -1 where there is none.
         """
         right = chance.random(len(who)) < self.accuracy[who]
-        said = np.where(right, truth, 1 - truth)
+        replies = np.where(right, truth, 1 - truth)
         kind = self.kind[who]
         copies = (kind == COPIER) & (last >= 0)
-        said[copies] = last[copies]
-        said[(kind == SLEEPER) & (answered >= self.awake)] = NO
-        return said
+        replies[copies] = last[copies]
+        replies[(kind == SLEEPER) & (answered >= self.awake)] = NO
+        return replies
 
 
 def gather(crowd: Crowd, chance: np.random.Generator) -> People:

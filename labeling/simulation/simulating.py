@@ -123,11 +123,11 @@ class _Run:
         who = np.repeat(workers, met)
         # Balanced between answers, as gold is dealt.
         truth = self.chance.integers(0, 2, len(who))
-        said = self.people.answers(
+        replies = self.people.answers(
             who, truth, self.answered[who], np.full(len(who), -1), self.chance
         )
-        self.gold = np.concatenate([self.gold, np.column_stack([who, truth, said])])
-        for person, right in zip(who.tolist(), (truth == said).tolist(), strict=True):
+        self.gold = np.concatenate([self.gold, np.column_stack([who, truth, replies])])
+        for person, right in zip(who.tolist(), (truth == replies).tolist(), strict=True):
             self.rights[person].append(right)
         for person in np.unique(who):
             self.tested[person] = annotator_checks.fold(self.test, self.rights[person])
@@ -146,12 +146,12 @@ class _Run:
         who, question = slots[:size], seats[:size]
         mine = self._unseen(who, question)
         who, question = who[mine], question[mine]
-        said = self.people.answers(
+        replies = self.people.answers(
             who, self.truth[question], self.answered[who], self._latest(question), self.chance
         )
         self.who = np.concatenate([self.who, who])
         self.question = np.concatenate([self.question, question])
-        self.answer = np.concatenate([self.answer, said])
+        self.answer = np.concatenate([self.answer, replies])
         np.subtract.at(self.free, question, 1)
         np.add.at(self.answered, who, 1)
         return len(who)
@@ -191,7 +191,7 @@ class _Run:
         # Gold stands as two more items, one for each known answer.
         known = np.full(questions + 2, -1)
         known[questions:] = (0, 1)
-        found = dawid_skene(
+        estimate = dawid_skene(
             np.concatenate([self.who[counted], self.gold[:, 0]]),
             np.concatenate([self.question[counted], questions + self.gold[:, 1]]),
             np.concatenate([self.answer[counted], self.gold[:, 2]]),
@@ -204,11 +204,11 @@ class _Run:
             known_in_prior=False,
             tolerance=1e-3,
         )
-        self.confusions, self.prior = found.confusions, found.priors
+        self.confusions, self.prior = estimate.confusions, estimate.priors
 
     def _watch(self) -> None:
         policy = self.policy
-        rejected = np.array([one.verdict == annotator_checks.REJECTED for one in self.tested])
+        rejected = np.array([tested.verdict == annotator_checks.REJECTED for tested in self.tested])
         self._act(np.flatnonzero(self.active & rejected), policy["gold_action"])
         enough = self.active & (self.answered >= policy["signal_answers"])
         if policy["speed_action"] != "none":
@@ -226,7 +226,7 @@ class _Run:
     def _agreement(self) -> Floats:
         """(P,) agreement beyond chance with the others, at the upper end of its interval; NaN
         where nothing says so. As annotator_checks.agreement, for everybody at once."""
-        found = agreement_beyond_chance(
+        agreement = agreement_beyond_chance(
             self.who,
             self.question,
             self.answer,
@@ -235,9 +235,9 @@ class _Run:
             n_classes=2,
         )
         with np.errstate(invalid="ignore", divide="ignore"):
-            chance = (found.share - found.kappa) / (1 - found.kappa)
-            agreed = np.nan_to_num(found.share * found.n).round().astype(int)
-            judged = zip(agreed.tolist(), found.n.tolist(), strict=True)
+            chance = (agreement.share - agreement.kappa) / (1 - agreement.kappa)
+            agreed = np.nan_to_num(agreement.share * agreement.n).round().astype(int)
+            judged = zip(agreed.tolist(), agreement.n.tolist(), strict=True)
             upper = np.array([wilson_interval(right, n)[1] for right, n in judged])
             return np.asarray((upper - chance) / (1 - chance))
 
@@ -248,12 +248,12 @@ class _Run:
         pool = [("", str(word)) for word in self.answer[-POOL:]]
         long = np.zeros(self.crowd.people, bool)
         for person in np.flatnonzero(self.active):
-            own = self.answer[order[bounds[person] : bounds[person + 1]]]
-            found = annotator_checks.runs(
-                [annotator_checks.Given("", str(word)) for word in own], pool
+            answers = self.answer[order[bounds[person] : bounds[person + 1]]]
+            longest = annotator_checks.runs(
+                [annotator_checks.Given("", str(word)) for word in answers], pool
             )
-            long[person] = found["length"] >= self.policy["run_length"] and (
-                found["odds"] is not None and found["odds"] < annotator_checks.RUN_ODDS
+            long[person] = longest["length"] >= self.policy["run_length"] and (
+                longest["odds"] is not None and longest["odds"] < annotator_checks.RUN_ODDS
             )
         return long
 
@@ -285,26 +285,26 @@ class _Run:
         if self.adaptive:
             label = (self.posterior > 0.5).astype(np.int64)
             sure = np.minimum(self.posterior, 1 - self.posterior) <= self.policy["target_error"]
-            wanted = np.maximum(1, self.first_votes - votes)
+            votes_needed = np.maximum(1, self.first_votes - votes)
         else:
             label = (2 * yes > votes).astype(np.int64)
-            wanted = self._majority_wants(votes, yes)
-            sure = wanted == 0
+            votes_needed = self._majority_wants(votes, yes)
+            sure = votes_needed == 0
         enough = votes >= self.first_votes
         done = waiting & enough & sure
         self._decide(done, label)
         spent = waiting & enough & ~sure & (votes >= self.policy["max_votes"])
         self._review(spent)
         more = waiting & ~done & ~spent
-        self.free[more] = wanted[more]
+        self.free[more] = votes_needed[more]
 
     def _majority_wants(self, votes: Ints, yes: Ints) -> Ints:
         """(Q,) how many votes each question still wants; one for a tie of all of them."""
         pairs, places = np.unique(np.stack([votes, yes]), axis=1, return_inverse=True)
         wants = [
-            votes_wanted(Counter(yes=said, no=count - said), 0, self.policy)
-            or int(2 * said == count)
-            for count, said in pairs.T.astype(int).tolist()
+            votes_wanted(Counter(yes=yes_count, no=count - yes_count), 0, self.policy)
+            or int(2 * yes_count == count)
+            for count, yes_count in pairs.T.astype(int).tolist()
         ]
         return np.array(wants)[places.reshape(-1)]
 

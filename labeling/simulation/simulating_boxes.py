@@ -66,29 +66,29 @@ class Pairs:
     def run(self, proposals: str = NEVER) -> Run:
         """Takes them all; proposals: NEVER, ALWAYS or LEARNED."""
         for number, pair in enumerate(self.world.pairs):
-            shown = proposals != NEVER and not is_unassisted(str(number))
+            shows_proposals = proposals != NEVER and not is_unassisted(str(number))
             if proposals == LEARNED:
-                shown = self.learned.pays(pair.topic) and shown
-            self._pair(str(number), pair, pair.proposals if shown else ())
+                shows_proposals = self.learned.pays(pair.topic) and shows_proposals
+            self._pair(str(number), pair, pair.proposals if shows_proposals else ())
         return self.found
 
     def _pair(self, name: str, pair: Pair, proposals: Sequence[Box]) -> None:
         chain, seconds = chains.begin(name, self.rules, proposals), 0.0
         while chain.step in chains.STEPS:
-            boxes = [standing.box for standing in chain.boxes]
+            boxes = [boxed.box for boxed in chain.boxes]
             answer, times = self._answer(pair, chain, boxes)
             self.found.steps[chain.step] += times
             seconds += self._spent(chain.step, times)
             chain = chains.after(chain, answer, self.rules)
-        boxes = [standing.box for standing in chain.boxes]
+        boxes = [boxed.box for boxed in chain.boxes]
         self._look_for_planted(pair, chain)
         self.found.pairs += 1
         self.found.reviewed += chain.step != COMPLETE
         self.found.complete += not without_box(pair, boxes)
-        for (_, value), standing in zip(matched(pair, boxes), chain.boxes, strict=True):
+        for (_, value), final_box in zip(matched(pair, boxes), chain.boxes, strict=True):
             self.found.ious.append(value)
             self.found.seconds.append(seconds / len(boxes))
-            if standing.came == PROPOSED:
+            if final_box.came == PROPOSED:
                 self.found.proposed.append(value)
 
     def _answer(
@@ -142,10 +142,10 @@ class Pairs:
         if len(boxes) < 2 or self.world.chance.random() >= self.crowd.planted or not self.covers:
             return
         del boxes[int(self.world.chance.integers(len(boxes)))]
-        shown = replace(chain, boxes=tuple(boxes))
-        left = [standing.box for standing in boxes]
+        reduced = replace(chain, boxes=tuple(boxes))
+        left = [boxed.box for boxed in boxes]
         self.found.planted += 1
-        seen = (self.world.missing(pair, left) for _ in range(chains.looks(shown)))
+        seen = (self.world.missing(pair, left) for _ in range(chains.looks(reduced)))
         self.found.noticed += any(seen)
 
 

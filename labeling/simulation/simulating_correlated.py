@@ -43,7 +43,7 @@ class Outcome:
     false: Floats
     stated_missed: Floats
     stated_false: Floats
-    asked: Floats
+    question_shares: Floats
 
     @property
     def rows(self) -> Floats:
@@ -70,7 +70,7 @@ def generate(graph: Graph, name: str, present: float, images: int, seed: int) ->
 
 def read_labels(graph: Graph, path: Path) -> Bools:
     """(images, L) of a CSV with the columns image, wnid; sorted by image. Raises BadInput."""
-    column = {graph.node(leaf).key: place for place, leaf in enumerate(graph.leaves)}
+    column = {graph.node(leaf).key: index for index, leaf in enumerate(graph.leaves)}
     pairs: list[tuple[str, int]] = []
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
@@ -90,14 +90,14 @@ def read_labels(graph: Graph, path: Path) -> Bools:
                 pairs.append((row[0], column[row[1]]))
     except (UnicodeDecodeError, csv.Error) as error:
         raise BadInput(f"not a CSV in UTF-8: {error}", path) from None
-    images = {name: place for place, name in enumerate(sorted({name for name, _ in pairs}))}
+    images = {name: index for index, name in enumerate(sorted({name for name, _ in pairs}))}
     if len(images) < 4:
         raise BadInput(
             f"{len(images)} images; half of them are learned from", path, None, "name 4 or more"
         )
     there = np.zeros((len(images), len(column)), bool)
-    for name, place in pairs:
-        there[images[name], place] = True
+    for name, leaf_column in pairs:
+        there[images[name], leaf_column] = True
     return there
 
 
@@ -113,21 +113,23 @@ def simulate(graph: Graph, setting: Setting, there: Bools, first: int) -> dict[s
     there = there[chance.permutation(len(there))][: first + setting.images]
     below = leaves_below(graph).astype(np.float32)
     truth = there.astype(np.float32) @ below.T > 0
-    said = truth ^ (chance.random(truth.shape) < setting.error)
-    asked, _ = scan(graph, said[:first], setting.mode)
-    answers = np.where(asked, said[:first], -1).astype(np.int8)
+    replies = truth ^ (chance.random(truth.shape) < setting.error)
+    was_asked, _ = scan(graph, replies[:first], setting.mode)
+    answers = np.where(was_asked, replies[:first], -1).astype(np.int8)
     known = scenes.learn(graph, answers, setting.error, setting.seed)
-    plain = _algorithm_1(graph, truth[first:], said[first:], setting.mode)
+    plain = _algorithm_1(graph, truth[first:], replies[first:], setting.mode)
     outcomes = [
-        _learned(graph, known, truth[first:], said[first:], setting.error, Utility(price))
+        _learned(graph, known, truth[first:], replies[first:], setting.error, Utility(price))
         for price in PRICES
     ]
     rows = np.array([outcome.rows for outcome in outcomes])
-    place, share = _equal_error(rows.mean(axis=2), plain.rows.mean(axis=1))
-    at = max(place, 0)
+    position, share = _equal_error(rows.mean(axis=2), plain.rows.mean(axis=1))
+    at = max(position, 0)
     after = min(at + 1, len(rows) - 1)
     figures = ((1 - share) * rows[at] + share * rows[after]).mean(axis=1)
-    asked_nodes = (1 - share) * outcomes[at].asked + share * outcomes[after].asked
+    asked_nodes = (1 - share) * outcomes[at].question_shares + share * outcomes[
+        after
+    ].question_shares
     questions, missed, false = figures.tolist()
     base = plain.questions.mean()
     naive = len(graph.leaves)
@@ -139,14 +141,14 @@ def simulate(graph: Graph, setting: Setting, there: Bools, first: int) -> dict[s
         "missed_labels_per_image": missed,
         "missed_per_image": missed,
         "false_per_image": false,
-        "ratio_at_equal_error": questions / base if place >= 0 else None,
+        "ratio_at_equal_error": questions / base if position >= 0 else None,
         "ratio_interval": _interval(rows, plain.rows, setting.seed),
         "exact": False,
         "half_width": 1.96 * float(rows[at, 0].std()) / len(rows[at, 0]) ** 0.5,
         "asked": asked_nodes,
         "images": len(truth) - first,
         "learned_on": first,
-        "questions_while_learning": float(asked.sum(axis=1).mean()),
+        "questions_while_learning": float(was_asked.sum(axis=1).mean()),
         "scenes": len(known.weights),
         "algorithm_1": _figures(plain, base),
         "curve": [
@@ -171,13 +173,13 @@ def stated_curve(
     there = chance.random((DRAWN, known.present.shape[1])) < known.present[scene]
     below = leaves_below(graph).astype(np.float32)
     truth = there.astype(np.float32) @ below.T > 0
-    said = truth ^ (chance.random(truth.shape) < error)
+    replies = truth ^ (chance.random(truth.shape) < error)
     curve = []
     for at in sorted({*PRICES, price}):
-        outcome = _learned(graph, known, truth, said, error, Utility(at))
+        outcome = _learned(graph, known, truth, replies, error, Utility(at))
         costs = (outcome.questions, outcome.stated_missed, outcome.stated_false)
         curve.append(_point(at, *costs))
-    plain = _algorithm_1(graph, truth, said, "safe")
+    plain = _algorithm_1(graph, truth, replies, "safe")
     return curve, _point(0.0, plain.questions, plain.missed, plain.false)
 
 
@@ -196,28 +198,30 @@ def _figures(outcome: Outcome, base: float) -> dict[str, float]:
     }
 
 
-def _algorithm_1(graph: Graph, truth: Bools, said: Bools, mode: str) -> Outcome:
-    asked, labels = scan(graph, said, mode)
-    return _outcome(graph, truth, asked, labels, labels.astype(np.float64))
+def _algorithm_1(graph: Graph, truth: Bools, replies: Bools, mode: str) -> Outcome:
+    was_asked, labels = scan(graph, replies, mode)
+    return _outcome(graph, truth, was_asked, labels, labels.astype(np.float64))
 
 
 def _learned(
-    graph: Graph, known: Scenes, truth: Bools, said: Bools, error: float, utility: Utility
+    graph: Graph, known: Scenes, truth: Bools, replies: Bools, error: float, utility: Utility
 ) -> Outcome:
-    answers, likely = scenes.ask(graph, known, said, error, utility)
+    answers, likely = scenes.ask(graph, known, replies, error, utility)
     return _outcome(graph, truth, answers >= 0, likely > utility.threshold, likely)
 
 
-def _outcome(graph: Graph, truth: Bools, asked: Bools, labels: Bools, likely: Floats) -> Outcome:
+def _outcome(
+    graph: Graph, truth: Bools, was_asked: Bools, labels: Bools, likely: Floats
+) -> Outcome:
     leaf = [graph.index[name] for name in graph.leaves]
     truth, labels, likely = truth[:, leaf], labels[:, leaf], likely[:, leaf]
     return Outcome(
-        questions=asked.sum(axis=1).astype(np.float64),
+        questions=was_asked.sum(axis=1).astype(np.float64),
         missed=(truth & ~labels).sum(axis=1).astype(np.float64),
         false=(~truth & labels).sum(axis=1).astype(np.float64),
         stated_missed=np.where(labels, 0, likely).sum(axis=1),
         stated_false=np.where(labels, 1 - likely, 0).sum(axis=1),
-        asked=asked.mean(axis=0),
+        question_shares=was_asked.mean(axis=0),
     )
 
 
@@ -227,9 +231,11 @@ def _equal_error(curve: Floats, bound: Floats) -> tuple[int, float]:
     curve: (P, 3), questions, missed and false labels by rising price; bound: (3,). Place is -1
     where no part of the curve is within.
     """
-    for place in range(len(curve) - 2, -1, -1):
+    for position in range(len(curve) - 2, -1, -1):
         low, high = 0.0, 1.0
-        for now, after, most in zip(curve[place, 1:], curve[place + 1, 1:], bound[1:], strict=True):
+        for now, after, most in zip(
+            curve[position, 1:], curve[position + 1, 1:], bound[1:], strict=True
+        ):
             if max(now, after) <= most:
                 continue
             if min(now, after) > most:
@@ -239,7 +245,7 @@ def _equal_error(curve: Floats, bound: Floats) -> tuple[int, float]:
             else:
                 low = max(low, float((now - most) / (now - after)))
         if low <= high:
-            return place, high
+            return position, high
     return -1, 0.0
 
 
@@ -253,10 +259,10 @@ def _interval(rows: Floats, plain: Floats, seed: int) -> list[float] | None:
     for _ in range(DRAWS):
         weight = np.bincount(chance.integers(images, size=images), minlength=images) / images
         curve, bound = rows @ weight, plain @ weight
-        place, share = _equal_error(curve, bound)
-        if place < 0:
+        position, share = _equal_error(curve, bound)
+        if position < 0:
             return None
-        after = min(place + 1, len(curve) - 1)
-        ratios.append(((1 - share) * curve[place, 0] + share * curve[after, 0]) / bound[0])
+        after = min(position + 1, len(curve) - 1)
+        ratios.append(((1 - share) * curve[position, 0] + share * curve[after, 0]) / bound[0])
     low, high = np.quantile(ratios, [0.025, 0.975])
     return [float(low), float(high)]

@@ -91,9 +91,13 @@ def expected_questions(
 
 
 def _summary(
-    graph: Graph, asked: Floats, wrong: tuple[float, float], half_width: float, exact: bool
+    graph: Graph,
+    question_shares: Floats,
+    wrong: tuple[float, float],
+    half_width: float,
+    exact: bool,
 ) -> dict[str, Any]:
-    total, naive = float(asked.sum()), len(graph.leaves)
+    total, naive = float(question_shares.sum()), len(graph.leaves)
     return {
         "questions_per_image": total,
         "naive": naive,
@@ -102,7 +106,7 @@ def _summary(
         "missed_labels_per_image": wrong[1],
         "exact": exact,
         "half_width": half_width,
-        "asked": asked,
+        "asked": question_shares,
     }
 
 
@@ -117,19 +121,19 @@ def _truthful(graph: Graph, setting: Setting) -> Floats | None:
     most = QUICK_PARENTS if setting.quick else MAX_PARENTS
     absent = 1 - setting.present / len(graph.leaves)
     leaves = leaves_below(graph)
-    asked = np.ones(len(graph.nodes))
-    for place, parents in enumerate(graph.parent_positions):
+    question_shares = np.ones(len(graph.nodes))
+    for position, parents in enumerate(graph.parent_positions):
         if not parents:
             continue
         if mode == "strict" and order == "depth":
-            parents = (_printed_under(graph, place),)
+            parents = (_printed_under(graph, position),)
         if mode == "safe":
-            asked[place] = 1 - absent ** int(leaves[list(parents)].any(axis=0).sum())
+            question_shares[position] = 1 - absent ** int(leaves[list(parents)].any(axis=0).sum())
         elif len(parents) > most:
             return None
         else:
-            asked[place] = _all_there(leaves[list(parents)], absent)
-    return asked
+            question_shares[position] = _all_there(leaves[list(parents)], absent)
+    return question_shares
 
 
 def _all_there(sets: Bools, absent: float) -> float:
@@ -151,10 +155,10 @@ def leaves_below(graph: Graph) -> Bools:
     return reach[:, [graph.index[leaf] for leaf in graph.leaves]]
 
 
-def _printed_under(graph: Graph, place: int) -> int:
+def _printed_under(graph: Graph, position: int) -> int:
     """The parent under which an indented list first prints the node."""
     rank = {node_id: n for n, node_id in enumerate(graph.printed)}
-    node = graph.nodes[place]
+    node = graph.nodes[position]
     earlier = [p for p in node.parents if rank[p] < rank[node.id]]
     return graph.index[max(earlier, key=rank.__getitem__)]
 
@@ -170,24 +174,24 @@ def _drawn(graph: Graph, setting: Setting, truthful: Floats | None) -> dict[str,
     # The learned order asks what breadth-first asks, but for children of several parents.
     plain = "breadth" if sorter else setting.order
     control = np.zeros(len(graph.nodes)) if truthful is None else truthful
-    asked, wrong, missed, leaf = np.zeros(len(graph.nodes)), 0, 0, _leaf(graph)
+    question_counts, wrong, missed, leaf = np.zeros(len(graph.nodes)), 0, 0, _leaf(graph)
     differences: list[npt.NDArray[np.int64]] = []
     images = setting.images if setting.error else QUICK_IMAGES if setting.quick else MAX_TRUTHFUL
-    for truth, said in draw(graph, replace(setting, images=images)):
+    for truth, replies in draw(graph, replace(setting, images=images)):
         if sorter is not None and setting.mode == "strict":
-            was_asked, labels = step(graph, said, sorter)[:2]
+            was_asked, labels = step(graph, replies, sorter)[:2]
         else:
-            was_asked, labels = scan(graph, said, setting.mode, plain)
+            was_asked, labels = scan(graph, replies, setting.mode, plain)
         difference = was_asked.astype(np.int64)
         if truthful is not None:
             difference -= scan(graph, truth, setting.mode, plain)[0]
         differences.append(difference.sum(axis=1))
-        asked += difference.sum(axis=0)
+        question_counts += difference.sum(axis=0)
         wrong += int((labels[:, leaf] != truth[:, leaf]).sum())
         missed += int((truth[:, leaf] & ~labels[:, leaf]).sum())
         half_width = _half_width(differences)
         number = sum(map(len, differences))
-        mean = control + asked / number
+        mean = control + question_counts / number
         if setting.error == 0 and half_width < ENOUGH * mean.sum() and number >= 2 * BATCH:
             break
     figures = (wrong / number, missed / number)
@@ -220,45 +224,45 @@ def draw(graph: Graph, setting: Setting, stream: int = 0) -> Iterator[tuple[Bool
         yield truth, truth ^ flipped
 
 
-def scan(graph: Graph, said: Bools, mode: str, order: str = "breadth") -> tuple[Bools, Bools]:
+def scan(graph: Graph, replies: Bools, mode: str, order: str = "breadth") -> tuple[Bools, Bools]:
     """(asked, label), each (B, N) bool: the graph's order, node by node over all images at once.
 
-    said: (B, N), what the answer to each question would be. Each node is met once: breadth-first
+    replies: (B, N), what the answer to each question would be. Each node is met once: breadth-first
     all its parents have their labels by then; depth-first, strict, the one it is printed under has,
     and a later one cannot change a label. In safe mode the order changes nothing.
     """
-    asked, label = np.zeros_like(said), np.zeros_like(said)
+    was_asked, label = np.zeros_like(replies), np.zeros_like(replies)
     depth_first = mode == "strict" and order == "depth"
     places = [graph.index[i] for i in graph.printed] if depth_first else range(len(graph.nodes))
-    closed = np.zeros_like(said)
-    for place in places:
-        parents = list(graph.parent_positions[place])
+    closed = np.zeros_like(replies)
+    for position in places:
+        parents = list(graph.parent_positions[position])
         if not parents:
-            asked[:, place] = True
+            was_asked[:, position] = True
         elif mode == "safe":
-            asked[:, place] = label[:, parents].any(axis=1)
+            was_asked[:, position] = label[:, parents].any(axis=1)
         else:
-            asked[:, place] = ~closed[:, place]
-        label[:, place] = asked[:, place] & said[:, place]
+            was_asked[:, position] = ~closed[:, position]
+        label[:, position] = was_asked[:, position] & replies[:, position]
         if mode == "strict":
-            no = asked[:, place] & ~said[:, place]
-            for child in graph.child_positions[place]:
-                closed[:, child] |= no | closed[:, place]
-    return asked, label
+            no = was_asked[:, position] & ~replies[:, position]
+            for child in graph.child_positions[position]:
+                closed[:, child] |= no | closed[:, position]
+    return was_asked, label
 
 
 def step(
-    graph: Graph, said: Bools, sorter: Order
+    graph: Graph, replies: Bools, sorter: Order
 ) -> tuple[Bools, Bools, npt.NDArray[np.int64], Floats]:
     """(asked, label, questions, settled): every image asked one question at a time.
 
-    said: (B, N) as in `scan`. questions: (B,). settled: (S, B), the share of class labels that have
-    a label after s + 1 questions.
+    replies: (B, N) as in `scan`. questions: (B,). settled: (S, B), the share of class labels that
+    have a label after s + 1 questions.
     """
-    count, nodes = said.shape
+    count, nodes = replies.shape
     rows = np.arange(count)
-    label = np.full(said.shape, -1, np.int8)
-    asked, open_now = np.zeros_like(said), np.zeros_like(said)
+    label = np.full(replies.shape, -1, np.int8)
+    was_asked, open_now = np.zeros_like(replies), np.zeros_like(replies)
     open_now[:, [graph.index[root] for root in graph.roots]] = True
     evidence = np.zeros((count, nodes), np.float32)
     rank = np.array([sorter.rank[node.id] for node in graph.nodes], dtype=np.float64)
@@ -266,18 +270,18 @@ def step(
     close = _closing(graph, sorter.mode)
     curve = []
     while len(rows):
-        place = _choose(sorter, rank, open_now[rows], label[rows] >= 0, evidence[rows])
-        yes = said[rows, place]
-        asked[rows, place] = True
-        label[rows, place] = yes
+        positions = _choose(sorter, rank, open_now[rows], label[rows] >= 0, evidence[rows])
+        yes = replies[rows, positions]
+        was_asked[rows, positions] = True
+        label[rows, positions] = yes
         if sorter.model is not None:
-            evidence[rows] += sorter.model.says[yes.astype(np.intp), place]
-        open_now[rows[yes]] |= children[place[yes]]
-        close(label, rows[~yes], place[~yes])
+            evidence[rows] += sorter.model.says[yes.astype(np.intp), positions]
+        open_now[rows[yes]] |= children[positions[yes]]
+        close(label, rows[~yes], positions[~yes])
         open_now[rows] &= label[rows] < 0
         curve.append((label[:, leaf] >= 0).mean(axis=1))
         rows = rows[open_now[rows].any(axis=1)]
-    return asked, label == 1, asked.sum(axis=1), np.array(curve)
+    return was_asked, label == 1, was_asked.sum(axis=1), np.array(curve)
 
 
 def _choose(
@@ -293,27 +297,29 @@ def _choose(
 
 
 def _children(graph: Graph) -> Bools:
-    found = np.zeros((len(graph.nodes), len(graph.nodes)), bool)
-    for place, children in enumerate(graph.child_positions):
-        found[place, list(children)] = True
-    return found
+    is_child = np.zeros((len(graph.nodes), len(graph.nodes)), bool)
+    for position, children in enumerate(graph.child_positions):
+        is_child[position, list(children)] = True
+    return is_child
 
 
 def _closing(graph: Graph, mode: str) -> Any:
     """A function (label, rows, places) that closes what a "no" to places closes, in place."""
     reach = graph.below if mode == "strict" else graph.alone
     parents = graph.parent_positions
-    shared = [place for place, above in enumerate(parents) if mode == "safe" and len(above) > 1]
+    shared = [
+        position for position, above in enumerate(parents) if mode == "safe" and len(above) > 1
+    ]
 
     def close(label: Labels, rows: npt.NDArray[np.intp], places: npt.NDArray[np.intp]) -> None:
         mine = label[rows]
         mine[reach[places] & (mine < 0)] = 0
         # Parents come first, so one pass carries a closing all the way down.
-        for place in shared:
-            shut = (mine[:, place] < 0) & (mine[:, list(parents[place])] == 0).all(axis=1)
+        for position in shared:
+            shut = (mine[:, position] < 0) & (mine[:, list(parents[position])] == 0).all(axis=1)
             below = mine[shut]
-            below[:, place] = 0
-            below[reach[place] & (below < 0)] = 0
+            below[:, position] = 0
+            below[reach[position] & (below < 0)] = 0
             mine[shut] = below
         label[rows] = mine
 
@@ -332,9 +338,9 @@ def _progress(graph: Graph, setting: Setting) -> dict[str, float]:
     few = Setting(setting.present, setting.error, setting.mode, "", 2 * BATCH, setting.seed)
     learned, plain = _sorter(graph, setting), Order(graph, "breadth", setting.mode)
     reached: dict[str, list[float]] = {"settled_90": [], "settled_90_breadth": []}
-    for _, said in draw(graph, few, stream=2):
+    for _, replies in draw(graph, few, stream=2):
         for name, sorter in (("settled_90", learned), ("settled_90_breadth", plain)):
-            curve = step(graph, said, sorter)[3]
+            curve = step(graph, replies, sorter)[3]
             reached[name] += ((curve < 0.9).sum(axis=0) + 1).tolist()
     means = {name: float(np.mean(values)) for name, values in reached.items()}
     return means | {"trained_on": TRAINED_ON}

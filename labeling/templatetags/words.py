@@ -128,7 +128,7 @@ def filesize(count: int | None) -> str:
 
 
 @register.filter
-def named(user: User | None, names: Names | Any) -> str:
+def name_for(user: User | None, names: Names | Any) -> str:
     """The person's name as staff of the campaign see it; the pseudonym where no rule is given."""
     if user is None:
         return "Assay"

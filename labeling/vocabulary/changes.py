@@ -14,7 +14,7 @@ class Change:
     """One difference. what: added, removed or changed; part: "" for the category itself, and
     category, too, for the vocabulary's own words; field, before, after: of what changed."""
 
-    what: str
+    kind: str
     category: str = ""
     part: str = ""
     field: str = ""
@@ -26,27 +26,29 @@ def changes(before: Vocabulary, after: Vocabulary) -> list[Change]:
     """All differences, in the order of the later one; what went comes first."""
     old = {category.key: category for category in before.categories}
     new = {category.key: category for category in after.categories}
-    found = [
+    differences = [
         _changed("", "", field, getattr(before, field), getattr(after, field))
         for field in ("title", "source")
         if getattr(before, field) != getattr(after, field)
     ]
-    found += [Change("removed", category.name) for key, category in old.items() if key not in new]
+    differences += [
+        Change("removed", category.name) for key, category in old.items() if key not in new
+    ]
     for key, category in new.items():
         if key in old:
-            found += _in_category(old[key], category)
+            differences += _in_category(old[key], category)
         else:
-            found.append(Change("added", category.name, after=_listed(category.by_key)))
+            differences.append(Change("added", category.name, after=_listed(category.by_key)))
     if [key for key in old if key in new] != [key for key in new if key in old]:
-        found.append(_changed("", "", ORDER, _listed(old), _listed(new)))
-    return found
+        differences.append(_changed("", "", ORDER, _listed(old), _listed(new)))
+    return differences
 
 
-def counted(found: list[Change]) -> dict[str, int]:
+def counted(differences: list[Change]) -> dict[str, int]:
     """{"added", "removed", "changed"} of the changes."""
     counts = dict.fromkeys(("added", "removed", "changed"), 0)
-    for change in found:
-        counts[change.what] += 1
+    for change in differences:
+        counts[change.kind] += 1
     return counts
 
 

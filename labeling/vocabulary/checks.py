@@ -44,9 +44,9 @@ class _Check:
         self.faults: list[Fault] = []
         self.names: dict[Path, str] = {}
 
-    def fault(self, path: Path, said: str) -> None:
+    def fault(self, path: Path, message: str) -> None:
         """Raises VocabularyError where there are so many already that more help nobody."""
-        self.faults.append(Fault(path, said, place=self._place(path)))
+        self.faults.append(Fault(path, message, position=self._place(path)))
         if len(self.faults) == MOST_FAULTS:
             self.end()
 
@@ -57,22 +57,22 @@ class _Check:
 
     def _place(self, path: Path) -> str:
         words = []
-        for n, what in ((2, "category"), (4, "part")):
+        for n, noun in ((2, "category"), (4, "part")):
             if len(path) >= n:
                 name = self.names.get(path[:n])
-                words.append(f"{what} {int(path[n - 1]) + 1}" + (f" ({name})" if name else ""))
+                words.append(f"{noun} {int(path[n - 1]) + 1}" + (f" ({name})" if name else ""))
         return ", ".join(words)
 
     def name(self, path: Path, row: Mapping[Any, Any]) -> None:
         """What to call a category or a part where it is at fault."""
-        said = next((row[k] for k in ("name", "key") if isinstance(row.get(k), str)), "")
-        self.names[path] = " ".join(said.split())[:80]
+        title = next((row[k] for k in ("name", "key") if isinstance(row.get(k), str)), "")
+        self.names[path] = " ".join(title.split())[:80]
 
     def known(self, raw: Mapping[Any, Any], keys: Iterable[str], path: Path) -> None:
         for key in raw:
             if key not in keys:
-                said = f"{_shown(key)} is no key here; write one of {', '.join(keys)}"
-                self.fault((*path, str(key)), said)
+                message = f"{_shown(key)} is no key here; write one of {', '.join(keys)}"
+                self.fault((*path, str(key)), message)
 
     def text(
         self, raw: Mapping[Any, Any], key: str, path: Path, longest: int = LONGEST_NAME
@@ -80,19 +80,19 @@ class _Check:
         """One line of text, "" where there is none."""
         return self.line(raw.get(key), (*path, key), key, longest)
 
-    def line(self, value: Any, path: Path, what: str, longest: int = LONGEST_NAME) -> str:
+    def line(self, value: Any, path: Path, subject: str, longest: int = LONGEST_NAME) -> str:
         if value is None:
             return ""
         # YAML reads `no` as false and 1e3 as a number.
         if isinstance(value, bool | float) or not isinstance(value, str | int):
-            self.fault(path, f"{what} is {_shown(value)}, no text; put it in quotes")
+            self.fault(path, f"{subject} is {_shown(value)}, no text; put it in quotes")
             return ""
-        said = str(value).replace("\0", "").encode("utf-8", "replace").decode()
-        said = " ".join(said.split())
-        if len(said) > longest:
-            self.fault(path, f"{what} has {len(said):,} characters; at most {longest:,} fit")
+        text = str(value).replace("\0", "").encode("utf-8", "replace").decode()
+        text = " ".join(text.split())
+        if len(text) > longest:
+            self.fault(path, f"{subject} has {len(text):,} characters; at most {longest:,} fit")
             return ""
-        return said
+        return text
 
     def key(self, raw: Mapping[Any, Any], path: Path, cure: str) -> str:
         key = self.text(raw, "key", path)
@@ -100,8 +100,10 @@ class _Check:
             if not any(fault.path == (*path, "key") for fault in self.faults):
                 self.fault((*path, "key"), f"has no key; {cure}")
         elif not KEY.fullmatch(key):
-            said = f"the key {_shown(key)} has other characters than a-z, 0-9, - and _, or over 64"
-            self.fault((*path, "key"), f"{said}; {cure}")
+            message = (
+                f"the key {_shown(key)} has other characters than a-z, 0-9, - and _, or over 64"
+            )
+            self.fault((*path, "key"), f"{message}; {cure}")
             return ""
         return key
 
@@ -124,17 +126,17 @@ class _Check:
 
     def lines(self, raw: Mapping[Any, Any], key: str, path: Path) -> tuple[str, ...]:
         """A list of names, each once."""
-        found: dict[str, str] = {}
+        names_by_folded: dict[str, str] = {}
         for n, value in enumerate(self.rows(raw, key, path, MOST_NAMES)):
             at = (*path, key, n)
             name = self.line(value, at, key)
-            if folded(name) in found:
+            if folded(name) in names_by_folded:
                 self.fault(at, f"{key} names {_shown(name)} twice; name it once")
             elif name:
-                found[folded(name)] = name
+                names_by_folded[folded(name)] = name
             elif value is None or not str(value).strip():
                 self.fault(at, f"{key} holds an empty name; take it out")
-        return tuple(found.values())
+        return tuple(names_by_folded.values())
 
 
 def _shown(value: Any) -> str:
@@ -142,8 +144,8 @@ def _shown(value: Any) -> str:
         return "keys and values"
     if isinstance(value, list | tuple | set):
         return "a list"
-    said = repr(value)
-    return said if len(said) <= 80 else f"{said[:79]}…"
+    text = repr(value)
+    return text if len(text) <= 80 else f"{text[:79]}…"
 
 
 def _categories(check: _Check, raw: Mapping[str, Any]) -> list[tuple[Path, Category]]:
@@ -151,7 +153,7 @@ def _categories(check: _Check, raw: Mapping[str, Any]) -> list[tuple[Path, Categ
     if not rows and not check.faults:
         check.fault(("categories",), "has no categories; write categories: and a list")
     _check_size(check, [row.get("parts") for row in rows if isinstance(row, Mapping)])
-    found: list[tuple[Path, Category]] = []
+    categories: list[tuple[Path, Category]] = []
     like: dict[Path, str] = {}
     for n, row in enumerate(rows):
         path: Path = ("categories", n)
@@ -159,13 +161,13 @@ def _categories(check: _Check, raw: Mapping[str, Any]) -> list[tuple[Path, Categ
             check.fault(path, f"is {_shown(row)}; write key:, name: and parts:")
             continue
         check.name(path, row)
-        found.append((path, _category(check, row, path)))
-        said = check.text(row, "like", path)
-        if said and not row.get("parts"):
-            like[path] = said
-    _check_categories(check, found)
-    _check_keys_apart(check, found)
-    made = _borrow(check, found, like)
+        categories.append((path, _category(check, row, path)))
+        like_name = check.text(row, "like", path)
+        if like_name and not row.get("parts"):
+            like[path] = like_name
+    _check_categories(check, categories)
+    _check_keys_apart(check, categories)
+    made = _borrow(check, categories, like)
     _check_size(check, [category.parts for _, category in made])
     return made
 
@@ -173,8 +175,8 @@ def _categories(check: _Check, raw: Mapping[str, Any]) -> list[tuple[Path, Categ
 def _check_size(check: _Check, parts: list[Any]) -> None:
     count = sum(len(rows) for rows in parts if isinstance(rows, list | tuple))
     if count > MOST_PARTS_IN_ALL:
-        said = f"has {count:,} parts in all; at most {MOST_PARTS_IN_ALL:,} fit"
-        check.fault(("categories",), said)
+        message = f"has {count:,} parts in all; at most {MOST_PARTS_IN_ALL:,} fit"
+        check.fault(("categories",), message)
         # Reading all the same would take a web process seconds.
         check.end()
 
@@ -204,50 +206,52 @@ def _category(check: _Check, row: Mapping[str, Any], path: Path) -> Category:
     )
 
 
-def _check_categories(check: _Check, found: list[tuple[Path, Category]]) -> None:
+def _check_categories(check: _Check, categories: list[tuple[Path, Category]]) -> None:
     """One name means one category."""
     meant: dict[str, Category] = {}
     for field in ("key", "name", "aliases"):
-        for path, category in found:
+        for path, category in categories:
             names = getattr(category, field)
             for name in (names,) if isinstance(names, str) else names:
-                other = meant.setdefault(folded(name), category) if name else category
-                if other is not category and (field == "key" or category.key != other.key):
-                    said = f"the name {name} means the category {other.name} already"
-                    check.fault((*path, field), f"{said}; rename one of them")
+                namesake = meant.setdefault(folded(name), category) if name else category
+                if namesake is not category and (field == "key" or category.key != namesake.key):
+                    message = f"the name {name} means the category {namesake.name} already"
+                    check.fault((*path, field), f"{message}; rename one of them")
 
 
-def _check_keys_apart(check: _Check, found: list[tuple[Path, Category]]) -> None:
+def _check_keys_apart(check: _Check, categories: list[tuple[Path, Category]]) -> None:
     """An object's labels are told by their keys alone: its category's from those of its parts."""
-    keys = {category.key for _, category in found}
-    for path, category in found:
+    keys = {category.key for _, category in categories}
+    for path, category in categories:
         for n, part in enumerate(category.parts):
             if part.key and part.key in keys:
-                said = f"the key {part.key} is that of a category; take another key"
-                check.fault((*path, "parts", n, "key"), said)
+                message = f"the key {part.key} is that of a category; take another key"
+                check.fault((*path, "parts", n, "key"), message)
 
 
 def _borrow(
-    check: _Check, found: list[tuple[Path, Category]], like: dict[Path, str]
+    check: _Check, categories: list[tuple[Path, Category]], like: dict[Path, str]
 ) -> list[tuple[Path, Category]]:
     """The categories, with the parts of another where they say that they are like it."""
-    named = {
+    by_name = {
         folded(name): (path, category)
-        for path, category in reversed(found)
+        for path, category in reversed(categories)
         for name in (category.key, category.name, *category.aliases)
     }
     made = []
-    for path, category in found:
+    for path, category in categories:
         if path in like:
-            other_path, other = named.get(folded(like[path]), (None, None))
-            if other is None:
-                said = f"is like {_shown(like[path])}, an unknown category; name one of this file"
-                check.fault((*path, "like"), said)
+            other_path, model = by_name.get(folded(like[path]), (None, None))
+            if model is None:
+                message = (
+                    f"is like {_shown(like[path])}, an unknown category; name one of this file"
+                )
+                check.fault((*path, "like"), message)
             elif other_path in like:
-                said = f"is like {other.name}, which lists no parts itself; name one that does"
-                check.fault((*path, "like"), said)
+                message = f"is like {model.name}, which lists no parts itself; name one that does"
+                check.fault((*path, "like"), message)
             else:
-                category = replace(category, parts=other.parts)
+                category = replace(category, parts=model.parts)
         made.append((path, category))
     return made
 
@@ -291,8 +295,8 @@ def _merge(check: _Check, row: Mapping[str, Any], path: Path) -> dict[str, tuple
             check.fault((*at, str(key)), f"merge has no pieces for {instance}; name them")
         merge[instance] = names
     if len(merge) > 1 and not row.get("several"):
-        said = f"merge makes {len(merge)} instances; say several: true, or make one of them"
-        check.fault(at, said)
+        message = f"merge makes {len(merge)} instances; say several: true, or make one of them"
+        check.fault(at, message)
     return merge
 
 
@@ -313,8 +317,10 @@ def _check_itself(check: _Check, path: Path, part: PartName) -> None:
     for instance, names in part.merge.items():
         for name in names:
             if folded(name) in (folded(part.key), folded(part.name)):
-                said = f"merges into itself: {name} is a piece of {instance}; name the pieces only"
-                check.fault((*path, "merge", instance), said)
+                message = (
+                    f"merges into itself: {name} is a piece of {instance}; name the pieces only"
+                )
+                check.fault((*path, "merge", instance), message)
 
 
 def _check_sources(check: _Check, parts: list[tuple[Path, PartName]]) -> None:
@@ -330,24 +336,24 @@ def _check_sources(check: _Check, parts: list[tuple[Path, PartName]]) -> None:
         for name, instance in part.sources():
             if not name:
                 continue
-            other, also = meant.setdefault(folded(name), (part, instance))
-            if other is not part:
-                _at_odds(check, path, part, name, other)
+            namesake, also = meant.setdefault(folded(name), (part, instance))
+            if namesake is not part:
+                _at_odds(check, path, part, name, namesake)
             elif instance != also and folded(name) not in (folded(part.key), folded(part.name)):
-                said = (
+                message = (
                     f"the name {name} is both {_meaning(part, also)} and {_meaning(part, instance)}"
                 )
-                check.fault((*path, "merge", instance), f"{said}; keep one")
+                check.fault((*path, "merge", instance), f"{message}; keep one")
 
 
-def _at_odds(check: _Check, path: Path, part: PartName, name: str, other: PartName) -> None:
-    if part.key and part.key == other.key:
+def _at_odds(check: _Check, path: Path, part: PartName, name: str, namesake: PartName) -> None:
+    if part.key and part.key == namesake.key:
         return  # The key is there twice, which is said already.
     field = "aliases" if name in part.aliases else "merge"
     field = "name" if name in (part.key, part.name) else field
-    said = f"the name {name} means the part {other.key} already; give it to one of the two"
-    if not any(fault.path == (*path, field) and fault.said == said for fault in check.faults):
-        check.fault((*path, field), said)
+    message = f"the name {name} means the part {namesake.key} already; give it to one of the two"
+    if not any(fault.path == (*path, field) and fault.message == message for fault in check.faults):
+        check.fault((*path, field), message)
 
 
 def _meaning(part: PartName, instance: str) -> str:
@@ -360,13 +366,13 @@ def _check_mirrors(
     for path, part in parts:
         if not part.mirror:
             continue
-        other = keys.get(part.mirror)
-        if other is None:
-            said = f"its mirror {part.mirror} is no part of this category; name a part's key"
-            check.fault((*path, "mirror"), said)
-        elif other.mirror not in ("", part.key):
-            said = f"mirrors {other.key}, which mirrors {other.mirror}; make the two agree"
-            check.fault((*path, "mirror"), said)
+        mirrored = keys.get(part.mirror)
+        if mirrored is None:
+            message = f"its mirror {part.mirror} is no part of this category; name a part's key"
+            check.fault((*path, "mirror"), message)
+        elif mirrored.mirror not in ("", part.key):
+            message = f"mirrors {mirrored.key}, which mirrors {mirrored.mirror}; make the two agree"
+            check.fault((*path, "mirror"), message)
 
 
 def _check_holds(
@@ -375,8 +381,8 @@ def _check_holds(
     for path, part in parts:
         for key in part.holds:
             if key == part.key:
-                said = f"holds itself; name the parts that may lie on the {part.name}"
-                check.fault((*path, "holds"), said)
+                message = f"holds itself; name the parts that may lie on the {part.name}"
+                check.fault((*path, "holds"), message)
             elif key not in keys:
-                said = f"it holds {key}, no part of this category; name a part's key"
-                check.fault((*path, "holds"), said)
+                message = f"it holds {key}, no part of this category; name a part's key"
+                check.fault((*path, "holds"), message)

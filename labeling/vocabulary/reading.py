@@ -24,8 +24,8 @@ def parse(text: str) -> Vocabulary:
         # A fault at the end is in the last line, not in the one after it.
         raw, lines = strict_yaml.load_with_lines(text.rstrip())
     except strict_yaml.Refers as error:
-        said = "uses a YAML alias (*name); write what it stands for, or like: category"
-        raise VocabularyError([Fault((), said, error.line)]) from None
+        message = "uses a YAML alias (*name); write what it stands for, or like: category"
+        raise VocabularyError([Fault((), message, error.line)]) from None
     except strict_yaml.Repeats as error:
         raise VocabularyError([Fault((), f"{error}; say it once", error.line)]) from None
     except RecursionError:
@@ -53,8 +53,8 @@ def read(path: StrPath) -> Vocabulary:
     except VocabularyError as error:
         first, *others = error.found
         rest = "".join(f" | {fault}" for fault in others[: FAULTS_SHOWN - 1])
-        said = str(Fault(first.path, first.said, None, first.place))
-        raise BadInput(said + rest, file=path, line=first.line) from None
+        message = str(Fault(first.path, first.message, None, first.position))
+        raise BadInput(message + rest, file=path, line=first.line) from None
 
 
 @functools.cache

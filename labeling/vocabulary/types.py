@@ -28,12 +28,12 @@ class VocabularyError(Refusal, ValueError):
 
     code = "bad_vocabulary"
 
-    def __init__(self, found: "str | Sequence[Fault]") -> None:
-        self.found = (Fault((), found),) if isinstance(found, str) else tuple(found)
+    def __init__(self, faults: "str | Sequence[Fault]") -> None:
+        self.found = (Fault((), faults),) if isinstance(faults, str) else tuple(faults)
         self.faults = tuple(str(fault) for fault in self.found)
-        shown = "\n".join(self.faults[:FAULTS_SHOWN])
+        message = "\n".join(self.faults[:FAULTS_SHOWN])
         more = len(self.faults) - FAULTS_SHOWN
-        super().__init__(shown + (f"\nand {more} more" if more > 0 else ""), field="vocabulary")
+        super().__init__(message + (f"\nand {more} more" if more > 0 else ""), field="vocabulary")
 
     def at(self, lines: strict_yaml.Lines) -> "VocabularyError":
         """The same faults with the lines of a text."""
@@ -45,20 +45,20 @@ class Fault:
     """What is wrong and the cure. path: keys and list places from 0; line: from 1, where known."""
 
     path: tuple[str | int, ...]
-    said: str
+    message: str
     line: int | None = None
-    place: str = ""
+    position: str = ""
 
     def __str__(self) -> str:
         line = f"line {self.line}" if self.line else ""
-        place = ", ".join(word for word in (line, self.place) if word)
-        return f"{place}: {self.said}" if place else self.said
+        prefix = ", ".join(word for word in (line, self.position) if word)
+        return f"{prefix}: {self.message}" if prefix else self.message
 
     def at(self, lines: strict_yaml.Lines) -> "Fault":
         near = (
             lines[self.path[:n]] for n in range(len(self.path), 0, -1) if self.path[:n] in lines
         )
-        return Fault(self.path, self.said, next(near, None), self.place)
+        return Fault(self.path, self.message, next(near, None), self.position)
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ class PartName:
 
     def content(self) -> dict[str, Any]:
         merge = {instance: list(names) for instance, names in self.merge.items()}
-        said = {
+        content = {
             "key": self.key,
             "name": self.name,
             "several": self.several,
@@ -104,7 +104,7 @@ class PartName:
             "mirror": self.mirror,
             "holds": list(self.holds),
         }
-        return {k: v for k, v in said.items() if v}
+        return {k: v for k, v in content.items() if v}
 
 
 @dataclass(frozen=True)
@@ -157,14 +157,14 @@ class Category:
         return key, f"{instance} {int(numbered[2])}".strip()
 
     def content(self) -> dict[str, Any]:
-        said = {
+        content = {
             "key": self.key,
             "name": self.name,
             "aliases": list(self.aliases),
             "guidance": self.guidance,
             "parts": [part.content() for part in self.parts],
         }
-        return {k: v for k, v in said.items() if v}
+        return {k: v for k, v in content.items() if v}
 
 
 @dataclass(frozen=True)
@@ -189,10 +189,10 @@ class Vocabulary:
 
     def content(self) -> dict[str, Any]:
         """The vocabulary as our own files say it; `build(v.content())` gives the same one."""
-        said: dict[str, Any] = {"title": self.title}
+        content: dict[str, Any] = {"title": self.title}
         if self.source:
-            said["source"] = self.source
-        return said | {"categories": [category.content() for category in self.categories]}
+            content["source"] = self.source
+        return content | {"categories": [category.content() for category in self.categories]}
 
     def digest(self) -> str:
         """SHA-256 of the canonical JSON of `content()`, in hex: the same for the same one."""

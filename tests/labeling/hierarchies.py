@@ -125,7 +125,7 @@ def standing_labels(
     """As labels, of several images, by (item, class key)."""
     graph, mode = store.of(campaign), campaign.settings["mode"]
     said = image_state.labels(campaign.pk, graph, items)
-    rows = image_state.asked(campaign.pk, items)
+    rows = image_state.questions_of(campaign.pk, items)
     found: dict[tuple[int, str], tuple[str, str | None]] = {}
     for pk in items:
         settled = planning.stand(graph, rows.get(pk, ()), mode, said.get(pk)).settled

@@ -9,7 +9,7 @@ class Command(ContractCommand):
 
     def action(self, **options: Any) -> Result:
         benchmark = build.load()
-        questions = benchmark.campaign.questions.asked().count()
+        questions = benchmark.campaign.questions.for_consensus().count()
         return {
             "benchmark": benchmark.name,
             "questions": questions,

@@ -23,13 +23,13 @@ class Command(ContractCommand):
 
     def action(self, **options: Any) -> Result:
         with self.progress(None, "file", "restoring") as bar, private_files():
-            found = restore(options["folder"], watch=bar.update)
-        if not found.same_secret_key:
+            restored = restore(options["folder"], watch=bar.update)
+        if not restored.same_secret_key:
             self.warn(
                 "SECRET_KEY differs from the backup's. Set it to the content of secret-key in the "
                 "data folder; otherwise sessions and invitations end."
             )
-        if found.missing_media:
-            missing = count_of(found.missing_media, "image")
+        if restored.missing_media:
+            missing = count_of(restored.missing_media, "image")
             self.warn(f"Of the backup, {missing} could not be found in the store.")
-        return found.to_json()
+        return restored.to_json()

@@ -311,7 +311,7 @@ class Command(ContractCommand):
         campaign = _campaign(name)
         return Rebuilt(
             campaign=name,
-            questions=campaign.questions.asked().count(),
+            questions=campaign.questions.for_consensus().count(),
             differences=list(settling.rebuild(campaign)),
         )
 
@@ -320,7 +320,7 @@ class Command(ContractCommand):
             asked = count_of(result.questions, "question")
             return f"{asked}: settlements follow from their answers"
         changed = [
-            (row.question, *(value and value.state for value in (row.stands, row.rebuilt)))
+            (row.question, *(value and value.state for value in (row.current, row.rebuilt)))
             for row in result.differences
         ]
         return table(changed, head=("question", "stands", "rebuilt"))

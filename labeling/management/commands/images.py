@@ -185,7 +185,7 @@ class Command(ContractCommand):
             for text in against:
                 _add_other(compared, text, bar.update, opened)
         rows = choosing.choose(compared.known, distance)
-        named = list(choosing.named(compared.known, rows))
+        named = list(choosing.with_names(compared.known, rows))
         if pairs is not None:
             with atomic_write(pairs) as file:
                 writer = csv.DictWriter(file, ("image", "kept", "of", "distance", "why"))

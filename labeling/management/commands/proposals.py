@@ -214,7 +214,7 @@ class Command(ContractCommand):
         return (
             f"{table(rows, ('', 'with the model', 'without'))}\n\n"
             f"time a part, with over without: {ratio}\n"
-            f"asked {found.asked}, taken {found.taken}, mended {found.mended}, "
+            f"asked {found.requests}, taken {found.taken}, mended {found.mended}, "
             f"refused {found.refused}; bad proposals accepted: {bad.count} of {bad.of}"
         )
 

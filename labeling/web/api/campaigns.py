@@ -136,7 +136,7 @@ class CampaignsViewSet(BaseViewSet):
         whole = stated.isascii() and stated.isdigit() and len(stated) <= len(str(MAX_QUESTIONS))
         if not whole or int(stated) > MAX_QUESTIONS:
             raise ValidationError({"questions": "Send a whole number, at most a billion."})
-        estimate = forecasts.estimate(forecasts.listed(int(stated)), policies.of(campaign))
+        estimate = forecasts.estimate(forecasts.known_number(int(stated)), policies.of(campaign))
         return self.answer(EstimateSerializer, estimate)
 
     @extend_schema(responses=ProgressSerializer)

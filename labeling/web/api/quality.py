@@ -327,7 +327,9 @@ class ProposalFiguresSerializer(Plain):
         allow_null=True, help_text="Seconds a part with the model over those without."
     )
     iou_difference = serializers.FloatField(allow_null=True, help_text="Of gold_iou.")
-    asked = serializers.IntegerField(help_text="Parts about which the model was asked.")
+    asked = serializers.IntegerField(
+        source="requests", help_text="Parts about which the model was asked."
+    )
     taken = serializers.IntegerField()
     mended = serializers.IntegerField()
     refused = serializers.IntegerField()

@@ -13,7 +13,7 @@ from labeling.web.api.base import Body, CampaignViewSet
 
 class CoverageSerializer(serializers.Serializer):
     language = serializers.CharField()
-    given = serializers.IntegerField()
+    given = serializers.IntegerField(source="translated")
     missing = serializers.ListField(child=serializers.CharField())
 
 

@@ -63,7 +63,7 @@ class VerificationViewSet(CampaignViewSet):
 
     def list(self, request: Request, campaign: str) -> Response:
         """The classes of candidates, as they were last looked at."""
-        rows = class_overview.listed(self._campaign(RESEARCHER, REVIEWER))
+        rows = class_overview.matching_classes(self._campaign(RESEARCHER, REVIEWER))
         return self.paged(rows, VerificationSerializer)
 
     @extend_schema(request=None, responses={202: JobSerializer})
@@ -74,7 +74,7 @@ class VerificationViewSet(CampaignViewSet):
     @extend_schema(responses=VerificationSerializer)
     def retrieve(self, request: Request, campaign: str, key: str) -> Response:
         """One class."""
-        rows = class_overview.listed(self._campaign(RESEARCHER, REVIEWER))
+        rows = class_overview.matching_classes(self._campaign(RESEARCHER, REVIEWER))
         row = rows.filter(topic__key=key).first()
         if row is None:
             raise NotYours("The campaign has no candidates of such a class.")

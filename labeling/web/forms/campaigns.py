@@ -18,7 +18,7 @@ from labeling.models import Dataset, Release, User
 from labeling.question_graph.graph import Graph, build
 from labeling.releases import freezing
 from labeling.reports import forecasts
-from labeling.reports.forecasts import Forecast, listed
+from labeling.reports.forecasts import Forecast, known_number
 from labeling.web.forms.common import NAME_HELP, TALL, ListsForm, WordedForm, list_file, list_text
 from labeling.web.forms.graph import (
     SOURCES,
@@ -323,17 +323,17 @@ class NewCampaignForm(CampaignForm, PolicyForm, ListsForm):
         if asks in (PAIRS, CHAINS):
             pairs = len(data.get("pairs", [])) or data.get("expected") or 0
             if asks == PAIRS:
-                return listed(pairs)
+                return known_number(pairs)
             return forecasts.of_pairs(pairs, self._rules()["second_looks"])
         if asks == CANDIDATES:
             questions = {row[:2] for row in data.get("found", [])}
-            return listed(len(questions) or data.get("expected") or 0)
+            return known_number(len(questions) or data.get("expected") or 0)
         if asks == OBJECTS:
-            return listed(len(data.get("items", [])) or data.get("expected") or 0)
+            return known_number(len(data.get("items", [])) or data.get("expected") or 0)
         dataset = data.get("dataset")
         images = len(data.get("names", [])) or (dataset.images.count() if dataset else 0)
         graph = data.get("question_graph")
         if graph is not None:
             rules = {key: data[key] for key in ("mode", "order", "present") if data.get(key)}
             return forecasts.of_images(graph, images, **rules)
-        return listed(images or data.get("expected") or 0)
+        return known_number(images or data.get("expected") or 0)

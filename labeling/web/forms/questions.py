@@ -238,7 +238,11 @@ class VerdictForm(SeenForm):
         value: object = None
         try:
             value = answer_of(self.cleaned_data["value"])
-            context = reviewing.about(self.campaign, self.question.pk) if self.question else None
+            context = (
+                reviewing.question_context(self.campaign, self.question.pk)
+                if self.question
+                else None
+            )
             return reviewing.clean_verdict(self.campaign, value, context)
         except Refusal as refusal:
             if drawn:

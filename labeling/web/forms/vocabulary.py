@@ -274,5 +274,5 @@ class CategoryForms:
 
 def _say(form: forms.Form, fault: Fault, path: tuple[str | int, ...]) -> None:
     field = str(path[0]) if path and path[0] in form.fields else None
-    message = fault.said[:1].upper() + fault.said[1:]
+    message = fault.message[:1].upper() + fault.message[1:]
     form.add_error(field, message if message.endswith(".") else f"{message}.")

@@ -177,7 +177,7 @@ def _merge(request: SignedIn, parted: PartedObject) -> dict[str, object]:
 
 
 def _shown(merge: Merge) -> dict[str, object]:
-    made = merging.shown(merge)
+    made = merging.preview(merge)
     radius = made.merge.radius if made.merge.radius is not None else made.joins_at
     return {
         "merge": made,

@@ -56,7 +56,7 @@ def _fitting(campaign: Campaign) -> Campaign:
 def _page(request: SignedIn, campaign: Campaign, form: StopRulesForm) -> HttpResponse:
     sort, search = request.GET.get("sort", "name"), request.GET.get("q", "").strip()[:200]
     search = search.replace("\0", "")
-    page = page_of(request, class_overview.listed(campaign, sort, search), PAGE)
+    page = page_of(request, class_overview.matching_classes(campaign, sort, search), PAGE)
     rows, floor = class_overview.class_rows(campaign, list(page.object_list))
     waiting = campaign.jobs.filter(
         kind="verify", state__in=[Job.State.QUEUED, Job.State.RUNNING]

@@ -114,7 +114,7 @@ def vocabulary_version(request: SignedIn, name: str, version: int) -> HttpRespon
             "vocabulary": vocabulary,
             "rows": _rows(vocabulary, {}),
             **{
-                kind: [change for change in differences if change.what == kind]
+                kind: [change for change in differences if change.kind == kind]
                 for kind in ("added", "removed", "changed")
             },
         },

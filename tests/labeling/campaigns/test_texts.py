@@ -162,7 +162,7 @@ def test_a_class_takes_name_definition_and_guidance_alone(coots, alice, key):
 def test_coverage_names_what_is_missing_and_the_file_has_it_empty(coots, german, key):
     [row] = texts.coverage(coots)
 
-    assert (row.language, row.name, row.given, row.missing) == ("de", "Deutsch", 2, [])
+    assert (row.language, row.name, row.translated, row.missing) == ("de", "Deutsch", 2, [])
     file = texts.with_gaps(coots)
     assert set(file) == {"de", "zh-hans"}
     assert file["zh-hans"] == {"title": "", "classes": {key: ""}}

@@ -57,7 +57,7 @@ def opposite(word):
 
 def label(campaign, crowd, wrong_every):
     """Everybody answers everything; person i errs on every wrong_every[i]-th (0: never)."""
-    for index, question in enumerate(campaign.questions.asked().order_by("pk")):
+    for index, question in enumerate(campaign.questions.for_consensus().order_by("pk")):
         for place, person in enumerate(crowd):
             every = wrong_every[place]
             errs = every and (index + place) % every == 0
@@ -107,7 +107,7 @@ def test_late_superseded_and_void_answers_teach_nothing(pond):
     label(pond, crowd[:3], [0, 7, 9])
     before = learned_skills.learn(pond)
 
-    for question in pond.questions.asked():
+    for question in pond.questions.for_consensus():
         say(crowd[3], question, "yes", late=True)
     assert learned_skills.learn(pond) == before
 

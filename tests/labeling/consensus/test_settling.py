@@ -207,7 +207,7 @@ def test_a_rebuild_names_what_differs(coots, crowd):
     [difference] = settling.rebuild(coots)
 
     assert difference.question == wrong.pk
-    assert (difference.stands.value, difference.rebuilt.value) == ("no", "yes")
+    assert (difference.current.value, difference.rebuilt.value) == ("no", "yes")
     assert Settlement.objects.filter(question=wrong).get().value == "no"
 
 

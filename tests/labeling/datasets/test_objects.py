@@ -163,7 +163,7 @@ def test_a_fault_refuses_all_and_says_where(pond, fault, words):
     before = rows()
 
     with pytest.raises(Refusal, match=words):
-        put(pond, good, unnamed, replace(TABBY, place="line 3", **fault))
+        put(pond, good, unnamed, replace(TABBY, entry="line 3", **fault))
 
     assert rows() == before
 

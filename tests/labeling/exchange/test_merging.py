@@ -36,7 +36,7 @@ def leg(item):
 
 
 def test_what_is_shown_has_its_areas_between_union_and_hull(item):
-    shown = merging.shown(leg(item).merges[0])
+    shown = merging.preview(leg(item).merges[0])
 
     assert shown.union_area == 10 * 20 + 8 * 17
     assert shown.union_area < shown.area <= shown.hull_area

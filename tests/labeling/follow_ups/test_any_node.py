@@ -204,7 +204,7 @@ def test_cost_to_come_goes_by_the_curve_once_it_is_known(campaign, run_jobs):
 
     counts = question_counts.of(campaign.pk)
     found = forecasts.of_campaign(campaign, counts)
-    assert found.low == found.high <= max(by_graph.high, counts.asked)
+    assert found.low == found.high <= max(by_graph.high, counts.questions)
 
 
 @pytest.mark.parametrize(("method", "error"), [("majority", 0.02), ("posterior", 0.1)])

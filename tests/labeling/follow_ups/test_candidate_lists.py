@@ -115,7 +115,7 @@ def test_lists_name_image_class_and_query_in_every_form(content):
     found = lists.read_candidates(content)
 
     assert [row[:3] for row in found] == [("a.png", "n01", "burmese cat"), ("b.png", "n01", "")]
-    assert all(row.place.startswith("Line ") for row in found)
+    assert all(row.prefix.startswith("Line ") for row in found)
 
 
 @pytest.mark.parametrize(

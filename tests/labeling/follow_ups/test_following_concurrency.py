@@ -114,7 +114,7 @@ def _check(campaign: Campaign) -> None:
     assert not rows.filter(state__in=["open", "review"]).exists()
     graph = store.of(campaign)
     items = dict(rows.values_list("item_id", "item__image__name"))
-    asked = image_state.asked(campaign.pk, list(items))
+    asked = image_state.questions_of(campaign.pk, list(items))
     for item in items:
         plan = planning.plan(graph, asked[item], "safe")
         assert (plan.open, plan.reopen, plan.withdraw) == ([], [], [])

@@ -216,7 +216,7 @@ def test_readers_say_how_large_the_image_is_and_what_others_called_a_part(name, 
     [found] = PART_FORMATS[name].read(Reading(path))
 
     assert found.size == (WIDTH, HEIGHT)
-    assert found.place
+    assert found.entry
     assert found.parts[0].names == ("lhead", "rhead")
 
 

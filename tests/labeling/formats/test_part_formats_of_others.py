@@ -196,7 +196,7 @@ def test_pascal_part_gives_masks_to_the_pixel_and_names_as_they_are(tmp_path):
     for part, (_, mask) in zip(cow.parts, made.parts, strict=True):
         assert np.array_equal(pixels(part.polygons, (120, 90)), mask)
     assert len(dog.parts[-1].polygons) == 2
-    assert (person.parts, person.place) == ((), "anno.objects(3)")
+    assert (person.parts, person.entry) == ((), "anno.objects(3)")
 
 
 def test_empty_masks_of_pascal_part_are_skipped(tmp_path):

@@ -97,7 +97,7 @@ def test_pieces_and_holes_may_touch_in_a_point():
     ],
 )
 def test_what_is_no_region_is_refused_with_its_place(value, code, said):
-    refusal = refused(value, what="The leg")
+    refusal = refused(value, subject="The leg")
 
     assert refusal.code == code
     assert refusal.message.startswith("The leg")

@@ -79,7 +79,7 @@ def state_of(campaign: Campaign) -> dict[str, Any]:
             )
         ),
         # None but where a test settled questions without answers.
-        "differences": [row.stands for row in settling.rebuild(campaign)],
+        "differences": [row.current for row in settling.rebuild(campaign)],
         "decisions": sorted(campaign.decisions.values_list("kind", flat=True)),
         "calibrations": Calibration.objects.filter(campaign=campaign).count(),
         "given": sorted(

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from labeling.near_duplicates.choosing import BYTES, FIRST, LARGER, OTHER, Known, choose, named
+from labeling.near_duplicates.choosing import BYTES, FIRST, LARGER, OTHER, Known, choose, with_names
 from labeling.near_duplicates.fingerprints import VIEWS
 
 
@@ -15,7 +15,7 @@ A, NEAR_A, NEARER_B, B = 0, 0b1111, 0b1111_1111, (1 << 40) - 1
 
 
 def rows(*images: Known) -> list[tuple[str, str, int, str]]:
-    found = named(images, choose(images))
+    found = with_names(images, choose(images))
     return [(row["image"], row["kept"], row["distance"], row["why"]) for row in found]
 
 
@@ -31,7 +31,7 @@ def test_the_one_of_more_pixels_is_kept_then_of_more_bytes_then_the_first():
 def test_what_another_split_has_stays_there_however_small():
     images = Known("mine", seen(A), 100), Known("test/1", seen(NEAR_A), 1, 1, "test")
 
-    [row] = named(images, choose(images))
+    [row] = with_names(images, choose(images))
 
     assert row == {"image": "mine", "kept": "test/1", "of": "test", "distance": 4, "why": OTHER}
 

@@ -32,7 +32,7 @@ LEGS = (Part("LFULEG", UPPER), Part("lflleg", LOWER), Part("rbuleg", box(100, 10
 
 
 def test_a_category_and_its_parts_get_the_vocabularys_names():
-    found = simple(cow(Part("HEAD", box(0, 0, 9, 9)))).found
+    found = simple(cow(Part("HEAD", box(0, 0, 9, 9)))).parted
 
     assert found.category == COW.key
     assert found.parts == (Part("head", box(0, 0, 9, 9), name="head"),)
@@ -40,7 +40,7 @@ def test_a_category_and_its_parts_get_the_vocabularys_names():
 
 
 def test_the_pieces_of_one_leg_become_one_contour_and_stay():
-    (leg,) = simple(cow(*LEGS[:2])).found.parts
+    (leg,) = simple(cow(*LEGS[:2])).parted.parts
 
     (merge,) = leg.merges
     assert len(leg.polygons) == 1
@@ -58,7 +58,7 @@ def test_the_pieces_of_one_leg_become_one_contour_and_stay():
 
 
 def test_the_other_legs_stay_apart_from_it():
-    (leg,) = simple(cow(*LEGS)).found.parts
+    (leg,) = simple(cow(*LEGS)).parted.parts
 
     assert [merge.instance for merge in leg.merges] == ["left front", "right back"]
     assert [merge.radius is None for merge in leg.merges] == [False, True]
@@ -68,7 +68,7 @@ def test_the_other_legs_stay_apart_from_it():
 
 
 def test_merging_again_from_the_raw_pieces_gives_the_same_bytes():
-    (leg,) = simple(cow(*LEGS)).found.parts
+    (leg,) = simple(cow(*LEGS)).parted.parts
 
     shapes = [simplifying.merged(merge)[1] for merge in leg.merges]
 
@@ -85,9 +85,9 @@ def test_pieces_further_apart_than_the_cap_are_only_united():
     too_far = simple(cow(*far), cap=0.1)
 
     assert near_enough.apart() == []
-    assert len(near_enough.found.parts[0].polygons) == 1
+    assert len(near_enough.parted.parts[0].polygons) == 1
     assert too_far.apart() == [("leg", "left front")]
-    (leg,) = too_far.found.parts
+    (leg,) = too_far.parted.parts
     assert leg.polygons == regions.union([part.polygons for part in far])
     assert leg.apart
     assert leg.merges[0].cap == 50.0
@@ -98,7 +98,7 @@ def test_how_many_were_merged_is_counted_by_instance():
 
 
 def test_two_eyes_are_one_part_of_two_pieces_and_nothing_is_merged():
-    (eye,) = simple(cow(Part("leye", box(0, 0, 4, 4)), Part("reye", box(8, 0, 12, 4)))).found.parts
+    (eye,) = simple(cow(Part("leye", box(0, 0, 4, 4)), Part("reye", box(8, 0, 12, 4)))).parted.parts
 
     assert (eye.key, len(eye.polygons), eye.merges) == ("eye", 2, ())
     assert eye.names == ("leye", "reye")
@@ -108,7 +108,7 @@ def test_numbered_names_are_instances_of_one_part():
     train = reading.shipped().category("train")
     parts = [Part(f"coach_{n}", box(n * 20, 0, n * 20 + 10, 9)) for n in (1, 2, 3)]
 
-    (coach,) = simple(cow(*parts), train).found.parts
+    (coach,) = simple(cow(*parts), train).parted.parts
 
     assert (coach.key, len(coach.polygons)) == ("coach", 3)
 
@@ -116,7 +116,7 @@ def test_numbered_names_are_instances_of_one_part():
 def test_a_name_again_is_one_more_where_the_vocabulary_has_several():
     windows = [Part("window", box(n * 20, 0, n * 20 + 10, 9)) for n in range(3)]
 
-    (window,) = simple(cow(*windows), reading.shipped().category("bus")).found.parts
+    (window,) = simple(cow(*windows), reading.shipped().category("bus")).parted.parts
 
     assert len(window.polygons) == 3
     assert window.merges == ()
@@ -133,19 +133,19 @@ def test_names_that_mean_nothing_are_told_and_the_rest_comes_in():
     result = simple(cow(Part("head", box(0, 0, 9, 9)), Part("udder", box(9, 9, 20, 20))))
 
     assert result.unknown == ("udder",)
-    assert [part.key for part in result.found.parts] == ["head"]
+    assert [part.key for part in result.parted.parts] == ["head"]
 
 
 def test_what_is_made_is_neither_taken_nor_missed():
     result = simple(cow(Part(REST_OBJECT, box(0, 0, 9, 9), origin="made")))
 
-    assert (result.found.parts, result.unknown) == ((), ())
+    assert (result.parted.parts, result.unknown) == ((), ())
 
 
 def test_parts_that_nobody_sees_keep_their_state():
     parts = simple(
         cow(Part("tail", state="not_visible"), Part("horn", state="occluded"))
-    ).found.parts
+    ).parted.parts
 
     assert [(part.key, part.state) for part in parts] == [
         ("tail", "not_visible"),
@@ -156,7 +156,7 @@ def test_parts_that_nobody_sees_keep_their_state():
 def test_one_visible_horn_makes_the_part_drawn():
     parts = (Part("lhorn", state="occluded"), Part("rhorn", box(0, 0, 9, 9)))
 
-    (horn,) = simple(cow(*parts)).found.parts
+    (horn,) = simple(cow(*parts)).parted.parts
 
     assert (horn.state, horn.polygons) == ("drawn", box(0, 0, 9, 9))
 
@@ -165,12 +165,12 @@ def test_what_a_file_says_of_its_own_merges_stays():
     merge = Merge((UPPER, LOWER), 7.5, None, False, "left front", ("a", "b"), False, True)
     leg = Part("leg", box(10, 100, 30, 200), radius=7.5, pieces=merge.pieces, merges=(merge,))
 
-    assert simple(cow(leg)).found.parts == (replace(leg, name="leg"),)
+    assert simple(cow(leg)).parted.parts == (replace(leg, name="leg"),)
 
 
 @pytest.mark.parametrize(("called", "named"), [("Cow", ""), ("n02403454", ""), ("cow-2", "cow-2")])
 def test_the_categorys_word_is_no_objects_own_name(called, named):
-    assert simple(cow(name=called)).found.name == named
+    assert simple(cow(name=called)).parted.name == named
 
 
 def test_holes_stay_where_the_vocabulary_says_so():
@@ -180,7 +180,7 @@ def test_holes_stay_where_the_vocabulary_says_so():
     holes = {}
     for kept in (True, False):
         category = replace(PERSON, parts=(replace(hair, holes=kept),))
-        (part,) = simple(cow(*parts), category).found.parts
+        (part,) = simple(cow(*parts), category).parted.parts
         holes[kept] = len(part.polygons[0]) - 1
 
     assert holes == {True: 1, False: 0}

@@ -37,7 +37,7 @@ def member(person, campaign):
 def settlements_in_force(campaign):
     """Every question's state and, where it is decided, the settlement that stands."""
     found = {}
-    for question in campaign.questions.asked().order_by("pk"):
+    for question in campaign.questions.for_consensus().order_by("pk"):
         last = question.settlements.order_by("-pk").first()
         decided = question.state != "open" and last is not None
         found[question.pk] = (

@@ -164,7 +164,7 @@ def test_an_undecided_class_stays_unknown(small, mode):
 
 @pytest.mark.parametrize("mode", replaying.MODES)
 def test_a_given_class_marks_its_ancestors_and_asks_about_the_rest(small, mode):
-    state = replay(small, [], mode, given={"n1": "yes", "bird": "no"})
+    state = replay(small, [], mode, known_labels={"n1": "yes", "bird": "no"})
 
     assert state.labels["cat"] == ("yes", "given")
     assert state.labels["mammal"] == ("yes", "given") == state.labels["animal"]
@@ -176,8 +176,8 @@ def test_a_given_class_marks_its_ancestors_and_asks_about_the_rest(small, mode):
 
 @pytest.mark.parametrize("mode", replaying.MODES)
 def test_an_answer_to_a_closed_node_is_left_out_and_told(small, mode):
-    state = replay(small, [("animal", "no"), ("cat", "yes")], mode, given={"person": "yes"})
-    known = replay(small, [("person", "no")], mode, given={"person": "yes"})
+    state = replay(small, [("animal", "no"), ("cat", "yes")], mode, known_labels={"person": "yes"})
+    known = replay(small, [("person", "no")], mode, known_labels={"person": "yes"})
 
     assert state.ignored == [("cat", "yes")]
     assert state.labels["cat"] == ("no", "inherited")
@@ -187,7 +187,7 @@ def test_an_answer_to_a_closed_node_is_left_out_and_told(small, mode):
 
 @pytest.mark.parametrize("mode", replaying.MODES)
 def test_a_given_no_to_an_inner_question_closes_what_is_below(small, mode):
-    state = replay(small, [], mode, given={"animal": "no"})
+    state = replay(small, [], mode, known_labels={"animal": "no"})
 
     assert state.labels["animal"] == ("no", "given")
     assert state.labels["cat"] == ("no", "inherited")
@@ -260,7 +260,7 @@ def test_safe_mode_holds_for_any_answers_beside_given_labels(seed):
         elif node.id in said:
             wanted[node.id] = said[node.id]
 
-    state = replay(graph, said.items(), given=given)
+    state = replay(graph, said.items(), known_labels=given)
 
     assert values(state) == wanted
     assert {node for node, _ in state.ignored} == ignored

@@ -17,7 +17,7 @@ def released(*given):
         meta={"campaign": {"settings": {}}, "files": {}},
         kind=KINDS["contains"],
         labels=lambda: iter([label]),
-        given=lambda: iter(given),
+        known_labels=lambda: iter(given),
         images=lambda: iter([photo]),
         topics=lambda: iter(()),
         graph=lambda: None,

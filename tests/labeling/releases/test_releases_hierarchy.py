@@ -93,7 +93,7 @@ def test_the_graph_and_given_labels_are_in_the_folder(home):
     read = freezing.read(freezing.freeze(home))
 
     assert read.graph().sha256 == store.of(home).sha256
-    assert list(read.given()) == [
+    assert list(read.known_labels()) == [
         {
             "image": "1.png",
             "node": "cup",
@@ -113,7 +113,7 @@ def test_given_labels_of_other_classes_and_images_stay_out(home, alice):
 
     read = freezing.read(freezing.freeze(home))
 
-    assert [line["source"] for line in read.given()] == ["a list of cups"]
+    assert [line["source"] for line in read.known_labels()] == ["a list of cups"]
     assert [line["name"] for line in read.images()] == ["0.png", "1.png", "2.png"]
 
 

@@ -120,4 +120,8 @@ def test_proposals_are_compared_with_pairs_that_show_none(alice, dataset):
     # Two checks and a look for more, beside a drawing as well.
     assert (shown.seconds_per_box, none.seconds_per_box) == (3.0, 4.0)
     [row] = found.classes
-    assert (row.accepted.count, row.accepted.total, row.shown) == (shown.pairs, shown.pairs, True)
+    assert (row.accepted.count, row.accepted.total, row.uses_proposals) == (
+        shown.pairs,
+        shown.pairs,
+        True,
+    )

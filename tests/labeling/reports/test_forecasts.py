@@ -154,7 +154,7 @@ def test_finished_images_update_the_forecast(home):
     found = forecasts.of_campaign(home, counts)
 
     assert found.likely == round(IMAGES * 18)
-    assert counts.asked <= found.low <= found.likely <= found.high < LIKELY
+    assert counts.questions <= found.low <= found.likely <= found.high < LIKELY
 
 
 def test_listed_questions_are_a_number_and_no_range(coots):

@@ -81,7 +81,7 @@ def test_both_arms_are_told_with_what_became_of_proposals(campaign, bob, charlie
     assert found.with_model.gold_iou.value == pytest.approx((0 + 0.5) / 2)
     assert found.without_model.gold_iou.value == 1
     assert found.with_model.others_iou.value == pytest.approx(0.5)
-    assert (found.asked, found.taken, found.mended, found.refused) == (3, 2, 1, 0)
+    assert (found.requests, found.taken, found.mended, found.refused) == (3, 2, 1, 0)
     assert (found.bad_proposals.count, found.bad_proposals.of) == (1, 1)
     assert (found.with_model.bad.count, found.without_model.bad.count) == (1, 0)
 

@@ -163,7 +163,7 @@ def test_a_search_keeps_what_it_finds_and_what_is_above_it():
     rows = outlining.outline(replaying.build(PETS), {}, "BALL")
 
     [toy] = rows
-    assert [(row.node.id, row.found) for row in (toy, *toy.children)] == [
+    assert [(row.node.id, row.is_match) for row in (toy, *toy.children)] == [
         ("toy", False),
         ("ball", True),
     ]

@@ -114,7 +114,7 @@ def test_the_marks_of_the_figure_lie_inside_it(home):
 
     figure = price_curve.of(home).figure
 
-    for at in (*figure.missed, *figure.false, *figure.own, *figure.plain):
+    for at in (*figure.missed, *figure.false, *figure.current, *figure.plain):
         assert figure.left <= at.x <= figure.width
         assert 0 <= at.y <= figure.bottom + 8
-    assert len(figure.own) == len(figure.plain) == 2
+    assert len(figure.current) == len(figure.plain) == 2

@@ -174,7 +174,7 @@ def _forget_stored() -> None:
     """Removes from the store what was drawn first, beyond ASSAY_FRAME_SEQUENCES."""
     if not shared_files.is_shared():
         return
-    stored = sorted(shared_files.listed(FOLDER), key=lambda row: row.written)
+    stored = sorted(shared_files.list_files(FOLDER), key=lambda row: row.written)
     for row in stored[: -settings.ASSAY_FRAME_SEQUENCES]:
         shared_files.delete(row.name)
 

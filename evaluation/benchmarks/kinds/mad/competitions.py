@@ -69,7 +69,7 @@ def plan(
 
 def estimate(questions: int, policy: Mapping[str, object]) -> forecasts.Estimate:
     """What so many questions cost, without gold: it is added later, if at all."""
-    return forecasts.estimate(forecasts.listed(questions), {**policy, "gold_share": 0})
+    return forecasts.estimate(forecasts.known_number(questions), {**policy, "gold_share": 0})
 
 
 def create(

@@ -67,6 +67,6 @@ def _under_way(row: MistakeReview, newest: int, counts: Counts) -> ReviewRow:
         meta,
         ", ".join(model.name for model in meta.models),
         counts.settled + counts.dropped,
-        counts.asked,
+        counts.questions,
         meta.version != newest,
     )
