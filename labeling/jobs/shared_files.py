@@ -159,7 +159,7 @@ def list_files(folder: str, storage: Storage | None = None) -> Iterator[Listed]:
     folder: without a slash at its end.
     """
     storage = storage or storages["data"]
-    if hasattr(storage, "listed"):
+    if hasattr(storage, "list_files"):
         yield from (Listed(*row) for row in storage.listed(folder))
         return
     with contextlib.suppress(FileNotFoundError):

@@ -127,7 +127,7 @@ def filesize(count: int | None) -> str:
     return f"{size:.1f} TB"
 
 
-@register.filter
+@register.filter("named")
 def name_for(user: User | None, names: Names | Any) -> str:
     """The person's name as staff of the campaign see it; the pseudonym where no rule is given."""
     if user is None:
