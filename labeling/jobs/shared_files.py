@@ -160,7 +160,7 @@ def list_files(folder: str, storage: Storage | None = None) -> Iterator[Listed]:
     """
     storage = storage or storages["data"]
     if hasattr(storage, "list_files"):
-        yield from (Listed(*row) for row in storage.listed(folder))
+        yield from (Listed(*row) for row in storage.list_files(folder))
         return
     with contextlib.suppress(FileNotFoundError):
         for file in storage.listdir(folder)[1]:
