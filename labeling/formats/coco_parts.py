@@ -104,7 +104,7 @@ class _Writer:
 
     def __init__(self, kept: IO[str], release_info: About) -> None:
         self.kept = kept
-        self.about = release_info
+        self.release_info = release_info
         self.count = 0
         self.categories: dict[tuple[str, str], CategoryRow] = {}
 
@@ -147,7 +147,7 @@ class _Writer:
         for part, shape in zip(drawn, segmentations, strict=False):
             exact = {"polygons": part.polygons}
             add_part(part, _xywh(_bounds(part.polygons)), {**shape, **exact})
-        if not self.about.makes_rest:
+        if not self.release_info.makes_rest:
             return
         for key, placed in _rest(parted, masks[: len(drawn)], masks[len(drawn) :], size):
             (x, y), (height, width) = placed[1], placed[0].shape
@@ -169,17 +169,17 @@ class _Writer:
     def _category(self, parted: PartedObject, part: Part | None = None) -> int:
         """The id of the category of the object, or of a part of it."""
         key = (parted.category, part.key if part else "")
-        name = (part.name or part.key) if part else self.about.classes.get(parted.category)
+        name = (part.name or part.key) if part else self.release_info.classes.get(parted.category)
         fresh = CategoryRow(id=len(self.categories) + 1, name=name or parted.category)
         return self.categories.setdefault(key, fresh)["id"]
 
     def named_categories(self) -> list[dict[str, object]]:
         """The categories as the file has them, under names as they were asked for."""
         names = {key: row["name"] for key, row in self.categories.items()}
-        if self.about.names == "unique":
+        if self.release_info.names == "unique":
             # Of all the classes, so that a name does not depend on what the images show.
             plain = {key: name for (key, part), name in names.items() if not part}
-            whole = unique_names(self.about.classes | plain)
+            whole = unique_names(self.release_info.classes | plain)
             full = {
                 (key, part): f"{whole[key]} {name}" if part else whole[key]
                 for (key, part), name in names.items()

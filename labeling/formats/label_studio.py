@@ -135,7 +135,7 @@ def _labels(task: Task, classes: set[str]) -> Iterator[Label]:
     for control, key in dict.fromkeys(task.choices):
         if control not in classes:
             why = f"the control {control!r} has no classes; call it {CLASSES!r} if it has"
-            reading.skip("choice", why, task.what)
+            reading.skip("choice", why, task.entry)
         elif key not in stated:
             stated.add(key)
             yield Label(image, key)
@@ -157,10 +157,10 @@ def _stated(task: Task) -> Iterator[Label]:
     """Yield the `labels` in a task's data, as our own exports have them."""
     if "labels" not in task.data:
         return
-    for row in rows(task.data, "labels", task.reading, task.what):
+    for row in rows(task.data, "labels", task.reading, task.entry):
         probability = row.get("probability")
         if "class" not in row or not (probability is None or is_number(probability)):
-            raise task.reading.bad(f"{task.what} has odd labels", "export the file again")
+            raise task.reading.bad(f"{task.entry} has odd labels", "export the file again")
         yield Label(
             image=task.image,
             key=str(row["class"]),

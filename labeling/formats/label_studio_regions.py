@@ -56,7 +56,7 @@ class Task:
 
     def __init__(self, reading: Reading, content: object, entry: str) -> None:
         self.reading = reading
-        self.what = entry
+        self.entry = entry
         content = content if isinstance(content, dict) else {}
         data = content.get("data")
         if not isinstance(data, dict) or "image" not in data:
@@ -77,15 +77,15 @@ class Task:
         """Return the results of the first annotation that was not cancelled."""
         annotations = []
         if content.get("annotations"):
-            annotations = rows(content, "annotations", self.reading, self.what)
+            annotations = rows(content, "annotations", self.reading, self.entry)
         current = [row for row in annotations if not row.get("was_cancelled")]
         if annotations and not current:
-            self.reading.skip("annotation", "it was cancelled", self.what)
+            self.reading.skip("annotation", "it was cancelled", self.entry)
         for _ in current[1:]:
-            self.reading.skip("annotation", "its task has an earlier one", self.what)
+            self.reading.skip("annotation", "its task has an earlier one", self.entry)
         if not current and content.get("predictions"):
-            self.reading.skip("prediction", "only annotations are read", self.what)
-        return rows(current[0], "result", self.reading, self.what) if current else []
+            self.reading.skip("prediction", "only annotations are read", self.entry)
+        return rows(current[0], "result", self.reading, self.entry) if current else []
 
     def _take_regions(self, results: list[dict[str, object]]) -> None:
         """Take the shapes. Results of one id, such as a shape and its labels, are one region."""
@@ -97,18 +97,18 @@ class Task:
             elif kind in KINDS or kind == LABELS:
                 key = result.get("id", f"#{number}")
                 if not isinstance(key, str):
-                    entry = f"region {number} of {self.what}"
+                    entry = f"region {number} of {self.entry}"
                     raise self.reading.bad(f"{entry} has the id {key!r}", "export it again")
                 by_id.setdefault(key, []).append((number, result))
             elif kind != "choices":
                 why = f"labels are no results of the type {str(kind)[:40]}"
-                self.reading.skip("result", why, f"result {number} of {self.what}")
+                self.reading.skip("result", why, f"result {number} of {self.entry}")
         for key, parts in by_id.items():
             self._take(key, parts)
 
     def _take(self, key: str, results: list[tuple[int, dict[str, object]]]) -> None:
         number, first = results[0]
-        entry = f"region {number} of {self.what}"
+        entry = f"region {number} of {self.entry}"
         kinds = [str(result["type"]) for _, result in results]
         if len(kinds) != len(set(kinds)):
             raise self.reading.bad(f"{entry} has the id {key!r} of another", "export it again")
@@ -151,7 +151,7 @@ class Task:
         for number, result in enumerate(results, 1):
             if result.get("type") != "choices":
                 continue
-            entry = f"result {number} of {self.what}"
+            entry = f"result {number} of {self.entry}"
             if result.get("id") in self.regions:
                 self.reading.skip("choice", "it is about a region", entry)
                 continue
@@ -224,13 +224,13 @@ class Task:
         self._attach()
         object_rows = []
         if "objects" in self.data:
-            object_rows = rows(self.data, "objects", self.reading, self.what)
+            object_rows = rows(self.data, "objects", self.reading, self.entry)
         ours = {key: row for row in object_rows if isinstance(key := row.get("id"), str)}
         for _, choice in self.choices:
-            self.reading.skip("choice", "it has no shape", f"{choice} in {self.what}")
+            self.reading.skip("choice", "it has no shape", f"{choice} in {self.entry}")
         for key in ours:
             if key not in self.regions:
-                self.reading.tell(f"Object {key} of {self.what} was deleted in Label Studio.")
+                self.reading.tell(f"Object {key} of {self.entry} was deleted in Label Studio.")
         for region in self.regions.values():
             if region.above is not None:
                 continue
@@ -317,7 +317,7 @@ class Task:
         """The box that was written, unless somebody moved its rectangle since."""
         if stored_box is None:
             return drawn
-        box = self.reading.box(stored_box, self.what)
+        box = self.reading.box(stored_box, self.entry)
         near = all(abs(a - b) < 0.01 for a, b in zip(box, drawn, strict=True))
         return box if near else drawn
 

@@ -163,7 +163,7 @@ def export(
         if with_images:
             _copy_images(release, open_image, part / IMAGES.get(format_name, "images"))
         sha256 = _write_head(part, release, {"format": format_name, **chosen})
-    states_by_origin = {origin: dict(states) for origin, states in sorted(counts.said.items())}
+    states_by_origin = {origin: dict(states) for origin, states in sorted(counts.states.items())}
     by_objects = counts.objects is not None
     return Exported(
         format=format_name,
@@ -199,13 +199,13 @@ class _Counts:
         # None where labels pass by.
         self.objects: int | None = None
         # By origin, then by value or by state.
-        self.said: dict[str, Counter[str]] = defaultdict(Counter)
+        self.states: dict[str, Counter[str]] = defaultdict(Counter)
 
     def watch(self, label_pages: Pages) -> Iterator[tuple[Photograph, list[Label]]]:
         for photo, labels in label_pages:
             self.images += 1
             for label in labels:
-                self.said[label.origin][label.value] += 1
+                self.states[label.origin][label.value] += 1
                 self.instances += len(label.instances)
             yield photo, labels
 
@@ -217,7 +217,7 @@ class _Counts:
             self.images += 1
             self.objects += len(objects)
             for part in (part for thing in objects for part in without(thing).parts):
-                self.said[part.origin][part.state] += 1
+                self.states[part.origin][part.state] += 1
             yield photo, objects
 
 

@@ -40,7 +40,7 @@ class Votes:
         self.index = opened.enter_context(LineFile(folder / self.INDEX))
         self.people: set[int] = set()
         self.counts: Counter[str] = Counter()
-        self.place: Line = {}
+        self.subject: Line = {}
         self.rows: list[tuple[int, int, int]] = []
 
     def write(
@@ -51,9 +51,9 @@ class Votes:
         counted: ids of the answers by which the question was settled.
         """
         votes = sorted(votes, key=lambda vote: (vote.annotator, vote.revision))
-        if votes and subject != self.place:
+        if votes and subject != self.subject:
             self._end()
-            self.place = subject
+            self.subject = subject
         counts_by_answer: Counter[str] = Counter()
         for vote in votes:
             is_counted = vote.pk in counted

@@ -227,7 +227,7 @@ class CategoryForms:
         version: int | None,
         data: Any = None,
     ) -> None:
-        self.said, self.place = vocabulary, index
+        self.vocabulary, self.index = vocabulary, index
         initial: dict[str, object] = {"version": version}
         parts: list[dict[str, object]] = []
         if vocabulary is not None and index is not None:
@@ -247,22 +247,22 @@ class CategoryForms:
 
     def content(self) -> dict[str, object]:
         """The whole vocabulary with this category as the forms have it, as a file says it."""
-        content = (self.said or Vocabulary("Parts", ())).content()
+        content = (self.vocabulary or Vocabulary("Parts", ())).content()
         entry = {name: self.category.cleaned_data[name] for name in OF_CATEGORY}
         entry["parts"] = [
             {name: form.cleaned_data[name] for name in PartForm.base_fields}
             for form in part_rows(self.parts)
         ]
         rows = content["categories"]
-        position = len(rows) if self.place is None else self.place
+        position = len(rows) if self.index is None else self.index
         rows[position : position + 1] = [entry]
         return content
 
     def say(self, refusal: Refusal) -> None:
         """Every fault at the field that it is about."""
         faults = getattr(refusal, "found", None) or [Fault((), refusal.message)]
-        count = len(self.said.categories) if self.said else 0
-        mine = ("categories", count if self.place is None else self.place)
+        count = len(self.vocabulary.categories) if self.vocabulary else 0
+        mine = ("categories", count if self.index is None else self.index)
         for fault in faults:
             if fault.path[:2] != mine:
                 self.category.add_error(None, str(fault))
