@@ -247,7 +247,9 @@ def run_postgres(program: str, *options: str) -> None:
     )
     if done.returncode != 0:
         complaints = done.stderr.strip().splitlines() or [f"it ended with status {done.returncode}"]
-        raise BadInput(f"{program} failed: {complaints[0]}", cure="see docs/how-to/deploy.md, Backup")
+        raise BadInput(
+            f"{program} failed: {complaints[0]}", cure="see docs/how-to/deploy.md, Backup"
+        )
 
 
 def dump_database(folder: Path) -> str:

@@ -300,6 +300,8 @@ def _names(inputs: Sequence[Any]) -> str:
 
 
 def _unfit(
-    path: Path, fault: str, cure: str = "see docs/explanation/part-campaigns.md for exports that fit"
+    path: Path,
+    fault: str,
+    cure: str = "see docs/explanation/part-campaigns.md for exports that fit",
 ) -> BadInput:
     return BadInput(fault, file=path, cure=cure)
