@@ -21,7 +21,7 @@ from evaluation.models import Benchmark, Run
 from labeling.models import Campaign
 from labeling.web import tokens
 from tests import factories
-from tests.clients import logged_in, upload
+from tests.clients import html_of, logged_in, upload
 from tests.evaluation import crowd
 from tests.evaluation.benchmarks.kinds.labeled import world as labeled
 from tests.evaluation.cds import world as cds
@@ -132,7 +132,7 @@ def test_a_first_submission_is_scored_shown_and_taken_away(scored, alice):
         assert answer.status_code == 200, address
         assert b"".join(answer), address
     for name in kind.figures(kind.result_of(row, scored)):
-        assert page("figure", row, scored.pk, name, "svg") in page_shown.content.decode()
+        assert page("figure", row, scored.pk, name, "svg") in html_of(page_shown)
     assert [client.get(address).status_code for address in gone] == [404] * len(gone)
     assert row.submissions.exists()
 
@@ -171,7 +171,7 @@ def test_the_page_moves_only_when_something_did(story, alice):
     moved = client.get(address, {"seen": seen}, headers=htmx)
 
     assert still.status_code == 204
-    assert "The truth is gone." in moved.content.decode()
+    assert "The truth is gone." in html_of(moved)
     assert b"<html" not in moved.content
 
 
@@ -293,13 +293,13 @@ def test_a_kind_is_added_by_a_package_and_a_line_of_settings(toy, alice, bob, da
 
     made = client.post(reverse("evaluation:new", args=["toy"]), form | {"create": "1"})
     row = Benchmark.objects.get(kind="toy")
-    empty = client.get(page("benchmark", row)).content.decode()
+    empty = html_of(client.get(page("benchmark", row)))
     sent = {"name": "alpha", "file": upload("a.csv", b"12345")}
     joined = client.post(page("submissions", row), sent)
     run_jobs()
     run = row.runs.get()
-    page_shown = client.get(page("benchmark", row)).content.decode()
-    table = client.get(page("result_csv", row, run.pk, "lengths")).content.decode()
+    page_shown = html_of(client.get(page("benchmark", row)))
+    table = html_of(client.get(page("result_csv", row, run.pk, "lengths")))
 
     assert made.url == page("submissions", row)
     assert "Nobody takes part yet" in empty
@@ -310,7 +310,7 @@ def test_a_kind_is_added_by_a_package_and_a_line_of_settings(toy, alice, bob, da
     for address in reads(run):
         assert client.get(address).status_code == 200, address
         assert logged_in(bob).get(address).status_code == 404, address
-    assert "Toy benchmark · 1 submission" in client.get("/benchmarks/").content.decode()
+    assert "Toy benchmark · 1 submission" in html_of(client.get("/benchmarks/"))
     assert runs.rescore_changed() == []
 
 

@@ -19,6 +19,7 @@ from labeling.models import Campaign, Job, Question, Release
 from labeling.quality import monitoring
 from labeling.releases import freezing
 from tests import factories
+from tests.clients import html_of
 from tests.evaluation import crowd
 from tests.evaluation.crowd import COOT, DRAKE
 
@@ -248,11 +249,11 @@ def test_interim_runs_do_not_pile_up(client, birds, alice, people, run_jobs, set
     replaced = birds.campaign.replaced_releases.order_by("number")
     assert [(row.number, row.replaced_by) for row in replaced] == [(1, 2), (2, 3)]
     client.force_login(alice)
-    page = client.get(f"/campaigns/{birds.campaign.name}/releases/").content.decode()
+    page = html_of(client.get(f"/campaigns/{birds.campaign.name}/releases/"))
     assert replaced[0].sha256 in page
     gone = client.get(f"/api/v1/campaigns/{birds.campaign.name}/releases/1/")
     assert gone.status_code == 404
-    assert "release 2 replaced it" in gone.content.decode()
+    assert "release 2 replaced it" in html_of(gone)
 
 
 def test_a_run_that_somebody_asked_for_stays(birds, people, alice, run_jobs, settings):

@@ -13,7 +13,7 @@ from evaluation.models import Benchmark, Run
 from labeling.models import Campaign
 from labeling.releases import freezing
 from tests import factories
-from tests.clients import logged_in, text_of, upload
+from tests.clients import html_of, logged_in, text_of, upload
 from tests.evaluation import crowd
 from tests.evaluation.crowd import COOT, DRAKE
 
@@ -103,7 +103,7 @@ def test_another_persons_upload_is_not_to_be_had(as_alice, dataset, wordnet):
     )
 
     assert answer.status_code == 422
-    assert "Choose it again" in answer.content.decode()
+    assert "Choose it again" in html_of(answer)
     assert not Benchmark.objects.exists()
 
 
@@ -133,7 +133,7 @@ def test_missing_images_keep_the_benchmark_from_being_made(as_alice, dataset, wo
     page = as_alice.post(NEW, form(dataset, create="1"))
 
     assert page.status_code == 422
-    assert "7 chosen images are not in the dataset" in page.content.decode()
+    assert "7 chosen images are not in the dataset" in html_of(page)
     assert not Campaign.objects.exists()
 
 
@@ -185,7 +185,7 @@ def test_score_now_is_off_with_its_reason_until_something_can_be_compared(birds,
 
     assert "disabled" in page.split("Score now")[0].rpartition("<button")[2]
     assert reason in page
-    assert reason in response.content.decode().partition('class="messages')[2]
+    assert reason in html_of(response).partition('class="messages')[2]
     assert not Run.objects.exists()
     assert not birds.campaign.releases.exists()
 
@@ -193,7 +193,7 @@ def test_score_now_is_off_with_its_reason_until_something_can_be_compared(birds,
 def test_score_now_comes_on_by_itself_when_people_have_answered(birds, as_alice):
     crowd.answer(birds.campaign, crowd.people_of(birds.campaign), crowd.right_is(COOT))
 
-    moved = as_alice.get(PAGE, {"seen": "-"}, headers={"HX-Request": "true"}).content.decode()
+    moved = html_of(as_alice.get(PAGE, {"seen": "-"}, headers={"HX-Request": "true"}))
 
     form = moved.partition('id="score-now"')[2].partition("</form>")[0]
     assert 'hx-swap-oob="true"' in form
@@ -234,7 +234,7 @@ def test_a_bad_accuracy_list_is_refused_with_its_line(run, as_alice):
         answer = as_alice.post(f"{PAGE}accuracies/", {"file": file})
 
         assert answer.status_code == 422, text
-        assert message in answer.content.decode()
+        assert message in html_of(answer)
 
 
 def test_a_classifier_joins_by_the_page(birds, as_alice, dataset):
@@ -283,7 +283,7 @@ def test_asking_for_a_true_label_from_the_gallery(birds, as_alice, run_jobs):
 
     answer = as_alice.post(f"{PAGE}true-labels/", {"selection": line.pk}, follow=True)
 
-    assert "The true label is being asked" in answer.content.decode()
+    assert "The true label is being asked" in html_of(answer)
     birds.refresh_from_db()
     assert birds.naming.questions.count() == 1
 

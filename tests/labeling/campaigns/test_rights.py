@@ -7,6 +7,7 @@ from django.test import Client
 from labeling.models import User
 from labeling.quality import memberships
 from tests import factories
+from tests.clients import html_of
 
 PAGE = "/rights/"
 
@@ -37,7 +38,7 @@ def test_an_administrator_grants_and_revokes_the_right(root, bob):
     granted = desk.post(f"{PAGE}{bob.pk}/", {"may": "yes"}, follow=True)
     bob.refresh_from_db()
     assert bob.is_researcher
-    assert "bob may open campaigns now." in granted.content.decode()
+    assert "bob may open campaigns now." in html_of(granted)
 
     desk.post(f"{PAGE}{bob.pk}/", {"may": "no"})
     bob.refresh_from_db()
@@ -70,8 +71,8 @@ def test_only_administrators_see_or_change_rights(name, alice, nora, bob, charli
 def test_the_page_lists_who_has_the_right_and_finds_others_by_name(root, alice, bob):
     desk = logged_in(root)
 
-    plain = desk.get(PAGE).content.decode()
-    found = desk.get(PAGE, {"q": "BO"}).content.decode()
+    plain = html_of(desk.get(PAGE))
+    found = html_of(desk.get(PAGE, {"q": "BO"}))
 
     assert "alice" in plain
     assert ">bob<" not in plain
@@ -90,7 +91,7 @@ def test_the_page_of_rights_asks_as_much_for_few_as_for_many(
         for number in range(60):
             factories.make_user(f"p{User.objects.count()}-{number}")
 
-    assert "the first 50" in desk.get(PAGE, {"q": "p"}).content.decode()
+    assert "the first 50" in html_of(desk.get(PAGE, {"q": "p"}))
 
 
 def test_revoking_leaves_the_campaigns_that_somebody_runs(root, alice, coots):
@@ -100,7 +101,7 @@ def test_revoking_leaves_the_campaigns_that_somebody_runs(root, alice, coots):
     assert client.get("/campaigns/coots/people/").status_code == 200
     refused = client.get("/campaigns/new/")
     assert refused.status_code == 403
-    assert "Your account may not open campaigns" in refused.content.decode()
+    assert "Your account may not open campaigns" in html_of(refused)
 
 
 def test_a_researcher_by_invitation_is_led_to_everything_that_is_theirs(nora, coots):
@@ -108,23 +109,21 @@ def test_a_researcher_by_invitation_is_led_to_everything_that_is_theirs(nora, co
 
     for address in ("/", "/campaigns/", "/datasets/", "/benchmarks/"):
         response = client.get(address)
-        text = response.content.decode()
+        text = html_of(response)
         assert response.status_code == 200
         for link in ("/campaigns/", "/datasets/", "/benchmarks/", "/tokens/", "/api/docs/"):
             assert f'href="{link}"' in text, (address, link)
         for link in ("/campaigns/new/", "/datasets/new/", "/benchmarks/new/", PAGE):
             assert f'href="{link}"' not in text, (address, link)
-    assert "/campaigns/coots/" in client.get("/campaigns/").content.decode()
-    assert "/datasets/pond/" in client.get("/datasets/").content.decode()
-    assert "New campaign on it" not in client.get("/datasets/pond/").content.decode()
+    assert "/campaigns/coots/" in html_of(client.get("/campaigns/"))
+    assert "/datasets/pond/" in html_of(client.get("/datasets/"))
+    assert "New campaign on it" not in html_of(client.get("/datasets/pond/"))
 
 
 def test_a_reviewer_is_led_to_the_campaigns_and_an_annotator_only_home(coots, bob, charlie):
     factories.join(charlie, coots, "reviewer")
 
-    reviewers, annotators = (
-        logged_in(person).get("/").content.decode() for person in (charlie, bob)
-    )
+    reviewers, annotators = (html_of(logged_in(person).get("/")) for person in (charlie, bob))
 
     assert 'href="/campaigns/"' in reviewers
     assert "/campaigns/coots/review/" in reviewers
@@ -134,7 +133,7 @@ def test_a_reviewer_is_led_to_the_campaigns_and_an_annotator_only_home(coots, bo
 
 
 def test_an_administrator_is_led_everywhere(root):
-    text = logged_in(root).get("/").content.decode()
+    text = html_of(logged_in(root).get("/"))
 
     for link in ("/campaigns/", "/campaigns/new/", "/datasets/", "/tokens/", PAGE, "/admin/"):
         assert f'href="{link}"' in text
@@ -145,7 +144,7 @@ def test_a_removed_researcher_is_led_home_only(nora, coots, alice):
 
     client = logged_in(nora)
 
-    assert 'href="/datasets/"' not in client.get("/").content.decode()
+    assert 'href="/datasets/"' not in html_of(client.get("/"))
     assert client.get("/datasets/").status_code == 403
 
 
@@ -167,7 +166,7 @@ def test_a_name_follows_the_role(client, coots, alice, bob):
         ("annotator", f">{bob.pseudonym} ", ">bob "),
     ):
         memberships.change_role(member, alice, role)
-        page = client.get(address).content.decode()
+        page = html_of(client.get(address))
         assert name in page
         assert other not in page
 
@@ -181,4 +180,4 @@ def test_people_are_told_who_sees_which_name(client, coots, alice, bob):
         coots.memberships.filter(user=bob).delete()
         client.force_login(bob)
 
-        assert sentence in client.get(f"/join/{secret}/").content.decode()
+        assert sentence in html_of(client.get(f"/join/{secret}/"))

@@ -15,6 +15,7 @@ from evaluation.models import Benchmark, Run
 from evaluation.readers.sequences import SequenceLine
 from evaluation.scoring.cds.result import AnsweredSequence
 from evaluation.scoring.cds.wording import content_scheme
+from tests.clients import html_of
 from tests.evaluation.cds import results, world
 
 pytestmark = pytest.mark.django_db
@@ -44,7 +45,7 @@ def address(name: str, run: Run, *args) -> str:
 def read(client: Client, path: str, **query) -> str:
     answer = client.get(path, query)
     assert answer.status_code == 200, answer
-    return answer.content.decode()
+    return html_of(answer)
 
 
 def test_page_says_which_classifier_needs_least(run, as_alice):
@@ -75,7 +76,7 @@ def test_averaging_is_switched_by_the_address(run, as_alice):
 
     assert text.context["chosen"].averaging == "text"
     assert script.context["chosen"].averaging == "script"
-    assert "content.svg?averaging=script&amp;theme=dark" in script.content.decode()
+    assert "content.svg?averaging=script&amp;theme=dark" in html_of(script)
     assert as_alice.get(path, {"averaging": "<b>"}).context["chosen"].averaging == "text"
 
 
@@ -106,7 +107,7 @@ def test_a_waiting_score_is_followed_and_nothing_comes_while_nothing_moved(
     still = as_alice.get(path, {"seen": page.context["seen"]}, headers=htmx)
     moved = as_alice.get(path, {"seen": "0"}, headers=htmx)
 
-    assert "The score waits for a worker" in page.content.decode()
+    assert "The score waits for a worker" in html_of(page)
     assert still.status_code == 204
     assert b"<html" not in moved.content
     assert b'hx-trigger="every 2s"' in moved.content
@@ -156,7 +157,7 @@ def test_files_that_are_gone_are_a_refusal_and_no_fault(run, as_alice):
     for name in ("result_json", "cds_sequences", "cds_objects", "cds_galleries"):
         answer = as_alice.get(address(name, run))
         assert answer.status_code == 400, name
-        assert "Score the benchmark again" in answer.content.decode()
+        assert "Score the benchmark again" in html_of(answer)
     assert "The CDS of early is" in read(as_alice, address("run", run))
 
 
@@ -232,7 +233,7 @@ def test_viewer_tells_parts_weights_answers_and_scores(run, as_alice):
     assert [cell.answer.right for cell in rows[1].cells] == [False] * (count - 1) + [True]
     assert rows[0].scores.cds == rows[0].scores.b_cds == 0
     assert rows[0].current.number == page.context["shown"].number == 2
-    assert "dog" in page.content.decode()
+    assert "dog" in html_of(page)
 
 
 def test_missing_parts_say_that_the_frame_is_repeated(run, as_alice):
@@ -315,7 +316,7 @@ def test_without_a_mapping_nothing_is_right_or_wrong(
     assert "B-CDS by content scheme" not in page
     assert 'id="error"' not in page
     assert {cell.answer.right for cell in viewer.context["rows"][0].cells} == {None}
-    assert "nothing is right or wrong here" in viewer.content.decode()
+    assert "nothing is right or wrong here" in html_of(viewer)
 
 
 def test_viewer_goes_to_other_objects_and_schemes(run, as_alice):
@@ -349,7 +350,7 @@ def test_galleries_show_the_objects_and_lead_to_their_sequences(run, as_alice):
     tiles = [tile for group in galleries[0].groups.values() for tile in group]
     assert {tile.row.object for tile in tiles} == {"cat-1", "cow-1"}
     assert all(tile.picture and tile.number is not None for tile in tiles)
-    assert page.content.decode().count("<image ") > 0
+    assert html_of(page).count("<image ") > 0
 
 
 def test_galleries_by_classifier_and_of_captchas(run, as_alice):

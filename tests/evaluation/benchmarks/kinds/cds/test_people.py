@@ -19,6 +19,7 @@ from labeling.jobs import queue
 from labeling.models import Assignment, Image, Item, Job
 from labeling.releases import freezing
 from tests import factories
+from tests.clients import html_of
 from tests.labeling import crowd, part_releases
 from tests.labeling.parted import CAT, COW
 
@@ -275,7 +276,7 @@ def test_nothing_that_annotators_see_names_the_benchmark(benchmark, alice, bob, 
     person = crowd.people(campaign, 1)[0]
     client.force_login(person)
 
-    page = client.get(f"/campaigns/{campaign.name}/label/").content.decode()
+    page = html_of(client.get(f"/campaigns/{campaign.name}/label/"))
 
     seats = claiming.open_seats(person, campaign)
     assert "What is it?" in page
@@ -388,7 +389,7 @@ FORM = {"part_scheme": ["random"], "content_scheme": [INTRA], "votes": 2, "vocab
 def test_the_page_tells_what_it_takes_before_anything_is_made(benchmark, alice, as_alice):
     assert as_alice.get(PAGE).status_code == 200
 
-    page = as_alice.post(PAGE, FORM | {"check": "1"}).content.decode()
+    page = html_of(as_alice.post(PAGE, FORM | {"check": "1"}))
 
     cost = people.cost(benchmark, people.asked_of(benchmark, "random", INTRA), 2)
     assert f"<dt>different people at least</dt><dd>{cost.people}</dd>" in page
@@ -398,20 +399,20 @@ def test_the_page_tells_what_it_takes_before_anything_is_made(benchmark, alice, 
 
 def test_the_page_makes_the_campaign_and_says_what_is_next(benchmark, alice, as_alice):
     assert as_alice.post(PAGE, FORM | {"ask": "1", "vocabulary": f"{CAT}\n{DOG}\n"}).url == PAGE
-    assert "The frames are being made" in as_alice.get(PAGE).content.decode()
+    assert "The frames are being made" in html_of(as_alice.get(PAGE))
     work()
-    page = as_alice.get(PAGE).content.decode()
+    page = html_of(as_alice.get(PAGE))
 
     naming = Benchmark.objects.get(pk=benchmark.pk).naming
     assert [entry["key"] for entry in naming.settings["vocabulary"]] == [CAT, DOG]
     assert naming.memberships.get().user == alice
     assert f"/campaigns/{naming.name}/people/" in page
-    fragment = as_alice.get(f"{PAGE}?fragment=1").content.decode()
+    fragment = html_of(as_alice.get(f"{PAGE}?fragment=1"))
     assert "Invite people" in fragment
     assert "<html" not in fragment
-    assert "/benchmarks/cats/" in as_alice.get(f"/campaigns/{naming.name}/").content.decode()
+    assert "/benchmarks/cats/" in html_of(as_alice.get(f"/campaigns/{naming.name}/"))
     lifecycle.launch(naming, alice)
-    assert "is open" in as_alice.get(PAGE).content.decode()
+    assert "is open" in html_of(as_alice.get(PAGE))
 
 
 def test_the_page_names_the_field_at_fault(benchmark, alice, as_alice):

@@ -14,6 +14,7 @@ from evaluation.models import Benchmark, Run
 from labeling.jobs import kept_files
 from labeling.releases import freezing
 from tests import factories
+from tests.clients import html_of
 from tests.evaluation import crowd
 from tests.evaluation.cds import results, world
 from tests.labeling.parted import CAT, COW
@@ -112,7 +113,7 @@ def test_only_researchers_make_benchmarks(bob, as_alice):
 def test_the_list_tells_kinds_apart_and_offers_both(as_alice, alice, reveal, wordnet):
     crowd.make(alice, factories.make_dataset(alice, "lake"), wordnet)
 
-    page = as_alice.get(reverse("evaluation:benchmarks")).content.decode()
+    page = html_of(as_alice.get(reverse("evaluation:benchmarks")))
 
     assert "CDS · 0 submissions · 3 objects in 6 sequences, of Cats" in page
     assert "MAD competition · 3 submissions" in page
@@ -171,7 +172,7 @@ def test_only_parts_campaigns_that_i_research_in_are_offered(
 
     assert list(mine.fields["campaign"].queryset) == [cats]
     assert not theirs.fields["campaign"].queryset.exists()
-    page = logged_in(stranger).get(NEW).content.decode()
+    page = html_of(logged_in(stranger).get(NEW))
     assert "You research in no campaign in which people draw parts." in page
 
 
@@ -193,7 +194,7 @@ def test_what_would_be_revealed_comes_before_anything_is_made(as_alice, alice, c
     assert answer.status_code == 200
     plan = answer.context["plan"]
     assert (plan.objects, plan.sequences) == (3, 6)
-    page = answer.content.decode()
+    page = html_of(answer)
     assert "objects of release 1" in page
     assert "Make the benchmark" in page
     assert not Benchmark.objects.exists()
@@ -202,7 +203,7 @@ def test_what_would_be_revealed_comes_before_anything_is_made(as_alice, alice, c
 def test_a_campaign_without_a_release_says_that_one_is_frozen(as_alice, cats):
     answer = as_alice.post(NEW, form(cats, check="1"))
 
-    assert "The campaign has no release yet." in answer.content.decode()
+    assert "The campaign has no release yet." in html_of(answer)
     assert not cats.releases.exists()
 
 
@@ -231,7 +232,7 @@ def test_files_wait_for_the_second_step(as_alice, alice, cats, wordnet):
     stated = Benchmark.objects.get().settings
     assert stated["part_schemes"] == ["mine", "random"]
     assert stated["mapping"] == {CAT: [CAT], COW: [COW]}
-    assert "Kept: <b>orders.json</b>" in first.content.decode()
+    assert "Kept: <b>orders.json</b>" in html_of(first)
     assert list(kept_files._folder().iterdir()) == []
 
 
@@ -300,7 +301,7 @@ def test_faults_of_files_are_told_with_their_place(as_alice, cats, wordnet):
 def test_the_page_tells_columns_the_command_and_who_is_here(reveal, as_alice, alice):
     world.run_by_hand(reveal, alice)
 
-    page = as_alice.get(SUBMISSIONS).content.decode()
+    page = html_of(as_alice.get(SUBMISSIONS))
 
     assert "frame,classifier,wnid\ncats/0.png/cat-1/random/intra-object/01,resnet50" in page
     assert "manage.py classify cats --number 1" in page
@@ -335,7 +336,7 @@ def test_the_same_predictions_again_are_not_scored_again(wordnet, reveal, as_ali
     for _ in range(2):
         answer = as_alice.post(SUBMISSIONS, {"file": world.upload(rows)}, follow=True)
 
-    assert "Everything in the file is here already." in answer.content.decode()
+    assert "Everything in the file is here already." in html_of(answer)
     assert Run.objects.count() == 1
 
 
@@ -367,7 +368,7 @@ def test_a_classifier_is_removed_and_the_rest_scored(wordnet, reveal, alice, as_
 
     answer = as_alice.post(REMOVE, follow=True)
 
-    assert "alpha no longer takes part." in answer.content.decode()
+    assert "alpha no longer takes part." in html_of(answer)
     assert list(reveal.submissions.values_list("name", flat=True)) == ["beta"]
     assert Run.objects.get().requested_by == alice
 
@@ -382,7 +383,7 @@ def test_without_a_last_classifier_nothing_is_scored(wordnet, reveal, alice, as_
 
 
 def test_its_campaign_links_to_the_benchmark(reveal, as_alice):
-    page = as_alice.get(reverse("labeling:campaign", args=["cats"])).content.decode()
+    page = html_of(as_alice.get(reverse("labeling:campaign", args=["cats"])))
 
     assert "benchmark Reveal" in page
     assert reverse("evaluation:benchmark", args=["reveal"]) in page

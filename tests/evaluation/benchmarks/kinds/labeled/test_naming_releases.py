@@ -19,7 +19,7 @@ from labeling.follow_ups import opening
 from labeling.release_files import frozen
 from labeling.releases import freezing
 from tests import factories
-from tests.clients import logged_in
+from tests.clients import html_of, logged_in
 from tests.evaluation import crowd
 from tests.evaluation.benchmarks.kinds.labeled import world
 from tests.evaluation.benchmarks.kinds.labeled.label_sets import ducks
@@ -97,8 +97,8 @@ def test_people_are_scored_on_their_images_and_compared_on_them(
     assert outcomes["d.png"] is None
     assert outcomes["b.png"]["rank"] == 2
     response = as_alice.get(reverse("evaluation:benchmark", args=["classification"]))
-    assert "Either right" in response.content.decode()
-    assert "people settled 3 of the 4 images" in response.content.decode()
+    assert "Either right" in html_of(response)
+    assert "people settled 3 of the 4 images" in html_of(response)
     images = as_alice.get(
         reverse("evaluation:labeled_images", args=["classification", run.pk]),
         {"classifier": "people"},
@@ -152,7 +152,7 @@ def test_a_file_and_a_release_at_once_are_refused(benchmark, as_alice):
 
     page = as_alice.post(url, {"name": "people"})
 
-    assert "Choose a file, or a release of what people named." in page.content.decode()
+    assert "Choose a file, or a release of what people named." in html_of(page)
 
 
 def zipped(files, method=zipfile.ZIP_DEFLATED):
@@ -218,7 +218,7 @@ def test_a_zip_that_is_no_whole_release_is_refused_and_nothing_is_kept(benchmark
     page = logged_in(alice).post(url, {"name": "people", "file": content})
 
     assert page.status_code == 422
-    assert re.search(r"people\.zip: .*(fetch|give|freeze)", page.content.decode())
+    assert re.search(r"people\.zip: .*(fetch|give|freeze)", html_of(page))
     assert not benchmark.submissions.filter(name="people").exists()
 
 

@@ -15,7 +15,7 @@ from evaluation.models import Benchmark, Run
 from labeling.models import Campaign, Image
 from labeling.releases import freezing
 from tests import factories
-from tests.clients import upload
+from tests.clients import html_of, upload
 from tests.evaluation.benchmarks.kinds.labeled import results, world
 from tests.evaluation.benchmarks.kinds.labeled.results import CAT, COW
 
@@ -112,7 +112,7 @@ def address(name: str, run: Run, *args) -> str:
 def read(client: Client, path: str, **query) -> str:
     answer = client.get(path, query)
     assert answer.status_code == 200, answer
-    return answer.content.decode()
+    return html_of(answer)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -193,7 +193,7 @@ def test_without_its_images_a_run_is_still_read(scored, as_alice):
     for name in ("labeled_images", "released_lines"):
         answer = as_alice.get(address(name, run))
         assert answer.status_code == 400
-        assert "Score the benchmark again" in answer.content.decode()
+        assert "Score the benchmark again" in html_of(answer)
 
 
 def test_states_before_a_score_say_what_to_do(alice, cats, as_alice, tmp_path):
@@ -205,7 +205,7 @@ def test_states_before_a_score_say_what_to_do(alice, cats, as_alice, tmp_path):
     assert "1 submission waits" in read(as_alice, path)
     run = runs.request(row, alice)
     page = as_alice.get(path)
-    assert "The score waits for a worker" in page.content.decode()
+    assert "The score waits for a worker" in html_of(page)
     assert b'hx-trigger="every 2s"' in page.content
     assert "No result yet" in read(as_alice, address("run", run))
 
@@ -237,7 +237,7 @@ def test_images_come_in_pages_with_what_was_said_of_each(kind, scored, as_alice)
 
     assert len(first.context["cards"]) == 24
     assert len(second.context["cards"]) == 6
-    page = first.content.decode()
+    page = html_of(first)
     there = Image.objects.get(name="cats/1.png")
     assert reverse("labeling:thumbnail", args=[there.dataset.name, there.pk]) in page
     assert "This photograph left the dataset" in page
@@ -259,9 +259,7 @@ def test_cases_and_classes_narrow_the_images_down(scored, as_alice):
     assert [tab.images for tab in cows.context["tabs"]] == [30, 0, 0, 30, 0, 30]
     card = cows.context["cards"][0]
     assert [shape.tone for shape in card["shapes"]] == ["wrong"]
-    assert (
-        "No image is in this case" in images_page(**{"class": COW, "case": "hit"}).content.decode()
-    )
+    assert "No image is in this case" in html_of(images_page(**{"class": COW, "case": "hit"}))
 
 
 @pytest.mark.parametrize(
@@ -295,7 +293,7 @@ def test_one_image_leads_to_the_next_of_its_case(scored, as_alice):
     assert (ways["at"], ways["of"]) == (6, 30)
     assert ways["next"].startswith(address("labeled_image", run, 6))
     assert "case=place" in ways["next"]
-    assert 'data-key="arrowright"' in response.content.decode()
+    assert 'data-key="arrowright"' in html_of(response)
     last = as_alice.get(address("labeled_image", run, 29), query)
     assert last.context["ways"]["next"] is None
     assert as_alice.get(address("labeled_image", run, 30)).status_code == 404
@@ -346,7 +344,7 @@ def test_new_shows_what_each_kind_would_stand_on(alice, cats, as_alice):
     kinds = {choice.kind: choice for choice in page.context["kinds"]}
     assert set(kinds) == set(KINDS)
     assert kinds["detection"].truth.images > 0
-    assert "left out" in page.content.decode()
+    assert "left out" in html_of(page)
 
 
 def test_a_kind_that_the_campaign_cannot_give_says_why(alice, dataset, bob, as_alice):
@@ -385,7 +383,7 @@ def test_faults_of_the_form_are_said_and_nothing_is_made(fields, message, cats, 
     answer = as_alice.post(reverse("evaluation:new", args=["labeled"]), new_form(cats, **fields))
 
     assert answer.status_code == 422
-    assert message in answer.content.decode()
+    assert message in html_of(answer)
     assert not Benchmark.objects.exists()
 
 

@@ -15,6 +15,7 @@ from evaluation.benchmarks.kinds.labeled.label_sets.applying import apply_answer
 from evaluation.models import Run
 from labeling.models import Campaign
 from labeling.releases import freezing
+from tests.clients import html_of
 from tests.evaluation.benchmarks.kinds.labeled import world
 from tests.evaluation.benchmarks.kinds.labeled.label_sets.ducks import (
     COOT,
@@ -32,7 +33,7 @@ API = "/api/v1/benchmarks/ducks/"
 
 def text_of(page) -> str:
     """What a person reads, whatever the status."""
-    return html.unescape(re.sub(r"<[^>]+>", "", page.content.decode()))
+    return html.unescape(re.sub(r"<[^>]+>", "", html_of(page)))
 
 
 @pytest.fixture
@@ -104,12 +105,12 @@ def test_the_benchmark_shows_which_version_each_number_is_by(applied, drakes, as
         assert words in text
     svg = as_alice.get(f"/benchmarks/ducks/runs/{applied.pk}/label-sets.svg")
     assert b"version 2" in svg.content
-    assert "alpha 0.750 by version 1, 0.917 by version 2" in page.content.decode()
+    assert "alpha 0.750 by version 1, 0.917 by version 2" in html_of(page)
 
 
 def test_csv_files_have_every_version_with_its_images(applied, as_alice):
     def rows(name: str) -> list[dict[str, str]]:
-        content = as_alice.get(f"/benchmarks/ducks/runs/{applied.pk}/{name}.csv").content.decode()
+        content = html_of(as_alice.get(f"/benchmarks/ducks/runs/{applied.pk}/{name}.csv"))
         return list(csv.DictReader(io.StringIO(content)))
 
     rows_by_key = {
