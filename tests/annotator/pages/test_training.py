@@ -9,7 +9,7 @@ from annotator.pages import reputation
 from labeling.models import Answer, Decision, Membership
 from labeling.quality import gold, qualifying
 from tests import factories
-from tests.clients import logged_in
+from tests.clients import html_of, logged_in
 
 pytestmark = pytest.mark.django_db
 
@@ -172,7 +172,7 @@ def test_standing_is_told_in_bands_and_late(as_bob, bob, coots):
         },
     )
 
-    after = as_bob.get(STANDING).content.decode().partition("<main")[2]
+    after = html_of(as_bob.get(STANDING)).partition("<main")[2]
 
     assert before.count("too early to say") == 2
     assert "90 to 95 %" in after

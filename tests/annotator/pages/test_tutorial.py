@@ -32,7 +32,7 @@ def test_every_kind_has_a_tutorial_of_three():
 
 def test_states_of_parts_have_the_words_and_keys_of_the_page():
     states = re.findall(
-        r'data-state="(\w+)".*translate "([^"]+)" %\} <kbd>(.)</kbd>',
+        r'data-state="(\w+)"[^>]*>\s*{% translate "([^"]+)" %\} <kbd>(.)</kbd>',
         get_template("annotator/_parts_states.html").template.source,
     )
 

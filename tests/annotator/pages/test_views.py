@@ -11,6 +11,7 @@ from labeling.consensus import reviewing
 from labeling.models import Invitation, Membership, Question, User
 from labeling.quality import memberships
 from tests import factories
+from tests.clients import html_of
 from tests.labeling import parted
 
 pytestmark = pytest.mark.django_db
@@ -63,7 +64,7 @@ def test_home_asks_the_same_of_the_database_for_one_campaign_and_for_five(
 
 def home_of(client, user) -> str:
     client.force_login(user)
-    return client.get("/").content.decode()
+    return html_of(client.get("/"))
 
 
 def test_home_offers_no_button_where_nothing_is_left(client, bob, coots):
