@@ -29,9 +29,8 @@ def html_of(response: HttpResponse) -> str:
     text = response.content.decode()
     if "html" not in response.headers.get("Content-Type", ""):
         return text
-    return re.sub(rf" ?(</?(?:{BLOCKS})\b[^<>]*>) ?", r"\1", re.sub(r"\s+", " ", text)).replace(
-        " >", ">"
-    )
+    text = re.sub(rf" ?(</?(?:{BLOCKS})\b[^<>]*>) ?", r"\1", re.sub(r"\s+", " ", text))
+    return re.sub(r'(<a [^<>]*role="button"[^<>]*>) ', r"\1", text).replace(" >", ">")
 
 
 def text_of(response: HttpResponse, status: int = 200) -> str:
