@@ -53,7 +53,7 @@ def add_boxes(verb: CommandParser) -> None:
     verb.add_argument("--inclusive", action="store_true", help="x1 and y1 are the last pixels")
 
 
-def asked(options: Mapping[str, Any]) -> Asked | None:
+def request_of(options: Mapping[str, Any]) -> Asked | None:
     """What add() and add_boxes() were given; None where nothing was asked for."""
     boxes, properties = options["boxes"], options["properties"]
     if properties and not boxes:
@@ -74,47 +74,47 @@ def bounds(confidence: float) -> tuple[str, str]:
 def notes(result: Scored) -> Iterator[str]:
     """What was noted of the first submission, then of the others."""
     yield from (f"note: {note}" for note in result.notes)
-    for own in (result.submissions or [])[1:]:
-        yield from (f"note on {own.name}: {note}" for note in own.notes)
+    for submission in (result.submissions or [])[1:]:
+        yield from (f"note on {submission.name}: {note}" for note in submission.notes)
 
 
 def tables(result: Scored) -> Iterator[str]:
     """`analysis`, of the best by class where there are several submissions, and `objects`."""
-    found = result.analysis
-    if found is None:
+    analysis = result.analysis
+    if analysis is None:
         return
     of = "of the submission"
     if result.comparison and result.comparison.optimistic:
-        found = result.comparison.optimistic.by_class.analysis or found
+        analysis = result.comparison.optimistic.by_class.analysis or analysis
         of = "of the best submission on each class"
-    yield from _per_class(found.per_class, f"{found.measure} by class, {of}")
-    if found.by_scale:
+    yield from _per_class(analysis.per_class, f"{analysis.measure} by class, {of}")
+    if analysis.by_scale:
         yield table(
             [
-                ("correlation with the scale of objects", _known(found.by_scale.correlation)),
-                ("rank correlation", _known(found.by_scale.rank_correlation)),
-                ("classes", found.by_scale.classes),
+                ("correlation with the scale of objects", _known(analysis.by_scale.correlation)),
+                ("rank correlation", _known(analysis.by_scale.rank_correlation)),
+                ("classes", analysis.by_scale.classes),
             ]
         )
-    if found.properties:
-        yield from _by_property(found.properties, found.measure)
+    if analysis.properties:
+        yield from _by_property(analysis.properties, analysis.measure)
     if result.objects:
         yield _difficulty(result.objects)
 
 
-def _difficulty(found: Difficulty) -> str:
+def _difficulty(difficulty: Difficulty) -> str:
     names = ("scale", "cpl", "instances_per_image", "neighbours_per_instance")
     head = [("objects: mean over classes", "")]
-    return table(head + [(name, _known(getattr(found, name))) for name in names])
+    return table(head + [(name, _known(getattr(difficulty, name))) for name in names])
 
 
-def comparison(found: Comparison) -> Iterator[str]:
+def comparison(compared: Comparison) -> Iterator[str]:
     """What of the order is sure, every pair with its tests, and the best of all submissions."""
-    best = found.optimistic
-    assert found.sure, "new comparisons have all"
+    best = compared.optimistic
+    assert compared.sure, "new comparisons have all"
     assert best, "new comparisons have all"
     assert best.by_image, "the verb has errors of images"
-    yield found.sure.words
+    yield compared.sure.words
     rows = [
         (
             f"{pair.first} − {pair.second}",
@@ -124,14 +124,14 @@ def comparison(found: Comparison) -> Iterator[str]:
             *(_p(p) for p in (pair.p_one_sided, pair.p_two_sided, pair.mcnemar_p)),
             None if pair.mcnemar_holm_p is None else _p(pair.mcnemar_holm_p),
         )
-        for pair in found.pairs or ()
+        for pair in compared.pairs or ()
     ]
     tests = ("z", "p one-sided", "p two-sided", "McNemar's p", "by Holm")
-    head = ("errors", "difference", *bounds(found.confidence or 0), *tests)
+    head = ("errors", "difference", *bounds(compared.confidence or 0), *tests)
     yield table([[_known(cell) for cell in row] for row in rows], head=head)
-    assert found.holm, "new comparisons have all"
-    yield f"by Holm: adjusted for {count_of(found.holm.tests, 'test')}, of {found.holm.over}"
-    yield _cross_table(found)
+    assert compared.holm, "new comparisons have all"
+    yield f"by Holm: adjusted for {count_of(compared.holm.tests, 'test')}, of {compared.holm.over}"
+    yield _cross_table(compared)
     yield table(
         [
             (
@@ -145,23 +145,23 @@ def comparison(found: Comparison) -> Iterator[str]:
     yield table(best.by_class.classes_won.items(), head=("submission", "classes won"))
 
 
-def _cross_table(found: Comparison) -> str:
+def _cross_table(compared: Comparison) -> str:
     """The images of every pair by who is right, and the share on which either is."""
     rows = []
-    for pair in found.pairs or ():
+    for pair in compared.pairs or ():
         assert pair.either_right, "new comparisons have all"
         counts = (pair.both_right, pair.only_second_wrong, pair.only_first_wrong, pair.both_wrong)
         either = (pair.either_right.value, *(pair.either_right.interval or ()))
-        rows.append((f"{pair.first}, {pair.second}", found.images, *counts, *either))
+        rows.append((f"{pair.first}, {pair.second}", compared.images, *counts, *either))
     right = ("both right", "only the first", "only the second", "neither", "either right")
-    head = ("images", "all", *right, *bounds(found.confidence or 0))
+    head = ("images", "all", *right, *bounds(compared.confidence or 0))
     return table([[_known(cell) for cell in row] for row in rows], head=head)
 
 
-def _per_class(found: PerClass, title: str) -> Iterator[str]:
-    facts = [("mean", found.mean), *found.range.items(), ("classes", found.classes)]
+def _per_class(per_class: PerClass, title: str) -> Iterator[str]:
+    facts = [("mean", per_class.mean), *per_class.range.items(), ("classes", per_class.classes)]
     yield f"{title}\n{table([(name, _known(value)) for name, value in facts])}"
-    counts, edges = found.histogram["counts"], found.histogram["edges"]
+    counts, edges = per_class.histogram["counts"], per_class.histogram["edges"]
     most = max([*counts, 1])
     first = next((i for i, count in enumerate(counts) if count), 0)
     bars = [
@@ -169,31 +169,39 @@ def _per_class(found: PerClass, title: str) -> Iterator[str]:
         for low, high, count in list(zip(edges, edges[1:], counts, strict=False))[first:]
     ]
     yield table(bars, head=("value", "classes"))
-    yield _extremes(found.easiest, "easiest")
-    yield _extremes(found.hardest, "hardest")
+    yield _extremes(per_class.easiest, "easiest")
+    yield _extremes(per_class.hardest, "hardest")
 
 
-def _extremes(found: Extremes, name: str) -> str:
-    rows = [(f"{row.value:.4f}", row.wnid, _name(row.wnid)) for row in found.rows]
-    tied = found.tied
-    shown = table(rows, head=(name,))
+def _extremes(extremes: Extremes, name: str) -> str:
+    rows = [(f"{row.value:.4f}", row.wnid, _name(row.wnid)) for row in extremes.rows]
+    tied = extremes.tied
+    text = table(rows, head=(name,))
     if tied.classes > tied.in_list:
-        shown += f"\n… {tied.in_list} of {tied.classes} classes with {tied.value:.4f}"
-    return shown
+        text += f"\n… {tied.in_list} of {tied.classes} classes with {tied.value:.4f}"
+    return text
 
 
-def _by_property(found: Properties, measure: str) -> Iterator[str]:
-    for name, figure in found.figures.items():
+def _by_property(properties: Properties, measure: str) -> Iterator[str]:
+    for name, figure in properties.figures.items():
         body = []
         for row in figure.bins:
-            own = row.matched
-            after = (own.classes, own.scale, own.value, *(own.interval or (None, None)))
+            matched = row.matched
+            after = (
+                matched.classes,
+                matched.scale,
+                matched.value,
+                *(matched.interval or (None, None)),
+            )
             body.append((row.bin, row.classes, row.scale, row.value, *after))
         before = (name.replace("_", " × "), "classes", "scale", measure)
-        head = (*before, "matched", "scale", measure, *bounds(found.level))
+        head = (*before, "matched", "scale", measure, *bounds(properties.level))
         yield table([[_known(cell) for cell in row] for row in body], head=head)
-    yield f"matched: {found.matching}"
-    correlations = [(name.replace("_", " and "), own) for name, own in found.correlations.items()]
+    yield f"matched: {properties.matching}"
+    correlations = [
+        (name.replace("_", " and "), correlation)
+        for name, correlation in properties.correlations.items()
+    ]
     yield table([(f"correlation of {name}", _known(value)) for name, value in correlations])
 
 

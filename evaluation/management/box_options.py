@@ -81,5 +81,5 @@ def explained(
     properties = chosen["properties"]
     if not (chosen["per_class"] or properties):
         return result
-    asked = Asked(chosen["truth"], options_of(chosen), bool(properties), properties)
-    return explain(result, values, images, measure, asked, load() if properties else None)
+    request = Asked(chosen["truth"], options_of(chosen), bool(properties), properties)
+    return explain(result, values, images, measure, request, load() if properties else None)

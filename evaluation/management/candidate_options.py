@@ -22,8 +22,8 @@ def add_options(parser: CommandParser) -> None:
         help="CSV image,wnid,query or JSON Lines: images that queries found for a class",
     )
     for key, rule in SETTINGS.items():
-        what = f"{rule.help.strip('… .')} ({rule.default:g})".replace("%", "%%")
-        group.add_argument(f"--{key}", type=int if rule.whole else float, metavar="N", help=what)
+        text = f"{rule.help.strip('… .')} ({rule.default:g})".replace("%", "%%")
+        group.add_argument(f"--{key}", type=int if rule.whole else float, metavar="N", help=text)
     group.add_argument(
         "--pilot", type=int, metavar="N", help="first ask ten votes on so many of each class"
     )
@@ -54,8 +54,8 @@ def read(path: Path) -> list[Row]:
 
 def from_refusal(refusal: Refusal, path: Path | None) -> BadInput:
     """The refusal as commands print it, with the line of the file where it begins with one."""
-    place, colon, rest = refusal.message.partition(": ")
-    number = place.removeprefix("Line ")
-    if path is not None and colon and place != number and number.isdecimal():
+    source, colon, rest = refusal.message.partition(": ")
+    number = source.removeprefix("Line ")
+    if path is not None and colon and source != number and number.isdecimal():
         return BadInput(rest, file=path, line=int(number))
     return BadInput(refusal.message, file=path)

@@ -58,9 +58,9 @@ def action(
     mapped = read_mapping(mapping, wordnet).classes if mapping else None
     lines = read_sequences(sequences)
     names = ("convention", "by", "bootstrap", "seed", "captchas")
-    asked = Options(chosen["similarity"], **{name: chosen[name] for name in names})
+    request = Options(chosen["similarity"], **{name: chosen[name] for name in names})
     try:
-        return scoring.score(lines, read_all(predictions, lines), wordnet, asked, mapped)
+        return scoring.score(lines, read_all(predictions, lines), wordnet, request, mapped)
     except BadInput as refusal:
         if refusal.line is not None and refusal.file is None:
             refusal.file = str(sequences)

@@ -187,8 +187,8 @@ def _ratios(rows: list[RatioRow]) -> str:
         shares.setdefault(row.index, []).append(row.share or 0)
         totals[row.index] = row.total
     body = [
-        (index, totals[index], f"{sum(own[:5]):.3f}", f"{own[9]:.3f}")
-        for index, own in shares.items()
+        (index, totals[index], f"{sum(share[:5]):.3f}", f"{share[9]:.3f}")
+        for index, share in shares.items()
     ]
     return table(body, head=("index", "ratios", "below 0.5", "from 0.9")) if body else ""
 
@@ -197,7 +197,9 @@ def _presence(rows: list[PresenceRow], called: dict[str, str]) -> str:
     counts: dict[str, list[int]] = {}
     for row in rows:
         counts.setdefault(row.category, []).append(row.count)
-    return table([(_category(name, called), *own) for name, own in counts.items()])
+    return table(
+        [(_category(name, called), *counts_of_name) for name, counts_of_name in counts.items()]
+    )
 
 
 def _category(name: str, called: dict[str, str]) -> str:

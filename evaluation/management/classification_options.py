@@ -79,14 +79,14 @@ def action(
     **options: Any,
 ) -> ClassificationResult:
     """The result, as docs/reference/metrics.md describes it."""
-    asked = analysis_options.asked(options | {"seed": seed})
+    request = analysis_options.request_of(options | {"seed": seed})
     wordnet, paths = load(), named_files(predictions)
     if devkit is None:
         read = release_predictions.read_submission
-        found = {name: read(truth, path, wordnet) for name, path in paths.items()}
+        classified = {name: read(truth, path, wordnet) for name, path in paths.items()}
     else:
         meaning = valid_labels if devkit == BARE else devkit
-        if asked and asked.boxes and not meaning:
+        if request and request.boxes and not meaning:
             raise UsageError("--boxes needs to know what the ids mean: give --devkit META")
         if valid_sets and not meaning:
             raise UsageError("--valid-sets needs to know what the ids mean: give --devkit META")
@@ -94,28 +94,30 @@ def action(
         for path in paths.values():
             if release_predictions.is_release(path):
                 raise UsageError("--devkit is for files of ILSVRC's kit, not for a release")
-        found = {
+        classified = {
             name: class_files.read_devkit(truth, path, wordnet, ids) for name, path in paths.items()
         }
     # Of all images of the truth, before those are left out that a release does not settle.
-    images = next(iter(found.values())).images
+    images = next(iter(classified.values())).images
     sets = read_label_sets(valid_sets, images, wordnet) if valid_sets else None
-    found = class_files.on_named_images(found)
-    result = classification.score_all(found, wordnet, valid_labels, confidence, seed, sets)
-    _note_unreviewed(result, found, paths)
+    classified = class_files.on_named_images(classified)
+    result = classification.score_all(classified, wordnet, valid_labels, confidence, seed, sets)
+    _note_unreviewed(result, classified, paths)
     if devkit == BARE and valid_labels:
         order = "the kit's own ids are in another order than its wnids"
         result.notes.append(f"ids are lines of {valid_labels.name}: {order}")
-    return _explained(result, found, asked, wordnet) if asked else result
+    return _explained(result, classified, request, wordnet) if request else result
 
 
-def submission_sha256(found: Classified, path: Path) -> str:
+def submission_sha256(classified: Classified, path: Path) -> str:
     """Of the rows of predictions; of a release its own."""
-    return found.people.sha256 if found.people else file_sha256(path)
+    return classified.people.sha256 if classified.people else file_sha256(path)
 
 
 def _note_unreviewed(
-    result: ClassificationResult, found: Mapping[str, Classified], paths: Mapping[str, Path]
+    result: ClassificationResult,
+    classified_by_name: Mapping[str, Classified],
+    paths: Mapping[str, Path],
 ) -> None:
     """Notes on each submission that the models of the label sets' version lack."""
     version = result.label_set
@@ -123,9 +125,9 @@ def _note_unreviewed(
         return
     known = {model.sha256 for model in version.models}
     results = result.submissions or [result]
-    for own, (name, classified) in zip(results, found.items(), strict=True):
+    for submission, (name, classified) in zip(results, classified_by_name.items(), strict=True):
         if submission_sha256(classified, paths[name]) not in known:
-            own.notes.append(
+            submission.notes.append(
                 f"version {version.version} of the label sets did not review its mistakes: valid "
                 "ones among them may count as wrong"
             )
@@ -133,33 +135,35 @@ def _note_unreviewed(
 
 def _explained(
     result: ClassificationResult,
-    found: Mapping[str, Classified],
-    asked: Asked,
+    classified: Mapping[str, Classified],
+    request: Asked,
     wordnet: WordNet,
 ) -> ClassificationResult:
     by_class = {
-        name: accuracies(classification.wrong(own), classification.true_classes(own))
-        for name, own in found.items()
+        name: accuracies(classification.wrong(submission), classification.true_classes(submission))
+        for name, submission in classified.items()
     }
-    values = {name: own for name, (own, _) in by_class.items()}
+    values = {name: errors for name, (errors, _) in by_class.items()}
     _, images = next(iter(by_class.values()))
-    return explain(result, values, images, "top5_accuracy", asked, wordnet)
+    return explain(result, values, images, "top5_accuracy", request, wordnet)
 
 
 def show(result: ClassificationResult) -> str:
     """A line a figure, then the counts; of several submissions a line each first."""
     parts = list(_submissions(result))
     figures = [(name, getattr(result, name)) for name in ERRORS]
-    figures += [(f"hp_at_{k}", own) for k, own in (result.hp_at_k or {}).items()]
-    figures += [(f"hit_at_{k}", own) for k, own in result.hit_at_k.items()]
+    figures += [(f"hp_at_{k}", figure) for k, figure in (result.hp_at_k or {}).items()]
+    figures += [(f"hit_at_{k}", figure) for k, figure in result.hit_at_k.items()]
     if result.multi_label_accuracy:
         figures.append(("multi_label_accuracy", result.multi_label_accuracy))
-    body = [(name, own.value, *own.interval) for name, own in figures if own]
+    body = [(name, figure.value, *figure.interval) for name, figure in figures if figure]
     facts = [(name, getattr(result, name)) for name in FACTS]
-    if found := result.multi_label_accuracy:
+    if accuracy := result.multi_label_accuracy:
         if result.label_set:
             facts.append(("label sets, version", result.label_set.version))
-        facts += [(f"multi-label, {name.replace('_', ' ')}", getattr(found, name)) for name in SETS]
+        facts += [
+            (f"multi-label, {name.replace('_', ' ')}", getattr(accuracy, name)) for name in SETS
+        ]
     first = result.submissions[0].name if result.submissions else ""
     parts += [
         table(body, head=(first or "", "value", *analysis_options.bounds(result.confidence))),
@@ -175,10 +179,12 @@ def _submissions(result: ClassificationResult) -> Iterator[str]:
     if not result.submissions or not result.comparison:
         return
     rows = []
-    for own in result.submissions:
-        figures = [getattr(own, name) for name in ERRORS]
+    for submission in result.submissions:
+        figures = [getattr(submission, name) for name in ERRORS]
         values = [figure and figure.value for figure in figures]
-        rows.append((own.name, own.images, *values, *(own.top5_error.interval or ())))
+        rows.append(
+            (submission.name, submission.images, *values, *(submission.top5_error.interval or ()))
+        )
     low, high = analysis_options.bounds(result.confidence)
     head = ("submission", "images", "top 1", "top 5", "hierarchical", f"top 5, {low}", high)
     yield table(rows, head=head)
@@ -189,10 +195,10 @@ def _submissions(result: ClassificationResult) -> Iterator[str]:
 
 def _multi_label(result: ClassificationResult) -> Iterator[str]:
     rows = []
-    for own in result.submissions or ():
-        found = own.multi_label_accuracy
-        assert found, "label sets are given"
-        rows.append((own.name, found.images, found.value, *(found.interval or ())))
+    for submission in result.submissions or ():
+        accuracy = submission.multi_label_accuracy
+        assert accuracy, "label sets are given"
+        rows.append((submission.name, accuracy.images, accuracy.value, *(accuracy.interval or ())))
     bounds = analysis_options.bounds(result.confidence)
     yield table(rows, head=("multi-label accuracy", "images", "value", *bounds))
     assert result.multi_label_comparison, "there are several submissions"

@@ -44,10 +44,10 @@ def add(verb: CommandParser) -> None:
 def action(truth: Path, predictions: list[str], **chosen: Any) -> DetectionResult:
     """The result, as docs/reference/metrics.md describes it."""
     options = box_options.options_of(chosen)
-    found = detection.read_all(truth, named_files(predictions), options)
-    result = detection.score_all(found, options)
-    values = {name: detection.precisions_of(own) for name, own in found.items()}
-    images = detection.images_of(next(iter(found.values())))
+    detected = detection.read_all(truth, named_files(predictions), options)
+    result = detection.score_all(detected, options)
+    values = {name: detection.precisions_of(submission) for name, submission in detected.items()}
+    images = detection.images_of(next(iter(detected.values())))
     return box_options.explained(result, values, images, "ap", chosen | {"truth": truth})
 
 
@@ -55,13 +55,24 @@ def show(result: DetectionResult) -> str:
     """A line a submission, the counts, then a line a class of the first one."""
     won = result.classes_won or {}
     body = [
-        (own.name or "", own.images, *_cells(own.mean_ap), won.get(own.name or ""))
-        for own in result.submissions or [result]
+        (
+            submission.name or "",
+            submission.images,
+            *_cells(submission.mean_ap),
+            won.get(submission.name or ""),
+        )
+        for submission in result.submissions or [result]
     ]
     facts = ("images", "classes", "boxes", "detections", "excluded", "matching", "averaging")
     classes = [
-        (wnid, own.ap, *(own.interval or (None, None)), own.positives, own.detections)
-        for wnid, own in result.per_class.items()
+        (
+            wnid,
+            figures.ap,
+            *(figures.interval or (None, None)),
+            figures.positives,
+            figures.detections,
+        )
+        for wnid, figures in result.per_class.items()
     ]
     bounds = analysis_options.bounds(result.confidence)
     parts = [
@@ -76,16 +87,18 @@ def show(result: DetectionResult) -> str:
     return "\n\n".join([*parts, *analysis_options.tables(result), *analysis_options.notes(result)])
 
 
-def _comparison(found: Comparison, bounds: tuple[str, str]) -> Iterator[str]:
-    pairs = [(f"{own.first} − {own.second}", *_cells(own.difference)) for own in found.pairs or ()]
-    assert found.sure, "new comparisons have all"
-    assert found.optimistic, "new comparisons have all"
-    yield found.sure.words
+def _comparison(compared: Comparison, bounds: tuple[str, str]) -> Iterator[str]:
+    pairs = [
+        (f"{pair.first} − {pair.second}", *_cells(pair.difference)) for pair in compared.pairs or ()
+    ]
+    assert compared.sure, "new comparisons have all"
+    assert compared.optimistic, "new comparisons have all"
+    yield compared.sure.words
     yield table(pairs, head=("mean AP", "difference", *bounds))
-    best = found.optimistic.by_class.mean_ap
+    best = compared.optimistic.by_class.mean_ap
     known = None if best is None or math.isnan(best) else best
     yield table([("the best submission on each class, mean AP", known)])
 
 
-def _cells(own: Estimate) -> tuple[float | None, ...]:
-    return own.value, *(own.interval or (None, None))
+def _cells(estimate: Estimate) -> tuple[float | None, ...]:
+    return estimate.value, *(estimate.interval or (None, None))

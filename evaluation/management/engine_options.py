@@ -69,20 +69,20 @@ class Work:
         """What this process makes: its share, or all."""
         return running.share(stretches, *self.shard) if self.shard else list(stretches)
 
-    def share(self, tasks: Sequence[Task], what: str) -> Share:
+    def share(self, tasks: Sequence[Task], purpose: str) -> Share:
         """The result of --shard, whose tasks are now made."""
         assert self.shard is not None
-        made = self.make(tasks, what)
+        made = self.make(tasks, purpose)
         return Share(shard=list(self.shard), tasks=len(made), work=self.store.address)
 
-    def make(self, tasks: Sequence[Task], what: str) -> list[str]:
+    def make(self, tasks: Sequence[Task], purpose: str) -> list[str]:
         """The keys of the tasks' objects in their order, now that all are made."""
-        with self.command.progress(len(tasks), "task", what) as bar:
+        with self.command.progress(len(tasks), "task", purpose) as bar:
             return running.run(tasks, self.store, self.engine, watch=bar.update)
 
-    def results(self, tasks: Sequence[Task], what: str) -> Iterator[bytes]:
+    def results(self, tasks: Sequence[Task], purpose: str) -> Iterator[bytes]:
         """The objects of tasks in their order."""
-        return map(self.store.get, self.make(tasks, what))
+        return map(self.store.get, self.make(tasks, purpose))
 
 
 @contextmanager

@@ -24,12 +24,13 @@ def add(verb: CommandParser) -> None:
 def action(truth: Path, predictions: list[str], **chosen: Any) -> LocalizationResult:
     """The result, as docs/reference/metrics.md describes it."""
     options = box_options.options_of(chosen)
-    found = localization.read_all(truth, named_files(predictions), options)
-    result = localization.score_all(found, options)
+    localized = localization.read_all(truth, named_files(predictions), options)
+    result = localization.score_all(localized, options)
     by_class = {
-        name: accuracies(localization.wrong(own), own.classes) for name, own in found.items()
+        name: accuracies(localization.wrong(submission), submission.classes)
+        for name, submission in localized.items()
     }
-    values = {name: own for name, (own, _) in by_class.items()}
+    values = {name: errors for name, (errors, _) in by_class.items()}
     _, images = next(iter(by_class.values()))
     measure = "localization_accuracy"
     return box_options.explained(result, values, images, measure, chosen | {"truth": truth})
@@ -38,8 +39,14 @@ def action(truth: Path, predictions: list[str], **chosen: Any) -> LocalizationRe
 def show(result: LocalizationResult) -> str:
     """A line a submission, then the counts."""
     body = [
-        (own.name or "", own.images, own.error.value, *(own.error.interval or ()), own.class_error)
-        for own in result.submissions or [result]
+        (
+            submission.name or "",
+            submission.images,
+            submission.error.value,
+            *(submission.error.interval or ()),
+            submission.class_error,
+        )
+        for submission in result.submissions or [result]
     ]
     facts = ("images", "classes", "boxes", "excluded", "convention")
     bounds = analysis_options.bounds(result.confidence)

@@ -7,7 +7,7 @@ from labeling.files import refuse_address
 from labeling.management.contract import UsageError
 
 
-def named_files(given: Sequence[str]) -> dict[str, Path]:
+def named_files(arguments: Sequence[str]) -> dict[str, Path]:
     """name → path, in the order given. Raises UsageError for an empty name and for one given twice,
     BadInput for an address.
 
@@ -16,15 +16,15 @@ def named_files(given: Sequence[str]) -> dict[str, Path]:
     >>> named_files(["runs/a.csv", "B=b.csv"])
     {'a': PosixPath('runs/a.csv'), 'B': PosixPath('b.csv')}
     """
-    found: dict[str, Path] = {}
-    for text in given:
+    files: dict[str, Path] = {}
+    for text in arguments:
         name, equals, path = text.partition("=")
         if not equals or Path(text).exists():
             name, path = Path(text).stem, text
         if not name or not path:
             raise UsageError(f"{text!r} is neither a path nor NAME=PATH")
-        if name in found:
+        if name in files:
             raise UsageError(f"two files are called {name!r}: give each a name, as NAME=PATH")
-        found[name] = Path(path)
-        refuse_address(found[name])
-    return found
+        files[name] = Path(path)
+        refuse_address(files[name])
+    return files

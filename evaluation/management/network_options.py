@@ -138,17 +138,17 @@ def opened(
     For tasks on a GPU of a cluster it is opened on the CPU here, only to be named. Raises BadInput.
     """
     on, device = options["on"], device_of(options["device"], options["on"])
-    here = devices.CPU if on is not None and on.on_other_machines else device
-    one = opening.load(
+    local_device = devices.CPU if on is not None and on.on_other_machines else device
+    classifier = opening.load(
         model.spec,
         classes,
-        device=here,
+        device=local_device,
         name=name,
         weights=options["weights"],
         random_weights=options["random_weights"],
         preparing=_preparing(model, options),
     )
-    return replace(one, device=device)
+    return replace(classifier, device=device)
 
 
 def networks(
@@ -172,7 +172,7 @@ def show(result: Mapping[str, object] | Share) -> str:
     """One line a key, and one for a value that has keys of its own; versions are in the JSON."""
     values = result.to_json() if isinstance(result, Share) else result
     flat = {
-        key: ", ".join(f"{name} {_shortened(name, own)}" for name, own in value.items())
+        key: ", ".join(f"{name} {_shortened(name, item)}" for name, item in value.items())
         if isinstance(value, dict)
         else value
         for key, value in values.items()
@@ -191,12 +191,12 @@ def size(text: str) -> tuple[int, int]:
 def colour(text: str) -> tuple[float, ...]:
     """Three finite numbers."""
     try:
-        found = tuple(float(part) for part in text.split(","))
+        channels = tuple(float(part) for part in text.split(","))
     except ValueError:
-        found = ()
-    if len(found) != 3 or not all(map(math.isfinite, found)):
+        channels = ()
+    if len(channels) != 3 or not all(map(math.isfinite, channels)):
         raise argparse.ArgumentTypeError(f"{text!r} is not three numbers such as 0.5,0.5,0.5")
-    return found
+    return channels
 
 
 def _shortened(name: str, value: object) -> object:

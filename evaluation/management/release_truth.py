@@ -82,11 +82,11 @@ def _laid_out(kind: str, folder: Path, options: Mapping[str, object]) -> dict[st
             fault = "nobody drew parts in this release"
             raise BadInput(fault, str(options["masks"]), None, "leave --masks out")
         return {"metadata": folder / MASKS, "masks": folder / MASKS, "temporary": True}
-    found: dict[str, Path | bool] = {"truth": folder / TRUTH}
+    truth_options: dict[str, Path | bool] = {"truth": folder / TRUTH}
     for option, name in (("images", IMAGES), ("exclude", EXCLUDED)):
         if option in options and options[option] is None and (folder / name).exists():
-            found[option] = folder / name
-    return found
+            truth_options[option] = folder / name
+    return truth_options
 
 
 def _of_release(error: BadInput, folder: Path, source: Path) -> BadInput:

@@ -140,12 +140,12 @@ def refuse_unfit(options: Options) -> None:
     """Raises UsageError for options that the method does not have, or lacks."""
     method = options["method"]
     # Not `in (None, False)`, as which a seed of 0 would count.
-    given = [
+    unfit = [
         name for name in OF_NETWORKS if options[name] is not None and options[name] is not False
     ]
     if method == CENTER:
-        if given:
-            raise UsageError(f"{_flag(given[0])} does not go with {CENTER}: it looks at no image")
+        if unfit:
+            raise UsageError(f"{_flag(unfit[0])} does not go with {CENTER}: it looks at no image")
         for name in ("on", "work", "shard"):
             if options[name] is not None:
                 raise UsageError(f"--{name} does not go with {CENTER}: it is one map for all")
@@ -154,7 +154,7 @@ def refuse_unfit(options: Options) -> None:
         if options[name] is None:
             raise UsageError(f"{method} needs {_flag(name)}")
     for name, methods in ONLY_FOR.items():
-        if name in given and not method.startswith(methods) and not method.endswith(methods):
+        if name in unfit and not method.startswith(methods) and not method.endswith(methods):
             raise UsageError(f"{_flag(name)} does not go with {method}")
     if options["smooth_as"] and not options["smooth"]:
         raise UsageError("--smooth-as goes with --smooth")
@@ -188,15 +188,15 @@ def plan(labels: dict[str, str], options: Options) -> planning.Plan:
 def settings(made: planning.Plan, options: Options) -> dict[str, object]:
     """Everything that the maps depend on, but the images."""
     recipe = made.as_dict() | {"orientation": options["orientation"] or "upright"}
-    found: dict[str, object] = {
+    stated: dict[str, object] = {
         "recipe": recipe,
         "model": dict(made.classifier.source),
         "classes": canonical_sha256(made.classifier.classes),
         "preparation": made.classifier.preparation.as_dict(),
     }
     if made.labels is not None:
-        found["class labels"] = file_sha256(options["metadata"] / "class_labels.txt")
-    return found
+        stated["class labels"] = file_sha256(options["metadata"] / "class_labels.txt")
+    return stated
 
 
 def _amount(text: str) -> float:

@@ -111,7 +111,7 @@ class Shown:
         """The same for tasks."""
         return Revealing(self.frozen, self.orders, self.content_schemes, self.include_empty)
 
-    def frames(self, wanted: Callable[[str], bool], **how: Any) -> Generator[tuple[str, Any]]:
+    def frames(self, is_missing: Callable[[str], bool], **how: Any) -> Generator[tuple[str, Any]]:
         """The frames that are wanted, as frames_of has them."""
         return frames_of(
             self.frozen,
@@ -119,12 +119,12 @@ class Shown:
             self.content_schemes,
             self.photographs(),
             include_empty=self.include_empty,
-            is_wanted=wanted,
+            is_wanted=is_missing,
             **how,
         )
 
 
-def shown(options: Options) -> Shown:
+def revealed_by(options: Options) -> Shown:
     """What the options of add_arguments ask for. Raises BadInput, and UsageError for options that
     do not go together."""
     _check(options)
@@ -135,12 +135,14 @@ def shown(options: Options) -> Shown:
     elif stored is not None:
         open_image = export_files.originals_of(stored)
     parts = parts_of(frozen)
-    given = part_orders.read_orders(options["orders"], parts) if options["orders"] else {}
-    found = _by_fixations(frozen, options) if options.get("fixations") else None
-    orders = _chosen(options, given, found.orders if found else {}, parts)
+    from_file = part_orders.read_orders(options["orders"], parts) if options["orders"] else {}
+    by_fixations = _by_fixations(frozen, options) if options.get("fixations") else None
+    orders = _chosen(options, from_file, by_fixations.orders if by_fixations else {}, parts)
     content_schemes = list(dict.fromkeys(options["content_schemes"] or CONTENT_SCHEMES))
-    made = found.shares if found else {}
-    shares = {scheme: made[scheme] for scheme in orders if scheme in made and scheme not in given}
+    made = by_fixations.shares if by_fixations else {}
+    shares = {
+        scheme: made[scheme] for scheme in orders if scheme in made and scheme not in from_file
+    }
     settings: dict[str, object] = {
         "release": {"campaign": frozen.meta["campaign"]["name"], "sha256": frozen.meta["sha256"]},
         "content_schemes": content_schemes,
@@ -149,8 +151,10 @@ def shown(options: Options) -> Shown:
     }
     if options["orders"]:
         settings["orders"] = file_sha256(options["orders"])
-    if found:
-        settings["fixations"] = found.settings | {"sha256": file_sha256(options["fixations"])}
+    if by_fixations:
+        settings["fixations"] = by_fixations.settings | {
+            "sha256": file_sha256(options["fixations"])
+        }
     return Shown(
         frozen,
         orders,
@@ -185,15 +189,15 @@ def _by_fixations(frozen: Frozen, options: Options) -> OrdersByFixations:
 
 
 def _chosen(
-    options: Options, given: Orders, by_fixations: Orders, parts: Mapping[str, Sequence[str]]
+    options: Options, from_file: Orders, by_fixations: Orders, parts: Mapping[str, Sequence[str]]
 ) -> Orders:
     """The orders of the part schemes asked for; of all there are, where none was named.
 
     An order in the file stands over one that is made.
     """
-    there = {**by_fixations, **part_orders.random_orders(parts, options["seed"]), **given}
+    there = {**by_fixations, **part_orders.random_orders(parts, options["seed"]), **from_file}
     # By fixations, all five schemes of the paper.
-    every = [*by_fixations, *([RANDOM] if by_fixations else []), *given] or [RANDOM]
+    every = [*by_fixations, *([RANDOM] if by_fixations else []), *from_file] or [RANDOM]
     names = options["part_schemes"] or every
     for name in names:
         if name not in there:

@@ -128,27 +128,27 @@ def action(
         raise UsageError("--predictions is for boxes; leave it out, or --masks")
     split = split or splits.split_of(metadata)
     splits.check(split, metadata)
-    asked = box_scores.Protocol(protocol, normalize, thresholds, size)
+    rules = box_scores.Protocol(protocol, normalize, thresholds, size)
     with in_tasks(command, on, work, shard) as engine:
         result: BoxResult | MaskResult | Share
         if engine is not None:
             result = _by_tasks(
-                engine, metadata, masks, scoremaps, asked, predictions, curves, device, temporary
+                engine, metadata, masks, scoremaps, rules, predictions, curves, device, temporary
             )
         elif masks is not None:
-            result = scoring.Masks.read(metadata, masks, asked, curves).score(scoremaps, device)
+            result = scoring.Masks.read(metadata, masks, rules, curves).score(scoremaps, device)
         else:
-            boxes = scoring.Boxes.read(metadata, asked, predictions, curves)
+            boxes = scoring.Boxes.read(metadata, rules, predictions, curves)
             result = boxes.score(scoremaps, device)
     if isinstance(result, Share):
         return result
-    found: dict[str, Any] = vars(devices.with_device(result, device))
+    values: dict[str, Any] = vars(devices.with_device(result, device))
     # A baseline looks at no image: nothing was chosen for it.
     times = None
     if split == splits.TEST and scoremaps is not None:
         times = _count(command.warn, scoremaps, metadata)
     made = SplitBoxes if masks is None else SplitMasks
-    return made(split=split, test_scorings=times, **found)
+    return made(split=split, test_scorings=times, **values)
 
 
 def _by_tasks(
@@ -156,7 +156,7 @@ def _by_tasks(
     metadata: Path,
     masks: Path | None,
     scoremaps: Path | None,
-    asked: box_scores.Protocol,
+    rules: box_scores.Protocol,
     predictions: Path | None,
     curves: bool,
     device: str,
@@ -164,8 +164,8 @@ def _by_tasks(
 ) -> BoxResult | MaskResult | Share:
     """Return the result of tasks; with --shard what was made of them."""
     if masks is not None:
-        masked = scoring.Masks.read(metadata, masks, asked, curves)
-        scoring.reader(scoremaps, asked, [image.name for image in masked.images])
+        masked = scoring.Masks.read(metadata, masks, rules, curves)
+        scoring.reader(scoremaps, rules, [image.name for image in masked.images])
         stretches = work.mine(stretch_tasks.stretches_of(masked.images))
         kept = work.store if temporary and work.engine.on_other_machines else None
         tasks = stretch_tasks.mask_tasks(masked, stretches, scoremaps, device, kept)
@@ -173,8 +173,8 @@ def _by_tasks(
             return work.share(tasks, "scoring")
         pixels = stretch_tasks.joined_masks(masked, work.results(tasks, "scoring"))
         return masked.result(pixels, scoremaps, device)
-    boxes = scoring.Boxes.read(metadata, asked, predictions, curves)
-    scoring.reader(scoremaps, asked, [image.name for image in boxes.images])
+    boxes = scoring.Boxes.read(metadata, rules, predictions, curves)
+    scoring.reader(scoremaps, rules, [image.name for image in boxes.images])
     parts = work.mine(stretch_tasks.stretches_of(boxes.images))
     tasks = stretch_tasks.box_tasks(boxes, parts, scoremaps, device)
     if work.shard:
@@ -201,8 +201,8 @@ def show(result: SplitBoxes | SplitMasks | Share) -> str:
         return table(result.to_json().items())
     names = ("split", "test_scorings", "protocol", "normalize", "scoremaps", "images", "boxes")
     facts = [(name, getattr(result, name, None)) for name in (*names, "masks")]
-    shown = _boxes(result) if isinstance(result, SplitBoxes) else _pixels(result)
-    return f"{table([fact for fact in facts if fact[1] is not None])}\n\n{shown}"
+    text = _boxes(result) if isinstance(result, SplitBoxes) else _pixels(result)
+    return f"{table([fact for fact in facts if fact[1] is not None])}\n\n{text}"
 
 
 def _pixels(result: MaskResult) -> str:
@@ -213,14 +213,14 @@ def _pixels(result: MaskResult) -> str:
         (f"PxAcc at {best.threshold:g}", best.accuracy),
     ]
     classes = table(result.per_class.items(), head=("class", "PxAP"))
-    shown = f"{table(rows, head=('metric', 'value'))}\n\n{classes}"
+    text = f"{table(rows, head=('metric', 'value'))}\n\n{classes}"
     if result.reason:
-        shown = f"No PxAP: {result.reason}.\n\n{shown}"
+        text = f"No PxAP: {result.reason}.\n\n{text}"
     if result.curves:
         columns = [getattr(result.curves, name) for name in ("thresholds", *PIXEL_CURVES)]
         lines = zip(*columns, strict=True)
-        shown += f"\n\n{table(lines, head=('threshold', *PIXEL_CURVES.values()))}"
-    return shown
+        text += f"\n\n{table(lines, head=('threshold', *PIXEL_CURVES.values()))}"
+    return text
 
 
 def _boxes(result: BoxResult) -> str:
@@ -228,20 +228,20 @@ def _boxes(result: BoxResult) -> str:
     assert known, "new results have intervals"
     rows = [_row("MaxBoxAcc", result.max_box_acc, known.max_box_acc)]
     rows += [
-        _row(f"MaxBoxAccV2, IoU {key}", own, known.max_box_acc_v2[key])
-        for key, own in second.best.items()
+        _row(f"MaxBoxAccV2, IoU {key}", best, known.max_box_acc_v2[key])
+        for key, best in second.best.items()
     ]
     rows.append(("MaxBoxAccV2, mean", second.mean, None, *known.max_box_acc_v2["mean"]))
     if result.top1_localization and known.top1_localization:
         rows.append(_row("top-1 localization", result.top1_localization, known.top1_localization))
         rows.append(("top-1 accuracy", result.top1_accuracy, None, None, None))
-    shown = table(rows, head=("metric", "accuracy", "threshold", *bounds(known.level)))
+    text = table(rows, head=("metric", "accuracy", "threshold", *bounds(known.level)))
     if result.curves:
         curves, by_iou = result.curves, result.curves.box_acc_v2 or {}
         head = ("threshold", "MaxBoxAcc", *(f"IoU {key}" for key in by_iou))
         lines = zip(curves.thresholds, curves.box_acc or (), *by_iou.values(), strict=True)
-        shown += f"\n\n{table(lines, head=head)}"
-    return shown
+        text += f"\n\n{table(lines, head=head)}"
+    return text
 
 
 def _row(name: str, best: Best, interval: Bounds) -> tuple[str | float | None, ...]:
@@ -267,12 +267,12 @@ def show_cues(result: cue_files.CuesResult) -> str:
     """A row for each class, then one for each pair of its cues."""
     classes = result.classes.items()
     rows = [
-        (label, "yes" if found.well_posed else "no", found.least_alpha) for label, found in classes
+        (label, "yes" if cues.well_posed else "no", cues.least_alpha) for label, cues in classes
     ]
     pairs = [
         (label, pair.foreground, pair.background, pair.alpha)
-        for label, found in classes
-        for pair in found.alpha
+        for label, cues in classes
+        for pair in cues.alpha
     ]
     return (
         f"well-posed classes  {result.well_posed:.6g}\n\n"

@@ -75,8 +75,8 @@ class ContractCommand(BaseCommand):
 
     def show(self, result: Any) -> str:
         """The result as a person reads it: by default one line a key."""
-        shown = result.to_json() if isinstance(result, Record) else result
-        return table([(key, value) for key, value in shown.items()])
+        values = result.to_json() if isinstance(result, Record) else result
+        return table([(key, value) for key, value in values.items()])
 
     def handle(self, *args: Any, **options: Any) -> None:
         self.as_json = bool(options.pop("json", False))
@@ -129,14 +129,14 @@ class ContractCommand(BaseCommand):
         """One line on stderr, which --json leaves alone."""
         self.stderr.write(" ".join(message.split()), self.style.WARNING)
 
-    def progress(self, total: int | None, unit: str, what: str) -> Any:
+    def progress(self, total: int | None, unit: str, description: str) -> Any:
         """A tqdm bar on stderr, silent where stderr is no terminal."""
         from tqdm import tqdm
 
         return tqdm(
             total=total,
             unit=unit,
-            desc=what,
+            desc=description,
             file=sys.stderr,
             disable=not sys.stderr.isatty(),
             leave=False,

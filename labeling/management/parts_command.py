@@ -79,8 +79,8 @@ def bring_in(
         except Refusal as refusal:
             cure = "or give --vocabulary shipped" if refusal.code == "no_vocabulary" else None
             raise BadInput(refusal.message.rstrip("."), file=path, cure=cure) from None
-    for said in _warnings(report):
-        command.warn(said)
+    for warning in _warnings(report):
+        command.warn(warning)
     if report.skipped and not (report.read or report.refused):
         raise BadInput(
             f"has no object that could be read: {skipped_sentence(report.skipped[0])}", path
@@ -92,9 +92,9 @@ def bring_in(
         )
     if report.refused:
         first = report.refused[0]
-        told = count_of(report.refused_count, "object was", "objects were")
+        refused = count_of(report.refused_count, "object was", "objects were")
         command.refused = BadInput(
-            f"{told} refused, the first is {first['place']}: {first['why']}".rstrip("."),
+            f"{refused} refused, the first is {first['place']}: {first['why']}".rstrip("."),
             file=path,
             cure="mend what is refused, then import the file again: the others are in",
         )
@@ -104,19 +104,19 @@ def bring_in(
 def show(result: Mapping[str, Any]) -> str:
     counts = ("objects", "new", "parts", "merged", "apart_count", "no_room_count", "refused_count")
     words = ("objects", "of them new", "parts", "merged", "apart", "no room", "refused")
-    shown = table([(word, result[count]) for word, count in zip(words, counts, strict=True)])
+    text = table([(word, result[count]) for word, count in zip(words, counts, strict=True)])
     unknown = [(row["category"], row["part"] or "–", row["count"]) for row in result["unknown"]]
     if not unknown:
-        return shown
+        return text
     head = "The vocabulary does not know these; add them to it, then import again."
-    return f"{shown}\n\n{head}\n{table(unknown, head=('category', 'part', 'objects'))}"
+    return f"{text}\n\n{head}\n{table(unknown, head=('category', 'part', 'objects'))}"
 
 
 def _take(dataset: Dataset, name: str) -> None:
     """Makes the named vocabulary the dataset's latest. Raises BadInput."""
-    said = reading.shipped() if name == SHIPPED else reading.read(name)
+    vocabulary = reading.shipped() if name == SHIPPED else reading.read(name)
     try:
-        vocabulary_store.add_version(dataset, said, None)
+        vocabulary_store.add_version(dataset, vocabulary, None)
     except Refusal as refusal:
         raise BadInput(refusal.message.rstrip("."), file=name) from None
 

@@ -37,10 +37,10 @@ def find_release(name: str, number: int | None) -> tuple[Frozen, Release | None]
     if Path(name).is_dir():
         return freezing.read(name), None
     campaign = find_campaign(name)
-    found = campaign.releases.order_by("number")
+    releases = campaign.releases.order_by("number")
     if number is not None:
-        found = found.filter(number=number)
-    release = found.last()
+        releases = releases.filter(number=number)
+    release = releases.last()
     if release is None:
         raise BadInput(
             f"{name} has no release" + (f" {number}" if number is not None else ""),

@@ -65,8 +65,8 @@ class Command(ContractCommand):
         **options: Any,
     ) -> Result:
         chosen = {key: value for key, value in options.items() if value is not None}
-        if other := sorted(chosen.keys() - DEFAULTS[kind].keys()):
-            raise UsageError(f"--{other[0]} is not for {kind}")
+        if unknown := sorted(chosen.keys() - DEFAULTS[kind].keys()):
+            raise UsageError(f"--{unknown[0]} is not for {kind}")
         row = find_campaign(campaign)
         with _refused():
             made = benchmarks.create(
@@ -88,10 +88,10 @@ class Command(ContractCommand):
 
     def show_opened(self, result: Result) -> str:
         truth = result["settings"]["truth"]
-        told = [(key, result[key]) for key in ("name", "kind", "campaign", "release")]
-        told += [(key, truth[key]) for key in ("images", "classes", "objects")]
-        told += [(f"left out: {row['why']}", row["images"]) for row in truth["left_out"]]
-        return "\n\n".join([table(told), *(f"note: {note}" for note in truth["notes"])])
+        rows = [(key, result[key]) for key in ("name", "kind", "campaign", "release")]
+        rows += [(key, truth[key]) for key in ("images", "classes", "objects")]
+        rows += [(f"left out: {row['why']}", row["images"]) for row in truth["left_out"]]
+        return "\n\n".join([table(rows), *(f"note: {note}" for note in truth["notes"])])
 
     def submit(self, name: str, classifier: str, path: Path, **options: Any) -> Result:
         row = _benchmark(name)
@@ -193,9 +193,16 @@ class Command(ContractCommand):
         head = ("classifier", "attempts", "images", "figure", "value", "low", "high")
         answer = rows.answer(result)
         versions = [
-            (row.name, own.version, share.images, share.cell.value, share.cell.low, share.cell.high)
+            (
+                row.name,
+                version.version,
+                share.images,
+                share.cell.value,
+                share.cell.low,
+                share.cell.high,
+            )
             for row in version_rows.submissions(result)
-            for own, share in zip(version_rows.versions(result), row.by_version, strict=True)
+            for version, share in zip(version_rows.versions(result), row.by_version, strict=True)
         ]
         by_version = ("multi-label accuracy", "version", "images", "value", "low", "high")
         notes = [

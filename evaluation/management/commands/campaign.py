@@ -73,8 +73,8 @@ class Command(ContractCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         open_parser = self.verb(parser, "open", self.open, help="make a campaign and open it")
         campaign_options.add(open_parser)
-        for name, (change, what) in CHANGES.items():
-            verb = self.verb(parser, name, partial(self._change, change), help=what)
+        for name, (change, words) in CHANGES.items():
+            verb = self.verb(parser, name, partial(self._change, change), help=words)
             verb.add_argument("name", metavar="NAME", help="of the campaign")
         status = self.verb(parser, "status", self.status, help="how far it is, and what it costs")
         status.add_argument("name", metavar="NAME", help="of the campaign")
@@ -96,8 +96,8 @@ class Command(ContractCommand):
         self, dataset: str, draft: bool, title: str, name: str, **options: Any
     ) -> dict[str, object]:
         pool = _dataset(dataset)
-        named = ("selection", "policy", "images", "proposals", "candidates", "examples")
-        files = {key: options[key] for key in named}
+        options_of_files = ("selection", "policy", "images", "proposals", "candidates", "examples")
+        files = {key: options[key] for key in options_of_files}
         stop = {key: options.pop(key) for key in SETTINGS}
         policy = options.pop("policy")
         choice = Choice(
@@ -208,10 +208,12 @@ class Command(ContractCommand):
         pairs, release = _labels(choice.labels, classes, net)
         proposed = None
         if choice.proposals is not None:
-            found = lists.read_proposals("\n".join(text_lines(choice.proposals)))
-            wanted = set(classes or ())
-            found = [row for row in found if not wanted or row.topic in wanted]
-            proposed = box_campaigns.propose(choice.dataset, pairs, found)
+            proposals = lists.read_proposals("\n".join(text_lines(choice.proposals)))
+            chosen_classes = set(classes or ())
+            proposals = [
+                row for row in proposals if not chosen_classes or row.topic in chosen_classes
+            ]
+            proposed = box_campaigns.propose(choice.dataset, pairs, proposals)
             if proposed.unasked or proposed.repeated:
                 self.warn(box_campaigns.words_of(proposed))
         with transaction.atomic():
@@ -317,8 +319,8 @@ class Command(ContractCommand):
 
     def show_rebuilt(self, result: Rebuilt) -> str:
         if not result.differences:
-            asked = count_of(result.questions, "question")
-            return f"{asked}: settlements follow from their answers"
+            questions = count_of(result.questions, "question")
+            return f"{questions}: settlements follow from their answers"
         changed = [
             (row.question, *(value and value.state for value in (row.current, row.rebuilt)))
             for row in result.differences
@@ -374,18 +376,18 @@ def _labels(
     path = Path(source)
     if path.is_file():
         labels = Labels(net)
-        named = dict.fromkeys(
+        pairs = dict.fromkeys(
             (image, net.wnid(labels.synsets[labels(label, path, line)]))
             for line, (image, label) in rows(path, ("image", "wnid"))
         )
-        found = [row for row in named if classes is None or row[1] in classes]
-        if not found:
+        chosen_labels = [row for row in pairs if classes is None or row[1] in classes]
+        if not chosen_labels:
             raise BadInput(
                 "has no image,wnid row" + (" of these classes" if classes else ""),
                 file=source,
                 cure="give one line for each class that is in an image",
             )
-        return found, None
+        return chosen_labels, None
     release, row = find_release(source, None)
     return box_campaigns.pairs_of(release, classes), row
 

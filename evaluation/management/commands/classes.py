@@ -93,9 +93,9 @@ class Command(ContractCommand):
 
     def check_list(self, classes: Path, largest: float, **options: Any) -> Checked:
         wordnet = load()
-        listed = class_lists.read(classes, wordnet)
+        class_list = class_lists.read(classes, wordnet)
         rule = _rule(wordnet, options["basic"])
-        return class_lists.check(listed, wordnet, rule, _scales(options), largest)
+        return class_lists.check(class_list, wordnet, rule, _scales(options), largest)
 
     def suggest(
         self,
@@ -110,25 +110,35 @@ class Command(ContractCommand):
             if goal is not None:
                 refuse_input(goal, [classes])
         wordnet = load()
-        listed = class_lists.read(classes, wordnet)
+        class_list = class_lists.read(classes, wordnet)
         rule = _rule(wordnet, options["basic"])
-        found = class_lists.suggest(listed, wordnet, rule, _scales(options), largest, replacements)
+        suggestion = class_lists.suggest(
+            class_list, wordnet, rule, _scales(options), largest, replacements
+        )
         with atomic_write(out) as file:
-            file.writelines(f"{wnid}\n" for wnid in found.classes)
+            file.writelines(f"{wnid}\n" for wnid in suggestion.classes)
         if changes is not None:
             with atomic_write(changes) as file:
                 writer = csv.writer(file, lineterminator="\n")
                 writer.writerow(("wnid", "becomes", "why"))
-                writer.writerows((own.wnid, own.becomes or "", own.why) for own in found.changes)
-        return found
+                writer.writerows(
+                    (change.wnid, change.becomes or "", change.why) for change in suggestion.changes
+                )
+        return suggestion
 
     def show_checked(self, result: Checked) -> str:
         overlaps = [
-            (own.above.name, own.above.line, own.below.name, own.below.line, own.cure)
-            for own in result.overlaps
+            (
+                overlap.above.name,
+                overlap.above.line,
+                overlap.below.name,
+                overlap.below.line,
+                overlap.cure,
+            )
+            for overlap in result.overlaps
         ]
-        large = [(own.name, own.line, own.scale) for own in result.large]
-        below = [(own.name, own.line, own.basic_name) for own in result.below_basic]
+        large = [(row.name, row.line, row.scale) for row in result.large]
+        below = [(row.name, row.line, row.basic_name) for row in result.below_basic]
         counts: list[tuple[str, object]] = [
             ("classes", result.classes),
             ("one above the other", len(overlaps)),
@@ -147,14 +157,15 @@ class Command(ContractCommand):
     def show_suggested(self, result: Suggested) -> str:
         parts = [f"{count_of(len(result.classes), 'class', 'classes')} in the new list"]
         changes = [
-            (own.name, own.line, own.becomes or "goes out", own.why) for own in result.changes
+            (change.name, change.line, change.becomes or "goes out", change.why)
+            for change in result.changes
         ]
         if changes:
             parts.append(table(changes, ("class", "line", "becomes", "why")))
         instead = [
-            (own.name, other.wnid, other.name, other.uses)
-            for own in result.replacements
-            for other in own.candidates
+            (replacement.name, candidate.wnid, candidate.name, candidate.uses)
+            for replacement in result.replacements
+            for candidate in replacement.candidates
         ]
         if instead:
             parts.append(table(instead, ("in place of", "wnid", "name", "uses")))
@@ -185,8 +196,8 @@ def _scales(options: Mapping[str, Any]) -> dict[str, float] | None:
             raise UsageError("--images and --inclusive tell of --boxes, which is missing")
         return None
     if not (boxes / "release.json").is_file():
-        asked = explaining.Asked(boxes, Options(images=images, inclusive=inclusive))
-        found = explaining.difficulty(asked)
+        request = explaining.Asked(boxes, Options(images=images, inclusive=inclusive))
+        difficulty = explaining.difficulty(request)
     else:
         with tempfile.TemporaryDirectory(prefix="boxes-") as scratch:
             folder = Path(scratch)
@@ -195,6 +206,6 @@ def _scales(options: Mapping[str, Any]) -> dict[str, float] | None:
             except Refusal as refusal:
                 raise BadInput(refusal.message.rstrip("."), boxes) from refusal
             read = Options(images=folder / ground_truth.IMAGES)
-            found = explaining.difficulty(explaining.Asked(folder / ground_truth.TRUTH, read))
-    assert found is not None, "sizes are needed"
-    return scales_of(found)
+            difficulty = explaining.difficulty(explaining.Asked(folder / ground_truth.TRUTH, read))
+    assert difficulty is not None, "sizes are needed"
+    return scales_of(difficulty)

@@ -15,7 +15,7 @@ from evaluation.classifiers.model_lists import Model
 from evaluation.classifiers.task_networks import Networks
 from evaluation.engines.tasks import Task
 from evaluation.management import network_options, sequence_options
-from evaluation.management.commands.sequences import place
+from evaluation.management.commands.sequences import frame_path
 from evaluation.management.engine_options import Share, Work, add_engine, in_tasks, needed
 from evaluation.management.sequence_options import Options
 from evaluation.readers.sequences import SequenceLine, read_sequences
@@ -78,9 +78,11 @@ class Command(ContractCommand):
             source, classifiers = _source(options), _load(options)
             tasks = [
                 task
-                for model, one in zip(models, classifiers, strict=True)
+                for model, classifier in zip(models, classifiers, strict=True)
                 for task in source.tasks(
-                    engine, network_options.networks([model], [one], options), options["batch"]
+                    engine,
+                    network_options.networks([model], [classifier], options),
+                    options["batch"],
                 )
             ]
             return engine.share(tasks, "classify")
@@ -89,38 +91,38 @@ class Command(ContractCommand):
         source, classifiers = _source(options), _load(options)
         alone = [
             {
-                "model": dict(one.source),
-                "name": one.name,
-                "classes": canonical_sha256(one.classes),
-                "preparation": one.preparation.as_dict(),
+                "model": dict(classifier.source),
+                "name": classifier.name,
+                "classes": canonical_sha256(classifier.classes),
+                "preparation": classifier.preparation.as_dict(),
             }
-            for one in classifiers
+            for classifier in classifiers
         ]
         # One model has the settings that it had before there could be several.
         of_models = alone[0] if len(alone) == 1 else {"models": alone}
-        about: dict[str, dict[str, object]] = {}
+        results: dict[str, dict[str, object]] = {}
         with classifying.opened(out, source.settings | of_models, options["restart"]) as work:
-            for model, one in zip(options["chosen"], classifiers, strict=True):
-                resumed = len(work.done_by.get(one.name, ()))
+            for model, network in zip(options["chosen"], classifiers, strict=True):
+                resumed = len(work.done_by.get(network.name, ()))
                 if engine is None:
-                    classified = self._classify(source, one, work, options["batch"])
+                    classified = self._classify(source, network, work, options["batch"])
                 else:
-                    classified = _by_tasks(source, model, one, work, engine, options)
-                about[one.name] = {
+                    classified = _by_tasks(source, model, network, work, engine, options)
+                results[network.name] = {
                     "classified": classified,
                     "resumed": resumed,
-                    "classes": len(one.classes),
-                    "model": dict(one.source),
-                    "preparation": one.preparation.as_dict(),
-                    "device": one.device,
+                    "classes": len(network.classes),
+                    "model": dict(network.source),
+                    "preparation": network.preparation.as_dict(),
+                    "device": network.device,
                 }
-            total = work.finish(max(len(one.classes) for one in classifiers))
+            total = work.finish(max(len(classifier.classes) for classifier in classifiers))
         frames, goal = {"frames": total // len(classifiers)}, {"out": os.fspath(out)}
-        if len(about) == 1:
-            [(name, single)] = about.items()
+        if len(results) == 1:
+            [(name, single)] = results.items()
             return devices.with_device({"classifier": name} | frames | single | goal)
         device = classifiers[0].device
-        return devices.with_device({**frames, "classifiers": about, "device": device, **goal})
+        return devices.with_device({**frames, "classifiers": results, "device": device, **goal})
 
     def _classify(
         self,
@@ -170,7 +172,7 @@ def _load(options: Options) -> list[opening.Classifier]:
         )
         for model in options["chosen"]
     ]
-    names = [one.name for one in classifiers]
+    names = [classifier.name for classifier in classifiers]
     if twice := [name for name in names if names.count(name) > 1]:
         raise BadInput(f"two classifiers are called {twice[0]!r}", cure="give one as NAME=SPEC")
     return classifiers
@@ -198,46 +200,46 @@ def _by_tasks(
 def _of_release(options: Options) -> Source:
     if options["release"] is None:
         raise UsageError("give a campaign or a release, or --frames DIR")
-    shown = sequence_options.shown(options)
-    shown.photographs()
+    revealed = sequence_options.revealed_by(options)
+    revealed.photographs()
     settings = {
-        "release": shown.frozen.meta["sha256"],
-        "part orders": canonical_sha256(shown.orders),
-        "content schemes": list(shown.content_schemes),
-        "include empty": shown.include_empty,
+        "release": revealed.frozen.meta["sha256"],
+        "part orders": canonical_sha256(revealed.orders),
+        "content schemes": list(revealed.content_schemes),
+        "include empty": revealed.include_empty,
     }
 
     def tasks(engine: Work, networks: Networks, batch: int) -> list[Task]:
         photographs = sequence_options.folder_of_photographs(options)
-        revealing = shown.revealing()
+        revealing = revealed.revealing()
         stretches = release_tasks.by_frames(revealing.scenes(), frame_tasks.frames_in(batch))
         return frame_tasks.of_release(
-            engine.mine(stretches), revealing, shown.photographs(), photographs, networks, batch
+            engine.mine(stretches), revealing, revealed.photographs(), photographs, networks, batch
         )
 
     return Source(
         settings,
-        shown.lines,
-        lambda wanted, device: shown.frames(wanted, device=device),
+        revealed.lines,
+        lambda is_missing, device: revealed.frames(is_missing, device=device),
         tasks,
     )
 
 
 def _of_folder(folder: Path, options: Options) -> Source:
-    given = [name for name in ("release", *OF_RELEASE) if options[name]]
-    if given:
-        flag = f"--{given[0].replace('_', '-').replace('schemes', 'scheme')}"
-        source = "a release" if given[0] == "release" else flag
+    excess = [name for name in ("release", *OF_RELEASE) if options[name]]
+    if excess:
+        flag = f"--{excess[0].replace('_', '-').replace('schemes', 'scheme')}"
+        source = "a release" if excess[0] == "release" else flag
         raise UsageError(f"{source} does not go with --frames, which says itself what is shown")
     path = folder / "sequences.jsonl"
     lines = read_sequences(path)
 
     def files() -> Iterator[tuple[str, Path]]:
         for line in lines:
-            yield from ((name, place(folder, name)) for name in dict.fromkeys(line.frames))
+            yield from ((name, frame_path(folder, name)) for name in dict.fromkeys(line.frames))
 
-    def frames(wanted: Callable[[str], bool], _device: str) -> Frames:
-        yield from classifying.read_frames(one for one in files() if wanted(one[0]))
+    def frames(is_missing: Callable[[str], bool], _device: str) -> Frames:
+        yield from classifying.read_frames(file for file in files() if is_missing(file[0]))
 
     def tasks(engine: Work, networks: Networks, batch: int) -> list[Task]:
         every, count = list(files()), frame_tasks.frames_in(batch)

@@ -221,13 +221,17 @@ class Command(ContractCommand):
         refuse_input(out, [opened.first.folder / file for file in opened.first.sha256])
         levels = _levels(opened.first, wordnet, settings)
         with self.progress(len(pairs), "pair", "choosing") as bar:
-            given: dict[str, Any] = {"threads": threads, "device": _sorting_on(device)}
+            settings_of_run: dict[str, Any] = {"threads": threads, "device": _sorting_on(device)}
             if opened.count == 1:
-                given["progress"] = bar.update
-                lists = selecting.select(opened.first, pairs, levels, settings.rule, **given)
+                settings_of_run["progress"] = bar.update
+                lists = selecting.select(
+                    opened.first, pairs, levels, settings.rule, **settings_of_run
+                )
             else:
-                given["progress"] = lambda done: bar.update(done / opened.count)
-                lists = shards.select(opened.all(meta), pairs, levels, settings.rule, **given)
+                settings_of_run["progress"] = lambda done: bar.update(done / opened.count)
+                lists = shards.select(
+                    opened.all(meta), pairs, levels, settings.rule, **settings_of_run
+                )
             written = selecting.write_selection(out, meta, lists)
         if opened.count == 1:
             opened.just_below = selecting.just_below(opened.first, meta)
@@ -309,12 +313,12 @@ class Command(ContractCommand):
         **options: Any,
     ) -> Ranking:
         chosen = read_ranked(*selection)
-        given = read_answers(answers)
+        questions = read_answers(answers)
         accuracies = read_accuracy(accuracy, chosen.classifiers) if accuracy else None
         try:
             return rank(
                 chosen.images,
-                given,
+                questions,
                 chosen.classifiers,
                 chosen.meta.top_k,
                 accuracy=accuracies,
@@ -448,8 +452,8 @@ def _with_file(settings: selecting.Settings) -> selecting.Settings:
     return replace(settings, distance=path.name, distances=read_distances(path))
 
 
-def _joining_settings(meta: Meta, given: dict[str, object], into: Path) -> selecting.Settings:
-    values = _given(vars(meta)) | given
+def _joining_settings(meta: Meta, chosen: dict[str, object], into: Path) -> selecting.Settings:
+    values = _given(vars(meta)) | chosen
     if missing := [key for key in DEFAULTS if key not in values]:
         raise BadInput(
             f"the meta line lacks settings of the selection ({', '.join(missing)})",
@@ -457,7 +461,7 @@ def _joining_settings(meta: Meta, given: dict[str, object], into: Path) -> selec
             line=1,
             cure="write them there, or select again",
         )
-    if values["distance"] not in DISTANCES and "distance" not in given:
+    if values["distance"] not in DISTANCES and "distance" not in chosen:
         raise BadInput(
             f"the distance is {values['distance']!r}", into, 1, "give that file by --distance"
         )
@@ -490,13 +494,13 @@ def _refuse_another_pool(meta: Meta, opened: _Opened, into: Path) -> None:
         if now.get(name) == digest:
             continue
         if pool.sizes:
-            file, what = pool.folder / name, f"is not the file that {into} was made from"
+            file, fault = pool.folder / name, f"is not the file that {into} was made from"
         else:
-            file, what = (
+            file, fault = (
                 opened.source,
                 f"has another {name} in its shards than {into} was made from",
             )
-        raise BadInput(what, file=file, cure=BRING_BACK)
+        raise BadInput(fault, file=file, cure=BRING_BACK)
 
 
 def _is_cut(ends: object, images: int) -> TypeGuard[list[int]]:

@@ -102,12 +102,12 @@ class Command(ContractCommand):
         wordnet = load()
         inputs = _read(truth, {name: paths[name] for name in chosen}, valid_sets, wordnet)
         try:
-            asked = reviewing.choose(inputs, chosen, agreements, seed, wordnet)
+            questions = reviewing.choose(inputs, chosen, agreements, seed, wordnet)
         except BadInput as error:
             raise BadInput(error.message, truth, None, error.cure) from error
         with atomic_write(out) as file:
-            file.writelines(queueing.lines(asked.meta, asked.pairs, wordnet.wnid))
-        return asked.meta
+            file.writelines(queueing.lines(questions.meta, questions.pairs, wordnet.wnid))
+        return questions.meta
 
     def show_queue(self, result: QueueMeta) -> str:
         rows = [(name.replace("_", " "), count) for name, count in result.counts.items()]
@@ -128,13 +128,13 @@ class Command(ContractCommand):
     ) -> Review:
         frozen.check_goal(out)
         wordnet = load()
-        asked = read_queue(queue, wordnet)
-        judged, answers_sha256 = _judged(answers, asked, wordnet)
+        questions = read_queue(queue, wordnet)
+        judged, answers_sha256 = _judged(answers, questions, wordnet)
         inputs = _read(truth, named_files(predictions), valid_sets, wordnet)
-        strata = reviewing.strata_of(asked, inputs, wordnet)
+        strata = reviewing.strata_of(questions, inputs, wordnet)
         with frozen.appearing(out) as part:
             return reviewing.write_version(
-                part, inputs, asked, strata, judged, answers_sha256, wordnet, confidence, seed
+                part, inputs, questions, strata, judged, answers_sha256, wordnet, confidence, seed
             )
 
     def show_review(self, result: Review) -> str:
@@ -145,14 +145,14 @@ class Command(ContractCommand):
             for name in ("label_not_valid", "several_valid", "none_valid", "cannot_be_labeled")
         ]
         tags = result.rates.tags or {}
-        rates += [(f"tag {tag}", *_cells(found)) for tag, found in tags.items()]
+        rates += [(f"tag {tag}", *_cells(share)) for tag, share in tags.items()]
         scores = [
-            (own.name, words, *_cells(found))
-            for own in result.submissions
-            for words, found in (
-                (f"version {result.version - 1}", own.before),
-                (f"version {result.version}", own.after),
-                ("estimated", own.estimated),
+            (submission.name, words, *_cells(share))
+            for submission in result.submissions
+            for words, share in (
+                (f"version {result.version - 1}", submission.before),
+                (f"version {result.version}", submission.after),
+                ("estimated", submission.estimated),
             )
         ]
         parts = [
@@ -161,11 +161,11 @@ class Command(ContractCommand):
             table(rates, head=("share of images", "reviewed", "value", *bounds)),
             table(scores, head=("multi-label accuracy", "by", "images", "value", *bounds)),
         ]
-        for own in result.submissions:
-            if own.mistakes:
-                shares = own.mistakes.answers | own.mistakes.tags
-                rows = [(word, *_cells(found)) for word, found in shares.items()]
-                head = (f"mistakes of {own.name}", "images", "share", *bounds)
+        for reviewed in result.submissions:
+            if reviewed.mistakes:
+                shares = reviewed.mistakes.answers | reviewed.mistakes.tags
+                rows = [(word, *_cells(share)) for word, share in shares.items()]
+                head = (f"mistakes of {reviewed.name}", "images", "share", *bounds)
                 parts.append(table(rows, head=head))
         return "\n\n".join(parts)
 
@@ -189,12 +189,15 @@ def _add_inputs(verb: CommandParser) -> None:
 
 def _read(truth: Path, paths: dict[str, Path], valid_sets: Path | None, wordnet: WordNet) -> Inputs:
     read = release_predictions.read_submission
-    found = {name: read(truth, path, wordnet) for name, path in paths.items()}
-    images = next(iter(found.values())).images
+    classified = {name: read(truth, path, wordnet) for name, path in paths.items()}
+    images = next(iter(classified.values())).images
     sets = read_label_sets(valid_sets, images, wordnet) if valid_sets else None
     return Inputs(
-        found,
-        {name: submission_sha256(own, paths[name]) for name, own in found.items()},
+        classified,
+        {
+            name: submission_sha256(submission, paths[name])
+            for name, submission in classified.items()
+        },
         sets,
         file_sha256(truth),
         file_sha256(sets.path) if sets else None,
@@ -220,5 +223,5 @@ def _chosen(models: str | None, names: Sequence[str]) -> list[str]:
     return chosen
 
 
-def _cells(found: Share) -> tuple[object, ...]:
-    return (found.images, found.value, *(found.interval or ()))
+def _cells(share: Share) -> tuple[object, ...]:
+    return (share.images, share.value, *(share.interval or ()))

@@ -45,7 +45,9 @@ class Command(ContractCommand):
         if models is not None and not (name or model):
             chosen = network_options.chosen({"model": None, "models": models, **options})
             return {
-                "models": [self._register(*opening.split(one.spec), one, options) for one in chosen]
+                "models": [
+                    self._register(*opening.split(model.spec), model, options) for model in chosen
+                ]
             }
         if name is None or model is None or models is not None:
             raise UsageError("give NAME and --model, or --models alone")
@@ -95,12 +97,12 @@ class Command(ContractCommand):
 
 def _options(weights: Path | None, preparing: dict[str, Any]) -> list[str]:
     """Arguments of `predict` that prepare images as they were registered."""
-    found = [f"--fit={preparing['fit']}"]
+    flags = [f"--fit={preparing['fit']}"]
     if weights is not None:
-        found.append(f"--weights={weights}")
+        flags.append(f"--weights={weights}")
     if preparing["size"] is not None:
-        found.append("--size={}x{}".format(*preparing["size"]))
+        flags.append("--size={}x{}".format(*preparing["size"]))
     for name in ("mean", "std"):
         if preparing[name] is not None:
-            found.append(f"--{name}={','.join(map(str, preparing[name]))}")
-    return found
+            flags.append(f"--{name}={','.join(map(str, preparing[name]))}")
+    return flags

@@ -108,8 +108,8 @@ class Command(ContractCommand):
         if isinstance(result, Share):
             return super().show(result)
         rows = [
-            (name, about["images_per_second"], about["model"]["model"])
-            for name, about in result["classifiers"].items()
+            (name, speed["images_per_second"], speed["model"]["model"])
+            for name, speed in result["classifiers"].items()
         ]
         head = {key: value for key, value in result.items() if not isinstance(value, dict)}
         return f"{table(head.items())}\n\n{table(rows, ('classifier', 'images/s', 'model'))}"
@@ -124,8 +124,8 @@ class Command(ContractCommand):
     ) -> Result:
         from evaluation.classifiers.predicting import predicting
 
-        listed = photographs.write_list(source, work / "list")
-        settings = predicting.settings(listed, classifiers, options["batch"], options["top"])
+        image_list = photographs.write_list(source, work / "list")
+        settings = predicting.settings(image_list, classifiers, options["batch"], options["top"])
         names = [classifier.name for classifier in classifiers]
         opened = pool_files.opened(
             options["out"], settings, predicting.joined(classifiers), names, options["top"]
@@ -133,13 +133,13 @@ class Command(ContractCommand):
         with opened as pool:
             resumed = pool.state.images
             if engine is None:
-                speed = self._by_batches(source, listed, classifiers, pool, options)
+                speed = self._by_batches(source, image_list, classifiers, pool, options)
             else:
-                speed = _by_tasks(source, listed, classifiers, pool, engine, options)
+                speed = _by_tasks(source, image_list, classifiers, pool, engine, options)
             state = pool.state
             if not state.images:
                 raise BadInput(
-                    f"none of {count_of(listed.images, 'file')} can be read as a photograph",
+                    f"none of {count_of(image_list.images, 'file')} can be read as a photograph",
                     source.path,
                     None,
                     "give JPEG, PNG, WebP, GIF, BMP or TIFF files",
@@ -166,7 +166,7 @@ class Command(ContractCommand):
     def _by_batches(
         self,
         source: photographs.Source,
-        listed: photographs.Listed,
+        image_list: photographs.Listed,
         classifiers: list[opening.Classifier],
         pool: pool_files.Pool,
         options: Options,
@@ -176,14 +176,14 @@ class Command(ContractCommand):
 
         plan = decoding.Plan(
             source,
-            listed.path,
+            image_list.path,
             tuple(dict.fromkeys(classifier.preparation for classifier in classifiers)),
             options["batch"],
         )
-        processes = _processes(listed.images, classifiers[0].device, options["processes"])
+        processes = _processes(image_list.images, classifiers[0].device, options["processes"])
         if pool.state.whole:
             processes = 0
-        with self.progress(listed.images, "image", "predict") as bar:
+        with self.progress(image_list.images, "image", "predict") as bar:
             bar.update(pool.state.images)
             return predicting.predict(plan, classifiers, pool, processes, bar.update, self.warn)
 
@@ -195,15 +195,15 @@ class Command(ContractCommand):
         options: Options,
     ) -> Share:
         with tempfile.TemporaryDirectory(prefix="assay-") as folder:
-            listed = photographs.write_list(source, Path(folder) / "list")
-            stretches = engine.mine(stretch_tasks.stretches_of(listed, options["batch"]))
-            tasks = _tasks(stretches, source, listed, classifiers, options)
+            image_list = photographs.write_list(source, Path(folder) / "list")
+            stretches = engine.mine(stretch_tasks.stretches_of(image_list, options["batch"]))
+            tasks = _tasks(stretches, source, image_list, classifiers, options)
         return engine.share(tasks, "predict")
 
 
 def _by_tasks(
     source: photographs.Source,
-    listed: photographs.Listed,
+    image_list: photographs.Listed,
     classifiers: list[opening.Classifier],
     pool: pool_files.Pool,
     engine: Work,
@@ -216,21 +216,23 @@ def _by_tasks(
     if not pool.state.whole:
         stretches = [
             stretch
-            for stretch in stretch_tasks.stretches_of(listed, options["batch"])
+            for stretch in stretch_tasks.stretches_of(image_list, options["batch"])
             if stretch.end > pool.state.start
         ]
-        tasks = _tasks(stretches, source, listed, classifiers, options)
+        tasks = _tasks(stretches, source, image_list, classifiers, options)
         pool.state.at_once = {classifier.name: options["batch"] for classifier in classifiers}
         for stretch, content in zip(stretches, engine.results(tasks, "predict"), strict=True):
             stretch_tasks.add(content, stretch, pool)
     passed = time.perf_counter() - begun
-    return Speed(pool.state.images - before, {one.name: passed for one in classifiers})
+    return Speed(
+        pool.state.images - before, {classifier.name: passed for classifier in classifiers}
+    )
 
 
 def _tasks(
     stretches: Sequence[stretch_tasks.Stretch],
     source: photographs.Source,
-    listed: photographs.Listed,
+    image_list: photographs.Listed,
     classifiers: list[opening.Classifier],
     options: Options,
 ) -> list[Task]:
@@ -239,7 +241,7 @@ def _tasks(
     if processes is None:
         processes = 0 if classifiers[0].device == devices.CPU else processors.count()
     return stretch_tasks.tasks_of(
-        *(stretches, source, listed, networks, options["batch"], options["top"]), processes
+        *(stretches, source, image_list, networks, options["batch"], options["top"]), processes
     )
 
 

@@ -81,24 +81,30 @@ class Command(ContractCommand):
     ) -> Built:
         frozen.check_goal(out)
         wordnet = load()
-        listed = class_lists.read(classes, wordnet)
+        class_list = class_lists.read(classes, wordnet)
         known = search_engines.read(engines or search_engines.SHIPPED)
         words = [read_words(path, wordnet) for path in translations]
         _check_languages(words)
-        found = [query for own in listed.synsets for query in queries.of_class(own, wordnet, words)]
-        found += queries.pairs(listed.synsets, wordnet, _count(pairs), seed) if pairs else ()
+        built = [
+            query
+            for synset in class_list.synsets
+            for query in queries.of_class(synset, wordnet, words)
+        ]
+        built += queries.pairs(class_list.synsets, wordnet, _count(pairs), seed) if pairs else ()
         if scenes is not None:
             path = queries.SCENES if scenes == SHIPPED else Path(scenes)
-            found += queries.scenes(text_lines(path))
+            built += queries.scenes(text_lines(path))
         with frozen.appearing(out) as part:
-            files = [_write(part, engine, found) for engine in known]
+            files = [_write(part, engine, built) for engine in known]
         return Built(
-            classes=len(listed.synsets),
-            by_kind=dict(Counter(query.kind for query in found)),
-            by_language=dict(Counter(query.language for query in found)),
+            classes=len(class_list.synsets),
+            by_kind=dict(Counter(query.kind for query in built)),
+            by_language=dict(Counter(query.language for query in built)),
             without={
-                own.language: sum(synset not in own.of for synset in listed.synsets)
-                for own in words
+                dictionary.language: sum(
+                    synset not in dictionary.of for synset in class_list.synsets
+                )
+                for dictionary in words
             },
             files=files,
         )
@@ -111,18 +117,20 @@ class Command(ContractCommand):
             (f"classes without a word in {language}", count)
             for language, count in result.without.items()
         ]
-        rows = [(own.file, own.queries, own.refused, own.shared) for own in result.files]
+        rows = [(file.file, file.queries, file.refused, file.shared) for file in result.files]
         head = ("file", "queries", "beyond its limits", "of several classes")
         return f"{table(counts)}\n\n{table(rows, head)}"
 
 
 def _check_languages(words: Sequence[Words]) -> None:
     seen: dict[str, Path] = {queries.ENGLISH: Path("WordNet")}
-    for own in words:
-        if own.language in seen:
-            fault = f"is of the language {own.language}, as {seen[own.language].name} is"
-            raise BadInput(fault, own.path, 1, "give one file for a language")
-        seen[own.language] = own.path
+    for dictionary in words:
+        if dictionary.language in seen:
+            fault = (
+                f"is of the language {dictionary.language}, as {seen[dictionary.language].name} is"
+            )
+            raise BadInput(fault, dictionary.path, 1, "give one file for a language")
+        seen[dictionary.language] = dictionary.path
 
 
 def _count(pairs: str) -> int | None:
@@ -133,8 +141,8 @@ def _count(pairs: str) -> int | None:
     return int(pairs)
 
 
-def _write(folder: Path, engine: Engine, found: Sequence[Query]) -> EngineFile:
-    rows, refused, shared = queries.written(found, engine)
+def _write(folder: Path, engine: Engine, built: Sequence[Query]) -> EngineFile:
+    rows, refused, shared = queries.written(built, engine)
     name = f"{engine.name}.csv"
     with atomic_write(folder / name) as file:
         writer = csv.writer(file, lineterminator="\n")

@@ -76,8 +76,8 @@ class Command(ContractCommand):
             name, _ = opening.split(model.spec)
             classes = {} if model.classes is None else {"classes": model.classes}
             needed(out).mkdir(exist_ok=True)
-            given = {"model": model.spec, "models": None, "out": needed(out) / name}
-            of_each[name] = self.action(**options | dict(model.preparing) | classes | given)
+            of_model = {"model": model.spec, "models": None, "out": needed(out) / name}
+            of_each[name] = self.action(**options | dict(model.preparing) | classes | of_model)
         return devices.with_device({"classifiers": of_each, "out": os.fspath(needed(out))})
 
     def _made(
@@ -184,9 +184,9 @@ def _images(options: Options) -> stretch_tasks.Images:
 
 def _tasks(stretches: Sequence[Sequence[str]], plan: Plan, options: Options) -> list[Task]:
     networks = network_options.networks([Model(options["model"], {})], [plan.classifier], options)
-    named = options["predictions"] is not None
+    has_classes = options["predictions"] is not None
     return stretch_tasks.tasks_of(
-        stretches, _images(options), plan, networks, options["batch"], named
+        stretches, _images(options), plan, networks, options["batch"], has_classes
     )
 
 

@@ -54,28 +54,28 @@ class Command(ContractCommand):
         with in_tasks(self, options["on"], options["work"], options["shard"]) as engine:
             if engine is not None and options["lines_only"]:
                 raise UsageError("--lines-only renders nothing: leave out --on, --work and --shard")
-            asked = sequence_options.shown(options)
+            revealed = sequence_options.revealed_by(options)
             if not options["lines_only"]:
-                asked.photographs()
+                revealed.photographs()
             if engine is not None and engine.shard:
-                stretches = engine.mine(_stretches(asked))
-                return engine.share(_tasks(stretches, asked, options, device), "frames")
-            return self._written(asked, needed(options["out"]), engine, options, device)
+                stretches = engine.mine(_stretches(revealed))
+                return engine.share(_tasks(stretches, revealed, options, device), "frames")
+            return self._written(revealed, needed(options["out"]), engine, options, device)
 
     def _written(
-        self, asked: Shown, out: Path, engine: Work | None, options: Options, device: str
+        self, revealed: Shown, out: Path, engine: Work | None, options: Options, device: str
     ) -> Result:
         lines_only = options["lines_only"]
         left_out = LeftOut()
-        result, missing = _counted(asked, out, left_out)
-        _claim(out, asked.text)
+        result, missing = _counted(revealed, out, left_out)
+        _claim(out, revealed.text)
         if lines_only:
             written = 0
         elif engine is not None:
-            written = _write_by_tasks(asked, out, engine, options, device)
+            written = _write_by_tasks(revealed, out, engine, options, device)
         else:
-            written = self._write_frames(asked, out, missing, device)
-        write_sequences(out / "sequences.jsonl", asked.lines())
+            written = self._write_frames(revealed, out, missing, device)
+        write_sequences(out / "sequences.jsonl", revealed.lines())
         if left_out.count:
             self.warn(f"objects without a drawn part, left out: {left_out.count}")
         further = {
@@ -95,11 +95,11 @@ class Command(ContractCommand):
         rows = {key: result[key] for key in ("objects", "sequences", "frames", "written")}
         return table([*rows.items(), ("left out", f"{result['left_out']}{names}")])
 
-    def _write_frames(self, asked: Shown, out: Path, missing: int, device: str) -> int:
+    def _write_frames(self, revealed: Shown, out: Path, missing: int, device: str) -> int:
         """How many frames were written; those that are there stay."""
         _remove_halves(out)
         writer = Writer(out)
-        frames = asked.frames(lambda name: not place(out, name).exists(), device=device)
+        frames = revealed.frames(lambda name: not frame_path(out, name).exists(), device=device)
         try:
             with self.progress(missing, "frame", "frames") as bar:
                 for name, frame in frames:
@@ -122,21 +122,23 @@ class Command(ContractCommand):
         return writer.written
 
 
-def _counted(asked: Shown, out: Path, left_out: LeftOut) -> tuple[dict[str, int], int]:
+def _counted(revealed: Shown, out: Path, left_out: LeftOut) -> tuple[dict[str, int], int]:
     """How many objects, sequences and frames there are, and how many frames are not there yet."""
     result, missing = dict.fromkeys(("objects", "sequences", "frames"), 0), 0
-    for line in asked.lines(left_out):
+    for line in revealed.lines(left_out):
         ids = set(line.frames)
         result["sequences"] += 1
         result["frames"] += len(ids)
-        missing += sum(not place(out, name).exists() for name in ids)
+        missing += sum(not frame_path(out, name).exists() for name in ids)
     if not result["sequences"]:
         raise BadInput(
             "no object of the release has a drawn part",
-            file=asked.frozen.folder,
+            file=revealed.frozen.folder,
             cure="let people draw some and freeze the campaign again",
         )
-    result["objects"] = result["sequences"] // (len(asked.orders) * len(asked.content_schemes))
+    result["objects"] = result["sequences"] // (
+        len(revealed.orders) * len(revealed.content_schemes)
+    )
     return result, missing
 
 
@@ -150,7 +152,9 @@ class Writer:
 
     def put(self, name: str, frame: "Tensor") -> None:
         """Waits while many frames wait; raises what went wrong with an earlier one."""
-        self.waiting.append(self.pool.submit(write_png, place(self.out, name), frame.cpu().numpy()))
+        self.waiting.append(
+            self.pool.submit(write_png, frame_path(self.out, name), frame.cpu().numpy())
+        )
         if len(self.waiting) > WAITING:
             self._take()
 
@@ -166,7 +170,7 @@ class Writer:
         self.written += 1
 
 
-def place(out: Path, name: str) -> Path:
+def frame_path(out: Path, name: str) -> Path:
     """Where a frame's file is, by its id."""
     return out / "frames" / f"{file_path(name)}.png"
 
@@ -187,32 +191,32 @@ def _remove_halves(out: Path) -> None:
         left.unlink(missing_ok=True)
 
 
-def _stretches(asked: Shown) -> list[release_tasks.Stretch]:
-    return release_tasks.by_photographs(asked.revealing().scenes())
+def _stretches(revealed: Shown) -> list[release_tasks.Stretch]:
+    return release_tasks.by_photographs(revealed.revealing().scenes())
 
 
 def _tasks(
-    stretches: Sequence[release_tasks.Stretch], asked: Shown, options: Options, device: str
+    stretches: Sequence[release_tasks.Stretch], revealed: Shown, options: Options, device: str
 ) -> list[Task]:
     photographs = sequence_options.folder_of_photographs(options)
     return release_tasks.tasks_of(
-        stretches, asked.revealing(), asked.photographs(), photographs, device
+        stretches, revealed.revealing(), revealed.photographs(), photographs, device
     )
 
 
-def _write_by_tasks(asked: Shown, out: Path, engine: Work, options: Options, device: str) -> int:
+def _write_by_tasks(revealed: Shown, out: Path, engine: Work, options: Options, device: str) -> int:
     """How many frames were written; those that are there stay."""
     _remove_halves(out)
     written = 0
     stretches = [
         stretch
-        for stretch in _stretches(asked)
-        if not all(place(out, name).exists() for name in stretch.frames)
+        for stretch in _stretches(revealed)
+        if not all(frame_path(out, name).exists() for name in stretch.frames)
     ]
-    made = engine.results(_tasks(stretches, asked, options, device), "frames")
+    made = engine.results(_tasks(stretches, revealed, options, device), "frames")
     for stretch, content in zip(stretches, made, strict=True):
         for name, file in release_tasks.unpack(content, stretch):
-            path = place(out, name)
+            path = frame_path(out, name)
             if not path.exists():
                 _write(path, file)
                 written += 1

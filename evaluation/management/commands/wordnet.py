@@ -182,26 +182,26 @@ class Command(ContractCommand):
         """How alike two labels are, and the ancestor that says so."""
         _check_convention(measure, convention, ic)
         wordnet = load()
-        one, other = find(wordnet, a, by), find(wordnet, b, by)
+        first, second = find(wordnet, a, by), find(wordnet, b, by)
         value: float | None
         try:
             if convention == nltk_similarity.CONVENTION:
                 contents = content_files.read(ic, wordnet) if ic else None
-                value, ancestor = nltk_similarity.compare(wordnet, one, other, measure, contents)
+                value, ancestor = nltk_similarity.compare(wordnet, first, second, measure, contents)
             else:
-                given = (wordnet, [one], [other], measure, convention)
-                value = float(similarities.similarity_matrix(*given)[0, 0])
-                ancestor = int(similarities.ancestor_matrix(*given)[0, 0])
+                arguments = (wordnet, [first], [second], measure, convention)
+                value = float(similarities.similarity_matrix(*arguments)[0, 0])
+                ancestor = int(similarities.ancestor_matrix(*arguments)[0, 0])
         except wn.WordNetMissing as error:
             raise BadInput(error.message, cure=error.cure) from error
         return {
             "similarity": value,
             "ancestor": wordnet.wnid(ancestor) if ancestor >= 0 else None,
-            "a": wordnet.wnid(one),
-            "b": wordnet.wnid(other),
+            "a": wordnet.wnid(first),
+            "b": wordnet.wnid(second),
             **_settings(measure, convention, by),
             **({"ic": str(ic)} if ic else {}),
-            **_instances(wordnet, [one, other]),
+            **_instances(wordnet, [first, second]),
         }
 
     def criteria(
@@ -228,18 +228,18 @@ class Command(ContractCommand):
             synsets = [similarities.as_word(wordnet, index) for index in synsets]
         category_synsets = _categories(wordnet, mapped, by)
         try:
-            found = similarity_criteria.criteria(
+            result = similarity_criteria.criteria(
                 wordnet, category_synsets, synsets, places, measure, convention
             )
         except wn.WordNetMissing as error:
             raise BadInput(error.message, cure=error.cure) from error
         return {
-            "criterion_1": found.criterion_1,
-            "criterion_2": found.criterion_2,
+            "criterion_1": result.criterion_1,
+            "criterion_2": result.criterion_2,
             "categories": len(mapped.classes),
-            "mapped": found.mapped,
+            "mapped": result.mapped,
             "pool": len(classes),
-            "ties": found.ties,
+            "ties": result.ties,
             **_settings(measure, convention, by),
             **_instances(wordnet, [*category_synsets, *synsets]),
         }
@@ -348,8 +348,8 @@ def _restricted(wordnet: wn.WordNet, mapping: Mapping, names: str, by: str) -> M
 
 def _instances(wordnet: wn.WordNet, synsets: list[int]) -> dict[str, list[str]]:
     """The key `instances` with the wnids of those that are instances; nothing where none is."""
-    found = similarities.instances(wordnet, synsets)
-    return {"instances": found} if found else {}
+    instances = similarities.instances(wordnet, synsets)
+    return {"instances": instances} if instances else {}
 
 
 def _settings(measure: str, convention: str, by: str) -> dict[str, str]:

@@ -76,17 +76,17 @@ class Command(ContractCommand):
         sheet = vote_files.read_answers(
             answers, with_topic=method == "vote-table", repeated=options["repeated"]
         )
-        given, classes = sheet.answers, sheet.answers.classes
+        votes, classes = sheet.answers, sheet.answers.classes
         known = vote_files.read_truth(gold, classes) if gold else {}
         right = vote_files.read_truth(truth) if truth else None
         if sheet.repeats:
             self.warn(f"{count_of(sheet.repeats, 'row')} repeat an image of the same annotator")
         self._warn_of_words(classes, known, gold, right or {}, truth)
-        task = Task(answers, given, sheet.topics, gold, known_labels(given, known, gold), options)
+        task = Task(answers, votes, sheet.topics, gold, known_labels(votes, known, gold), options)
         outcome = METHODS[method](task)
-        result = report(given, outcome, method)
+        result = report(votes, outcome, method)
         result["abstentions"] = sheet.abstentions
-        result |= self._accuracy(given, outcome, right, truth, set(known))
+        result |= self._accuracy(votes, outcome, right, truth, set(known))
         if out is not None:
             vote_files.write_labels(out, result["labels"], result["probabilities"])
             result["out"] = str(out)

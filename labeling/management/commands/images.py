@@ -31,7 +31,7 @@ class Compared:
     """What `near` compares. found: of the files, by their place in `known`."""
 
     known: list[Known] = field(default_factory=list)
-    found: list[Found] = field(default_factory=list)
+    fingerprints: list[Found] = field(default_factory=list)
     refused: list[Refused] = field(default_factory=list)
     against: list[dict[str, object]] = field(default_factory=list)
 
@@ -179,37 +179,37 @@ class Command(ContractCommand):
                 refuse_input(goal, [Path(path)])
         compared = Compared()
         with self.progress(None, "image", "images") as bar, ExitStack() as opened:
-            for found, known in _files(path, "", compared.refused, bar.update, opened):
-                compared.found.append(found)
+            for fingerprint, known in _files(path, "", compared.refused, bar.update, opened):
+                compared.fingerprints.append(fingerprint)
                 compared.known.append(known)
             for text in against:
                 _add_other(compared, text, bar.update, opened)
         rows = choosing.choose(compared.known, distance)
-        named = list(choosing.with_names(compared.known, rows))
+        known_names = list(choosing.with_names(compared.known, rows))
         if pairs is not None:
             with atomic_write(pairs) as file:
                 writer = csv.DictWriter(file, ("image", "kept", "of", "distance", "why"))
                 writer.writeheader()
                 writer.writerows(
-                    {key: safe_cell(str(cell)) for key, cell in row.items()} for row in named
+                    {key: safe_cell(str(cell)) for key, cell in row.items()} for row in known_names
                 )
         if out is not None:
             with atomic_write(out) as file:
                 _write_kept(file, compared, rows)
-        own = len(compared.found)
+        count = len(compared.fingerprints)
         return {
-            "images": own,
+            "images": count,
             "against": compared.against,
-            "plain": sum(known.fingerprint is None for known in compared.known[:own]),
+            "plain": sum(known.fingerprint is None for known in compared.known[:count]),
             "refused": [{"file": row.file, "why": row.why} for row in compared.refused],
             "distance": distance,
-            "kept": own - len(rows),
-            "removed": named,
+            "kept": count - len(rows),
+            "removed": known_names,
         }
 
     def show_near(self, result: Result) -> str:
         facts = [("images", result["images"])]
-        facts += [(f"of {own['name']}", own["images"]) for own in result["against"]]
+        facts += [(f"of {row['name']}", row["images"]) for row in result["against"]]
         facts += [
             ("too plain to compare", result["plain"]),
             ("refused", len(result["refused"])),
@@ -259,8 +259,10 @@ def _add_other(
         raise UsageError(f"--against {text!r} is no [NAME=]PATH")
     before = len(compared.known)
     if path.startswith(DATASET):
-        other = _dataset(path.removeprefix(DATASET), None)
-        compared.known += [Known(own, seen, origin=name) for own, seen in fingerprints_of(other)]
+        other_dataset = _dataset(path.removeprefix(DATASET), None)
+        compared.known += [
+            Known(image, seen, origin=name) for image, seen in fingerprints_of(other_dataset)
+        ]
     else:
         files = _files(path, name, compared.refused, watch, opened)
         compared.known += [known for _, known in files]
@@ -271,39 +273,39 @@ def _write_kept(file: Any, compared: Compared, rows: list[choosing.Removed]) -> 
     """What stays. A query that found an image which goes found the one that is kept for it."""
     gone = {row.image: row.kept for row in rows}
     queries: dict[int, list[Query]] = {
-        place: list(found.queries) for place, found in enumerate(compared.found)
+        index: list(fingerprint.queries) for index, fingerprint in enumerate(compared.fingerprints)
     }
-    for place, kept in gone.items():
+    for position, kept in gone.items():
         if kept in queries:
-            queries[kept] += queries[place]
-    stay = [place for place in queries if place not in gone]
-    if any(found.queries for found in compared.found):
+            queries[kept] += queries[position]
+    stay = [index for index in queries if index not in gone]
+    if any(fingerprint.queries for fingerprint in compared.fingerprints):
         rows_kept = (
-            (wnid, compared.found[place].file, query)
-            for place in stay
-            for wnid, query in merged(queries[place])
+            (wnid, compared.fingerprints[index].file, query)
+            for index in stay
+            for wnid, query in merged(queries[index])
         )
         file.writelines(candidates.lines(rows_kept))
         return
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(["file"])
-    writer.writerows([compared.found[place].file] for place in stay)
+    writer.writerows([compared.fingerprints[index].file] for index in stay)
 
 
 def _listed(rows: Sequence[Mapping[str, object]], columns: tuple[str, ...]) -> list[str]:
     """The first of these rows as a table, and how many more there are."""
     if not rows:
         return []
-    found = [table([tuple(row[name] for name in columns) for row in rows[:SHOWN]], columns)]
+    paragraphs = [table([tuple(row[name] for name in columns) for row in rows[:SHOWN]], columns)]
     if len(rows) > SHOWN:
-        found.append(f"and {len(rows) - SHOWN} more; --json lists them all")
-    return found
+        paragraphs.append(f"and {len(rows) - SHOWN} more; --json lists them all")
+    return paragraphs
 
 
 def _dataset(name: str, owner: str | None) -> Dataset:
-    found = Dataset.objects.filter(name=name).first()
-    if found is not None:
-        return found
+    dataset = Dataset.objects.filter(name=name).first()
+    if dataset is not None:
+        return dataset
     if owner is None:
         raise BadInput(
             f"there is no dataset {name!r}", cure="make it on the pages, or add --create OWNER"

@@ -31,8 +31,8 @@ class Command(ContractCommand):
         again.add_argument("job", type=int, metavar="JOB", help="its number in jobs list")
 
     def list(self, state: str | None, **_: Any) -> Result:
-        found = Job.objects.order_by("-pk")
-        found = found.filter(state=state) if state else found.exclude(state=Job.State.DONE)
+        jobs = Job.objects.order_by("-pk")
+        jobs = jobs.filter(state=state) if state else jobs.exclude(state=Job.State.DONE)
         return {
             "jobs": [
                 {
@@ -45,7 +45,7 @@ class Command(ContractCommand):
                     "total": job.progress_total,
                     "error": job.error,
                 }
-                for job in found[:MOST_LISTED]
+                for job in jobs[:MOST_LISTED]
             ]
         }
 
@@ -62,12 +62,12 @@ class Command(ContractCommand):
         return tasks.sweep()
 
     def retry(self, job: int, **_: Any) -> Result:
-        found = Job.objects.filter(pk=job).first()
-        if found is None:
+        row = Job.objects.filter(pk=job).first()
+        if row is None:
             raise BadInput(f"there is no job {job}", cure="jobs list shows those there are")
         # The shell speaks for whoever may log in to the machine: no person to name.
         try:
-            queue.retry(found, None)
+            queue.retry(row, None)
         except Conflict as refusal:
             raise BadInput(str(refusal)) from None
-        return {"id": found.pk, "state": Job.State.QUEUED.value}
+        return {"id": row.pk, "state": Job.State.QUEUED.value}

@@ -108,12 +108,15 @@ class Command(ContractCommand):
         return made
 
     def show_export(self, result: exporting.Exported) -> str:
-        words, said = VALUES, result.labels
-        if said is None:
-            words, said = STATES, result.parts or {}
-        rows = [(origin, *(found.get(word, 0) for word in words)) for origin, found in said.items()]
-        what = "" if result.objects is None else f"{count_of(result.objects, 'object')} of "
-        head = f"{what}{count_of(result.images, 'image')} as {result.format} in {result.out}"
+        words, counts_by_origin = VALUES, result.labels
+        if counts_by_origin is None:
+            words, counts_by_origin = STATES, result.parts or {}
+        rows = [
+            (origin, *(counts.get(word, 0) for word in words))
+            for origin, counts in counts_by_origin.items()
+        ]
+        objects = "" if result.objects is None else f"{count_of(result.objects, 'object')} of "
+        head = f"{objects}{count_of(result.images, 'image')} as {result.format} in {result.out}"
         return f"{head}\n\n{table(rows, head=('origin', *words))}"
 
     def bring_in(

@@ -97,10 +97,10 @@ class Command(ContractCommand):
     def show(self, result: Result) -> str:
         rings = result["polygon"]["coordinates"]
         pieces = rings if result["polygon"]["type"] == "MultiPolygon" else [rings]
-        told = {key: value for key, value in result.items() if key != "polygon"}
-        told["corners"] = sum(len(ring) - 1 for piece in pieces for ring in piece)
-        told["holes"] = sum(len(piece) - 1 for piece in pieces)
-        return table(list(told.items()))
+        rows = {key: value for key, value in result.items() if key != "polygon"}
+        rows["corners"] = sum(len(ring) - 1 for piece in pieces for ring in piece)
+        rows["holes"] = sum(len(piece) - 1 for piece in pieces)
+        return table(list(rows.items()))
 
 
 def geojson(polygons: Polygons) -> dict[str, object]:

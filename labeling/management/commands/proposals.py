@@ -34,12 +34,12 @@ def byte_count(text: str) -> int:
     if number[-1:] in UNITS and number[-1:]:
         number, unit = number[:-1], number[-1]
     try:
-        found = int(float(number) * UNITS[unit])
+        size = int(float(number) * UNITS[unit])
     except (ValueError, OverflowError):
         raise ArgumentTypeError(f"{text!r} is no number of bytes; give such as 4G") from None
-    if not 0 < found < 2**63:
+    if not 0 < size < 2**63:
         raise ArgumentTypeError(f"{text!r} is no number of bytes above 0")
-    return found
+    return size
 
 
 def colours(text: str) -> tuple[float, float, float]:
@@ -108,10 +108,10 @@ class Command(ContractCommand):
         std: tuple[float, ...] | None,
         **_: Any,
     ) -> Result:
-        found = _campaign(campaign)
+        row = _campaign(campaign)
         try:
             made = networks.name(
-                found,
+                row,
                 encoder.stem if name is None else name,
                 encoder,
                 decoder,
@@ -123,7 +123,7 @@ class Command(ContractCommand):
         except Refusal as refusal:
             raise BadInput(refusal.message.rstrip(".")) from None
         return {
-            "campaign": found.name,
+            "campaign": row.name,
             "name": made.name,
             "sha256": made.sha256,
             "preparation": made.preparation,
@@ -166,9 +166,9 @@ class Command(ContractCommand):
 
     def start(self, campaign: str, **_: Any) -> Result:
         """Runs the job here and now, unless a worker of the site has it."""
-        found = _campaign(campaign)
+        row = _campaign(campaign)
         try:
-            job = embedding.start(found)
+            job = embedding.start(row)
         except Refusal as refusal:
             raise BadInput(refusal.message.rstrip(".")) from None
         queue.run(job.pk)
@@ -199,8 +199,8 @@ class Command(ContractCommand):
     def report(self, campaign: str, **_: Any) -> proposal_figures.ProposalFigures:
         return proposal_figures.figures(_campaign(campaign))
 
-    def show_report(self, found: proposal_figures.ProposalFigures) -> str:
-        arms = found.with_model, found.without_model
+    def show_report(self, figures: proposal_figures.ProposalFigures) -> str:
+        arms = figures.with_model, figures.without_model
         rows = [
             ("drawings", *(str(arm.drawings) for arm in arms)),
             ("parts drawn", *(str(arm.parts) for arm in arms)),
@@ -209,13 +209,13 @@ class Command(ContractCommand):
             ("IoU with drawings without", *(_of_mean(arm.others_iou, 3) for arm in arms)),
             ("bad parts of gold", *(f"{arm.bad.count} of {arm.bad.of}" for arm in arms)),
         ]
-        bad = found.bad_proposals
-        ratio = "–" if found.time_ratio is None else f"{found.time_ratio:.2f}"
+        bad = figures.bad_proposals
+        ratio = "–" if figures.time_ratio is None else f"{figures.time_ratio:.2f}"
         return (
             f"{table(rows, ('', 'with the model', 'without'))}\n\n"
             f"time a part, with over without: {ratio}\n"
-            f"asked {found.requests}, taken {found.taken}, mended {found.mended}, "
-            f"refused {found.refused}; bad proposals accepted: {bad.count} of {bad.of}"
+            f"asked {figures.requests}, taken {figures.taken}, mended {figures.mended}, "
+            f"refused {figures.refused}; bad proposals accepted: {bad.count} of {bad.of}"
         )
 
     def remove(self, campaign: str, **_: Any) -> Result:
@@ -225,14 +225,14 @@ class Command(ContractCommand):
         return table([(key, value) for key, value in result.items()])
 
 
-def _of_mean(found: proposal_figures.Mean, digits: int) -> str:
-    if found.value is None:
+def _of_mean(mean: proposal_figures.Mean, digits: int) -> str:
+    if mean.value is None:
         return "–"
     within = ""
-    if found.interval:
-        low, high = found.interval
+    if mean.interval:
+        low, high = mean.interval
         within = f" ({low:.{digits}f} to {high:.{digits}f})"
-    return f"{found.value:.{digits}f}{within}, n {found.n}"
+    return f"{mean.value:.{digits}f}{within}, n {mean.n}"
 
 
 def _add_preparation(parser: CommandParser) -> None:
@@ -242,7 +242,7 @@ def _add_preparation(parser: CommandParser) -> None:
 
 
 def _campaign(name: str) -> Campaign:
-    found = Campaign.objects.filter(name=name).first()
-    if found is None:
+    row = Campaign.objects.filter(name=name).first()
+    if row is None:
         raise BadInput(f"there is no campaign {name!r}", cure="see manage.py campaign status")
-    return found
+    return row

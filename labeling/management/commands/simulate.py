@@ -126,7 +126,7 @@ class Command(ContractCommand):
     def show_boxes(self, result: Result) -> str:
         aided = result["with_proposals"]
         rows = [
-            (words, *(_share(found[key]) for found in (result, aided)))
+            (words, *(_share(arm[key]) for arm in (result, aided)))
             for key, words in (
                 ("covered", "images with a box around every instance"),
                 ("good_at_0.5", "boxes with an IoU of 0.5 or more"),
@@ -141,7 +141,7 @@ class Command(ContractCommand):
             ("slow", "… where a check is slow"),
             ("median", "… of the median box, in all"),
         ):
-            rows.append((words, *(f"{one['seconds_per_box'][key]:.1f}" for one in (result, aided))))
+            rows.append((words, *(f"{arm['seconds_per_box'][key]:.1f}" for arm in (result, aided))))
         accepted = aided["accepted"]
         n = count_of(result["boxes"], "box", "boxes")
         text = f"{count_of(result['pairs'], 'image')}, {n}\n\n"
@@ -162,13 +162,13 @@ class Command(ContractCommand):
         return simulating.simulate(rules, people, seed)
 
     def show_campaign(self, result: Result) -> str:
-        stated, said = result["stated_error"], "nothing was audited"
+        stated, audit = result["stated_error"], "nothing was audited"
         if stated["interval"]:
             low, high = stated["interval"]
-            said = f"{stated['value']:.4f}, 95 % interval {low:.4f} to {high:.4f}"
+            audit = f"{stated['value']:.4f}, 95 % interval {low:.4f} to {high:.4f}"
         rows: list[tuple[str, Any]] = [
             ("error", f"{result['error']:.4f}"),
-            ("error as the audit states it", said),
+            ("error as the audit states it", audit),
             ("answers a question", f"{result['answers_per_question']:.3f}"),
             ("cost", f"{result['cost']:.2f} {result['currency']}"),
             *((f"  {name}", count) for name, count in result["answers"].items()),
@@ -206,7 +206,7 @@ class Command(ContractCommand):
             }
         else:
             result = simulating_queries.simulate(checked, setting)
-        asked = result.pop("asked")
+        questions_by_node = result.pop("asked")
         spent = result["questions_per_image"] * seconds
         return result | {
             "mode": mode,
@@ -215,7 +215,7 @@ class Command(ContractCommand):
             "error": error,
             "seconds_per_image": spent,
             "cost_per_image": None if cost_per_hour is None else spent / 3600 * cost_per_hour,
-            "depths": _depths(checked, asked),
+            "depths": _depths(checked, questions_by_node),
         }
 
     def show_queries(self, result: Result) -> str:
@@ -295,11 +295,11 @@ def _correlated(
 
 def _equal_error(result: Result) -> list[tuple[str, Any, str]]:
     ratio, interval = result["ratio_at_equal_error"], result["ratio_interval"]
-    shown = "not reached at any price" if ratio is None else round(ratio, 3)
+    words = "not reached at any price" if ratio is None else round(ratio, 3)
     within = f"95 % interval {interval[0]:.3f} to {interval[1]:.3f}" if interval else ""
     return [
         ("… that are false", round(result["false_per_image"], 3), ""),
-        ("of Algorithm 1's questions, at equal error", shown, within),
+        ("of Algorithm 1's questions, at equal error", words, within),
     ]
 
 
@@ -371,11 +371,11 @@ def _check_seed(seed: int) -> None:
         raise UsageError(f"--seed is {seed}; give 0 or more")
 
 
-def _depths(graph: Graph, asked: NDArray[np.float64]) -> list[dict[str, float]]:
+def _depths(graph: Graph, questions_by_node: NDArray[np.float64]) -> list[dict[str, float]]:
     """Nodes and questions asked of an image, by depth below the roots."""
     nodes: dict[int, int] = defaultdict(int)
     questions: dict[int, float] = defaultdict(float)
-    for node, share in zip(graph.nodes, asked.tolist(), strict=True):
+    for node, share in zip(graph.nodes, questions_by_node.tolist(), strict=True):
         nodes[node.depth] += 1
         questions[node.depth] += share
     return [{"depth": d, "nodes": nodes[d], "asked": questions[d]} for d in sorted(nodes)]
