@@ -32,7 +32,7 @@ REDRAWN = drawn(head=square(11, 8, 22, 20), torso=TORSO, tail="occluded")
 POLICY = {"votes": 1, "review": "disputed", "gold_share": 0}
 
 
-def things() -> list[PartedObject]:
+def parted_objects() -> list[PartedObject]:
     """Two on one photograph: a cat whose head was merged, and a cow; two cats on others."""
     pieces = (square(10, 8, 22, 13), square(10, 15, 22, 20))
     merge = Merge(pieces, 6.5, cap=40.0, instance="", names=("head_1", "head_2"))
@@ -50,7 +50,7 @@ def campaign_of(owner: User, dataset: Dataset, **fields: Any) -> Campaign:
     vocabulary_store.add_version(dataset, VOCABULARY, owner)
     for number in range(3):
         factories.make_image(dataset, f"cats/{number}.png")
-    objects.put(dataset, things(), "the importer", words={CAT: "cat", COW: "cow"})
+    objects.put(dataset, parted_objects(), "the importer", words={CAT: "cat", COW: "cow"})
     campaign = part_campaigns.draft(
         owner, dataset, name="cats", title="Cats", policy=POLICY, **fields
     )

@@ -66,7 +66,7 @@ def test_given_and_answered_parts_stand_together_in_the_vocabularys_order(releas
 def test_a_given_part_keeps_what_it_was_merged_of(release):
     head = things(release)[0].parts[0]
 
-    [known] = [part for part in cats.objects()[0].parts if part.key == "head"]
+    [known] = [part for part in cats.parted_objects()[0].parts if part.key == "head"]
     assert (head.merges, head.radius, head.names) == (known.merges, 6.5, known.names)
     assert len(head.pieces) == 2
 
@@ -209,7 +209,7 @@ def test_marks_follow_the_vocabulary_and_what_is_given(campaign, dataset):
     before = freezing.fingerprint(campaign)
     assert freezing.fingerprint(campaign) == before
 
-    again = cats.objects()[2:3]
+    again = cats.parted_objects()[2:3]
     objects.put(dataset, again, "another importer")
 
     assert freezing.fingerprint(campaign) != before
@@ -265,7 +265,7 @@ def test_freezing_asks_the_database_as_often_for_many_objects(
         freezing.freeze(campaign)
     for number in range(3, 40):
         factories.make_image(dataset, f"cats/{number}.png")
-        thing = cats.objects()[2]
+        thing = cats.parted_objects()[2]
         objects.put(
             dataset,
             [PartedObject(f"cats/{number}.png", CAT, thing.box, thing.parts, name="cat-1")],
