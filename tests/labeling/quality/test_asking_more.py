@@ -13,6 +13,7 @@ from labeling.models import Decision, Question
 from labeling.quality import asking_more, blocking
 from labeling.web import tokens
 from tests import factories
+from tests.clients import html_of
 from tests.labeling.crowd import crowd, people, vote
 
 
@@ -197,7 +198,7 @@ def test_pages_and_programs_ask_more_people(client, alice, bob, pond, program):
     assert answer.json() == {"count": 1, "skipped": {"there is no such question": 1}}
 
     client.force_login(alice)
-    listed = client.get(f"/campaigns/{pond.name}/questions/?state=settled").content.decode()
+    listed = html_of(client.get(f"/campaigns/{pond.name}/questions/?state=settled"))
     assert f'name="question" value="{second.pk}"' in listed
     page = client.post(
         f"/campaigns/{pond.name}/questions/ask-more/",
