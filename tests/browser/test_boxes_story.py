@@ -164,7 +164,7 @@ def test_photographs_become_an_average_precision(
     page.wait_for_selector("#answer")
     said = page.inner_text("section[aria-labelledby=answer]")
     assert "Mean AP 0.7500" in said
-    assert "of finder on 3 images, 99.9 % interval 0." in said
+    assert "finder on 3 images (99.9 % interval 0." in said
 
 
 def check_release(packed: bytes) -> None:

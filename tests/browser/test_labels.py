@@ -24,7 +24,7 @@ def test_known_labels_come_in_from_a_file_and_faults_name_their_line(page, home,
     page.goto(site("/datasets/pond/"))
     page.keyboard.press("l")
     page.wait_for_selector("text=a list of cups")
-    page.click("summary:has-text('CSV file')")
+    page.click("summary:has-text('CSV format')")
     looked_at(page, "labels-known")
 
     choose(page, "pilot.csv", f"image,class,value\n2.png,{files.DOG},yes\n9.png,{files.CUP},no\n")

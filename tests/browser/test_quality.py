@@ -235,7 +235,7 @@ def test_rules_that_would_stop_everybody_are_shown_with_names_first(page, crowde
 
     page.select_option("#id_gold_action", "block")
     page.click("text=Save rules")
-    page.wait_for_selector("text=would stop everybody who is at work")
+    page.wait_for_selector("text=These rules would stop every active annotator")
     looked_at(page, "q-rules-everybody")
     assert page.is_visible("th:has-text('annotator-contrary')")
     crowded.refresh_from_db()

@@ -135,7 +135,7 @@ def test_secrets_and_reports_look_right(page, busy, site, looked_at):
     page.goto(site("/tokens/"))
     page.fill("#id_name", "the nightly run of the cluster")
     page.click("text=Create token")
-    page.wait_for_selector("text=shown this once")
+    page.wait_for_selector("text=it is shown only once")
     looked_at(page, "r-token-made")
     page.goto(site("/datasets/pond/upload/"))
     page.set_input_files(

@@ -91,7 +91,7 @@ def test_a_researcher_makes_a_benchmark_and_opens_what_it_got_wrong(
     queue.run_all()
     # The page renews itself.
     page.wait_for_selector("#answer")
-    assert "of finder" in page.inner_text("section[aria-labelledby=answer]")
+    assert "finder on 5 images" in page.inner_text("section[aria-labelledby=answer]")
 
     page.locator("section[aria-labelledby=answer] tbody a").first.click()
     page.wait_for_selector("[data-images]")

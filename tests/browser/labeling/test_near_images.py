@@ -56,4 +56,4 @@ def test_what_looks_like_an_image_of_this_or_of_another_split_is_left_out(
     assert "hidden-test" in rows.filter(has_text="small-cat.jpg").inner_text()
     looked_at(page, "near-report")
     page.goto(site("/datasets/photographs/"))
-    expect(page.locator("body")).to_contain_text("2 look like another")
+    expect(page.locator("body")).to_contain_text("2 near-duplicates")
