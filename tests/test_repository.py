@@ -177,7 +177,7 @@ BUDGETS = {
     "annotator/pages": 1_366,
     "benchmarks": 3_841,
     "deploy": 737,
-    "docs": 5_299,
+    "docs": 5_300,
     "evaluation": 478,
     "evaluation/benchmarks": 10_074,
     "evaluation/classifiers": 2_245,
