@@ -32,7 +32,7 @@ from labeling.models import (
 from labeling.quality import gold
 from labeling.releases import freezing
 from tests import factories
-from tests.clients import logged_in
+from tests.clients import html_of, logged_in
 from tests.labeling import parted
 from tests.labeling.crowd import people
 from tests.labeling.quality.test_indistinguishable import CHANCE, odds_of
@@ -227,6 +227,6 @@ def test_the_campaigns_page_tells_images_and_bytes(alice, dataset):
     campaign = parted.parts_campaign(alice, dataset, policy={"votes": 2})
     network_of(campaign)
 
-    page = logged_in(alice).get(reverse("labeling:campaign", args=["cats"])).content.decode()
+    page = html_of(logged_in(alice).get(reverse("labeling:campaign", args=["cats"])))
 
     assert "The model Made up outlines parts: 3 images embedded" in page

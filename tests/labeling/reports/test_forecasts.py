@@ -20,6 +20,7 @@ from labeling.question_graph import graph as question_graph
 from labeling.reports import forecasts, progress
 from labeling.web.forms.campaigns import NewCampaignForm
 from tests import factories
+from tests.clients import html_of
 from tests.labeling import boxers
 
 IMAGES = 26
@@ -104,7 +105,7 @@ def test_draft_api_status_and_progress_agree(home, alice):
         pytest.approx(plan["low"]["cost"]),
         pytest.approx(plan["high"]["cost"]),
     ]
-    page = client.get("/campaigns/home/").content.decode()
+    page = html_of(client.get("/campaigns/home/"))
     assert f"{3 * LOW:,} – {3 * HIGH:,}" in page
     assert f"about {3 * LIKELY:,} answers" in page
 

@@ -46,11 +46,11 @@ def address(name: str, benchmark: str = "reveal", run: int = 1) -> str:
     return reverse(f"evaluation:{name}", args=[benchmark, *parts])
 
 
-def form(campaign, **changes) -> dict:
+def form(cats, **changes) -> dict:
     return {
         "title": "Reveal",
         "name": "reveal",
-        "campaign": campaign.name,
+        "campaign": cats.name,
         "random": "on",
         "content_schemes": ["intra-object", "low"],
         "measure": "wup",
@@ -301,9 +301,11 @@ def test_faults_of_files_are_told_with_their_place(as_alice, cats, wordnet):
 def test_the_page_tells_columns_the_command_and_who_is_here(reveal, as_alice, alice):
     world.run_by_hand(reveal, alice)
 
-    page = html_of(as_alice.get(SUBMISSIONS))
+    response = as_alice.get(SUBMISSIONS)
 
-    assert "frame,classifier,wnid\ncats/0.png/cat-1/random/intra-object/01,resnet50" in page
+    page = html_of(response)
+    first_rows = "frame,classifier,wnid\ncats/0.png/cat-1/random/intra-object/01,resnet50"
+    assert first_rows in response.content.decode()
     assert "manage.py classify cats --number 1" in page
     assert "--content-scheme intra-object" in page
     assert "takes the new predictions in place of its old ones" in page
