@@ -43,7 +43,7 @@ def test_a_submission_without_a_number_comes_last_and_crashes_nothing():
     first, last = rows.submission_rows(results.result("detection", None, 0.4))
 
     assert (first.name, last.name) == ("beta", "alpha")
-    assert replace(last.lead, asked=None) == rows.Cell(None)
+    assert replace(last.lead, selection=None) == rows.Cell(None)
 
 
 def test_answer_says_whether_anything_tells_two_apart():
