@@ -57,7 +57,7 @@ def test_the_promised_result(files):
 
 
 def test_without_a_mapping_there_is_no_b_cds(files):
-    found = result_of(*files.named)
+    found = result_of(*files.arguments)
 
     assert "b_cds" not in found["sequences"][0]
     assert found["mapping"] is None
@@ -123,7 +123,7 @@ def test_tables_are_printed_without_json(files):
 
 
 def test_what_is_not_there_is_not_printed_and_notes_say_why(files):
-    code, out, _ = run(*files.named, "--bootstrap", 0)
+    code, out, _ = run(*files.arguments, "--bootstrap", 0)
 
     assert code == 0
     assert "B-CDS by" not in out
@@ -180,7 +180,7 @@ def test_a_classifier_in_two_files_is_an_error(files):
 
 
 def test_a_file_that_is_missing_is_an_error(files, tmp_path):
-    error = refused(*files.named, "--mapping", tmp_path / "none.csv")
+    error = refused(*files.arguments, "--mapping", tmp_path / "none.csv")
 
     assert error["file"] == str(tmp_path / "none.csv")
 
@@ -189,12 +189,12 @@ def test_a_file_that_is_missing_is_an_error(files, tmp_path):
     "wrong", [("--similarity", "lesk"), ("--bootstrap", "-1"), ("--by", "lemma"), ("--seed", "x")]
 )
 def test_wrong_usage_exits_2(files, wrong):
-    assert run(*files.named, *wrong)[0] == 2
+    assert run(*files.arguments, *wrong)[0] == 2
 
 
 def test_no_database_is_touched(files):
     # Not marked for the database: a query would raise.
-    assert result_of(*files.named)["classifiers"] == ["one", "two"]
+    assert result_of(*files.arguments)["classifiers"] == ["one", "two"]
 
 
 def test_from_a_release_to_every_table(tmp_path, shell):
