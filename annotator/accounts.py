@@ -35,7 +35,7 @@ def person(request: HttpRequest) -> User:
 
 
 def remember(request: HttpRequest, secret: str) -> None:
-    """Keeps an invitation's secret while the person signs up or logs in."""
+    """Keep an invitation's secret while the person signs up or logs in."""
     request.session[INVITATION_KEY] = secret
 
 
@@ -44,12 +44,13 @@ def forget(request: HttpRequest) -> None:
 
 
 def remembered(request: HttpRequest) -> Invitation | None:
-    """The invitation that brought this person here, while it can be used."""
+    """Return the invitation that brought this person here, while it can be used."""
     return memberships.find_invitation(request.session.get(INVITATION_KEY, ""))
 
 
 def join(request: HttpRequest, secret: str) -> Membership:
-    """The membership that the invitation gives to whoever is logged in; says so on the next page.
+    """Return the membership that the invitation gives to whoever is logged in; says so on the next
+    page.
 
     Raises Refusal with the reason when the invitation cannot be used.
     """

@@ -107,7 +107,7 @@ class Made(Record):
 
 
 def make(goal: Path, watch: Watch = lambda count: None) -> Made:
-    """The new backup in the folder `goal`.
+    """Return the new backup in the folder `goal`.
 
     watch: called with the number of files that were copied since its last call. Raises BadInput
     where something is there already, the disk has no room or the database cannot be dumped; then
@@ -142,8 +142,9 @@ def make(goal: Path, watch: Watch = lambda count: None) -> Made:
 
 
 def site_folders() -> dict[str, Path]:
-    """Which folder of a backup has the files of which folder of the site. Media in an object store
-    has none."""
+    """Return which folder of a backup has the files of which folder of the site. Media in an object
+    store has none.
+    """
     folders_by_name = {"data": Path(settings.DATA_DIR), "releases": Path(settings.RELEASES_DIR)}
     if media_are_files():
         folders_by_name["media"] = Path(default_storage.location)  # type: ignore[attr-defined]
@@ -222,14 +223,15 @@ def copy_hashed(source: Path, goal: Path) -> tuple[str, int]:
 
 
 def check_program(program: str) -> None:
-    """Raises BadInput where a program of PostgreSQL is not installed."""
+    """Raise BadInput where a program of PostgreSQL is not installed."""
     if shutil.which(program) is None:
         raise BadInput(f"{program} is not installed", cure="install Debian's postgresql-client")
 
 
 def run_postgres(program: str, *options: str) -> None:
-    """Runs pg_dump or pg_restore on the site's database. Raises BadInput where it is not installed,
-    and with what it complains of."""
+    """Run pg_dump or pg_restore on the site's database. Raises BadInput where it is not installed,
+    and with what it complains of.
+    """
     from django.db.backends.postgresql.client import DatabaseClient
 
     check_program(program)
@@ -253,7 +255,9 @@ def run_postgres(program: str, *options: str) -> None:
 
 
 def dump_database(folder: Path) -> str:
-    """The name of the file in the folder that now holds the database as it was at one moment."""
+    """Return the name of the file in the folder that now holds the database as it was at one
+    moment.
+    """
     if connection.vendor == "postgresql":
         goal = folder / "database.dump"
         run_postgres(
@@ -337,7 +341,7 @@ def _write_listing(building: Path) -> Path | None:
 
 
 def objects_of(storage: Storage, folder: str = "") -> Iterator[str]:
-    """The names of all files in a storage."""
+    """Yield the names of all files in a storage."""
     folders, files = storage.listdir(folder)
     yield from (folder + file for file in sorted(files))
     for inner in sorted(folders):

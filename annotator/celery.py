@@ -56,7 +56,7 @@ def schedule(sender: Celery, **_: object) -> None:
 
 @signals.setup_logging.connect
 def keep_logging(loglevel: int | None = None, **_: Any) -> None:
-    """Leaves the handlers to the settings; `--loglevel` is for what Celery itself logs."""
+    """Leave the handlers to the settings; `--loglevel` is for what Celery itself logs."""
     if loglevel:
         logging.getLogger("celery").setLevel(loglevel)
 

@@ -74,7 +74,7 @@ def job_handlers_are_functions(
 def scoring_device_has_a_name(
     app_configs: Sequence[AppConfig] | None, **kwargs: Any
 ) -> list[CheckMessage]:
-    """Whether it is here only the worker knows."""
+    """Return whether it is here only the worker knows."""
     from evaluation import devices
 
     name = settings.ASSAY_SCORING_DEVICE
@@ -105,7 +105,7 @@ def is_before_second_edition(applied: Collection[tuple[str, str]]) -> bool:
 
 
 def refuse_insecure_key() -> None:
-    """Passes in silence, or raises ImproperlyConfigured: anybody could sign a session."""
+    """Pass in silence, or raises ImproperlyConfigured: anybody could sign a session."""
     if has_insecure_key() and not settings.DEBUG:
         raise ImproperlyConfigured(
             f"SECRET_KEY is not set. {CURE} On your own machine DEBUG=1 does as well."

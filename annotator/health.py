@@ -105,7 +105,9 @@ def metrics(request: HttpRequest) -> HttpResponse:
 
 
 def has_token(request: HttpRequest) -> bool:
-    """Whether the request has `Authorization: Bearer ASSAY_MONITORING_TOKEN`, and there is one."""
+    """Return whether the request has `Authorization: Bearer ASSAY_MONITORING_TOKEN`, and there is
+    one.
+    """
     token = settings.ASSAY_MONITORING_TOKEN
     scheme, _, sent = request.headers.get("Authorization", "").partition(" ")
     return bool(token) and scheme == "Bearer" and constant_time_compare(sent.strip(), token)
@@ -143,7 +145,7 @@ def _looked_up() -> Readiness:
 
 
 def look() -> Readiness:
-    """Asks every dependency, and logs what those said that do not work."""
+    """Ask every dependency, and logs what those said that do not work."""
     failures: dict[str, str] = {}
     for name, ask in DEPENDENCIES.items():
         try:

@@ -44,7 +44,7 @@ class Language(LocaleMiddleware):
 
 
 def is_translated(request: HttpRequest) -> bool:
-    """Whether the page is one that people read in a language of their choice."""
+    """Return whether the page is one that people read in a language of their choice."""
     return not getattr(request, "is_english_only", False)
 
 
@@ -60,7 +60,7 @@ def context(request: HttpRequest) -> dict[str, object]:
 
 @functools.cache
 def catalog_url(language: str) -> str:
-    """The address of a language's translations for scripts: another one after each change."""
+    """Return the address of a language's translations for scripts: another one after each change."""
     folder = Path(settings.LOCALE_PATHS[0]) / translation.to_locale(language) / "LC_MESSAGES"
     version = hashlib.sha256((folder / "djangojs.mo").read_bytes()).hexdigest()[:12]
     return reverse("catalog", args=[language, version])

@@ -37,7 +37,7 @@ SECONDS = Histogram(
 
 
 def count_request(request: HttpRequest, status: int, seconds: float) -> None:
-    """Adds a request to the figures of this process. An address that no view has is `none`."""
+    """Add a request to the figures of this process. An address that no view has is `none`."""
     view = request.resolver_match.view_name if request.resolver_match else "none"
     method = request.method if request.method in METHODS else "other"
     REQUESTS.labels(view, method, str(status)).inc()
@@ -45,7 +45,7 @@ def count_request(request: HttpRequest, status: int, seconds: float) -> None:
 
 
 def page() -> HttpResponse:
-    """All figures in Prometheus' text format."""
+    """Return all figures in Prometheus' text format."""
     requests: CollectorRegistry = REGISTRY
     if os.environ.get("PROMETHEUS_MULTIPROC_DIR"):
         requests = CollectorRegistry()

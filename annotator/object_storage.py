@@ -23,8 +23,8 @@ IN_MEMORY = 8 * 1024 * 1024
 def storage_of_bucket(
     bucket: str, *, endpoint: str, region: str, key_id: str, secret: str
 ) -> dict[str, Any]:
-    """An entry of STORAGES: the bucket. A name that is taken is written over: names are random, or
-    say what is in the file, so that asking first would cost a request and gain nothing.
+    """Return an entry of STORAGES: the bucket. A name that is taken is written over: names are
+    random, or say what is in the file, so that asking first would cost a request and gain nothing.
 
     endpoint: the address of the store; empty: Amazon's.
     """

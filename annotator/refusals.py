@@ -45,15 +45,16 @@ def server_error(request: HttpRequest) -> HttpResponse:
 
 
 def wants_json(request: HttpRequest) -> bool:
-    """Whether a script asks: its view says so, or it names JSON as what it takes."""
+    """Return whether a script asks: its view says so, or it names JSON as what it takes."""
     return getattr(request, "speaks_json", False) or (
         "application/json" in request.headers.get("Accept", "")
     )
 
 
 def answer(request: HttpRequest, refusal: Refusal) -> HttpResponse:
-    """The refusal: a problem below the API, {"code", "message", "field"} for scripts of pages, a
-    page for people."""
+    """Return the refusal: a problem below the API, {"code", "message", "field"} for scripts of
+    pages, a page for people.
+    """
     if request.path.startswith("/api/"):
         return problems.respond(refusal)
     if wants_json(request):

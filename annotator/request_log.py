@@ -43,8 +43,9 @@ class Context(logging.Filter):
 
 
 def json_formatter() -> logging.Formatter:
-    """Writes a record as one line of JSON: timestamp (ISO 8601, UTC), level, logger, message,
-    request_id, job, exc_info and what its caller gave as `extra`."""
+    """Write a record as one line of JSON: timestamp (ISO 8601, UTC), level, logger, message,
+    request_id, job, exc_info and what its caller gave as `extra`.
+    """
     from pythonjsonlogger.core import RESERVED_ATTRS
     from pythonjsonlogger.json import JsonFormatter
 

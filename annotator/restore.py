@@ -55,7 +55,7 @@ class Restored(Record):
 
 
 def restore(source: Path, watch: Watch = lambda count: None) -> Restored:
-    """Makes this site the one of the backup.
+    """Make this site the one of the backup.
 
     watch: called with the number of files that were read since its last call. Raises BadInput for
     a backup that is damaged, newer, too old or of another kind of database, and for a site that is
@@ -97,7 +97,7 @@ def restore(source: Path, watch: Watch = lambda count: None) -> Restored:
 
 
 def read_manifest(source: Path) -> Manifest:
-    """The manifest of the backup. Raises BadInput for what is none, or of a later format."""
+    """Return the manifest of the backup. Raises BadInput for what is none, or of a later format."""
     path = source / backup.MANIFEST
     damaged = BadInput("is damaged", path, cure="take another backup")
     try:
@@ -124,7 +124,7 @@ def read_manifest(source: Path) -> Manifest:
 
 
 def check_empty() -> None:
-    """Raises BadInput where the site has rows or files already."""
+    """Raise BadInput where the site has rows or files already."""
     cure = "restore into an empty one: another ASSAY_DATA and another database"
     for path in backup.database_files()[:1]:
         # SQLite makes the file, but no folder.
@@ -286,7 +286,7 @@ def _move(staged: Path, target: Path) -> None:
 
 
 def _migrate() -> int:
-    """Return how many migrations were applied."""
+    """Return the number of migrations were applied."""
     executor = MigrationExecutor(connection)
     plan = executor.migration_plan(executor.loader.graph.leaf_nodes())
     call_command("migrate", interactive=False, verbosity=0)

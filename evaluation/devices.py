@@ -31,7 +31,8 @@ Named = TypeVar("Named", bound=Record | Mapping[str, Any])
 
 
 def checked(name: str = AUTO) -> str:
-    """The device that a name means here: "cpu", "cuda" or "cuda:1"; "auto": a GPU if there is one.
+    """Return the device that a name means here: "cpu", "cuda" or "cuda:1"; "auto": a GPU if there
+    is one.
 
     Imports torch only for a GPU. Raises BadInput for another name and for a GPU that is not here.
     """
@@ -90,7 +91,7 @@ def _installed() -> Mapping[str, str]:
 
 
 def with_device(result: Named, device: str = CPU) -> Named:
-    """The result with "device", unless it names one itself, and with "versions" of it."""
+    """Return the result with "device", unless it names one itself, and with "versions" of it."""
     values = vars(result) | result.unknown if isinstance(result, Record) else result
     used = values.get("device") or device
     if values.get("versions"):
@@ -166,6 +167,6 @@ class Batch:
 
 
 def is_out_of_memory(error: Exception) -> bool:
-    """Whether a GPU's memory ran out, whichever library says so."""
+    """Return whether a GPU's memory ran out, whichever library says so."""
     by_name = type(error).__name__ == "OutOfMemoryError"
     return by_name or OUT_OF_MEMORY.search(str(error)) is not None

@@ -84,7 +84,7 @@ def _siblings(nouns: WordNet, synset: int, queried: Container[int]) -> list[Sibl
 
 
 def links_of(campaign: Campaign) -> list[dict[str, str]]:
-    """The benchmarks that score this campaign's answers, or for which it asks for names."""
+    """Return the benchmarks that score this campaign's answers, or for which it asks for names."""
     return [
         {"title": f"benchmark {row.title}", "url": reverse("evaluation:benchmark", args=[row.name])}
         for row in Benchmark.objects.filter(Q(campaign=campaign) | Q(naming=campaign))

@@ -59,7 +59,7 @@ class Benchmark(models.Model):
 
     @property
     def own_release(self) -> Release:
-        """The one release that it stands on for good, of every kind but mad."""
+        """Return the one release that it stands on for good, of every kind but mad."""
         assert self.release is not None, "a benchmark of this kind stands on a release"
         return self.release
 

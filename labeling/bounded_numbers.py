@@ -29,7 +29,7 @@ def whole(low: int = 0, high: int | None = None) -> Callable[[str], int]:
 
 
 def level(text: str) -> float:
-    """A level of confidence: above 0 and below 1."""
+    """Return a level of confidence: above 0 and below 1."""
     value = float(text)
     if not 0 < value < 1:
         raise ValueError(text)
@@ -52,7 +52,7 @@ def ious(text: str) -> tuple[float, ...]:
 
 
 def share(text: str) -> float:
-    """A share of something: above 0 and at most 1."""
+    """Return a share of something: above 0 and at most 1."""
     value = float(text)
     if not 0 < value <= 1:
         raise ValueError(text)

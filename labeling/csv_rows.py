@@ -140,12 +140,12 @@ def _undecodable_line(path: Path) -> int | None:
 
 
 def safe_cell(text: str) -> str:
-    """The text with a quote before what a spreadsheet would run."""
+    """Return the text with a quote before what a spreadsheet would run."""
     return f"'{text}" if text.startswith((*RUN, "'")) else text
 
 
 def plain_cell(cell: str) -> str:
-    """The text that safe_cell wrote.
+    """Return the text that safe_cell wrote.
 
     >>> [plain_cell(safe_cell(text)) for text in ("=1+1", "'=1+1", "'tis")]
     ['=1+1', "'=1+1", "'tis"]

@@ -14,7 +14,7 @@ ALLOWED = re.compile(
 
 
 def allowed(environment: Mapping[str, str], further: str = "") -> dict[str, str]:
-    """The variables of ALLOWED. further: a pattern of names that this child may have too."""
+    """Return the variables of ALLOWED. further: a pattern of names that this child may have too."""
     names = re.compile(further)
     return {
         name: value
@@ -24,7 +24,7 @@ def allowed(environment: Mapping[str, str], further: str = "") -> dict[str, str]
 
 
 def restrict(further: str = "") -> None:
-    """Takes all other variables from this process, and so from all that it starts or sends."""
+    """Take all other variables from this process, and so from all that it starts or sends."""
     kept = allowed(os.environ, further)
     os.environ.clear()
     os.environ.update(kept)

@@ -53,24 +53,24 @@ class BadInput(Exception):
         return " ".join(sentence.split())
 
     def as_dict(self) -> dict[str, object]:
-        """The object that commands print under --json."""
+        """Return the object that commands print under --json."""
         return {"error": self.message, "file": self.file, "line": self.line, "cure": self.cure}
 
 
 def require_file(path: Path, cure: str) -> None:
-    """Raises BadInput where there is no such file."""
+    """Raise BadInput where there is no such file."""
     if not path.is_file():
         raise BadInput("the file is missing", path, None, cure)
 
 
 def file_sha256(path: Path) -> str:
-    """The SHA-256 of a file in hex."""
+    """Return the SHA-256 of a file in hex."""
     with open(path, "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def text_lines(path: Path) -> list[str]:
-    """The lines of a small text file; BadInput names the line that is not UTF-8."""
+    """Return the lines of a small text file; BadInput names the line that is not UTF-8."""
     data = path.read_bytes()
     try:
         return data.decode("utf-8-sig").splitlines()
@@ -80,14 +80,14 @@ def text_lines(path: Path) -> list[str]:
 
 
 def refuse_input(out: StrPath, inputs: Iterable[StrPath]) -> None:
-    """Raises BadInput where the file to be written is one of those that are read."""
+    """Raise BadInput where the file to be written is one of those that are read."""
     goal = Path(out).resolve()
     if any(Path(file).resolve() == goal for file in inputs):
         raise BadInput("is one of the files that are read", file=out, cure="give another --out")
 
 
 def refuse_address(path: Path) -> None:
-    """Raises BadInput for a path such as s3://BUCKET/x, of which Path makes s3:/BUCKET/x."""
+    """Raise BadInput for a path such as s3://BUCKET/x, of which Path makes s3:/BUCKET/x."""
     if match := ADDRESS.match(str(path)):
         raise BadInput(
             "is an address, expected a path",
@@ -111,7 +111,7 @@ def first_line(error: BaseException, longest: int = 200) -> str:
 
 
 def read_yaml(path: StrPath) -> dict[str, object]:
-    """The keys of a YAML file, none for an empty one. Raises BadInput naming the line."""
+    """Return the keys of a YAML file, none for an empty one. Raises BadInput naming the line."""
     import yaml
 
     from labeling import strict_yaml
@@ -201,7 +201,7 @@ def sync_folder(folder: Path) -> None:
 
 
 def is_storable(value: object) -> bool:
-    r"""Whether databases take every text in a JSON value.
+    r"""Return whether databases take every text in a JSON value.
 
     >>> is_storable({"note": ["coot", 1]}), is_storable({"note": ["\ud800"]})
     (True, False)

@@ -118,7 +118,7 @@ def stated_pixels(file: IO[bytes], *, max_pixels: int) -> int:
 
 
 def derive(file: IO[bytes], *, max_pixels: int) -> tuple[Encoded, Encoded]:
-    """The display image and the thumbnail: upright, sRGB, on white, without any metadata.
+    """Return the display image and the thumbnail: upright, sRGB, on white, without any metadata.
 
     Raises BadImage for what `check` would refuse.
     """
@@ -166,14 +166,15 @@ def tiles_of(file: IO[bytes], *, max_pixels: int) -> Iterator[tuple[str, Encoded
 
 
 def upright(file: IO[bytes], *, max_pixels: int) -> Image.Image:
-    """The image as a person sees it: upright, sRGB, on white. Raises BadImage."""
+    """Return the image as a person sees it: upright, sRGB, on white. Raises BadImage."""
     with _opened(file, max_pixels) as image:
         return _shown(image).convert("RGB")
 
 
 def coarse(file: IO[bytes], *, max_pixels: int, side: int) -> tuple[Image.Image, int]:
-    """The image upright and in grey on white, of at least `side` pixels a side where it has them,
-    and how many pixels it has in full. A JPEG is decoded no finer than that. Raises BadImage."""
+    """Return the image upright and in grey on white, of at least `side` pixels a side where it has
+    them, and how many pixels it has in full. A JPEG is decoded no finer than that. Raises BadImage.
+    """
     with _opened(file, max_pixels) as image:
         pixels = math.prod(image.size)
         image.draft("L", (2 * side, 2 * side))

@@ -20,8 +20,10 @@ def canonical_sha256(value: object) -> str:
 
 
 def parsed(text: str) -> Any:
-    """The value of a JSON text. Raises ValueError, also for half a character (a lone surrogate such
-    as \\ud800), which nothing can print or store; RecursionError where it nests too deeply."""
+    r"""Return the value of a JSON text. Raises ValueError, also for half a character (a lone
+    surrogate such as \ud800), which nothing can print or store; RecursionError where it nests too
+    deeply.
+    """
     value = json.loads(text)
     if _SURROGATE.search(text):
         try:

@@ -64,9 +64,10 @@ Value = int | memoryview
 
 
 def check(path: Path) -> None:
-    """Passes in silence, or raises BadInput: over MOST_FILE bytes, tensors of over MOST_TENSORS,
+    """Pass in silence, or raises BadInput: over MOST_FILE bytes, tensors of over MOST_TENSORS,
     data in other files, operators of other domains than DOMAINS and the file's own functions, or
-    no ONNX at all."""
+    no ONNX at all.
+    """
     size = path.stat().st_size
     if size > MOST_FILE:
         raise _refused(path, f"has {size / GIB:.1f} GiB, at most 2 are read", "take a smaller one")

@@ -37,7 +37,7 @@ class Record:
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Self:
-        """The record of a JSON object. Raises ValueError that names the keys it lacks."""
+        """Return the record of a JSON object. Raises ValueError that names the keys it lacks."""
         readers = _readers(cls)
         lacking = [
             key for key, reader in readers.items() if reader.is_required and key not in value
@@ -56,7 +56,7 @@ class Record:
         return cls(**known, unknown=unknown)
 
     def to_json(self) -> dict[str, Any]:
-        """The strict JSON object, its keys in the order of the fields; NaN becomes null."""
+        """Return the strict JSON object, its keys in the order of the fields; NaN becomes null."""
         values = {
             key: (reader, getattr(self, reader.name))
             for key, reader in _readers(type(self)).items()
@@ -139,7 +139,8 @@ Payload = Record | Mapping[str, Any]
 
 
 def to_json(result: Payload) -> str:
-    """The result as one line of strict JSON; what is not a number (NaN, infinite) becomes null.
+    """Return the result as one line of strict JSON; what is not a number (NaN, infinite) becomes
+    null.
 
     >>> to_json({"mean": float("nan"), "n": 0})
     '{"mean": null, "n": 0}'

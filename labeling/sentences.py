@@ -6,7 +6,7 @@ _translate: Callable[[str], str] = str
 
 
 def translate_with(translate: Callable[[str], str]) -> None:
-    """Takes the translator of the site; before that, sentences stay English."""
+    """Take the translator of the site; before that, sentences stay English."""
     global _translate
     _translate = translate
 

@@ -59,7 +59,7 @@ EXAMPLE = ("n04326547", "gravel.png", "no", "Loose stones are not a wall.")
 
 
 def load() -> Benchmark:
-    """The demonstration's competition, made on the first call, open for answers.
+    """Return the demonstration's competition, made on the first call, open for answers.
 
     Needs the site's own SECRET_KEY or DEBUG, since it makes accounts that may log in.
     """
@@ -97,7 +97,7 @@ def accounts_file() -> Path:
 
 
 def make_users() -> dict[str, User]:
-    """The demonstration's users by name. A password once given stays."""
+    """Return the demonstration's users by name. A password once given stays."""
     known = _passwords()
     passwords = {name: known.get(name) or _password() for name in ACCOUNTS}
     # Before the users are there: a crash in between must not leave accounts nobody can enter.
@@ -146,7 +146,7 @@ def _write_passwords(passwords: dict[str, str]) -> None:
 
 
 def make_dataset(owner: User) -> Dataset:
-    """The photographs that come with scikit-image and scikit-learn."""
+    """Return the photographs that come with scikit-image and scikit-learn."""
     dataset, _ = Dataset.objects.get_or_create(
         name=NAME,
         defaults={
@@ -165,7 +165,7 @@ def make_dataset(owner: User) -> Dataset:
 
 
 def photograph(package: str, name: str) -> Path:
-    """Where a package keeps one of its photographs; the package itself is not imported."""
+    """Return where a package keeps one of its photographs; the package itself is not imported."""
     spec = importlib.util.find_spec(package)
     if spec is None or not spec.submodule_search_locations:
         raise BadInput(f"{package} is not installed", cure="run make setup")
@@ -204,7 +204,7 @@ def _rows(name: str) -> list[dict[str, str]]:
 
 
 def select(predictions: Path) -> list[dict[str, Any]]:
-    """The lines of the selection, meta line first, chosen by `mad select`."""
+    """Return the lines of the selection, meta line first, chosen by `mad select`."""
     out = predictions.parent / "selection.jsonl"
     with open(os.devnull, "w") as nowhere:
         call_command(
@@ -220,7 +220,7 @@ def select(predictions: Path) -> list[dict[str, Any]]:
 def make_competition(
     users: dict[str, User], dataset: Dataset, selection: list[dict[str, Any]]
 ) -> Benchmark:
-    """The competition with its people and gold, open for answers, or nothing of it."""
+    """Return the competition with its people and gold, open for answers, or nothing of it."""
     researcher = users[RESEARCHER]
     benchmark = competitions.create(
         researcher,

@@ -67,7 +67,8 @@ HELP = {"intra-object": 0.0, "intra-object-and-neighbourhood": 0.1, "low": 0.05,
 
 
 def load(users: dict[str, User], owner: User, dataset: Dataset) -> Benchmark:
-    """The benchmark over what carol drew, made on the first call. May be called again unharmed.
+    """Return the benchmark over what carol drew, made on the first call. May be called again
+    unharmed.
 
     users: by name, carol at least. The dataset has a vocabulary and parts_demonstration's objects.
     """

@@ -44,7 +44,7 @@ def load(
     lines: list[dict[str, Any]],
     instructions: str,
 ) -> Benchmark:
-    """The benchmark with its result, made on the first call. May be called again unharmed.
+    """Return the benchmark with its result, made on the first call. May be called again unharmed.
 
     users: by name, all of ANSWERED. lines: of the selection, the meta line first.
     """

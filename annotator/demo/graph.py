@@ -65,7 +65,8 @@ ANSWER_MS = 2100
 
 @transaction.atomic
 def load(users: dict[str, User], owner: User, dataset: Dataset) -> Campaign:
-    """The campaign, made on the first call, with what some have answered already; or nothing of it.
+    """Return the campaign, made on the first call, with what some have answered already; or nothing
+    of it.
 
     users: by name, those of demonstration.ANNOTATORS at least. May be called again unharmed.
     """

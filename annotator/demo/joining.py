@@ -7,7 +7,7 @@ from labeling.quality import memberships
 
 
 def join(campaign: Campaign, owner: User, members: Sequence[User]) -> None:
-    """Makes these people annotators of the campaign, by one invitation of its owner."""
+    """Make these people annotators of the campaign, by one invitation of its owner."""
     note = "the demonstration's annotators"
     _, secret = memberships.invite(campaign, owner, "annotator", max_uses=len(members), note=note)
     for user in members:

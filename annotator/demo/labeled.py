@@ -38,7 +38,7 @@ SIDE = 224
 
 
 def load(_users: dict[str, User], owner: User, _dataset: Dataset) -> list[Benchmark]:
-    """The two benchmarks, made on the first call. May be called again unharmed."""
+    """Return the two benchmarks, made on the first call. May be called again unharmed."""
     campaign = Campaign.objects.get(name=cds.NAME)
     return [
         _loaded(name, kind, campaign, owner) for name, kind in ((BOXES, DETECTION), (MAPS, WSOL))

@@ -41,7 +41,7 @@ HEAD = [
 
 @transaction.atomic
 def load(users: dict[str, User], owner: User, dataset: Dataset) -> Campaign:
-    """The campaign, made on the first call; or nothing of it.
+    """Return the campaign, made on the first call; or nothing of it.
 
     users: by name, those of demonstration.ANNOTATORS at least. May be called again unharmed.
     """

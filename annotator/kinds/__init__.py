@@ -14,12 +14,12 @@ __all__ = ["Page", "page_of"]
 
 
 def page_of(campaign: Campaign) -> Page:
-    """The page of the campaign's kind."""
+    """Return the page of the campaign's kind."""
     return pages()[campaign.kind]
 
 
 def pages() -> dict[str, Page]:
-    """The pages by kind. Raises ImportError or TypeError for one that settings name wrongly."""
+    """Return the pages by kind. Raises ImportError or TypeError for one that settings name wrongly."""
     return _pages(tuple(settings.ASSAY_QUESTION_KINDS.items()))
 
 

@@ -126,7 +126,7 @@ class Page:
         return {"first": self.preview_row(campaign, question)}
 
     def preview_row(self, campaign: Campaign, question: Question) -> SeatRow:
-        """The question as a seat, though nothing is claimed."""
+        """Return the question as a seat, though nothing is claimed."""
         address = reverse("labeling:question_image", args=[campaign.name, question.pk])
         return {"seat": "", "topic": question.topic, "image": address}
 
@@ -135,38 +135,39 @@ class Page:
         return {}
 
     def describe_seats(self, rows: list[SeatRow], user: User, campaign: Campaign) -> list[SeatRow]:
-        """The seats of a page with what the kind shows of each."""
+        """Return the seats of a page with what the kind shows of each."""
         return rows
 
     def describe_topic(self, topic: TopicRow, campaign: Campaign, key: str) -> TopicRow:
-        """The topic of that key with what the kind shows of it."""
+        """Return the topic of that key with what the kind shows of it."""
         return topic
 
     def last(self, request: HttpRequest, campaign: Campaign) -> SeatPage | None:
-        """The page answered last with its answers; None where people go back to single seats.
-        Raises NotYours."""
+        """Return the page answered last with its answers; None where people go back to single
+        seats. Raises NotYours.
+        """
         return None
 
     def read(self, post: QueryDict, campaign: Campaign) -> list[Sent]:
-        """The answers of a posted form. Raises Refusal."""
+        """Return the answers of a posted form. Raises Refusal."""
         return [read_form(post, gettext(self.missing))]
 
     def skipped(self, post: QueryDict) -> str | None:
-        """The seat that a posted form gives back."""
+        """Return the seat that a posted form gives back."""
         return post.get("seat")
 
     def after(self, session: SessionBase, campaign: Campaign, seats: list[str]) -> str:
-        """The query of the page that follows accepted answers on these seats."""
+        """Return the query of the page that follows accepted answers on these seats."""
         return f"?after={seats[0]}"
 
     def read_body(self, request: HttpRequest) -> bodies.Body:
-        """The JSON body in which the script sends answers. Raises TooLarge or Refusal."""
+        """Return the JSON body in which the script sends answers. Raises TooLarge or Refusal."""
         return bodies.read_object(request)
 
     def words_of(self, value: Any, campaign: Campaign) -> str:
-        """An answer in the words of the page."""
+        """Return an answer in the words of the page."""
         return self.kind.in_words(value, campaign.settings)
 
     def compared(self, value: Any, gold: Any, seat: Assignment, campaign: Campaign) -> object:
-        """An answer beside the known one, for the template; None where words suffice."""
+        """Return an answer beside the known one, for the template; None where words suffice."""
         return None

@@ -58,9 +58,10 @@ class Boxes(Page):
         return {"steps": {step: STEPS[step].choices(campaign.settings) for step in ORDER}}
 
     def describe_seats(self, rows: list[SeatRow], user: User, campaign: Campaign) -> list[SeatRow]:
-        """The seats of a page, those of one step together, each with "shows": the step, the size
-        of the image and what its content shows; "heading"; and "answer", the latest. Two queries,
-        and the same for gold."""
+        """Return the seats of a page, those of one step together, each with "shows": the step, the
+        size of the image and what its content shows; "heading"; and "answer", the latest. Two
+        queries, and the same for gold.
+        """
         seats = {
             seat.token: seat
             for seat in Assignment.objects.filter(
@@ -94,7 +95,7 @@ class Boxes(Page):
         return box_overview.words_of(value, self.kind.words(campaign.settings))
 
     def compared(self, value: Any, gold: Any, seat: Assignment, campaign: Campaign) -> "Comparison":
-        """An answer beside the known one, over the photograph."""
+        """Return an answer beside the known one, over the photograph."""
         content = box_overview.shows(seat.question)
         compare = {DRAW: _drawn, CHECK: _checked, COVER: _covered}[seat.question.step]
         return compare(content, value, gold, policies.of(campaign))

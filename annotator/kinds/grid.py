@@ -35,7 +35,7 @@ class Grid(Page):
         }
 
     def describe_seats(self, rows: list[SeatRow], user: User, campaign: Campaign) -> list[SeatRow]:
-        """The seats with the size of each image: the page is laid out before any image came."""
+        """Return the seats with the size of each image: the page is laid out before any image came."""
         seat_sizes = Assignment.objects.filter(token__in=[row["seat"] for row in rows]).values_list(
             "token", "question__item__image__width", "question__item__image__height"
         )
@@ -47,7 +47,7 @@ class Grid(Page):
         return {"tiles": [tile | {"image": f"{tile['image']}&tile=1"} for tile in tiles]}
 
     def preview_context(self, campaign: Campaign, question: Question) -> Context:
-        """A page of images under one question, from this one on."""
+        """Return a page of images under one question, from this one on."""
         questions = campaign.questions.for_consensus().filter(
             topic=question.topic, pk__gte=question.pk
         )

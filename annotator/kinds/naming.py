@@ -38,7 +38,7 @@ class Naming(Page):
         }
 
     def compared(self, value: Any, gold: Any, seat: Assignment, campaign: Campaign) -> object:
-        """The known classes and those that were chosen, with what the page says of each."""
+        """Return the known classes and those that were chosen, with what the page says of each."""
         if "most" not in campaign.settings:
             return None
         known, chosen = keys_of(gold), keys_of(value)
@@ -63,7 +63,7 @@ class Naming(Page):
 
 
 def value_of(post: QueryDict, campaign: Campaign) -> object:
-    """The answer of a form: a word, or the classes of its fields, by key or by name."""
+    """Return the answer of a form: a word, or the classes of its fields, by key or by name."""
     if word := post.get("value", ""):
         return word
     entries = campaign.settings["vocabulary"]
@@ -74,7 +74,9 @@ def value_of(post: QueryDict, campaign: Campaign) -> object:
 
 
 def listing(vocabulary: Sequence[Entry]) -> Iterator[dict[str, str]]:
-    """The classes in their order, between the beginnings ("open") and ends ("close") of groups."""
+    """Yield the classes in their order, between the beginnings ("open") and ends ("close") of
+    groups.
+    """
     current: list[str] = []
     for entry in vocabulary:
         path = entry.get("path", [])
@@ -90,8 +92,9 @@ def listing(vocabulary: Sequence[Entry]) -> Iterator[dict[str, str]]:
 
 
 def siblings_of(vocabulary: Sequence[Entry], key: str) -> tuple[str, list[Entry]]:
-    """The group of a class and the classes in it, at most SIDE_BY_SIDE: the class and those that
-    stand next to it. A class alone in its group has those of the group above."""
+    """Return the group of a class and the classes in it, at most SIDE_BY_SIDE: the class and those
+    that stand next to it. A class alone in its group has those of the group above.
+    """
     places = {entry["key"]: index for index, entry in enumerate(vocabulary)}
     path = vocabulary[places[key]].get("path", [])
     for depth in range(len(path), -1, -1):

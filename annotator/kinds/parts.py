@@ -80,8 +80,8 @@ class Parts(Page):
         }
 
     def describe_seats(self, rows: list[SeatRow], user: User, campaign: Campaign) -> list[SeatRow]:
-        """The seats of a page with what their drawings begin from: first those sent back, then
-        those begun.
+        """Return the seats of a page with what their drawings begin from: first those sent back,
+        then those begun.
 
         Each has "object" (see object_of), "answer" (the latest, or None), "sent_back" (the note and
         when, while nothing newer was sent) and "draft" (see draft_of); where the campaign has a
@@ -136,7 +136,9 @@ class Parts(Page):
         }
 
     def words_of(self, value: Any, campaign: Campaign) -> str:
-        """An answer in a few words: why it was skipped, or how many parts it says something of."""
+        """Return an answer in a few words: why it was skipped, or how many parts it says something
+        of.
+        """
         if not isinstance(value, dict):
             return str(value)
         if "skip" in value:
@@ -153,7 +155,7 @@ class Parts(Page):
         return ", ".join(counts) or gettext("nothing changed")
 
     def compared(self, value: Any, gold: Any, seat: Assignment, campaign: Campaign) -> "Comparison":
-        """A drawing beside the known one."""
+        """Return a drawing beside the known one."""
         topic = seat.question.topic
         mine, known = labels_in(value), labels_in(gold)
         figures = self.kind.likeness(value, gold) if known and "skip" not in value else {}
@@ -235,7 +237,7 @@ def _note_of(note: SentBack) -> dict[str, str]:
 
 
 def own_answer(value: object) -> object:
-    """An answer as its page has it again: of what the model proposed, what the page sent."""
+    """Return an answer as its page has it again: of what the model proposed, what the page sent."""
     if not isinstance(value, dict) or "parts" not in value:
         return value
     parts = {
@@ -248,7 +250,7 @@ def own_answer(value: object) -> object:
 
 
 def draft_of(draft: Draft) -> Context:
-    """The server's draft as scripts have it."""
+    """Return the server's draft as scripts have it."""
     return {
         "version": draft.version,
         "content": draft.content,

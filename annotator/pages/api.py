@@ -174,7 +174,7 @@ class SeatViewSet(BaseViewSet):
     )
     @action(detail=True, url_name="seat-image")
     def image(self, request: Request, token: str) -> HttpResponse:
-        """The image of my own seat, by the address that came with it."""
+        """Return the image of my own seat, by the address that came with it."""
         seats.check_signature(token, self.user, request.query_params.get("s", ""))
         seat = seats.seat_of(self.user, token)
         campaign_for(self.user, seat.question.campaign.name)
@@ -183,14 +183,14 @@ class SeatViewSet(BaseViewSet):
     @extend_schema(request=None, responses={204: None})
     @action(["post"], detail=True, url_name="seat-skip")
     def skip(self, request: Request, token: str) -> Response:
-        """Gives the seat back unanswered. Twice is no error."""
+        """Give the seat back unanswered. Twice is no error."""
         claiming.return_seat(self.user, token)
         return Response(status=204)
 
     @extend_schema(request=NewFlagSerializer, responses={204: None})
     @action(["post"], detail=True, url_name="seat-flag")
     def flag(self, request: Request, token: str) -> Response:
-        """Tells the campaign's researchers about the image of my own seat."""
+        """Tell the campaign's researchers about the image of my own seat."""
         seat = Assignment.objects.filter(token=token, annotator=self.user)
         row = seat.select_related("question__campaign").first()
         if row is None:

@@ -26,7 +26,7 @@ Body = dict[str, object]
 
 
 def script_only(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
-    """A view that speaks JSON: someone logged out gets a 401, not a page to log in on."""
+    """Return a view that speaks JSON: someone logged out gets a 401, not a page to log in on."""
 
     @functools.wraps(view)
     def wrapped(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
@@ -46,14 +46,14 @@ def script_only(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse
 
 
 def read_drawing(request: HttpRequest) -> Body:
-    """The body as a JSON object that may hold a drawing. Raises TooLarge or Refusal."""
+    """Return the body as a JSON object that may hold a drawing. Raises TooLarge or Refusal."""
     return read_object(
         request, MAX_DRAWING_BYTES, gettext("Take corners away where the outline is smooth.")
     )
 
 
 def read_object(request: HttpRequest, most: int = MAX_BODY_BYTES, cure: str = "") -> Body:
-    """The body as a JSON object of at most so many bytes. Raises TooLarge or Refusal."""
+    """Return the body as a JSON object of at most so many bytes. Raises TooLarge or Refusal."""
     # One byte past the limit is asked for, so a length that is missing or forged is caught too.
     raw = request.read(most + 1)
     if len(raw) > most:
@@ -81,7 +81,7 @@ def _refuse_constant(name: str) -> None:
 
 
 def check_user(request: HttpRequest, body: Body) -> None:
-    """Passes when the answers were given by who is logged in now. Raises Refusal.
+    """Pass when the answers were given by who is logged in now. Raises Refusal.
 
     A shared browser keeps one person's unsent answers while another logs in.
     """
@@ -98,7 +98,8 @@ def check_user(request: HttpRequest, body: Body) -> None:
 
 
 def read_answers(body: Body) -> list[Sent]:
-    """The body's answers: {"id": UUID, "seat", "value", "duration_ms", "input_method", "language"}.
+    """Return the body's answers: {"id": UUID, "seat", "value", "duration_ms", "input_method",
+    "language"}.
 
     Raises Refusal.
     """
@@ -110,21 +111,21 @@ def read_answers(body: Body) -> list[Sent]:
 
 
 def read_version(value: object, where: str) -> int:
-    """The version that a draft was made from, 0 for none. Raises Refusal."""
+    """Return the version that a draft was made from, 0 for none. Raises Refusal."""
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= drafts.MOST:
         raise Refusal(f"{str(value)[:60]!r} is not a draft's version.", field=where)
     return value
 
 
 def read_device(value: object, where: str) -> str:
-    """The random word of a browser, which may be left out. Raises Refusal."""
+    """Return the random word of a browser, which may be left out. Raises Refusal."""
     if not isinstance(value, str) or len(value) > 32 or not (value.isalnum() or not value):
         raise Refusal(f"{str(value)[:60]!r} is not a device's word.", field=where)
     return value
 
 
 def read_held(body: Body) -> set[str]:
-    """The seats that a script still holds and that need not be sent again."""
+    """Return the seats that a script still holds and that need not be sent again."""
     held = body.get("held", [])
     if not isinstance(held, list) or len(held) > MAX_HELD:
         raise Refusal(f'"held" must be a list of at most {MAX_HELD} seats.', field="held")

@@ -20,7 +20,9 @@ NO_CLASS = _("The campaign has no such class.")
 @login_required
 @require_GET
 def label_class(request: HttpRequest, name: str) -> HttpResponse:
-    """The class ?key=, else the first, beside its siblings: the same whatever is being asked."""
+    """Return the class ?key=, else the first, beside its siblings: the same whatever is being
+    asked.
+    """
     campaign = campaign_for(person(request), name)
     vocabulary = campaign.settings.get("vocabulary", ())
     key = request.GET.get("key") or (vocabulary[0]["key"] if vocabulary else "")

@@ -101,8 +101,9 @@ def next_campaign(request: HttpRequest) -> HttpResponse:
 @login_required
 @require_GET
 def campaign_picture(request: HttpRequest, name: str) -> HttpResponse:
-    """The picture of a campaign's card, for its members: an example of the researchers', else the
-    image of the first question that was ever added, whatever that question is."""
+    """Return the picture of a campaign's card, for its members: an example of the researchers',
+    else the image of the first question that was ever added, whatever that question is.
+    """
     campaign = campaign_for(person(request), name)
     if campaign.state == Campaign.State.DRAFT:
         # As home, which shows drafts to researchers alone.
@@ -125,7 +126,7 @@ def _first_image(campaign: Campaign) -> Image | None:
 
 
 def cards_of(user: User) -> list[Card]:
-    """The person's campaigns, those of the latest answer first. Three queries."""
+    """Return the person's campaigns, those of the latest answer first. Three queries."""
     rows = list(
         Membership.objects.active()
         .filter(user=user)
@@ -164,7 +165,7 @@ def _pace(row: Membership) -> tuple[float | None, int, str]:
 
 
 def in_words(seconds: float) -> str:
-    """A duration as people say it.
+    """Return a duration as people say it.
 
     >>> in_words(20), in_words(700), in_words(5400), in_words(86_400)
     ('about a minute', 'about 12 minutes', 'about 1.5 hours', 'about 24 hours')

@@ -7,5 +7,5 @@ from django.views.decorators.http import require_POST
 
 @require_POST
 def set_language(request: HttpRequest) -> HttpResponseBase:
-    """Keeps the posted `language` in a cookie; leads back to `next`, or to where one was."""
+    """Keep the posted `language` in a cookie; leads back to `next`, or to where one was."""
     return i18n.set_language(request)

@@ -35,7 +35,7 @@ class LastAnswer:
 @never_cache
 @require_GET
 def label_last(request: HttpRequest, name: str) -> HttpResponse:
-    """The strip of the person's last answers, the newest first."""
+    """Return the strip of the person's last answers, the newest first."""
     user = person(request)
     campaign = campaign_for(user, name)
     context = {"campaign": campaign, "rows": last_answers(user, campaign), "shown": SHOWN}

@@ -17,7 +17,9 @@ from labeling.web.views.shared import SignedIn
 @login_required
 @require_GET
 def preview(request: SignedIn, name: str) -> HttpResponse:
-    """One question of the campaign on the annotators' page; `after` in the address turns over."""
+    """Return one question of the campaign on the annotators' page; `after` in the address turns
+    over.
+    """
     campaign = campaign_for(request.user, name, RESEARCHER, REVIEWER)
     question = _question(campaign, request.GET.get("after", ""))
     shown_by = page_of(campaign)

@@ -65,7 +65,9 @@ def my_reputation(request: HttpRequest, name: str) -> HttpResponse:
 
 
 def figures(membership: Membership) -> dict[str, object]:
-    """The figures of the page; None for what is not known yet, or not well enough to be told."""
+    """Return the figures of the page; None for what is not known yet, or not well enough to be
+    told.
+    """
     accuracy = monitoring.shown_accuracy(membership)
     chance = membership.standing.get("chance") or {}
     stage = Stage(membership.stage)
@@ -86,7 +88,7 @@ def seconds_each(membership: Membership) -> float | None:
 
 
 def band(right: int, total: int) -> str | None:
-    """How often right, in coarse words; None while too few known questions were met.
+    """Return how often right, in coarse words; None while too few known questions were met.
 
     >>> band(19, 19), band(18, 20), band(10, 25)
     (None, '90 to 95 %', 'less than 70 %')
@@ -97,7 +99,7 @@ def band(right: int, total: int) -> str | None:
 
 
 def tenths(agreed: int, answers: int) -> str | None:
-    """How often others say the same, to the tenth; None while they share too few questions.
+    """Return how often others say the same, to the tenth; None while they share too few questions.
 
     >>> tenths(39, 39), tenths(87, 100)
     (None, 'about 9 in 10')
@@ -131,7 +133,8 @@ def _what(decision: Decision) -> str:
 
 
 def discreet(reason: str) -> str:
-    """A reason in words that annotators know: gold, to them, is questions with a known answer.
+    """Return a reason in words that annotators know: gold, to them, is questions with a known
+    answer.
 
     >>> discreet("Right on 3 of 9 gold questions; no gold is left.")
     'Right on 3 of 9 known questions; no known question is left.'

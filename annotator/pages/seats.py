@@ -72,7 +72,7 @@ def image_url(seat: claiming.Seat | Shown | Assignment, user: User) -> str:
 
 
 def check_signature(token: str, user: User, signature: str) -> None:
-    """Passes for what image_url signed. Raises NotAllowed, saying what to do."""
+    """Pass for what image_url signed. Raises NotAllowed, saying what to do."""
     try:
         signer.unsign(f"{token}.{user.pk}{signer.sep}{signature}", max_age=MAX_AGE)
     except SignatureExpired as error:
@@ -84,8 +84,9 @@ def check_signature(token: str, user: User, signature: str) -> None:
 
 
 def seat_of(user: User, token: str, campaign: Campaign | None = None) -> Assignment:
-    """The member's own seat while it is open or its answer may still change, in the campaign where
-    one is named. Raises NotYours."""
+    """Return the member's own seat while it is open or its answer may still change, in the campaign
+    where one is named. Raises NotYours.
+    """
     seat = _seat(user, token, campaign)
     if seat is None or not is_viewable(user, seat):
         raise NotYours(gettext("This image is not with you, or no longer. Take the next one."))
@@ -114,8 +115,9 @@ def _seat(user: User, token: str, campaign: Campaign | None) -> Assignment | Non
 
 
 def seats_of(user: User, campaign: Campaign, tokens: Iterable[str]) -> list[tuple[Assignment, Any]]:
-    """The member's own seats among these that may still be looked at, each with its current
-    answer (None before any), in the order of their tokens."""
+    """Return the member's own seats among these that may still be looked at, each with its current
+    answer (None before any), in the order of their tokens.
+    """
     member = _active_member(user, campaign)
     if member is None:
         return []
@@ -138,7 +140,7 @@ def seats_of(user: User, campaign: Campaign, tokens: Iterable[str]) -> list[tupl
 
 
 def latest_values(seats: Collection[int]) -> dict[int, Any]:
-    """The current answer on each of these seats (primary keys) that has one. One query."""
+    """Return the current answer on each of these seats (primary keys) that has one. One query."""
     later = Answer.objects.filter(
         assignment=OuterRef("assignment"), revision__gt=OuterRef("revision")
     )
@@ -147,7 +149,8 @@ def latest_values(seats: Collection[int]) -> dict[int, Any]:
 
 
 def is_viewable(user: User, seat: Assignment) -> bool:
-    """Whether the image may still be looked at: held, or answered so lately that it may change.
+    """Return whether the image may still be looked at: held, or answered so lately that it may
+    change.
 
     The same for every question, settled or not, gold or not, and the window of submitting.submit.
     """
@@ -193,7 +196,7 @@ def cache_seconds(campaign: Campaign) -> int:
 
 
 def tile_response(image: Image, max_age: int) -> HttpResponse:
-    """The image as one of many on a page: small ones as they are, large ones as thumbnails."""
+    """Return the image as one of many on a page: small ones as they are, large ones as thumbnails."""
     small = max(image.width, image.height) <= TILE_PX
     with images.open_display(image) if small else images.open_thumbnail(image) as file:
         return _picture_response(file.read(), max_age)
@@ -212,8 +215,9 @@ def seat_response(
 
 
 def image_response(image: Image, max_age: int = 0) -> HttpResponse:
-    """The image as annotators may have it, with headers that are equal for every image.
-    max_age: for how many seconds their browser may keep it."""
+    """Return the image as annotators may have it, with headers that are equal for every image.
+    max_age: for how many seconds their browser may keep it.
+    """
     with images.open_display(image) as file:
         return _picture_response(file.read(), max_age)
 
@@ -235,7 +239,9 @@ SIGNATURES = {
 
 
 def media_type_of(content: bytes) -> str:
-    """The type that the bytes themselves say, since a derivative's may differ from its source's."""
+    """Return the type that the bytes themselves say, since a derivative's may differ from its
+    source's.
+    """
     return next(
         (name for start, name in SIGNATURES.items() if content.startswith(start)),
         "application/octet-stream",

@@ -32,7 +32,7 @@ Stage = Membership.Stage
 @never_cache
 @require_http_methods(["GET", "POST"])
 def training(request: HttpRequest, name: str) -> HttpResponse:
-    """The next question of training or test, what came of the one before, or of them all."""
+    """Return the next question of training or test, what came of the one before, or of them all."""
     campaign = campaign_for(person(request), name)
     try:
         membership = qualifying.member_of(person(request), campaign)

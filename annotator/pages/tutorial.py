@@ -18,7 +18,9 @@ from labeling.models import Campaign, User
 
 
 def is_due(user: User, campaign: Campaign) -> bool:
-    """Whether the person has not seen the tutorial of the campaign's kind, where there is one."""
+    """Return whether the person has not seen the tutorial of the campaign's kind, where there is
+    one.
+    """
     page = page_of(campaign)
     return page.tutorial is not None and page.kind.name not in user.tutorials
 
@@ -27,7 +29,9 @@ def is_due(user: User, campaign: Campaign) -> bool:
 @never_cache
 @require_http_methods(["GET", "POST"])
 def tutorial(request: HttpRequest, name: str) -> HttpResponse:
-    """The question `?item=`; after an answer what is right and why; after the last, labeling."""
+    """Return the question `?item=`; after an answer what is right and why; after the last,
+    labeling.
+    """
     user = person(request)
     campaign = campaign_for(user, name)
     items = page_of(campaign).tutorial
@@ -54,7 +58,7 @@ def tutorial(request: HttpRequest, name: str) -> HttpResponse:
 
 
 def note_seen(user: User, kind: str) -> None:
-    """Keeps that the person saw the tutorial of the kind. Twice is no error."""
+    """Keep that the person saw the tutorial of the kind. Twice is no error."""
     if kind not in user.tutorials:
         user.tutorials = sorted({*user.tutorials, kind})
         user.save(update_fields=["tutorials"])

@@ -39,7 +39,7 @@ def stopped_page(
 @never_cache
 @require_http_methods(["GET", "POST"])
 def join(request: HttpRequest, secret: str) -> HttpResponse:
-    """An invitation: what it is for, and joining once the person is logged in."""
+    """Return an invitation: what it is for, and joining once the person is logged in."""
     if request.method == "POST":
         if not request.user.is_authenticated:
             accounts.remember(request, secret)
@@ -76,8 +76,9 @@ def _unusable(request: HttpRequest, secret: str) -> HttpResponse:
 @never_cache
 @require_http_methods(["GET", "POST"])
 def label(request: HttpRequest, name: str) -> HttpResponse:
-    """The labeling page. Without scripts it is a form for one seat, or for one page of them; with
-    scripts it goes on alone."""
+    """Return the labeling page. Without scripts it is a form for one seat, or for one page of them;
+    with scripts it goes on alone.
+    """
     campaign = campaign_for(person(request), name)
     if request.method == "POST":
         return _answer_by_form(request, campaign)
@@ -152,7 +153,7 @@ def _label_context(page: SeatPage, membership: Membership | None) -> Context:
 
 
 def urls_of(campaign: Campaign) -> dict[str, str]:
-    """Where the scripts of the campaign's labeling page send what."""
+    """Return where the scripts of the campaign's labeling page send what."""
     names = ("page", "answers", "skip", "leave", "flag")
     return {name: reverse(f"label_{name}", args=[campaign.name]) for name in names}
 
@@ -183,8 +184,9 @@ def _answer_by_form(request: HttpRequest, campaign: Campaign) -> HttpResponse:
 @require_POST
 @bodies.script_only
 def label_page(request: HttpRequest, name: str) -> HttpResponse:
-    """The next seats as JSON: {"seats", "topics", "left", "done", "at"}, "left" as of "done"
-    answers, "at" the server's clock in milliseconds."""
+    """Return the next seats as JSON: {"seats", "topics", "left", "done", "at"}, "left" as of "done"
+    answers, "at" the server's clock in milliseconds.
+    """
     campaign = campaign_for(person(request), name)
     body = bodies.read_object(request)
     bodies.check_user(request, body)
@@ -210,7 +212,7 @@ def label_answers(request: HttpRequest, name: str) -> HttpResponse:
 @require_POST
 @bodies.script_only
 def label_skip(request: HttpRequest, name: str) -> HttpResponse:
-    """Gives a seat back unanswered, so that somebody else gets it."""
+    """Give a seat back unanswered, so that somebody else gets it."""
     campaign_for(person(request), name)
     body = bodies.read_object(request)
     bodies.check_user(request, body)
@@ -232,9 +234,10 @@ def label_leave(request: HttpRequest, name: str) -> HttpResponse:
 @login_required
 @require_GET
 def seat_image(request: HttpRequest, token: str) -> HttpResponse:
-    """The image of the person's own seat, by an address signed for them; `tile` in the address
-    asks for it as one of many on a page, `detail` for a tile of a large one. People who draw get
-    a preview of a large one, as their pages add the tiles."""
+    """Return the image of the person's own seat, by an address signed for them; `tile` in the
+    address asks for it as one of many on a page, `detail` for a tile of a large one. People who
+    draw get a preview of a large one, as their pages add the tiles.
+    """
     request.speaks_json = True  # type: ignore[attr-defined]
     seats.check_signature(token, person(request), request.GET.get("s", ""))
     seat = seats.seat_of(person(request), token)
@@ -248,7 +251,7 @@ def seat_image(request: HttpRequest, token: str) -> HttpResponse:
 @login_required
 @require_GET
 def example_image(request: HttpRequest, token: str) -> HttpResponse:
-    """An example's image, for the members of its campaign."""
+    """Return an example's image, for the members of its campaign."""
     example = Example.objects.filter(token=token).select_related("image", "topic__campaign").first()
     if example is None:
         raise NotYours(gettext("There is no such example."))

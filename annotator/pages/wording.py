@@ -50,7 +50,8 @@ LONG = 40
 
 
 def headline(name: str) -> tuple[str, str]:
-    """The name of a thing, and what is said about it after a colon or, in a long one, in brackets.
+    """Return the name of a thing, and what is said about it after a colon or, in a long one, in
+    brackets.
 
     >>> headline("percussion instruments: chimes, maracas, drums, etc")
     ('percussion instruments', 'chimes, maracas, drums, etc')

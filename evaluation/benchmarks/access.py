@@ -15,7 +15,7 @@ def benchmarks_for(user: User) -> QuerySet[Benchmark]:
 
 
 def benchmark_for(user: User, name: str, family: str = "") -> Benchmark:
-    """The benchmark of that name, if this person researches in its campaign.
+    """Return the benchmark of that name, if this person researches in its campaign.
 
     family: of kinds, for what it alone has. Raises NotYours.
     """

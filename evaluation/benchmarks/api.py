@@ -85,13 +85,13 @@ class BenchmarkViewSet(BaseViewSet):
     family = ""
 
     def list(self, request: Request) -> Response:
-        """The benchmarks in whose campaign I research."""
+        """Return the benchmarks in whose campaign I research."""
         rows = benchmarks_for(self.user).select_related("campaign__dataset", "naming", "release")
         return self.paged(rows, BenchmarkSerializer)
 
     @extend_schema(responses=BenchmarkSerializer)
     def retrieve(self, request: Request, name: str) -> Response:
-        """One benchmark."""
+        """Return one benchmark."""
         return self.answer(BenchmarkSerializer, benchmark_for(self.user, name))
 
     def create(self, request: Request) -> Response:
@@ -117,7 +117,7 @@ class BenchmarkViewSet(BaseViewSet):
 
 
 def maker(family: str, *, deprecated: bool = False) -> type[BenchmarkViewSet]:
-    """The viewset that makes and plans benchmarks of a family, described as its kind says."""
+    """Return the viewset that makes and plans benchmarks of a family, described as its kind says."""
     texts = import_module(families()[family].serializers)
     fields: dict[str, object] = {"family": family}
     needed = [field for field in texts.NEW().fields.values() if field.required]
@@ -171,7 +171,7 @@ class SubmissionViewSet(BaseViewSet):
 
     @extend_schema(request=SubmissionUpload, responses=ReleasedSubmissionSerializer)
     def update(self, request: Request, benchmark: str, classifier: str) -> Response:
-        """A classifier takes part with this file, or has it in place of its old one.
+        """Return a classifier takes part with this file, or has it in place of its old one.
 
         Then the benchmark is scored. The same file again changes nothing; another one counts as a
         further attempt.
@@ -186,7 +186,7 @@ class SubmissionViewSet(BaseViewSet):
 
     @extend_schema(responses={204: None})
     def destroy(self, request: Request, benchmark: str, classifier: str) -> Response:
-        """A classifier leaves with its predictions; the others are scored without it."""
+        """Return a classifier leaves with its predictions; the others are scored without it."""
         row = benchmark_for(self.user, benchmark)
         submission = row.submissions.filter(name=classifier).first()
         if submission is None:
@@ -238,7 +238,7 @@ class OldSubmissionViewSet(SubmissionViewSet):
 
     @extend_schema(deprecated=True)
     def list(self, request: Request, benchmark: str) -> Response:
-        """The classifiers that take part, in the order of the tables."""
+        """Return the classifiers that take part, in the order of the tables."""
         return super().list(request, benchmark)
 
     def create(self, request: Request, benchmark: str) -> Response:
@@ -249,12 +249,14 @@ class OldSubmissionViewSet(SubmissionViewSet):
 
     @extend_schema(responses={204: None}, deprecated=True)
     def remove(self, request: Request, benchmark: str, position: int) -> Response:
-        """A classifier leaves with its predictions; the others are scored without it."""
+        """Return a classifier leaves with its predictions; the others are scored without it."""
         return self._removed(benchmark_for(self.user, benchmark, self.family), position)
 
 
 def old_submissions(family: str, body: type[Body], description: str) -> type[OldSubmissionViewSet]:
-    """The viewset of an address that takes in submissions of one family, with a body of its own."""
+    """Return the viewset of an address that takes in submissions of one family, with a body of its
+    own.
+    """
     schema = extend_schema(
         request=body,
         responses={201: JoinedSerializer},
@@ -294,7 +296,7 @@ class FileViewSet(BaseViewSet):
 
 
 def files(name: str, words: Sequence[str]) -> type[FileViewSet]:
-    """The viewset that gives out the file of this name."""
+    """Return the viewset that gives out the file of this name."""
     schema = extend_schema(
         description=" ".join(words),
         responses={(200, downloads.type_of(name)): OpenApiTypes.BINARY},
@@ -321,14 +323,15 @@ class RunViewSet(BaseViewSet):
 
     @extend_schema(request=None, responses={202: RunSerializer})
     def create(self, request: Request, benchmark: str) -> Response:
-        """Asks for a scoring. One that waits already is the one you get; 409 with the reason while
-        there is nothing to compare yet."""
+        """Ask for a scoring. One that waits already is the one you get; 409 with the reason while
+        there is nothing to compare yet.
+        """
         row = benchmark_for(self.user, benchmark)
         return self.answer(RunSerializer, runs.score_now(row, self.user), 202)
 
     @extend_schema(responses=RunResultSerializer)
     def retrieve(self, request: Request, benchmark: str, pk: int) -> Response:
-        """One scoring with its result."""
+        """Return one scoring with its result."""
         row = benchmark_for(self.user, benchmark)
         run = row.runs.filter(pk=pk).select_related("release").first()
         if run is None:

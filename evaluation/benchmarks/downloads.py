@@ -20,7 +20,7 @@ def name_of(row: Benchmark, run: Run, end: str) -> str:
 
 
 def attached(response: Response, name: str) -> Response:
-    """The response as a file of this name to keep."""
+    """Return the response as a file of this name to keep."""
     response["Content-Disposition"] = content_disposition_header(True, name) or ""
     return response
 
@@ -37,14 +37,14 @@ def type_of(name: str) -> str:
 
 
 def file(content: IO[bytes], name: str) -> FileResponse:
-    """An open file, which the response closes."""
+    """Return an open file, which the response closes."""
     return FileResponse(content, as_attachment=True, filename=name, content_type=type_of(name))
 
 
 def csv(
     row: Benchmark, run: Run, table: str, head: Sequence[str], rows: Sequence[Sequence[Any]]
 ) -> HttpResponse:
-    """A table of a run's result."""
+    """Return a table of a run's result."""
     name = name_of(row, run, f"-{table}.csv")
     return text(as_csv(head, rows), "text/csv; charset=utf-8", name)
 
@@ -52,7 +52,7 @@ def csv(
 def figure(
     request: HttpRequest, row: Benchmark, run: Run, name: str, form: str, content: bytes
 ) -> HttpResponse:
-    """A figure of a run's result, to look at, or to keep where the address has ?download."""
+    """Return a figure of a run's result, to look at, or to keep where the address has ?download."""
     response = HttpResponse(content, content_type=FORMS[form])
     # A run's result never changes, so neither does its figure.
     response["Cache-Control"] = "private, max-age=3600"

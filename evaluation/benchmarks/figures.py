@@ -51,7 +51,7 @@ THEMES = {
 
 
 def as_file(figure: Figure, form: str) -> bytes:
-    """The bytes of a file of FORMS. A PNG has 200 dots per inch."""
+    """Return the bytes of a file of FORMS. A PNG has 200 dots per inch."""
     import matplotlib as mpl
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.backends.backend_svg import FigureCanvasSVG
@@ -68,7 +68,7 @@ def as_file(figure: Figure, form: str) -> bytes:
 
 
 def short(name: str) -> str:
-    """The name as matplotlib writes it, cut in its middle when it is long.
+    """Return the name as matplotlib writes it, cut in its middle when it is long.
 
     >>> short("resnext101_32x48d_wsl.fb_wsl_ig1b_ft_in1k")
     'resnext101_…1b_ft_in1k'
@@ -82,7 +82,7 @@ def short(name: str) -> str:
 
 
 def canvas(theme: Theme, width: float, height: float) -> tuple[Figure, Axes]:
-    """A figure of that many inches with one pair of axes, its ground transparent."""
+    """Return a figure of that many inches with one pair of axes, its ground transparent."""
     figure = blank(width, height)
     axes = figure.add_subplot()
     ink(axes, theme)
@@ -123,12 +123,12 @@ def plain(axes: Axes, theme: Theme, grid: str) -> None:
 
 
 def colours(theme: Theme) -> tuple[str, ...]:
-    """The theme's colours for lines and bars."""
+    """Return the theme's colours for lines and bars."""
     return COLOURS["dark" if theme == THEMES["dark"] else "light"]
 
 
 def styles(names: Sequence[str], theme: Theme) -> list[tuple[str, str, str]]:
-    """Every name with a colour and a mark of its own: colour alone tells nothing."""
+    """Return every name with a colour and a mark of its own: colour alone tells nothing."""
     return list(zip(names, cycle(colours(theme)), cycle(MARKS), strict=False))
 
 

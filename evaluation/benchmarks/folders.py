@@ -24,17 +24,17 @@ def root() -> Path:
 
 
 def folder_of(benchmark: Benchmark) -> Path:
-    """Where this machine writes what belongs to the benchmark."""
+    """Return where this machine writes what belongs to the benchmark."""
     return root() / str(benchmark.pk)
 
 
 def stored_name(benchmark: Benchmark, below: str) -> str:
-    """The name in the store of what lies in the benchmark's folder."""
+    """Return the name in the store of what lies in the benchmark's folder."""
     return f"benchmarks/{benchmark.pk}/{below}"
 
 
 def publish(benchmark: Benchmark, folder: Path) -> None:
-    """Makes the folder the new benchmark's: the last step before its row is committed."""
+    """Make the folder the new benchmark's: the last step before its row is committed."""
     # What a transaction that never ended may have left under this number.
     shutil.rmtree(folder_of(benchmark), ignore_errors=True)
     shared_files.put(folder, stored_name(benchmark, _MADE))
@@ -42,7 +42,7 @@ def publish(benchmark: Benchmark, folder: Path) -> None:
 
 
 def made(benchmark: Benchmark, below: str) -> Path:
-    """Where a file or folder lies that was made with the benchmark; it may be gone."""
+    """Return where a file or folder lies that was made with the benchmark; it may be gone."""
     local = folder_of(benchmark) / below
     if local.exists():
         return local
@@ -51,7 +51,7 @@ def made(benchmark: Benchmark, below: str) -> Path:
 
 
 def run_folder(benchmark: Benchmark, run: int) -> Path:
-    """Where the files of a run lie; they may be gone."""
+    """Return where the files of a run lie; they may be gone."""
     return shared_files.find(_run_place(benchmark, run), _run_name(benchmark, run))
 
 
@@ -71,7 +71,7 @@ def writing_run(benchmark: Benchmark, run: int) -> Iterator[Path]:
 
 
 def remove_runs(benchmark: Benchmark, gone: Iterable[int]) -> None:
-    """Deletes the folders of these runs."""
+    """Delete the folders of these runs."""
     for run in gone:
         shared_files.remove(_run_place(benchmark, run), _run_name(benchmark, run))
 

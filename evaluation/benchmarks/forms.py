@@ -15,14 +15,14 @@ from labeling.web.forms.kept import KeepsFiles, KeptFileInput
 
 
 def add_fault(form: forms.Form, error: Exception, field: str) -> None:
-    """Adds what the domain refused to the field that it names, else to `field`."""
+    """Add what the domain refused to the field that it names, else to `field`."""
     error_field = getattr(error, "field", None)
     target_field = error_field if error_field in form.fields else field
     form.add_error(target_field if target_field in form.fields else None, str(error))
 
 
 def limited(file: UploadedFile | None, most: int) -> UploadedFile | None:
-    """The file. Raises ValidationError where it has more than so many bytes."""
+    """Return the file. Raises ValidationError where it has more than so many bytes."""
     if file is not None and (file.size is None or file.size > most):
         size = f"{most // 1024**2} MiB" if most >= 1024**2 else f"{most // 1024} KiB"
         raise forms.ValidationError(f"The file is larger than {size}.")

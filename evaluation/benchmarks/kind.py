@@ -94,7 +94,7 @@ class BenchmarkKind(Generic[ResultT]):
         return None
 
     def create(self, owner: User, **chosen: Any) -> Benchmark:
-        """The benchmark of this choice; the same choice again gives the same benchmark.
+        """Return the benchmark of this choice; the same choice again gives the same benchmark.
 
         chosen: what the form's `chosen` or the serializers' `chosen` gives. Raises Refusal with the
         field, BadInput for damaged files.
@@ -104,7 +104,7 @@ class BenchmarkKind(Generic[ResultT]):
     def accept(
         self, benchmark: Benchmark, actor: User, path: Path, file_name: str, name: str = ""
     ) -> list[str]:
-        """The names of the classifiers whose submissions came or changed, all or none.
+        """Return the names of the classifiers whose submissions came or changed, all or none.
 
         file_name: what the person calls the file at `path`, for messages. name: of the classifier,
         unless names_in_file. Raises BadInput with the line, Refusal.
@@ -112,16 +112,16 @@ class BenchmarkKind(Generic[ResultT]):
         raise NotImplementedError
 
     def remove(self, benchmark: Benchmark, position: int) -> str:
-        """The name of the classifier at this position, which no longer takes part."""
+        """Return the name of the classifier at this position, which no longer takes part."""
         raise Refusal("A classifier cannot be removed from this benchmark.")
 
     def max_bytes(self) -> int:
-        """The size of the largest file that is taken in."""
+        """Return the size of the largest file that is taken in."""
         return kept_files.MAX_BYTES
 
     @property
     def takes_releases(self) -> bool:
-        """Whether a release of a naming campaign may be a submission."""
+        """Return whether a release of a naming campaign may be a submission."""
         return False
 
     def accepted(self, names: Sequence[str]) -> str:
@@ -129,11 +129,11 @@ class BenchmarkKind(Generic[ResultT]):
         return f"Taken in: {', '.join(names)}. This page shows the score once it is there."
 
     def prepare(self, benchmark: Benchmark, run: Run) -> Release:
-        """The release that is scored."""
+        """Return the release that is scored."""
         raise NotImplementedError
 
     def score(self, benchmark: Benchmark, release: Release, run: Run) -> ResultT:
-        """The result: a Record, or a dict of strict JSON values. Raises one of `refusals`."""
+        """Return the result: a Record, or a dict of strict JSON values. Raises one of `refusals`."""
         raise NotImplementedError
 
     def fingerprint(self, benchmark: Benchmark) -> dict[str, object]:
@@ -147,30 +147,32 @@ class BenchmarkKind(Generic[ResultT]):
         return "Nobody takes part yet. Add a submission, then score."
 
     def remove_interim(self, run: Run, gone: Sequence[int]) -> None:
-        """Deletes what only the interim runs of these ids, which were replaced by `run`, used."""
+        """Delete what only the interim runs of these ids, which were replaced by `run`, used."""
         folders.remove_runs(run.benchmark, gone)
 
     def result_of(self, benchmark: Benchmark, run: Run | None) -> ResultT | None:
-        """The run's result with what its pages, tables and figures need; None while it has none."""
+        """Return the run's result with what its pages, tables and figures need; None while it has
+        none.
+        """
         if run is None or run.state != Run.State.DONE or run.result is None:
             return None
         result: Any = run.result if self.record is None else self.record.from_json(run.result)
         return result
 
     def result_json(self, benchmark: Benchmark, run: Run) -> str | Iterator[str]:
-        """The whole result as JSON, at once or in parts."""
+        """Return the whole result as JSON, at once or in parts."""
         return json.dumps(run.result, ensure_ascii=False, indent=1) + "\n"
 
     def filled_tables(self, result: ResultT) -> list[Table]:
-        """The tables that the pages of this result offer."""
+        """Return the tables that the pages of this result offer."""
         return list(self.tables)
 
     def figures(self, result: ResultT) -> Sequence[str]:
-        """The figures that can be drawn of this result."""
+        """Return the figures that can be drawn of this result."""
         return ()
 
     def draw(self, name: str, result: ResultT, form: str, theme: str, query: Query) -> bytes:
-        """A figure as a file of figures.FORMS. query: what the page's address asks for."""
+        """Return a figure as a file of figures.FORMS. query: what the page's address asks for."""
         raise NotImplementedError
 
     def alt(self, name: str, result: ResultT, query: Query) -> str:
@@ -195,11 +197,11 @@ class BenchmarkKind(Generic[ResultT]):
         return {}
 
     def open_file(self, benchmark: Benchmark, name: str) -> IO[bytes]:
-        """One of `files`, for the caller to close. Raises Refusal where it is gone."""
+        """Return one of `files`, for the caller to close. Raises Refusal where it is gone."""
         raise NotImplementedError
 
     def run_path(self, run: Run, name: str) -> Path:
-        """Where one of `run_files` lies, which may be gone."""
+        """Return where one of `run_files` lies, which may be gone."""
         return folders.run_folder(run.benchmark, run.pk) / name
 
     def run_file_name(self, run: Run, name: str) -> str:
@@ -207,7 +209,7 @@ class BenchmarkKind(Generic[ResultT]):
         return f"{run.benchmark.name}-run-{run.pk}-{name}"
 
     def template(self, part: str) -> list[str]:
-        """The kind's template of this name, else the framework's."""
+        """Return the kind's template of this name, else the framework's."""
         return [self.templates.format(part=part), f"evaluation/{part}.html"]
 
     def table_of(self, name: str) -> Table | None:
@@ -215,12 +217,12 @@ class BenchmarkKind(Generic[ResultT]):
 
 
 def kinds() -> dict[str, BenchmarkKind]:
-    """Every value of Benchmark.kind that is known → its kind, in the order of the setting."""
+    """Return every value of Benchmark.kind that is known → its kind, in the order of the setting."""
     return _loaded(tuple(settings.ASSAY_BENCHMARK_KINDS))
 
 
 def families() -> dict[str, BenchmarkKind]:
-    """Every family → the kind of its first name."""
+    """Return every family → the kind of its first name."""
     by_family: dict[str, BenchmarkKind] = {}
     for kind in kinds().values():
         by_family.setdefault(kind.family, kind)
@@ -228,7 +230,9 @@ def families() -> dict[str, BenchmarkKind]:
 
 
 def kind_of(benchmark: Benchmark) -> BenchmarkKind:
-    """The benchmark's kind. Raises ImproperlyConfigured where the settings no longer name it."""
+    """Return the benchmark's kind. Raises ImproperlyConfigured where the settings no longer name
+    it.
+    """
     try:
         return kinds()[benchmark.kind]
     except KeyError:

@@ -14,7 +14,7 @@ from labeling.releases import freezing
 
 
 def releases_for(user: User) -> QuerySet[Release]:
-    """The releases of naming campaigns that this person researches in, the newest first."""
+    """Return the releases of naming campaigns that this person researches in, the newest first."""
     kinds = [kind.name for kind in KINDS.values() if kind.release == CLASS and kind.has_vocabulary]
     mine = campaigns_for(user, RESEARCHER).filter(kind__in=kinds)
     return (
@@ -35,8 +35,9 @@ def release_field(user: User) -> forms.ModelChoiceField:
 
 
 def release_of(user: User, campaign: str, number: int | None) -> Release:
-    """The release of that number, else the newest. Raises NotYours, and Refusal where there is
-    none."""
+    """Return the release of that number, else the newest. Raises NotYours, and Refusal where there
+    is none.
+    """
     row = campaign_for(user, campaign, RESEARCHER)
     if number is not None:
         return freezing.release_for(row, number)
@@ -47,5 +48,5 @@ def release_of(user: User, campaign: str, number: int | None) -> Release:
 
 
 def sent(release: Release) -> tuple[Path, str]:
-    """Where its files lie, and what people call it."""
+    """Return where its files lie, and what people call it."""
     return freezing.folder_of(release), str(release)

@@ -66,7 +66,7 @@ def under_way(row: Benchmark) -> UnderWay:
 def benchmark(
     row: Benchmark, run: Run | None, query: Query, now: UnderWay | None = None
 ) -> dict[str, object]:
-    """The page of a benchmark with the result of `run`."""
+    """Return the page of a benchmark with the result of `run`."""
     kind = kind_of(row)
     now = now or under_way(row)
     newest = now.newest

@@ -58,7 +58,8 @@ AT_WORK_STEPS = ("watch", "calibrate")
 
 
 def request(benchmark: Benchmark, actor: User | None = None, *, interim: bool = False) -> Run:
-    """The run that waits to score this benchmark: a new one with its job, or the one in the queue.
+    """Return the run that waits to score this benchmark: a new one with its job, or the one in the
+    queue.
 
     A run that has begun does not count: it may have frozen too early.
     """
@@ -97,7 +98,9 @@ def submit(
 
 
 def remove(benchmark: Benchmark, actor: User, position: int) -> str:
-    """The name of the classifier that no longer takes part; the others are scored without it."""
+    """Return the name of the classifier that no longer takes part; the others are scored without
+    it.
+    """
     gone = kind_of(benchmark).remove(benchmark, position)
     if benchmark.submissions.exists():
         request(benchmark, actor)
@@ -105,7 +108,7 @@ def remove(benchmark: Benchmark, actor: User, position: int) -> str:
 
 
 def score_now(benchmark: Benchmark, actor: User | None = None) -> Run:
-    """The run that somebody asks for. Raises Conflict while there is nothing to score."""
+    """Return the run that somebody asks for. Raises Conflict while there is nothing to score."""
     if reason := obstacle(benchmark):
         raise Conflict(reason, code="nothing_to_score")
     return request(benchmark, actor)
@@ -160,18 +163,19 @@ def execute(job: Job) -> None:
 
 
 def latest(benchmark: Benchmark) -> Run | None:
-    """The newest run with a result."""
+    """Return the newest run with a result."""
     return benchmark.runs.filter(state=Run.State.DONE).select_related("release").first()
 
 
 def job_of(run: Run) -> Job | None:
-    """The newest job that scores for this run."""
+    """Return the newest job that scores for this run."""
     return Job.objects.filter(kind="score", key=f"run {run.pk}").order_by("-pk").first()
 
 
 def has_changed(benchmark: Benchmark) -> bool:
-    """Whether anything that a result depends on changed since the last run, and there is something
-    to score."""
+    """Return whether anything that a result depends on changed since the last run, and there is
+    something to score.
+    """
     now = kind_of(benchmark).fingerprint(benchmark)
     last = benchmark.runs.exclude(state__in=UNFINISHED).defer("result").first()
     if last is not None and last.settings.get("signature") == now:
@@ -233,7 +237,7 @@ def _pending_without_error() -> Q:
 
 
 def start_night(night: str | None = None) -> str:
-    """The name of the night's round, whose first jobs are queued unless they were before.
+    """Return the name of the night's round, whose first jobs are queued unless they were before.
 
     A job for each campaign and step, each of which queues the next and the last one for each
     benchmark; a campaign that is a draft has its benchmarks scored, and nothing else.

@@ -8,7 +8,7 @@ from labeling.files import BadInput
 
 
 def scoring_device() -> str:
-    """The device for a run, on the machine of the worker that asks.
+    """Return the device for a run, on the machine of the worker that asks.
 
     Raises ImproperlyConfigured where it is not here, which is no refusal of a run: once the setting
     or the machine is mended, the same is scored again.

@@ -99,10 +99,11 @@ def _cell(value: object) -> object:
 
 
 def as_csv(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
-    """The table as CSV, safe to open: a text that a spreadsheet would run gets a quote before it.
+    r"""Return the table as CSV, safe to open: a text that a spreadsheet would run gets a quote
+    before it.
 
     >>> as_csv(["name", "change"], [["=1+1", -2]])
-    "name,change\\r\\n'=1+1,-2\\r\\n"
+    "name,change\r\n'=1+1,-2\r\n"
     """
     stream = io.StringIO()
     writer = csv.writer(stream)

@@ -99,7 +99,7 @@ def _status(form: Any) -> int:
 @login_required
 @require_GET
 def benchmark(request: SignedIn, name: str) -> HttpResponse:
-    """The benchmark's page with its newest result; to htmx only what moved."""
+    """Return the benchmark's page with its newest result; to htmx only what moved."""
     row = access.benchmark_for(request.user, name)
     now = pages.under_way(row)
     is_htmx = request.headers.get("HX-Request") == "true"
@@ -189,7 +189,7 @@ def remove(request: SignedIn, name: str, position: int) -> HttpResponse:
 @login_required
 @require_GET
 def file(request: SignedIn, name: str, file: str) -> HttpResponseBase:
-    """One of the files that the kind keeps of a benchmark."""
+    """Return one of the files that the kind keeps of a benchmark."""
     row = access.benchmark_for(request.user, name)
     if file not in kind_of(row).files:
         raise Http404
@@ -199,7 +199,7 @@ def file(request: SignedIn, name: str, file: str) -> HttpResponseBase:
 @login_required
 @require_GET
 def run_file(request: SignedIn, name: str, pk: int, file: str) -> HttpResponseBase:
-    """One of the files that the kind keeps of a run."""
+    """Return one of the files that the kind keeps of a run."""
     row, chosen = _scored(request, name, pk)
     kind = kind_of(row)
     if file not in kind.run_files:
@@ -260,8 +260,9 @@ def _scored(request: SignedIn, name: str, pk: int) -> tuple[Benchmark, Run]:
 
 
 def moved(name: str, *methods: str, **fixed: Any) -> Callable[..., HttpResponseBase]:
-    """The view of an address of an earlier version: it leads those who may see the page to the
-    address `name`, by 301 for GET and by 308, which sends the form again, else."""
+    """Return the view of an address of an earlier version: it leads those who may see the page to
+    the address `name`, by 301 for GET and by 308, which sends the form again, else.
+    """
 
     @login_required
     @require_http_methods(list(methods or ("GET", "POST")))

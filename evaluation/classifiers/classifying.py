@@ -47,17 +47,17 @@ class Work:
 
     @property
     def done(self) -> set[str]:
-        """The frames that any classifier has already."""
+        """Return the frames that any classifier has already."""
         return set().union(*self.done_by.values())
 
     def add(self, rows: list[Row]) -> None:
-        """Keeps a batch. Killed in the middle, the file lacks all of it."""
+        """Keep a batch. Killed in the middle, the file lacks all of it."""
         self.file.write(_line(rows))
         self.file.flush()
         self.added += len(rows)
 
     def finish(self, classes: int = 0) -> int:
-        """How many rows the predictions file has, now that it is there and whole.
+        """Return the number of rows the predictions file has, now that it is there and whole.
 
         classes: of the classifier that has the most; 0: as many as the first row names.
         """
@@ -103,7 +103,7 @@ def classify(
     batch: int = BATCH,
     watch: Callable[[int], object] | None = None,
 ) -> int:
-    """How many frames were classified: those that the work does not have yet.
+    """Return the number of frames were classified: those that the work does not have yet.
 
     frames: id and (H, W, 3) uint8, of any size; a batch takes them from one sequence after the
     other, and no more are held. The five likeliest classes are kept, or as many as there are;
@@ -123,7 +123,7 @@ def classify(
 def batch_rows(
     frames: Iterable[tuple[str, "Tensor"]], classifier: "Classifier", batch: int = BATCH
 ) -> Iterator[list[Row]]:
-    """The rows of every batch of frames, as classify keeps them."""
+    """Yield the rows of every batch of frames, as classify keeps them."""
     import torch
 
     at_once = Batch(batch, "frame")
@@ -147,7 +147,7 @@ def batch_rows(
 
 
 def read_frames(files: Iterable[tuple[str, Path]]) -> Iterator[tuple[str, "Tensor"]]:
-    """The frames in image files, by id: (H, W, 3) uint8; a few are read ahead.
+    """Yield the frames in image files, by id: (H, W, 3) uint8; a few are read ahead.
 
     Raises BadInput for a file that is missing or is no image.
     """
@@ -158,7 +158,7 @@ def read_frames(files: Iterable[tuple[str, Path]]) -> Iterator[tuple[str, "Tenso
 
 
 def columns(classes: int) -> Row:
-    """The header for so many classes a frame.
+    """Return the header for so many classes a frame.
 
     >>> columns(2)
     ['frame', 'classifier', 'wnid', 'confidence', 'wnid_2', 'confidence_2']

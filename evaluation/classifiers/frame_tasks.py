@@ -21,12 +21,12 @@ Files = Sequence[tuple[str, Path]]
 
 
 def frames_in(batch: int) -> int:
-    """How many frames a task takes."""
+    """Return the number of frames a task takes."""
     return max(1, FRAMES // batch) * batch
 
 
 def of_files(stretches: Sequence[Files], networks: Networks, batch: int) -> list[Task]:
-    """The tasks that classify frames in files, by id; each is read once for its SHA-256."""
+    """Return the tasks that classify frames in files, by id; each is read once for its SHA-256."""
     digests = all_sha256([[path for _, path in files] for files in stretches])
     return [
         Task.of(
@@ -53,7 +53,7 @@ def of_release(
     networks: Networks,
     batch: int,
 ) -> list[Task]:
-    """The tasks that render and classify frames of a release."""
+    """Return the tasks that render and classify frames of a release."""
     return [
         Task.of(
             named_frames,
@@ -79,7 +79,7 @@ def named_files(
     paths: Sequence[str],
     opening: Mapping[str, Any],
 ) -> bytes:
-    """The rows of frames in files, by batch. frames: SHA-256 of the files."""
+    """Return the rows of frames in files, by batch. frames: SHA-256 of the files."""
     files = [(name, Path(path)) for name, path in zip(names, paths, strict=True)]
     refuse_others([path for _, path in files], frames)
     return _rows(classifying.read_frames(files), networks, batch, opening)
@@ -93,13 +93,13 @@ def named_frames(
     photographs: str,
     opening: Mapping[str, Any],
 ) -> bytes:
-    """The rows of frames of a release, by batch. revealed: as Revealing.arguments gives it."""
+    """Return the rows of frames of a release, by batch. revealed: as Revealing.arguments gives it."""
     frames = release_tasks.revealed_frames(revealed, Path(photographs), opening["device"])
     return _rows(frames, networks, batch, opening)
 
 
 def rows_in(content: bytes) -> Iterable[list[Row]]:
-    """The rows of each batch of a task."""
+    """Return the rows of each batch of a task."""
     batches: list[list[Row]] = json.loads(content)
     return batches
 

@@ -39,7 +39,8 @@ class Opened:
 
 
 def load(path: Path, device: str) -> Opened:
-    """The network in a file, in the size that the file says, else 224 × 224; colours in [0, 1].
+    """Return the network in a file, in the size that the file says, else 224 × 224; colours in [0,
+    1].
 
     Raises BadInput for a file that is none of the three.
     """
@@ -139,7 +140,9 @@ def _onnx(path: Path, device: str) -> Opened:
 
 
 def imported(library: str, module: str = "") -> Any:
-    """The module, by default the library itself. Raises BadInput that says how to install it."""
+    """Return the module, by default the library itself. Raises BadInput that says how to install
+    it.
+    """
     cure = APART if library in LARGE else f"install it: pip install {library}"
     try:
         return importlib.import_module(module or library)
@@ -156,7 +159,7 @@ def imported(library: str, module: str = "") -> Any:
 
 
 def in_batches(network: "Network", least: int, most: int | None) -> "Network":
-    """The network for any number of images, where it takes `least` to `most` at once.
+    """Return the network for any number of images, where it takes `least` to `most` at once.
 
     Too many come in turns; too few are filled up with black ones, whose outputs are dropped.
     """

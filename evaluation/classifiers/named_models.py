@@ -24,7 +24,9 @@ T = TypeVar("T")
 def load(
     library: str, name: str, classes: int, weights: Path | None, random_weights: bool
 ) -> Opened:
-    """The named network, prepared for as its library says, with weights; see classifiers.load."""
+    """Return the named network, prepared for as its library says, with weights; see
+    classifiers.load.
+    """
     if weights is not None and random_weights:
         raise BadInput("weights are given and random ones asked for", cure="leave out one of them")
     make = {"torchvision": _torchvision, "timm": _timm}[library]
@@ -132,7 +134,7 @@ def _cached(url: str) -> Path | None:
 
 
 def fill(network: Any, path: Path) -> None:
-    """Puts the file's weights into the network, all of them."""
+    """Put the file's weights into the network, all of them."""
     try:
         network.load_state_dict(_state(path))
     except RuntimeError as error:

@@ -92,7 +92,7 @@ def load(
     random_weights: bool = False,
     preparing: Mapping[str, Any] | None = None,
 ) -> Classifier:
-    """The classifier of a spec: torchvision:NAME, timm:NAME, FILE.pt, FILE.pt2, FILE.onnx or
+    """Return the classifier of a spec: torchvision:NAME, timm:NAME, FILE.pt, FILE.pt2, FILE.onnx or
     package.module:factory.
 
     `name=spec` names it, as name does. classes: wnids in the order of its outputs. weights: of a
@@ -143,7 +143,7 @@ def load(
 
 
 def absolute(spec: str) -> str:
-    """The spec without its name and, of a file, by a path that any process understands."""
+    """Return the spec without its name and, of a file, by a path that any process understands."""
     spec = split(spec)[1]
     return str(Path(spec).absolute()) if Path(spec).exists() else spec
 
@@ -188,7 +188,7 @@ def _sha256(network: Any) -> str:
 
 
 def split(spec: str) -> tuple[str, str]:
-    """The name and the rest of `name=spec`; a file whose name has such a sign is a file."""
+    """Return the name and the rest of `name=spec`; a file whose name has such a sign is a file."""
     match = NAMED.fullmatch(spec)
     return (match[1], match[2]) if match and not Path(spec).exists() else ("", spec)
 

@@ -9,7 +9,7 @@ from labeling.files import BadInput
 
 
 def refuse_other(before: object, settings: Mapping[str, object], path: Path, restart: str) -> None:
-    """Raises BadInput that names each setting which was another one before.
+    """Raise BadInput that names each setting which was another one before.
 
     before: the settings that `path` has. restart: what else a person may do, for the cure.
     """
@@ -26,7 +26,7 @@ def refuse_other(before: object, settings: Mapping[str, object], path: Path, res
 
 
 def lock(file: IO[bytes], out: Path) -> None:
-    """Keeps other runs from the file until it is closed. Raises BadInput where one has it."""
+    """Keep other runs from the file until it is closed. Raises BadInput where one has it."""
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

@@ -42,7 +42,7 @@ class Networks:
         random_weights: bool,
         preparing: Sequence[Mapping[str, Any]],
     ) -> "Networks":
-        """The networks of specs, which opening.load opened with these options.
+        """Return the networks of specs, which opening.load opened with these options.
 
         preparing: of each.
         """
@@ -66,7 +66,9 @@ class Networks:
 def opened(
     arguments: Sequence[Mapping[str, Any]], locations: Mapping[str, Any]
 ) -> Sequence[Classifier]:
-    """The classifiers on this machine. Raises BadInput where one is another than it was named."""
+    """Return the classifiers on this machine. Raises BadInput where one is another than it was
+    named.
+    """
     return _opened(json.dumps(arguments), json.dumps(locations))
 
 

@@ -115,8 +115,8 @@ class Suggested(Record):
 
 
 def read(path: Path, wordnet: WordNet) -> Listed:
-    """A class a line: a wnid, dog.n.01 or a lemma of one sense; what follows a blank is passed over
-    after a wnid, and so are empty lines and those that begin with #.
+    """Return a class a line: a wnid, dog.n.01 or a lemma of one sense; what follows a blank is
+    passed over after a wnid, and so are empty lines and those that begin with #.
 
     Raises BadInput with the line for an unknown or ambiguous label, an instance, and a class that
     comes again.
@@ -146,8 +146,9 @@ def read(path: Path, wordnet: WordNet) -> Listed:
 
 
 def rule_of(wordnet: WordNet, basic: Listed | None) -> tuple[Basic, str]:
-    """How the basic level of a class is found, and the rule in words. basic: a list of such
-    classes; without one they are guessed from WordNet."""
+    """Return how the basic level of a class is found, and the rule in words. basic: a list of such
+    classes; without one they are guessed from WordNet.
+    """
     if basic is None:
         words = (
             f"of a class and those above it, from {DEPTH} edges below entity on, the one most used "
@@ -210,7 +211,8 @@ def suggest(
     largest: float = LARGE,
     replacements: int = 5,
 ) -> Suggested:
-    """A list in which no class is above another, covers the image, or lies below its basic level.
+    """Return a list in which no class is above another, covers the image, or lies below its basic
+    level.
 
     Of two of which one is above the other the upper stays where it is deep enough to be basic, and
     takes the lower in; else it goes out.

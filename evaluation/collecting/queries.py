@@ -58,7 +58,7 @@ class Built(Record):
 
 
 def of_class(synset: int, wordnet: WordNet, words: Sequence[Words] = ()) -> Iterator[Query]:
-    """The queries of one class, each once in its language, the plain synonyms first."""
+    """Yield the queries of one class, each once in its language, the plain synonyms first."""
     wnids = (wordnet.wnid(synset),)
     synonyms = [*wordnet.lemmas(synset)]
     parents = parents_in_gloss(synset, wordnet)
@@ -101,15 +101,16 @@ def pairs(
 
 
 def scenes(lines: Sequence[str]) -> Iterator[Query]:
-    """A query for each line that has one."""
+    """Yield a query for each line that has one."""
     for line in dict.fromkeys(" ".join(line.split()) for line in lines):
         if line and not line.startswith("#"):
             yield Query(tuple(line.split(" ")), (), SCENE)
 
 
 def written(queries: Sequence[Query], engine: Engine) -> tuple[list[tuple[str, Query]], int, int]:
-    """The queries as the engine takes them, each once for the same classes; how many are beyond its
-    limits, and how many stand for several classes."""
+    """Return the queries as the engine takes them, each once for the same classes; how many are
+    beyond its limits, and how many stand for several classes.
+    """
     rows: dict[tuple[str, tuple[str, ...]], tuple[str, Query]] = {}
     refused = 0
     classes: dict[str, set[tuple[str, ...]]] = defaultdict(set)

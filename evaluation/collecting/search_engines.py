@@ -23,7 +23,7 @@ class Engine:
     characters: int | None
 
     def written(self, phrases: tuple[str, ...]) -> str:
-        """The query of these phrases: a synonym, and perhaps the word of a parent."""
+        """Return the query of these phrases: a synonym, and perhaps the word of a parent."""
         return " ".join(
             f'"{phrase}"' if self.quotes and " " in phrase else phrase for phrase in phrases
         )

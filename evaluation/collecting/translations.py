@@ -31,8 +31,9 @@ class Words:
 
 
 def read(path: Path, wordnet: WordNet) -> Words:
-    """Raises BadInput with the line for what is not UTF-8 and for a line of another form; for a
-    file without words for nouns, and for one whose offsets are of another WordNet."""
+    """Raise BadInput with the line for what is not UTF-8 and for a line of another form; for a
+    file without words for nouns, and for one whose offsets are of another WordNet.
+    """
     require_file(path, "give a .tab file of the Open Multilingual Wordnet 1.x")
     language = _named(path)
     words_of: dict[int, list[str]] = {}

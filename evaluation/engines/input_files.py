@@ -35,7 +35,7 @@ def all_sha256(stretches: Iterable[Sequence[Path]]) -> Iterator[str]:
 
 
 def refuse_others(paths: Sequence[Path], sha256: str) -> None:
-    """Raises BadInput unless these files are the ones that were named by their SHA-256."""
+    """Raise BadInput unless these files are the ones that were named by their SHA-256."""
     if files_sha256(paths) != sha256:
         raise BadInput(
             "this file, or one of those after it, is another here than where the command began",
@@ -46,7 +46,9 @@ def refuse_others(paths: Sequence[Path], sha256: str) -> None:
 
 
 def keep(store: Store, paths: Sequence[Path], sha256: str) -> str:
-    """The key of one object with these files, which the store then has. sha256: of files_sha256."""
+    """Return the key of one object with these files, which the store then has. sha256: of
+    files_sha256.
+    """
     key = f"inputs/{sha256}"
     if not store.has(key):
         contents = (np.frombuffer(path.read_bytes(), np.uint8) for path in paths)

@@ -25,7 +25,7 @@ def run(
     retries: int,
     watch: Callable[[int], object],
 ) -> None:
-    """Makes each task's object, in so many processes (0: one a processor).
+    """Make each task's object, in so many processes (0: one a processor).
 
     Raises what a task raises, and BadInput where a process died at one task more than `retries`
     times. Tasks that run then end; the others do not begin.
@@ -93,7 +93,7 @@ def _prepare(parent: int, threads: int) -> None:
 
 
 def end_with_parent(parent: int) -> None:
-    """Ends this process, from now on, within a second of its parent's death, even by SIGKILL."""
+    """End this process, from now on, within a second of its parent's death, even by SIGKILL."""
 
     def watch() -> None:
         while os.getppid() == parent:

@@ -32,7 +32,7 @@ def run(
     retries: int,
     watch: Callable[[int], object],
 ) -> None:
-    """Makes each task's object on the cluster at `auto` or HOST:PORT.
+    """Make each task's object on the cluster at `auto` or HOST:PORT.
 
     Ray begins a task again, up to `retries` times, whose process or machine died.
     Raises what a task raises, and BadInput where Ray is not installed, there is no token, or the

@@ -13,7 +13,9 @@ Arrays = Mapping[str, NDArray[Any]]
 
 
 def packed(arrays: Arrays, values: Any = None, compressed: bool = False) -> bytes:
-    """The bytes of arrays by name and of a JSON value; compressed: worth it where most are 0."""
+    """Return the bytes of arrays by name and of a JSON value; compressed: worth it where most are
+    0.
+    """
     file = io.BytesIO()
     text = np.frombuffer(json.dumps(values, ensure_ascii=False).encode(), np.uint8)
     write: Callable[..., None] = np.savez_compressed if compressed else np.savez
@@ -22,6 +24,6 @@ def packed(arrays: Arrays, values: Any = None, compressed: bool = False) -> byte
 
 
 def unpacked(content: bytes) -> tuple[Arrays, Any]:
-    """The arrays, each read when it is asked for, and the value."""
+    """Return the arrays, each read when it is asked for, and the value."""
     arrays = np.load(io.BytesIO(content), allow_pickle=False)
     return arrays, json.loads(arrays[VALUES].tobytes())

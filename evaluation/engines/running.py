@@ -23,7 +23,7 @@ class Engine:
 
     @classmethod
     def from_name(cls, name: str) -> "Engine":
-        """The engine of `local`, `local:N`, `ray:auto` or `ray:HOST:PORT`.
+        """Return the engine of `local`, `local:N`, `ray:auto` or `ray:HOST:PORT`.
 
         Raises ValueError for another name.
         """
@@ -37,11 +37,11 @@ class Engine:
 
     @property
     def on_other_machines(self) -> bool:
-        """Whether tasks may run where temporary files and devices of this machine are not."""
+        """Return whether tasks may run where temporary files and devices of this machine are not."""
         return self.kind == "ray"
 
     def run(self, tasks: Sequence[Task], store: Store, retries: int, watch: Watch) -> None:
-        """Makes each task's object. Raises BadInput where one failed or the engine went away."""
+        """Make each task's object. Raises BadInput where one failed or the engine went away."""
         if self.kind == "local":
             local.run(tasks, store, int(self.address or 0), retries, watch)
             return
@@ -57,7 +57,7 @@ def run(
     retries: int = RETRIES,
     watch: Watch = lambda done: None,
 ) -> list[str]:
-    """The keys of the tasks' objects, in their order, now that each is in the store.
+    """Return the keys of the tasks' objects, in their order, now that each is in the store.
 
     What is there is not made again. retries: how often a task whose process died is begun again.
     watch: called with how many more are done.
@@ -76,7 +76,9 @@ def run(
 
 
 def share(items: Sequence[Item], index: int, shares: int) -> list[Item]:
-    """The items j with j mod shares = index mod shares: what process I of an array of N makes."""
+    """Return the items j with j mod shares = index mod shares: what process I of an array of N
+    makes.
+    """
     return [each for j, each in enumerate(items) if j % shares == index % shares]
 
 

@@ -34,7 +34,7 @@ class Store:
 
     @classmethod
     def at(cls, address: str) -> "Store":
-        """The store at an address. Raises BadInput for a file and for another scheme."""
+        """Return the store at an address. Raises BadInput for a file and for another scheme."""
         scheme, separator, rest = address.partition("://")
         if separator and (scheme != "s3" or not rest.strip("/")):
             raise BadInput(
@@ -52,7 +52,7 @@ class Store:
         return Store, (self.address,)
 
     def has(self, key: str) -> bool:
-        """Whether the object is there, without reading it."""
+        """Return whether the object is there, without reading it."""
         import obstore
 
         with self._sentences(key):
@@ -63,7 +63,7 @@ class Store:
         return True
 
     def get(self, key: str) -> bytes:
-        """The object. Raises BadInput where it is missing, halved or changed."""
+        """Return the object. Raises BadInput where it is missing, halved or changed."""
         import obstore
 
         with self._sentences(key):
@@ -77,7 +77,7 @@ class Store:
         return content
 
     def copy(self, key: str, to: Path, cure: str) -> None:
-        """Writes an object that no task made, and so has no SHA-256 before it, to a file.
+        """Write an object that no task made, and so has no SHA-256 before it, to a file.
 
         Raises BadInput where it is missing, with this cure.
         """
@@ -97,7 +97,7 @@ class Store:
                 raise
 
     def put(self, key: str, content: bytes) -> bool:
-        """Whether this call put the object; False where it was there, and stays as it was."""
+        """Return whether this call put the object; False where it was there, and stays as it was."""
         import obstore
         from obstore.exceptions import AlreadyExistsError, PreconditionError
 
@@ -117,7 +117,7 @@ class Store:
         return True
 
     def keys(self, prefix: str) -> set[str]:
-        """The keys of the objects under a prefix that ends at a slash."""
+        """Return the keys of the objects under a prefix that ends at a slash."""
         import obstore
 
         with self._sentences(prefix):

@@ -58,7 +58,7 @@ class Task:
         gpus: float = 0,
         **locations: Any,
     ) -> "Task":
-        """The task that calls this function."""
+        """Return the task that calls this function."""
         return cls(f"{function.__module__}:{function.__qualname__}", arguments, locations, gpus)
 
     @cached_property
@@ -75,7 +75,7 @@ class Task:
         return f"{name}/{canonical_sha256(identity)}"
 
     def make(self, store: Store) -> None:
-        """Puts the task's object into the store, unless it is there."""
+        """Put the task's object into the store, unless it is there."""
         if not store.has(self.key):
             store.put(self.key, self._function()(**self.arguments, **self.locations))
 

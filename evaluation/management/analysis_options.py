@@ -67,7 +67,7 @@ def request_of(options: Mapping[str, Any]) -> Asked | None:
 
 
 def bounds(confidence: float) -> tuple[str, str]:
-    """The heads of an interval's columns."""
+    """Return the heads of an interval's columns."""
     return f"{100 * confidence:g} % from", "to"
 
 

@@ -66,7 +66,7 @@ def add(verb: CommandParser) -> None:
 
 
 def options_of(chosen: Mapping[str, Any]) -> Options:
-    """The options that `add` knows, and those of the verb."""
+    """Return the options that `add` knows, and those of the verb."""
     return Options(**{name: chosen[name] for name in Options.__annotations__ if name in chosen})
 
 
@@ -77,7 +77,7 @@ def explained(
     measure: str,
     chosen: Mapping[str, Any],
 ) -> Scored:
-    """The result with its analysis, where that was asked for; see explaining.explain()."""
+    """Return the result with its analysis, where that was asked for; see explaining.explain()."""
     properties = chosen["properties"]
     if not (chosen["per_class"] or properties):
         return result

@@ -30,7 +30,9 @@ def add_options(parser: CommandParser) -> None:
 
 
 def read(path: Path) -> list[Row]:
-    """The candidates of the file, classes as wnids. Raises BadInput naming file, line and cure."""
+    """Return the candidates of the file, classes as wnids. Raises BadInput naming file, line and
+    cure.
+    """
     try:
         rows = lists.read_candidates(path.read_bytes())
     except OSError as error:
@@ -53,7 +55,7 @@ def read(path: Path) -> list[Row]:
 
 
 def from_refusal(refusal: Refusal, path: Path | None) -> BadInput:
-    """The refusal as commands print it, with the line of the file where it begins with one."""
+    """Return the refusal as commands print it, with the line of the file where it begins with one."""
     source, colon, rest = refusal.message.partition(": ")
     number = source.removeprefix("Line ")
     if path is not None and colon and source != number and number.isdecimal():

@@ -53,7 +53,7 @@ def add(verb: CommandParser) -> None:
 def action(
     sequences: Path, predictions: list[Path], mapping: Path | None, **chosen: Any
 ) -> scoring.Scored:
-    """The scores of the predictions."""
+    """Return the scores of the predictions."""
     wordnet = load()
     mapped = read_mapping(mapping, wordnet).classes if mapping else None
     lines = read_sequences(sequences)
@@ -68,7 +68,7 @@ def action(
 
 
 def read_all(paths: list[Path], lines: list[SequenceLine]) -> Predictions:
-    """The predictions of several files together."""
+    """Return the predictions of several files together."""
     frames = frame_places(lines)
     read = (read_predictions(path, lines, frames) for path in paths)
     return functools.reduce(Predictions.joined, read)

@@ -25,7 +25,7 @@ _SCHEME = len("[0.0000, 0.0000]") + 1
 
 
 def show(result: CdsResult) -> str:
-    """Every table that has rows, under its title, then the notes."""
+    """Return every table that has rows, under its title, then the notes."""
     tables, called = result.tables, result.category_names
     parts = [_head(result), textwrap.fill(_sure(result), _COLUMNS)]
     parts += [_titled("Error at the last frame, median over categories", _error(tables.error))]

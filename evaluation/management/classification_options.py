@@ -78,7 +78,7 @@ def action(
     seed: int,
     **options: Any,
 ) -> ClassificationResult:
-    """The result, as docs/reference/metrics.md describes it."""
+    """Return the result, as docs/reference/metrics.md describes it."""
     request = analysis_options.request_of(options | {"seed": seed})
     wordnet, paths = load(), named_files(predictions)
     if devkit is None:
@@ -149,7 +149,7 @@ def _explained(
 
 
 def show(result: ClassificationResult) -> str:
-    """A line a figure, then the counts; of several submissions a line each first."""
+    """Return a line a figure, then the counts; of several submissions a line each first."""
     parts = list(_submissions(result))
     figures = [(name, getattr(result, name)) for name in ERRORS]
     figures += [(f"hp_at_{k}", figure) for k, figure in (result.hp_at_k or {}).items()]

@@ -42,7 +42,7 @@ def add(verb: CommandParser) -> None:
 
 
 def action(truth: Path, predictions: list[str], **chosen: Any) -> DetectionResult:
-    """The result, as docs/reference/metrics.md describes it."""
+    """Return the result, as docs/reference/metrics.md describes it."""
     options = box_options.options_of(chosen)
     detected = detection.read_all(truth, named_files(predictions), options)
     result = detection.score_all(detected, options)
@@ -52,7 +52,7 @@ def action(truth: Path, predictions: list[str], **chosen: Any) -> DetectionResul
 
 
 def show(result: DetectionResult) -> str:
-    """A line a submission, the counts, then a line a class of the first one."""
+    """Return a line a submission, the counts, then a line a class of the first one."""
     won = result.classes_won or {}
     body = [
         (

@@ -26,8 +26,8 @@ def add_device(parser: CommandParser, on_gpu: bool = True) -> None:
 
 
 def on_device(action: Callable[..., Named], on_gpu: bool = True) -> Callable[..., Named]:
-    """The action, called with the device that --device means here, as `device`; its result names
-    the device (unless it does so itself) and the versions.
+    """Return the action, called with the device that --device means here, as `device`; its result
+    names the device (unless it does so itself) and the versions.
 
     on_gpu: as of add_device; without one the device is the CPU, and a GPU only has to be here.
     """
@@ -44,7 +44,7 @@ def on_device(action: Callable[..., Named], on_gpu: bool = True) -> Callable[...
 
 
 def device_of(name: str, on: Engine | None) -> str:
-    """The device that --device names where the work is done.
+    """Return the device that --device names where the work is done.
 
     auto is what this machine has. On a cluster, cuda is the GPU that it gives to a task, which
     looks whether it can be used; nothing is asked of this machine. Raises BadInput.

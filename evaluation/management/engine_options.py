@@ -70,18 +70,18 @@ class Work:
         return running.share(stretches, *self.shard) if self.shard else list(stretches)
 
     def share(self, tasks: Sequence[Task], purpose: str) -> Share:
-        """The result of --shard, whose tasks are now made."""
+        """Return the result of --shard, whose tasks are now made."""
         assert self.shard is not None
         made = self.make(tasks, purpose)
         return Share(shard=list(self.shard), tasks=len(made), work=self.store.address)
 
     def make(self, tasks: Sequence[Task], purpose: str) -> list[str]:
-        """The keys of the tasks' objects in their order, now that all are made."""
+        """Return the keys of the tasks' objects in their order, now that all are made."""
         with self.command.progress(len(tasks), "task", purpose) as bar:
             return running.run(tasks, self.store, self.engine, watch=bar.update)
 
     def results(self, tasks: Sequence[Task], purpose: str) -> Iterator[bytes]:
-        """The objects of tasks in their order."""
+        """Return the objects of tasks in their order."""
         return map(self.store.get, self.make(tasks, purpose))
 
 

@@ -22,7 +22,7 @@ def add(verb: CommandParser) -> None:
 
 
 def action(truth: Path, predictions: list[str], **chosen: Any) -> LocalizationResult:
-    """The result, as docs/reference/metrics.md describes it."""
+    """Return the result, as docs/reference/metrics.md describes it."""
     options = box_options.options_of(chosen)
     localized = localization.read_all(truth, named_files(predictions), options)
     result = localization.score_all(localized, options)
@@ -37,7 +37,7 @@ def action(truth: Path, predictions: list[str], **chosen: Any) -> LocalizationRe
 
 
 def show(result: LocalizationResult) -> str:
-    """A line a submission, then the counts."""
+    """Return a line a submission, then the counts."""
     body = [
         (
             submission.name or "",

@@ -54,7 +54,7 @@ def add_list(parser: CommandParser) -> None:
 
 
 def chosen(options: Mapping[str, Any]) -> list[Model]:
-    """The models of --model and --models. Raises UsageError and BadInput."""
+    """Return the models of --model and --models. Raises UsageError and BadInput."""
     models = [Model(spec, {}) for spec in options["model"] or ()]
     if options["models"] is not None:
         models += model_lists.read_models(options["models"])
@@ -97,7 +97,7 @@ def add_classes(parser: CommandParser) -> None:
 
 
 def read_classes(path: Path) -> list[str]:
-    """The wnids in a file. Raises BadInput, also where WordNet is missing."""
+    """Return the wnids in a file. Raises BadInput, also where WordNet is missing."""
     try:
         return pools.read_classes(path, load())
     except WordNetMissing as error:
@@ -105,7 +105,7 @@ def read_classes(path: Path) -> list[str]:
 
 
 def add_preparation(parser: CommandParser) -> argparse._ArgumentGroup:
-    """A group of --size, --mean and --std, for options that join them."""
+    """Return a group of --size, --mean and --std, for options that join them."""
     by = parser.add_argument_group("what the network is given, where not as its model says")
     by.add_argument("--size", type=size, metavar="H[xW]", help="pixels (224)")
     for name, default, imagenet in (
@@ -122,7 +122,7 @@ def add_preparation(parser: CommandParser) -> argparse._ArgumentGroup:
 
 
 def classes_of(model: Model, options: Mapping[str, Any]) -> list[str]:
-    """The wnids of a model's outputs. Raises UsageError where neither it nor --classes says."""
+    """Return the wnids of a model's outputs. Raises UsageError where neither it nor --classes says."""
     if model.classes is not None:
         return read_classes(classes_file(model.classes))
     if options["classes"] is None:
@@ -133,7 +133,7 @@ def classes_of(model: Model, options: Mapping[str, Any]) -> list[str]:
 def opened(
     model: Model, classes: Sequence[str], options: Mapping[str, Any], name: str = ""
 ) -> Classifier:
-    """The network of a model, opened with the options of add_network and add_preparation.
+    """Return the network of a model, opened with the options of add_network and add_preparation.
 
     For tasks on a GPU of a cluster it is opened on the CPU here, only to be named. Raises BadInput.
     """
@@ -154,7 +154,7 @@ def opened(
 def networks(
     models: Sequence[Model], classifiers: Sequence[Classifier], options: Mapping[str, Any]
 ) -> Networks:
-    """The networks, opened with the options of add_network and add_preparation, for tasks."""
+    """Return the networks, opened with the options of add_network and add_preparation, for tasks."""
     return Networks.of(
         [model.spec for model in models],
         classifiers,
@@ -169,7 +169,9 @@ def _preparing(model: Model, options: Mapping[str, Any]) -> Mapping[str, object]
 
 
 def show(result: Mapping[str, object] | Share) -> str:
-    """One line a key, and one for a value that has keys of its own; versions are in the JSON."""
+    """Return one line a key, and one for a value that has keys of its own; versions are in the
+    JSON.
+    """
     values = result.to_json() if isinstance(result, Share) else result
     flat = {
         key: ", ".join(f"{name} {_shortened(name, item)}" for name, item in value.items())

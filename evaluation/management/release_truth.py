@@ -29,7 +29,7 @@ Scored = TypeVar("Scored", bound=Record)
 def of_release(
     kind: str, action: Callable[..., Scored], tell: Callable[[str], None]
 ) -> Callable[..., Scored]:
-    """The action of a verb, whose --truth or --metadata may be a release's folder too.
+    """Return the action of a verb, whose --truth or --metadata may be a release's folder too.
 
     tell: takes what a reader must know of that truth; the result has it under "truth", with its
     counts and release.

@@ -137,7 +137,7 @@ def _add_maps(parser: CommandParser) -> None:
 
 
 def refuse_unfit(options: Options) -> None:
-    """Raises UsageError for options that the method does not have, or lacks."""
+    """Raise UsageError for options that the method does not have, or lacks."""
     method = options["method"]
     # Not `in (None, False)`, as which a seed of 0 would count.
     unfit = [
@@ -161,7 +161,7 @@ def refuse_unfit(options: Options) -> None:
 
 
 def plan(labels: dict[str, str], options: Options) -> planning.Plan:
-    """The network, opened and tried, with what it is to do. Raises BadInput."""
+    """Return the network, opened and tried, with what it is to do. Raises BadInput."""
     classes = planning.read_classes(options["classes"])
     chosen = None
     if options["target"] != "predicted":

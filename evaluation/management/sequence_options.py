@@ -94,13 +94,13 @@ class Shown:
     text: str
 
     def lines(self, left_out: LeftOut | None = None) -> Iterator[SequenceLine]:
-        """Every sequence, as lines_of has them."""
+        """Return every sequence, as lines_of has them."""
         return lines_of(
             self.frozen, self.orders, self.content_schemes, self.include_empty, left_out
         )
 
     def photographs(self) -> Callable[[str], IO[bytes]]:
-        """Opens a photograph by its name. Raises BadInput where nobody said where they are."""
+        """Open a photograph by its name. Raises BadInput where nobody said where they are."""
         if self.open_image is None:
             raise BadInput(
                 "the photographs are not at hand", cure="say where they are: --images DIR"
@@ -108,11 +108,11 @@ class Shown:
         return self.open_image
 
     def revealing(self) -> Revealing:
-        """The same for tasks."""
+        """Return the same for tasks."""
         return Revealing(self.frozen, self.orders, self.content_schemes, self.include_empty)
 
     def frames(self, is_missing: Callable[[str], bool], **how: Any) -> Generator[tuple[str, Any]]:
-        """The frames that are wanted, as frames_of has them."""
+        """Return the frames that are wanted, as frames_of has them."""
         return frames_of(
             self.frozen,
             self.orders,

@@ -196,7 +196,7 @@ def _count(tell: Callable[[str], None], scoremaps: Path, metadata: Path) -> int:
 
 
 def show(result: SplitBoxes | SplitMasks | Share) -> str:
-    """The settings, then a row a metric."""
+    """Return the settings, then a row a metric."""
     if isinstance(result, Share):
         return table(result.to_json().items())
     names = ("split", "test_scorings", "protocol", "normalize", "scoremaps", "images", "boxes")
@@ -264,7 +264,7 @@ def score_cues(cues: Path, **options: Any) -> cue_files.CuesResult:
 
 
 def show_cues(result: cue_files.CuesResult) -> str:
-    """A row for each class, then one for each pair of its cues."""
+    """Return a row for each class, then one for each pair of its cues."""
     classes = result.classes.items()
     rows = [
         (label, "yes" if cues.well_posed else "no", cues.least_alpha) for label, cues in classes

@@ -79,7 +79,7 @@ class Order:
 
     @property
     def leaders(self) -> list[str]:
-        """The first band; nobody where it is all of them."""
+        """Return the first band; nobody where it is all of them."""
         return self.bands[0] if len(self.bands) > 1 else []
 
     @property

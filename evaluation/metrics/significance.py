@@ -48,7 +48,7 @@ def mean_interval(
     most_rounds: int = MOST_ROUNDS,
     bounds: tuple[float, float] | None = None,
 ) -> Interval:
-    """The bootstrap interval of a mean over images, images drawn with replacement.
+    """Return the bootstrap interval of a mean over images, images drawn with replacement.
 
     values: (N,), one an image, of few distinct values (an error, a height, hits among k). A round
     needs only how often each value is drawn, which is multinomial and, for an error of 0 or 1,
@@ -93,7 +93,7 @@ def difference_of_errors(
     level: float,
     generator: np.random.Generator,
 ) -> Interval:
-    """The interval of the first's error less the second's, on the same images.
+    """Return the interval of the first's error less the second's, on the same images.
 
     only_first, only_second: images on which one alone is wrong. The bootstrap; where fewer than
     2 · FEW images tell the two apart, widened to what the exact intervals of both shares allow.
@@ -110,7 +110,7 @@ def difference_of_errors(
 def widened(
     interval: Interval, mean: float, units: int, level: float, bounds: tuple[float, float] = (0, 1)
 ) -> Interval:
-    """The interval of a mean over units, widened where resampling says too little.
+    """Return the interval of a mean over units, widened where resampling says too little.
 
     bounds: what a unit may be worth. As a share of these the mean has so many units for it and so
     many against it; with fewer than FEW of either, the interval reaches as far as Clopper and
@@ -174,7 +174,8 @@ def _bounds(drawn: NDArray[np.float64], level: float) -> tuple[float, float, flo
 
 
 def two_proportion_z(errors_a: int, images_a: int, errors_b: int, images_b: int) -> ZTest:
-    """The pooled two-proportion z test; one_sided is the chance of so much more in a than in b.
+    """Return the pooled two-proportion z test; one_sided is the chance of so much more in a than in
+    b.
 
     NaN where neither or every image is wrong. For two submissions on the same images McNemar's test
     says more, since it looks only at where they differ.
@@ -205,7 +206,8 @@ def mcnemar(only_a_wrong: int, only_b_wrong: int) -> float:
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """The p values adjusted for being several, by Holm's step-down method, in the same order.
+    """Return the p values adjusted for being several, by Holm's step-down method, in the same
+    order.
 
     Each at or under a level is significant at that level, and the chance of a false one among them
     all is no greater than the level, however the tests depend on each other.

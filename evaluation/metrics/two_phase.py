@@ -30,7 +30,7 @@ def sampled_share(
     level: float,
     generator: np.random.Generator,
 ) -> Share:
-    """The share FOR among FOR and AGAINST, each of the sample standing for others / m units.
+    """Return the share FOR among FOR and AGAINST, each of the sample standing for others / m units.
 
     whole: (n,) outcomes of the part that was looked at whole: FOR, AGAINST or LEFT_OUT. sample:
     (m,) those of a random sample of the other part, which has `others` units. NaN where nothing

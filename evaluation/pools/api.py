@@ -39,18 +39,19 @@ class PoolViewSet(InDataset):
 
     @extend_schema(request=NewPoolSerializer, responses={202: PoolSerializer})
     def create(self, request: Request, dataset: str) -> Response:
-        """Asks for a pool. One of the same models that waits already is the one you get."""
+        """Ask for a pool. One of the same models that waits already is the one you get."""
         of = self.dataset
         names = self.read(NewPoolSerializer)["models"]
         return self.answer(PoolSerializer, making.request(of, self.user, names), 202)
 
     def retrieve(self, request: Request, dataset: str, pk: int) -> Response:
-        """One pool. Ask again until it is done or failed."""
+        """Return one pool. Ask again until it is done or failed."""
         return self.answer(PoolSerializer, making.pool_for(self.dataset, pk))
 
     @extend_schema(responses={(200, "application/zip"): OpenApiTypes.BINARY})
     def file(self, request: Request, dataset: str, pk: int) -> FileResponse:
-        """The pool as a zip: the folder that `mad select --predictions` reads, and each model's
-        five likeliest classes as `score classification` reads them."""
+        """Return the pool as a zip: the folder that `mad select --predictions` reads, and each
+        model's five likeliest classes as `score classification` reads them.
+        """
         file = making.open_file(making.pool_for(self.dataset, pk))
         return download(file, f"{dataset}-pool-{pk}.zip", "application/zip")

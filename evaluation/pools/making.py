@@ -39,8 +39,9 @@ SHARED = ("classes.txt", "images.txt", "skipped.csv")
 
 
 def request(dataset: Dataset, actor: User, names: Sequence[str]) -> Pool:
-    """The pool of these models that waits to be made: a new one with its job, or the one in the
-    queue. names: of registered models. Raises NotAllowed, Refusal, Conflict."""
+    """Return the pool of these models that waits to be made: a new one with its job, or the one in
+    the queue. names: of registered models. Raises NotAllowed, Refusal, Conflict.
+    """
     check_may_open(actor)
     chosen = sorted(set(names))
     _models(chosen)
@@ -57,7 +58,7 @@ def request(dataset: Dataset, actor: User, names: Sequence[str]) -> Pool:
 
 
 def pool_for(dataset: Dataset, pk: int) -> Pool:
-    """The dataset's pool of that number. Raises NotYours."""
+    """Return the dataset's pool of that number. Raises NotYours."""
     pool = dataset.pools.select_related("job", "dataset", "created_by").filter(pk=pk).first()
     if pool is None:
         raise NotYours("The dataset has no such pool.")
@@ -65,15 +66,16 @@ def pool_for(dataset: Dataset, pk: int) -> Pool:
 
 
 def open_file(pool: Pool) -> IO[bytes]:
-    """The zip of a pool, for the caller to close. Raises NotYours until it is made."""
+    """Return the zip of a pool, for the caller to close. Raises NotYours until it is made."""
     if not pool.file:
         raise NotYours("The pool is not made yet. Come back when its job is done.")
     return storages["data"].open(pool.file)
 
 
 def execute(job: Job) -> None:
-    """Predicts with one model after the other, and keeps the pool. Harmless to run twice: what a
-    worker that died left is gone on with, on the same machine."""
+    """Predict with one model after the other, and keeps the pool. Harmless to run twice: what a
+    worker that died left is gone on with, on the same machine.
+    """
     sweep()
     pool = Pool.objects.select_related("dataset").filter(job=job).first()
     if pool is None or pool.file:
@@ -91,8 +93,9 @@ def execute(job: Job) -> None:
 
 
 def sweep() -> None:
-    """Removes what jobs left on this machine that nobody goes on with: another worker made the
-    pool, its workers died too often, or its dataset is gone."""
+    """Remove what jobs left on this machine that nobody goes on with: another worker made the
+    pool, its workers died too often, or its dataset is gone.
+    """
     # Listed first: a folder that comes later is a job's that has just begun.
     folders = list(_folder().glob(f"*{WORK}"))
     unfinished = Pool.objects.filter(job__state__in=[Job.State.QUEUED, Job.State.RUNNING])

@@ -10,7 +10,7 @@ NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
 
 
 def check_name(name: str) -> str:
-    """The name. Raises BadInput for one that is no word: it becomes the name of files."""
+    """Return the name. Raises BadInput for one that is no word: it becomes the name of files."""
     if not NAME.fullmatch(name):
         raise BadInput(
             f"the model's name is {name[:40]!r}",
@@ -27,7 +27,7 @@ def register(
     options: Sequence[str],
     source: dict[str, str],
 ) -> RegisteredModel:
-    """The model under its name, in place of the one that had it."""
+    """Return the model under its name, in place of the one that had it."""
     made, _ = RegisteredModel.objects.update_or_create(
         name=check_name(name),
         defaults={

@@ -48,6 +48,6 @@ def pools(request: SignedIn, name: str) -> HttpResponse:
 @login_required
 @require_GET
 def pool_file(request: SignedIn, name: str, pk: int) -> FileResponse:
-    """The zip of a pool."""
+    """Return the zip of a pool."""
     pool = making.pool_for(dataset_for(request.user, name), pk)
     return download(making.open_file(pool), f"{name}-pool-{pk}.zip", "application/zip")

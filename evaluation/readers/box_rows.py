@@ -129,7 +129,7 @@ class Images:
             self.by_id = dict(enumerate(self.places.values(), 1))
 
     def resize(self, number: int, width: Any, height: Any) -> bool:
-        """Whether width and height are those of an image; if so, they are kept."""
+        """Return whether width and height are those of an image; if so, they are kept."""
         try:
             size = (float(width), float(height))
         except (TypeError, ValueError, OverflowError):
@@ -163,7 +163,7 @@ class Rows:
         return len(self.places)
 
     def bad(self, row: int, message: str, cure: str) -> BadInput:
-        """The refusal of a row, counted from 0."""
+        """Return the refusal of a row, counted from 0."""
         path = self.files[row] if self.files is not None else self.path
         return fault(path, self.unit, int(self.places[row]), message, cure)
 
@@ -204,7 +204,7 @@ class Gathered:
 
 
 def check(rows: Rows, images: Images, most: int) -> None:
-    """Raises BadInput for the first row that is no box of its image, or one too many.
+    """Raise BadInput for the first row that is no box of its image, or one too many.
 
     Boxes have an area, and leave an image of known size by EDGE_PX at most. most: boxes an image.
     """
@@ -236,7 +236,7 @@ def _refuse(rows: Rows, wrong: Any, message: str, cure: str) -> None:
 
 
 def numbers(cells: Sequence[Any], names: Sequence[str], fail: Fail) -> list[float]:
-    """The cells as floats; raises what `fail(message, cure)` makes of one that is no number."""
+    """Return the cells as floats; raises what `fail(message, cure)` makes of one that is no number."""
     try:
         return [float(cell) for cell in cells]
     except (TypeError, ValueError, OverflowError):

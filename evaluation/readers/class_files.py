@@ -207,7 +207,8 @@ def read_named(truth: Path, release: Frozen, wordnet: WordNet) -> Classified:
 
 
 def on_named_images(submissions: Mapping[str, Classified]) -> dict[str, Classified]:
-    """The submissions on the images that are settled in every release among them, all on the same.
+    """Return the submissions on the images that are settled in every release among them, all on the
+    same.
 
     submissions: by name, on one truth. Raises BadInput where no image is left.
     """

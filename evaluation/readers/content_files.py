@@ -19,7 +19,7 @@ CURE = "give a file of WordNet::Similarity for WordNet 3.0, such as ic-brown.dat
 
 
 def read(path: Path, wordnet: WordNet) -> Contents:
-    """The counts in a file of information content, as nltk reads it.
+    """Return the counts in a file of information content, as nltk reads it.
 
     Raises BadInput, with the line, for a file that is none, or of another WordNet.
     """

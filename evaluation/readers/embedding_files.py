@@ -32,7 +32,7 @@ class Terms:
 
 
 def read_terms(path: Path) -> Terms:
-    """The vectors of terms, from .npz or .csv without a header.
+    """Return the vectors of terms, from .npz or .csv without a header.
 
     Raises BadInput, with the line of a .csv or the term, for a term that is empty or comes again, a
     vector of another length, of zeros, or with what is not a finite number.
@@ -113,7 +113,7 @@ def predict(
     k: int = max(hpk.KS),
     nearest: int | None = None,
 ) -> Predicted:
-    """Writes `image,rank,wnid` rows: the labels of the terms nearest to each image.
+    """Write `image,rank,wnid` rows: the labels of the terms nearest to each image.
 
     images: an id a line, as many as vectors; labels: wnids that may be predicted; nearest: so many
     terms are looked at, 4 k where it is not given. Raises BadInput for what is wrong with a file.
@@ -151,7 +151,7 @@ def predict(
 def embed(
     wordnet: WordNet, terms: Path, labels: Path, out: Path, by: str = "first", seed: int = 0
 ) -> Embedded:
-    """Writes an .npy (V, D): the vector that each label is trained towards, a row a label.
+    """Write an .npy (V, D): the vector that each label is trained towards, a row a label.
 
     Rows of labels none of whose terms has a vector are NaN; the result lists them.
     """

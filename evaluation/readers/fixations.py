@@ -31,7 +31,7 @@ class Gazes:
 
 
 def read_pascal_s(fixations: StrPath, sizes: StrPath | None = None) -> list[Gazes]:
-    """The gazes of every image, the first being PASCAL-S's image 1.
+    """Return the gazes of every image, the first being PASCAL-S's image 1.
 
     fixations: pascalFix.mat, a cell per image of rows (row, column, person), from 1, a person's
     together and in order. sizes: pascalSize.mat, (height, width) of each.

@@ -75,7 +75,7 @@ class Predictions:
 
 
 def frame_places(lines: Iterable[SequenceLine]) -> dict[str, int]:
-    """A number for every distinct frame, in the order of the lines."""
+    """Return a number for every distinct frame, in the order of the lines."""
     places: dict[str, int] = {}
     for line in lines:
         for frame in line.frames:
@@ -91,7 +91,8 @@ def read_predictions(
     check_classifiers: Callable[[Sequence[str]], object] | None = None,
     check_class: Callable[[str, int], object] | None = None,
 ) -> Predictions:
-    """The predictions of a CSV with the columns frame, classifier, wnid, and others as it likes.
+    """Return the predictions of a CSV with the columns frame, classifier, wnid, and others as it
+    likes.
 
     frames: `frame_places(lines)`, for those who read several files. An empty wnid: the classifier
     named nothing. Raises BadInput with the line for a frame that no sequence has, or that comes

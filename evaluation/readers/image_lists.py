@@ -82,7 +82,7 @@ class ImageList:
         return int(self._count)
 
     def take(self, images: Sequence[int] | NDArray[np.int64]) -> list[bytes]:
-        """The ids of these images, as UTF-8 bytes."""
+        """Return the ids of these images, as UTF-8 bytes."""
         from evaluation.metrics.mad.kernels import line_start
 
         ids = []
@@ -93,7 +93,9 @@ class ImageList:
         return ids
 
     def byte_of(self, image: int) -> int:
-        """Where the line of an image begins in the file; the end of the list for the one after."""
+        """Return where the line of an image begins in the file; the end of the list for the one
+        after.
+        """
         from evaluation.metrics.mad.kernels import line_start
 
         if image == len(self):
@@ -154,7 +156,8 @@ class ImageList:
 
 
 def read_extent(path: Path, images: int, part: slice) -> ImageList:
-    """The ids of lines part.start to part.stop of a list of so many images; no other is read.
+    """Return the ids of lines part.start to part.stop of a list of so many images; no other is
+    read.
 
     Where the lines stand is looked up in the index beside the list, or worked out from the length
     of the first line if all may be of that length. Both are guesses, taken if they hold as many

@@ -44,7 +44,7 @@ class SizeTable(Record):
 
 
 def near(wordnet: WordNet, seed: Sequence[int], hops: int, among: Path | None = None) -> NearLabels:
-    """The labels at most so many hops from a seed's synsets, of all nouns or of a list.
+    """Return the labels at most so many hops from a seed's synsets, of all nouns or of a list.
 
     Those of the seed itself are 0 hops away and belong to it. Raises BadInput for what is no wnid.
     """

@@ -23,7 +23,7 @@ class Mapping:
 
 
 def read_mapping(path: Path, wordnet: WordNet) -> Mapping:
-    """The mapping of a CSV with the columns category and wnid.
+    """Return the mapping of a CSV with the columns category and wnid.
 
     A class may stand for several categories. Raises BadInput with the line for a category without a
     name, for what is no noun wnid of WordNet 3.0, for a row that comes twice, and for no rows.

@@ -56,7 +56,7 @@ class Judgement:
 
 
 def read_queue(path: Path, wordnet: WordNet) -> Queue:
-    """A queue as `mistakes queue` wrote it. Raises BadInput with the line."""
+    """Return a queue as `mistakes queue` wrote it. Raises BadInput with the line."""
     cure = "give a file that mistakes queue wrote"
     labels = Labels(wordnet)
     meta: QueueMeta | None = None

@@ -62,7 +62,7 @@ class Pool:
     address: str = ""
 
     def path_in_messages(self, file: str) -> str:
-        """A file of the pool, as a refusal names it."""
+        """Return a file of the pool, as a refusal names it."""
         return f"{self.address or self.folder}/{file}"
 
 
@@ -73,7 +73,8 @@ def read_pool(
     shard: tuple[int, int] = (1, 1),
     threads: int = 1,
 ) -> Pool:
-    """A predictions folder, checked, with the SHA-256 of each file; or the I-th of N stretches.
+    """Return a predictions folder, checked, with the SHA-256 of each file; or the I-th of N
+    stretches.
 
     names: classifiers in the order wanted, else all in the folder, sorted. wordnet: None where
     classes may have any names. shard: (I, N), from 1.
@@ -101,12 +102,13 @@ def read_pool(
 
 
 def part_of(count: int, index: int, parts: int) -> slice:
-    """The index-th (from 1) of so many nearly equal stretches of count images."""
+    """Return the index-th (from 1) of so many nearly equal stretches of count images."""
     return slice(count * (index - 1) // parts, count * index // parts)
 
 
 def joined_sha256(digests: Sequence[str]) -> str:
-    """The SHA-256 of a file from those of its stretches, in order: of their bytes, end to end.
+    """Return the SHA-256 of a file from those of its stretches, in order: of their bytes, end to
+    end.
 
     One stretch is the whole file, whose own SHA-256 it has.
     """
@@ -215,7 +217,7 @@ def classifiers_in(folder: Path) -> list[str]:
 
 
 def read_classes(path: Path, wordnet: WordNet | None) -> list[str]:
-    """The wnids of classes.txt; without wordnet, any names, in NFC.
+    """Return the wnids of classes.txt; without wordnet, any names, in NFC.
 
     Raises BadInput for one that is empty, there twice, or not in WordNet 3.0.
     """

@@ -28,14 +28,14 @@ MAX_BYTES = 2 * 1024**3
 
 
 def is_release(path: Path) -> bool:
-    """Whether the path is taken for a release: a folder with its head, or a zip."""
+    """Return whether the path is taken for a release: a folder with its head, or a zip."""
     if path.is_dir():
         return (path / HEAD).is_file()
     return path.is_file() and (path.suffix.lower() == ".zip" or zipfile.is_zipfile(path))
 
 
 def read_submission(truth: Path, path: Path, wordnet: WordNet) -> Classified:
-    """A truth with rows of predictions, or with a release as predictions. Raises BadInput."""
+    """Return a truth with rows of predictions, or with a release as predictions. Raises BadInput."""
     with opened(path) as release:
         if release:
             try:

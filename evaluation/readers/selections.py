@@ -64,11 +64,15 @@ class Meta(Record):
 
     @property
     def needs_wordnet(self) -> bool:
-        """Whether its classes are WordNet's; by zero-one or a user's distances they may be any."""
+        """Return whether its classes are WordNet's; by zero-one or a user's distances they may be
+        any.
+        """
         return self.distance in (None, *OF_WORDNET)
 
     def in_order(self, names: Iterable[str]) -> list[str]:
-        """The names as a full run over them all would order them: sorted, or as they were given."""
+        """Return the names as a full run over them all would order them: sorted, or as they were
+        given.
+        """
         return sorted(names) if self.classifier_order == "sorted" else list(names)
 
 
@@ -105,7 +109,7 @@ class SelectionFile:
         return self.meta.top_k
 
     def chosen(self) -> Iterator[Line]:
-        """The lines that are asked about; the others are in reserve."""
+        """Return the lines that are asked about; the others are in reserve."""
         return (line for line in self.lines if line.rank <= self.top_k)
 
     def questions(self) -> list[tuple[str, str]]:
@@ -116,7 +120,7 @@ class SelectionFile:
         return sorted({label for line in self.lines for label in line.labels})
 
     def text_lines(self) -> Iterator[str]:
-        """The file's lines, meta line first, as `mad rank` and `mad add` read them."""
+        """Yield the file's lines, meta line first, as `mad rank` and `mad add` read them."""
         yield json.dumps({"meta": self.meta.to_json()}, ensure_ascii=False) + "\n"
         for line in self.lines:
             yield json.dumps(line.as_payload(self.top_k), ensure_ascii=False) + "\n"
@@ -138,7 +142,7 @@ def wordnet_for(path: Path, load: Callable[[], WordNet] = nouns.load) -> WordNet
 
 
 def read(path: Path, wordnet: WordNet | None, name: str = "") -> SelectionFile:
-    """The selection in a file that `mad select` or `mad add` wrote; messages call it `name`.
+    """Return the selection in a file that `mad select` or `mad add` wrote; messages call it `name`.
 
     Raises BadInput naming the line and the cure: for a field that is missing or of another type, a
     classifier that the meta line does not name, a class that is not in WordNet, a rank or an image
@@ -148,7 +152,7 @@ def read(path: Path, wordnet: WordNet | None, name: str = "") -> SelectionFile:
 
 
 def from_rows(rows: SelectionFile | Sequence[Row], wordnet: WordNet | None) -> SelectionFile:
-    """The same from the objects of the lines, the meta line first; what is checked stays."""
+    """Return the same from the objects of the lines, the meta line first; what is checked stays."""
     if isinstance(rows, SelectionFile):
         return rows
     return _whole(enumerate(rows, 1), wordnet, "selection.jsonl")
@@ -191,7 +195,7 @@ class RankedSelection:
 
 
 def read_ranked(*paths: Path) -> RankedSelection:
-    """The union of selection files, each with its meta line (or several, joined end to end).
+    """Return the union of selection files, each with its meta line (or several, joined end to end).
 
     The classifiers of later meta lines follow those of the first. Raises BadInput: no meta line
     before the images, another top_k, a pair of classifiers that the meta does not name, a rank or
@@ -250,7 +254,7 @@ def _names(metas: Iterable[Meta]) -> list[str]:
 def check_same_rule(
     old: Meta, new: Meta, file: str, number: int = 1, rule: Sequence[str] = RULE
 ) -> None:
-    """Raises BadInput naming what differs between the rules of two selections."""
+    """Raise BadInput naming what differs between the rules of two selections."""
     for key in rule:
         before, now = getattr(old, key), getattr(new, key)
         if before is not None and now is not None and before != now:

@@ -33,7 +33,7 @@ class SequenceLine:
     line: int | None = field(default=None, compare=False, repr=False)
 
     def as_dict(self) -> Row:
-        """The line as docs/explanation/cds.md has it; what nobody says is left out."""
+        """Return the line as docs/explanation/cds.md has it; what nobody says is left out."""
         row: Row = {
             "image": self.image,
             "category": self.category,
@@ -46,7 +46,7 @@ class SequenceLine:
 
 
 def read_sequences(path: Path) -> list[SequenceLine]:
-    """The lines of a sequences.jsonl, in its order; further keys are passed over.
+    """Return the lines of a sequences.jsonl, in its order; further keys are passed over.
 
     Raises BadInput with the line for a value of another type, a sequence without frames, one that
     comes twice, an object of two categories, and a frame of two sequences. Where objects are not
@@ -71,7 +71,7 @@ def write_sequences(path: Path, lines: Iterable[SequenceLine]) -> None:
 
 
 def parse_line(text: str | bytes) -> SequenceLine:
-    """A line that write_sequences wrote; nothing is checked."""
+    """Return a line that write_sequences wrote; nothing is checked."""
     row = json.loads(text)
     return SequenceLine(**row | {"frames": tuple(row["frames"])})
 

@@ -51,7 +51,7 @@ class ShardedPool:
 
     @property
     def path_in_messages(self) -> str:
-        """The pool.jsonl, as a refusal names it."""
+        """Return the pool.jsonl, as a refusal names it."""
         return str(self.path)
 
     @property
@@ -66,14 +66,14 @@ class ShardedPool:
     def open_all(
         self, names: Sequence[str] | None, wordnet: WordNet | None, threads: int = 1
     ) -> Iterator[Pool]:
-        """One shard after the other, as open() reads it."""
+        """Yield one shard after the other, as open() reads it."""
         for number in range(1, len(self.shards) + 1):
             yield self.open(number, names, wordnet, threads)
 
     def open(
         self, number: int, names: Sequence[str] | None, wordnet: WordNet | None, threads: int = 1
     ) -> Pool:
-        """The number-th shard (from 1), as a stretch of the pool.
+        """Return the number-th shard (from 1), as a stretch of the pool.
 
         names: classifiers in the order wanted, else all of the pool, sorted. sha256 is that of
         the whole pool's files, see joined_sha256, and sizes is empty. Raises BadInput for a shard
@@ -133,7 +133,7 @@ class ShardedPool:
         )
 
     def needed_files(self, number: int, names: Sequence[str] | None) -> list[str]:
-        """The files of a shard that open() reads. Raises BadInput where its line lacks one."""
+        """Return the files of a shard that open() reads. Raises BadInput where its line lacks one."""
         chosen = names or self.classifiers
         files = [
             CLASSES,
@@ -156,7 +156,7 @@ class ShardedPool:
 
 
 def read_sharded(path: Path) -> ShardedPool:
-    """The lines of pool.jsonl; of the shards nothing is read. Raises BadInput."""
+    """Return the lines of pool.jsonl; of the shards nothing is read. Raises BadInput."""
     require_file(path, "write one with mad pool DIR --shards N --out pool.jsonl")
     shards: list[Shard] = []
     lines: list[int] = []
@@ -189,7 +189,7 @@ def read_sharded(path: Path) -> ShardedPool:
 
 
 def write_sharded(folder: Path, count: int, out: Path, threads: int = 1) -> list[Shard]:
-    """Cuts a predictions folder into so many, below `out` without its suffix + .shards, and writes
+    """Cut a predictions folder into so many, below `out` without its suffix + .shards, and writes
     pool.jsonl; one shard is the folder itself.
 
     Raises BadInput for a folder that read_pool refuses, ids that do not ascend, fewer images than

@@ -47,12 +47,12 @@ PPS_12 = (
 
 
 def classes_file(text: str) -> Path:
-    """The list of classes of that name ("ilsvrc"), else the path."""
+    """Return the list of classes of that name ("ilsvrc"), else the path."""
     return CLASSES.get(text) or Path(text)
 
 
 def mapping_file(text: str) -> Path:
-    """The mapping of that name ("pascal"), else the path."""
+    """Return the mapping of that name ("pascal"), else the path."""
     return MAPPINGS.get(text) or Path(text)
 
 

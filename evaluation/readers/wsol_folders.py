@@ -38,7 +38,8 @@ class Image:
 
 
 def read_boxes(folder: Path) -> list[Image]:
-    """The images of a folder whose localization.txt has boxes, in the order of image_ids.txt.
+    """Return the images of a folder whose localization.txt has boxes, in the order of
+    image_ids.txt.
 
     Raises BadInput with the line for an id that is unknown, missing, or comes twice, for a box
     that is inside out or reaches out of its image, and for more than MOST_BOXES in an image.
@@ -69,14 +70,14 @@ def read_boxes(folder: Path) -> list[Image]:
 
 
 def read_labels(folder: Path) -> dict[str, str]:
-    """The class of every image by its id, in the order of image_ids.txt."""
+    """Return the class of every image by its id, in the order of image_ids.txt."""
     names = read_ids(folder)
     labels = _once(folder / "class_labels.txt", names, 1, "id,class")
     return {name: labels[name][1][0] for name in names}
 
 
 def read_sizes(folder: Path) -> dict[str, tuple[int, int]]:
-    """The width and height of every image by its id, as image_sizes.txt has them."""
+    """Return the width and height of every image by its id, as image_sizes.txt has them."""
     path = folder / "image_sizes.txt"
     rows = _once(path, read_ids(folder), 2, "id,width,height")
     return {name: _size(path, line, cells) for name, (line, cells) in rows.items()}
@@ -93,7 +94,7 @@ class MaskedImage:
 
 
 def read_masked(folder: Path, masks: Path) -> list[MaskedImage]:
-    """The images of a folder whose localization.txt has `id,mask path,ignore path` rows.
+    """Return the images of a folder whose localization.txt has `id,mask path,ignore path` rows.
 
     Paths lie below masks; the ignore path may be empty. Raises BadInput with the line for an id
     that is unknown or missing, and for a file that is not there.
@@ -112,7 +113,8 @@ def read_masked(folder: Path, masks: Path) -> list[MaskedImage]:
 
 
 def read_truth(image: MaskedImage, localization: Path, size: int | None) -> NDArray[np.uint8]:
-    """The pixels of an image as truth_of tells them. size: brought to its square; else as drawn.
+    """Return the pixels of an image as truth_of tells them. size: brought to its square; else as
+    drawn.
 
     Raises BadInput for a file that is no mask, and, where they stay as drawn, for masks of one
     image that differ in size.
@@ -148,7 +150,7 @@ def _below(folder: Path, name: str, path: Path, line: int) -> Path:
 
 
 def read_named(path: Path, images: list[Image]) -> dict[str, bool]:
-    """Whether a classifier named each image by its class, from `id,class` rows.
+    """Return whether a classifier named each image by its class, from `id,class` rows.
 
     A classifier may know classes that no image has. Raises BadInput where it names no other.
     """
@@ -195,7 +197,7 @@ class ScoreMaps:
             )
 
     def path(self, name: str) -> Path:
-        """The file of an image's map."""
+        """Return the file of an image's map."""
         return self.folder / f"{name}.npy"
 
     def read(self, name: str, normalize: str, size: int | None = None) -> NDArray[Any]:
@@ -316,7 +318,7 @@ def _lines(path: Path) -> Iterator[tuple[int, str]]:
 
 
 def read_ids(folder: Path) -> dict[str, None]:
-    """The ids of a folder's image_ids.txt, in its order.
+    """Return the ids of a folder's image_ids.txt, in its order.
 
     Raises BadInput with the line for one that is no relative path or comes twice, and without any.
     """

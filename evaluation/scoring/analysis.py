@@ -126,7 +126,7 @@ def analyse(
     properties: Mapping[str, Codes] | None = None,
     seed: int = 0,
 ) -> Analysis:
-    """All that follows from one value a class: by class, by scale, by property.
+    """Return all that follows from one value a class: by class, by scale, by property.
 
     values, images (how many a class has), scales (share of the image) and properties by class.
     measure: what the values are, as the result names it. by_scale is None without scales,
@@ -227,7 +227,7 @@ def by_properties(
 def chance(
     boxes: Boxes, sizes: NDArray[np.floating], names: Sequence[str], inclusive: bool
 ) -> Difficulty:
-    """How hard the objects are to find: scale, CPL, instances and neighbours of every class.
+    """Return how hard the objects are to find: scale, CPL, instances and neighbours of every class.
 
     boxes: true ones; sizes: (I, 2) width and height by number of the image; names: of the classes.
     The head has the means over classes that have boxes, as the paper gives them; CPL over those of

@@ -147,7 +147,7 @@ def by_property(
     generator: np.random.Generator,
     left_out: int = 0,
 ) -> Properties:
-    """The bins of Figure 14, each row of the figure matched within itself.
+    """Return the bins of Figure 14, each row of the figure matched within itself.
 
     properties, scales, values: of C classes. Rows: one for each property, deformability of man-made
     and natural classes, and no or low texture of both.

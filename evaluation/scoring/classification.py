@@ -126,8 +126,9 @@ def score_all(
     seed: int = 0,
     valid_sets: LabelSets | None = None,
 ) -> ClassificationResult:
-    """The figures of the first submission; of several, those of each, and their comparison by
-    top-5 errors, with label sets by multi-label errors too. submissions: by name, on one truth."""
+    """Return the figures of the first submission; of several, those of each, and their comparison
+    by top-5 errors, with label sets by multi-label errors too. submissions: by name, on one truth.
+    """
     scored = {
         name: score(classified, wordnet, valid_labels, confidence, seed, valid_sets)
         for name, classified in submissions.items()
@@ -167,7 +168,7 @@ def wrong(classified: Classified) -> NDArray[np.bool_]:
 
 
 def true_classes(classified: Classified) -> list[str]:
-    """The name of the class of each image."""
+    """Return the name of the class of each image."""
     return [classified.classes[number] for number in classified.truth.tolist()]
 
 

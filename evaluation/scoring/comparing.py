@@ -116,7 +116,8 @@ def compare(
     seed: int = 0,
     people: Collection[str] = (),
 ) -> Comparison:
-    """Every pair of two or more submissions tested, and the "optimistic" model over all of them.
+    """Return every pair of two or more submissions tested, and the "optimistic" model over all of
+    them.
 
     wrong: (N,) by name of the submission, of the same images in the same order; classes: (N,) the
     class of each. people: the submissions that are people's: the tests of one of them against a
@@ -155,7 +156,7 @@ def compare(
 def sure(
     values: Mapping[str, float], pairs: Sequence[Pair], level: float, less_is_better: bool = True
 ) -> bands.Order:
-    """Which of the submissions' order is sure, by the tests of every two on the same images.
+    """Return which of the submissions' order is sure, by the tests of every two on the same images.
 
     values: what the submissions are ordered by. pairs: as compare() has them: McNemar's p where
     there is one, else the interval of the difference, which then must not hold 0.
@@ -211,7 +212,7 @@ def classes_won(values: Mapping[str, Mapping[str, float]]) -> dict[str, int]:
 
 
 def mean_of(values: Mapping[str, float]) -> float:
-    """The mean over classes that have a value; NaN for none."""
+    """Return the mean over classes that have a value; NaN for none."""
     known = [value for value in values.values() if not math.isnan(value)]
     return math.fsum(known) / len(known) if known else math.nan
 

@@ -133,7 +133,7 @@ def _mean(values: NDArray[np.float64]) -> float:
 
 
 def read(truth: Path, predictions: Path, options: Options) -> Detected:
-    """The detections of a file against the truth. Raises BadInput with the place of a fault."""
+    """Return the detections of a file against the truth. Raises BadInput with the place of a fault."""
     [detected] = read_all(truth, {predictions.stem: predictions}, options).values()
     return detected
 
@@ -157,7 +157,9 @@ def score(detected: Detected, options: Options) -> DetectionResult:
 
 
 def score_all(submissions: Mapping[str, Detected], options: Options) -> DetectionResult:
-    """The figures of the first submission; of several, those of each, what they won, and pairs."""
+    """Return the figures of the first submission; of several, those of each, what they won, and
+    pairs.
+    """
     drawn = {name: _bootstrapped(detected, options) for name, detected in submissions.items()}
     scored = {
         name: _scored(detected, drawn[name], options) for name, detected in submissions.items()

@@ -43,7 +43,7 @@ def explain(
     request: Asked,
     wordnet: WordNet | None = None,
 ) -> Scored:
-    """The result with `analysis` of each submission and of the best by class, and `objects`.
+    """Return the result with `analysis` of each submission and of the best by class, and `objects`.
 
     values: by submission and class, the first submission first; see analysis.analyse(). The result
     has `submissions` where there are several. Properties need wordnet. Raises
@@ -87,7 +87,9 @@ def explain(
 
 
 def difficulty(request: Asked) -> Difficulty | None:
-    """How hard the objects of true boxes are to find; None without sizes that are not needed."""
+    """Return how hard the objects of true boxes are to find; None without sizes that are not
+    needed.
+    """
     assert request.boxes is not None
     truth = box_files.read_truth(request.boxes, request.options)
     sizes = truth.images.size_table()

@@ -80,7 +80,9 @@ class Localized:
 
 
 def read(truth: Path, predictions: Path, options: Options) -> Localized:
-    """The predictions of a file against the truth. Raises BadInput with the place of a fault."""
+    """Return the predictions of a file against the truth. Raises BadInput with the place of a
+    fault.
+    """
     [predicted] = read_all(truth, {predictions.stem: predictions}, options).values()
     return predicted
 
@@ -97,7 +99,7 @@ def read_all(
 
 
 def score(predicted: Localized, options: Options) -> LocalizationResult:
-    """The localization error with its interval."""
+    """Return the localization error with its interval."""
     errors = wrong(predicted)
     low, high, rounds, stable = mean_interval(
         errors,
@@ -125,7 +127,7 @@ def score(predicted: Localized, options: Options) -> LocalizationResult:
 
 
 def score_all(submissions: Mapping[str, Localized], options: Options) -> LocalizationResult:
-    """The figures of the first submission; of several, those of each, and their comparison."""
+    """Return the figures of the first submission; of several, those of each, and their comparison."""
     scored = {name: score(predicted, options) for name, predicted in submissions.items()}
     result = next(iter(scored.values()))
     if len(submissions) < 2:
@@ -181,7 +183,7 @@ class _Counted:
 
     @classmethod
     def of(cls, known: Truth, options: Options) -> "_Counted":
-        """Raises BadInput where nothing is left, and for an image with a second class."""
+        """Raise BadInput where nothing is left, and for an image with a second class."""
         class_of = _classes(known)
         excluded, unknown = read_excluded(known, options)
         drawn = class_of != ABSENT

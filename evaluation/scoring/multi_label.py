@@ -35,7 +35,7 @@ class InSets:
 
 
 def in_sets(classified: Classified, sets: LabelSets) -> InSets:
-    """Raises BadInput where no image counts. The classes must be synsets."""
+    """Raise BadInput where no image counts. The classes must be synsets."""
     assert classified.synsets is not None
     # The last one stands for ABSENT, which is in no set.
     synsets = [*classified.synsets, -1]

@@ -40,7 +40,7 @@ class DistanceFile:
 
 
 def read_distances(path: Path) -> DistanceFile:
-    """The distances in tree.csv (`child,parent` rows) or matrix.csv. Raises BadInput.
+    """Return the distances in tree.csv (`child,parent` rows) or matrix.csv. Raises BadInput.
 
     An edge of the tree from a parent at depth l (root = 0) weighs 2^−l, as in WordNet's `weighted`.
     A matrix is symmetric, finite, not negative, and 0 on its diagonal.

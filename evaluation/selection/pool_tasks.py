@@ -32,7 +32,8 @@ def tasks_of(
     added: str | None = None,
     device: str | None = None,
 ) -> list[Task]:
-    """The tasks that reduce a pool: one a shard of a pool.jsonl, else one a stretch of the folder.
+    """Return the tasks that reduce a pool: one a shard of a pool.jsonl, else one a stretch of the
+    folder.
 
     names: classifiers in the order wanted, else all, sorted. order, added: as in the meta line.
     device: a torch device to sort on. The inputs' SHA-256 are those of pool.jsonl; the files
@@ -81,7 +82,7 @@ def reduced_part(
     device: str | None,
     distances: str | None = None,
 ) -> bytes:
-    """The number-th of so many parts of a pool, as shards.write_part writes it."""
+    """Return the number-th of so many parts of a pool, as shards.write_part writes it."""
     device = device and devices.checked(device)
     rules, path = selecting.settings_of(settings), source_of(source)
     if distances is not None:

@@ -81,7 +81,7 @@ def pairs_of(names: Sequence[str]) -> list[Pair]:
 
 
 def pairs_in(meta: Meta) -> list[Pair]:
-    """The pairs of a selection: all, or those of the classifier that joined by it."""
+    """Return the pairs of a selection: all, or those of the classifier that joined by it."""
     return [pair for pair in pairs_of(meta.classifiers) if meta.added in (None, *pair)]
 
 
@@ -97,7 +97,8 @@ def reduce_pairs(
     device: str | None = None,
     progress: Progress = lambda done: None,
 ) -> Iterator[Candidates]:
-    """The candidates of each pair that may be chosen in any larger pool, in the order of pairs.
+    """Yield the candidates of each pair that may be chosen in any larger pool, in the order of
+    pairs.
 
     All pairs look at one stretch of the pool, then at the next, so that each column is read once,
     however many pairs there are and whether or not the pool fits into memory: a stretch of S images
@@ -170,7 +171,7 @@ def select(
     device: str | None = None,
     progress: Progress = lambda done: None,
 ) -> Iterator[list[Line]]:
-    """The list of each pair, best first: the selection, then its reserve."""
+    """Yield the list of each pair, best first: the selection, then its reserve."""
     reduced = reduce_pairs(
         pool, pairs, levels, rule, threads=threads, device=device, progress=progress
     )
@@ -180,7 +181,7 @@ def select(
 def chosen_of(
     pool: Pool, pairs: Sequence[Pair], levels: Levels, rule: Rule, reduced: Iterator[Candidates]
 ) -> Iterator[list[Line]]:
-    """The list of each pair, from its candidates."""
+    """Yield the list of each pair, from its candidates."""
     for pair, candidates in zip(pairs, reduced, strict=True):
         selected = candidates.where(choose(candidates, levels, rule, pool.images))
         sure = np.stack([confidences_of(pool, name, selected.images) for name in pair], axis=1)
@@ -197,7 +198,7 @@ def lines_of(
     confidences: NDArray[np.floating],
     levels: Levels,
 ) -> list[Line]:
-    """The lines of a pair. selected: its images in their order; confidences: (n, 2)."""
+    """Return the lines of a pair. selected: its images in their order; confidences: (n, 2)."""
     distances = levels.values[levels.of[selected.a, selected.b]]
     return [
         Line(pair, rank, image.decode(), (classes[a], classes[b]), (p, q), distance)
@@ -216,13 +217,13 @@ def lines_of(
 
 
 def confidences_of(pool: Pool, name: str, images: NDArray[np.int64]) -> NDArray[np.float64]:
-    """A classifier's confidences in these images, widened."""
+    """Return a classifier's confidences in these images, widened."""
     # Adding 0 turns −0.0 into 0.0.
     return pool.predictions[name].confidences[images].astype(np.float64) + 0.0
 
 
 def write_selection(out: Path, meta: Meta, lists: Iterable[list[Line]]) -> Meta:
-    """Writes selection.jsonl whole and returns its meta, with the counts."""
+    """Write selection.jsonl whole and returns its meta, with the counts."""
     whole = list(lists)
     sizes = [len(lines) for lines in whole]
     counts = {
@@ -243,7 +244,7 @@ def write_selection(out: Path, meta: Meta, lists: Iterable[list[Line]]) -> Meta:
 def meta_of(
     pool: Pool, settings: Settings, names: Sequence[str], order: str, wordnet: WordNet | None
 ) -> Meta:
-    """The meta line: every setting, the SHA-256 of each input, the counts.
+    """Return the meta line: every setting, the SHA-256 of each input, the counts.
 
     order: "sorted" or "given", so that a classifier that joins later finds its place.
     """
@@ -262,7 +263,7 @@ def meta_of(
 
 
 def just_below(pool: Pool, meta: Meta) -> int:
-    """How many confidences lie below the threshold by at most one step of float16."""
+    """Return the number of confidences lie below the threshold by at most one step of float16."""
     assert meta.min_confidence is not None
     names = [meta.added] if meta.added else meta.classifiers
     return sum(
@@ -271,5 +272,7 @@ def just_below(pool: Pool, meta: Meta) -> int:
 
 
 def settings_of(meta: Mapping[str, Any]) -> Settings:
-    """The settings in a meta line. Raises KeyError, TypeError or ValueError for a broken one."""
+    """Return the settings in a meta line. Raises KeyError, TypeError or ValueError for a broken
+    one.
+    """
     return Settings(Rule(**{name: meta[name] for name in Rule.__annotations__}), meta["distance"])

@@ -82,7 +82,7 @@ def write_part(
     reduced: Iterator[Candidates],
     levels: Levels | None = None,
 ) -> int:
-    """Writes a stretch's mergeable state and returns how many images it holds, over all pairs.
+    """Write a stretch's mergeable state and returns how many images it holds, over all pairs.
 
     An .npz (no pickles): `meta`, then of each pair labels (n, 2), confidences (n, 2) float32, image
     ids end to end and where each ends. Pairs are written one by one. levels: those of a user's
@@ -159,7 +159,7 @@ class Part:
             raise self.broken() from error
 
     def broken(self) -> BadInput:
-        """The refusal of a file that is no part, or not all of one."""
+        """Return the refusal of a file that is no part, or not all of one."""
         return BadInput(
             "is not a whole part of a selection",
             file=self.path,
@@ -179,7 +179,7 @@ class Part:
             return 0
 
     def levels(self, wordnet: WordNet | None, distance: str) -> Levels:
-        """The distances of the part's classes, as levels."""
+        """Return the distances of the part's classes, as levels."""
         classes = self.meta.all_classes
         if distance in DISTANCES:
             return levels_of(classes, wordnet, distance, self.path)
@@ -192,7 +192,7 @@ class Part:
         return Levels.of_matrix(matrix)
 
     def pair(self, number: int) -> State:
-        """The state of one pair."""
+        """Return the state of one pair."""
         try:
             labels, confidences, ids, ends = (
                 self._get(f"{number}.{name}") for name in ("labels", "confidences", "ids", "ends")
@@ -213,7 +213,7 @@ class Part:
 
 
 def join_parts(parts: Sequence[Part], wordnet: WordNet | None) -> tuple[Meta, Rule, Levels]:
-    """The meta line of what parts are merged to, and the rule and levels that all share.
+    """Return the meta line of what parts are merged to, and the rule and levels that all share.
 
     Raises BadInput where parts come of different settings or inputs, overlap, or leave a gap.
     """
@@ -313,7 +313,7 @@ def merged(
     levels: Levels,
     progress: Progress = lambda done: None,
 ) -> Iterator[list[Line]]:
-    """The list of each pair, from the states of all parts.
+    """Yield the list of each pair, from the states of all parts.
 
     Raises BadInput for an image id that is chosen from two parts. Each part looked for repeats in
     its own stretch; one between two stretches is not found where neither image is chosen.
@@ -346,7 +346,7 @@ class _Held:
         return _Held(kept, self.confidences[places], names, self.origins[places])
 
     def chosen(self, levels: Levels, rule: Rule) -> "_Held":
-        """The list of the pair, best first."""
+        """Return the list of the pair, best first."""
         places = choose(self.candidates, levels, rule, _HeldIds(self.names))
         return self.take(self.candidates.where(places))
 
@@ -378,7 +378,7 @@ def select(
     device: str | None = None,
     progress: Progress = lambda done: None,
 ) -> Iterator[list[Line]]:
-    """The list of each pair of a pool in shards, which are read one after the other.
+    """Yield the list of each pair of a pool in shards, which are read one after the other.
 
     Between shards the candidates of each pair are held with their ids, some kilobytes a pair.
     progress: called with parts of a pair, 1 in all for each pair and shard.

@@ -58,12 +58,13 @@ def _remove(folders: list[TemporaryDirectory[str]]) -> None:
 
 
 def source_of(text: str) -> Source:
-    """A path, or an address under s3:// as it is."""
+    """Return a path, or an address under s3:// as it is."""
     return text if text.startswith(S3) else Path(text)
 
 
 def pool_at(source: Source) -> ShardedPool:
-    """The pool of a pool.jsonl in a folder or, as s3://BUCKET/PREFIX/pool.jsonl, in a bucket.
+    """Return the pool of a pool.jsonl in a folder or, as s3://BUCKET/PREFIX/pool.jsonl, in a
+    bucket.
 
     Raises BadInput.
     """

@@ -77,7 +77,7 @@ class LeftOut:
 def drawn_objects(
     frozen: Frozen, left_out: LeftOut | None = None
 ) -> Iterator[tuple[Photograph, list[DrawnObject]]]:
-    """Every image of the release that has objects with drawn parts, and these.
+    """Yield every image of the release that has objects with drawn parts, and these.
 
     Objects without a drawn part are told to left_out. Image by image; memory stays flat. Raises
     BadInput for a release without parts, and for a drawn part that the category does not have.
@@ -98,7 +98,9 @@ def drawn_objects(
 def drawn(
     photo: Photograph, thing: PartedObject, vocabulary: Mapping[str, tuple[str, ...]]
 ) -> DrawnObject:
-    """The object with its drawn parts. Raises BadInput for one that its category does not have."""
+    """Return the object with its drawn parts. Raises BadInput for one that its category does not
+    have.
+    """
     parts = {
         part.key: part.polygons
         for part in thing.parts

@@ -44,7 +44,7 @@ class OrdersByFixations:
 
 
 def random_orders(parts: Parts, seed: int) -> dict[str, dict[str, tuple[str, ...]]]:
-    """The scheme "random" alone: each category's parts shuffled by seed and category."""
+    """Return the scheme "random" alone: each category's parts shuffled by seed and category."""
     orders = {category: random_order(keys, seed, category) for category, keys in parts.items()}
     return {RANDOM: {category: order.parts for category, order in orders.items()}}
 
@@ -100,7 +100,7 @@ def numbers_of(frozen: Frozen, count: int, names_file: StrPath | None = None) ->
 
 
 def read_orders(path: StrPath, parts: Parts) -> dict[str, dict[str, tuple[str, ...]]]:
-    """The orders in a file that holds as_text, of the categories in `parts`.
+    """Return the orders in a file that holds as_text, of the categories in `parts`.
 
     parts: category → its parts. A scheme may leave categories out. Raises BadInput naming the
     file, and the scheme and category: another form, a part that is unknown, twice, or left out.
@@ -165,7 +165,7 @@ class _Found:
     areas: dict[str, int] = field(default_factory=lambda: {"outline": 0, "parts": 0})
 
     def of(self, category: str) -> ShareSums:
-        """The category's sums; from now on it must have fixations."""
+        """Return the category's sums; from now on it must have fixations."""
         if category not in self.sums:
             self.sums[category] = ShareSums(self.parts[category], self.drop_first)
         return self.sums[category]

@@ -78,7 +78,7 @@ class Revealing:
     include_empty: bool
 
     def scenes(self) -> Iterator[Scene]:
-        """Every photograph that has frames, in the order of the release."""
+        """Yield every photograph that has frames, in the order of the release."""
         objects = Groups[Any](self.frozen.lines(OBJECTS))
         for image in self.frozen.images():
             image_objects = objects.of(image["name"])
@@ -111,7 +111,7 @@ class Revealing:
 def revealed_frames(
     arguments: Mapping[str, Any], photographs: Path, device: str
 ) -> Generator[tuple[str, "Tensor"]]:
-    """The frames that Revealing.arguments tell of, as frames_of gives them.
+    """Return the frames that Revealing.arguments tell of, as frames_of gives them.
 
     photographs: their folder. Raises BadInput where they are others here.
     """
@@ -142,7 +142,7 @@ def revealed_frames(
 
 
 def by_photographs(scenes: Iterable[Scene]) -> list[Stretch]:
-    """The scenes, cut between photographs into what a task takes."""
+    """Return the scenes, cut between photographs into what a task takes."""
     groups: list[list[Scene]] = []
     frames = size = 0
     for scene in scenes:
@@ -155,7 +155,7 @@ def by_photographs(scenes: Iterable[Scene]) -> list[Stretch]:
 
 
 def by_frames(scenes: Iterable[Scene], count: int) -> list[Stretch]:
-    """The scenes, cut after every so many frames; a photograph may be in several stretches."""
+    """Return the scenes, cut after every so many frames; a photograph may be in several stretches."""
     placed = [(name, scene) for scene in scenes for name in scene.frames]
     stretches = []
     for at in range(0, len(placed), count):
@@ -172,7 +172,7 @@ def tasks_of(
     photographs: Path,
     device: str,
 ) -> list[Task]:
-    """The tasks that render the frames of these stretches. Raises BadInput."""
+    """Return the tasks that render the frames of these stretches. Raises BadInput."""
     kind = device.partition(":")[0]
     return [
         Task.of(
@@ -190,7 +190,7 @@ def tasks_of(
 def packed_frames(
     revealed: Mapping[str, Any], device: str, photographs: str, local_device: str
 ) -> bytes:
-    """The frames of a stretch as PNG files. local_device: the device on this machine."""
+    """Return the frames of a stretch as PNG files. local_device: the device on this machine."""
     del device
     files = {}
     frames = revealed_frames(revealed, Path(photographs), devices.checked(local_device))
@@ -200,14 +200,14 @@ def packed_frames(
 
 
 def unpack(content: bytes, stretch: Stretch) -> Iterator[tuple[str, bytes]]:
-    """The PNG file of each frame, by its id."""
+    """Yield the PNG file of each frame, by its id."""
     files, _ = unpacked(content)
     for number, name in enumerate(stretch.frames):
         yield name, files[str(number)].tobytes()
 
 
 def png(frame: NDArray[np.uint8]) -> bytes:
-    """The PNG file of a frame (H, W, 3)."""
+    """Return the PNG file of a frame (H, W, 3)."""
     stream = io.BytesIO()
     Image.fromarray(frame).save(stream, "PNG", compress_level=COMPRESSION)
     return stream.getvalue()

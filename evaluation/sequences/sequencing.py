@@ -43,7 +43,8 @@ def lines_of(
     include_empty: bool = False,
     left_out: LeftOut | None = None,
 ) -> Iterator[SequenceLine]:
-    """A line for each object, part scheme and content scheme, in this order; no pixels are read.
+    """Yield a line for each object, part scheme and content scheme, in this order; no pixels are
+    read.
 
     left_out: is told the objects that have no drawn part. Raises BadInput.
     """
@@ -55,7 +56,7 @@ def lines_of(
 def frame_ids(
     prefix: str, order: Sequence[str], present: Collection[str], include_empty: bool = False
 ) -> tuple[str, ...]:
-    """The ids of a sequence's frames: a part that is missing repeats the frame before.
+    """Return the ids of a sequence's frames: a part that is missing repeats the frame before.
 
     >>> frame_ids("a", ["head", "tail", "leg"], {"head", "leg"})
     ('a/01', 'a/01', 'a/03', 'a/04')
@@ -80,7 +81,8 @@ def frames_of(
     device: Any = "cpu",
     threads: int = 2,
 ) -> Generator[tuple[str, "Tensor"]]:
-    """Every distinct frame once, by its id: (H, W, 3) uint8 on the device, in order of lines_of.
+    """Yield every distinct frame once, by its id: (H, W, 3) uint8 on the device, in order of
+    lines_of.
 
     open_image: called in the reader's thread, once for a photograph whose objects are rendered.
     is_wanted: whether to yield a frame id; a sequence without any is not rendered. Frames that
@@ -110,7 +112,7 @@ def render(
     include_empty: bool = False,
     device: Any = "cpu",
 ) -> list[tuple[str, NDArray[np.uint8]]]:
-    """The distinct frames of one sequence, in order, by id: (H, W, 3) uint8, sRGB.
+    """Return the distinct frames of one sequence, in order, by id: (H, W, 3) uint8, sRGB.
 
     order: of the parts of the object's category. include_empty: as the line was made with.
     """

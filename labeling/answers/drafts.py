@@ -40,7 +40,7 @@ class Outdated(Conflict):
 
 
 def save(seat: Assignment, content: object, base: int, device: str = "") -> int:
-    """The version under which the draft is kept from now on; the seat's lease begins again.
+    """Return the version under which the draft is kept from now on; the seat's lease begins again.
 
     base: the version that this one was made from, 0 for none. Raises Outdated when the draft has
     another by now, TooLarge, and Refusal for what is no JSON object that a database takes.
@@ -76,7 +76,7 @@ def _put(
 
 
 def check(content: object) -> dict[str, object]:
-    """The content, if it can be kept. Raises TooLarge or Refusal."""
+    """Return the content, if it can be kept. Raises TooLarge or Refusal."""
     if not isinstance(content, dict):
         raise Refusal("A draft must be a JSON object.", field="content")
     try:
@@ -102,10 +102,10 @@ def check(content: object) -> dict[str, object]:
 
 
 def of(seats: Iterable[Assignment]) -> dict[int, Draft]:
-    """The drafts of these seats, by the seat's primary key. One query."""
+    """Return the drafts of these seats, by the seat's primary key. One query."""
     return {draft.assignment_id: draft for draft in Draft.objects.filter(assignment__in=seats)}
 
 
 def forget(seats: Iterable[int]) -> None:
-    """Deletes the drafts of these seats, named by primary key: their answers were accepted."""
+    """Delete the drafts of these seats, named by primary key: their answers were accepted."""
     Draft.objects.filter(assignment_id__in=list(seats)).delete()

@@ -19,7 +19,7 @@ MAX_WAITING = 50
 
 
 def flag(user: User, campaign: Campaign, key: UUID, token: str, note: str) -> Flag:
-    """The person's flag on the image of their seat. The same again is the same flag.
+    """Return the person's flag on the image of their seat. The same again is the same flag.
 
     Raises NotYours, Conflict for another flag of that id, or Refusal.
     """
@@ -53,7 +53,7 @@ def flag(user: User, campaign: Campaign, key: UUID, token: str, note: str) -> Fl
 
 
 def reply(campaign: Campaign, key: UUID, user: User, text: str) -> Flag:
-    """The flag with what a researcher answers; another reply replaces the first.
+    """Return the flag with what a researcher answers; another reply replaces the first.
 
     Raises NotYours or Refusal.
     """
@@ -67,7 +67,7 @@ def reply(campaign: Campaign, key: UUID, user: User, text: str) -> Flag:
 
 
 def own_flags(user: User, campaign: Campaign) -> QuerySet[Flag]:
-    """The person's flags in the campaign, the newest first."""
+    """Return the person's flags in the campaign, the newest first."""
     flags = campaign.flags.filter(annotator=user)
     return flags.order_by("-created_at", "-pk")
 
@@ -79,7 +79,7 @@ def read_replies(user: User, campaign: Campaign) -> None:
 
 
 def campaigns_with_replies(user: User) -> frozenset[int]:
-    """Ids of the campaigns where a reply to this person waits to be read. One query."""
+    """Return ids of the campaigns where a reply to this person waits to be read. One query."""
     unread = user.flags.filter(read_at=None)
     return frozenset(unread.exclude(replied_at=None).values_list("campaign", flat=True))
 

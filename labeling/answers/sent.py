@@ -39,7 +39,7 @@ class Sent:
 
 
 def check_batch(answers: Sequence[Any]) -> None:
-    """Raises TooLarge for more answers than may come at once."""
+    """Raise TooLarge for more answers than may come at once."""
     if len(answers) > MAX_BATCH:
         raise TooLarge(
             f"{len(answers)} answers came at once; send at most {MAX_BATCH}.", field="answers"
@@ -47,7 +47,9 @@ def check_batch(answers: Sequence[Any]) -> None:
 
 
 def read(answer: object, where: str = "") -> Sent:
-    """The answer of a JSON object or a form. where: put before the field that a Refusal names."""
+    """Return the answer of a JSON object or a form. where: put before the field that a Refusal
+    names.
+    """
     if not isinstance(answer, dict):
         raise _malformed("An answer must be a JSON object.", where.rstrip("."))
     if unknown := sorted(str(key) for key in set(answer) - set(KEYS)):
@@ -63,7 +65,7 @@ def read(answer: object, where: str = "") -> Sent:
 
 
 def read_id(value: object, where: str = "id") -> UUID:
-    """An answer's id, made by the client. Raises Refusal."""
+    """Return an answer's id, made by the client. Raises Refusal."""
     if isinstance(value, UUID):
         return value
     try:
@@ -77,7 +79,7 @@ def read_id(value: object, where: str = "id") -> UUID:
 
 
 def read_token(value: object, where: str = "seat") -> str:
-    """A seat's token by its form. Raises Refusal."""
+    """Return a seat's token by its form. Raises Refusal."""
     if not isinstance(value, str) or not 0 < len(value) <= 32 or not value.isalnum():
         raise _malformed(f"{str(value)[:60]!r} is not a seat.", where)
     return value
@@ -100,7 +102,7 @@ def read_duration(value: object, where: str = "duration_ms", images: int = 1) ->
 
 
 def read_input_method(value: object, where: str = "input_method") -> str | None:
-    """How an answer was given; None where nothing was said. Raises Refusal."""
+    """Return how an answer was given; None where nothing was said. Raises Refusal."""
     if value is None or (isinstance(value, str) and value in Answer.InputMethod.values):
         return value
     known = ", ".join(Answer.InputMethod.values)
@@ -110,7 +112,7 @@ def read_input_method(value: object, where: str = "input_method") -> str | None:
 
 
 def read_language(value: object, where: str = "language") -> str | None:
-    """The code of the page's language; None where nothing was said. Raises Refusal."""
+    """Return the code of the page's language; None where nothing was said. Raises Refusal."""
     codes = [code for code, _ in settings.LANGUAGES]
     if value is None or (isinstance(value, str) and value in codes):
         return value
@@ -120,8 +122,9 @@ def read_language(value: object, where: str = "language") -> str | None:
 
 
 def read_form(fields: Mapping[str, Any], missing: str = "Choose one of the answers.") -> Sent:
-    """The answer that a form holds, in the language of its page. missing: what a Refusal says where
-    it has none."""
+    """Return the answer that a form holds, in the language of its page. missing: what a Refusal
+    says where it has none.
+    """
     form_fields = {key: fields.get(key) for key in KEYS} | {"language": get_language()}
     return read(form_fields | {"value": _value_of(form_fields["value"] or "", missing)})
 
@@ -140,12 +143,14 @@ def _value_of(text: object, missing: str) -> object:
 
 
 def new_id() -> str:
-    """An id for an answer of a form, which is made with the page: a form sent twice counts once."""
+    """Return an id for an answer of a form, which is made with the page: a form sent twice counts
+    once.
+    """
     return str(uuid7())
 
 
 def uuid7() -> UUID:
-    """A UUID of version 7 (RFC 9562): milliseconds of the clock, then 74 random bits.
+    """Return a UUID of version 7 (RFC 9562): milliseconds of the clock, then 74 random bits.
 
     Ids of one hour lie side by side in the index of answers; any other UUID is taken as well.
 

@@ -130,7 +130,7 @@ class _Batch:
 
     @property
     def is_tenth(self) -> bool:
-        """Whether a tenth answer of the person is in it."""
+        """Return whether a tenth answer of the person is in it."""
         before, after = self.member.answered, self.member.answered + self.answered
         return after // WATCH_EVERY > before // WATCH_EVERY
 
@@ -153,7 +153,7 @@ def submit(
     answers: Sequence[Sent],
     watch: Callable[[Campaign, User], object] | None = None,
 ) -> list[Result]:
-    """One result for each answer, in order; the good ones are committed when this returns.
+    """Return one result for each answer, in order; the good ones are committed when this returns.
 
     The same id with the same body gives the first result again, with another body a conflict. A
     new id on an answered seat is a revision, while the policy's window is open: until both
@@ -519,6 +519,6 @@ def count_late(user_id: int, campaign_id: int) -> list[Locked]:
 
 
 def ask_watch(campaign: Campaign, user_pk: int) -> Job:
-    """The job that watches this person."""
+    """Return the job that watches this person."""
     payload = {"campaign": campaign.pk, "user": user_pk}
     return queue.enqueue("watch", f"{campaign.pk}:{user_pk}", payload, campaign)

@@ -67,8 +67,9 @@ def is_open(
     further: int,
     now: datetime,
 ) -> bool:
-    """Whether one more revision is accepted: until both revise_minutes since first_at and
-    revise_answers further answers of the person have passed, and at most MAX_REVISIONS times."""
+    """Return whether one more revision is accepted: until both revise_minutes since first_at and
+    revise_answers further answers of the person have passed, and at most MAX_REVISIONS times.
+    """
     if first_at is None or revisions >= MAX_REVISIONS:
         return False
     in_time = now - first_at <= timedelta(minutes=policy["revise_minutes"])

@@ -70,11 +70,13 @@ class Reader:
 
     @property
     def turns(self) -> tuple[int, int]:
-        """The lanes of ordinary questions in the order in which this page is filled from them."""
+        """Return the lanes of ordinary questions in the order in which this page is filled from
+        them.
+        """
         return (FRESH, RETURNED) if self.fresh_first else (RETURNED, FRESH)
 
     def start(self, lane: int) -> int:
-        """The ticket from which they read on: newcomers are spared what has long been full."""
+        """Return the ticket from which they read on: newcomers are spared what has long been full."""
         if lane == GOLD:
             return self.cursors[lane]
         return max(self.cursors[lane], self.floors[lane])
@@ -117,9 +119,10 @@ class Scan:
     dealt: Counter[str] = field(default_factory=Counter)
 
     def cursor(self, taken: set[int]) -> int:
-        """How far they have read once they hold `taken`: up to just before the first candidate
-        left behind, so that one skipped because it was locked, or off topic, comes first next
-        time."""
+        """Return how far they have read once they hold `taken`: up to just before the first
+        candidate left behind, so that one skipped because it was locked, or off topic, comes first
+        next time.
+        """
         for candidate in self.candidates:
             if candidate.id not in taken:
                 return candidate.ticket - 1
@@ -175,8 +178,9 @@ class Reading:
 
     @property
     def overtaken(self) -> bool:
-        """Whether others took all of the topic between the two statements that read: what is next
-        in turn was there, and is gone. There may be other topics."""
+        """Return whether others took all of the topic between the two statements that read: what is
+        next in turn was there, and is gone. There may be other topics.
+        """
         was_there = any(scan.candidates for scan in self.scans[:2])
         return (
             self.topic is not None and not self.held and was_there and not any(self.candidates[:2])
@@ -199,7 +203,7 @@ WHERE b.user_id = %s AND b.campaign_id = %s AND b.left_at IS NULL
 
 
 def reader(user: User, campaign: Campaign) -> Reader:
-    """The member as a reader of the campaign. Raises NotYours for anybody else."""
+    """Return the member as a reader of the campaign. Raises NotYours for anybody else."""
     rows = fetch_prepared(READER, [user.pk, campaign.pk])
     if not rows:
         raise NotYours(gettext(NOT_A_MEMBER))
@@ -230,7 +234,7 @@ def reader(user: User, campaign: Campaign) -> Reader:
 
 
 def topic_pages(campaign: Campaign) -> bool:
-    """Whether the campaign's kind hands out pages of one topic each."""
+    """Return whether the campaign's kind hands out pages of one topic each."""
     return KINDS[campaign.kind].topic_pages
 
 

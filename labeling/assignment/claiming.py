@@ -108,7 +108,7 @@ def next_page(
     most: int = LARGEST_PAGE,
     fair: bool = False,
 ) -> Page:
-    """The person's open seats, filled up to `size` (the policy's page_size) with new ones.
+    """Return the person's open seats, filled up to `size` (the policy's page_size) with new ones.
 
     beside: tokens of seats that are shown already; those that the person holds come on top of
     `size`. most: seats that the person may hold. fair: when few questions are left, claim no more
@@ -157,8 +157,9 @@ ORDER BY a.ordinal IS NULL, a.token
 
 
 def open_seats(user: User, campaign: Campaign) -> list[Seat]:
-    """The seats this person holds and has not answered: where they left off. First what was
-    answered once and sent back."""
+    """Return the seats this person holds and has not answered: where they left off. First what was
+    answered once and sent back.
+    """
     rows = fetch_prepared(OPEN_SEATS, [user.pk, campaign.pk])
     return [Seat(*(*row[:5], row[5].replace(tzinfo=UTC))) for row in rows]
 
@@ -219,7 +220,7 @@ def working_reader(user: User, campaign: Campaign) -> Reader:
 
 
 def check_stage(person: Reader) -> None:
-    """Raises Newcomer, InTraining or NotWorking unless the person works here."""
+    """Raise Newcomer, InTraining or NotWorking unless the person works here."""
     stage = Stage(person.stage)
     if _is_new(person):
         raise Newcomer(gettext(IN_TRAINING))
@@ -244,7 +245,7 @@ def _is_new(person: Reader) -> bool:
 
 
 def has_been_trained(user_id: int, campaign_id: int) -> bool:
-    """Whether the person has been through training and test, or a researcher let them in."""
+    """Return whether the person has been through training and test, or a researcher let them in."""
     return Decision.objects.filter(
         campaign_id=campaign_id,
         kind__in=[Decision.Kind.STAGE, Decision.Kind.UNBLOCK],
@@ -280,12 +281,12 @@ class Hand:
         return [scan.cursor(taken) for scan in self.reading.scans]
 
     def moves(self) -> bool:
-        """Whether a cursor moves even if nothing is taken: past what was seen meanwhile."""
+        """Return whether a cursor moves even if nothing is taken: past what was seen meanwhile."""
         pairs = zip(self.cursors(set()), self.person.cursors, strict=True)
         return any(new > old for new, old in pairs)
 
     def deal(self, missing: int) -> list[Candidate]:
-        """The unseen gold for a page of that many seats."""
+        """Return the unseen gold for a page of that many seats."""
         slots = gold_mixing.slots(missing, self.person.share)
         scan = self.reading.scans[GOLD]
         return gold_mixing.deal(self.person, scan, self.golden, self.ordinary, slots)
@@ -330,8 +331,9 @@ def _within_quota(
 
 
 def claim(hand: Hand, missing: int, skip: bool, until: datetime) -> set[int]:
-    """The questions now leased to this person until then, gold included, at most `missing`.
-    skip: what others hold is passed over, not waited for."""
+    """Return the questions now leased to this person until then, gold included, at most `missing`.
+    skip: what others hold is passed over, not waited for.
+    """
     person, cursors = hand.person, lock_member(hand.person)
     # Without an ordinary question there is no new gold either, or people would answer it for ever.
     golden = hand.deal(missing) if missing and hand.ordinary and person.share else []
@@ -352,8 +354,9 @@ def claim(hand: Hand, missing: int, skip: bool, until: datetime) -> set[int]:
 
 
 def lock_member(person: Reader) -> tuple[int, int, int]:
-    """The cursors as they stand, locked: one person's tabs take turns. Raises Raced when another
-    one has claimed a page, or their stage has changed, since the lanes were read."""
+    """Return the cursors as they stand, locked: one person's tabs take turns. Raises Raced when
+    another one has claimed a page, or their stage has changed, since the lanes were read.
+    """
     rows = fetch(
         "SELECT pages, stage, cursor_returned, cursor_fresh, cursor_gold "  # noqa: S608
         f"FROM labeling_membership WHERE id = %s AND left_at IS NULL{locking()}",
@@ -456,8 +459,9 @@ def _ahead(hand: Hand, got: int) -> int:
 
 
 def return_seat(user: User, token: str) -> None:
-    """Gives a seat back unanswered (skip): the question goes to the end of the fresh lane, for
-    others first. Twice is no error. Raises NotYours, or Conflict once it was answered."""
+    """Give a seat back unanswered (skip): the question goes to the end of the fresh lane, for
+    others first. Twice is no error. Raises NotYours, or Conflict once it was answered.
+    """
     seat = Assignment.objects.filter(token=token, annotator=user).values_list("pk", "state").first()
     if seat is None:
         raise NotYours(gettext(NOT_YOUR_SEAT), code="not_your_seat")
@@ -470,7 +474,7 @@ def return_seat(user: User, token: str) -> None:
 
 
 def return_seats_of(user: User, campaign: Campaign) -> int:
-    """How many open seats this person gave back, all at once: they left."""
+    """Return how many open seats this person gave back, all at once: they left."""
     held = Assignment.objects.filter(
         annotator=user, question__campaign=campaign, state=Assignment.State.LEASED
     )
@@ -502,7 +506,7 @@ def leave(user: User, campaign: Campaign, tokens: Collection[str], seen_at: date
 
 
 def return_expired() -> int:
-    """How many seats returned to the queue because their lease ran out.
+    """Return the number of seats returned to the queue because their lease ran out.
 
     A few at a time, each few in a transaction of milliseconds; any number of processes may do it
     at once.
@@ -527,7 +531,9 @@ ORDER BY leased_until LIMIT %s
 
 @retried
 def give_back(pks: Iterable[int], lane: int, expired_at: datetime | None = None) -> int:
-    """How many of these seats were still leased (and, if said, expired) and are now free again."""
+    """Return how many of these seats were still leased (and, if said, expired) and are now free
+    again.
+    """
     pks = list(pks)
     if not pks:
         return 0

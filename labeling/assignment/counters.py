@@ -34,7 +34,7 @@ class Counts(NamedTuple):
 
 
 def raise_floors(person: Reader, scans: Sequence[Scan]) -> None:
-    """Moves a lane's floor to just below the first free seat that a reader from the floor met."""
+    """Move a lane's floor to just below the first free seat that a reader from the floor met."""
     for lane, scan in enumerate(scans):
         floor = person.floors[lane]
         if scan.start != floor:
@@ -67,14 +67,14 @@ def _set(
 
 
 def counts(person: Reader) -> Counts:
-    """The campaign's counts of at most a minute ago."""
+    """Return the campaign's counts of at most a minute ago."""
     if person.counted_at is None or timezone.now() - person.counted_at > COUNT_AFTER:
         return recount(person.campaign_id)
     return Counts(person.questions_asked, person.questions_free)
 
 
 def recount(campaign_id: int) -> Counts:
-    """The campaign's counts, taken now and kept on its row."""
+    """Return the campaign's counts, taken now and kept on its row."""
     now = question_counts.of(campaign_id)
     # Of several questions about one subject a person is asked one.
     questions, free = now.questions - now.repeated, now.free
@@ -98,7 +98,7 @@ FROM labeling_membership WHERE campaign_id = %s AND left_at IS NULL AND stage = 
 
 
 def fair_share(person: Reader, left: Collection[Candidate], held: Sequence[int]) -> int | None:
-    """Return how many seats the person may hold of the last questions: the free seats divided by
+    """Return the number of seats the person may hold of the last questions: the free seats divided by
     the active members, plus one where there are more members. None when the person works alone.
     held: the person's open seats."""
     if not left:
@@ -118,13 +118,13 @@ def fair_share(person: Reader, left: Collection[Candidate], held: Sequence[int])
 
 
 def note_settled(campaign_id: int) -> None:
-    """Keeps how many questions are decided by now: people are told so until the next night."""
+    """Keep how many questions are decided by now: people are told so until the next night."""
     decided = question_counts.of(campaign_id).decided
     Campaign.objects.filter(pk=campaign_id).update(settled_nightly=decided)
 
 
 def sweep() -> int:
-    """How many open campaigns had their floors brought up to date."""
+    """Return how many open campaigns had their floors brought up to date."""
     rows = Campaign.objects.filter(state=Campaign.State.OPEN).values_list(
         "pk", "floor_returned", "floor_fresh"
     )

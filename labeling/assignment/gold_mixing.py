@@ -17,7 +17,7 @@ chance: random.Random = secrets.SystemRandom()
 
 
 def slots(count: int, share: float) -> int:
-    """How many of `count` seats are gold: binomial, so that no page has a telling number."""
+    """Return how many of `count` seats are gold: binomial, so that no page has a telling number."""
     return sum(chance.random() < share for _ in range(count))
 
 

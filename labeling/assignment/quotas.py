@@ -90,7 +90,7 @@ class TopicQuota:
 
 
 def of(membership: Membership) -> list[TopicQuota]:
-    """The person's quota of every topic of the campaign, by name."""
+    """Return the person's quota of every topic of the campaign, by name."""
     quotas = {quota.topic: quota for quota in membership.quotas.all()}
     topics = membership.campaign.topics.order_by("name", "key").values_list("key", "name")
     return [

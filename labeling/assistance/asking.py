@@ -41,7 +41,8 @@ class TooOften(Refusal):
 
 
 def propose(seat: Assignment, part: str, raw_prompts: object) -> Proposal:
-    """The model's outline of the part, by what the person showed. The same again is the same row.
+    """Return the model's outline of the part, by what the person showed. The same again is the same
+    row.
 
     seat: the person's own, with question, item and image. Raises NotAllowed where it draws without
     the model, Refusal for bad prompts or an unknown part, TooOften and NoAnswer.

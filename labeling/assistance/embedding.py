@@ -69,8 +69,9 @@ def kept(campaign: Campaign) -> Kept | None:
 
 
 def start(campaign: Campaign) -> Job:
-    """The job that makes what is lacking: one that waits already, or a new one. Raises Refusal
-    where the campaign has no network."""
+    """Return the job that makes what is lacking: one that waits already, or a new one. Raises
+    Refusal where the campaign has no network.
+    """
     network = networks.of(campaign)
     if network is None:
         raise Refusal(f"{campaign.name} has no network. Name one first: manage.py proposals name.")
@@ -81,7 +82,7 @@ def start(campaign: Campaign) -> Job:
 
 
 def stop(campaign: Campaign) -> bool:
-    """Whether a job was stopped. What it made stays."""
+    """Return whether a job was stopped. What it made stays."""
     network = SegmentationNetwork.objects.select_related("job").filter(campaign=campaign).first()
     if network is None or network.job is None:
         return False
@@ -93,8 +94,9 @@ def stop(campaign: Campaign) -> bool:
 
 
 def execute(job: Job) -> None:
-    """Embeds the chosen images that lack it, and forgets what is chosen no more. Harmless to run
-    twice; what is there is not made again."""
+    """Embed the chosen images that lack it, and forgets what is chosen no more. Harmless to run
+    twice; what is there is not made again.
+    """
     network = (
         SegmentationNetwork.objects.select_related("campaign")
         .filter(pk=job.payload["network"])
@@ -124,7 +126,7 @@ def execute(job: Job) -> None:
 
 
 def file_of(network: SegmentationNetwork, image: int) -> Path | None:
-    """The embedding's file on this machine; None where the image has none."""
+    """Return the embedding's file on this machine; None where the image has none."""
     row = network.embeddings.filter(image=image).first()
     if row is None:
         return None

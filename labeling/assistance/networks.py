@@ -27,7 +27,9 @@ STORED = "networks"
 
 
 def of(campaign: Campaign) -> SegmentationNetwork | None:
-    """The campaign's network; None where it has none. Read once for each object of the campaign."""
+    """Return the campaign's network; None where it has none. Read once for each object of the
+    campaign.
+    """
     return getattr(campaign, "segmentation_network", None)
 
 
@@ -42,7 +44,7 @@ def name(
     mean: Sequence[float] | None = None,
     std: Sequence[float] | None = None,
 ) -> SegmentationNetwork:
-    """The campaign's network from now on, once it was tried on an image and a click.
+    """Return the campaign's network from now on, once it was tried on an image and a click.
 
     The same files again change the budget alone. Raises BadInput for files that do not fit, Refusal
     for a campaign that it cannot help, Conflict where another one is named already.
@@ -86,8 +88,9 @@ def name(
 
 
 def remove(campaign: Campaign) -> bool:
-    """Whether there was a network; from now on everybody draws without one. What it proposed and
-    what was drawn with it stays."""
+    """Return whether there was a network; from now on everybody draws without one. What it proposed
+    and what was drawn with it stays.
+    """
     network = of(campaign)
     if network is None:
         return False
@@ -107,12 +110,12 @@ def remove(campaign: Campaign) -> bool:
 
 
 def people_asked(campaign: Campaign) -> int:
-    """How many people each question asks at first."""
+    """Return how many people each question asks at first."""
     return policies.first_votes(policies.of(campaign))
 
 
 def file_of(digest: str) -> Path:
-    """The file of that SHA-256, on this machine. Raises Refusal where it is not, or another."""
+    """Return the file of that SHA-256, on this machine. Raises Refusal where it is not, or another."""
     path = shared_files.find(path_of(_stored(digest)), _stored(digest))
     if not path.is_file():
         raise Refusal("A file of the network is gone. Remove the network and name it again.")
@@ -124,7 +127,7 @@ def preparation_of(network: SegmentationNetwork) -> Preparation:
 
 
 def path_of(stored: str) -> Path:
-    """Where the file of that name in the store lies on the machine that made it."""
+    """Return where the file of that name in the store lies on the machine that made it."""
     return Path(settings.DATA_DIR) / stored
 
 

@@ -28,9 +28,10 @@ LIVE = (LEASED, Assignment.State.ANSWERED)
 def assisted(
     seats: Sequence[Assignment], campaign: Campaign, network: SegmentationNetwork
 ) -> dict[int, bool]:
-    """Whether each of one person's seats on a page draws with the model, by primary key; without
-    those of training, and answered ones that were given before there was a network. Queries do not
-    grow with the seats, and are the same for gold."""
+    """Return whether each of one person's seats on a page draws with the model, by primary key;
+    without those of training, and answered ones that were given before there was a network. Queries
+    do not grow with the seats, and are the same for gold.
+    """
     known = _known([seat.pk for seat in seats])
     fresh = [seat for seat in seats if seat.pk not in known and seat.state == LEASED]
     if fresh and _is_working(fresh[0].annotator_id, campaign):

@@ -5,7 +5,7 @@ from labeling.parts.joining import is_assisted
 
 
 def check(answer: object, prefix: str) -> None:
-    """Raises Refusal for a drawing that the model had a hand in."""
+    """Raise Refusal for a drawing that the model had a hand in."""
     if isinstance(answer, dict) and isinstance(answer.get("parts"), dict) and is_assisted(answer):
         raise Refusal(
             f"{prefix} was drawn with the model, and gold is drawn without it. Have a reviewer "

@@ -22,12 +22,12 @@ UNASSISTED = 0.1
 
 
 def is_unassisted(pair: str) -> bool:
-    """Whether people draw in this pair without a proposal, so that the two can be compared."""
+    """Return whether people draw in this pair without a proposal, so that the two can be compared."""
     return share_of(f"unassisted {pair}") < UNASSISTED
 
 
 def least_chance(draw_seconds: float, check_seconds: float, checks: int) -> float:
-    """The chance of acceptance from which looking at a proposal saves time: what is drawn is
+    """Return the chance of acceptance from which looking at a proposal saves time: what is drawn is
     checked as well, so an accepted proposal saves a drawing and a rejected one costs its checks.
 
     >>> round(least_chance(7.0, 1.8, 2), 2)
@@ -55,12 +55,14 @@ class Acceptance:
         self.weights = np.full(len(self.a), 1 / len(self.a))
 
     def pays(self, topic: int) -> bool:
-        """Whether to show the proposals of the next pair of this class, which is then gone."""
+        """Return whether to show the proposals of the next pair of this class, which is then gone."""
         self.to_come[topic] -= 1
         return self.is_worth(topic)
 
     def is_worth(self, topic: int) -> bool:
-        """Whether proposals of this class are expected to save time, with those still to come."""
+        """Return whether proposals of this class are expected to save time, with those still to
+        come.
+        """
         chance = self._chances(topic)
         now = self._mean(chance) - self.least
         after = self.weights @ (chance * (self.a + self.good[topic] + 1) / self._counts(topic, 1))

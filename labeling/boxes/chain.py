@@ -154,19 +154,20 @@ class Chain:
 
 
 def begin(pair: str, rules: Rules, proposals: Sequence[Box] = ()) -> Chain:
-    """The chain of a pair that nobody has looked at; proposals are checked in their order. pair:
-    what names it, by whose hash it is one of those that are looked at twice."""
+    """Return the chain of a pair that nobody has looked at; proposals are checked in their order.
+    pair: what names it, by whose hash it is one of those that are looked at twice.
+    """
     second = share_of(pair) < rules.second_looks
     return _propose(Chain(proposals=tuple(proposals), second_look=second))
 
 
 def share_of(pair: str) -> float:
-    """The place in [0, 1) that the hash of its name gives a pair."""
+    """Return the place in [0, 1) that the hash of its name gives a pair."""
     return int.from_bytes(hashlib.sha256(pair.encode()).digest()[:4]) / 2**32
 
 
 def after(chain: Chain, answer: Answer, rules: Rules) -> Chain:
-    """The chain once its step was settled so."""
+    """Return the chain once its step was settled so."""
     return replace(_after(chain, answer, rules), number=chain.number + 1)
 
 
@@ -257,5 +258,5 @@ def _after_cover(chain: Chain, answer: Covered) -> Chain:
 
 
 def looks(chain: Chain) -> int:
-    """How many people in turn must find nothing missing."""
+    """Return how many people in turn must find nothing missing."""
     return 2 if chain.second_look and len(chain.boxes) == 1 else 1

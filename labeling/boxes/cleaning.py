@@ -17,8 +17,9 @@ def refusal(message: str) -> Refusal:
 
 
 def clean_box(value: object, width: int, height: int, subject: str = "The box") -> Box:
-    """The box on tenths. width, height: of the image, upright. Raises Refusal unless it lies in
-    the image and has an area."""
+    """Return the box on tenths. width, height: of the image, upright. Raises Refusal unless it lies
+    in the image and has an area.
+    """
     if not isinstance(value, list) or len(value) != 4:
         raise refusal(f"{subject} is a list of four numbers: left, top, right, bottom.")
     x0, y0, x1, y1 = (_number(side, subject) for side in value)
@@ -37,7 +38,7 @@ def clean_box(value: object, width: int, height: int, subject: str = "The box") 
 
 
 def clean_point(value: object, width: int, height: int) -> tuple[float, float]:
-    """The point on tenths. Raises Refusal unless it lies in the image."""
+    """Return the point on tenths. Raises Refusal unless it lies in the image."""
     if not isinstance(value, list) or len(value) != 2:
         raise refusal("A point is a list of two numbers.")
     x, y = _number(value[0], "A point"), _number(value[1], "A point")
@@ -47,7 +48,7 @@ def clean_point(value: object, width: int, height: int) -> tuple[float, float]:
 
 
 def clean_flags(value: object) -> list[str]:
-    """The flags in their order. Raises Refusal."""
+    """Return the flags in their order. Raises Refusal."""
     if not isinstance(value, list) or any(flag not in FLAGS for flag in value):
         raise refusal(f"flags are a list of: {', '.join(FLAGS)}.")
     return [flag for flag in FLAGS if flag in value]
@@ -61,29 +62,29 @@ def _number(value: object, subject: str) -> float:
 
 
 def as_box(sides: Sequence[float]) -> Box:
-    """The box of a list that was checked."""
+    """Return the box of a list that was checked."""
     x0, y0, x1, y1 = sides
     return x0, y0, x1, y1
 
 
 def is_same(box: Sequence[float], second_box: Sequence[float]) -> bool:
-    """Whether two boxes differ by less than APART_PX on every side."""
+    """Return whether two boxes differ by less than APART_PX on every side."""
     return all(abs(a - b) < APART_PX for a, b in zip(box, second_box, strict=True))
 
 
 def holds(box: Sequence[float], point: Sequence[float]) -> bool:
-    """Whether the point lies in the box."""
+    """Return whether the point lies in the box."""
     x, y = point
     return box[0] <= x <= box[2] and box[1] <= y <= box[3]
 
 
 def is_small(box: Sequence[float], width: int, height: int) -> bool:
-    """Whether a box covers under SMALL of its image."""
+    """Return whether a box covers under SMALL of its image."""
     return area(as_box(box)) < SMALL * width * height
 
 
 def clean_extremes(value: object, box: Box, width: int, height: int) -> list[list[float]]:
-    """The four points that a box was clicked by. Raises Refusal unless it is around them."""
+    """Return the four points that a box was clicked by. Raises Refusal unless it is around them."""
     if not isinstance(value, list) or len(value) != 4:
         raise refusal("A clicked box has four points: leftmost, topmost, rightmost, lowest.")
     points = [clean_point(point, width, height) for point in value]

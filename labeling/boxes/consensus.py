@@ -36,7 +36,7 @@ class Merged(NamedTuple):
     sigma: float
 
     def error(self) -> "Error":
-        """How far it is from the true box, as expected; see expected_error."""
+        """Return how far it is from the true box, as expected; see expected_error."""
         return expected_error(self.box, self.sigma)
 
 
@@ -116,7 +116,7 @@ def learn_sigmas(
 
 
 def merge(drawn: Sequence[tuple[Person, Box]], sigmas: Mapping[Person, float]) -> Merged:
-    """The box that these drawings of one object make together. At least one of them."""
+    """Return the box that these drawings of one object make together. At least one of them."""
     box, variance = _posterior(drawn, sigmas)
     if len(drawn) == 1:
         box = drawn[0][1]

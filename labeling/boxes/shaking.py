@@ -18,7 +18,7 @@ SIDES = ("left", "top", "right", "bottom")
 
 
 def good(box: Box, width: int, height: int, chance: random.Random) -> Box:
-    """The box as somebody careful would draw it: on tenths, inside the image."""
+    """Return the box as somebody careful would draw it: on tenths, inside the image."""
     longer = max(box[2] - box[0], box[3] - box[1])
     for _ in range(STEPS):
         moved = [side + chance.gauss(0, SIGMA * longer) for side in box]
@@ -29,15 +29,16 @@ def good(box: Box, width: int, height: int, chance: random.Random) -> Box:
 
 
 def point(box: Box, chance: random.Random) -> list[float]:
-    """Where somebody would point at what the box is around: near its middle, on tenths."""
+    """Return where somebody would point at what the box is around: near its middle, on tenths."""
     x0, y0, x1, y1 = box
     inside = [min(max(chance.gauss(0.5, AIM), 0.1), 0.9) for _ in range(2)]
     return [round(x0 + inside[0] * (x1 - x0), 1), round(y0 + inside[1] * (y1 - y0), 1)]
 
 
 def bad(box: Box, width: int, height: int, chance: random.Random) -> Box | None:
-    """The box, shaken in any direction until it overlaps itself by as much as is wanted; None where
-    the image leaves no room for that."""
+    """Return the box, shaken in any direction until it overlaps itself by as much as is wanted;
+    None where the image leaves no room for that.
+    """
     for _ in range(STEPS):
         overlap = chance.uniform(*BAD[chance.random() < 0.5])
         direction = [chance.gauss(0, 1) for _ in range(4)]
@@ -75,7 +76,7 @@ def reason(off: Box, box: Box) -> str:
 
 
 def worst_side(off: Box, box: Box) -> str:
-    """The side that somebody would point at: the one that is off by most."""
+    """Return the side that somebody would point at: the one that is off by most."""
     distances = [abs(moved_side - side) for moved_side, side in zip(off, box, strict=True)]
     return SIDES[distances.index(max(distances))]
 

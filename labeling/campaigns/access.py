@@ -21,7 +21,8 @@ def campaigns_for(user: User, *roles: str):
 
 
 def campaign_for(user: User, name: str, *roles: str) -> Campaign:
-    """The campaign of that name, if this person holds one of the roles in it (any, if none named).
+    """Return the campaign of that name, if this person holds one of the roles in it (any, if none
+    named).
 
     Raises NotYours for a stranger and NotAllowed for a member whose role does not reach.
     """
@@ -33,7 +34,7 @@ def campaign_for(user: User, name: str, *roles: str) -> Campaign:
 
 
 def check_role(user: User, campaign: Campaign, *roles: str) -> None:
-    """Passes in silence, or raises as campaign_for does."""
+    """Pass in silence, or raises as campaign_for does."""
     if user.is_staff:
         return
     role_and_stage = (
@@ -53,7 +54,7 @@ def check_role(user: User, campaign: Campaign, *roles: str) -> None:
 
 
 def dataset_for(user: User, name: str) -> Dataset:
-    """The dataset of that name, if this person may see it. Raises NotYours."""
+    """Return the dataset of that name, if this person may see it. Raises NotYours."""
     dataset = Dataset.objects.visible_to(user).filter(name=name).first()
     if dataset is None:
         raise NotYours("There is no such dataset, or it is not yours.")
@@ -61,8 +62,9 @@ def dataset_for(user: User, name: str) -> Dataset:
 
 
 def check_may_open(user: User) -> None:
-    """Passes for accounts that may open campaigns: who makes datasets, campaigns and benchmarks,
-    whatever their role in any campaign. Raises NotAllowed."""
+    """Pass for accounts that may open campaigns: who makes datasets, campaigns and benchmarks,
+    whatever their role in any campaign. Raises NotAllowed.
+    """
     if not user.may_open_campaigns:
         raise NotAllowed(
             "Your account may not open campaigns, which is needed to make campaigns, datasets and "
@@ -71,7 +73,7 @@ def check_may_open(user: User) -> None:
 
 
 def check_researches(user: User) -> None:
-    """Passes for researchers of any campaign, accounts that may open one, and owners of datasets.
+    """Pass for researchers of any campaign, accounts that may open one, and owners of datasets.
 
     Raises NotAllowed.
     """
@@ -82,6 +84,6 @@ def check_researches(user: User) -> None:
 
 
 def check_administrator(user: User) -> None:
-    """Raises NotAllowed for everybody but administrators of the site."""
+    """Raise NotAllowed for everybody but administrators of the site."""
     if not user.is_staff:
         raise NotAllowed("This is for administrators of the site.")

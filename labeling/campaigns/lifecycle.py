@@ -41,7 +41,7 @@ def create(
     settings: Mapping[str, object] | None = None,
     policy: Mapping[str, object] | None = None,
 ) -> Campaign:
-    """A draft campaign under its first policy, with its owner as researcher."""
+    """Return a draft campaign under its first policy, with its owner as researcher."""
     check_name(name)
     if kind not in KINDS:
         raise Refusal(
@@ -77,7 +77,7 @@ def create(
 
 
 def check_name(name: str) -> None:
-    """Passes for a name that can stand in an address. Raises Refusal."""
+    """Pass for a name that can stand in an address. Raises Refusal."""
     if not NAME_PATTERN.fullmatch(name) or name in RESERVED_NAMES:
         raise Refusal(
             f"{name!r} cannot be a name: use 1 to 80 lower-case letters, digits, '-' and '_', "
@@ -87,8 +87,9 @@ def check_name(name: str) -> None:
 
 
 def change(campaign: Campaign, actor: User, **fields: Any) -> Campaign:
-    """The campaign with another title, instructions or settings. Its kind and dataset stay.
-    Raises Refusal."""
+    """Return the campaign with another title, instructions or settings. Its kind and dataset stay.
+    Raises Refusal.
+    """
     allowed = {"title", "instructions", "settings"}
     if unknown := set(fields) - allowed:
         raise Refusal(
@@ -114,12 +115,12 @@ def change(campaign: Campaign, actor: User, **fields: Any) -> Campaign:
 
 
 def note_texts(campaign: Campaign, actor: User | None, languages: list[str]) -> None:
-    """Keeps who gave the campaign's texts per language."""
+    """Keep who gave the campaign's texts per language."""
     _record(campaign, Decision.Kind.STATE, actor, {"changed": ["texts"], "languages": languages})
 
 
 def change_policy(campaign: Campaign, actor: User, content: Mapping[str, object]) -> Policy:
-    """The next version of the policy. Questions already open keep theirs.
+    """Return the next version of the policy. Questions already open keep theirs.
 
     Keys that content does not name have their defaults (policies.clean_next).
     """
@@ -157,8 +158,9 @@ class TopicRow(TypedDict):
 
 
 def define_topics(campaign: Campaign, topics: Iterable[TopicRow]) -> int:
-    """How many topics were written. A topic that is there keeps its guidance, siblings and
-    examples."""
+    """Return the number of topics were written. A topic that is there keeps its guidance, siblings and
+    examples.
+    """
     rows = [
         Topic(
             campaign=campaign,
@@ -182,7 +184,7 @@ def define_topics(campaign: Campaign, topics: Iterable[TopicRow]) -> int:
 
 
 def change_topic(campaign: Campaign, key: str, actor: User, **fields: Any) -> Topic:
-    """The topic with another name, synonyms, definition, url, guidance or siblings."""
+    """Return the topic with another name, synonyms, definition, url, guidance or siblings."""
     topic = topic_of(campaign, key)
     allowed = {"name", "synonyms", "definition", "url", "guidance", "siblings"}
     if unknown := set(fields) - allowed:
@@ -205,7 +207,7 @@ def topic_of(campaign: Campaign, key: str) -> Topic:
 def add_example(
     campaign: Campaign, key: str, image: Image, answer: str, caption: str = ""
 ) -> Example:
-    """An image shown beside the topic's question with its right answer, yes or no."""
+    """Return an image shown beside the topic's question with its right answer, yes or no."""
     if answer not in ("yes", "no"):
         raise Refusal(f"An example shows yes or no; {answer!r} came.", field="answer")
     if image.dataset_id != campaign.dataset_id:
@@ -231,7 +233,9 @@ MOVES: dict[str, tuple[set[str], str]] = {
 
 
 def move(campaign: Campaign, actor: User | None, action: str) -> Campaign:
-    """The campaign after `action` (launch, pause, resume or close). Doing it twice is no error."""
+    """Return the campaign after `action` (launch, pause, resume or close). Doing it twice is no
+    error.
+    """
     if action not in MOVES:
         raise Refusal(f"A campaign cannot {action!r}. It can: {', '.join(MOVES)}.", field="move")
     origins, target = MOVES[action]

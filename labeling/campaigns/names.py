@@ -16,7 +16,7 @@ STAFF = (RESEARCHER, REVIEWER)
 
 
 def name_of(membership: Membership) -> str:
-    """The member's name as staff of the campaign see it."""
+    """Return the member's name as staff of the campaign see it."""
     is_staff = membership.role in STAFF or membership.user.is_staff
     return membership.user.username if is_staff else membership.user.pseudonym
 

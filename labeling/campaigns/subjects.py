@@ -34,18 +34,20 @@ def derive(item_of_image: Mapping[int, int]) -> None:
 
 
 def of_item(item: int) -> int | None:
-    """The subject of a question about this item; None where it is the question itself."""
+    """Return the subject of a question about this item; None where it is the question itself."""
     return of_items([item]).get(item)
 
 
 def of_items(items: Iterable[int]) -> dict[int, int]:
-    """The subjects of questions about these items, without those that are the question itself."""
+    """Return the subjects of questions about these items, without those that are the question
+    itself.
+    """
     rows = Item.objects.filter(pk__in=list(items), region__isnull=True, derived_from__isnull=False)
     return {pk: -thing for pk, thing in rows.values_list("pk", "derived_from") if thing}
 
 
 def bar_witnesses(item_ids: Iterable[int]) -> None:
-    """Keeps everybody who held a seat on a question about the image in which one of these items
+    """Keep everybody who held a seat on a question about the image in which one of these items
     lies, and so may have seen all of it, from the images that show parts of that item.
 
     Doing it again adds who came meanwhile. Queries grow with the batches.
@@ -88,9 +90,10 @@ def _bar(by_image: Mapping[int, list[int]], campaigns: QuerySet[Campaign]) -> No
 
 
 def hold(user: User, question: Question) -> bool:
-    """Whether this person may see the question outside their work, as an auditor does: always,
-    but for a subject below 0 of which they hold a seat on another question. From now on they
-    hold one on this."""
+    """Return whether this person may see the question outside their work, as an auditor does:
+    always, but for a subject below 0 of which they hold a seat on another question. From now on
+    they hold one on this.
+    """
     if question.subject is None or question.subject >= 0:
         return True
     Assignment.objects.bulk_create(

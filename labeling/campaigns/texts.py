@@ -45,7 +45,7 @@ class Coverage(Record):
 
 
 def read(text: str | bytes) -> object:
-    """The content of a file. Raises Refusal with the line of what is no JSON."""
+    """Return the content of a file. Raises Refusal with the line of what is no JSON."""
     if len(text) > MAX_BYTES:
         raise Refusal(f"The file is larger than {MAX_BYTES // 1024**2} MiB.", field="texts")
     try:
@@ -72,7 +72,7 @@ def read(text: str | bytes) -> object:
 
 
 def replace(campaign: Campaign, actor: User | None, payload: object) -> Texts:
-    """The texts, kept in place of all earlier ones. Raises Refusal, and nothing is changed."""
+    """Return the texts, kept in place of all earlier ones. Raises Refusal, and nothing is changed."""
     texts = clean(campaign, payload)
     with transaction.atomic():
         campaign.texts.all().delete()
@@ -87,14 +87,15 @@ def replace(campaign: Campaign, actor: User | None, payload: object) -> Texts:
 
 
 def of(campaign: Campaign) -> Texts:
-    """The texts by language, in the order of the site's languages."""
+    """Return the texts by language, in the order of the site's languages."""
     contents = dict(campaign.texts.values_list("language", "content"))
     return {code: contents[code] for code, _ in settings.LANGUAGES if code in contents}
 
 
 def with_gaps(campaign: Campaign) -> Texts:
-    """The texts as a file to go on with: of each language but the campaign's usual one, each text
-    that is missing is there and empty."""
+    """Return the texts as a file to go on with: of each language but the campaign's usual one, each
+    text that is missing is there and empty.
+    """
     contents, keys = of(campaign), list(_wanted(campaign))
     filled: Texts = {}
     for code, _ in settings.LANGUAGES:
@@ -127,7 +128,7 @@ def coverage(campaign: Campaign) -> list[Coverage]:
 
 
 def clean(campaign: Campaign, payload: object) -> Texts:
-    """The texts without empty ones. Raises Refusal with the place and the cure."""
+    """Return the texts without empty ones. Raises Refusal with the place and the cure."""
     if not isinstance(payload, dict):
         raise Refusal('Texts are an object: {"de": {"title": …}}.', field="texts")
     known = {
@@ -213,8 +214,9 @@ def _wanted(campaign: Campaign) -> Iterator[tuple[str, str | None]]:
 
 
 def in_language(campaigns: Iterable[Campaign], language: str | None) -> list[Campaign]:
-    """The campaigns as annotators read them: copies with the texts of the language where there are
-    any, else themselves. One query, and none where no campaign has the language."""
+    """Return the campaigns as annotators read them: copies with the texts of the language where
+    there are any, else themselves. One query, and none where no campaign has the language.
+    """
     campaigns = list(campaigns)
     having = [row.pk for row in campaigns if language in row.languages]
     if not having:
@@ -258,7 +260,7 @@ def _settings(stored: Content, content: Content) -> dict[str, object]:
 
 
 def name_of(words: Mapping[str, Any], key: str, name: str) -> str:
-    """The name of a class in these words, else the one given."""
+    """Return the name of a class in these words, else the one given."""
     return str(class_words(words, key).get("name", name))
 
 

@@ -20,7 +20,7 @@ from labeling.models import Calibration, Campaign, Job, User
 
 
 def calibrate(campaign: Campaign, actor: User | None = None, reason: str = "") -> Calibration:
-    """The calibration that all answers up to now give, in force from now on.
+    """Return the calibration that all answers up to now give, in force from now on.
 
     One that says what the calibration in force says is not made again. actor: whoever asked, for
     its reason. Answers are read in chunks, outside of any transaction.
@@ -76,7 +76,7 @@ def _answered(campaign: Campaign) -> int:
 
 
 def is_used(campaign: Campaign) -> bool:
-    """Whether anything in the campaign goes by what calibrations say."""
+    """Return whether anything in the campaign goes by what calibrations say."""
     return (
         policies.of(campaign)["method"] != "majority"
         or campaign.settings.get("order") == "learned"
@@ -85,7 +85,7 @@ def is_used(campaign: Campaign) -> bool:
 
 
 def due(campaign: Campaign) -> bool:
-    """Whether enough answers came since the last calibration to recompute reputations."""
+    """Return whether enough answers came since the last calibration to recompute reputations."""
     if not is_used(campaign):
         return False
     row = Campaign.objects.filter(pk=campaign.pk)
@@ -98,7 +98,7 @@ def due(campaign: Campaign) -> bool:
 
 
 def ask(campaign: Campaign) -> bool:
-    """Whether a calibration was due and now waits as a job; asking twice makes one."""
+    """Return whether a calibration was due and now waits as a job; asking twice makes one."""
     if not due(campaign):
         return False
     queue.enqueue("calibrate", str(campaign.pk), campaign=campaign)
@@ -106,7 +106,7 @@ def ask(campaign: Campaign) -> bool:
 
 
 def ask_now(campaign: Campaign, actor: User) -> Job:
-    """The job that recomputes reputations because this person wants it, due or not."""
+    """Return the job that recomputes reputations because this person wants it, due or not."""
     return queue.enqueue("calibrate", str(campaign.pk), {"actor": actor.pk}, campaign=campaign)
 
 
@@ -124,7 +124,7 @@ def execute(job: Job) -> None:
 
 
 def calibrate_nightly(campaign: Campaign) -> bool:
-    """Whether the campaign has another calibration now: one that goes by calibrations."""
+    """Return whether the campaign has another calibration now: one that goes by calibrations."""
     if not is_used(campaign):
         return False
     return calibrate(campaign, reason="every night").pk != campaign.calibration_id

@@ -119,7 +119,7 @@ def _read(pk: int, made_at: datetime | None) -> deciding.Skills:
 
 
 def skills_of(content: Content) -> deciding.Skills:
-    """A calibration's content as judging wants it."""
+    """Return a calibration's content as judging wants it."""
     people = {int(person): skill for person, skill in (content.annotators or {}).items()}
     return deciding.Skills(
         classes=tuple(content.classes or deciding.BINARY),
@@ -141,13 +141,13 @@ def skills_of(content: Content) -> deciding.Skills:
 
 
 def among_classes(known: deciding.Skills, campaign_id: int) -> deciding.Skills:
-    """The same skills, among the classes that the campaign's votes can name."""
+    """Return the same skills, among the classes that the campaign's votes can name."""
     row = Campaign.objects.values_list("kind", "settings").get(pk=campaign_id)
     return replace(known, classes=classes_of(*row))
 
 
 def classes_of(kind: str, settings: Mapping[str, Any]) -> tuple[str, ...]:
-    """The words that votes of this kind count for."""
+    """Return the words that votes of this kind count for."""
     return KINDS[kind].classes(settings)
 
 

@@ -77,8 +77,9 @@ def _whole() -> "array[int]":
 
 
 def learn(campaign: Campaign, voided: frozenset[int] = frozenset()) -> Content:
-    """The content of a calibration but for `voided` and when it was made. Equal answers give equal
-    content, on either database."""
+    """Return the content of a calibration but for `voided` and when it was made. Equal answers give
+    equal content, on either database.
+    """
     reader = _Reader(campaign, voided)
     for rows in _chunks(campaign):
         reader.read(rows)

@@ -59,8 +59,9 @@ class _Reading:
 
 
 def learn(campaign: Campaign, voided: frozenset[int] = frozenset()) -> Content:
-    """The content of a calibration but for `voided` and when it was made. Equal answers give equal
-    content, on either database."""
+    """Return the content of a calibration but for `voided` and when it was made. Equal answers give
+    equal content, on either database.
+    """
     classes = classes_of(campaign.kind, campaign.settings)
     policy, kind = policies.of(campaign), KINDS[campaign.kind]
     if isinstance(kind, DrawnKind):
@@ -74,8 +75,9 @@ def learn(campaign: Campaign, voided: frozenset[int] = frozenset()) -> Content:
 
 
 def read(campaign: Campaign, classes: tuple[str, ...], voided: frozenset[int]) -> Votes:
-    """Every vote on what is asked, and on gold in use: each person's latest revision that was not
-    late. Abstentions say nothing of the truth and are left out."""
+    """Return every vote on what is asked, and on gold in use: each person's latest revision that
+    was not late. Abstentions say nothing of the truth and are left out.
+    """
     kind = KINDS[campaign.kind]
     code = {word: number for number, word in enumerate(classes)}
     reading = _Reading()

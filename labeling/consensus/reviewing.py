@@ -54,7 +54,7 @@ def decide(
     *,
     seen: int | None = None,
 ) -> Settlement:
-    """The settlement that a reviewer's verdict on a question in review makes.
+    """Return the settlement that a reviewer's verdict on a question in review makes.
 
     value: an answer that is no abstention, or "drop" to give the image up (its pair's next one
     follows, as after a dropping vote). The votes stay as they are and are named by the settlement,
@@ -70,7 +70,7 @@ def decide(
 def accept(
     campaign: Campaign, question_id: int, actor: User, reason: str = "", *, seen: int | None = None
 ) -> Settlement:
-    """The settlement that says what the votes gave, and that a reviewer has looked at it.
+    """Return the settlement that says what the votes gave, and that a reviewer has looked at it.
 
     Raises Conflict as decide does, and where the votes gave nothing that could be accepted.
     """

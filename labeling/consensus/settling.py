@@ -75,7 +75,7 @@ class Difference(Record):
 
 
 def settle(question_ids: Iterable[int]) -> int:
-    """How many of these questions were decided now; locks them until the transaction ends.
+    """Return how many of these questions were decided now; locks them until the transaction ends.
 
     A question that wants more votes gets the seats for them, in the lane of returned ones.
     """
@@ -199,7 +199,7 @@ class Replayed:
 
 
 def replay(question_ids: Iterable[int]) -> Replayed:
-    """Judges these questions again and gives them the seats they want; see replay_locked."""
+    """Judge these questions again and gives them the seats they want; see replay_locked."""
     outcome = replay_locked(lock_questions(question_ids))
     outcome.give()
     return outcome
@@ -208,7 +208,7 @@ def replay(question_ids: Iterable[int]) -> Replayed:
 def replay_locked(
     questions: Sequence[Locked], calibration: tuple[int | None, Any] | None = None
 ) -> Replayed:
-    """Judges questions again that this transaction has locked, whatever their state: when others
+    """Judge questions again that this transaction has locked, whatever their state: when others
     are void, or when withdrawn ones came back as open ones without seats. `give` must follow.
 
     calibration: id and date of the one about to come in force. A question that the same votes
@@ -299,7 +299,7 @@ def _close_seats(question_ids: Sequence[int]) -> None:
 
 
 def settle_complete(campaign: Campaign) -> int:
-    """How many questions were decided that had all their votes and were still open.
+    """Return the number of questions were decided that had all their votes and were still open.
 
     Submitting settles inline, so there are none unless rows came in another way.
     """
@@ -332,7 +332,8 @@ def _chunks(campaign: Campaign, states: Iterable[str], **more: Any) -> Iterator[
 
 
 def rebuild(campaign: Campaign) -> Iterator[Difference]:
-    """Every question whose settlement, computed again from its answers, differs from what stands.
+    """Yield every question whose settlement, computed again from its answers, differs from what
+    stands.
 
     Each is judged by its own policy and by what was known of people when it settled. What a
     reviewer decided does not follow from the answers, and is left out. Writes nothing, and reads a
@@ -406,7 +407,7 @@ Tallies = dict[int, Counter[str]]
 
 
 def tallies(campaign: Campaign, question_ids: Sequence[int]) -> Tallies:
-    """How many people gave which answer to each question that has votes, abstentions too.
+    """Return how many people gave which answer to each question that has votes, abstentions too.
 
     Everyone's last answer that was not late, void people left out; answers in the order of their
     names.
@@ -443,8 +444,9 @@ def support(
     settlements: Iterable[Settlement],
     votes_by_question: Mapping[int, Sequence[Vote]] | None = None,
 ) -> dict[int, Support]:
-    """The support of these settlements by question, from the answers that they name. One query,
-    or none where all of them are among the votes that were read already."""
+    """Return the support of these settlements by question, from the answers that they name. One
+    query, or none where all of them are among the votes that were read already.
+    """
     kind, rows = KINDS[campaign.kind], list(settlements)
     votes = itertools.chain.from_iterable((votes_by_question or {}).values())
     words_by_answer = {pk: kind.vote(value) for vote in votes for _, pk, value in vote.revisions}

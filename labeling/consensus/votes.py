@@ -40,7 +40,9 @@ class Rules:
 
 
 def sent_back_since() -> Exists:
-    """Whether an answer, or a later one of the same seat, was sent back: then it counts no more."""
+    """Return whether an answer, or a later one of the same seat, was sent back: then it counts no
+    more.
+    """
     return Exists(
         SentBack.objects.filter(
             assignment=OuterRef("assignment"), answer__revision__gte=OuterRef("revision")
@@ -88,7 +90,7 @@ def _by_question(rows: Iterable[tuple[Any, ...]]) -> dict[int, list[Vote]]:
 
 
 def all_verdicts(questions: Sequence[Locked], votes: dict[int, list[Vote]]) -> list[Judged]:
-    """The verdict on each by the rules in force."""
+    """Return the verdict on each by the rules in force."""
     if not questions:
         return []
     rules = rules_by({question.policy_id for question in questions})
@@ -102,7 +104,7 @@ def all_verdicts(questions: Sequence[Locked], votes: dict[int, list[Vote]]) -> l
 def verdict_on(
     question: Locked, votes: Sequence[Vote], rules: Rules, places: dict[int, tuple[str, bool]]
 ) -> Judged:
-    """The verdict that these votes give by these rules."""
+    """Return the verdict that these votes give by these rules."""
     topic, inner = places.get(question.id, ("", False))
     verdict, counted = deciding.judge(
         rules.kind.at(question.step), votes, rules.policy, rules.skills, topic=topic, inner=inner
@@ -137,8 +139,9 @@ def rules_by(
 
 
 def places_of(questions: Sequence[Locked], rules: dict[int, Rules]) -> dict[int, tuple[str, bool]]:
-    """The topic of each, and whether others hang on it in the question graph; of those alone that
-    are not settled by majority, which asks for neither."""
+    """Return the topic of each, and whether others hang on it in the question graph; of those alone
+    that are not settled by majority, which asks for neither.
+    """
     weighed = [q for q in questions if rules[q.policy_id].policy["method"] != "majority"]
     if not weighed:
         return {}
@@ -155,7 +158,7 @@ def places_of(questions: Sequence[Locked], rules: dict[int, Rules]) -> dict[int,
 
 
 def rules_of(settlement: Settlement, rules: Rules) -> Rules:
-    """The rules as they were for this settlement, but with those void who are void now."""
+    """Return the rules as they were for this settlement, but with those void who are void now."""
     made_at = settlement.calibration.created_at if settlement.calibration else None
     known = calibrations.skills(settlement.calibration_id, made_at)
     now = rules.skills
@@ -164,7 +167,7 @@ def rules_of(settlement: Settlement, rules: Rules) -> Rules:
 
 
 def same(judged: Judged, settlement: Settlement) -> bool:
-    """Whether the settlement says just this, by the same answers and policy."""
+    """Return whether the settlement says just this, by the same answers and policy."""
     return (
         judged.verdict.value == settlement.value
         and judged.verdict.probability == settlement.probability
@@ -174,7 +177,7 @@ def same(judged: Judged, settlement: Settlement) -> bool:
 
 
 def history_of(question_ids: Sequence[int]) -> dict[int, list[Settlement]]:
-    """The settlements of each question; the last one stands, while it is decided."""
+    """Return the settlements of each question; the last one stands, while it is decided."""
     history: dict[int, list[Settlement]] = defaultdict(list)
     rows = Settlement.objects.filter(question_id__in=question_ids).select_related("calibration")
     for settlement in rows.defer("calibration__content").order_by("pk"):

@@ -29,7 +29,7 @@ class Limits:
 
 
 def one_file(file: Any, path: Path) -> Path:
-    """The path, now with the upload in it."""
+    """Return the path, now with the upload in it."""
     with path.open("wb") as out:
         while part := file.read(MIB):
             out.write(part)
@@ -37,7 +37,7 @@ def one_file(file: Any, path: Path) -> Path:
 
 
 def unpack(file: Any, folder: Path, limits: Limits) -> None:
-    """Writes the zip's wanted files below the folder, which is new. Raises Refusal."""
+    """Write the zip's wanted files below the folder, which is new. Raises Refusal."""
     folder.mkdir()
     file.seek(0, 2)
     size = file.tell()

@@ -13,8 +13,9 @@ CHUNK = 1000
 
 
 def rows(dataset: Dataset, scenes: bool = False) -> Iterator[tuple[str, str, str]]:
-    """Every query of every image, by image in the order of their names. scenes: also those that
-    were for no class, with "" for the wnid."""
+    """Yield every query of every image, by image in the order of their names. scenes: also those
+    that were for no class, with "" for the wnid.
+    """
     images = dataset.images.exclude(queries=[]).order_by("name")
     for name, queries in images.values_list("name", "queries").iterator(chunk_size=CHUNK):
         yield from ((wnid, name, query) for wnid, query in queries if wnid or scenes)
@@ -25,7 +26,7 @@ def has_any(dataset: Dataset) -> bool:
 
 
 def lines(rows_to_write: Iterable[tuple[str, str, str]]) -> Iterator[str]:
-    """The rows as lines of CSV, below their header.
+    """Yield the rows as lines of CSV, below their header.
 
     What a spreadsheet would run begins with a quote, which is taken off when the list is read.
     """

@@ -8,7 +8,7 @@ from labeling.models import Dataset, User
 
 
 def create(owner: User, *, name: str, description: str = "") -> Dataset:
-    """An empty dataset. Raises Conflict for a name that is taken, whoever has it."""
+    """Return an empty dataset. Raises Conflict for a name that is taken, whoever has it."""
     check_name(name)
     try:
         with transaction.atomic():
@@ -20,11 +20,11 @@ def create(owner: User, *, name: str, description: str = "") -> Dataset:
 
 
 def may_add(user: User, dataset: Dataset) -> bool:
-    """Whether this person adds images: the dataset's owner does, and staff."""
+    """Return whether this person adds images: the dataset's owner does, and staff."""
     return user.is_staff or dataset.owner_id == user.pk
 
 
 def check_may_add(user: User, dataset: Dataset) -> None:
-    """Passes in silence. Raises NotAllowed."""
+    """Pass in silence. Raises NotAllowed."""
     if not may_add(user, dataset):
         raise NotAllowed("Only the dataset's owner adds images. Ask them, or make your own.")

@@ -83,7 +83,7 @@ class BadSource(Refusal):
 
 
 def clean_name(name: str) -> str:
-    """The name as an image's id: a relative path with slashes, NFC. Raises Refusal.
+    """Return the name as an image's id: a relative path with slashes, NFC. Raises Refusal.
 
     >>> clean_name("birds/./coot.jpg")
     'birds/coot.jpg'
@@ -111,14 +111,16 @@ def clean_name(name: str) -> str:
 
 
 def printable(name: str) -> str:
-    """The name for a report: what is not UTF-8 in it becomes \\x escapes, and so does NUL, which
-    PostgreSQL keeps in no text."""
+    r"""Return the name for a report: what is not UTF-8 in it becomes \x escapes, and so does NUL,
+    which PostgreSQL keeps in no text.
+    """
     return os.fsencode(name).decode("utf-8", "backslashreplace").replace("\0", "\\x00")
 
 
 def in_folder(folder: Path, in_order: bool = True) -> Iterator[Found | Refused]:
-    """Every file below the folder, each folder in the order of its names; without in_order as the
-    system lists them, of which no list is held."""
+    """Yield every file below the folder, each folder in the order of its names; without in_order as
+    the system lists them, of which no list is held.
+    """
     if not folder.is_dir():
         raise BadSource(f"{printable(str(folder))} is not a folder.")
     files = _walk(folder, folder, folder.resolve(), in_order)
@@ -193,7 +195,7 @@ def _walk(folder: Path, top: Path, root: Path, in_order: bool) -> Iterator[Found
 
 
 def on_disk(path: Path, root: Path, file: str, name: str) -> Found | Refused:
-    """A file below root as found there; links count by where they lead."""
+    """Return a file below root as found there; links count by where they lead."""
     try:
         goal = path.resolve(strict=True)
         if not goal.is_relative_to(root):
@@ -213,7 +215,7 @@ def _open_file(path: Path) -> IO[bytes]:
 
 
 def in_zip(archive: zipfile.ZipFile, size: int) -> Iterator[Found | Refused]:
-    """Every file of the archive, in its order. size: bytes of the archive, to tell a bomb."""
+    """Yield every file of the archive, in its order. size: bytes of the archive, to tell a bomb."""
     entries = [entry for entry in archive.infolist() if not entry.is_dir()]
     _check_ratio(sum(entry.file_size for entry in entries), size)
     files: Iterator[Found | Refused] = (_entry(archive, entry) for entry in entries)
@@ -240,17 +242,19 @@ def _entry(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> Found | Refused:
 
 
 def open_zip(file: IO[bytes], most: int | None = None) -> zipfile.ZipFile:
-    """The archive. Raises BadSource if it is none or has more than `most` entries (MAX_ENTRIES)."""
+    """Return the archive. Raises BadSource if it is none or has more than `most` entries
+    (MAX_ENTRIES).
+    """
     count_entries(file, most)
     with _reading_zip():
         return zipfile.ZipFile(file)
 
 
 def count_entries(file: IO[bytes], most: int | None = None) -> int:
-    """How many files and folders the zip's directory lists, found without reading the entries:
-    millions of empty ones would take minutes and gigabytes. Raises BadSource if there are more
-    than `most` (MAX_ENTRIES), if more than MAX_TINY can be no images, if they unpack to too much,
-    and for what is no zip.
+    """Return the number of files and folders the zip's directory lists, found without reading the
+    entries: millions of empty ones would take minutes and gigabytes. Raises BadSource if there are
+    more than `most` (MAX_ENTRIES), if more than MAX_TINY can be no images, if they unpack to too
+    much, and for what is no zip.
     """
     most = MAX_ENTRIES if most is None else most
     with _reading_zip():
@@ -332,9 +336,10 @@ def _refuse_entry(entry: zipfile.ZipInfo, name: str) -> str:
 
 
 def in_manifest(path: Path) -> Iterator[Found | Refused]:
-    """Every row's file. Columns file (or image), and where wanted name, licence, source, wnid and
-    query; paths are relative to the manifest and stay below its folder. With queries an image comes
-    once, with all that found it. Raises BadSource with the line."""
+    """Yield every row's file. Columns file (or image), and where wanted name, licence, source, wnid
+    and query; paths are relative to the manifest and stay below its folder. With queries an image
+    comes once, with all that found it. Raises BadSource with the line.
+    """
     root = path.parent.resolve()
     try:
         with path.open(encoding="utf-8-sig", newline="") as lines:
@@ -367,7 +372,7 @@ def _joined(rows: Iterable[Found | Refused]) -> Iterator[Found | Refused]:
 
 
 def merged(queries: Iterable[Query]) -> tuple[Query, ...]:
-    """Each once, sorted, at most MAX_QUERIES."""
+    """Return each once, sorted, at most MAX_QUERIES."""
     return tuple(sorted(set(queries))[:MAX_QUERIES])
 
 

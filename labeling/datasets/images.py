@@ -87,7 +87,7 @@ class Goal:
     first_frame: bool = False
 
     def brought(self, image: Image, name: str) -> bool:
-        """Whether this very import added the file already: it was cut off and runs again."""
+        """Return whether this very import added the file already: it was cut off and runs again."""
         ours = self.came_with is not None and image.came_with_id == self.came_with.pk
         return ours and image.name == name
 
@@ -111,7 +111,7 @@ class Picture(File):
 def add_file(
     dataset: Dataset, name: str, fileobj: IO[bytes], *, licence: str = "", source: str = ""
 ) -> Added:
-    """The image of this one file. Raises Refusal with a sentence; then nothing has changed."""
+    """Return the image of this one file. Raises Refusal with a sentence; then nothing has changed."""
     # The file stays open: it is the caller's.
     entry = Found(name, name, lambda: nullcontext(fileobj), 0)
     name = clean_name(name)
@@ -144,8 +144,9 @@ def stream_of_zip(file: IO[bytes], opened: ExitStack) -> Stream:
 
 
 def stream_at(path: Path, opened: ExitStack) -> Stream:
-    """The files of what lies at the path: a folder, a .csv manifest, or else a zip. Images are
-    named by their path in it; nothing is unpacked to disk."""
+    """Return the files of what lies at the path: a folder, a .csv manifest, or else a zip. Images
+    are named by their path in it; nothing is unpacked to disk.
+    """
     if path.is_dir():
         return partial(in_folder, path)
     if path.suffix.lower() == ".csv":
@@ -178,8 +179,9 @@ def add_path(
 
 
 def add_all(goal: Goal, files: Source, report: Report, watch: Watch | None = None) -> None:
-    """Adds the files and writes into the report what became of each; what a StorageFull or a killed
-    process left undone is done by calling it again."""
+    """Add the files and writes into the report what became of each; what a StorageFull or a killed
+    process left undone is done by calling it again.
+    """
     files = iter(files)
     try:
         while batch := list(islice(files, BATCH)):
@@ -260,7 +262,7 @@ def _add_found(goal: Goal, entry: Found, name: str, report: Report) -> Image | N
 
 
 def add_queries(dataset: Dataset, name: str, queries: Iterable[Query]) -> None:
-    """Adds queries that found the image, or one that looks like it, to those it has."""
+    """Add queries that found the image, or one that looks like it, to those it has."""
     if not (queries := list(queries)):
         return
     with transaction.atomic():
@@ -401,7 +403,7 @@ def _too_large(limit: int) -> TooLarge:
 
 
 def make_derivatives(job: Job) -> None:
-    """Makes what is missing in the job's block of neighbouring images; may run twice unharmed.
+    """Make what is missing in the job's block of neighbouring images; may run twice unharmed.
 
     An image that cannot be made does not hold up the others; the job then fails, naming them.
     """
@@ -456,8 +458,9 @@ def open_preview(image: Image) -> Picture:
 
 
 def open_detail(image: Image, name: str) -> Picture:
-    """A tile of a large image, named LEVEL,COLUMN,ROW, open for reading. Raises NotYours where
-    there is none, Unavailable until a job has made it."""
+    """Return a tile of a large image, named LEVEL,COLUMN,ROW, open for reading. Raises NotYours
+    where there is none, Unavailable until a job has made it.
+    """
     if details.is_large(image) and details.NAMES.fullmatch(name):
         with suppress(FileNotFoundError):
             return Picture(details.open_file(image, name), "image/jpeg")
@@ -468,18 +471,18 @@ def open_detail(image: Image, name: str) -> Picture:
 
 
 def open_thumbnail(image: Image) -> Picture:
-    """A small WebP, open for reading; made on the spot where its job has not run."""
+    """Return a small WebP, open for reading; made on the spot where its job has not run."""
     return _open("thumbnail", image)
 
 
 def open_original(image: Image) -> IO[bytes]:
-    """The file as it was added, open for reading."""
+    """Return the file as it was added, open for reading."""
     opened: IO[bytes] = image.file.storage.open(str(image.file.name))
     return opened
 
 
 def derivative_jobs(dataset: Dataset) -> models.QuerySet[Job]:
-    """The dataset's jobs: they belong to no campaign."""
+    """Return the dataset's jobs: they belong to no campaign."""
     return Job.objects.filter(kind=DERIVATIVES, key__startswith=f"{dataset.pk}:")
 
 

@@ -70,7 +70,7 @@ class Sent:
 
 
 def are_small(files: Sequence[Sent]) -> bool:
-    """Whether the files may be added at once, while their sender waits."""
+    """Return whether the files may be added at once, while their sender waits."""
     together = sum(sent.file.size for sent in files)
     few = len(files) <= SMALL_FILES and together <= SMALL_BYTES
     return few and not any(sent.is_zip for sent in files) and _pixels(files) <= SMALL_PIXELS
@@ -113,7 +113,7 @@ def of_uploads(
     source: str = "",
     against: Sequence[Dataset] | None = None,
 ) -> Import:
-    """The import of these files, which are kept until it is done.
+    """Return the import of these files, which are kept until it is done.
 
     against: what looks like an image of these datasets or of this one is left out; None where that
     is not looked for. Raises Refusal for a zip that is none, too large or a bomb; then nothing is
@@ -146,8 +146,9 @@ def of_path(
     source: str = "",
     against: Sequence[Dataset] | None = None,
 ) -> Import:
-    """The import of what lies below the import folder; against as in of_uploads. Raises Refusal for
-    a path that is not."""
+    """Return the import of what lies below the import folder; against as in of_uploads. Raises
+    Refusal for a path that is not.
+    """
     check_may_add(actor, dataset)
     import_root_path(path)
     details = {"licence": licence, "source": source, "options": _options(against)}
@@ -161,7 +162,7 @@ def _options(against: Sequence[Dataset] | None) -> dict[str, object]:
 
 
 def import_for(dataset: Dataset, pk: int) -> Import:
-    """The dataset's import of that id, with its job. Raises NotYours."""
+    """Return the dataset's import of that id, with its job. Raises NotYours."""
     row = dataset.imports.select_related("job", "created_by").filter(pk=pk).first()
     if row is None:
         raise NotYours("The dataset has no such import.")
@@ -169,14 +170,15 @@ def import_for(dataset: Dataset, pk: int) -> Import:
 
 
 def retry(row: Import, actor: User) -> None:
-    """Tries a failed import again; what it added already stays. Raises Conflict if it has not
-    failed."""
+    """Try a failed import again; what it added already stays. Raises Conflict if it has not
+    failed.
+    """
     check_may_add(actor, row.dataset)
     queue.retry(row.job, actor)
 
 
 def report_of(row: Import) -> Report:
-    """The import's report, its lists as long as they were kept."""
+    """Return the import's report, its lists as long as they were kept."""
     return Report(
         added=row.added,
         duplicates=row.report.get("duplicates", []),
@@ -189,7 +191,7 @@ def report_of(row: Import) -> Report:
 
 
 def forget_old() -> int:
-    """How many uploads were removed that no import waits for any more."""
+    """Return the number of uploads were removed that no import waits for any more."""
     running = Import.objects.filter(job__state__in=[Job.State.QUEUED, Job.State.RUNNING])
     lists = running.values_list("uploads", flat=True)
     kept = {upload["stored"] for rows in lists for upload in rows}
@@ -197,7 +199,8 @@ def forget_old() -> int:
 
 
 def import_root_path(relative: str) -> Path:
-    """The path below ASSAY_IMPORT_ROOT. Raises Refusal for one that is not there or leads out.
+    """Return the path below ASSAY_IMPORT_ROOT. Raises Refusal for one that is not there or leads
+    out.
 
     Both are told in the same words: who asks learns nothing of the rest of the disk.
     """
@@ -223,7 +226,7 @@ def import_root_path(relative: str) -> Path:
 
 
 def execute(job: Job) -> None:
-    """Adds the import's files and writes its report; may be cut off anywhere and run again."""
+    """Add the import's files and writes its report; may be cut off anywhere and run again."""
     row = Import.objects.select_related("dataset").get(pk=job.payload["import"])
     if row.finished_at is None:
         report = Report(list_limit=LISTED)

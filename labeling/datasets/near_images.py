@@ -92,8 +92,9 @@ def fingerprint_of(content: bytes) -> Fingerprint | None:
 def fingerprints_of(
     dataset: Dataset, watch: Watch | None = None
 ) -> Iterator[tuple[str, Fingerprint | None]]:
-    """Every image of the dataset by name, in the order in which they came. A file that is gone or
-    damaged looks like nothing. watch: told of each that is made now."""
+    """Yield every image of the dataset by name, in the order in which they came. A file that is
+    gone or damaged looks like nothing. watch: told of each that is made now.
+    """
     waiting = list(dataset.images.filter(fingerprint=None).order_by("pk").values_list("pk", "file"))
     with ThreadPoolExecutor(processors.count()) as pool:
         for part in _parts(waiting, AHEAD):
@@ -111,7 +112,7 @@ def fingerprints_of(
 def known_in(
     files: Iterable[Found | Refused], origin: str, refused: list[Refused], watch: Watch | None
 ) -> Iterator[tuple[Found, Known]]:
-    """Every file that is an image, as it is compared; others go to `refused`. No database."""
+    """Yield every file that is an image, as it is compared; others go to `refused`. No database."""
     with ThreadPoolExecutor(processors.count()) as pool:
         for part in _parts(files, AHEAD):
             for entry, seen in zip(part, pool.map(_opened, part), strict=True):

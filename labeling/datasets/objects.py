@@ -37,18 +37,19 @@ OnPut = Callable[[PartedObject, Item], None]
 
 
 def of(dataset: Dataset) -> QuerySet[Item]:
-    """The dataset's objects, by image and in the order in which they came."""
+    """Return the dataset's objects, by image and in the order in which they came."""
     items = Item.objects.filter(image__dataset=dataset, region__isnull=False)
     return items.order_by("image_id", "pk")
 
 
 def category_of(item: Item) -> str:
-    """The object's category, a wnid; "" for an item that is no object."""
+    """Return the object's category, a wnid; "" for an item that is no object."""
     return _category([*item.given_labels.all()]) if item.region is not None else ""
 
 
 def described(items: Iterable[Item]) -> dict[int, PartedObject]:
-    """The objects as formats write them, by item id: category, crop, outline and given parts.
+    """Return the objects as formats write them, by item id: category, crop, outline and given
+    parts.
 
     Of what several sources say of a part, the latest stands. Queries do not grow with the items.
     """
@@ -58,7 +59,7 @@ def described(items: Iterable[Item]) -> dict[int, PartedObject]:
 
 
 def crop_of(item: Item) -> tuple[crops.Crop, bool]:
-    """The object's crop with context, and whether its image has room for it."""
+    """Return the object's crop with context, and whether its image has room for it."""
     return crops.widened(item.region or (), item.image.width, item.image.height)
 
 
@@ -81,7 +82,7 @@ def content_of(part: Part) -> dict[str, object]:
 
 
 def part_of(key: str, content: Mapping[str, Any], name: str = "") -> Part:
-    """The given part that content_of kept."""
+    """Return the given part that content_of kept."""
     merges = tuple(merge_of(merge) for merge in content.get("merges", ()))
     return Part(
         key=key,
@@ -172,7 +173,7 @@ class _Goal:
                 self.categories[image, name] = _category(self.labels.get(item.pk, []))
 
     def item_of(self, parted: PartedObject) -> Item:
-        """The object's item, known or new. Raises Refusal; then nothing came of it."""
+        """Return the object's item, known or new. Raises Refusal; then nothing came of it."""
         image = self._image(parted)
         region = _region(parted, image)
         _check(parted)
@@ -198,7 +199,7 @@ class _Goal:
         return known
 
     def save(self) -> int:
-        """How many objects are new."""
+        """Return the number of objects are new."""
         Item.objects.bulk_create(self.new, batch_size=BATCH)
         Item.objects.bulk_update(self.moved, ["region", "is_boxed"], batch_size=BATCH)
         return len(self.new)
@@ -447,7 +448,7 @@ def _check_inside(parted: PartedObject, image: Image) -> None:
 
 
 def place_of(parted: PartedObject) -> str:
-    """Where a fault is, for people: in the file, or by image and name."""
+    """Return where a fault is, for people: in the file, or by image and name."""
     description = f"{parted.image}, {parted.name}" if parted.name else parted.image
     return (
         f"{parted.entry}: {description}"

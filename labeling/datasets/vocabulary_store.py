@@ -21,12 +21,12 @@ KEPT = 32
 
 
 def current(dataset: Dataset) -> Version | None:
-    """The latest version, None where the dataset has no vocabulary yet."""
+    """Return the latest version, None where the dataset has no vocabulary yet."""
     return dataset.vocabularies.order_by("-version").first()
 
 
 def in_force(dataset: Dataset) -> Version:
-    """The latest version. Raises Refusal where the dataset has no vocabulary yet."""
+    """Return the latest version. Raises Refusal where the dataset has no vocabulary yet."""
     version = current(dataset)
     if version is None:
         raise Refusal(
@@ -56,7 +56,7 @@ def read(version: Version) -> Vocabulary:
 
 
 def may_edit(user: User, dataset: Dataset) -> bool:
-    """Whether this person writes versions: the dataset's owner does, and staff."""
+    """Return whether this person writes versions: the dataset's owner does, and staff."""
     return datasets.may_add(user, dataset)
 
 
@@ -68,7 +68,7 @@ def add_version(
     *,
     instead_of: int | None = None,
 ) -> Version:
-    """The version of the dataset's vocabulary that holds this: a new one, or the latest.
+    """Return the version of the dataset's vocabulary that holds this: a new one, or the latest.
 
     actor: None for the system. instead_of: the version that this was made from, so that nobody
     undoes unseen what somebody else has changed meanwhile. Campaigns keep their versions. Raises
@@ -99,12 +99,12 @@ def add_version(
 
 
 def start(dataset: Dataset, actor: User | None) -> Version:
-    """The shipped vocabulary as the dataset's."""
+    """Return the shipped vocabulary as the dataset's."""
     return add_version(dataset, reading.shipped(), actor)
 
 
 def campaigns_by_version(dataset: Dataset) -> dict[int, list[Campaign]]:
-    """Which campaigns ask by which version, by number."""
+    """Return which campaigns ask by which version, by number."""
     campaigns: dict[int, list[Campaign]] = {}
     rows = Campaign.objects.filter(vocabulary__dataset=dataset).select_related("vocabulary")
     for campaign in rows.order_by("title", "pk"):
@@ -114,7 +114,7 @@ def campaigns_by_version(dataset: Dataset) -> dict[int, list[Campaign]]:
 
 
 def objects_by_category(dataset: Dataset, vocabulary: Vocabulary) -> dict[str, int]:
-    """How many of the dataset's objects are of each category, by its key."""
+    """Return how many of the dataset's objects are of each category, by its key."""
     keys = [category.key for category in vocabulary.categories]
     rows = GivenLabel.objects.filter(
         item__image__dataset=dataset, item__region__isnull=False, key__in=keys

@@ -9,7 +9,7 @@ from labeling.models import Question
 
 
 def free(questions: Sequence[Locked], seats: dict[int, int], lane: int) -> None:
-    """Gives each question that many more free seats and a new ticket in the lane.
+    """Give each question that many more free seats and a new ticket in the lane.
 
     The new ticket is what lets cursors that passed the question meet it again. Gold keeps its lane
     and its one seat, and gets a ticket alike. Questions that ask nothing any more stay as they are.

@@ -48,7 +48,7 @@ class Counts(NamedTuple):
 
     @property
     def questions(self) -> int:
-        """All but gold and withdrawn ones."""
+        """Return all but gold and withdrawn ones."""
         return self.open + self.decided
 
 
@@ -72,7 +72,7 @@ def opened(campaign_id: int, questions: int, seats: int) -> None:
 
 
 def add(campaign_id: int, more: Mapping[str, int]) -> None:
-    """Adds to the campaign's counters, which Counts names."""
+    """Add to the campaign's counters, which Counts names."""
     changes = {name: more[name] for name in Counts._fields if more.get(name)}
     if not changes:
         return
@@ -88,7 +88,7 @@ def add(campaign_id: int, more: Mapping[str, int]) -> None:
 
 
 def of_campaigns(campaign_ids: Collection[int]) -> dict[int, Counts]:
-    """The counts of each of these campaigns, in one query; zeros of one that never asked."""
+    """Return the counts of each of these campaigns, in one query; zeros of one that never asked."""
     rows = (
         QuestionCount.objects.filter(campaign__in=campaign_ids)
         .order_by()

@@ -47,7 +47,7 @@ class Locked(NamedTuple):
 
     @property
     def is_followed(self) -> bool:
-        """Whether what it says opens and closes other questions (follow_ups/)."""
+        """Return whether what it says opens and closes other questions (follow_ups/)."""
         return self.graph_id is not None or bool(self.step)
 
 
@@ -58,7 +58,7 @@ FOLLOWED = "(graph_id IS NOT NULL OR step <> '')"
 
 
 def retried(action: Callable[P, R]) -> Callable[P, R]:
-    """The action, done again a few times when it lost a race; it opens its own transaction."""
+    """Return the action, done again a few times when it lost a race; it opens its own transaction."""
 
     @functools.wraps(action)
     def run(*args: P.args, **kwargs: P.kwargs) -> R:
@@ -106,7 +106,7 @@ def _lost_race(error: Exception) -> bool:
 
 
 def locking(of: str = "", *, skip: bool = False) -> str:
-    """The clause that locks the rows read, leaving alone those who only refer to them."""
+    """Return the clause that locks the rows read, leaving alone those who only refer to them."""
     if not connection.features.has_select_for_update:
         return ""
     return f" FOR NO KEY UPDATE{f' OF {of}' if of else ''}{' SKIP LOCKED' if skip else ''}"
@@ -136,7 +136,7 @@ def fetch_prepared(sql: str, params: Sequence[Any]) -> list[tuple[Any, ...]]:
 
 
 def execute(sql: str, params: Sequence[Any]) -> int:
-    """How many rows changed."""
+    """Return the number of rows changed."""
     with connection.cursor() as cursor:
         cursor.execute(sql, params)
         return cursor.rowcount
@@ -148,7 +148,7 @@ def batches(values: Sequence[T], size: int) -> Iterator[Sequence[T]]:
 
 
 def moment(at: datetime) -> datetime | str | None:
-    """A time as this database's raw statements take it."""
+    """Return a time as this database's raw statements take it."""
     return connection.ops.adapt_datetimefield_value(at)
 
 
@@ -176,7 +176,8 @@ def numbers(values: Iterable[int]) -> str:
 
 
 def in_runs(column: str, ids: Iterable[int]) -> Q:
-    """The condition that a column is one of these ids, each run of consecutive ones as a range.
+    """Return the condition that a column is one of these ids, each run of consecutive ones as a
+    range.
 
     PostgreSQL 15 descends an index once for each id of a list, and once for a whole range: a page
     of a list, whose rows were made together, reads a tenth of the pages of 8 kB.
@@ -208,7 +209,7 @@ def lock_questions(ids: Iterable[int], *, skip: bool = False) -> list[Locked]:
 
 
 def take_tickets(campaign_id: int, count: int) -> int:
-    """The first of `count` consecutive tickets, taken from the campaign's sequence.
+    """Return the first of `count` consecutive tickets, taken from the campaign's sequence.
 
     Holds the campaign's row until the transaction ends, so tickets become visible in order and
     no cursor can pass one that is still to be committed.

@@ -45,7 +45,8 @@ class Answers:
 
     @classmethod
     def from_rows(cls, rows: Iterable[tuple[str, str, str | None]]) -> "Answers":
-        """The answers of (annotator, item, answer); an empty answer or None is an abstention.
+        """Return the answers of (annotator, item, answer); an empty answer or None is an
+        abstention.
 
         Raises ValueError where an annotator answers an item twice.
 
@@ -68,7 +69,7 @@ class Answers:
         classes: "Numbers",
         repeated: bool = False,
     ) -> "Answers":
-        """The answers of (N, 3) numbers that `Numbers` gave out; label -1 is an abstention.
+        """Return the answers of (N, 3) numbers that `Numbers` gave out; label -1 is an abstention.
 
         Raises AnsweredTwice, unless `repeated` lets an annotator answer an item more than once.
         """
@@ -116,7 +117,7 @@ class Numbers:
         return self.known.setdefault(name, len(self.known))
 
     def sorted(self) -> tuple[tuple[str, ...], NDArray[np.int32]]:
-        """The strings sorted, and for each number given out the string's place among them."""
+        """Return the strings sorted, and for each number given out the string's place among them."""
         names = sorted(self.known)
         places = np.empty(len(names), np.int32)
         places[[self.known[name] for name in names]] = np.arange(len(names), dtype=np.int32)
@@ -153,7 +154,7 @@ def majority(
 def pick(
     probabilities: Floats, commonness: ArrayLike
 ) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:
-    """The most probable class of each item (I,) and whether it was tied (I,).
+    """Return the most probable class of each item (I,) and whether it was tied (I,).
 
     Ties go to the commoner class, then to the smaller string. -1 where the row is NaN.
     """
@@ -213,7 +214,7 @@ def posterior(
 
 
 def softmax(scores: Floats, instead: ArrayLike) -> Floats:
-    """Rows of exp(scores) that sum to 1; `instead` where a whole row is -inf."""
+    """Return rows of exp(scores) that sum to 1; `instead` where a whole row is -inf."""
     top = scores.max(axis=1, keepdims=True)
     hopeless = np.isneginf(top)
     weights = np.exp(scores - np.where(hopeless, 0.0, top))

@@ -76,7 +76,7 @@ def agreement_beyond_chance(
 def calibration_bins(
     probabilities: ArrayLike, correct: ArrayLike, bins: int = 10
 ) -> dict[str, Any]:
-    """Whether labels stated with probability p are right that often.
+    """Return whether labels stated with probability p are right that often.
 
     probabilities: (N,) in [0, 1], what was stated of the chosen labels; correct: (N,) whether they
     were right. {"bins": [{"low", "high", "n", "stated": mean, "right": share, "interval": Wilson's

@@ -90,8 +90,9 @@ class Plan:
     accept_bad: float
 
     def keeps(self, test: SequentialTest) -> bool:
-        """Whether both errors are within the test's own rates. A cap that is too short for two
-        accuracies so close together cannot keep them."""
+        """Return whether both errors are within the test's own rates. A cap that is too short for
+        two accuracies so close together cannot keep them.
+        """
         return self.reject_good <= test.reject_good and self.accept_bad <= test.accept_bad
 
 
@@ -179,7 +180,7 @@ class Tested:
 
 
 def fold(test: SequentialTest, rights: Iterable[bool]) -> Tested:
-    """The standing after these answers, in the order in which they were given.
+    """Return the standing after these answers, in the order in which they were given.
 
     A test that ends begins again, so that drift is caught: good work long ago excuses nothing, and
     what stands is the verdict of the last test that ended.
@@ -207,7 +208,7 @@ def fold(test: SequentialTest, rights: Iterable[bool]) -> Tested:
 def first_decisions(
     test: SequentialTest, rights: NDArray[np.bool_]
 ) -> tuple[NDArray[np.int8], NDArray[np.int64]]:
-    """Each person's first test: how it ended (N,) and after how many answers (N,).
+    """Return each person's first test: how it ended (N,) and after how many answers (N,).
 
     The vectorised twin of `fold`, for simulations. rights: (N, at least cap), one person a row.
     """
@@ -235,7 +236,7 @@ class Given:
 
 
 def speed(answers: Sequence[Given], pool: Sequence[tuple[str, int]]) -> dict[str, Any]:
-    """How long the answers take against those of others.
+    """Return how long the answers take against those of others.
 
     Every answer is divided by the median of others on its topic (of all the pool where the topic
     has few), and `share` is the median of that: half of the answers take less than this share of
@@ -264,7 +265,7 @@ def speed(answers: Sequence[Given], pool: Sequence[tuple[str, int]]) -> dict[str
 
 
 def runs(answers: Sequence[Given], pool: Sequence[tuple[str, str]]) -> dict[str, Any]:
-    """The longest run of one answer that is against the odds, else the longest of all.
+    """Return the longest run of one answer that is against the odds, else the longest of all.
 
     answers: in the order in which they were given. pool: (topic, word) of others. The odds of a
     run are the product of the pool's rates of that word on the topics it went through, times the
@@ -429,7 +430,8 @@ def advice(policy: Mapping[str, Any]) -> str:
 
 
 def gold_share(accepted: int, policy: Mapping[str, Any]) -> float | None:
-    """How often gold is mixed in after so many accepted tests; None for the policy's own share.
+    """Return how often gold is mixed in after so many accepted tests; None for the policy's own
+    share.
 
     Halves with each, down to gold_share_firm.
 

@@ -152,7 +152,7 @@ class _State:
         return self.result(likelihood, iterations, converged)
 
     def expect(self) -> float:
-        """The log-likelihood; fills posteriors, counts and sums."""
+        """Return the log-likelihood; fills posteriors, counts and sums."""
         from labeling.estimators import kernels
 
         log_prior = np.log(np.maximum(self.priors, FLOOR))

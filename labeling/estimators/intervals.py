@@ -60,7 +60,8 @@ def mean_interval(values: Sequence[float]) -> tuple[float, float] | None:
 def share_interval(
     agreed: int, votes: int, probability: float | None
 ) -> tuple[float, float] | None:
-    """The interval of a probability that is a share of votes; None where it is another figure.
+    """Return the interval of a probability that is a share of votes; None where it is another
+    figure.
 
     >>> [round(bound, 4) for bound in share_interval(1, 1, 1.0)]
     [0.2065, 1.0]

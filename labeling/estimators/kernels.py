@@ -45,7 +45,8 @@ def expect(
     counts: NDArray[np.float64],
     sums: NDArray[np.float64],
 ) -> float:
-    """The log-likelihood of the answers; one E-step, and the sums of the M-step in the same pass.
+    """Return the log-likelihood of the answers; one E-step, and the sums of the M-step in the same
+    pass.
 
     starts: (I + 1,) where each item's answers begin. codes: (N,) annotator × K + answer. known:
     (I,) labels known beforehand, else -1. logs: (A × K, K) of the confusions, a row an annotator's

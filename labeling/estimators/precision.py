@@ -60,7 +60,7 @@ class Precision:
 
 
 def precisions(classes: Sequence[Verified], level: float = 0.95) -> list[Precision]:
-    """The precision of each class. Raises ValueError for counts that cannot be.
+    """Return the precision of each class. Raises ValueError for counts that cannot be.
 
     The share of wrong images of class s is Beta-distributed with the mean f · d^b · D^(1 − b) and
     the shape k: d is the class's doubt a yes, D that of all, f, b and k of FACTORS, SLOPES and
@@ -87,8 +87,9 @@ def precisions(classes: Sequence[Verified], level: float = 0.95) -> list[Precisi
 
 
 def pooled(classes: Sequence[Verified], level: float = 0.95) -> Precision:
-    """The precision of all images together. Their audited ones are a random sample of them, so the
-    audit alone gives `stated` and its interval (Clopper and Pearson's)."""
+    """Return the precision of all images together. Their audited ones are a random sample of them,
+    so the audit alone gives `stated` and its interval (Clopper and Pearson's).
+    """
     whole = Verified(
         sum(verified.yes for verified in classes),
         sum(verified.doubt for verified in classes),

@@ -61,7 +61,7 @@ class VoteTable:
 
     @classmethod
     def from_dict(cls, content: "TableContent") -> "VoteTable":
-        """The table of as_dict; ValueError for another shape, or for what is no probability."""
+        """Return the table of as_dict; ValueError for another shape, or for what is no probability."""
         try:
             cells = tuple(tuple(float(p) for p in row) for row in content["cells"])
             images = int(content["images"])
@@ -89,7 +89,8 @@ def learn_vote_tables(
     strength: float = STRENGTH,
     calibration_votes: int = CALIBRATION_VOTES,
 ) -> dict[str, VoteTable]:
-    """A table for every topic, and one under "" learned from all, for topics without a pilot.
+    """Return a table for every topic, and one under "" learned from all, for topics without a
+    pilot.
 
     yes, no: (N,) votes on each image; good: (N,) whether it truly is, a probability where that is
     not certain, NaN where unknown; without `good`, the convincing majority of the image's own votes
@@ -193,7 +194,7 @@ def _table(
 
 
 def monotone(cells: Floats, weights: Floats, tolerance: float = 1e-9) -> Floats:
-    """The nearest table (weighted least squares) that rises with y and falls with n.
+    """Return the nearest table (weighted least squares) that rises with y and falls with n.
 
     cells, weights: (V + 1, V + 1), of which y + n <= V count. Source: Dykstra and Robertson, An
     algorithm for isotonic regression for two or more independent variables (1982).
@@ -226,7 +227,7 @@ def monotone(cells: Floats, weights: Floats, tolerance: float = 1e-9) -> Floats:
 
 
 def pool(values: Floats, weights: Floats) -> Floats:
-    """The nearest rising sequence in weighted least squares: pool adjacent violators.
+    """Return the nearest rising sequence in weighted least squares: pool adjacent violators.
 
     >>> pool(np.array([1.0, 3.0, 2.0]), np.array([1.0, 1.0, 1.0])).tolist()
     [1.0, 2.5, 2.5]

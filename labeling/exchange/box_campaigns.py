@@ -172,8 +172,9 @@ def draft(
     release: Release | None = None,
     **fields: Any,
 ) -> Campaign:
-    """A draft campaign of boxes with a first question for each pair; fields as lifecycle.create
-    takes them. release: where the pairs came from. All or nothing. Raises Refusal."""
+    """Return a draft campaign of boxes with a first question for each pair; fields as
+    lifecycle.create takes them. release: where the pairs came from. All or nothing. Raises Refusal.
+    """
     campaign = lifecycle.create(owner, dataset=dataset, **fields)
     if release is not None:
         begin_with(campaign, release)
@@ -183,7 +184,7 @@ def draft(
 
 
 def check(campaign: Campaign, pairs: Pairs) -> None:
-    """Raises Refusal for images that the campaign's dataset lacks, before anything is asked."""
+    """Raise Refusal for images that the campaign's dataset lacks, before anything is asked."""
     sizes = _sizes(campaign.dataset, {image for image, _ in pairs})
     missing = [image for image in dict.fromkeys(image for image, _ in pairs) if image not in sizes]
     opening.refuse_missing(campaign, missing)

@@ -49,7 +49,7 @@ LAYOUT = 3
 def fetch(
     release: Release, format_name: str, options: exporting.Options = exporting.DEFAULT
 ) -> IO[bytes] | Job:
-    """The zip of the release's labels, open; or the job that makes it, where they are many.
+    """Return the zip of the release's labels, open; or the job that makes it, where they are many.
 
     Asking again while the job works gives the same job. Raises Refusal for a format or an option
     that there is not, and where the release's files are gone.
@@ -87,7 +87,7 @@ def _sentence(text: str | None) -> str:
 
 
 def work(release: Release, format_name: str) -> int:
-    """How much there is to write: how many labels, at most, or what takes as long."""
+    """Return how much there is to write: how many labels, at most, or what takes as long."""
     counts = release.counts
     says = KINDS[release.campaign.kind].release
     if says == OBJECTS:
@@ -133,12 +133,12 @@ def write(
 
 
 def images_of(release: Release) -> exporting.Open:
-    """Opens an image of the release's dataset by its name: upright, as annotators see it."""
+    """Open an image of the release's dataset by its name: upright, as annotators see it."""
     return lambda name: images.open_display(_image_of(release, name))
 
 
 def originals_of(release: Release) -> exporting.Open:
-    """Opens the file of an image of the release's dataset by its name: as it was added."""
+    """Open the file of an image of the release's dataset by its name: as it was added."""
     return lambda name: images.open_original(_image_of(release, name))
 
 
@@ -150,7 +150,7 @@ def _image_of(release: Release, name: str) -> Image:
 
 
 def execute(job: Job) -> None:
-    """Makes the zip that the job is about; may run again."""
+    """Make the zip that the job is about; may run again."""
     release = Release.objects.select_related("campaign").get(pk=job.payload["release"])
     format_name, options = job.payload["format"], _options_in(job)
     path = _place(release, format_name, options)
@@ -172,7 +172,7 @@ def execute(job: Job) -> None:
 
 
 def forget_old() -> int:
-    """How many made zips, and halves of those whose worker was killed, were removed."""
+    """Return how many made zips, and halves of those whose worker was killed, were removed."""
     limit = (timezone.now() - KEPT).timestamp()
     removed = 0
     with suppress(FileNotFoundError):

@@ -91,12 +91,12 @@ def take(
 
 
 def may_bring(user: User, dataset: Dataset) -> bool:
-    """Whether this person brings labels in: the dataset's owner does, and staff."""
+    """Return whether this person brings labels in: the dataset's owner does, and staff."""
     return may_add(user, dataset)
 
 
 def check_may_bring(user: User, dataset: Dataset) -> None:
-    """Passes in silence. Raises NotAllowed."""
+    """Pass in silence. Raises NotAllowed."""
     if not may_bring(user, dataset):
         raise NotAllowed("Only the dataset's owner brings labels in. Ask them, or make your own.")
 
@@ -108,7 +108,7 @@ def graph_campaigns(dataset: Dataset, user: User) -> models.QuerySet[Campaign]:
 
 
 def campaign_of(dataset: Dataset, user: User, name: str) -> Campaign | None:
-    """The campaign whose graph shall hold the classes; None for no name. Raises Refusal."""
+    """Return the campaign whose graph shall hold the classes; None for no name. Raises Refusal."""
     if not name:
         return None
     campaign = graph_campaigns(dataset, user).filter(name=name).first()
@@ -122,13 +122,14 @@ def campaign_of(dataset: Dataset, user: User, name: str) -> Campaign | None:
 
 
 def jobs_of(dataset: Dataset) -> models.QuerySet[Job]:
-    """The dataset's imports of labels, the newest first; `payload` has "file", "by" and, once one
-    is done, "result"."""
+    """Return the dataset's imports of labels, the newest first; `payload` has "file", "by" and,
+    once one is done, "result".
+    """
     return Job.objects.filter(kind=KIND, key__startswith=f"{dataset.pk}:").order_by("-pk")
 
 
 def job_for(dataset: Dataset, pk: int) -> Job:
-    """The dataset's import of labels of that id. Raises NotYours."""
+    """Return the dataset's import of labels of that id. Raises NotYours."""
     job = jobs_of(dataset).filter(pk=pk).first()
     if job is None:
         raise NotYours("The dataset has no such import of labels.")
@@ -177,7 +178,7 @@ def execute(job: Job) -> None:
 
 
 def forget_old() -> int:
-    """How many uploads were removed that no job waits for any more."""
+    """Return the number of uploads were removed that no job waits for any more."""
     return uploads.forget_old(FOLDER, uploads.waited_for(KIND))
 
 
@@ -264,7 +265,7 @@ def refusing(root: Path) -> Iterator[None]:
 
 
 def sentence(bad: BadInput, root: Path) -> str:
-    """The fault with its place and its cure, as sentences for a person.
+    """Return the fault with its place and its cure, as sentences for a person.
 
     >>> sentence(BadInput("has the value 'x'", file="/t/labels.csv", line=3, cure="use yes"),
     ...          Path("/t"))

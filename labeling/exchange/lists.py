@@ -74,7 +74,7 @@ def read_questions(content: str | bytes) -> list[tuple[str, str]]:
 
 
 def read_candidates(content: str | bytes) -> list[candidate_lists.Row]:
-    """A candidate for every line `image,wnid,query`, in order; the query may be left out."""
+    """Return a candidate for every line `image,wnid,query`, in order; the query may be left out."""
     rows = _rows(content, ["image", "wnid", "query"], needed=2, field="candidates")
     return [
         candidate_lists.Row(row["image"], row["wnid"], row["query"].strip(), f"Line {number}")
@@ -83,7 +83,7 @@ def read_candidates(content: str | bytes) -> list[candidate_lists.Row]:
 
 
 def is_selection(content: str | bytes) -> bool:
-    """Whether it is what `mad select` or `mad add` writes: lines of pairs below a meta line."""
+    """Return whether it is what `mad select` or `mad add` writes: lines of pairs below a meta line."""
     first = _text(content, "questions").lstrip().partition("\n")[0]
     if not first.startswith("{"):
         return False
@@ -95,7 +95,7 @@ def is_selection(content: str | bytes) -> bool:
 
 
 def read_topics(content: str | bytes) -> list[TopicRow]:
-    """A topic for every line `wnid,name,definition`; name and definition may be left out."""
+    """Return a topic for every line `wnid,name,definition`; name and definition may be left out."""
     columns = ["wnid", "name", "definition", "synonyms", "url"]
     topics_by_key: dict[str, TopicRow] = {}
     for _, row in _rows(content, columns, needed=1, field="topics"):
@@ -114,14 +114,15 @@ def read_topics(content: str | bytes) -> list[TopicRow]:
 
 
 def read_vocabulary(content: str | bytes) -> list[ClassRow]:
-    """A class for every line `key,name`; a line without a name is named by its key."""
+    """Return a class for every line `key,name`; a line without a name is named by its key."""
     rows = _rows(content, ["key", "name"], needed=1, field="vocabulary")
     return [{"key": row["key"], "name": row["name"] or row["key"]} for _, row in rows]
 
 
 def read_gold(content: str | bytes, kind: str) -> list[GoldRow]:
-    """The gold of lines `image,wnid,answer,explanation`; of boxes `image,wnid,x0,y0,x1,y1`, a line
-    for every instance."""
+    """Return the gold of lines `image,wnid,answer,explanation`; of boxes `image,wnid,x0,y0,x1,y1`,
+    a line for every instance.
+    """
     if KINDS[kind].asks == CHAINS:
         return _read_boxes(content)
     columns = ["image", "wnid", "answer", "explanation", "source"]
@@ -155,7 +156,7 @@ def _read_boxes(content: str | bytes) -> list[GoldRow]:
 
 
 def read_proposals(content: str | bytes) -> list[ProposalRow]:
-    """The detections of lines `image,wnid,confidence,x0,y0,x1,y1`, in their order."""
+    """Return the detections of lines `image,wnid,confidence,x0,y0,x1,y1`, in their order."""
     columns = ["image", "wnid", "confidence", "x0", "y0", "x1", "y1"]
     proposals = []
     for number, row in _rows(content, columns, needed=2, field="proposals"):
@@ -189,7 +190,7 @@ def _decimal(value: object, name: str, number: int, field: str) -> float:
 
 
 def read_names(content: str | bytes) -> list[str]:
-    """The image names, one a line, each once."""
+    """Return the image names, one a line, each once."""
     text = nfc(_text(content, "images"))
     lines = (line.strip() for line in text.splitlines())
     return list(dict.fromkeys(line for line in lines if line and line != "image"))

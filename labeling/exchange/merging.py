@@ -57,8 +57,9 @@ def preview(merge: Merge) -> Shown:
 
 
 def with_radius(merge: Merge, radius: float | None, method: str = "radius") -> Merge:
-    """The merge by another radius in pixels, None for the automatic one, and by a method of
-    METHODS, which takes a radius unless it is the first. Raises Refusal."""
+    """Return the merge by another radius in pixels, None for the automatic one, and by a method of
+    METHODS, which takes a radius unless it is the first. Raises Refusal.
+    """
     if method not in METHODS:
         raise Refusal(f"{method!r} is no method; take {' or '.join(METHODS)}.", field="method")
     if radius is None and method != "radius":
@@ -81,7 +82,7 @@ def choose(
     actor: User,
     method: str = "radius",
 ) -> tuple[Part, Merge]:
-    """The given part and its merge, now by that method and radius in pixels; None takes the
+    """Return the given part and its merge, now by that method and radius in pixels; None takes the
     automatic one.
 
     The raw pieces stay, so every choice can be taken back. Raises NotAllowed for whoever does not
@@ -106,7 +107,9 @@ def choose(
 
 
 def place_of(part: Part, instance: str) -> int:
-    """Which of the part's merges is of that instance and has several pieces. Raises NotYours."""
+    """Return which of the part's merges is of that instance and has several pieces. Raises
+    NotYours.
+    """
     for at, merge in enumerate(part.merges):
         if merge.instance == instance and len(merge.pieces) > 1:
             return at

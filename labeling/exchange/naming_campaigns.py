@@ -26,7 +26,8 @@ def draft(
     examples: Examples = (),
     **fields: Any,
 ) -> Campaign:
-    """A draft campaign about these images, by default about all of the dataset that are no example.
+    """Return a draft campaign about these images, by default about all of the dataset that are no
+    example.
 
     examples: (image, class). fields: as opening.draft takes them. All or nothing. Raises Refusal.
     """
@@ -44,7 +45,9 @@ def draft(
 
 
 def pairs_of(campaign: Campaign, names: Sequence[str]) -> list[tuple[str, str]]:
-    """The questions about these images, by default about all of the dataset that are no example."""
+    """Return the questions about these images, by default about all of the dataset that are no
+    example.
+    """
     pairs = opening.naming_pairs(campaign.dataset, names)
     if names:
         return pairs

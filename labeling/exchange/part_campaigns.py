@@ -28,7 +28,8 @@ def draft(
     items: Iterable[int] | None = None,
     **fields: Any,
 ) -> Campaign:
-    """A draft campaign that asks for the parts of these objects, by default of all of the dataset.
+    """Return a draft campaign that asks for the parts of these objects, by default of all of the
+    dataset.
 
     items: ids; fields as create takes them. All or nothing. Raises Refusal.
     """
@@ -47,7 +48,7 @@ def create(
     kind: str = KIND,
     **fields: Any,
 ) -> Campaign:
-    """A draft campaign that asks nothing yet. Raises Refusal.
+    """Return a draft campaign that asks nothing yet. Raises Refusal.
 
     version: of the dataset's vocabulary, by default the latest. settings: ask_half, ask_outline;
     fields as lifecycle.create takes them.
@@ -89,9 +90,10 @@ def ask(campaign: Campaign, items: Iterable[int] | None = None) -> AddedQuestion
 def objects_of(
     dataset: Dataset, categories: Iterable[str] = (), images: Iterable[str] = ()
 ) -> list[int]:
-    """The dataset's objects of these categories, named as the vocabulary does (a wnid, name or
-    alias), and on these images; by default on all and of all. Raises Refusal for another name of a
-    category, and when there are none."""
+    """Return the dataset's objects of these categories, named as the vocabulary does (a wnid, name
+    or alias), and on these images; by default on all and of all. Raises Refusal for another name of
+    a category, and when there are none.
+    """
     vocabulary = vocabulary_store.read(vocabulary_store.in_force(dataset))
     keys = [_category_named(vocabulary, word).key for word in categories]
     keys = keys or [category.key for category in vocabulary.categories]
@@ -134,7 +136,8 @@ def _categories_by_object(
 
 @transaction.atomic
 def adopt(campaign: Campaign, actor: User, version: Version) -> Campaign:
-    """The campaign under another version of its dataset's vocabulary. What was answered stays.
+    """Return the campaign under another version of its dataset's vocabulary. What was answered
+    stays.
 
     Raises Conflict for a category that is asked about and not in it, and for a part that somebody
     has drawn; then nothing changed.

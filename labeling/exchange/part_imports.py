@@ -71,7 +71,7 @@ def take(
     format_name: str = "",
     how: ImportOptions | None = None,
 ) -> Job:
-    """The job that will bring the uploaded file in.
+    """Return the job that will bring the uploaded file in.
 
     format_name: one of part_reading.NAMES, else what the files say. Raises Refusal for whoever may
     not, for a dataset without a vocabulary, and for an upload that is too large.
@@ -98,8 +98,9 @@ def take(
 
 
 def again(job: Job, dataset: Dataset, actor: User) -> Job:
-    """A new job for what an earlier one was sent, say after the vocabulary has grown. Raises
-    Conflict where that is not over, and Refusal where the upload is gone."""
+    """Return a new job for what an earlier one was sent, say after the vocabulary has grown. Raises
+    Conflict where that is not over, and Refusal where the upload is gone.
+    """
     label_files.check_may_bring(actor, dataset)
     if job.state not in (Job.State.DONE, Job.State.FAILED):
         raise Conflict("This import is still under way. Wait for it to end.")
@@ -110,18 +111,18 @@ def again(job: Job, dataset: Dataset, actor: User) -> Job:
 
 
 def repeat(job: Job, dataset: Dataset, actor: User) -> Job:
-    """The job, which goes on where it failed; a new one for what is over, as again() says."""
+    """Return the job, which goes on where it failed; a new one for what is over, as again() says."""
     label_files.check_may_bring(actor, dataset)
     return queue.retry(job, actor) if job.state == Job.State.FAILED else again(job, dataset, actor)
 
 
 def jobs_of(dataset: Dataset) -> models.QuerySet[Job]:
-    """The dataset's imports of parts, the newest first."""
+    """Return the dataset's imports of parts, the newest first."""
     return Job.objects.filter(kind=KIND, key__startswith=f"{dataset.pk}:").order_by("-pk")
 
 
 def job_for(dataset: Dataset, pk: int) -> Job:
-    """The dataset's import of parts of that id. Raises NotYours."""
+    """Return the dataset's import of parts of that id. Raises NotYours."""
     job = jobs_of(dataset).filter(pk=pk).first()
     if job is None:
         raise NotYours("The dataset has no such import of parts.")
@@ -134,12 +135,12 @@ def report_of(job: Job) -> Report:
 
 
 def is_kept(job: Job) -> bool:
-    """Whether what the job was sent is still there."""
+    """Return whether what the job was sent is still there."""
     return default_storage.exists(job.payload["stored"])
 
 
 def forget_old() -> int:
-    """How many uploads were removed that no job waits for any more."""
+    """Return the number of uploads were removed that no job waits for any more."""
     return uploads.forget_old(FOLDER, uploads.waited_for(KIND))
 
 
@@ -192,7 +193,7 @@ class Bringing:
         self.report.vocabulary = self.version.version
 
     def read(self, path: Path, format_name: str = "", root: Path | None = None) -> Report:
-        """The report, when all objects of the file or the folder are in or refused.
+        """Return the report, when all objects of the file or the folder are in or refused.
 
         root: what places in the report are told from. Raises BadInput for what is wrong with a
         whole file; objects before it are in.
@@ -225,8 +226,9 @@ class Bringing:
         return self.put(objects)
 
     def put(self, objects: Iterable[PartedObject]) -> Report:
-        """The report, when all objects are in or refused. The next batch is read and merged while
-        one is written."""
+        """Return the report, when all objects are in or refused. The next batch is read and merged
+        while one is written.
+        """
         with Simplifiers(self.vocabulary.categories, self.how.cap) as simplifiers:
             ahead: list[Callable[[], None]] = []
             for batch, steps in self._batches(objects):

@@ -46,7 +46,9 @@ def read(reading: Reading, format_name: str = "") -> tuple[Iterator[PartedObject
 
 
 def is_for_parts(path: Path, format_name: str) -> bool:
-    """Whether only readers of parts can read this: by its format, or by the release that it is."""
+    """Return whether only readers of parts can read this: by its format, or by the release that it
+    is.
+    """
     if format_name in {"pascal-part", "png"}:
         return True
     if (path / "release.json").is_file():
@@ -59,7 +61,7 @@ def is_for_parts(path: Path, format_name: str) -> bool:
 
 
 def guess(path: Path) -> str:
-    """The format that files say by their endings and beginnings. Raises BadInput."""
+    """Return the format that files say by their endings and beginnings. Raises BadInput."""
     name = _by_ending(path)
     if name:
         return name

@@ -106,7 +106,7 @@ class Report:
 
     @property
     def to_mend(self) -> bool:
-        """Whether the same file may give more after somebody mended something."""
+        """Return whether the same file may give more after somebody mended something."""
         return bool(self.unknown or self.refused_count)
 
     def content(self) -> dict[str, object]:

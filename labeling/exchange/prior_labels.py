@@ -38,7 +38,7 @@ LONGEST = {"key": 64, "source": 200}
 
 
 def add(dataset: Dataset, rows: Sequence[Row], source: str = "") -> int:
-    """How many labels were written. What this source said before of a class is replaced.
+    """Return the number of labels were written. What this source said before of a class is replaced.
 
     rows: {"image": name, "key": class, "value": "yes" or "no" ("yes" where it is left out),
     "geometry": as the file had it, or None, "place": where it stood, in words}. The first fault
@@ -193,8 +193,9 @@ class _Merged:
 
 
 def check(campaign: Campaign, rows: Sequence[Row]) -> None:
-    """Passes for rows (as add takes them) whose classes are all in the campaign's graph and do not
-    contradict it. Raises Refusal naming the row, the class and the cure."""
+    """Pass for rows (as add takes them) whose classes are all in the campaign's graph and do not
+    contradict it. Raises Refusal naming the row, the class and the cure.
+    """
     graph = store.of(campaign)
     replaying.check_given(
         graph,

@@ -46,7 +46,7 @@ def add_questions(
     *,
     lane: int = Question.Lane.FRESH,
 ) -> AddedQuestions:
-    """One question per (image name, topic key), however often the pair is named.
+    """Return one question per (image name, topic key), however often the pair is named.
 
     Questions that stand are left as they are, except withdrawn ones, which reopen with the answers
     they had. A missing image or topic, or a pair that is gold, refuses all of them before anything
@@ -112,7 +112,9 @@ def check_topics(campaign: Campaign, keys: set[str]) -> None:
 
 
 def whole_items(campaign: Campaign, names: list[str]) -> tuple[dict[str, int], list[str]]:
-    """The whole-image item of every named image, made where it is not there; what is missing."""
+    """Return the whole-image item of every named image, made where it is not there; what is
+    missing.
+    """
     named_images = ImageNames(campaign.dataset).exact(names)
     images = {name: image.pk for name, image in named_images.items()}
     missing = [name for name in names if name not in images]
@@ -178,14 +180,15 @@ def _create_questions(campaign: Campaign, keys: Sequence[tuple[int, str]], lane:
 
 
 def take_tickets(campaign: Campaign, count: int) -> int:
-    """The first of `count` consecutive tickets; holds the campaign's row (see sql.py)."""
+    """Return the first of `count` consecutive tickets; holds the campaign's row (see sql.py)."""
     return sql.take_tickets(campaign.pk, count)
 
 
 @transaction.atomic
 def bring_back(campaign: Campaign, question_ids: Sequence[int]) -> int:
-    """How many withdrawn questions came back with their answers; only the votes still missing are
-    asked."""
+    """Return how many withdrawn questions came back with their answers; only the votes still
+    missing are asked.
+    """
     # Somebody else may have brought some back since they were looked for, and people may have seats
     # on those.
     locked = sql.lock_questions(question_ids)
@@ -203,8 +206,9 @@ def bring_back(campaign: Campaign, question_ids: Sequence[int]) -> int:
 
 @transaction.atomic
 def take_out(campaign: Campaign, question_ids: Iterable[int], states: Sequence[str]) -> list[int]:
-    """Which of these questions were in one of the states and have left the queue. Their answers
-    stay; seats under lease are closed."""
+    """Return which of these questions were in one of the states and have left the queue. Their
+    answers stay; seats under lease are closed.
+    """
     rows = list(
         Question.objects.select_for_update()
         .filter(campaign=campaign, pk__in=list(question_ids), state__in=states)
@@ -244,7 +248,7 @@ def kept(campaign: Campaign, question_ids: Iterable[int]) -> Counter[Question.St
 def withdraw_questions(
     campaign: Campaign, question_ids: Iterable[int], actor: User | None, reason: str
 ) -> int:
-    """How many questions left the queue. Their answers stay; seats under lease are closed."""
+    """Return the number of questions left the queue. Their answers stay; seats under lease are closed."""
     if KINDS[campaign.kind].asks == GRAPH:
         raise Refusal(
             "The questions of this campaign follow its graph, which would ask them again. Take a "

@@ -33,8 +33,9 @@ class Row(NamedTuple):
 def draft(
     owner: User, rows: Sequence[Row] = (), topics: Iterable[TopicRow] = (), **fields: Any
 ) -> Campaign:
-    """A draft campaign that asks about these candidates; fields as lifecycle.create takes them.
-    All or nothing. Raises what `ask` does, and Refusal for a bad field."""
+    """Return a draft campaign that asks about these candidates; fields as lifecycle.create takes
+    them. All or nothing. Raises what `ask` does, and Refusal for a bad field.
+    """
     campaign = lifecycle.create(owner, **fields)
     if rows:
         ask(campaign, rows, topics)
@@ -43,7 +44,8 @@ def draft(
 
 @transaction.atomic
 def ask(campaign: Campaign, rows: Sequence[Row], topics: Iterable[TopicRow] = ()) -> AddedQuestions:
-    """One question for each image and class, however many queries found it; each query is kept.
+    """Return one question for each image and class, however many queries found it; each query is
+    kept.
 
     Classes are described by `topics` or by the site's glossary, which also says what they are
     easily taken for. All or nothing: raises Refusal naming the place of an image that the dataset
@@ -65,7 +67,7 @@ def ask(campaign: Campaign, rows: Sequence[Row], topics: Iterable[TopicRow] = ()
 
 
 def queries_of(question_ids: Sequence[int]) -> dict[int, list[str]]:
-    """The queries that found the image of each question, in the order of their words."""
+    """Return the queries that found the image of each question, in the order of their words."""
     queries_by_question: dict[int, list[str]] = {}
     for part in batches(question_ids, BATCH):
         rows = Candidate.objects.filter(question__in=part)

@@ -49,10 +49,11 @@ def open_pairs(
     proposals: Proposals | None = None,
     tick: Tick | None = None,
 ) -> int:
-    """How many first questions were opened: of these pairs (id of the whole image's item, topic),
-    each once. Pairs that stand stay as they are, so a run that was cut short is finished by asking
-    again. proposals: by (item, topic) the boxes that are checked before anything is drawn. A pair
-    that is gold refuses all of them: its image would come twice, and tell that it is."""
+    """Return how many first questions were opened: of these pairs (id of the whole image's item,
+    topic), each once. Pairs that stand stay as they are, so a run that was cut short is finished by
+    asking again. proposals: by (item, topic) the boxes that are checked before anything is drawn. A
+    pair that is gold refuses all of them: its image would come twice, and tell that it is.
+    """
     if campaign.state == Campaign.State.CLOSED:
         raise Conflict("The campaign is closed. Open a new one for more images.")
     if golden := _golden(campaign) & set(pairs):
@@ -128,7 +129,7 @@ def _open_slice(campaign: Campaign, pairs: Sequence[tuple[int, str]], proposals:
 
 
 def withdrawn(campaign: Campaign, pairs: Iterable[tuple[int, str]]) -> list[int]:
-    """Questions of these pairs that a researcher withdrew, by id."""
+    """Return questions of these pairs that a researcher withdrew, by id."""
     chosen_pairs = set(pairs)
     gone = Question.objects.filter(campaign=campaign, state=State.WITHDRAWN)
     question_ids = []
@@ -164,7 +165,7 @@ def plans(campaign: Campaign, items: Sequence[int]) -> list[tuple[int, Plan]]:
 
 
 def replayed(campaign: Campaign, items: Collection[int]) -> dict[int, dict[str, Replayed]]:
-    """Where the pairs of these items stand, by item and topic. A fixed number of queries."""
+    """Return where the pairs of these items stand, by item and topic. A fixed number of queries."""
     rows = list(
         Question.objects.filter(campaign=campaign, item__in=list(items), round__gte=0)
         .exclude(state=State.GOLD)
@@ -231,8 +232,9 @@ def _by_question(rows: Iterable[tuple[int, int]]) -> dict[int, frozenset[int]]:
 
 
 def open_steps(campaign: Campaign, planned: Iterable[tuple[int, Plan]]) -> int:
-    """How many questions were opened, in the order of the items; and questions that were put aside,
-    or came back, say so."""
+    """Return the number of questions were opened, in the order of the items; and questions that were put
+    aside, or came back, say so.
+    """
     planned = list(planned)
     _say_aside([pk for _, plan in planned for pk in plan.withdraw], True)
     _say_aside([pk for _, plan in planned for pk in plan.reopen], False)

@@ -9,9 +9,9 @@ from django.utils.module_loading import import_string
 
 
 def arranged(vocabulary: Sequence[Any]) -> list[Any]:
-    """The entries in the order of the tree that the settings name (ASSAY_CLASS_TREE), each with the
-    path of groups above it; those that it does not know stay as they are, at the end. A name that
-    comes again is told apart by its group, else by its key.
+    """Return the entries in the order of the tree that the settings name (ASSAY_CLASS_TREE), each
+    with the path of groups above it; those that it does not know stay as they are, at the end. A
+    name that comes again is told apart by its group, else by its key.
 
     Without a tree, or where an entry has a path already, nothing is changed.
     """

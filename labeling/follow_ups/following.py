@@ -81,7 +81,7 @@ class _NeedsLocks(Exception):
 def open_images(
     campaign: Campaign, names: Sequence[str] | None = None, tick: Tick | None = None
 ) -> int:
-    """How many questions were opened: the first ones of these images, by default of all.
+    """Return the number of questions were opened: the first ones of these images, by default of all.
 
     Those are the roots, less what given labels and gold say already. Questions that stand stay as
     they are, so a run that was cut short is finished by asking again. Tickets run topic by topic,
@@ -128,7 +128,7 @@ def _items(campaign: Campaign, names: Sequence[str] | None) -> list[int]:
 
 
 def check_images(campaign: Campaign, names: Sequence[str]) -> None:
-    """Passes for images of the campaign's dataset. Raises Refusal naming those that are not."""
+    """Pass for images of the campaign's dataset. Raises Refusal naming those that are not."""
     _image_ids(campaign, names)
 
 
@@ -468,7 +468,7 @@ def execute_look_again(job: Job) -> None:
 
 
 def look_again_at(campaign: Campaign, items: Sequence[int] | None = None) -> Iterator[int]:
-    """Flags these images of the campaign (by item; all of them if none is named), a slice at a
+    """Flag these images of the campaign (by item; all of them if none is named), a slice at a
     time; the job "advance" then looks what they should ask. Yields how many were flagged.
 
     An image about which nothing was ever asked has no question to flag.

@@ -36,7 +36,8 @@ def draft(
     vocabulary: Sequence[dict[str, str]] = (),
     **fields: Any,
 ) -> Campaign:
-    """A draft campaign that asks these (image, topic) pairs; fields as lifecycle.create takes them.
+    """Return a draft campaign that asks these (image, topic) pairs; fields as lifecycle.create
+    takes them.
 
     All or nothing. Raises Refusal for a bad field and for images that the dataset lacks.
     """
@@ -76,8 +77,9 @@ def ask(campaign: Campaign, pairs: Pairs, topics: Iterable[TopicRow] = ()) -> Ad
 
 
 def define_asked(campaign: Campaign, pairs: Pairs, topics: Iterable[TopicRow] = ()) -> None:
-    """Defines the classes of these pairs: as the list has them, and else, where they are new, as
-    the site's glossary describes them."""
+    """Define the classes of these pairs: as the list has them, and else, where they are new, as
+    the site's glossary describes them.
+    """
     known = set(campaign.topics.values_list("key", flat=True))
     topics_by_key = {topic["key"]: topic for topic in topics}
     topic_keys = dict.fromkeys(topic for _, topic in pairs)
@@ -86,8 +88,9 @@ def define_asked(campaign: Campaign, pairs: Pairs, topics: Iterable[TopicRow] = 
 
 
 def refuse_missing(campaign: Campaign, names: Sequence[str]) -> None:
-    """Raises Refusal that names these images, which the dataset lacks; passes where there are
-    none."""
+    """Raise Refusal that names these images, which the dataset lacks; passes where there are
+    none.
+    """
     if names:
         more = " …" if len(names) > LISTED else ""
         raise Refusal(
@@ -102,7 +105,7 @@ def refuse_missing(campaign: Campaign, names: Sequence[str]) -> None:
 def draft_graph(
     owner: User, graph: Graph, *, names: Sequence[str] = (), **fields: Any
 ) -> tuple[Campaign, int | None]:
-    """A draft campaign that asks by a question graph, and how many first questions it has.
+    """Return a draft campaign that asks by a question graph, and how many first questions it has.
 
     names: the images, by default all of the dataset; fields as lifecycle.create takes them. The
     number is None where the images are many: a job opens them. All or nothing. Raises Refusal.
@@ -113,7 +116,8 @@ def draft_graph(
 
 
 def open_images(campaign: Campaign, names: Sequence[str] = ()) -> int | None:
-    """How many first questions were opened about these images, by default about all of the dataset.
+    """Return how many first questions were opened about these images, by default about all of the
+    dataset.
 
     None where the images are many: a job opens them. Raises Refusal for images that are not there.
     """
@@ -135,13 +139,15 @@ def execute_open_images(job: Job) -> None:
 
 
 def naming_pairs(dataset: Dataset, names: Sequence[str] = ()) -> list[tuple[str, str]]:
-    """The naming question of each of these images, or of every image of the dataset."""
+    """Return the naming question of each of these images, or of every image of the dataset."""
     chosen = names or dataset.images.order_by("pk").values_list("name", flat=True)
     return [(name, NAMING_TOPIC["key"]) for name in chosen]
 
 
 def describe(keys: Sequence[str]) -> list[TopicRow]:
-    """A topic for each key, from the glossary that the settings name (ASSAY_GLOSSARY), if any."""
+    """Return a topic for each key, from the glossary that the settings name (ASSAY_GLOSSARY), if
+    any.
+    """
     topics_by_key = {NAMING_TOPIC["key"]: NAMING_TOPIC} | glossary(keys)
     return [topics_by_key.get(key) or {"key": key, "name": key} for key in keys]
 

@@ -23,7 +23,7 @@ Rings = list[list[int]]
 
 
 def run_lengths(mask: Mask, origin: tuple[int, int], size: tuple[int, int]) -> Ints:
-    """Runs of 0 and 1 in turn down the columns of an image of (width, height), 0 first.
+    """Run of 0 and 1 in turn down the columns of an image of (width, height), 0 first.
 
     mask: (h, w), the part of the image at origin (x, y); elsewhere is 0.
 
@@ -105,13 +105,13 @@ def _decompressed(text: str) -> Ints | None:
 
 
 def mask_in(counts: Ints, size: tuple[int, int]) -> Placed:
-    """The pixels of run lengths as the least mask that holds them, and its origin (x, y)."""
+    """Return the pixels of run lengths as the least mask that holds them, and its origin (x, y)."""
     flat = np.repeat(np.arange(len(counts)) % 2 == 1, counts)
     return cropped(flat.reshape(size).T)
 
 
 def cropped(mask: Mask) -> Placed:
-    """The least part of the mask that holds all its pixels, and its origin (x, y)."""
+    """Return the least part of the mask that holds all its pixels, and its origin (x, y)."""
     x0, y0, x1, y1 = tight(mask) or (0, 0, 0, 0)
     return mask[y0:y1, x0:x1], (x0, y0)
 
@@ -145,7 +145,7 @@ class Canvas:
         return np.bitwise_xor.accumulate(flips.reshape(shape), axis=1)
 
     def masks(self) -> list[Placed]:
-        """The mask of every region, and its origin."""
+        """Return the mask of every region, and its origin."""
         return [
             (self.pixels[1 : 1 + height, at : at + width].view(np.bool_), (x, y))
             for at, (width, height), (x, y) in zip(
@@ -170,8 +170,8 @@ class Canvas:
 
 
 def rings(mask: Mask, origin: tuple[int, int]) -> Rings | None:
-    """The outlines of a mask along the edges of its pixels, [x, y, x, y, …] each, clockwise; None
-    where it has a hole, which COCO's polygons cannot say.
+    """Return the outlines of a mask along the edges of its pixels, [x, y, x, y, …] each, clockwise;
+    None where it has a hole, which COCO's polygons cannot say.
 
     COCO's raster of them is the mask, to the pixel. Pixels that meet at a corner only are two.
 

@@ -174,7 +174,7 @@ class _Writer:
         return self.categories.setdefault(key, fresh)["id"]
 
     def named_categories(self) -> list[dict[str, object]]:
-        """The categories as the file has them, under names as they were asked for."""
+        """Return the categories as the file has them, under names as they were asked for."""
         names = {key: row["name"] for key, row in self.categories.items()}
         if self.release_info.names == "unique":
             # Of all the classes, so that a name does not depend on what the images show.

@@ -60,11 +60,11 @@ def members(path: StrPath) -> Iterator[Row]:
 
 
 def has_half_character(text: str, value: Any) -> bool:
-    """Whether a value holds a lone surrogate, which nothing can print or store.
+    r"""Return whether a value holds a lone surrogate, which nothing can print or store.
 
     text: the value as it was written, in ASCII where it has any.
 
-    >>> has_half_character(r'"\\ud800"', "\\ud800"), has_half_character(r'"\\ud83d\\ude00"', "😀")
+    >>> has_half_character(r'"\ud800"', "\ud800"), has_half_character(r'"\ud83d\ude00"', "😀")
     (True, False)
     """
     if not _SURROGATE.search(text):
@@ -99,7 +99,7 @@ class _Text:
         self.file.close()
 
     def peek(self) -> str:
-        """The next letter that is no space, "" at the end."""
+        """Return the next letter that is no space, "" at the end."""
         while True:
             while self.at < len(self.held) and self.held[self.at] in SPACE:
                 self.at += 1
@@ -126,7 +126,7 @@ class _Text:
         self.skip("]")
 
     def value(self) -> tuple[str, Any]:
-        """The next value, as the file has it and read."""
+        """Return the next value, as the file has it and read."""
         self.peek()
         while True:
             try:

@@ -171,7 +171,7 @@ Pages = Iterable[tuple[Photograph, list[Label]]]
 
 
 def unique_names(names: Mapping[K, str], detail: Callable[[K], str] = str) -> dict[K, str]:
-    """The names by key; where several keys share one, each has its detail after it. Case is
+    """Return the names by key; where several keys share one, each has its detail after it. Case is
     ignored, as it is in the names of files on many systems.
 
     >>> unique_names({"n1": "crane", "n2": "crane", "n3": "dog"})

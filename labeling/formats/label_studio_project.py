@@ -25,7 +25,7 @@ LONGEST_BASE = 500
 
 
 def check_base(base: str) -> str:
-    """The base of the images' addresses, checked. Raises BadInput."""
+    """Return the base of the images' addresses, checked. Raises BadInput."""
     if base and (len(base) > LONGEST_BASE or not BASE.fullmatch(base) or not _has_host(base)):
         raise BadInput(
             f"the image base {base[:80]!r} is no address",
@@ -47,7 +47,7 @@ def _has_host(base: str) -> bool:
 
 
 def address(base: str, name: str) -> str:
-    """Where Label Studio finds the image.
+    """Return where Label Studio finds the image.
 
     >>> address("https://host/images", "birds/a coot.jpg")
     'https://host/images/birds/a%20coot.jpg'
@@ -138,7 +138,7 @@ def _per_cent(points: Iterable[Sequence[float]], photo: Photograph) -> list[list
 
 
 def control(tag: str, name: str, labels: Mapping[str, str], **more: str) -> ET.Element:
-    """A tag with a label for each key: people read its name, results have the key."""
+    """Return a tag with a label for each key: people read its name, results have the key."""
     element = ET.Element(tag, {"name": name, "toName": "image", **more})
     for index, (key, words) in enumerate(labels.items()):
         label = {"value": words} | ({"alias": key} if key != words else {})

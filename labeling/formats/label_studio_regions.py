@@ -47,7 +47,7 @@ class Region:
 
     @property
     def is_hole(self) -> bool:
-        """A part may be called so, too; it lies in a rectangle, not in a polygon."""
+        """Return a part may be called so, too; it lies in a rectangle, not in a polygon."""
         return self.label == HOLE and self.above is not None and self.above.shape != RECTANGLE
 
 

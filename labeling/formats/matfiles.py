@@ -63,7 +63,7 @@ Value = Struct | Cells | str | NDArray[Any]
 
 
 def load(path: StrPath, variable: str) -> Value:
-    """A variable of a MATLAB v5 file: Struct, Cells, str, or an array as MATLAB shapes it.
+    """Return a variable of a MATLAB v5 file: Struct, Cells, str, or an array as MATLAB shapes it.
 
     Raises BadInput for every other file, and for what holds other things.
     """

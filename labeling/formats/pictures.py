@@ -63,7 +63,7 @@ def colour(index: int) -> str:
 
 
 def middle(polygons: Polygons) -> Point:
-    """Where a part's number stands: well inside its largest piece."""
+    """Return where a part's number stands: well inside its largest piece."""
     largest = max(shapely.get_parts(to_shapely(polygons)), key=lambda piece: piece.area)
     inside = shapely.point_on_surface(largest)
     return (inside.x, inside.y)
@@ -91,7 +91,7 @@ def _photograph(photo: Photograph) -> Image.Image:
 def draw(
     thing: PartedObject, photograph: Image.Image, photo: Photograph, release_info: About
 ) -> Image.Image:
-    """The object's crop with its parts coloured, above a legend.
+    """Return the object's crop with its parts coloured, above a legend.
 
     photograph: upright, in any size; the parts are in pixels of `photo`.
     """
@@ -115,7 +115,7 @@ def draw(
 
 
 def places_of(thing: PartedObject, release_info: About) -> dict[str, int]:
-    """Where each part stands in its category; those that the category lacks come after."""
+    """Return where each part stands in its category; those that the category lacks come after."""
     keys = dict.fromkeys(release_info.parts.get(thing.category, {}))
     keys |= dict.fromkeys(part.key for part in thing.parts if part.origin != "made")
     return {key: index for index, key in enumerate(keys)}

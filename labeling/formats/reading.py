@@ -236,7 +236,7 @@ class Reading:
     def part(
         self, row: Mapping[str, object], polygons: Polygons, size: Size | None, entry: str
     ) -> Part:
-        """The part that part_details() wrote, with its polygons. Raises BadInput."""
+        """Return the part that part_details() wrote, with its polygons. Raises BadInput."""
         merges = [self._merge(merge, size, entry) for merge in self._list(row, "merges", entry)]
         fields = of_merges(merges)
         if "radius" in row:
@@ -308,7 +308,7 @@ class Reading:
         size: Size | None,
         entry: str,
     ) -> PartedObject:
-        """The object that object_details() wrote, with what lies in it. Raises BadInput.
+        """Return the object that object_details() wrote, with what lies in it. Raises BadInput.
 
         Of a file of others the row is {}: the box is then the least around outline and parts.
         """
@@ -336,7 +336,7 @@ class Reading:
         raise self.bad(f"{entry} is {_short(word)}", f"use {', '.join(words)}")
 
     def text(self, value: object, entry: str, *, empty: bool = False, most: int = MOST_NAME) -> str:
-        """A name out of a file. Raises BadInput for another thing, NUL, and too much of it."""
+        """Return a name out of a file. Raises BadInput for another thing, NUL, and too much of it."""
         if not isinstance(value, str) or len(value) > most or not (value.strip() or empty):
             cure = f"write a text of 1 to {most} characters"
             raise self.bad(f"{entry} is {_short(value)}", cure)
@@ -351,7 +351,7 @@ class Reading:
         return nfc(self.text(value, entry, most=most).strip())
 
     def image(self, value: object, entry: str) -> str:
-        """An image's name out of a file. Raises BadInput where it leaves its folder, too."""
+        """Return an image's name out of a file. Raises BadInput where it leaves its folder, too."""
         name = nfc(self.text(value, f"{entry}'s name", most=400))
         if ".." in name.replace("\\", "/").split("/"):
             raise self.bad(f"{entry}'s name leaves its folder: {name!r}", "take the .. out")
@@ -359,19 +359,19 @@ class Reading:
 
 
 def box_around(boxes: Iterable[Box]) -> Box:
-    """The least box around them; at least one."""
+    """Return the least box around them; at least one."""
     x0, y0, x1, y1 = zip(*boxes, strict=True)
     return (min(x0), min(y0), max(x1), max(y1))
 
 
 def shared_area(a: Box, b: Box) -> float:
-    """The area that two boxes share."""
+    """Return the area that two boxes share."""
     width, height = min(a[2], b[2]) - max(a[0], b[0]), min(a[3], b[3]) - max(a[1], b[1])
     return max(width, 0.0) * max(height, 0.0)
 
 
 def is_number(value: object) -> TypeGuard[float]:
-    """Whether it is a number of JSON, of a size that floats have."""
+    """Return whether it is a number of JSON, of a size that floats have."""
     if isinstance(value, int):
         return not isinstance(value, bool) and abs(value) < 2**63
     return isinstance(value, float)

@@ -21,7 +21,7 @@ def write(path: Path, content: Mapping[str, object]) -> None:
 
 
 def read(path: Path) -> dict[str, object]:
-    """The JSON object in a file. Raises BadInput for another thing."""
+    """Return the JSON object in a file. Raises BadInput for another thing."""
     if path.stat().st_size > MOST_BYTES:
         raise BadInput("has over 64 MiB", file=path, cure="export it again")
     content = read_json(path)
@@ -45,7 +45,7 @@ def read_json(path: StrPath) -> object:
 def rows(
     content: Mapping[str, object], key: str, reading: Reading, entry: str
 ) -> list[dict[str, object]]:
-    """The list of objects under a key. Raises BadInput for another thing."""
+    """Return the list of objects under a key. Raises BadInput for another thing."""
     rows_at_key = content.get(key)
     if isinstance(rows_at_key, list) and all(isinstance(row, dict) for row in rows_at_key):
         return rows_at_key
@@ -53,7 +53,7 @@ def rows(
 
 
 def file_path(name: str) -> str:
-    """An image's name as a path that stays below its folder on every system.
+    """Return an image's name as a path that stays below its folder on every system.
 
     >>> file_path("../birds/a coot?.jpg")
     '%2E%2E/birds/a coot%3F.jpg'
@@ -76,14 +76,15 @@ def _digest(text: str) -> str:
 
 
 def files_in(path: Path, ending: str) -> Iterable[Path]:
-    """The files of that ending in a folder and below, in order; or the one file."""
+    """Return the files of that ending in a folder and below, in order; or the one file."""
     if not path.is_dir():
         return [path]
     return sorted(file for file in path.rglob("*") if file.suffix.lower() == ending)
 
 
 def the_file(path: StrPath, name: str) -> Path:
-    """The file itself; in a folder the one of that name, else the only .json beside release.json.
+    """Return the file itself; in a folder the one of that name, else the only .json beside
+    release.json.
 
     Raises BadInput where that is none or several.
     """

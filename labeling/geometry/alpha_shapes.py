@@ -94,7 +94,7 @@ def merge(
     holes: bool = True,
     method: str = "radius",
 ) -> Merged:
-    """The alpha shape of all pieces together, united with them.
+    """Return the alpha shape of all pieces together, united with them.
 
     pieces: polygons, or masks of one shape, inside where not 0, whose first pixel is the image's.
     Polygons count by the pixels whose centres they hold; one that holds none takes the pixels it

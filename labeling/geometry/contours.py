@@ -31,7 +31,8 @@ class Border(NamedTuple):
 
 
 def around_pixels(mask: NDArray[np.bool_]) -> Border:
-    """The border of a mask's pixels, slots only where it turns; pixels are joined by their sides.
+    """Return the border of a mask's pixels, slots only where it turns; pixels are joined by their
+    sides.
 
     The region lies to the right of every edge on a screen, so that x and y of an outer ring have a
     positive shoelace sum.
@@ -96,7 +97,7 @@ def _follow(after: Ints, slots: Ints, sign: Ints) -> None:
 
 
 def polygons_along(border: Border, origin: tuple[int, int] = (0, 0)) -> Polygons:
-    """The region inside a border, in canonical order, without corners on a straight line.
+    """Return the region inside a border, in canonical order, without corners on a straight line.
 
     origin: where the border's (0, 0) lies in the image.
     """

@@ -13,7 +13,7 @@ SHARE = 0.18
 
 
 def tight(box: Sequence[float], width: int, height: int) -> Crop:
-    """The fewest whole pixels of an image of width x height that hold the box.
+    """Return the fewest whole pixels of an image of width x height that hold the box.
 
     >>> tight((2.5, 3, 7.1, 9), 20, 20)
     (2, 3, 8, 9)
@@ -30,7 +30,7 @@ def tight(box: Sequence[float], width: int, height: int) -> Crop:
 def widened(
     box: Sequence[float], width: int, height: int, share: float = SHARE
 ) -> tuple[Crop, bool]:
-    """The box with context around it, and whether the image has room for that.
+    """Return the box with context around it, and whether the image has room for that.
 
     The crop is wider by `share` of the box's width and higher by as much of its height, half of it
     on each side, outward to whole pixels; what leaves the image is cut off. There is room where the

@@ -42,7 +42,7 @@ class Ranked(NamedTuple):
 
 
 def triangulate(points: Ints) -> Delaunay:
-    """The Delaunay triangles of distinct points, proven in whole numbers.
+    """Return the Delaunay triangles of distinct points, proven in whole numbers.
 
     points: (N, 2), not all on one line, less than 20,000 apart. A triangulation is Delaunay when no
     circle holds the corner across an edge, when nothing overlaps and all of the hull is covered.
@@ -63,7 +63,7 @@ def triangulate(points: Ints) -> Delaunay:
 
 
 def hull(points: Ints) -> BaseGeometry:
-    """The convex hull of (N, 2) points, exact: of the first and last in each row, for speed."""
+    """Return the convex hull of (N, 2) points, exact: of the first and last in each row, for speed."""
     x, y = points[np.lexsort((points[:, 0], points[:, 1]))].T
     turns = y[1:] != y[:-1]
     ends = np.concatenate([[True], turns]) | np.concatenate([turns, [True]])
@@ -71,7 +71,8 @@ def hull(points: Ints) -> BaseGeometry:
 
 
 def rank(triangles: Delaunay, inner: Bools) -> Ranked:
-    """The triangles by circumradius. inner: (T,) those that count as halves of a unit square.
+    """Return the triangles by circumradius. inner: (T,) those that count as halves of a unit
+    square.
 
     No triangle of whole-numbered points has a smaller circumradius than half a unit square,
     √½: rank 0 is theirs, whether or not there are any.
@@ -130,7 +131,7 @@ def covering(triangles: Delaunay, chosen: Bools) -> Bools | None:
 
 
 def first_covering_rank(triangles: Delaunay, ranked: Ranked) -> int:
-    """The least rank up to which one component has a corner in every point.
+    """Return the least rank up to which one component has a corner in every point.
 
     Found by halving: with more triangles a component that covers all stays within one.
     """

@@ -45,7 +45,7 @@ def clean(
     most_vertices: int = MOST_VERTICES,
     margin: float = 0.0,
 ) -> Polygons:
-    """The polygons that JSON holds, rounded to tenths, without corners said twice in a row.
+    """Return the polygons that JSON holds, rounded to tenths, without corners said twice in a row.
 
     value: [[[[x, y], …], hole, …], piece, …]. width, height: of the image, in pixels. margin: how
     far corners may lie outside it. subject: begins each sentence. A ring may repeat its first
@@ -68,7 +68,7 @@ def clean(
 
 
 def as_json(polygons: Polygons) -> PolygonLists:
-    """The nested lists that JSON has for them.
+    """Return the nested lists that JSON has for them.
 
     >>> as_json(((((0.0, 0.0), (1.0, 0.0), (0.0, 1.5)),),))
     [[[[0.0, 0.0], [1.0, 0.0], [0.0, 1.5]]]]
@@ -77,7 +77,7 @@ def as_json(polygons: Polygons) -> PolygonLists:
 
 
 def from_json(value: Sequence[Any]) -> Polygons:
-    """The polygons of nested lists that `as_json` made. Trusted: nothing is checked.
+    """Return the polygons of nested lists that `as_json` made. Trusted: nothing is checked.
 
     >>> from_json([[[[0, 0], [1, 0], [0, 1.5]]]])
     ((((0.0, 0.0), (1.0, 0.0), (0.0, 1.5)),),)
@@ -109,7 +109,7 @@ def from_rings(rings: Sequence[Ring]) -> Polygons:
 
 
 def tenths(polygons: Polygons) -> Polygons:
-    """The same region with corners on tenths of a pixel, still valid, in canonical order.
+    """Return the same region with corners on tenths of a pixel, still valid, in canonical order.
 
     Where rounding makes edges cross, they meet in new corners, and what is thinner than a tenth
     goes. What lies on tenths already stays.
@@ -118,7 +118,7 @@ def tenths(polygons: Polygons) -> Polygons:
 
 
 def to_shapely(polygons: Polygons) -> shapely.MultiPolygon:
-    """The same region for shapely. Trusted: validity is not checked.
+    """Return the same region for shapely. Trusted: validity is not checked.
 
     >>> to_shapely(((((0, 0), (2, 0), (2, 2)),),)).area
     2.0
@@ -138,7 +138,8 @@ def _polygon(rings: Sequence[Sequence[tuple[float, float]]]) -> shapely.Polygon:
 
 
 def from_shapely(geometry: BaseGeometry) -> Polygons:
-    """The polygons in a geometry, on tenths, in canonical order; points and lines are left out.
+    """Return the polygons in a geometry, on tenths, in canonical order; points and lines are left
+    out.
 
     Outer rings go round so that the shoelace sum in x and y is positive (clockwise on a screen),
     holes the other way; a ring begins at its uppermost corner, the leftmost of these; holes and
@@ -156,7 +157,7 @@ def from_shapely(geometry: BaseGeometry) -> Polygons:
 
 
 def canonical(polygons: Polygons) -> Polygons:
-    """The same corners in the order that `from_shapely` describes."""
+    """Return the same corners in the order that `from_shapely` describes."""
     return tuple(
         sorted(
             (

@@ -24,7 +24,7 @@ GRID = 1 / TENTHS
 
 
 def polygons_of(mask: NDArray[np.generic], origin: tuple[int, int] = (0, 0)) -> Polygons:
-    """The exact pixel edges of a mask, holes kept; `mask_of` gives the mask back.
+    """Return the exact pixel edges of a mask, holes kept; `mask_of` gives the mask back.
 
     mask: (h, w), inside where it is not 0; its first pixel lies at origin (x, y) of the image.
     Pixels are joined by their sides: two that touch in a corner are two pieces. Valid for shapely,
@@ -64,7 +64,7 @@ def mask_of(polygons: Polygons, box: PixelBox) -> Mask:
 def crossings(
     start: Ints, end: Ints, width: Ints | int, height: Ints | int
 ) -> tuple[Ints, Ints, Ints]:
-    """Where edges cross the lines of pixel centres: (edge, row, column), (K,) each.
+    """Return where edges cross the lines of pixel centres: (edge, row, column), (K,) each.
 
     start, end: (E, 2) in thousandths of a pixel. width, height: of the mask that each edge belongs
     to, in pixels; what lies outside is clipped to it. column: the first one whose centre lies at or
@@ -104,7 +104,7 @@ def area(polygons: Polygons) -> float:
 
 
 def box_of(polygons: Polygons) -> PixelBox:
-    """The smallest box of whole pixels around them; 0, 0, 0, 0 for none.
+    """Return the smallest box of whole pixels around them; 0, 0, 0, 0 for none.
 
     >>> box_of(((((0.5, 1), (2, 1), (2, 3.1)),),))
     (0, 1, 2, 4)
@@ -122,14 +122,14 @@ def box_of(polygons: Polygons) -> PixelBox:
 
 
 def box_within(polygons: Polygons, size: tuple[int, int]) -> PixelBox:
-    """The whole pixels around polygons, inside an image of (width, height)."""
+    """Return the whole pixels around polygons, inside an image of (width, height)."""
     (x0, y0, x1, y1), (width, height) = box_of(polygons), size
     x0, y0 = min(max(x0, 0), width), min(max(y0, 0), height)
     return x0, y0, max(min(x1, width), x0), max(min(y1, height), y0)
 
 
 def moved(polygons: Polygons, by_x: int, by_y: int) -> Polygons:
-    """The same polygons further right and down by whole pixels, exactly."""
+    """Return the same polygons further right and down by whole pixels, exactly."""
     if not by_x and not by_y:
         return polygons
     return tuple(
@@ -188,7 +188,7 @@ def mask_boundary_f(a: NDArray[np.generic], b: NDArray[np.generic], tolerance_px
 
 
 def convex_hull(polygons: Polygons) -> Polygons:
-    """The least convex region around them, one piece; () for none."""
+    """Return the least convex region around them, one piece; () for none."""
     return from_shapely(to_shapely(polygons).convex_hull)
 
 
@@ -216,7 +216,7 @@ def _checked(mask: NDArray[np.generic]) -> Mask:
 
 
 def tight(mask: Mask) -> PixelBox | None:
-    """The box around the pixels inside, None where there is none."""
+    """Return the box around the pixels inside, None where there is none."""
     rows = np.flatnonzero(mask.any(axis=1))
     if not len(rows):
         return None
@@ -226,7 +226,7 @@ def tight(mask: Mask) -> PixelBox | None:
 
 
 def edges(rings: Sequence[Ring], scale: int) -> tuple[Ints, Ints]:
-    """Both ends of every edge of the rings, ring by ring: (E, 2) each, in 1 / scale pixels."""
+    """Return both ends of every edge of the rings, ring by ring: (E, 2) each, in 1 / scale pixels."""
     lengths = np.array([len(ring) for ring in rings], np.int64)
     flat = [edge for ring in rings for point in ring for edge in point]
     start = np.rint(np.array(flat, np.float64).reshape(-1, 2) * scale).astype(np.int64)

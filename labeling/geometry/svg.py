@@ -19,7 +19,7 @@ def path_data(polygons: Polygons) -> str:
 
 
 def view_box(box: Sequence[float]) -> str:
-    """The viewBox of an SVG that shows a box x0, y0, x1, y1 of the image.
+    """Return the viewBox of an SVG that shows a box x0, y0, x1, y1 of the image.
 
     >>> view_box((10, 20, 30, 50.5))
     '10 20 20 30.5'

@@ -35,7 +35,7 @@ def labels(campaign_id: int, graph: Graph, items: Sequence[int]) -> dict[int, di
 
 
 def questions_of(campaign_id: int, items: Sequence[int]) -> dict[int, list[Asked]]:
-    """The questions of each item as they stand, but gold. Two queries."""
+    """Return the questions of each item as they stand, but gold. Two queries."""
     settled: dict[int, tuple[int, Any]] = {}
     settlements = Settlement.objects.filter(
         question__campaign=campaign_id, question__item_id__in=items, question__round=0

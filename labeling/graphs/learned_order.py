@@ -127,8 +127,9 @@ def _error(campaign: Campaign) -> float:
 
 
 def inference(campaign: Campaign) -> Inference | None:
-    """The scenes of the calibration in force, at the campaign's price; made once in a process. None
-    while too few images are finished, or where questions have no price."""
+    """Return the scenes of the calibration in force, at the campaign's price; made once in a
+    process. None while too few images are finished, or where questions have no price.
+    """
     if "price" not in campaign.settings:
         return None
     graph, price = store.of(campaign), campaign.settings["price"]
@@ -165,7 +166,7 @@ def _seconds(campaign: Campaign) -> dict[str, tuple[int, float]]:
 
 
 def choice(campaign: Campaign) -> Choice:
-    """Asks the best question of an image at a time; while nothing was learned, all at once."""
+    """Ask the best question of an image at a time; while nothing was learned, all at once."""
     order = order_of(campaign)
     if not order.knows:
         return planning.breadth
@@ -180,7 +181,7 @@ def choice(campaign: Campaign) -> Choice:
 
 
 def order_of(campaign: Campaign) -> Order:
-    """The learned order of the calibration in force; made once in a process."""
+    """Return the learned order of the calibration in force; made once in a process."""
     graph, mode = store.of(campaign), campaign.settings.get("mode", "safe")
     row = (
         Calibration.objects.filter(pk=campaign.calibration_id or 0)

@@ -29,7 +29,7 @@ def define(
     *,
     instead_of: int | None = None,
 ) -> Version:
-    """The version of the campaign's graph that holds this: a new one, or the one in force.
+    """Return the version of the campaign's graph that holds this: a new one, or the one in force.
 
     Every node becomes a topic. Where questions were asked already, all images are looked at again
     in the background: what is new is asked, what went or is closed now is withdrawn and comes back
@@ -134,12 +134,12 @@ def _fuller(node: Node) -> str:
 
 
 def version_of(campaign: Campaign) -> Version | None:
-    """The graph's version in force now, read again; None where the campaign has no graph."""
+    """Return the graph's version in force now, read again; None where the campaign has no graph."""
     return Version.objects.filter(pk=campaign.graph_id).first() if campaign.graph_id else None
 
 
 def of(source: Campaign | Version | int) -> Graph:
-    """The question graph in force in a campaign, of a version, or of a version's id.
+    """Return the question graph in force in a campaign, of a version, or of a version's id.
 
     Built once in a process: versions never change. Raises Refusal where there is none.
     """

@@ -65,7 +65,7 @@ class Limits:
 
 
 def site_limits() -> Limits:
-    """The limits of the settings."""
+    """Return the limits of the settings."""
     return Limits(
         memory=int(settings.ASSAY_CHILD_GIB * GIB), cpu=int(settings.ASSAY_CHILD_CPU_HOURS * 3600)
     )
@@ -170,7 +170,7 @@ class _Output:
             self.selector.register(pipe, selectors.EVENT_READ)
 
     def read(self, seconds: float) -> bool:
-        """Whether something came, or a pipe closed, within so many seconds."""
+        """Return whether something came, or a pipe closed, within so many seconds."""
         if not self.open:
             # Both are closed: the end is near.
             seconds = min(seconds, 0.05)
@@ -197,8 +197,9 @@ class _Output:
             pipe.close()
 
     def last_line(self, ended: bool = False) -> str:
-        """The last line of stderr with words in it, without secrets. While the process runs only a
-        line that is whole: half a secret could not be told."""
+        """Return the last line of stderr with words in it, without secrets. While the process runs
+        only a line that is whole: half a secret could not be told.
+        """
         text = bytes(self.stderr).decode(errors="replace").replace("\r", "\n")
         if not ended:
             text = text.rpartition("\n")[0]

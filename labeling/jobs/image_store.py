@@ -14,7 +14,7 @@ from labeling.models import Image
 
 
 def write(kind: str, content: bytes, media_type: str) -> str:
-    """The storage's name of the new file. Raises StorageFull; then nothing is left of it."""
+    """Return the storage's name of the new file. Raises StorageFull; then nothing is left of it."""
     token = secrets.token_hex(16)
     file_field = field_of(kind)
     # Two letters of folder: file systems and people dislike a hundred thousand files in one.

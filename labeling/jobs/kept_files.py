@@ -29,7 +29,7 @@ _TOKEN = re.compile(r"[0-9a-f]{32}")
 
 
 def keep(user: User, file: UploadedFile, most: int | None = None, field: str | None = None) -> str:
-    """The token under which the file waits for this person.
+    """Return the token under which the file waits for this person.
 
     most: bytes, MAX_BYTES unless told. field: of the form, named in a refusal. Raises TooLarge.
     The person's oldest files go where they would be more than MAX_PERSON_BYTES together.
@@ -55,7 +55,7 @@ def keep(user: User, file: UploadedFile, most: int | None = None, field: str | N
 
 
 def find(user: User, token: str) -> Path:
-    """The file that waits under the token. Raises Refusal when it is gone or another's."""
+    """Return the file that waits under the token. Raises Refusal when it is gone or another's."""
     path = _folder() / f"{user.pk}-{token}"
     if not _TOKEN.fullmatch(token):
         raise Refusal(GONE)

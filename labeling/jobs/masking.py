@@ -17,7 +17,9 @@ CREDENTIALS = re.compile(r"(?<=://)[^/\s@:]*:[^/\s@]*@")
 
 
 def masked(text: str) -> str:
-    """The text with *** for secrets of settings and environment, and for passwords in addresses."""
+    """Return the text with *** for secrets of settings and environment, and for passwords in
+    addresses.
+    """
     for secret in sorted(set(_secrets()), key=len, reverse=True):
         text = text.replace(secret, MASK)
     return CREDENTIALS.sub(f"{MASK}@", text)

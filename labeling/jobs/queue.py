@@ -71,7 +71,7 @@ def enqueue(
     payload: Mapping[str, object] | None = None,
     campaign: Campaign | None = None,
 ) -> Job:
-    """The queued job of this kind and key: a new one, or the one that is waiting already.
+    """Return the queued job of this kind and key: a new one, or the one that is waiting already.
 
     Call it in the transaction of the action that needs the work. A waiting job is locked until that
     transaction ends, so it cannot start before what it must see is committed. A job that runs
@@ -103,7 +103,7 @@ def enqueue(
 
 
 def claim(job_id: int) -> Job | None:
-    """The job, running under a lease of ours, or None if it needs nobody.
+    """Return the job, running under a lease of ours, or None if it needs nobody.
 
     Queued jobs can be claimed, and running ones whose worker has let the lease run out.
     """
@@ -124,7 +124,7 @@ def claim(job_id: int) -> Job | None:
 
 
 def renew(job: Job, done: int | None = None, total: int | None = None) -> None:
-    """Renews the lease and stores how far the work is. Raises LeaseLost for a job of others."""
+    """Renew the lease and stores how far the work is. Raises LeaseLost for a job of others."""
     moment = time.monotonic()
     finished = done is not None and done == total
     if not finished and moment - getattr(job, "_renewed_at", 0.0) < RENEW_SECONDS:
@@ -140,8 +140,9 @@ def renew(job: Job, done: int | None = None, total: int | None = None) -> None:
 
 
 def renew_child(job: Job, last_line: str, exit_code: int | None = None) -> None:
-    """Renews the lease and stores what the job's child process says: alive now, or ended with a
-    status. Raises LeaseLost for a job of others."""
+    """Renew the lease and stores what the job's child process says: alive now, or ended with a
+    status. Raises LeaseLost for a job of others.
+    """
     changes = {"child_seen_at": timezone.now(), "exit_code": exit_code, "last_line": last_line}
     if not _ours(job).update(leased_until=Now() + _lease(), **changes):
         raise LeaseLost(f"job {job.pk} went to another worker")
@@ -164,7 +165,7 @@ def finish(job: Job) -> None:
 
 
 def fail(job: Job, error: BaseException | str) -> None:
-    """Keeps the reason, and queues the job again unless trying again is of no use.
+    """Keep the reason, and queues the job again unless trying again is of no use.
 
     What the domain refuses is refused tomorrow as well; other failures get MAX_FAILURES attempts,
     each after a longer pause. Raises LeaseLost if the job is no longer ours.
@@ -186,14 +187,14 @@ def fail(job: Job, error: BaseException | str) -> None:
 
 
 def is_hopeless(job: Job, error: BaseException | str) -> bool:
-    """Whether a handler that raises this is not called again until a person asks for it."""
+    """Return whether a handler that raises this is not called again until a person asks for it."""
     if isinstance(error, LeaseLost | TooEarly | StoreAway):
         return False
     return isinstance(error, Refusal | BadInput) or job.attempts >= MAX_FAILURES
 
 
 def run(job_id: int) -> Job | None:
-    """The job after its handler ran, or None if there was nothing to claim.
+    """Return the job after its handler ran, or None if there was nothing to claim.
 
     A failure is stored on the row and logged with its traceback; it is not raised, since whoever
     runs jobs goes on with the next.
@@ -225,7 +226,9 @@ def run(job_id: int) -> Job | None:
 
 
 def retry(job: Job, actor: User | None) -> Job:
-    """The failed job, queued again with all its attempts. Raises Conflict if it has not failed."""
+    """Return the failed job, queued again with all its attempts. Raises Conflict if it has not
+    failed.
+    """
     again = Conflict("The same work is waiting or running already. Wait for it to end.")
     with transaction.atomic():
         if Job.objects.filter(kind=job.kind, key=job.key, state=Job.State.QUEUED).exists():
@@ -281,8 +284,9 @@ def sweep() -> dict[str, int]:
 
 
 def run_all(after: Callable[[], object] | None = None) -> int:
-    """How many jobs ran here, one after the other, until none is left: for machines without a
-    broker, and for the shell. after: called after each."""
+    """Return the number of jobs ran here, one after the other, until none is left: for machines without
+    a broker, and for the shell. after: called after each.
+    """
     count = 0
     last = 0
     while True:
@@ -306,7 +310,7 @@ def run_all(after: Callable[[], object] | None = None) -> int:
 
 
 def explain(error: BaseException | str) -> str:
-    """The failure as a sentence for a person.
+    """Return the failure as a sentence for a person.
 
     >>> explain(OSError(28, "No space left on device"))
     'The disk is full. Free some space, then try again.'

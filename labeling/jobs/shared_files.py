@@ -39,12 +39,12 @@ class Listed(NamedTuple):
 
 
 def is_shared() -> bool:
-    """Whether files go to an object store too."""
+    """Return whether files go to an object store too."""
     return not isinstance(storages["data"], FileSystemStorage)
 
 
 def put(path: Path, name: str) -> None:
-    """Puts the file or folder into the store under this name, which ends with FOLDER for a folder.
+    """Put the file or folder into the store under this name, which ends with FOLDER for a folder.
 
     Raises StoreAway, StoreFault; then nothing is there under the name that was not before.
     """
@@ -63,13 +63,14 @@ def put(path: Path, name: str) -> None:
 
 
 def has(name: str) -> bool:
-    """Whether the store has it; False without an object store."""
+    """Return whether the store has it; False without an object store."""
     return is_shared() and storages["data"].exists(name)
 
 
 def find(path: Path, name: str) -> Path:
-    """Where the file or folder lies here: at `path`, where it was made on this machine, else a
-    copy out of the store, fetched now if need be. `path` where there is none."""
+    """Return where the file or folder lies here: at `path`, where it was made on this machine, else
+    a copy out of the store, fetched now if need be. `path` where there is none.
+    """
     return path if path.exists() else copy_of(name) or path
 
 
@@ -88,7 +89,7 @@ def copy_of(name: str) -> Path | None:
 
 
 def fetch(name: str, goal: Path) -> bool:
-    """Whether `goal` is there now, whole, as the store has it; what is there already stays."""
+    """Return whether `goal` is there now, whole, as the store has it; what is there already stays."""
     if not is_shared():
         return False
     try:
@@ -138,7 +139,7 @@ def _unpack(archive: tarfile.TarFile, folder: Path) -> None:
 
 
 def remove(path: Path, name: str) -> None:
-    """Deletes the file or folder here and in the store; what is left over there is never read."""
+    """Delete the file or folder here and in the store; what is left over there is never read."""
     if path.is_dir():
         shutil.rmtree(path, ignore_errors=True)
     else:
@@ -147,14 +148,14 @@ def remove(path: Path, name: str) -> None:
 
 
 def delete(name: str) -> None:
-    """Deletes it in the store, where there is one; what is left over there is never read."""
+    """Delete it in the store, where there is one; what is left over there is never read."""
     if is_shared():
         with contextlib.suppress(Exception):
             storages["data"].delete(name)
 
 
 def list_files(folder: str, storage: Storage | None = None) -> Iterator[Listed]:
-    """Every file in a folder of the storage, by default that of data.
+    """Yield every file in a folder of the storage, by default that of data.
 
     folder: without a slash at its end.
     """

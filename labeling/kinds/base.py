@@ -95,16 +95,18 @@ class Kind(ABC):
     policy_defaults: ClassVar[Mapping[str, object]] = {}
 
     def at(self, step: str) -> "Kind":
-        """How questions at that step are answered and settled; itself where there are no steps."""
+        """Return how questions at that step are answered and settled; itself where there are no
+        steps.
+        """
         return self.steps.get(step, self)
 
     def clean_settings(self, settings: Mapping[str, object]) -> Mapping[str, object]:
-        """The checked settings; by default a kind has none. Raises Refusal."""
+        """Return the checked settings; by default a kind has none. Raises Refusal."""
         self.refuse_unknown(settings, ())
         return {}
 
     def refuse_unknown(self, settings: Iterable[str], known: Sequence[str]) -> None:
-        """Raises Refusal for a setting that is not among the known ones."""
+        """Raise Refusal for a setting that is not among the known ones."""
         if unknown := sorted(set(settings) - set(known)):
             choices = f"; it has {' and '.join(known)}" if known else ""
             raise Refusal(
@@ -125,13 +127,15 @@ class Kind(ABC):
         return {self.tally_name(value): label for value, label, _ in self.answers(settings)}
 
     def in_words(self, value: Any, settings: Mapping[str, Any]) -> str:
-        """An answer as people read it, with its tags."""
+        """Return an answer as people read it, with its tags."""
         name = self.tally_name(value)
         labels = [gettext(self.tag_labels[tag]) for tag in self.tags(value)]
         return " · ".join([self.words(settings).get(name, name), *labels])
 
     def class_names(self, settings: Mapping[str, Any]) -> dict[str, str]:
-        """The names of the classes that an answer can name; none where it is about its topic."""
+        """Return the names of the classes that an answer can name; none where it is about its
+        topic.
+        """
         return {}
 
     def question(self, topic: str, settings: Mapping[str, Any]) -> str:
@@ -145,26 +149,26 @@ class Kind(ABC):
         """Return the checked answer. context: only where the kind has_geometry. Raise Refusal."""
 
     def answer_of(self, word: str) -> Answer:
-        """The answer that a word in a list stands for."""
+        """Return the answer that a word in a list stands for."""
         return word
 
     def vote(self, value: Any) -> str | None:
-        """The word that an answer counts for; None for an abstention."""
+        """Return the word that an answer counts for; None for an abstention."""
         word = self.tally_name(value)
         return None if word in self.abstentions else word
 
     @abstractmethod
     def classes(self, settings: Mapping[str, Any]) -> tuple[str, ...]:
-        """The words that votes can count for."""
+        """Return the words that votes can count for."""
 
     @property
     def is_binary(self) -> bool:
-        """Whether votes count for no and yes in every campaign."""
+        """Return whether votes count for no and yes in every campaign."""
         return False
 
     @abstractmethod
     def tally_name(self, value: Any) -> str:
-        """The word under which exports count this answer, abstentions too."""
+        """Return the word under which exports count this answer, abstentions too."""
 
     def tags(self, value: Any) -> list[str]:
         """What the answer says beside its word, which decides nothing: words that a release
@@ -172,8 +176,9 @@ class Kind(ABC):
         return []
 
     def ranked(self, values: Sequence[Any], settled: Any) -> list[str]:
-        """The classes that these answers name, the surest first, where an answer may list several.
-        settled: what stands, which comes first; None where nothing does."""
+        """Return the classes that these answers name, the surest first, where an answer may list
+        several. settled: what stands, which comes first; None where nothing does.
+        """
         return []
 
     @abstractmethod
@@ -185,12 +190,13 @@ class Kind(ABC):
         return self.tally_name(value) == self.tally_name(reference)
 
     def grade(self, value: Any, gold: Any) -> float:
-        """How right the answer is, in [0, 1]: by default 1 for the known answer, 0 for any other.
-        On gold, an abstention is a miss."""
+        """Return how right the answer is, in [0, 1]: by default 1 for the known answer, 0 for any
+        other. On gold, an abstention is a miss.
+        """
         return float(value == gold)
 
     def is_right(self, value: Any, gold: Any, policy: Policy) -> bool:
-        """Whether the answer counts as the known one."""
+        """Return whether the answer counts as the known one."""
         return self.grade(value, gold) >= 1
 
     def fits(self, value: Any, settled: Any, policy: Policy) -> bool:
@@ -199,7 +205,7 @@ class Kind(ABC):
         return self.is_right(value, settled, policy)
 
     def likeness(self, value: Any, gold: Any) -> dict[str, float]:
-        """How right each part of the answer is, by its key; {} where it has no parts."""
+        """Return how right each part of the answer is, by its key; {} where it has no parts."""
         return {}
 
 
@@ -232,7 +238,7 @@ class ChoiceKind(Kind):
         return str(value)
 
     def settle(self, values: Sequence[Any], policy: Policy) -> Verdict:
-        """The choice that more people made than any other; see votes.plurality."""
+        """Return the choice that more people made than any other; see votes.plurality."""
         return plurality([self.vote(value) for value in values], policy)
 
 
@@ -261,8 +267,9 @@ class DrawnKind(Kind):
 
 
 def load(path: str) -> Kind:
-    """The kind that a dotted path names. Raises TypeError for one that leaves something out, or
-    names a value that nothing is known of."""
+    """Return the kind that a dotted path names. Raises TypeError for one that leaves something out,
+    or names a value that nothing is known of.
+    """
     module, _, attribute = path.rpartition(".")
     cls = getattr(import_module(module), attribute)
     if not (isinstance(cls, type) and issubclass(cls, Kind)):

@@ -97,7 +97,9 @@ class Replayed:
 
 
 def replay(pair: str, questions: Sequence[Asked]) -> Replayed:
-    """Where the pair of that name stands, by its questions, in any order; at least the first."""
+    """Return where the pair of that name stands, by its questions, in any order; at least the
+    first.
+    """
     by_number: dict[int, list[Asked]] = {}
     for question in sorted(questions, key=lambda row: row.id):
         by_number.setdefault(question.number, []).append(question)
@@ -151,7 +153,7 @@ def _decided(chain: Chain, by_number: Mapping[int, Sequence[Asked]]) -> Asked | 
 
 
 def first(pair: str, rules: Rules, proposals: Sequence[Box] = ()) -> Wanted:
-    """The first question of a pair. Its content is {} where nothing is shown, as of most."""
+    """Return the first question of a pair. Its content is {} where nothing is shown, as of most."""
     chain = chains.begin(pair, rules, proposals)
     if not proposals:
         return Wanted(chain.step, {})

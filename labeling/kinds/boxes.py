@@ -149,7 +149,7 @@ class Draw(Step):
     def clean(
         self, value: object, settings: Mapping[str, Any], context: About | None = None
     ) -> Answer:
-        """Raises Refusal for a box outside the image, of no area, inside out, or that is there."""
+        """Raise Refusal for a box outside the image, of no area, inside out, or that is there."""
         assert context is not None
         if value == NONE:
             return NONE
@@ -185,8 +185,9 @@ class Draw(Step):
         return policy["draws"]
 
     def settle(self, values: Sequence[Any], policy: Policy) -> Verdict:
-        """The box of as many people as the policy's draws: the mean of the largest group that drew
-        the same object, the first of equals; "none" where more than half drew nothing."""
+        """Return the box of as many people as the policy's draws: the mean of the largest group
+        that drew the same object, the first of equals; "none" where more than half drew nothing.
+        """
         if len(values) < policy["draws"]:
             return Verdict("open", more=policy["draws"] - len(values))
         drawn = [value for value in values if value != NONE]
@@ -211,7 +212,7 @@ class Draw(Step):
         return chain.Drawn(as_box(value["box"]), CAME[value["how"]], tuple(value["flags"]))
 
     def agrees(self, value: Any, reference: Any) -> bool:
-        """Whether both drew the same object, or neither any."""
+        """Return whether both drew the same object, or neither any."""
         if value == NONE or reference == NONE:
             return bool(value == reference)
         return iou(as_box(value["box"]), as_box(reference["box"])) >= SAME_IOU
@@ -225,8 +226,9 @@ class Draw(Step):
         return max(iou(as_box(value["box"]), box) for box in known.boxes)
 
     def is_right(self, value: Any, gold: Any, policy: Policy) -> bool:
-        """Whether its IoU with one of the objects is as much as the policy wants, which is less for
-        small ones: people differ from each other by that much."""
+        """Return whether its IoU with one of the objects is as much as the policy wants, which is
+        less for small ones: people differ from each other by that much.
+        """
         known = KnownDrawing.from_json(gold)
         if not known.boxes or value == NONE:
             return bool(gold == value)
@@ -292,7 +294,7 @@ class Check(Step):
         return chain.Checked(GOOD, box=as_box(value["box"]), flags=tuple(value["flags"]))
 
     def grade(self, value: Any, gold: Any) -> float:
-        """Whether it was found good and is. gold: "good" or "bad"."""
+        """Return whether it was found good and is. gold: "good" or "bad"."""
         return float((self.tally_name(value) == GOOD) == (gold == GOOD))
 
 

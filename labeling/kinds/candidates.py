@@ -58,7 +58,7 @@ class Candidates(ChoiceKind):
     }
 
     def clean_settings(self, settings: Mapping[str, object]) -> dict[str, object]:
-        """A number for each key of SETTINGS. Raises Refusal.
+        """Return a number for each key of SETTINGS. Raises Refusal.
 
         >>> Candidates().clean_settings({"wanted": 50})
         {'precision': 0.997, 'wanted': 50, 'audited': 100, 'budget': 0.0}
@@ -73,6 +73,6 @@ class Candidates(ChoiceKind):
 
 
 def stop_rules(settings: Mapping[str, object]) -> StopRules:
-    """The rules that checked settings make."""
+    """Return the rules that checked settings make."""
     rules = dict(Candidates().clean_settings(settings))
     return StopRules(images=rules.pop("wanted"), **rules)  # type: ignore[arg-type]

@@ -80,7 +80,8 @@ def judge(
     topic: str = "",
     inner: bool = False,
 ) -> tuple[Verdict, list[tuple[str, Any]]]:
-    """The verdict, and the answers it counts as (answer id, value), in the order of their votes.
+    """Return the verdict, and the answers it counts as (answer id, value), in the order of their
+    votes.
 
     Where the policy has everything reviewed, what would settle goes to a reviewer with its value.
     votes: in any order. skills.voided are left out first. policy["method"] says how: "majority" as
@@ -213,7 +214,7 @@ def gains_of_accuracy(accuracy: float) -> tuple[float, float]:
 
 
 def gains_of_confusion(confusion: Sequence[Sequence[float]]) -> tuple[float, float]:
-    """The same from rows [P(no | no), P(yes | no)] and [P(no | yes), P(yes | yes)]."""
+    """Return the same from rows [P(no | no), P(yes | no)] and [P(no | yes), P(yes | yes)]."""
     yes, no = vote_gains(clip(confusion[1][1]), clip(confusion[0][1]))
     return no, yes
 

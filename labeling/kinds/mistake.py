@@ -89,8 +89,9 @@ class Mistake(ChoiceKind):
     def clean(
         self, value: object, settings: Mapping[str, Any], context: About | None = None
     ) -> Answer:
-        """The word; with its tags, each once in their order, where there are any. Raises
-        Refusal."""
+        """Return the word; with its tags, each once in their order, where there are any. Raises
+        Refusal.
+        """
         if not isinstance(value, dict):
             return super().clean(value, settings, context)
         word = super().clean(value.get(ANSWER), settings, context)

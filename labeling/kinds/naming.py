@@ -143,7 +143,9 @@ def _question(words: object) -> dict[str, str]:
 
 
 def keys_of(value: object) -> list[Any]:
-    """The classes that an answer names, the surest first; none of a word, or what is no answer."""
+    """Return the classes that an answer names, the surest first; none of a word, or what is no
+    answer.
+    """
     if isinstance(value, dict) and set(value) == {"key"}:
         return [value["key"]]
     keys = value["keys"] if isinstance(value, dict) and set(value) == {"keys"} else []

@@ -127,7 +127,9 @@ class Parts(DrawnKind):
     def clean(
         self, value: object, settings: Mapping[str, Any], context: About | None = None
     ) -> Skipped | Drawn:
-        """The checked answer; cleaning it again changes nothing. Raises Refusal naming the part."""
+        """Return the checked answer; cleaning it again changes nothing. Raises Refusal naming the
+        part.
+        """
         assert context is not None
         if not isinstance(value, dict):
             raise _refusal("An answer is an object with parts, or with why it is skipped.")
@@ -152,31 +154,32 @@ class Parts(DrawnKind):
         return cleaned
 
     def grade(self, value: Any, gold: Any) -> float:
-        """How right it is, in [0, 1]: the mean over gold's parts of the IoU of two drawings; a
-        state is right or wrong, and so is skipping the object."""
+        """Return how right it is, in [0, 1]: the mean over gold's parts of the IoU of two drawings;
+        a state is right or wrong, and so is skipping the object.
+        """
         if "skip" in gold or "skip" in value:
             return float("skip" in gold and "skip" in value)
         scores = self.likeness(value, gold)
         return sum(scores.values()) / len(scores) if scores else float(not labels_in(value))
 
     def likeness(self, value: Any, gold: Any) -> dict[str, float]:
-        """How right each of gold's parts is, by its key; see parts/joining.py."""
+        """Return how right each of gold's parts is, by its key; see parts/joining.py."""
         mine = labels_in(value)
         return {
             key: joining.likeness(mine.get(key), known) for key, known in labels_in(gold).items()
         }
 
     def is_right(self, value: Any, gold: Any, policy: Policy) -> bool:
-        """Whether its grade is as much as the policy wants (gold_iou)."""
+        """Return whether its grade is as much as the policy wants (gold_iou)."""
         # A hair's breadth for sums that are not exact in binary.
         return self.grade(value, gold) >= policy["gold_iou"] - 1e-9
 
     def classes(self, settings: Mapping[str, Any]) -> tuple[str, ...]:
-        """The one word that votes count for."""
+        """Return the one word that votes count for."""
         return (WORD,)
 
     def tally_name(self, value: Any) -> str:
-        """The word under which exports count this answer: "drawn", or why it was skipped."""
+        """Return the word under which exports count this answer: "drawn", or why it was skipped."""
         return str(value.get("skip", WORD)) if isinstance(value, dict) else str(value)
 
     def settle(self, values: Sequence[Any], policy: Policy) -> Verdict:

@@ -188,17 +188,17 @@ NEW_DEFAULTS = {key: rule.default for key, rule in RULES.items() if rule.default
 
 
 def own_defaults(kind: Kind) -> dict[str, float]:
-    """The rules that only policies of kinds like this one have, by default."""
+    """Return the rules that only policies of kinds like this one have, by default."""
     return {key: rule.default for key, rule in RULES_OF.get(kind.asks, {}).items()}
 
 
 def of(campaign: "Campaign") -> Policy:
-    """The campaign's policy with every key, also those that came after it was written."""
+    """Return the campaign's policy with every key, also those that came after it was written."""
     return whole(campaign.policy.content if campaign.policy else {})
 
 
 def whole(content: Any) -> Policy:
-    """The policy that these checked keys make, with the defaults of those that they lack."""
+    """Return the policy that these checked keys make, with the defaults of those that they lack."""
     return DEFAULTS | content
 
 
@@ -216,12 +216,12 @@ def first_votes(policy: Policy) -> int:
 
 
 def asks_all(policy: Policy) -> bool:
-    """Whether every question gets a fixed number of votes, whatever they say."""
+    """Return whether every question gets a fixed number of votes, whatever they say."""
     return policy["method"] == "majority" and policy["stop_early"] == "never"
 
 
 def clean(content: Mapping[str, object] | None) -> Policy:
-    """A whole policy: the defaults with `content` laid over them.
+    """Return a whole policy: the defaults with `content` laid over them.
 
     Raises Refusal naming the key, what came and what is expected.
     """
@@ -246,21 +246,23 @@ def clean(content: Mapping[str, object] | None) -> Policy:
 
 
 def clean_new(content: Mapping[str, object] | None) -> Policy:
-    """The whole policy of a new campaign; as clean, with what only new policies say."""
+    """Return the whole policy of a new campaign; as clean, with what only new policies say."""
     return clean({**NEW_DEFAULTS, **(content or {})})
 
 
 def clean_next(campaign: "Campaign", content: Mapping[str, object]) -> Policy:
-    """The whole policy that comes after the campaign's own; as clean. What only new policies say
-    stays as it is unless content names it."""
+    """Return the whole policy that comes after the campaign's own; as clean. What only new policies
+    say stays as it is unless content names it.
+    """
     current: Mapping[str, object] = of(campaign)
     kept = {key: current[key] for key in NEW_DEFAULTS}
     return clean({**kept, **own_defaults(KINDS[campaign.kind]), **content})
 
 
 def check_kind(kind: Kind, policy: Policy) -> None:
-    """Raises Refusal unless votes of this kind can be judged by the policy's method, and the policy
-    has no rules of other kinds."""
+    """Raise Refusal unless votes of this kind can be judged by the policy's method, and the policy
+    has no rules of other kinds.
+    """
     known_keys = {*RULES, "currency", *own_defaults(kind)}
     if foreign := sorted(set(policy) - known_keys):
         raise Refusal(
@@ -294,7 +296,9 @@ def _clean_value(key: str, value: object) -> float | str:
 
 
 def checked_number(key: str, value: object, low: float, high: float, *, whole: bool) -> float:
-    """The number, an int where it is to be whole. Raises Refusal naming the key and the bounds."""
+    """Return the number, an int where it is to be whole. Raises Refusal naming the key and the
+    bounds.
+    """
     kind = "a whole number" if whole else "a number"
     message = f"{key} is {value!r}; give {kind} from {low:g} to {high:g}."
     if isinstance(value, bool) or not isinstance(value, int | float):

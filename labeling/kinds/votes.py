@@ -32,7 +32,7 @@ class Verdict:
 
 
 def plurality(votes: Sequence[str | None], policy: Policy) -> Verdict:
-    """The choice that more people made than any other; a tie asks one more person.
+    """Return the choice that more people made than any other; a tie asks one more person.
 
     votes: one per person; None is an abstention. Below policy["votes"] more are wanted: all that
     are missing, or as few as could decide where the policy stops early (votes_wanted). More
@@ -57,7 +57,8 @@ def plurality(votes: Sequence[str | None], policy: Policy) -> Verdict:
 
 
 def votes_wanted(able: Counter[str], abstained: int, policy: Policy) -> int:
-    """The fewest further votes that could decide a majority of policy["votes"]; 0 if it is decided.
+    """Return the fewest further votes that could decide a majority of policy["votes"]; 0 if it is
+    decided.
 
     able: how often each choice was made. Without policy["stop_early"] all the votes are wanted;
     with it those after which, in the best case, no missing vote could change the verdict: neither
@@ -83,7 +84,7 @@ def votes_wanted(able: Counter[str], abstained: int, policy: Policy) -> int:
 
 
 def exact_share(share: float) -> Fraction:
-    """The share as it is written."""
+    """Return the share as it is written."""
     # 0.6, not the binary number just below it: three of five must not be more than 0.6.
     return Fraction(str(share))
 
@@ -94,7 +95,7 @@ def offered(choices: Choices) -> list[dict[str, str]]:
 
 
 def checked(value: object, choices: Choices) -> str:
-    """The answer, if it is one of these. Raises Refusal naming them."""
+    """Return the answer, if it is one of these. Raises Refusal naming them."""
     words = [word for word, _, _ in choices]
     # A list or dict would compare too, but is no word.
     if not isinstance(value, str) or value not in words:

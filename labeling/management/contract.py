@@ -59,7 +59,7 @@ class ContractCommand(BaseCommand):
         show: Callable[[Printed], str] | None = None,
         **kwargs: Any,
     ) -> CommandParser:
-        """The parser of one verb, with --json; `action` runs when it is called."""
+        """Return the parser of one verb, with --json; `action` runs when it is called."""
         if not hasattr(parser, "assay_verbs"):
             parser.assay_verbs = parser.add_subparsers(  # type: ignore[attr-defined]
                 dest="verb", metavar="VERB", required=True
@@ -70,11 +70,11 @@ class ContractCommand(BaseCommand):
         return made
 
     def action(self, **options: Any) -> Payload:
-        """The result of the command, as it goes out under --json."""
+        """Return the result of the command, as it goes out under --json."""
         raise NotImplementedError(f"{type(self).__module__} has neither an action nor verbs")
 
     def show(self, result: Any) -> str:
-        """The result as a person reads it: by default one line a key."""
+        """Return the result as a person reads it: by default one line a key."""
         values = result.to_json() if isinstance(result, Record) else result
         return table([(key, value) for key, value in values.items()])
 
@@ -130,7 +130,7 @@ class ContractCommand(BaseCommand):
         self.stderr.write(" ".join(message.split()), self.style.WARNING)
 
     def progress(self, total: int | None, unit: str, description: str) -> Any:
-        """A tqdm bar on stderr, silent where stderr is no terminal."""
+        """Return a tqdm bar on stderr, silent where stderr is no terminal."""
         from tqdm import tqdm
 
         return tqdm(
@@ -205,7 +205,7 @@ def _is_half_array(error: OSError) -> bool:
 
 
 def table(rows: Iterable[Sequence[Any]], head: Sequence[str] | None = None) -> str:
-    """Rows in aligned columns, numbers to the right.
+    """Return rows in aligned columns, numbers to the right.
 
     >>> print(table([("A", 1.5), ("long name", 20)], head=("classifier", "score")))
     classifier  score

@@ -60,8 +60,9 @@ def bring_in(
     repair: bool,
     **_: Any,
 ) -> Result:
-    """The report. Raises BadInput for what is wrong with the whole of it, and where nothing at all
-    came in; where some objects were refused, the command ends with 1 after its result."""
+    """Return the report. Raises BadInput for what is wrong with the whole of it, and where nothing
+    at all came in; where some objects were refused, the command ends with 1 after its result.
+    """
     if not 0 <= cap <= 100:
         raise BadInput(f"--cap is {cap:g}", cure="give per cent, 0 to 100")
     if vocabulary:

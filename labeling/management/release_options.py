@@ -33,7 +33,7 @@ def add_arguments(parser: CommandParser, images_for: str, optional: bool = False
 
 
 def find_release(name: str, number: int | None) -> tuple[Frozen, Release | None]:
-    """The release, and its row where it was asked for by its campaign's name."""
+    """Return the release, and its row where it was asked for by its campaign's name."""
     if Path(name).is_dir():
         return freezing.read(name), None
     campaign = find_campaign(name)
@@ -57,7 +57,7 @@ def find_campaign(name: str) -> Campaign:
 
 
 def images_in(folder: Path) -> Open:
-    """Opens a photograph of the folder by its name."""
+    """Open a photograph of the folder by its name."""
     return partial(_open, folder)
 
 

@@ -15,7 +15,9 @@ MAX_USERNAME_KEY = 450
 
 
 def new_pseudonym() -> str:
-    """A name that says nothing of the person: 40 random bits, so collisions are not expected."""
+    """Return a name that says nothing of the person: 40 random bits, so collisions are not
+    expected.
+    """
     return f"annotator-{secrets.token_hex(5)}"
 
 
@@ -25,7 +27,8 @@ def new_token() -> str:
 
 
 def canonical_username(username: str) -> str:
-    """The form in which usernames are compared: NFKC and casefolded, on every database alike.
+    """Return the form in which usernames are compared: NFKC and casefolded, on every database
+    alike.
 
     >>> canonical_username("ＡLICE"), canonical_username("Straße")
     ('alice', 'strasse')
@@ -38,8 +41,9 @@ class PersonManager(UserManager["User"]):
     use_in_migrations = False
 
     def get_by_natural_key(self, username: str | None) -> "User":
-        """The person of that name. Before usernames had keys two could differ in case alone: who
-        has the exact name comes first."""
+        """Return the person of that name. Before usernames had keys two could differ in case alone:
+        who has the exact name comes first.
+        """
         rows = self.filter(
             models.Q(username=username) | models.Q(username_key=canonical_username(username or ""))
         )
@@ -93,17 +97,19 @@ class User(AbstractUser):  # type: ignore[django-manager-missing]
 
     @property
     def may_open_campaigns(self) -> bool:
-        """The right of the account; administrators have it by their office."""
+        """Return the right of the account; administrators have it by their office."""
         return self.is_researcher or self.is_staff
 
     @cached_property
     def campaign_roles(self) -> frozenset[str]:
-        """The roles held in any campaign now. One query by the index of a person's memberships."""
+        """Return the roles held in any campaign now. One query by the index of a person's
+        memberships.
+        """
         return frozenset(self.memberships.active().values_list("role", flat=True))
 
     @cached_property
     def researches_anywhere(self) -> bool:
-        """Whether datasets and benchmarks may be theirs; decides what navigation shows."""
+        """Return whether datasets and benchmarks may be theirs; decides what navigation shows."""
         return (
             self.may_open_campaigns
             or Membership.Role.RESEARCHER in self.campaign_roles
@@ -113,7 +119,7 @@ class User(AbstractUser):  # type: ignore[django-manager-missing]
 
     @property
     def is_campaign_staff(self) -> bool:
-        """Whether this person researches or reviews anywhere."""
+        """Return whether this person researches or reviews anywhere."""
         return self.researches_anywhere or Membership.Role.REVIEWER in self.campaign_roles
 
 

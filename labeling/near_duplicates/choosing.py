@@ -113,7 +113,7 @@ def _why(kept: Known, gone: Known) -> str:
 
 
 def with_names(images: Sequence[Known], rows: Sequence[Removed]) -> Iterator[dict[str, object]]:
-    """The rows with names in place of numbers."""
+    """Yield the rows with names in place of numbers."""
     for row in rows:
         kept = images[row.kept]
         yield {

@@ -49,7 +49,8 @@ class Buckets:
         self._bands = [_sorted(_band(hashes, band)) for band in range(BANDS)]
 
     def near(self, queries: Hashes, distance: int) -> Iterator[Hits]:
-        """Every entry within the distance of each query, in parts; a pair may come several times.
+        """Yield every entry within the distance of each query, in parts; a pair may come several
+        times.
 
         distance: at most MOST_DISTANCE.
         """
@@ -137,7 +138,7 @@ def pairs(
     distance: int = DISTANCE,
     watch: Callable[[int], object] | None = None,
 ) -> Hits:
-    """Every two that are alike, once, with their distance; query < entry, ordered by both.
+    """Return every two that are alike, once, with their distance; query < entry, ordered by both.
 
     fingerprints: (N, VIEWS), their wholes all different: images of one whole are put together
     first, or those that are all white would be pairs by the million. watch: told how many more

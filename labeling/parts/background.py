@@ -49,18 +49,20 @@ def rest(parts: Iterable[Polygons], outline: Polygons | None, crop: Box) -> Rest
 
 
 def made(uncovered: Rest) -> tuple[Part, ...]:
-    """The rest as parts of origin "made", the object's first; a share that is empty is no part."""
+    """Return the rest as parts of origin "made", the object's first; a share that is empty is no
+    part.
+    """
     shares = ((REST_OBJECT, uncovered.object), (REST_BACKGROUND, uncovered.background))
     return tuple(Part(key, share, origin="made") for key, share in shares if share)
 
 
 def without(thing: PartedObject) -> PartedObject:
-    """The object with those parts alone that people or a file told of."""
+    """Return the object with those parts alone that people or a file told of."""
     return replace(thing, parts=tuple(part for part in thing.parts if part.origin != "made"))
 
 
 def with_rest(thing: PartedObject) -> PartedObject:
-    """The object with what no part covers as its last parts, of origin "made"."""
+    """Return the object with what no part covers as its last parts, of origin "made"."""
     drawn = [part.polygons for part in thing.parts if part.polygons]
     uncovered = rest(drawn, thing.outline, thing.crop or thing.box)
     return replace(thing, parts=(*thing.parts, *made(uncovered)))

@@ -81,7 +81,7 @@ class PartLabel(NamedTuple):
 
 
 def labels_in(value: Mapping[str, Any]) -> dict[str, PartLabel]:
-    """The label of each part in an answer, the object's outline among them as "object".
+    """Return the label of each part in an answer, the object's outline among them as "object".
 
     >>> labels_in({"parts": {"tail": {"state": "occluded"}}, "outline": None})
     {'tail': PartLabel(state='occluded', polygons=(), source=())}
@@ -105,14 +105,17 @@ def _source(came: Came | None) -> Source:
 
 
 def is_assisted(value: Mapping[str, Any]) -> bool:
-    """Whether any part of an answer, or of what several people drew, was drawn with the model."""
+    """Return whether any part of an answer, or of what several people drew, was drawn with the
+    model.
+    """
     helped = ("came" in part for part in value.get("parts", {}).values())
     return any(helped) or any("assisted" in part for part in value.get("agreement", {}).values())
 
 
 def one_proposal(a: Source, b: Source) -> bool:
-    """Whether two drawings came of one proposal: of one network, the boxes nearly the same. Two
-    people who click on a part a few pixels apart get two outlines that err alike."""
+    """Return whether two drawings came of one proposal: of one network, the boxes nearly the same.
+    Two people who click on a part a few pixels apart get two outlines that err alike.
+    """
     if not a or not b:
         return False
     return a[0] == b[0] and box_iou(a[1], b[1]) >= ONE_PROPOSAL
@@ -139,7 +142,7 @@ def _content(label: PartLabel) -> PartAnswer:
 
 
 def joined(values: Sequence[Drawn], weights: Sequence[float]) -> Drawn:
-    """The answer that these people give together, with their agreement by part.
+    """Return the answer that these people give together, with their agreement by part.
 
     weights: above 0, one each. A part counts when half of the weight or more says something of it;
     its state is the one with most weight, and where that is "drawn" the pixels are voted on by
@@ -191,7 +194,7 @@ def _voted(voters: Sequence[tuple[PartLabel, Fraction]]) -> PartLabel:
 
 
 def agreement(labels: Sequence[PartLabel]) -> PartAgreement:
-    """How far people agree in what they say of one part."""
+    """Return how far people agree in what they say of one part."""
     # In an order of their own: the last digit of a mean must not follow the order of the votes.
     labels = sorted(labels)
     drawn = [label for label in labels if label.state == DRAWN]
@@ -222,21 +225,23 @@ def _mean(figures: Sequence[float]) -> float | None:
 
 
 def least_agreement(value: Mapping[str, Any]) -> float:
-    """The least IoU of any two people on any part of a joined answer; 1 where there is no pair."""
+    """Return the least IoU of any two people on any part of a joined answer; 1 where there is no
+    pair.
+    """
     figures = [part["least"] for part in value.get("agreement", {}).values()]
     return min((figure for figure in figures if figure is not None), default=1.0)
 
 
 def likeness(label: PartLabel | None, known: PartLabel) -> float:
-    """How right the label of a part is, in [0, 1]: IoU of two drawings, else the same state."""
+    """Return how right the label of a part is, in [0, 1]: IoU of two drawings, else the same state."""
     if label is None or label.state != known.state:
         return 0.0
     return regions.iou(label.polygons, known.polygons) if known.state == DRAWN else 1.0
 
 
 def agreement_points(values: Sequence[Mapping[str, Any]]) -> list[float | None]:
-    """How well each person's parts fit what all of them drew together, (N,) in [0, 1]; None for who
-    said nothing that anybody else spoke of.
+    """Return how well each person's parts fit what all of them drew together, (N,) in [0, 1]; None
+    for who said nothing that anybody else spoke of.
 
     Of two people, how far they agree; of three or more, how far each agrees with the region that
     expectation maximisation finds (pixel_votes.segmentation_em), so that two who agree are

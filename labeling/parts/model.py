@@ -120,7 +120,7 @@ class MergeContent(TypedDict):
 
 
 def merge_content(merge: Merge) -> MergeContent:
-    """The merge as JSON has it; merge_of reads it back."""
+    """Return the merge as JSON has it; merge_of reads it back."""
     content: MergeContent = {
         "pieces": [as_json(piece) for piece in merge.pieces],
         "radius": merge.radius,
@@ -136,7 +136,9 @@ def merge_content(merge: Merge) -> MergeContent:
 
 
 def merge_of(content: MergeContent) -> Merge:
-    """The merge that merge_content wrote. Raises KeyError, TypeError or ValueError for others."""
+    """Return the merge that merge_content wrote. Raises KeyError, TypeError or ValueError for
+    others.
+    """
     return Merge(
         pieces=tuple(from_json(piece) for piece in content["pieces"]),
         radius=content.get("radius"),

@@ -28,7 +28,7 @@ EM_ROUNDS, EM_TOLERANCE, EM_LEAST = 10, 1e-5, 1e-15
 
 
 def pixel_vote(masks: Sequence[Mask], weights: Sequence[float] | None = None) -> Mask:
-    """Where more than half of the weight says yes; a pixel on the very half stays out.
+    """Return where more than half of the weight says yes; a pixel on the very half stays out.
 
     masks: (N, h, w), at least one. weights: (N,), above 0, one each by default. The order of the
     votes changes nothing. crowd-kit's SegmentationMajorityVote takes half as well; where no pixel
@@ -46,8 +46,8 @@ def _whole(weights: Sequence[float] | None, count: int) -> NDArray[np.int64]:
 
 
 def segmentation_em(masks: Sequence[Mask]) -> tuple[Mask, NDArray[np.float64]]:
-    """The region most probable by everyone's skill, and the skills (N,): how often each is right
-    about a pixel that anybody took in.
+    """Return the region most probable by everyone's skill, and the skills (N,): how often each is
+    right about a pixel that anybody took in.
 
     masks: (N, h, w), at least one. One coin a person, as Dawid and Skene with one rate; begins at
     the majority, each round's posteriors are the next one's priors. Pixels on which the same people
@@ -107,7 +107,7 @@ def _lower_bound(
 
 
 def box_around(drawings: Sequence[Polygons]) -> PixelBox:
-    """The pixels that hold all of these drawings, of which none is empty."""
+    """Return the pixels that hold all of these drawings, of which none is empty."""
     return _joined([regions.box_of(drawing) for drawing in drawings])
 
 
@@ -121,7 +121,8 @@ def _joined(boxes: Sequence[PixelBox]) -> PixelBox:
 
 
 def region_vote(drawings: Sequence[Polygons], weights: Sequence[float]) -> Polygons:
-    """The region that more than half of the weight drew, as polygons again; () where there is none.
+    """Return the region that more than half of the weight drew, as polygons again; () where there
+    is none.
 
     A drawing that covers the very pixels comes back as it is. Else pixel edges are simplified to
     half a pixel; where everybody drew one piece the largest one is kept, where nobody drew a hole

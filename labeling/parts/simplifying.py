@@ -53,7 +53,7 @@ class Simplified:
 
 
 def simplified(parted: PartedObject, category: Category, cap: float | None = CAP) -> Simplified:
-    """The object with the vocabulary's category and parts, in the order of its file.
+    """Return the object with the vocabulary's category and parts, in the order of its file.
 
     cap: how far the radius of a merge may go, as a share of the diagonal of the object's box; None
     is as far as it takes. Parts that are made (unlabeled-rest) are left out, since they are made
@@ -88,7 +88,7 @@ def own_name(parted: PartedObject, category: Category) -> str:
 
 
 def cap_px(box: Box, share: float) -> float:
-    """The share of a box's diagonal, in pixels, to a tenth.
+    """Return the share of a box's diagonal, in pixels, to a tenth.
 
     >>> cap_px((0, 0, 30, 40), 0.1)
     5.0
@@ -97,7 +97,7 @@ def cap_px(box: Box, share: float) -> float:
 
 
 def merged(merge: Merge) -> tuple[Merge, Polygons]:
-    """The merge with its radius, and the region that its pieces make.
+    """Return the merge with its radius, and the region that its pieces make.
 
     Where a person chose the radius it is the one; else the least that joins them, up to the cap. A
     single piece stays as it is.
@@ -109,7 +109,7 @@ def merged(merge: Merge) -> tuple[Merge, Polygons]:
 
 
 def alpha_of(merge: Merge) -> "Merged":
-    """The alpha shape of the raw pieces as the merge says, with its areas."""
+    """Return the alpha shape of the raw pieces as the merge says, with its areas."""
     # Here, since a web process does without triangles until somebody merges.
     from labeling.geometry import alpha_shapes
 
@@ -121,7 +121,7 @@ def alpha_of(merge: Merge) -> "Merged":
 
 
 def remerged(part: Part, merges: Iterable[Merge]) -> Part:
-    """The part made of these instances, each merged from its pieces."""
+    """Return the part made of these instances, each merged from its pieces."""
     made = [merged(merge) for merge in merges]
     polygons = _joined([shape for _, shape in made])
     return replace(part, polygons=polygons, **of_merges(merge for merge, _ in made))

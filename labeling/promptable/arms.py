@@ -14,12 +14,14 @@ def _share(text: str) -> float:
 
 
 def unassisted_place(question: int, people: int) -> int:
-    """Which of the question's places, from 0, draws without the model. people: how many it asks."""
+    """Return which of the question's places, from 0, draws without the model. people: how many it
+    asks.
+    """
     return int(_share(f"unassisted place {question}") * people)
 
 
 def is_assisted(question: int, people: int, before: int, unassisted_before: int) -> bool:
-    """Whether the next person on a question draws with the model.
+    """Return whether the next person on a question draws with the model.
 
     before: people who hold a place or have answered; unassisted_before: those of them without the
     model. Where the unassisted one has left, the next one takes that place.
@@ -35,5 +37,5 @@ def is_assisted(question: int, people: int, before: int, unassisted_before: int)
 
 
 def is_assisted_on_gold(question: int, person: int, people: int) -> bool:
-    """The same on gold: with the chance that a place of any question has."""
+    """Return the same on gold: with the chance that a place of any question has."""
     return _share(f"gold {question} {person}") >= 1 / people

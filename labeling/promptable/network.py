@@ -68,7 +68,7 @@ class Preparation:
         return max(1, int(width * scale + 0.5)), max(1, int(height * scale + 0.5))
 
     def pixels(self, image: Image.Image) -> Floats:
-        """The encoder's input of an upright RGB image."""
+        """Return the encoder's input of an upright RGB image."""
         framed = image.convert("RGB").resize(self.frame(*image.size), Image.Resampling.BILINEAR)
         colours = np.asarray(framed, np.float32)
         if self.raw:
@@ -122,8 +122,9 @@ class Encoder:
         self.preparation = _preparation(path, image_input.shape, size, tuple(mean), tuple(std))
 
     def embed(self, image: Image.Image) -> Floats:
-        """The embedding (1, C, h, w) of an upright image. Raises BadInput for a network that gives
-        something else."""
+        """Return the embedding (1, C, h, w) of an upright image. Raises BadInput for a network that
+        gives something else.
+        """
         pixels = self.preparation.pixels(image)
         try:
             embedding = np.asarray(self.session.run(None, {self.input: pixels})[0])
@@ -185,8 +186,9 @@ class Decoder:
     def decode(
         self, embedding: Floats, prompts: Prompts, size: tuple[int, int], preparation: Preparation
     ) -> tuple[NDArray[np.bool_], float]:
-        """The likeliest mask (h, w), of the image in the encoder's frame, and the IoU that the
-        network expects of it. size: width and height of the image. Raises BadInput."""
+        """Return the likeliest mask (h, w), of the image in the encoder's frame, and the IoU that
+        the network expects of it. size: width and height of the image. Raises BadInput.
+        """
         width, height = preparation.frame(*size)
         labelled = np.asarray(prompts.labelled(), np.float32)
         scale = np.asarray([width / size[0], height / size[1]], np.float32)
@@ -233,7 +235,7 @@ def try_out(encoder: Encoder, decoder: Decoder) -> int:
 
 
 def session(path: Path, threads: int = 0) -> Session:
-    """The file, opened for the CPU. threads: 0 for all processors. Raises BadInput."""
+    """Return the file, opened for the CPU. threads: 0 for all processors. Raises BadInput."""
     try:
         import onnxruntime  # type: ignore[import-untyped]
     except ImportError:

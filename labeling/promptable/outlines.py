@@ -22,8 +22,8 @@ SMALLEST_PX2 = 4.0
 def outline_of(
     mask: NDArray[np.bool_], size: tuple[int, int], on_it: Sequence[tuple[float, float]] = ()
 ) -> Polygons:
-    """One piece with its holes, in pixels of the image, valid and on tenths; () where nothing of at
-    least a few pixels is marked.
+    """Return one piece with its holes, in pixels of the image, valid and on tenths; () where
+    nothing of at least a few pixels is marked.
 
     mask: (h, w), of the whole image scaled to it. size: width and height of the image. on_it:
     points of the image; of several components the one that most of them lie on, else the largest.

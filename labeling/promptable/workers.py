@@ -68,7 +68,9 @@ class _Worker:
     rest: bytes = b""
 
     def ask(self, request: Mapping[str, Any]) -> Reply:
-        """The reply. Raises Broken; then the process is gone, and the next request starts one."""
+        """Return the reply. Raises Broken; then the process is gone, and the next request starts
+        one.
+        """
         try:
             if self.process is None or self.process.poll() is not None:
                 self._start()
@@ -180,7 +182,7 @@ class Pool:
         return self._workers[key]
 
     def end(self) -> None:
-        """Ends all processes of this one."""
+        """End all processes of this one."""
         if self._process == os.getpid():
             for worker in self._workers.values():
                 worker.end()

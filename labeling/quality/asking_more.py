@@ -36,7 +36,7 @@ class Asked:
 def move(
     policy: Policy, locked: Sequence[Locked], outcome: settling.Replayed | None = None
 ) -> settling.Replayed:
-    """Judges these locked questions by this version of the policy from now on.
+    """Judge these locked questions by this version of the policy from now on.
 
     The caller gives the seats (Replayed.give), after the locks of all questions.
     """
@@ -64,7 +64,7 @@ def version_of(campaign: Campaign, content: policies.Policy) -> Policy:
 def ask_more(
     campaign: Campaign, question_ids: Iterable[int], more: int, actor: User, reason: str = ""
 ) -> Asked:
-    """Asks so many more people about each of these settled questions.
+    """Ask so many more people about each of these settled questions.
 
     All answers count in the new settlement. What is not settled, or was decided by a reviewer, is
     left alone. Raises Refusal for chains of boxes and for more answers than a policy takes,
@@ -163,7 +163,7 @@ def _unanswered(campaign: Campaign) -> QuerySet[Question]:
 
 
 def apply_policy(campaign: Campaign, actor: User) -> int:
-    """How many open questions without answers have the policy in force from now on.
+    """Return how many open questions without answers have the policy in force from now on.
 
     In batches, so that annotators wait for milliseconds; harmless to repeat.
     """

@@ -46,7 +46,7 @@ TRUSTED = (Membership.Role.RESEARCHER, Membership.Role.REVIEWER)
 
 
 def draw(campaign: Campaign, actor: User | None, n: int, seed: int | None = None) -> int:
-    """The number of a new sample: `n` of the settled questions, each as likely as any other.
+    """Return the number of a new sample: `n` of the settled questions, each as likely as any other.
 
     Gold is never among them: its answer is known to somebody. The same seed draws the same from the
     same questions. Raises Refusal for a number out of range and for drawings, Conflict where fewer
@@ -116,13 +116,14 @@ def _current_settlements(question_ids: list[int]) -> dict[int, int]:
 
 
 def latest_sample(campaign: Campaign) -> int | None:
-    """The number of the sample drawn last; None before the first."""
+    """Return the number of the sample drawn last; None before the first."""
     last: int | None = campaign.audits.aggregate(last=Max("sample"))["last"]
     return last
 
 
 def next_for(user: User, campaign: Campaign, sample: int | None = None) -> Audit | None:
-    """An unanswered audit of the sample (the last one) for this person; None when none is left.
+    """Return an unanswered audit of the sample (the last one) for this person; None when none is
+    left.
 
     Never about a question that they answered or decided themselves. Two people at once are given
     different ones, as long as there are several; a reload gives the same.
@@ -165,7 +166,7 @@ def _open_to(user: User, campaign: Campaign) -> QuerySet[Audit]:
 
 
 def check_auditor(user: User, campaign: Campaign) -> Membership:
-    """The membership of a researcher or reviewer. Raises NotYours or NotAllowed for others."""
+    """Return the membership of a researcher or reviewer. Raises NotYours or NotAllowed for others."""
     member = campaign.memberships.active().filter(user=user).first()
     if member is None:
         raise NotYours("There is no such campaign, or you were not invited to it.")
@@ -175,7 +176,7 @@ def check_auditor(user: User, campaign: Campaign) -> Membership:
 
 
 def answer(audit: Audit, user: User, value: object) -> Audit:
-    """The audit with this person's answer; "too hard" is an answer that counts neither way.
+    """Return the audit with this person's answer; "too hard" is an answer that counts neither way.
 
     Raises Conflict when somebody has answered it meanwhile, NotAllowed for a question that this
     person answered or decided themselves, and what the kind's clean raises.
@@ -284,7 +285,8 @@ def _share(judged: list[tuple[str, bool, float | None]]) -> ErrorShare:
 
 
 def stated_error(campaign: Campaign) -> float | None:
-    """How often the settled questions are wrong by their own probabilities: the mean of 1 - p.
+    """Return how often the settled questions are wrong by their own probabilities: the mean of 1 -
+    p.
 
     Under majority p is a share of votes and no calibrated probability. Reviewers' verdicts state
     none. Over about STATED_OVER questions, evenly spaced by id, where more are settled.
@@ -301,7 +303,9 @@ def stated_error(campaign: Campaign) -> float | None:
 
 
 def disagreements(campaign: Campaign, limit: int = SHOWN) -> list[Audit]:
-    """The latest questions of the last sample whose auditor said otherwise, the newest first."""
+    """Return the latest questions of the last sample whose auditor said otherwise, the newest
+    first.
+    """
     kind = KINDS[campaign.kind]
     rows = (
         campaign.audits.filter(sample=latest_sample(campaign) or 0, answered_at__isnull=False)

@@ -30,8 +30,9 @@ BATCH = 200
 
 
 def draw(campaign: Campaign, n: int, seed: int | None) -> tuple[list[int], int]:
-    """Ids of `n` drawings whose box stands, each as likely as any other, or as many as there are;
-    and how many there are to choose from, at most. The same seed draws the same."""
+    """Return ids of `n` drawings whose box stands, each as likely as any other, or as many as there
+    are; and how many there are to choose from, at most. The same seed draws the same.
+    """
     drawn = np.fromiter(
         campaign.questions.filter(step=DRAW, state=Question.State.SETTLED)
         .order_by("pk")
@@ -93,7 +94,7 @@ class Measured:
 
     @property
     def stated_holds(self) -> bool | None:
-        """Whether the interval has what is stated, or more is stated than was found."""
+        """Return whether the interval has what is stated, or more is stated than was found."""
         return None if self.interval is None else self.interval[0] <= self.stated
 
 
@@ -146,7 +147,7 @@ def _measured(words: str, rows: Sequence[tuple[float, float, bool]]) -> Measured
 
 
 def sigmas(campaign: Campaign) -> dict[int, float]:
-    """How far off each person is (consensus.py), by id, as the campaign's calibration knows."""
+    """Return how far off each person is (consensus.py), by id, as the campaign's calibration knows."""
     row = Calibration.objects.filter(pk=campaign.calibration_id or 0).first()
     known = Content.from_json(row.content).annotators if row else None
     return {

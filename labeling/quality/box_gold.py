@@ -67,8 +67,9 @@ class Known:
         return f"{self.image} {self.topic}"
 
     def said_of(self, box: Box) -> tuple[str, ...]:
-        """The flags that its drawer would have set: those that are known, else that it goes on
-        outside of the image, where it ends at an edge."""
+        """Return the flags that its drawer would have set: those that are known, else that it goes
+        on outside of the image, where it ends at an edge.
+        """
         x0, y0, x1, y1 = box
         ends = min(x0, y0) < EDGE_PX or self.width - x1 < EDGE_PX or self.height - y1 < EDGE_PX
         return self.flags.get(box, (TRUNCATED,) if ends else ())
@@ -85,7 +86,7 @@ class Made:
 
 
 def add(campaign: Campaign, actor: User | None, rows: Sequence[Mapping[str, object]]) -> int:
-    """How many gold questions were made of these pairs.
+    """Return how many gold questions were made of these pairs.
 
     rows: {"image": name, "topic": key, "answer": boxes of every instance, [[x0, y0, x1, y1], …] in
     upright pixels}. Raises Refusal that names the row (1-based) for an image or a class that is not
@@ -102,8 +103,9 @@ def add(campaign: Campaign, actor: User | None, rows: Sequence[Mapping[str, obje
 
 
 def promote(campaign: Campaign, actor: User | None, question_ids: Sequence[int]) -> int:
-    """How many gold questions were made of the pairs that these questions are of, whose instances
-    all have a box. Nobody who worked on such a pair gets its gold."""
+    """Return how many gold questions were made of the pairs that these questions are of, whose
+    instances all have a box. Nobody who worked on such a pair gets its gold.
+    """
     rows = campaign.questions.filter(pk__in=question_ids, round__gte=0)
     pairs = sorted(set(rows.values_list("item_id", "topic")))
     replayed = chaining.replayed(campaign, {item for item, _ in pairs})
@@ -238,7 +240,7 @@ def _has_proposals(campaign: Campaign) -> bool:
 
 
 def make(known: Known, proposals: bool = False) -> list[Made]:
-    """The gold questions of a pair; by its name, so that the same pair gives the same ones."""
+    """Return the gold questions of a pair; by its name, so that the same pair gives the same ones."""
     chance = random.Random(f"gold of {known.name}")
     made = [_draw(known, chance), _check(known, chance, proposals)]
     return [*made, *_cover(known, chance)]

@@ -94,9 +94,10 @@ class Page(NamedTuple):
 
 
 def find(campaign: Campaign, after: int = 0) -> Page:
-    """The findings in the images after that item (id): those of SCAN images, and of no more images
-    than fill a page. Pairs that are still being worked on are left alone, but where they are open
-    beside a finer class. A fixed number of queries."""
+    """Return the findings in the images after that item (id): those of SCAN images, and of no more
+    images than fill a page. Pairs that are still being worked on are left alone, but where they are
+    open beside a finer class. A fixed number of queries.
+    """
     items = list(
         campaign.questions.filter(item__gt=after, round=0)
         .exclude(state=Question.State.GOLD)
@@ -183,7 +184,7 @@ def _ancestors(keys: Sequence[str]) -> Mapping[str, frozenset[str]]:
 def decide(
     campaign: Campaign, actor: User, item: int, key: str, action: str, reason: str = ""
 ) -> Decision:
-    """The decision about a finding of an image (item, key), after which the pair says so.
+    """Return the decision about a finding of an image (item, key), after which the pair says so.
 
     action: one of the finding's. MERGE makes one box of two by the mean of each side, weighted by
     how exact the people who drew them are, MEAN by the plain one; FIRST and SECOND remove that box;

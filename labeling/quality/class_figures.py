@@ -57,7 +57,7 @@ class Figures:
 
 
 def read(campaign: Campaign) -> dict[str, Figures]:
-    """The figures of each class by its key, of those that anything is asked about."""
+    """Return the figures of each class by its key, of those that anything is asked about."""
     reader = _Reader(campaign)
     for chunk in _chunks(campaign):
         reader.add(chunk)

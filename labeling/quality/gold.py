@@ -56,7 +56,7 @@ def add_gold(
     *,
     replace: bool = False,
 ) -> int:
-    """How many gold questions were added or changed.
+    """Return how many gold questions were added or changed.
 
     rows: {"image": name, "topic": key, "answer": value, "explanation": text, "source": text}, the
     last two where known; in a graph the topic may be a class's key as well. Where people draw,
@@ -179,8 +179,9 @@ def _check_graph(campaign: Campaign, rows: Sequence[tuple[str, int, str, Any]]) 
 
 
 def conflicts(campaign: Campaign) -> list[str]:
-    """A sentence for each gold in force that the campaign's graph contradicts: none, unless the
-    graph changed after the gold was added."""
+    """Return a sentence for each gold in force that the campaign's graph contradicts: none, unless
+    the graph changed after the gold was added.
+    """
     return _faults(campaign, _current_gold(campaign)) if campaign.graph_id else []
 
 
@@ -271,7 +272,7 @@ def _replace(question: Question) -> bool:
 
 
 def retire_gold(campaign: Campaign, actor: User | None, question_id: int, reason: str = "") -> Gold:
-    """The gold, no longer given to anybody; from now on it counts for nobody's reputation.
+    """Return the gold, no longer given to anybody; from now on it counts for nobody's reputation.
 
     What was done because of it (a block, say) stands until somebody undoes it; recounting.py lists
     whom.
@@ -309,7 +310,7 @@ def _put_away(question: Question) -> None:
 
 
 def gold_from_settled(campaign: Campaign, actor: User, question_ids: Iterable[int]) -> int:
-    """How many settled questions now also serve as gold, as questions of their own.
+    """Return how many settled questions now also serve as gold, as questions of their own.
 
     The settled question and its answers stay as they are: a gold copy is made in round -1, with
     the same subject, so that nobody who answered the original ever sees it again. Raises Refusal
@@ -386,7 +387,7 @@ class Balance:
 
 
 def balance(campaign: Campaign) -> Balance:
-    """How the gold in force is spread over answers and topics. One query."""
+    """Return how the gold in force is spread over answers and topics. One query."""
     by_answer: Counter[str] = Counter()
     by_topic: dict[str, set[str]] = defaultdict(set)
     rows = Gold.objects.filter(question__campaign=campaign, retired_at=None)
@@ -412,7 +413,7 @@ class Met:
     trusted_failed: int
 
     def fails(self, policy: policies.Policy) -> bool:
-        """Whether it should retire: enough trusted people met it and too many failed it."""
+        """Return whether it should retire: enough trusted people met it and too many failed it."""
         share = policy["gold_fail_share"]
         return (
             self.trusted >= policy["gold_fail_people"]
@@ -421,10 +422,11 @@ class Met:
 
 
 def failing(campaign: Campaign, question_ids: Iterable[int] | None = None) -> list[Met]:
-    """The gold in force (or of these ids) that anybody failed, most failures by trusted people
-    first. Trusted are researchers, reviewers and annotators at work whom the sequential test has
-    accepted or who are right more often than somebody bad for sure (lower end of the 95 % interval,
-    this question left out). Answers given in training count for nothing. Two queries."""
+    """Return the gold in force (or of these ids) that anybody failed, most failures by trusted
+    people first. Trusted are researchers, reviewers and annotators at work whom the sequential test
+    has accepted or who are right more often than somebody bad for sure (lower end of the 95 %
+    interval, this question left out). Answers given in training count for nothing. Two queries.
+    """
     kind, policy = KINDS[campaign.kind], policies.of(campaign)
     members = {row.user_id: row for row in campaign.memberships.active()}
     met: dict[int, list[tuple[bool, bool]]] = defaultdict(list)
@@ -517,7 +519,9 @@ def _is_trusted(
 
 
 def retire_failed(campaign: Campaign, question_ids: Iterable[int] | None = None) -> list[int]:
-    """The gold (of these ids) that was retired now because too many trusted people failed it."""
+    """Return the gold (of these ids) that was retired now because too many trusted people failed
+    it.
+    """
     policy = policies.of(campaign)
     retired = []
     for met in failing(campaign, question_ids):

@@ -49,12 +49,14 @@ class GivenError:
 
 
 def errors_by_method(campaign: Campaign) -> list[GivenError]:
-    """The error on gold by how answers were given, as Answer.InputMethod orders them. One query."""
+    """Return the error on gold by how answers were given, as Answer.InputMethod orders them. One
+    query.
+    """
     return _errors_by(campaign, "input_method", Answer.InputMethod.values)
 
 
 def errors_by_language(campaign: Campaign) -> list[GivenError]:
-    """The error on gold by the language of the page, in the order of LANGUAGES. One query."""
+    """Return the error on gold by the language of the page, in the order of LANGUAGES. One query."""
     return _errors_by(campaign, "language", [code for code, _ in settings.LANGUAGES])
 
 
@@ -110,7 +112,8 @@ class LanguageAgreement:
 
 
 def agreement_by_language(campaign: Campaign) -> list[LanguageAgreement]:
-    """How often people say the same within a language and across two, in the order of LANGUAGES.
+    """Return how often people say the same within a language and across two, in the order of
+    LANGUAGES.
 
     Of the latest LATEST seats on questions that are no gold the last revision. Empty unless two
     languages meet. Pairs of one question are not independent, so the interval is too narrow.
@@ -160,7 +163,7 @@ def _place(order: Sequence[str]) -> Callable[[str], int]:
 
 
 def accuracies(campaign: Campaign, people: Collection[int] | None = None) -> dict[int, Accuracy]:
-    """The accuracy of everybody who met gold, or of these users alone, by the user's id.
+    """Return the accuracy of everybody who met gold, or of these users alone, by the user's id.
 
     By what `rights` counts.
     """
@@ -175,7 +178,8 @@ def rights(
     people: Collection[int] | None = None,
     since: Mapping[int, datetime] | None = None,
 ) -> dict[int, list[bool]]:
-    """Whether each gold answer was right, in the order in which the person gave them, by user id.
+    """Return whether each gold answer was right, in the order in which the person gave them, by
+    user id.
 
     people: only of these users. The latest revision counts, of gold that is in force, first
     answered since the person works (not in training or a test, nor before a pardon), or `since`.
@@ -238,5 +242,5 @@ def _working_since(campaign: Campaign, people: Collection[int] | None) -> dict[i
 
 
 def accuracy(user: User, campaign: Campaign) -> Accuracy:
-    """One annotator's accuracy on gold."""
+    """Return one annotator's accuracy on gold."""
     return accuracies(campaign, [user.pk]).get(user.pk, NO_GOLD)

@@ -34,7 +34,7 @@ def invite(
     max_uses: int = 1,
     note: str = "",
 ) -> tuple[Invitation, str]:
-    """A new invitation and its secret, which is told this once and kept only as a digest."""
+    """Return a new invitation and its secret, which is told this once and kept only as a digest."""
     _check_role(role)
     if not 1 <= days <= MAX_DAYS:
         raise Refusal(f"An invitation lasts 1 to {MAX_DAYS} days; {days} came.", field="days")
@@ -60,7 +60,7 @@ def invite(
 
 
 def find_invitation(secret: str) -> Invitation | None:
-    """The invitation behind a secret, if it can still be used."""
+    """Return the invitation behind a secret, if it can still be used."""
     if not secret:
         return None
     return (
@@ -84,7 +84,8 @@ def explain(secret: str) -> str:
 
 
 def accept(secret: str, user: User) -> Membership:
-    """The person's membership in the invitation's campaign. A member's own link costs no use.
+    """Return the person's membership in the invitation's campaign. A member's own link costs no
+    use.
 
     Raises Refusal with the reason when the invitation is spent, expired or revoked, or older than
     the person's removal.
@@ -130,7 +131,7 @@ def accept(secret: str, user: User) -> Membership:
 
 
 def revoke(invitation: Invitation, actor: User) -> Invitation:
-    """The invitation, of no use from now on. Revoking twice changes nothing."""
+    """Return the invitation, of no use from now on. Revoking twice changes nothing."""
     with transaction.atomic():
         changed = Invitation.objects.filter(pk=invitation.pk, revoked_at=None).update(
             revoked_at=timezone.now()
@@ -142,7 +143,7 @@ def revoke(invitation: Invitation, actor: User) -> Invitation:
 
 
 def change_role(membership: Membership, actor: User, role: str) -> Membership:
-    """The membership in its new role. The last researcher cannot step down."""
+    """Return the membership in its new role. The last researcher cannot step down."""
     _check_role(role)
     with transaction.atomic():
         membership = _lock(membership)
@@ -156,7 +157,7 @@ def change_role(membership: Membership, actor: User, role: str) -> Membership:
 
 
 def remove(membership: Membership, actor: User) -> Membership:
-    """The membership, ended. Answers stay; the person's open seats return to others."""
+    """Return the membership, ended. Answers stay; the person's open seats return to others."""
     with transaction.atomic():
         membership = _lock(membership)
         if membership.left_at is None:

@@ -54,8 +54,9 @@ def execute(job: Job) -> None:
 
 
 def watch_now(campaign: Campaign, user: User) -> None:
-    """Watches one person at once, before more of their batch is taken. Whatever fails here is
-    left to the job, which was enqueued as well."""
+    """Watch one person at once, before more of their batch is taken. Whatever fails here is
+    left to the job, which was enqueued as well.
+    """
     try:
         _watch_with_gold(campaign, user)
     except Exception:
@@ -79,13 +80,13 @@ class Stopped:
 
 
 def watch_all(campaign: Campaign) -> list[Stopped]:
-    """Watches everybody, first the gold: what trusted people fail counts against nobody."""
+    """Watch everybody, first the gold: what trusted people fail counts against nobody."""
     gold.retire_failed(campaign)
     return watch(campaign)
 
 
 def watch(campaign: Campaign, user: User | None = None) -> list[Stopped]:
-    """Works out the signals of everybody at work (or of one person), keeps them in the membership,
+    """Work out the signals of everybody at work (or of one person), keeps them in the membership,
     and does what the policy says. Returns those it acted on.
 
     A handful of queries for each person, whose rows are bounded. Safe to run twice. Of everybody,
@@ -149,7 +150,7 @@ class Shown(TypedDict):
 
 
 def measure(campaign: Campaign, membership: Membership, policy: policies.Policy) -> Figures:
-    """The four checks of a person.
+    """Return the four checks of a person.
 
     The pool they are measured against is what others answered to the very questions they met, so
     that neither hard classes nor long stretches without a "yes" count against anybody.
@@ -259,7 +260,7 @@ def _answers_of_others(
 def decide(
     membership: Membership, policy: policies.Policy, reasons: Sequence[dict[str, str]]
 ) -> tuple[str, str]:
-    """The strongest action that any reason asks for, and the reasons for it in words."""
+    """Return the strongest action that any reason asks for, and the reasons for it in words."""
     action = max((row["action"] for row in reasons), key=ACTIONS.index, default="none")
     if action == "train" and not (policy["training_questions"] and _unseen(membership)):
         action = "pause"
@@ -374,15 +375,16 @@ def preview(campaign: Campaign, policy: policies.Policy) -> list[Stopped]:
 def would_block_everyone(
     campaign: Campaign, policy: policies.Policy, stopped_people: Sequence[Stopped] | None = None
 ) -> bool:
-    """Whether this policy would pause or block all who are at work, of whom there are some."""
+    """Return whether this policy would pause or block all who are at work, of whom there are some."""
     stopped_people = preview(campaign, policy) if stopped_people is None else stopped_people
     stopped = sum(row.action in STOPPING for row in stopped_people)
     return stopped > 0 and stopped == len(list(_watched(campaign)))
 
 
 def check_policy(campaign: Campaign, policy: policies.Policy, *, confirmed: bool = False) -> None:
-    """Passes unless the policy would stop everybody at work and nobody has confirmed that.
-    Raises Conflict."""
+    """Pass unless the policy would stop everybody at work and nobody has confirmed that.
+    Raises Conflict.
+    """
     if not confirmed and would_block_everyone(campaign, policy):
         raise Conflict(
             "This rule would pause or block everybody who works here now. Loosen it, or confirm "
@@ -393,7 +395,7 @@ def check_policy(campaign: Campaign, policy: policies.Policy, *, confirmed: bool
 
 
 def pause(membership: Membership, actor: User, reason: str) -> Membership:
-    """The person, who gets no more questions until a researcher lets them in again."""
+    """Return the person, who gets no more questions until a researcher lets them in again."""
     _check_annotator(membership)
     _check_reason(reason)
     if not qualifying.move(membership, Stage.PAUSED, actor, reason, expected=Stage.WORKING):
@@ -402,7 +404,7 @@ def pause(membership: Membership, actor: User, reason: str) -> Membership:
 
 
 def pardon(membership: Membership, actor: User, reason: str) -> Membership:
-    """The person, at work from now on: out of a pause, a failed test, or training and test.
+    """Return the person, at work from now on: out of a pause, a failed test, or training and test.
 
     Their reputation starts again, or what led to the pause would lead to it again at once. Whoever
     is blocked is unblocked instead, since answers come back with it.

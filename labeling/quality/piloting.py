@@ -29,7 +29,7 @@ NAMED = 12
 
 
 def fits(campaign: Campaign) -> bool:
-    """Whether the campaign's answers are yes and no, which tables are made of."""
+    """Return whether the campaign's answers are yes and no, which tables are made of."""
     return calibrations.classes_of(campaign.kind, campaign.settings) == deciding.BINARY
 
 
@@ -50,8 +50,9 @@ def plan(campaign: Campaign, per_topic: int, seed: int) -> lifecycle.Cost:
 
 
 def ask(campaign: Campaign, actor: User, per_topic: int, seed: int) -> Job:
-    """The job that asks the pilot, since thousands of questions take their time. Raises what
-    ask_pilot does."""
+    """Return the job that asks the pilot, since thousands of questions take their time. Raises what
+    ask_pilot does.
+    """
     _check(campaign, per_topic)
     payload = {"per_topic": per_topic, "seed": seed, "actor": actor.pk}
     return queue.enqueue("pilot", f"{campaign.pk}:{per_topic}:{seed}", payload, campaign=campaign)
@@ -79,7 +80,7 @@ class Progress:
 
 
 def state(campaign: Campaign) -> Progress:
-    """How far the pilot is."""
+    """Return how far the pilot is."""
     counts: dict[str, Counter[str]] = defaultdict(Counter)
     if versions := _versions(campaign):
         rows = campaign.questions.for_consensus().filter(policy__version__in=versions).order_by()
@@ -123,7 +124,8 @@ def _check(campaign: Campaign, per_topic: int) -> None:
 
 
 def ask_pilot(campaign: Campaign, actor: User | None, per_topic: int, seed: int) -> int:
-    """How many questions of each topic's random sample now want ten votes, settled by majority.
+    """Return the number of questions of each topic's random sample now want ten votes, settled by
+    majority.
 
     The sample is of all that is asked about the topic, settled or not, and equal seeds draw equal
     samples from equal questions; settled ones come back for the votes they lack. Left out are

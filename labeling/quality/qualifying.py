@@ -48,7 +48,7 @@ class Done:
 
 
 def stage_for(membership: Membership, policy: policies.Policy) -> str:
-    """The stage in which somebody new begins: only annotators are trained and tested."""
+    """Return the stage in which somebody new begins: only annotators are trained and tested."""
     if membership.role != Membership.Role.ANNOTATOR:
         return Stage.WORKING
     if policy["training_questions"]:
@@ -70,7 +70,7 @@ def next_page(
 
 
 def begin(membership: Membership) -> str:
-    """The stage of a newcomer, who goes to training or the test where the campaign has them.
+    """Return the stage of a newcomer, who goes to training or the test where the campaign has them.
 
     Whoever has been through, or was let in by a researcher, stays where they are.
     """
@@ -93,7 +93,8 @@ def move(
     attempts: int | None = None,
     **content: Any,
 ) -> bool:
-    """Whether the person is in that stage from now on; False when they left `expected` meanwhile.
+    """Return whether the person is in that stage from now on; False when they left `expected`
+    meanwhile.
 
     Their open seats go back, and what they answered before belongs to the stage before. The
     decision is kept with its reason. `membership` is brought up to date.
@@ -138,7 +139,7 @@ def _locked(membership: Membership) -> Membership:
 
 
 def member_of(user: User, campaign: Campaign) -> Membership:
-    """The person's membership. Raises NotYours for others."""
+    """Return the person's membership. Raises NotYours for others."""
     row = (
         Membership.objects.active()
         .filter(user=user, campaign=campaign)
@@ -151,7 +152,8 @@ def member_of(user: User, campaign: Campaign) -> Membership:
 
 
 def next_gold(user: User, campaign: Campaign, size: int | None = None) -> claiming.Page:
-    """The open seats of somebody in training or in the test, filled up with gold they never met.
+    """Return the open seats of somebody in training or in the test, filled up with gold they never
+    met.
 
     Balanced between answers and spread over classes; where the kind hands out topics, all about
     one. Empty when the stage is over: `progress` says what came of it. Raises CampaignClosed unless
@@ -336,7 +338,9 @@ def _reached(latest: Sequence[tuple[Any, Any]], policy: policies.Policy, kind: K
 
 
 def advance(membership: Membership) -> str:
-    """The person's stage, after moving them on where it is over. Harmless to call at any time."""
+    """Return the person's stage, after moving them on where it is over. Harmless to call at any
+    time.
+    """
     while membership.stage in COMING_IN:
         state = _state(membership)
         if state.done < state.of:

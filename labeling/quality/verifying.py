@@ -36,7 +36,7 @@ CLOSED = "The campaign is closed: nobody is asked any more."
 
 
 def fits(campaign: Campaign) -> bool:
-    """Whether the campaign asks about candidates of classes."""
+    """Return whether the campaign asks about candidates of classes."""
     return KINDS[campaign.kind].asks == CANDIDATES
 
 
@@ -49,7 +49,7 @@ class Looked:
 
 
 def look(campaign: Campaign) -> Looked:
-    """Works out every class's figures and stops those that the rules stop.
+    """Work out every class's figures and stops those that the rules stop.
 
     Harmless to run twice, and beside people at work. Raises Refusal for another kind of campaign.
     """
@@ -131,7 +131,9 @@ def _words(row: Verification, rules: StopRules) -> str:
 
 
 def stop(campaign: Campaign, key: str, actor: User, reason: str = "") -> Verification:
-    """The class, about which nobody is asked until it is resumed. Stopping twice is no error."""
+    """Return the class, about which nobody is asked until it is resumed. Stopping twice is no
+    error.
+    """
     row = _row(campaign, key)
     if _stop(campaign, row, actor, Reason.HAND, reason):
         row.refresh_from_db()
@@ -139,8 +141,9 @@ def stop(campaign: Campaign, key: str, actor: User, reason: str = "") -> Verific
 
 
 def resume(campaign: Campaign, key: str, actor: User, reason: str = "") -> Verification:
-    """The class, asked about again: what its stop withdrew is back with the answers it had. The
-    rule that had stopped it stops it no more. Resuming twice is no error."""
+    """Return the class, asked about again: what its stop withdrew is back with the answers it had.
+    The rule that had stopped it stops it no more. Resuming twice is no error.
+    """
     row = _row(campaign, key)
     with transaction.atomic():
         row = _locked(row)
@@ -243,7 +246,7 @@ def _record(
 
 
 def ask(campaign: Campaign) -> Job:
-    """The job that looks at the classes: a new one, or the one that waits already."""
+    """Return the job that looks at the classes: a new one, or the one that waits already."""
     if not fits(campaign):
         raise Refusal(NO_CLASSES)
     return queue.enqueue("verify", str(campaign.pk), campaign=campaign)

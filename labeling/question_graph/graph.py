@@ -164,7 +164,7 @@ class Graph:
         return Masks(self)
 
     def ids(self, mask: int) -> list[str]:
-        """Ids of the nodes in a bit set over positions, breadth-first."""
+        """Return ids of the nodes in a bit set over positions, breadth-first."""
         names = self.names
         # Few bits: pick them one by one; many: read the whole set at once.
         if mask.bit_count() > len(names) // 20:
@@ -177,7 +177,7 @@ class Graph:
         return ids
 
     def node(self, node_id: str) -> Node:
-        """The node of that id. Raises KeyError."""
+        """Return the node of that id. Raises KeyError."""
         return self.nodes[self.index[node_id]]
 
     def descendants(self, node_id: str) -> tuple[str, ...]:
@@ -188,11 +188,11 @@ class Graph:
         return tuple(self.nodes[p].id for p in np.flatnonzero(column))
 
     def find(self, key: str) -> str | None:
-        """The id behind a node id or a class key, None where there is none."""
+        """Return the id behind a node id or a class key, None where there is none."""
         return key if key in self.index else self.by_key.get(key)
 
     def content(self) -> GraphContent:
-        """The graph as our own file says it; `build(graph.content())` gives the same graph."""
+        """Return the graph as our own file says it; `build(graph.content())` gives the same graph."""
         nodes = [self.node(node_id).content() for node_id in self.printed]
         if not self.notes:
             return {"name": self.name, "source": self.source, "nodes": nodes}
@@ -242,7 +242,7 @@ class Masks:
 
     @staticmethod
     def of(graph: Graph, names: Iterable[str]) -> int:
-        """The set of those ids."""
+        """Return the set of those ids."""
         return _bits(graph.index[name] for name in names)
 
 
@@ -254,7 +254,7 @@ def _bits(places: Iterable[int]) -> int:
 
 
 def parse(text: str, name: str = "") -> dict[str, object]:
-    """The raw graph in a JSON or YAML text. Raises GraphError with the line."""
+    """Return the raw graph in a JSON or YAML text. Raises GraphError with the line."""
     prefix = f"{name}: " if name else ""
     try:
         # YAML would take a broken JSON for something else, so a brace decides.
@@ -287,7 +287,7 @@ def _unreadable(prefix: str, form: str, problem: str, line: int | None) -> Graph
 
 
 def read(path: StrPath) -> dict[str, object]:
-    """The raw graph in a file. Raises BadInput with the line."""
+    """Return the raw graph in a file. Raises BadInput with the line."""
     try:
         text = Path(path).read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
@@ -300,13 +300,13 @@ def read(path: StrPath) -> dict[str, object]:
 
 
 def shipped(name: str) -> Graph:
-    """A graph that comes with Assay: "ilsvrc"."""
+    """Return a graph that comes with Assay: "ilsvrc"."""
     path = SHIPPED / {"ilsvrc": "ilsvrc_detection.json"}[name]
     return build(parse(path.read_text(encoding="utf-8"), path.name))
 
 
 def build(raw: Mapping[str, object]) -> Graph:
-    """The graph of a raw one, ours or ILSVRC's as published; GraphError with every fault."""
+    """Return the graph of a raw one, ours or ILSVRC's as published; GraphError with every fault."""
     entries, faults = _entries(raw)
     faults += _link(entries)
     faults += _faults(entries)

@@ -86,7 +86,8 @@ class Inference:
         return cls(graph, learned.scenes(graph), learned.error, utility)
 
     def next(self, values: Mapping[str, str]) -> str | None:
-        """The question to ask after these answers, by node; None where none is worth its price.
+        """Return the question to ask after these answers, by node; None where none is worth its
+        price.
 
         An image of which nothing is known is asked something at any price.
         """

@@ -23,7 +23,7 @@ NEGLIGIBLE = 1e-9
 def infer(
     tree: Any, weights: Floats, present: Floats, answers: NDArray[np.int8], error: float, room: Any
 ) -> None:
-    """Writes to `room` the posterior of one image after its answers.
+    """Write to `room` the posterior of one image after its answers.
 
     answers: (N,), 1 yes, 0 no, -1 not asked, -2 asked in vain. room: (above, off, on, chance,
     scene): above (Z, N) is P(no class below | answers below), off the same with the node's own
@@ -105,7 +105,7 @@ def expect(
     images: Floats,
     yes: Floats,
 ) -> None:
-    """Adds expected images of each scene (Z,) and of those with each class (Z, L)."""
+    """Add expected images of each scene (Z,) and of those with each class (Z, L)."""
     room = rooms(len(weights), answers.shape[1])
     leaf, on, scene = tree[4], room[2], room[4]
     for image in range(len(answers)):
@@ -150,7 +150,8 @@ def pick(
     price: float,
     below: Floats,
 ) -> int:
-    """The place of the next question, -1 where none is worth its price. below: (N,), overwritten.
+    """Return the place of the next question, -1 where none is worth its price. below: (N,),
+    overwritten.
 
     A plan asks a node and, after a "yes", what is worth asking below it. While any plan saves more
     than it costs, the question is asked whose answer is least certain.
@@ -197,7 +198,7 @@ def ask(
     answers: NDArray[np.int8],
     chance_rows: Floats,
 ) -> None:
-    """Asks every image of replies (B, N) until nothing is worth its price.
+    """Ask every image of replies (B, N) until nothing is worth its price.
 
     answers: (B, N), -1 at first; gets what was asked. chance_rows: (B, N), P(node is yes) at
     the end.

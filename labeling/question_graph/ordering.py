@@ -97,7 +97,7 @@ class Order:
             raise ValueError(f"order is {self.kind!r}, expected breadth, depth or learned")
 
     def next(self, state: Replay) -> list[str]:
-        """Ids of the questions to ask, the best first: the candidates, sorted."""
+        """Return ids of the questions to ask, the best first: the candidates, sorted."""
         if self.kind != "learned" or self.model is None:
             return sorted(state.candidates, key=self.rank.__getitem__)
         settled, evidence = self._arrays(state)
@@ -119,7 +119,7 @@ class Order:
 
     @property
     def knows(self) -> bool:
-        """Whether anything was learned for this very graph."""
+        """Return whether anything was learned for this very graph."""
         return self.kind == "learned" and self.model is not None
 
     @functools.cached_property

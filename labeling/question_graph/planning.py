@@ -39,7 +39,8 @@ class Plan:
 
 
 def value_of(stated: object) -> str | None:
-    """A settlement's value as the graph reads it; nothing is settled by None (to a reviewer).
+    """Return a settlement's value as the graph reads it; nothing is settled by None (to a
+    reviewer).
 
     >>> value_of("yes"), value_of("dropped"), value_of(None)
     ('yes', 'unknown', None)
@@ -50,7 +51,7 @@ def value_of(stated: object) -> str | None:
 
 
 def agreed(values: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """The value of each node or class of which several sources speak.
+    """Return the value of each node or class of which several sources speak.
 
     "yes" before "no" before "unknown": a wrong "no" costs labels, a wrong "yes" only questions.
 
@@ -73,7 +74,7 @@ def stand(
     *,
     pending: bool = False,
 ) -> Replay:
-    """The image's labels, of the answers that count.
+    """Return the image's labels, of the answers that count.
 
     An answer counts while something above it says yes (or could not be decided), as Algorithm 1
     would have asked it; the order is that of the first settling, so a block and its lifting give
@@ -212,12 +213,14 @@ def _reached(graph: Graph, replay: Replay, node: str, pending: set[str]) -> bool
 
 
 def breadth(graph: Graph, replay: Replay, candidates: list[str], waiting: set[str]) -> list[str]:
-    """All candidates: they may be asked in any order, by many people at once."""
+    """Return all candidates: they may be asked in any order, by many people at once."""
     return candidates
 
 
 def depth(graph: Graph, replay: Replay, candidates: list[str], waiting: set[str]) -> list[str]:
-    """One question at a time, in the order of an indented list: a "yes" is followed down first."""
+    """Return one question at a time, in the order of an indented list: a "yes" is followed down
+    first.
+    """
     if waiting or not candidates:
         return []
     rank = {node: index for index, node in enumerate(graph.printed)}

@@ -66,7 +66,7 @@ class Replay:
 
     @functools.cached_property
     def candidates(self) -> list[str]:
-        """Ids to ask now, breadth-first: without a label, and a root or below one not "no"."""
+        """Return ids to ask now, breadth-first: without a label, and a root or below one not "no"."""
         masks = self.graph.masks
         index = self.graph.index
         reachable, settled = masks.roots, self.shut
@@ -93,12 +93,12 @@ class Replay:
 
     @functools.cached_property
     def closed(self) -> set[str]:
-        """Ids that are not asked (any more): below a "no", or known beforehand."""
+        """Return ids that are not asked (any more): below a "no", or known beforehand."""
         return {*self.graph.ids(self.shut), *self.known}
 
     @functools.cached_property
     def depends(self) -> dict[str, tuple[str, ...]]:
-        """Ids of the explicit and given answers that a label rests on, by id of its node."""
+        """Return ids of the explicit and given answers that a label rests on, by id of its node."""
         sources_of: dict[str, tuple[str, ...]] = {
             node_id: (node_id,) for node_id in (*self.explicit, *self.known)
         }
@@ -115,7 +115,7 @@ def replay(
     mode: str = "safe",
     known_labels: Mapping[str, str] | None = None,
 ) -> Replay:
-    """Where an image stands after its settled answers.
+    """Return where an image stands after its settled answers.
 
     answers: (node id, "yes" | "no" | "unknown") in the order of settling; the last one of a node
     counts, at the place of its first. "unknown" is a question that nobody could decide: below it
@@ -222,7 +222,7 @@ def _strict(
 def gold_conflicts(
     graph: Graph, rows: Iterable[tuple[str, str, str]], mode: str = "safe"
 ) -> list[str]:
-    """One sentence for each answer that cannot stand beside the others of its image.
+    """Return one sentence for each answer that cannot stand beside the others of its image.
 
     rows: (image, node id or class key, "yes" | "no"). A "yes" cannot stand where the others close
     its node: below any "no" in strict mode, below nothing but "no" in safe mode. A "yes" whose

@@ -71,7 +71,7 @@ class Utility:
 
     @property
     def threshold(self) -> float:
-        """A class is "yes" above this probability.
+        """Return a class is "yes" above this probability.
 
         >>> Utility(0.01, false_cost=1).threshold
         0.5
@@ -80,7 +80,7 @@ class Utility:
 
 
 def independent(graph: Graph, present: float) -> Scenes:
-    """One scene in which every class is equally likely; present: classes an image."""
+    """Return one scene in which every class is equally likely; present: classes an image."""
     leaves = len(graph.leaves)
     return Scenes(np.ones(1), np.full((1, leaves), np.clip(present / leaves, EDGE, 1 - EDGE)))
 
@@ -128,7 +128,7 @@ def ask(
 def next_place(
     graph: Graph, scenes: Scenes, answers: Answers, error: float, utility: Utility
 ) -> int:
-    """The position of the question to ask an image next; -1 where none is worth its price.
+    """Return the position of the question to ask an image next; -1 where none is worth its price.
 
     answers: (N,), as everywhere here, or UNDECIDED.
     """
@@ -153,7 +153,7 @@ def saved(likely: float, error: float, utility: Utility) -> float:
 def learn(
     graph: Graph, answers: Answers, error: float, seed: int = 0, most: int = SCENES
 ) -> Scenes:
-    """The scenes that explain the answers to images, by EM; at most so many.
+    """Return the scenes that explain the answers to images, by EM; at most so many.
 
     answers: (B, N), 1 yes, 0 no, -1 not asked: which were asked may depend on earlier answers.
     """
@@ -300,7 +300,7 @@ def _groups(likely: Bools, most: int, chance: np.random.Generator) -> Floats:
 
 
 def links(graph: Graph) -> Links:
-    """The graph as kernels_scenes.py reads it."""
+    """Return the graph as kernels_scenes.py reads it."""
     leaf = np.full(len(graph.nodes), -1)
     leaf[[graph.index[name] for name in graph.leaves]] = np.arange(len(graph.leaves))
     return (*_flat(graph.child_positions), *_flat(graph.parent_positions), leaf)

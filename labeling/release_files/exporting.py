@@ -60,8 +60,9 @@ class Options:
     image_base: str = ""
 
     def of(self, format_name: str, kind: str) -> dict[str, object]:
-        """Those that the format has, for a campaign of that kind. Raises BadInput where another is
-        given, and for an image base that is no address."""
+        """Return those that the format has, for a campaign of that kind. Raises BadInput where
+        another is given, and for an image base that is no address.
+        """
         known = options_of(format_name, kind)
         for name, value in vars(self).items():
             if name not in known and value != getattr(DEFAULT, name):
@@ -82,14 +83,14 @@ OPTION_USES = {
 
 
 def options_of(format_name: str, kind: str) -> tuple[str, ...]:
-    """The names of the Options that a format has, for a campaign of that kind."""
+    """Return the names of the Options that a format has, for a campaign of that kind."""
     if format_name == "coco":
         return ("names", "rest") if KINDS[kind].release == OBJECTS else ("names",)
     return ("image_base",) if format_name == "label-studio" else ()
 
 
 def formats_of(kind: str) -> dict[str, ModuleType]:
-    """The formats that a release of a campaign of that kind is written in, by name."""
+    """Return the formats that a release of a campaign of that kind is written in, by name."""
     if KINDS[kind].release != OBJECTS:
         return FORMATS
     return OBJECT_FORMATS | {name: FORMATS[name] for name in BESIDE_OBJECTS}
@@ -248,7 +249,7 @@ def classes_of(release: Frozen) -> dict[str, str]:
 
 
 def pages(release: Frozen) -> Iterator[tuple[Photograph, list[Label]]]:
-    """Every image of the release with its labels, in the order of images.jsonl."""
+    """Yield every image of the release with its labels, in the order of images.jsonl."""
     names = classes_of(release)
     label_groups = groupby(release.labels(), key=lambda line: line["image"])
     known_groups = Groups(release.known_labels())
@@ -277,7 +278,9 @@ def _shapes(known_rows: list[GivenLine]) -> dict[str | None, GivenLine]:
 def scenes(
     release: Frozen, open_image: Open | None = None, rest: bool = True
 ) -> Iterator[tuple[Photograph, list[PartedObject]]]:
-    """Every image of the release with its objects, the rest among their parts where it is asked."""
+    """Yield every image of the release with its objects, the rest among their parts where it is
+    asked.
+    """
     for photo, objects in release.objects(rest):
         if open_image is not None:
             photo = replace(photo, open=partial(open_image, photo.name))
@@ -323,7 +326,7 @@ def read_labels(reading: Reading, format_name: str = "") -> tuple[Pages, str]:
 
 
 def guess(path: Path) -> str:
-    """The format that a file's name says. Raises BadInput where it says none."""
+    """Return the format that a file's name says. Raises BadInput where it says none."""
     if path.is_dir():
         return "voc"
     if path.suffix.lower() in ENDINGS:

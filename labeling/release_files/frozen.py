@@ -106,7 +106,7 @@ class Frozen:
 
     @property
     def kind(self) -> Kind:
-        """The kind of its campaign. Raises BadInput for one that is not in the settings."""
+        """Return the kind of its campaign. Raises BadInput for one that is not in the settings."""
         name = self.meta["campaign"]["kind"]
         if name not in KINDS:
             raise BadInput(
@@ -117,7 +117,7 @@ class Frozen:
         return KINDS[name]
 
     def lines(self, name: str) -> Iterator[Any]:
-        """The lines of one file, in order; memory stays flat."""
+        """Return the lines of one file, in order; memory stays flat."""
         return lines_of(self.folder / name)
 
     def answers(self) -> Iterator[AnswerLine]:
@@ -137,13 +137,13 @@ class Frozen:
         return self.lines("given.jsonl") if "given.jsonl" in self.meta["files"] else iter(())
 
     def graph(self) -> Graph | None:
-        """The question graph, where the campaign asked by one."""
+        """Return the question graph, where the campaign asked by one."""
         if "graph.json" not in self.meta["files"]:
             return None
         return build(json.loads((self.folder / "graph.json").read_text(encoding="utf-8")))
 
     def labels(self) -> Iterator[LabelLine]:
-        """Every label.
+        """Return every label.
 
         value: "yes", "no" or "unknown". origin: "explicit" (people answered), "inherited" (closed
         by an answer above it), "given" or "inferred" (by the scenes of scenes.json). decided: False
@@ -189,7 +189,8 @@ class Frozen:
         }
 
     def objects(self, rest: bool = True) -> Iterator[tuple[Photograph, list[PartedObject]]]:
-        """Every image of the release with its settled objects, and their parts, where it has parts.
+        """Return every image of the release with its settled objects, and their parts, where it has
+        parts.
 
         Images and objects in the order of the files. An object's last parts, of origin "made", are
         what no other part covers (background.py): of itself, where its outline is known, and of the
@@ -213,7 +214,7 @@ class Frozen:
 
 
 def lines_of(path: Path) -> Iterator[Any]:
-    """The lines of a file, in order; memory stays flat."""
+    """Yield the lines of a file, in order; memory stays flat."""
     with open(path, encoding="utf-8") as file:
         for line in file:
             yield json.loads(line)
@@ -249,12 +250,13 @@ def ahead(action: Callable[[T], U], values: Iterable[T], many: int = 16) -> Iter
 
 
 def files_of(kind: str) -> tuple[str, ...]:
-    """The files of a release of a campaign of that kind."""
+    """Return the files of a release of a campaign of that kind."""
     return tuple(sorted(FILES + BESIDE.get(KINDS[kind].release, ())))
 
 
 def read(source: StrPath, sha256: str | None = None) -> Frozen:
-    """A release folder, once every file in it was found to have the hash that release.json states.
+    """Return a release folder, once every file in it was found to have the hash that release.json
+    states.
 
     sha256: the hash of the whole that the caller knows; without it, release.json's own.
     Raises BadInput naming the file and the cure.
@@ -322,13 +324,13 @@ class LineFile:
         self.file.close()
 
     def write(self, line: object) -> int:
-        """How many bytes the line is."""
+        """Return the number of bytes the line is."""
         data = canonical(line) + b"\n"
         self.append(data, 1)
         return len(data)
 
     def append(self, data: bytes, lines: int) -> None:
-        """Adds lines that are canonical JSON already."""
+        """Add lines that are canonical JSON already."""
         self.file.write(data)
         self.hash.update(data)
         self.count += lines

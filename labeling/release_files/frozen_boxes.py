@@ -70,8 +70,9 @@ class Drawer(NamedTuple):
 def merged_coverage(
     images: Iterable[str], *sources: Iterable[CoverageLine]
 ) -> Iterator[CoverageLine]:
-    """The lines of all sources about these images, each pair once: as the first source that has it
-    says. images and sources ascend by image, sources by class too."""
+    """Yield the lines of all sources about these images, each pair once: as the first source that
+    has it says. images and sources ascend by image, sources by class too.
+    """
     keyed = [
         ((line["image"], line["wnid"], number, line) for line in source)
         for number, source in enumerate(sources)
@@ -103,8 +104,9 @@ def labels(
     boxes: Iterable[BoxLine],
     unlisted: Sequence[str] = (),
 ) -> Iterator[LabelOfBoxes]:
-    """Every class of every image of which something is known, by image and class. unlisted: classes
-    that are absent from every image whose coverage does not name them."""
+    """Yield every class of every image of which something is known, by image and class. unlisted:
+    classes that are absent from every image whose coverage does not name them.
+    """
     states_by_image = _by_image(coverage)
     drawn = _by_image(boxes)
     for image in images:

@@ -87,7 +87,7 @@ L = TypeVar("L", AnswerLine, GivenLine, Any)
 
 
 def explicit(answers: Iterable[AnswerLine], abstentions: Collection[str]) -> Iterator[LabelLine]:
-    """The labels of a campaign without a graph: what was settled, and nothing else.
+    """Yield the labels of a campaign without a graph: what was settled, and nothing else.
 
     A naming answer says which class is in the image; "none of these" names no class.
     """
@@ -105,7 +105,8 @@ def _value(line: AnswerLine) -> str:
 
 
 def of_objects(answers: Iterable[AnswerLine]) -> Iterator[LabelLine]:
-    """The labels of a campaign that draws objects: of each image the categories it was asked about.
+    """Yield the labels of a campaign that draws objects: of each image the categories it was asked
+    about.
 
     yes where one of the image's objects of that category was drawn, else unknown: that people
     could not draw an object says nothing against it. "boxes": of those that were drawn, but for
@@ -126,8 +127,9 @@ def of_objects(answers: Iterable[AnswerLine]) -> Iterator[LabelLine]:
 
 
 def of_boxes(rows: Iterable[LabelOfBoxes]) -> Iterator[LabelLine]:
-    """The labels of a campaign that draws boxes: yes where an instance has one, no where none is
-    there, else unknown."""
+    """Yield the labels of a campaign that draws boxes: yes where an instance has one, no where none
+    is there, else unknown.
+    """
     for row in rows:
         value = YES if row["boxes"] else NO if row["state"] == ABSENT else UNKNOWN
         label = _label(row["image"], row["wnid"], value, EXPLICIT if value != UNKNOWN else "")
@@ -144,7 +146,7 @@ def by_graph(
     abstentions: Collection[str],
     inference: Inference | None = None,
 ) -> Iterator[LabelLine]:
-    """A line for every class of every image, in the order of the graph's leaves.
+    """Yield a line for every class of every image, in the order of the graph's leaves.
 
     images: names. answers, known_lines: lines of a release, all by image in one order. inference:
     where any node may have been asked.

@@ -68,7 +68,7 @@ def line(
     probability: float | None,
     parts: Sequence[Mapping[str, Any]],
 ) -> ObjectLine:
-    """The object's line: what was known of it, and people's settled answer.
+    """Return the object's line: what was known of it, and people's settled answer.
 
     parts: of its category, in order. Parts that the category lacks come after those it has.
     """
@@ -136,7 +136,7 @@ def _given(part: Part) -> PartLine:
 
 
 def parted(line: ObjectLine, names: Mapping[str, str]) -> PartedObject:
-    """The object of a line. names: of its category's parts, by key. Without the rest."""
+    """Return the object of a line. names: of its category's parts, by key. Without the rest."""
     outline, crop = line["outline"], line["crop"]
     return PartedObject(
         image=line["image"],
@@ -193,7 +193,7 @@ class Tally:
         return [dict(self.objects), [[*keys, count] for keys, count in self.states.items()]]
 
     def join(self, counted: Sequence[Any]) -> None:
-        """Adds what another tally counted."""
+        """Add what another tally counted."""
         objects, states = counted
         self.objects.update(objects)
         for category, key, word, count in states:

@@ -47,7 +47,7 @@ def _line(file: IO[bytes], start: int) -> Any:
 
 @lru_cache(maxsize=16)
 def by_category(path: Path, sha256: str) -> dict[str, Objects[ObjectLine]]:
-    """The objects of each category, and under "" all of them, in the order of the file.
+    """Return the objects of each category, and under "" all of them, in the order of the file.
 
     sha256: what the release states; a file with another raises BadInput. The file is read once.
     """

@@ -58,7 +58,7 @@ class Boxes:
         settled: Mapping[int, Settled],
         votes: Mapping[int, Sequence[Vote]],
     ) -> Lines:
-        """The lines of the pairs of these questions, which are all of their images'."""
+        """Return the lines of the pairs of these questions, which are all of their images'."""
         by_pair: dict[tuple[str, str], list[Asked]] = defaultdict(list)
         for question in asked_questions:
             by_pair[question.image, question.topic].append(question)
@@ -136,7 +136,7 @@ class Boxes:
 
 
 def unasked(campaign: Campaign, order: Sequence[Any]) -> Iterator[CoverageLine]:
-    """Pairs of which nothing is settled, by image and class."""
+    """Yield pairs of which nothing is settled, by image and class."""
     rows = (
         Question.objects.filter(campaign=campaign, round=0)
         .exclude(state__in=[Question.State.SETTLED, Question.State.DROPPED, Question.State.GOLD])
@@ -150,8 +150,8 @@ def unasked(campaign: Campaign, order: Sequence[Any]) -> Iterator[CoverageLine]:
 def coverage(
     campaign: Campaign, images: Path, made: Path, waiting: Path
 ) -> tuple[Iterator[CoverageLine], str]:
-    """The coverage of a release, and what classes are that it does not list: UNKNOWN, or ABSENT
-    where the labels that the campaign began with name every class of every image.
+    """Return the coverage of a release, and what classes are that it does not list: UNKNOWN, or
+    ABSENT where the labels that the campaign began with name every class of every image.
 
     images: images.jsonl. made: lines of what was settled; waiting: of what was not.
     """
@@ -162,8 +162,9 @@ def coverage(
 
 
 def images_beside(campaign: Campaign) -> Iterator[frozen.ImageLine]:
-    """The images, by name, of the release that the campaign's labels came from: also those that
-    have none of its classes."""
+    """Return the images, by name, of the release that the campaign's labels came from: also those
+    that have none of its classes.
+    """
     source = _source(campaign)
     return source.images() if source else iter(())
 

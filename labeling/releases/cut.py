@@ -77,8 +77,9 @@ class Context(NamedTuple):
 
 
 def take(campaign: Campaign, building: Path, scratch: Path, opened: ExitStack) -> Cut:
-    """The campaign's cut, to be taken inside a snapshot. building: receives files of the release,
-    which `opened` closes; scratch: the ranges."""
+    """Return the campaign's cut, to be taken inside a snapshot. building: receives files of the
+    release, which `opened` closes; scratch: the ranges.
+    """
     by_graph = graph.Nodes.of(campaign.graph_id)
     known_parts = parts.fingerprint(campaign)
     scenes = graph.scenes_of(campaign)
@@ -128,12 +129,12 @@ def take(campaign: Campaign, building: Path, scratch: Path, opened: ExitStack) -
 
 
 def size_of_ranges(campaign: Campaign) -> int:
-    """How many questions a range has, but for those of its last image."""
+    """Return the number of questions a range has, but for those of its last image."""
     return RANGE_OF_DRAWINGS if KINDS[campaign.kind].release == OBJECTS else RANGE
 
 
 def read_range(path: Path) -> tuple[Context, Iterator[Asked]]:
-    """A range: what it has in common with the others, and its questions."""
+    """Yield a range: what it has in common with the others, and its questions."""
 
     def questions() -> Iterator[Asked]:
         with open(path, "rb") as rows:

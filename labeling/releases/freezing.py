@@ -46,7 +46,8 @@ def freeze(
     interim: bool = False,
     watch: ranges.Watch = ranges.unwatched,
 ) -> Release:
-    """The release that holds what the campaign says now: a new one, or the one that already does.
+    """Return the release that holds what the campaign says now: a new one, or the one that already
+    does.
 
     out: a folder that does not exist yet or is empty; it receives a copy. interim: made by the
     clock while people answer; `prune` may remove it once a newer one stands. Asking again without
@@ -72,18 +73,18 @@ def freeze(
 
 
 def takes_long(campaign: Campaign) -> bool:
-    """Whether a page should leave freezing to a job: it takes more than a few seconds."""
+    """Return whether a page should leave freezing to a job: it takes more than a few seconds."""
     counts = question_counts.of(campaign.pk)
     return counts.settled + counts.dropped > cut.FEW_RANGES * cut.size_of_ranges(campaign)
 
 
 def request(campaign: Campaign, actor: User) -> Job:
-    """The job that freezes: a new one, or the one that waits already."""
+    """Return the job that freezes: a new one, or the one that waits already."""
     return queue.enqueue(KIND, f"campaign {campaign.pk}", {"actor": actor.pk}, campaign)
 
 
 def is_being_made(campaign: Campaign) -> bool:
-    """Whether a job freezes, or waits to."""
+    """Return whether a job freezes, or waits to."""
     unfinished = [Job.State.QUEUED, Job.State.RUNNING]
     return campaign.jobs.filter(kind=KIND, state__in=unfinished).exists()
 
@@ -96,13 +97,13 @@ def execute(job: Job) -> None:
 
 
 def latest_kept(campaign: Campaign) -> Release | None:
-    """The campaign's newest release that the clock may not prune."""
+    """Return the campaign's newest release that the clock may not prune."""
     rows = campaign.releases.order_by("-number")
     return next((row for row in rows if not row.counts.get("interim")), None)
 
 
 def release_for(campaign: Campaign, number: int) -> Release:
-    """The campaign's release of that number. Raises NotYours when there is none."""
+    """Return the campaign's release of that number. Raises NotYours when there is none."""
     release = campaign.releases.filter(number=number).first()
     if release is None:
         replaced = campaign.replaced_releases.filter(number=number).first()
@@ -112,8 +113,9 @@ def release_for(campaign: Campaign, number: int) -> Release:
 
 
 def prune(campaign: Campaign, keep: Release) -> int:
-    """How many interim releases went: all but `keep` and those that a run or a benchmark still
-    stands on. A ReplacedRelease says of each what it was."""
+    """Return how many interim releases went: all but `keep` and those that a run or a benchmark
+    still stands on. A ReplacedRelease says of each what it was.
+    """
     old = [
         release
         for release in campaign.releases.exclude(pk=keep.pk).filter(runs=None, benchmarks=None)
@@ -193,7 +195,7 @@ def _write(
 
 
 def code_version() -> str:
-    """The version of this code, from its metadata or from pyproject.toml beside it."""
+    """Return the version of this code, from its metadata or from pyproject.toml beside it."""
     with contextlib.suppress(metadata.PackageNotFoundError):
         return metadata.version("assay")
     import tomllib

@@ -109,7 +109,7 @@ def _gold(campaign: Campaign) -> list[tuple[str, str, Any]]:
 
 
 def images_of(campaign: Campaign) -> QuerySet[Image]:
-    """The images of which the campaign asks anything, or knows it by gold."""
+    """Return the images of which the campaign asks anything, or knows it by gold."""
     questions = Question.objects.filter(
         campaign=campaign, round=0, item__image=OuterRef("pk"), item__region__isnull=True
     )
@@ -131,7 +131,7 @@ def orders(questions: Sequence[Asked]) -> dict[int, int]:
 
 
 def fingerprint(campaign: Campaign) -> GraphFingerprint:
-    """A cheap sign of what these files would hold; nothing where there is no graph."""
+    """Return a cheap sign of what these files would hold; nothing where there is no graph."""
     if campaign.graph_id is None:
         return {}
     known_labels = GivenLabel.objects.filter(item__image__dataset=campaign.dataset_id)

@@ -32,7 +32,7 @@ class Objects:
         self.tally = frozen_objects.Tally(self.categories)
 
     def describe(self, questions: Iterable[Asked]) -> None:
-        """Reads what is given of the objects of these questions, for line()."""
+        """Read what is given of the objects of these questions, for line()."""
         regions = {question.item: question.region for question in questions}
         items = Item.objects.in_bulk(regions)
         for pk, item in items.items():
@@ -49,7 +49,7 @@ class Objects:
     def line(
         self, question: Asked, settled: Settled, by: dict[str, int]
     ) -> frozen_objects.ObjectLine:
-        """The settled object: what was given and what people said. by: what settled it."""
+        """Return the settled object: what was given and what people said. by: what settled it."""
         known, value = self.known[question.item], settled.value or {}
         category = self.categories.get(question.topic)
         parts = category["parts"] if category else []
@@ -68,7 +68,7 @@ def head(campaign: Campaign, tally: frozen_objects.Tally) -> dict[str, object]:
 
 
 def fingerprint(campaign: Campaign) -> PartFingerprint:
-    """A cheap sign of what is given of objects; nothing for other kinds."""
+    """Return a cheap sign of what is given of objects; nothing for other kinds."""
     if KINDS[campaign.kind].release != OBJECTS:
         return {}
     known_labels = GivenLabel.objects.filter(item__image__dataset=campaign.dataset_id)

@@ -34,7 +34,7 @@ LINES = ("answers.jsonl", "objects.jsonl", BOXES_FILE, COVERAGE_FILE)
 
 
 def write(source: Path, folder: Path, watch: Callable[[int], object] | None = None) -> None:
-    """Fills the folder with the piece of a range. watch: told how many questions are written."""
+    """Fill the folder with the piece of a range. watch: told how many questions are written."""
     context, questions = read_range(source)
     with batch.reading(), ExitStack() as opened:
         writer = _Writer(folder, context, opened)
@@ -53,7 +53,7 @@ def pack(folder: Path, goal: Path) -> None:
 
 
 def unpack(packed: Path, folder: Path) -> None:
-    """Fills the folder with a packed piece. Raises zipfile.BadZipFile for half of one."""
+    """Fill the folder with a packed piece. Raises zipfile.BadZipFile for half of one."""
     with zipfile.ZipFile(packed) as archive:
         archive.extractall(folder)
 

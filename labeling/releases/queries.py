@@ -15,14 +15,14 @@ class QueryFingerprint(TypedDict, total=False):
 
 
 def of(campaign: Campaign, question_ids: list[int]) -> dict[int, list[str]]:
-    """The queries of each of these questions; nothing where the campaign keeps none."""
+    """Return the queries of each of these questions; nothing where the campaign keeps none."""
     if KINDS[campaign.kind].asks != CANDIDATES:
         return {}
     return candidate_lists.queries_of(question_ids)
 
 
 def fingerprint(campaign: Campaign) -> QueryFingerprint:
-    """A cheap sign of what they would be; nothing where the campaign keeps none."""
+    """Return a cheap sign of what they would be; nothing where the campaign keeps none."""
     if KINDS[campaign.kind].asks != CANDIDATES:
         return {}
     latest = Candidate.objects.filter(question__campaign=campaign).aggregate(at=Max("pk"))

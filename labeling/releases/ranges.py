@@ -56,7 +56,7 @@ class RangeFailed(Refusal):
 
 
 def make_here(cut: Cut, scratch: Path) -> Iterator[Path]:
-    """The folders of the pieces in order, made by this process alone."""
+    """Yield the folders of the pieces in order, made by this process alone."""
     for path in cut.ranges:
         with _folder(scratch) as folder:
             pieces.write(path, folder)
@@ -64,7 +64,7 @@ def make_here(cut: Cut, scratch: Path) -> Iterator[Path]:
 
 
 def make(cut: Cut, scratch: Path, watch: Watch = unwatched) -> Iterator[Path]:
-    """The folders of the pieces in order, made by jobs here and wherever workers are.
+    """Yield the folders of the pieces in order, made by jobs here and wherever workers are.
 
     Pieces that are there already are not made again. watch: told how many ranges are made or
     joined, of twice as many. Raises RangeFailed.
@@ -103,7 +103,7 @@ def execute(job: Job) -> None:
 
 
 def forget(digest: str) -> None:
-    """Removes ranges, pieces and jobs of a cut, and after a day what is left of others."""
+    """Remove ranges, pieces and jobs of a cut, and after a day what is left of others."""
     _remove(digest)
     limit = timezone.now() - KEPT
     Job.objects.filter(kind=KIND).filter(

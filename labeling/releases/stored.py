@@ -12,13 +12,13 @@ from labeling.release_files.frozen import Frozen
 
 
 def folder_of(release: Release) -> Path:
-    """Where the release's files lie on this machine, fetched if another one froze it."""
+    """Return where the release's files lie on this machine, fetched if another one froze it."""
     parent, _, _ = release.folder.rpartition("/")
     return shared_files.find(place_of(release), stored_name(parent, release.sha256))
 
 
 def read(source: Release | StrPath) -> Frozen:
-    """A release, once its files were found to have the hashes they were frozen with.
+    """Return a release, once its files were found to have the hashes they were frozen with.
 
     Raises BadInput naming the file and the cure.
     """
@@ -28,7 +28,7 @@ def read(source: Release | StrPath) -> Frozen:
 
 
 def place_of(release: Release) -> Path:
-    """Where the release lies on the machine that froze it."""
+    """Return where the release lies on the machine that froze it."""
     return Path(settings.RELEASES_DIR) / release.folder
 
 

@@ -46,7 +46,8 @@ class Votes:
     def write(
         self, kind: Kind, subject: Line, counted: Collection[str], votes: Iterable[Vote]
     ) -> dict[str, int]:
-        """How many gave which answer, of those that count; these votes, and late ones, are kept.
+        """Return how many gave which answer, of those that count; these votes, and late ones, are
+        kept.
 
         counted: ids of the answers by which the question was settled.
         """

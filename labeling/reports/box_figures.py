@@ -179,8 +179,9 @@ def _classes(
 
 
 def csv_rows(content: Figures) -> Sequence[Sequence[object]]:
-    """The table of classes, its head first. A name that a spreadsheet would run begins with a
-    quote."""
+    """Return the table of classes, its head first. A name that a spreadsheet would run begins with
+    a quote.
+    """
     head = ("class", "pairs", "done", "boxes", "proposals", "accepted", "low", "high")
     rows: list[Sequence[object]] = [head]
     for row in content.classes:

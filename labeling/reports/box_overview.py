@@ -67,7 +67,7 @@ class Layer:
 
     @property
     def d(self) -> str:
-        """The path of all of them, in image pixels."""
+        """Return the path of all of them, in image pixels."""
         return "".join(f"M{x0:g} {y0:g}H{x1:g}V{y1:g}H{x0:g}Z" for x0, y0, x1, y1 in self.boxes)
 
 
@@ -123,7 +123,7 @@ def shows(question: Question) -> Shown:
 
 
 def heading(page: Shown) -> str:
-    """Which heading of templates/annotator/kinds/boxes.html says what is to be done."""
+    """Return which heading of templates/annotator/kinds/boxes.html says what is to be done."""
     if page["step"] != DRAW:
         return page["step"]
     if "rejected" in page:
@@ -139,7 +139,7 @@ def picture(
     points: Iterable[Points] = (),
     label: str = "",
 ) -> Picture:
-    """The image with what its page shows, and more over that."""
+    """Return the image with what its page shows, and more over that."""
     layers = [Layer("standing", page["boxes"], gettext("boxes that stand"))]
     if page["step"] == DRAW and "rejected" in page:
         layers.append(Layer("rejected", [page["rejected"]["box"]], gettext("sent back")))
@@ -176,7 +176,7 @@ def _labels_of(value: Mapping[str, Any]) -> list[str]:
 
 
 def words_of(value: Any, labels: Mapping[str, str]) -> str:
-    """An answer of any step in words. labels: those of the kind, by tally name."""
+    """Return an answer of any step in words. labels: those of the kind, by tally name."""
     word = KINDS["boxes"].tally_name(value)
     if isinstance(value, dict) and "state" in value:
         return f"{labels.get(word, word)}, {count_of(len(value['boxes']), 'box', 'boxes')}"

@@ -30,8 +30,9 @@ def decided(campaign: Campaign) -> QuerySet[Question]:
 
 
 def sample(campaign: Campaign, total: int, size: int = SAMPLE) -> list[int]:
-    """Ids of about `size` of the `total` decided questions, all where there are no more; the same
-    ones as long as the campaign stands still."""
+    """Return ids of about `size` of the `total` decided questions, all where there are no more; the
+    same ones as long as the campaign stands still.
+    """
     questions = decided(campaign)
     if total > size:
         share = int(RING * size / total)

@@ -54,7 +54,7 @@ class Summary:
 
 
 def summary(campaign: Campaign) -> Summary:
-    """One query, of the classes' rows alone."""
+    """Return one query, of the classes' rows alone."""
     totals = Verification.objects.filter(topic__campaign=campaign).aggregate(
         classes=Count("pk"),
         stopped=Count("pk", filter=Q(state=State.STOPPED)),
@@ -88,7 +88,7 @@ def summary(campaign: Campaign) -> Summary:
 def matching_classes(
     campaign: Campaign, sort: str = "name", search: str = ""
 ) -> QuerySet[Verification]:
-    """The classes whose name or key has the search in it, in one of SORTS."""
+    """Return the classes whose name or key has the search in it, in one of SORTS."""
     rows = Verification.objects.filter(topic__campaign=campaign).select_related("topic")
     if search:
         rows = rows.filter(Q(topic__name__icontains=search) | Q(topic__key__icontains=search))
@@ -121,7 +121,7 @@ class ClassRow:
 
 
 def class_rows(campaign: Campaign, rows: Sequence[Verification]) -> tuple[list[ClassRow], float]:
-    """A row for each of these classes, and where their pictures begin."""
+    """Return a row for each of these classes, and where their pictures begin."""
     rules = stop_rules(campaign.settings)
     floor = _floor(rows, rules)
     return [_row(row, rules, floor) for row in rows], floor
@@ -165,8 +165,9 @@ def _state(row: Verification, rules: StopRules, below: bool) -> tuple[str, str]:
 
 
 def write_csv(campaign: Campaign) -> str:
-    """Every class by name, a line each under COLUMNS. A name that a spreadsheet would run begins
-    with a quote."""
+    """Return every class by name, a line each under COLUMNS. A name that a spreadsheet would run
+    begins with a quote.
+    """
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(COLUMNS)

@@ -59,8 +59,8 @@ def known_number(questions: int) -> Forecast:
 def per_image(
     graph: Graph, mode: str = "safe", order: str = "breadth", present: float | None = None
 ) -> tuple[float, float, float]:
-    """Questions an image takes when every answer is right: (low, likely, high), for half as many
-    classes on it as `present`, as many, and twice as many. present: by default as in ILSVRC.
+    """Return questions an image takes when every answer is right: (low, likely, high), for half as
+    many classes on it as `present`, as many, and twice as many. present: by default as in ILSVRC.
 
     The learned order is forecast as breadth-first, which asks as many or a few more. Exact, but in
     strict mode where a question has more parents than simulating_queries.QUICK_PARENTS: there the
@@ -85,13 +85,14 @@ def of_images(
     order: str = "breadth",
     present: float | None = None,
 ) -> Forecast:
-    """Questions that a graph asks about so many images. present: classes on one of them."""
+    """Return questions that a graph asks about so many images. present: classes on one of them."""
     return Forecast(*(round(images * each) for each in per_image(graph, mode, order, present)))
 
 
 def of_pairs(pairs: int, second_looks: float) -> Forecast:
-    """Questions that boxing every instance of so many pairs takes: of each box a drawing, a check
-    and a look for more, and in some pairs a second look (boxes/chain.py)."""
+    """Return questions that boxing every instance of so many pairs takes: of each box a drawing, a
+    check and a look for more, and in some pairs a second look (boxes/chain.py).
+    """
     return Forecast(
         *(
             round(pairs * (instances * drawn * len(STEPS) + second_looks))
@@ -109,7 +110,7 @@ def answers_each(policy: policies.Policy) -> float:
 
 
 def of_campaign(campaign: Campaign, counts: Counts) -> Forecast:
-    """Questions of the campaign as a whole, those that follow from answers included.
+    """Return questions of the campaign as a whole, those that follow from answers included.
 
     counts: of its questions now.
     """

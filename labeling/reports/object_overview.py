@@ -33,7 +33,7 @@ class Drawn:
 
     @property
     def merges(self) -> list[Merge]:
-        """Those of several pieces; a single piece was not merged."""
+        """Return those of several pieces; a single piece was not merged."""
         return [merge for merge in self.part.merges if len(merge.pieces) > 1]
 
 
@@ -61,7 +61,7 @@ class CategoryCount:
 
 
 def categories(dataset: Dataset) -> list[CategoryCount]:
-    """How many of the dataset's objects are of each category, the largest first."""
+    """Return how many of the dataset's objects are of each category, the largest first."""
     vocabulary = vocabulary_store.of(dataset)
     rows = (
         GivenLabel.objects.filter(
@@ -76,13 +76,13 @@ def categories(dataset: Dataset) -> list[CategoryCount]:
 
 
 def name_of(vocabulary: Vocabulary | None, key: str) -> str:
-    """The category's word, its wnid where the vocabulary lacks it."""
+    """Return the category's word, its wnid where the vocabulary lacks it."""
     category = vocabulary.category(key) if vocabulary else None
     return category.name if category else key
 
 
 def find(dataset: Dataset, category: str = "", flag: str = "", search: str = "") -> Sequence[int]:
-    """The ids of the objects that fit, by image and in the order in which they came.
+    """Return the ids of the objects that fit, by image and in the order in which they came.
 
     category: a wnid. flag: one of FLAGS. search: in the image's name. Each "" is any.
     """
@@ -104,7 +104,7 @@ def find(dataset: Dataset, category: str = "", flag: str = "", search: str = "")
 
 
 def tiles(dataset: Dataset, pks: Sequence[int]) -> list[Tile]:
-    """The objects of these ids, in their order. Queries do not grow with them."""
+    """Return the objects of these ids, in their order. Queries do not grow with them."""
     vocabulary = vocabulary_store.of(dataset)
     items = Item.objects.in_bulk(pks)
     described = objects.described(items.values())
@@ -112,7 +112,7 @@ def tiles(dataset: Dataset, pks: Sequence[int]) -> list[Tile]:
 
 
 def drawn(parted: PartedObject, category: Category | None, coarse_px: float = 0.0) -> list[Drawn]:
-    """The object's parts in the order of its category, then those that it lacks.
+    """Return the object's parts in the order of its category, then those that it lacks.
 
     coarse_px: how far a line may lie off, where fewer corners do.
     """

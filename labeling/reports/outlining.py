@@ -31,7 +31,8 @@ class Row:
 
 
 def outline(graph: Graph, counts: Counts, search: str = "") -> list[Row]:
-    """The roots, each with what hangs on it; with a search, only what it finds and what is above.
+    """Return the roots, each with what hangs on it; with a search, only what it finds and what is
+    above.
 
     A node with several parents stands under each of them; its own children only under the first,
     so that the outline is no longer than the graph has links.

@@ -52,7 +52,7 @@ class OverlapRow:
 
 
 def rows(campaign: Campaign, findings: Sequence[Finding]) -> list[OverlapRow]:
-    """A row for each finding. One query."""
+    """Return a row for each finding. One query."""
     names = dict(campaign.topics.values_list("key", "name"))
     return [_row(finding, names) for finding in findings]
 

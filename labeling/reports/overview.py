@@ -155,7 +155,7 @@ class QuestionRow:
 
 
 def question_rows(campaign: Campaign, questions: Sequence[Question]) -> list[QuestionRow]:
-    """A row for each question. Five queries."""
+    """Return a row for each question. Five queries."""
     pks = [question.pk for question in questions]
     words = value_words(campaign)
     page_votes = votes_on_page(pks)
@@ -251,7 +251,7 @@ def question_history(campaign: Campaign, question: Question) -> History:
 
 
 def answers_to(question_ids: Sequence[int]) -> list[Answer]:
-    """Every answer to these questions, in the order in which they came."""
+    """Return every answer to these questions, in the order in which they came."""
     return list(
         Answer.objects.filter(assignment__question__in=question_ids)
         .select_related("assignment__annotator")
@@ -262,7 +262,7 @@ def answers_to(question_ids: Sequence[int]) -> list[Answer]:
 def answer_rows(
     campaign: Campaign, answers: Sequence[Answer], counted: Collection[str]
 ) -> list[AnswerRow]:
-    """A row for each of these answers. counted: ids of those that settled their question."""
+    """Return a row for each of these answers. counted: ids of those that settled their question."""
     kind = KINDS[campaign.kind]
     latest = {answer.assignment_id: answer.pk for answer in answers if not answer.late}
     blocked = campaign.memberships.filter(stage=Membership.Stage.BLOCKED)
@@ -302,7 +302,7 @@ def asked_words(campaign: Campaign, topic: str) -> str:
 
 
 def answer_keys(campaign: Campaign) -> list[str]:
-    """The key of each answer in the order of forms.answer_choices; "" for a class."""
+    """Return the key of each answer in the order of forms.answer_choices; "" for a class."""
     return [key for _, _, key in KINDS[campaign.kind].answers(campaign.settings)]
 
 
@@ -311,7 +311,7 @@ def topic_names(campaign: Campaign, keys: Iterable[str]) -> dict[str, str]:
 
 
 def topic_rows(campaign: Campaign, search: str = "") -> QuerySet[Any]:
-    """The campaign's topics by name, each with its number of examples."""
+    """Return the campaign's topics by name, each with its number of examples."""
     topics = campaign.topics.annotate(example_count=Count("examples"))
     if search:
         topics = topics.filter(Q(name__icontains=search) | Q(key__icontains=search))

@@ -54,7 +54,7 @@ class History:
 
 
 def of(campaign: Campaign, question: Question) -> History:
-    """The pair of a question. A fixed number of queries."""
+    """Return the pair of a question. A fixed number of queries."""
     pair = chaining.replayed(campaign, [question.item_id])[question.item_id][question.topic]
     pks = [step.id for step in pair.path]
     questions = Question.objects.select_related("item__image").in_bulk(pks)

@@ -70,8 +70,9 @@ class _Part:
 
 
 def agreement(campaign: Campaign) -> Agreement:
-    """How far people agree on each part. What a reviewer corrected counts as the people drew it.
-    Three queries."""
+    """Return how far people agree on each part. What a reviewer corrected counts as the people drew
+    it. Three queries.
+    """
     parts_by_topic: dict[str, dict[str, _Part]] = defaultdict(lambda: defaultdict(_Part))
     objects: dict[str, set[int]] = defaultdict(set)
     for question, topic, figures in _figures(campaign):

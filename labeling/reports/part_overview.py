@@ -23,12 +23,12 @@ STATE_WORDS = {"drawn": _("drawn"), "not_visible": _("not visible"), "occluded":
 
 
 def tone_of(number: int) -> str:
-    """The class that colours a part, by its number from 0, as the drawing engine does."""
+    """Return the class that colours a part, by its number from 0, as the drawing engine does."""
     return f"tone-{number % TONES}"
 
 
 def parts_of(campaign: Campaign, topic: str) -> list[AskedPart]:
-    """The parts that the campaign's vocabulary names for the category, in its order."""
+    """Return the parts that the campaign's vocabulary names for the category, in its order."""
     category = campaign.settings["categories"].get(topic) or {"parts": []}
     parts: list[AskedPart] = category["parts"]
     return parts
@@ -56,7 +56,7 @@ ObjectRow = TypedDict(  # noqa: UP013 - scripts read the key "given"
 
 
 def object_of(parted: PartedObject, campaign: Campaign, topic: str) -> ObjectRow:
-    """The object as scripts have it."""
+    """Return the object as scripts have it."""
     assert parted.size is not None, "objects of a dataset know the size of their image"
     known_parts = {part.key: part for part in parted.parts}
     keys = [part["key"] for part in parts_of(campaign, topic)]
@@ -134,7 +134,7 @@ class Picture:
 
 
 def question_picture(campaign: Campaign, question: Question) -> Picture:
-    """A fixed number of queries."""
+    """Return a fixed number of queries."""
     parted = objects.described([question.item])[question.item.pk]
     settlement = question.settlements.order_by("-pk").first()
     value = settlement.value if settlement and _has_parts(settlement.value) else None
@@ -160,7 +160,7 @@ def _has_parts(value: object) -> bool:
 def part_rows(
     campaign: Campaign, topic: str, parted: PartedObject, value: Mapping[str, Any] | None
 ) -> list[PartRow]:
-    """A row for each part of the category, and for the outline where there is one."""
+    """Return a row for each part of the category, and for the outline where there is one."""
     labels = labels_in(value) if value else {}
     known_parts = {part.key: PartLabel(part.state, part.polygons) for part in parted.parts}
     if parted.outline is not None:

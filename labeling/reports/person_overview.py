@@ -47,7 +47,7 @@ class AnswerRow:
 
 
 def recent_answers(membership: Membership, limit: int = SHOWN) -> list[AnswerRow]:
-    """The person's latest answers, newest first. Five queries."""
+    """Return the person's latest answers, newest first. Five queries."""
     campaign = membership.campaign
     seats = list(
         Assignment.objects.filter(

@@ -62,8 +62,9 @@ class Progress(Record):
 
 
 def progress(campaign: Campaign, counted: Counted | None = None) -> Progress:
-    """How far the campaign is. Answers are not read: the work of each person is kept with their
-    membership. counted: where it is known already."""
+    """Return how far the campaign is. Answers are not read: the work of each person is kept with
+    their membership. counted: where it is known already.
+    """
     policy = policies.of(campaign)
     counts, forecast = counted or count(campaign)
     total, finished = counts.questions, counts.settled + counts.dropped
@@ -164,8 +165,9 @@ def stored_accuracy(membership: Membership) -> gold_results.Accuracy | None:
 
 
 def tone_of(membership: Membership) -> str:
-    """How a person's stage is shown: at work is no praise. "suspect" where a check found fault,
-    "accepted" where the test on gold did not, else the stage."""
+    """Return how a person's stage is shown: at work is no praise. "suspect" where a check found
+    fault, "accepted" where the test on gold did not, else the stage.
+    """
     if membership.stage != Membership.Stage.WORKING:
         return membership.stage
     if membership.standing.get("reasons"):
@@ -190,8 +192,9 @@ class Annotator:
 
 
 def annotators(campaign: Campaign, members: Collection[Membership]) -> list[Annotator]:
-    """A row for each of these members, with the accuracy that was kept; only where there is none
-    are answers read."""
+    """Return a row for each of these members, with the accuracy that was kept; only where there is
+    none are answers read.
+    """
     accuracies = accuracies_of(campaign, members)
     return [
         Annotator(
@@ -207,7 +210,7 @@ def annotators(campaign: Campaign, members: Collection[Membership]) -> list[Anno
 def accuracies_of(
     campaign: Campaign, members: Collection[Membership]
 ) -> dict[int, gold_results.Accuracy]:
-    """The accuracy on gold of each of these members who met any, by the user's id."""
+    """Return the accuracy on gold of each of these members who met any, by the user's id."""
     kept = {row.user_id: share for row in members if (share := stored_accuracy(row))}
     unseen = [row.user_id for row in members if row.user_id not in kept and row.answered]
     return gold_results.accuracies(campaign, unseen) | kept

@@ -119,7 +119,7 @@ class _Seat:
 
 
 def of_page(campaign: Campaign) -> ProposalFigures | None:
-    """The figures of the latest seats, kept a while; None where nobody was ever helped."""
+    """Return the figures of the latest seats, kept a while; None where nobody was ever helped."""
     known = networks.of(campaign) is not None or _seats_of(campaign).exists()
     if not known:
         return None

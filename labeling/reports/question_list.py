@@ -45,9 +45,10 @@ def page(
     after: int | None = None,
     before: int | None = None,
 ) -> QuestionPage:
-    """The questions but gold in the order they were asked: the first ones, those after a question
-    (id) or those before one; where there are none, the nearest page. A query for each state that
-    is listed, and four more."""
+    """Return the questions but gold in the order they were asked: the first ones, those after a
+    question (id) or those before one; where there are none, the nearest page. A query for each
+    state that is listed, and four more.
+    """
     if before is not None:
         ids = _ids(campaign, chosen, size + 1, before=before)
         if len(ids) > size:

@@ -203,7 +203,7 @@ METHODS: dict[str, Callable[[Task], Outcome]] = {
 
 
 def report(answers: Answers, outcome: Outcome, method: str) -> dict[str, Any]:
-    """The result but for the accuracy."""
+    """Return the result but for the accuracy."""
     classes, counts = answers.classes, answers.counts
     answers_by_person = np.bincount(answers.annotators, minlength=len(answers.annotator_names))
     labels = {

@@ -72,8 +72,9 @@ class BoxCrowd:
     mend_spread: float = 1.17
 
     def time_of(self, step: str, slow: bool = False) -> tuple[float, float]:
-        """The median of the seconds that one person spends on a step, and the deviation of their
-        logarithm. slow: checks at the upper end of what is known of them."""
+        """Return the median of the seconds that one person spends on a step, and the deviation of
+        their logarithm. slow: checks at the upper end of what is known of them.
+        """
         if step == DRAW:
             return self.draw_seconds, self.draw_spread
         if step == COVER:
@@ -105,12 +106,16 @@ Made = TypeVar("Made", BoxCrowd, Rules)
 
 
 def clean(content: Mapping[str, object]) -> BoxCrowd:
-    """The crowd that these keys describe, the rest by default. Raises Refusal naming the key."""
+    """Return the crowd that these keys describe, the rest by default. Raises Refusal naming the
+    key.
+    """
     return _clean(BoxCrowd, "A crowd", content, CROWD_LIMITS)
 
 
 def clean_rules(content: Mapping[str, object]) -> Rules:
-    """The rules that these keys describe, the rest by default. Raises Refusal naming the key."""
+    """Return the rules that these keys describe, the rest by default. Raises Refusal naming the
+    key.
+    """
     return _clean(Rules, "A policy of boxes", content, RULES_LIMITS)
 
 
@@ -210,7 +215,7 @@ class World:
         return GOOD if self.chance.random() < chance else "shifted"
 
     def mended(self, pair: Pair, boxes: list[Box], box: Box) -> Box | None:
-        """The box as one of those who found it good has mended it; None where they left it."""
+        """Return the box as one of those who found it good has mended it; None where they left it."""
         if self.chance.random() >= self.crowd.mends:
             return None
         left = without_box(pair, boxes) or list(pair.instances)
@@ -220,7 +225,7 @@ class World:
         return self._around(meant, int(self.chance.integers(self.crowd.people)))
 
     def missing(self, pair: Pair, boxes: list[Box]) -> tuple[Point, ...]:
-        """Where somebody sees instances that have no box."""
+        """Return where somebody sees instances that have no box."""
         crowd, seen = self.crowd, []
         for instance in without_box(pair, boxes):
             small = area(instance) < 0.01 * WIDTH * HEIGHT
@@ -247,7 +252,7 @@ def matched(pair: Pair, boxes: Sequence[Box]) -> list[tuple[int | None, float]]:
 
 
 def without_box(pair: Pair, boxes: Sequence[Box]) -> list[Box]:
-    """The instances that none of these boxes is of."""
+    """Return the instances that none of these boxes is of."""
     has = {number for number, _ in matched(pair, boxes)}
     return [box for number, box in enumerate(pair.instances) if number not in has]
 

@@ -61,7 +61,9 @@ LIMITS: dict[str, tuple[float, float]] = {
 
 
 def clean_crowd(content: Mapping[str, object]) -> Crowd:
-    """The crowd that these keys describe, the rest by default. Raises Refusal naming the key."""
+    """Return the crowd that these keys describe, the rest by default. Raises Refusal naming the
+    key.
+    """
     defaults = Crowd()
     values: dict[str, Any] = {}
     for key, value in content.items():
@@ -125,7 +127,7 @@ class People:
 
 
 def gather(crowd: Crowd, chance: np.random.Generator) -> People:
-    """The people of the crowd, in an order that says nothing of them."""
+    """Return the people of the crowd, in an order that says nothing of them."""
     kind = np.full(crowd.people, HONEST)
     order = chance.permutation(crowd.people)
     start = 0

@@ -99,7 +99,7 @@ class _Run:
         self.active[waiting] = False
 
     def round(self) -> bool:
-        """One page for everybody who works; False when there was nothing more to do."""
+        """Return one page for everybody who works; False when there was nothing more to do."""
         workers = np.flatnonzero(self.active)
         if not len(workers) or not (self.free > 0).any():
             return False

@@ -64,7 +64,7 @@ class Pairs:
         self.found = Run()
 
     def run(self, proposals: str = NEVER) -> Run:
-        """Takes them all; proposals: NEVER, ALWAYS or LEARNED."""
+        """Take them all; proposals: NEVER, ALWAYS or LEARNED."""
         for number, pair in enumerate(self.world.pairs):
             shows_proposals = proposals != NEVER and not is_unassisted(str(number))
             if proposals == LEARNED:
@@ -196,7 +196,7 @@ def quality(ious: NDArray[np.float64]) -> dict[str, float]:
 
 
 def accepted(run: Run) -> dict[str, object]:
-    """The figures of boxes that were proposals."""
+    """Return the figures of boxes that were proposals."""
     return {
         "boxes": len(run.proposed),
         **(quality(np.asarray(run.proposed)) if run.proposed else {}),

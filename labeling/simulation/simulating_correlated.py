@@ -102,7 +102,8 @@ def read_labels(graph: Graph, path: Path) -> Bools:
 
 
 def simulate(graph: Graph, setting: Setting, there: Bools, first: int) -> dict[str, object]:
-    """The learned order against Algorithm 1 on these images, both with setting.error wrong answers.
+    """Return the learned order against Algorithm 1 on these images, both with setting.error wrong
+    answers.
 
     there: (B, L), what is in the images; `first` of them, drawn by lot, are learned from. The
     figures are those at equal error, no more missed and no more false labels than Algorithm 1's:

@@ -78,7 +78,7 @@ def expected_questions(
     order: str = "breadth",
     quick: bool = False,
 ) -> float:
-    """Questions an image takes on average when every answer is right.
+    """Return questions an image takes on average when every answer is right.
 
     quick: as Setting has it.
 

@@ -37,7 +37,7 @@ class AnswerSheet:
 
 
 def read_answers(path: Path, with_topic: bool = False, repeated: str = "refuse") -> AnswerSheet:
-    """The answers of a CSV with the columns annotator, image, answer, in any order.
+    """Return the answers of a CSV with the columns annotator, image, answer, in any order.
 
     An empty answer is an abstention. with_topic allows a fourth column, topic, the same for every
     row of an image. Raises BadInput with the line for anything else, and, where `repeated` is

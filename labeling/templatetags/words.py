@@ -13,7 +13,7 @@ register = template.Library()
 
 @register.filter
 def percent(share: float | None) -> str:
-    """A share as a percentage; a dash where nothing was counted.
+    """Return a share as a percentage; a dash where nothing was counted.
 
     >>> percent(0.835), percent(None), percent(0.999)
     ('84 %', '–', '99 %')
@@ -27,7 +27,8 @@ def percent(share: float | None) -> str:
 
 @register.filter
 def permille(share: float | None) -> str:
-    """A share as a percentage with one decimal, two below 1 %; a dash where nothing was counted.
+    """Return a share as a percentage with one decimal, two below 1 %; a dash where nothing was
+    counted.
 
     >>> permille(0.835), permille(0.0042), permille(None), permille(0.9999)
     ('83.5 %', '0.42 %', '–', '99.9 %')
@@ -41,7 +42,7 @@ def permille(share: float | None) -> str:
 
 @register.filter
 def precisely(share: float | None) -> str:
-    """A share near one as a percentage with two decimals; a dash where nothing was counted.
+    """Return a share near one as a percentage with two decimals; a dash where nothing was counted.
 
     >>> precisely(0.99734), precisely(1), precisely(0.99999), precisely(None)
     ('99.73 %', '100 %', '99.99 %', '–')
@@ -53,7 +54,7 @@ def precisely(share: float | None) -> str:
 
 @register.filter
 def money(amount: float, currency: str = "EUR") -> str:
-    """An amount in its currency.
+    """Return an amount in its currency.
 
     >>> money(1234.5, "EUR")
     '1,234.50 EUR'
@@ -63,7 +64,7 @@ def money(amount: float, currency: str = "EUR") -> str:
 
 @register.filter
 def is_range(estimate: forecasts.Estimate | None) -> bool:
-    """Whether low and high of an estimate differ."""
+    """Return whether low and high of an estimate differ."""
     return estimate is not None and estimate.low != estimate.high
 
 
@@ -102,13 +103,13 @@ def minutes(value: float | None) -> str:
 
 @register.filter
 def on_scale(share: float, length: float = 100) -> str:
-    """A share as a place on a line of that length, for an SVG."""
+    """Return a share as a place on a line of that length, for an SVG."""
     return f"{share * length:.1f}"
 
 
 @register.filter
 def from_below(share: float, length: float = 100) -> str:
-    """A share as a height over the bottom of an SVG, where y grows downwards."""
+    """Return a share as a height over the bottom of an SVG, where y grows downwards."""
     return f"{(1 - share) * length:.1f}"
 
 
@@ -129,7 +130,9 @@ def filesize(count: int | None) -> str:
 
 @register.filter("named")
 def name_for(user: User | None, names: Names | Any) -> str:
-    """The person's name as staff of the campaign see it; the pseudonym where no rule is given."""
+    """Return the person's name as staff of the campaign see it; the pseudonym where no rule is
+    given.
+    """
     if user is None:
         return "Assay"
     return names.of(user) if isinstance(names, Names) else user.pseudonym

@@ -23,7 +23,7 @@ class Change:
 
 
 def changes(before: Vocabulary, after: Vocabulary) -> list[Change]:
-    """All differences, in the order of the later one; what went comes first."""
+    """Return all differences, in the order of the later one; what went comes first."""
     old = {category.key: category for category in before.categories}
     new = {category.key: category for category in after.categories}
     differences = [

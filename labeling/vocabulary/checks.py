@@ -20,7 +20,9 @@ Path = tuple[str | int, ...]
 
 
 def build(raw: Any) -> Vocabulary:
-    """The vocabulary of a file's content. Raises VocabularyError with every fault and its place."""
+    """Return the vocabulary of a file's content. Raises VocabularyError with every fault and its
+    place.
+    """
     if not isinstance(raw, Mapping):
         raise VocabularyError("holds no keys; write title: and categories:")
     check = _Check()
@@ -45,13 +47,13 @@ class _Check:
         self.names: dict[Path, str] = {}
 
     def fault(self, path: Path, message: str) -> None:
-        """Raises VocabularyError where there are so many already that more help nobody."""
+        """Raise VocabularyError where there are so many already that more help nobody."""
         self.faults.append(Fault(path, message, position=self._place(path)))
         if len(self.faults) == MOST_FAULTS:
             self.end()
 
     def end(self) -> None:
-        """Raises VocabularyError where there is a fault."""
+        """Raise VocabularyError where there is a fault."""
         if self.faults:
             raise VocabularyError(sorted(self.faults, key=lambda fault: _order(fault.path)))
 
@@ -77,7 +79,7 @@ class _Check:
     def text(
         self, raw: Mapping[Any, Any], key: str, path: Path, longest: int = LONGEST_NAME
     ) -> str:
-        """One line of text, "" where there is none."""
+        """Return one line of text, "" where there is none."""
         return self.line(raw.get(key), (*path, key), key, longest)
 
     def line(self, value: Any, path: Path, subject: str, longest: int = LONGEST_NAME) -> str:
@@ -125,7 +127,7 @@ class _Check:
         return list(value[:most])
 
     def lines(self, raw: Mapping[Any, Any], key: str, path: Path) -> tuple[str, ...]:
-        """A list of names, each once."""
+        """Return a list of names, each once."""
         names_by_folded: dict[str, str] = {}
         for n, value in enumerate(self.rows(raw, key, path, MOST_NAMES)):
             at = (*path, key, n)

@@ -15,7 +15,9 @@ LONGEST = 500_000
 
 
 def parse(text: str) -> Vocabulary:
-    """The vocabulary in a YAML (or JSON) text. Raises VocabularyError, faults with their lines."""
+    """Return the vocabulary in a YAML (or JSON) text. Raises VocabularyError, faults with their
+    lines.
+    """
     if len(text) > LONGEST:
         raise VocabularyError(
             f"has {len(text):,} characters, at most {LONGEST:,} fit; shorten the guidance"
@@ -42,7 +44,9 @@ def parse(text: str) -> Vocabulary:
 
 
 def read(path: StrPath) -> Vocabulary:
-    """The vocabulary in a file. Raises BadInput with the line of the first fault, naming all."""
+    """Return the vocabulary in a file. Raises BadInput with the line of the first fault, naming
+    all.
+    """
     try:
         text = Path(path).read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
@@ -59,5 +63,5 @@ def read(path: StrPath) -> Vocabulary:
 
 @functools.cache
 def shipped(name: str = "pascal_parts") -> Vocabulary:
-    """A vocabulary that comes with Assay: PASCAL-Part's parts, simplified as in PPS-12."""
+    """Return a vocabulary that comes with Assay: PASCAL-Part's parts, simplified as in PPS-12."""
     return read(SHIPPED / f"{name}.yaml")

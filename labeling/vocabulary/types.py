@@ -36,7 +36,7 @@ class VocabularyError(Refusal, ValueError):
         super().__init__(message + (f"\nand {more} more" if more > 0 else ""), field="vocabulary")
 
     def at(self, lines: strict_yaml.Lines) -> "VocabularyError":
-        """The same faults with the lines of a text."""
+        """Return the same faults with the lines of a text."""
         return VocabularyError([fault.at(lines) for fault in self.found])
 
 
@@ -130,7 +130,7 @@ class Category:
         return {part.key: part for part in self.parts}
 
     def part(self, key: str) -> PartName | None:
-        """The part of that key."""
+        """Return the part of that key."""
         return self.by_key.get(key)
 
     def part_of(self, source: str) -> tuple[str, str] | None:
@@ -184,11 +184,11 @@ class Vocabulary:
         }
 
     def category(self, name: str) -> Category | None:
-        """The category of that wnid, name or alias; capitals do not matter."""
+        """Return the category of that wnid, name or alias; capitals do not matter."""
         return self._by_name.get(folded(name))
 
     def content(self) -> dict[str, Any]:
-        """The vocabulary as our own files say it; `build(v.content())` gives the same one."""
+        """Return the vocabulary as our own files say it; `build(v.content())` gives the same one."""
         content: dict[str, Any] = {"title": self.title}
         if self.source:
             content["source"] = self.source
@@ -199,10 +199,10 @@ class Vocabulary:
         return canonical_sha256(self.content())
 
     def as_yaml(self) -> str:
-        """A file that `parse` reads as this vocabulary."""
+        """Return a file that `parse` reads as this vocabulary."""
         return yaml.safe_dump(self.content(), sort_keys=False, allow_unicode=True, width=96)
 
 
 def folded(name: str) -> str:
-    """A name as names are compared: no capitals, single spaces."""
+    """Return a name as names are compared: no capitals, single spaces."""
     return " ".join(name.split()).casefold()

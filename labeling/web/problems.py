@@ -74,7 +74,7 @@ class Fault(TypedDict):
 
 
 def handle(exception: Exception, context: dict[str, object]) -> Response | None:
-    """The problem of an exception; None for one that is a fault of ours."""
+    """Return the problem of an exception; None for one that is a fault of ours."""
     exception = _as_refusal(exception)
     if isinstance(exception, Refusal):
         errors = list(_from_refusals(exception))
@@ -124,12 +124,12 @@ def _is_faulty(error: Exception) -> bool:
 
 
 def retry_after(refusal: Refusal) -> dict[str, str]:
-    """The header that tells clients when to try again, where there is a time."""
+    """Return the header that tells clients when to try again, where there is a time."""
     return {"Retry-After": str(refusal.retry_after)} if refusal.retry_after else {}
 
 
 def respond(refusal: Refusal) -> JsonResponse:
-    """The problem of a refusal outside the framework's views."""
+    """Return the problem of a refusal outside the framework's views."""
     content = body(refusal.status, refusal.code, list(_from_refusals(refusal)))
     return JsonResponse(
         content, status=refusal.status, content_type=MEDIA_TYPE, headers=retry_after(refusal)
@@ -143,7 +143,7 @@ def _from_bad_input(bad: BadInput) -> Refusal:
 
 
 def body(status_code: int, code: str, errors: list[Fault]) -> dict[str, object]:
-    """The members of a problem; `code` and `errors` are ours, the others RFC 9457's."""
+    """Return the members of a problem; `code` and `errors` are ours, the others RFC 9457's."""
     first = errors[0]
     detail = first["message"] if first["field"] is None else f"{first['field']}: {first['message']}"
     return {
@@ -157,7 +157,7 @@ def body(status_code: int, code: str, errors: list[Fault]) -> dict[str, object]:
 
 
 def not_found(request: Any, *args: Any, **kwargs: Any) -> JsonResponse:
-    """The problem for addresses below the API that lead nowhere."""
+    """Return the problem for addresses below the API that lead nowhere."""
     error: Fault = {"field": None, "message": "There is no such address.", "cure": CURES[404]}
     return JsonResponse(body(404, "not_found", [error]), status=404, content_type=MEDIA_TYPE)
 

@@ -42,7 +42,7 @@ def create_token(
     days: int = 90,
     address: str = "",
 ) -> tuple[ApiToken, str]:
-    """A new token and its secret, which is shown this once and kept only as a digest."""
+    """Return a new token and its secret, which is shown this once and kept only as a digest."""
     if scope not in ApiToken.Scope.values:
         raise Refusal(
             f"There is no scope {scope!r}. Choose one of: {', '.join(ApiToken.Scope.values)}.",
@@ -80,7 +80,7 @@ def _log(event: str, user: User, key: str, address: str = "") -> None:
 
 
 def address_of(request: HttpRequest | Request) -> str:
-    """The client's address, past the proxies that the settings trust."""
+    """Return the client's address, past the proxies that the settings trust."""
     return str(BaseThrottle().get_ident(cast(Request, request)))
 
 

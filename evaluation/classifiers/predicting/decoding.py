@@ -52,7 +52,7 @@ class Batch:
 
 
 def batches_of(path: Path, size: int, start: int = 0) -> Generator[Batch]:
-    """The list, cut after every `size` photographs, from a place where a batch begins."""
+    """Yield the list, cut after every `size` photographs, from a place where a batch begins."""
     with open(path, "rb") as file:
         file.seek(start)
         batch = Batch(start, start, [], [])
@@ -145,7 +145,8 @@ class Decoders:
     def prepared(
         self, batches: Iterable[Batch]
     ) -> Iterator[tuple[Batch, list[Pixels], dict[int, str]]]:
-        """Each batch with its pixels by preparation and why some of its places are empty (black).
+        """Yield each batch with its pixels by preparation and why some of its places are empty
+        (black).
 
         The pixels stay until the next batch is asked for.
         """

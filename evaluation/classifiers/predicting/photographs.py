@@ -104,7 +104,7 @@ class Source:
 
     @classmethod
     def of_locations(cls, locations: Mapping[str, str]) -> "Source":
-        """The source on this machine."""
+        """Return the source on this machine."""
         return cls(Path(locations["path"]), locations["kind"])
 
     def sha256(self, entries: Iterable[Entry]) -> str:
@@ -122,7 +122,7 @@ class Source:
         return digest.hexdigest()
 
     def entries(self) -> Iterator[Entry]:
-        """Every file, in no order. Raises BadInput for what is no source at all."""
+        """Yield every file, in no order. Raises BadInput for what is no source at all."""
         entries = {"folder": self._in_folder, "zip": self._in_zip, "manifest": self._in_manifest}
         try:
             yield from entries[self.kind]()
@@ -140,7 +140,7 @@ class Source:
         return self._root.resolve()
 
     def close(self) -> None:
-        """Closes the zip, which the next photograph opens again."""
+        """Close the zip, which the next photograph opens again."""
         self._open.close()
         self.__dict__.pop("_archive", None)
 
@@ -187,7 +187,7 @@ class Source:
 
 
 def source_of(path: Path) -> Source:
-    """The photographs at a path. Raises BadInput for what is no folder, zip or manifest."""
+    """Return the photographs at a path. Raises BadInput for what is no folder, zip or manifest."""
     if path.is_dir():
         return Source(path, "folder")
     if not path.is_file():
@@ -204,7 +204,7 @@ def source_of(path: Path) -> Source:
 
 
 def write_list(source: Source, goal: Path) -> Listed:
-    """Writes the sorted list of the source's files. Memory holds HELD lines of it.
+    """Write the sorted list of the source's files. Memory holds HELD lines of it.
 
     Raises BadInput: no source at all, no photographs in it, two of one name.
     """

@@ -81,7 +81,7 @@ class Pool:
         return "int16" if len(self.classes) <= 1 << 15 else "int32"
 
     def goals(self) -> list[str]:
-        """The files of the pool in the order in which they appear."""
+        """Return the files of the pool in the order in which they appear."""
         endings = [LABELS, CONFIDENCES, *([".csv"] if self.top else [])]
         arrays = [f"{name}{ending}" for name in self.names for ending in endings]
         return [*arrays, SKIPPED, CLASSES, IMAGES, STATE]
@@ -93,7 +93,7 @@ class Pool:
         predictions: Mapping[str, Predicted],
         start: int,
     ) -> None:
-        """Keeps a batch: its images, what was skipped and why, and what each classifier predicts.
+        """Keep a batch: its images, what was skipped and why, and what each classifier predicts.
 
         start: where the next batch begins in the list.
         """
@@ -113,7 +113,7 @@ class Pool:
             self.keep()
 
     def keep(self) -> None:
-        """Makes the batches so far outlive this process."""
+        """Make the batches so far outlive this process."""
         for file in self._files.values():
             file.flush()
             os.fsync(file.fileno())
@@ -122,7 +122,7 @@ class Pool:
         self._kept = time.monotonic()
 
     def finish(self) -> None:
-        """Moves the whole pool into its folder. Killed in the middle, it is gone on with."""
+        """Move the whole pool into its folder. Killed in the middle, it is gone on with."""
         if not self.state.whole:
             with atomic_write(self.work / CLASSES) as out:
                 out.writelines(f"{wnid}\n" for wnid in self.classes)

@@ -37,12 +37,12 @@ class Speed:
     seconds: dict[str, float] = field(default_factory=dict)
 
     def rate(self, name: str) -> float | None:
-        """Images a second; None where none was named."""
+        """Return images a second; None where none was named."""
         return self.images / self.seconds[name] if self.images else None
 
 
 def refuse_names(names: Sequence[str]) -> None:
-    """Raises BadInput for a name that comes twice or cannot be that of files."""
+    """Raise BadInput for a name that comes twice or cannot be that of files."""
     for name in names:
         cure = "give it another name, as NAME=MODEL"
         if names.count(name) > 1:
@@ -58,7 +58,7 @@ def refuse_names(names: Sequence[str]) -> None:
 
 
 def joined(classifiers: Sequence[Classifier]) -> list[str]:
-    """The classes of a pool of these: those of the first, then what others have besides."""
+    """Return the classes of a pool of these: those of the first, then what others have besides."""
     return list(dict.fromkeys(wnid for classifier in classifiers for wnid in classifier.classes))
 
 
@@ -84,7 +84,7 @@ def predict(
     watch: Callable[[int], object] = lambda _: None,
     tell: Callable[[str], object] = devices.logger.warning,
 ) -> Speed:
-    """Adds to the pool what it lacks. processes: that decode beside this one; 0: none.
+    """Add to the pool what it lacks. processes: that decode beside this one; 0: none.
 
     watch: is told how many more photographs are done; tell: that a GPU's memory did not hold a
     batch. Raises BadInput where a network gives something that is no number.
@@ -114,7 +114,8 @@ def predicted_batches(
     start: int = 0,
     seconds: dict[str, float] | None = None,
 ) -> Iterator[Named]:
-    """Every batch from `start`, a place in the list where one begins, with the `top` likeliest.
+    """Yield every batch from `start`, a place in the list where one begins, with the `top`
+    likeliest.
 
     seconds: of each classifier, to which is added what it takes.
     """

@@ -40,7 +40,7 @@ class Stretch:
 
 
 def stretches_of(image_list: Listed, batch: int) -> list[Stretch]:
-    """The list, cut into what a task takes."""
+    """Return the list, cut into what a task takes."""
     stretches = []
     with closing(decoding.batches_of(image_list.path, batch)) as batches:
         while part := list(islice(batches, max(1, PHOTOGRAPHS // batch))):
@@ -57,7 +57,7 @@ def tasks_of(
     top: int | None,
     processes: int,
 ) -> list[Task]:
-    """The tasks that name these photographs; each file is read once for its SHA-256.
+    """Return the tasks that name these photographs; each file is read once for its SHA-256.
 
     processes: that decode beside each task. Raises BadInput.
     """
@@ -131,7 +131,7 @@ def predicted_stretch(
 
 
 def add(content: bytes, stretch: Stretch, pool: Pool) -> None:
-    """Adds to the pool what it lacks of a task's batches."""
+    """Add to the pool what it lacks of a task's batches."""
     arrays, batches = unpacked(content)
     # Read whole, once: an array of a pack is decoded whenever it is asked for.
     columns = {

@@ -29,7 +29,7 @@ class Folder:
     done: set[str] = field(default_factory=set)
 
     def write(self, name: str, scores: NDArray[np.float32]) -> None:
-        """Keeps the map (h, w) of an id. Killed in the middle, there is none."""
+        """Keep the map (h, w) of an id. Killed in the middle, there is none."""
         path = self.path / f"{name}.npy"
         path.parent.mkdir(parents=True, exist_ok=True)
         with atomic_write(path, "wb") as file:

@@ -30,7 +30,7 @@ def make(
     batch: int = 32,
     watch: Callable[[int], object] | None = None,
 ) -> int:
-    """How many of the maps are constant. frames: id and (H, W, 3) of those that lack one.
+    """Return how many of the maps are constant. frames: id and (H, W, 3) of those that lack one.
 
     batch: how many images, or noised and interpolated copies, the network is given at once; fewer
     where a GPU's memory runs out. watch: is told how many more are done. Raises Unsuited where the

@@ -42,12 +42,15 @@ class Plan:
 
 
 def images_at_once(plan: Plan, batch: int) -> int:
-    """How many images are given to the network at once; fewer where many gradients make a map."""
+    """Return the number of images are given to the network at once; fewer where many gradients make a
+    map.
+    """
     return max(batch // plan.recipe.averages, 1)
 
 
 def read_classes(source: str) -> list[str]:
-    """The classes in the order of the outputs: those of a file, or the numbers from 0 to N − 1.
+    """Return the classes in the order of the outputs: those of a file, or the numbers from 0 to N −
+    1.
 
     Raises BadInput for a class that comes twice: which output is meant would be anybody's guess.
     """
@@ -71,7 +74,7 @@ def read_classes(source: str) -> list[str]:
 
 
 def outputs_of(labels: Mapping[str, str], classes: Sequence[str], file: Path) -> dict[str, int]:
-    """The output for each image's class. file: where the labels are from.
+    """Return the output for each image's class. file: where the labels are from.
 
     Raises BadInput for a class that is none of the network's.
     """

@@ -21,7 +21,7 @@ Size = tuple[int, int]
 
 
 def refuse_missing(folder: Path, names: Sequence[str]) -> None:
-    """Raises BadInput for the first image that is not there, before anything is done."""
+    """Raise BadInput for the first image that is not there, before anything is done."""
     for name in names:
         if not (folder / name).is_file():
             raise BadInput("the image is missing", file=folder / name, cure="check --images")
@@ -30,7 +30,7 @@ def refuse_missing(folder: Path, names: Sequence[str]) -> None:
 def read(
     folder: Path, names: Sequence[str], orientation: str, sizes: Mapping[str, Size]
 ) -> Generator[tuple[str, NDArray[np.uint8]]]:
-    """Each image by its id, (H, W, 3).
+    """Yield each image by its id, (H, W, 3).
 
     sizes: the width and height that some should have. Raises BadInput for one that cannot be read
     or has another size.

@@ -36,7 +36,7 @@ class Images:
 
 
 def stretches_of(names: Sequence[str], plan: Plan, batch: int) -> list[Sequence[str]]:
-    """The ids, cut into what a task takes."""
+    """Return the ids, cut into what a task takes."""
     together = planning.images_at_once(plan, batch)
     most = min(MAPS, BYTES // (4 * plan.side**2))
     step = max(1, most // together) * together
@@ -51,7 +51,7 @@ def tasks_of(
     batch: int,
     with_classes: bool,
 ) -> list[Task]:
-    """The tasks that make the maps of these ids; each image is read once for its SHA-256.
+    """Return the tasks that make the maps of these ids; each image is read once for its SHA-256.
 
     with_classes: whether they also return the network's class of each image. Raises BadInput.
     """
@@ -97,7 +97,7 @@ def packed_maps(
     sizes: Mapping[str, Sequence[int]],
     opening: Mapping[str, Any],
 ) -> bytes:
-    """The maps of a stretch of images and, if named, their likeliest classes, else None.
+    """Return the maps of a stretch of images and, if named, their likeliest classes, else None.
 
     images: SHA-256 of the files.
     """
@@ -126,7 +126,7 @@ def packed_maps(
 
 
 def unpack(content: bytes, names: Sequence[str]) -> Iterator[tuple[str, NDArray[np.float32]]]:
-    """The map of each id, as a task packed them."""
+    """Yield the map of each id, as a task packed them."""
     maps, _ = unpacked(content)
     for number, name in enumerate(names):
         yield name, maps[str(number)]

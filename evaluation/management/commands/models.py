@@ -41,7 +41,7 @@ class Command(ContractCommand):
     def register(
         self, name: str | None, model: str | None, models: Path | None, **options: Any
     ) -> Result:
-        """The network by its name, or those of models.yaml by theirs."""
+        """Return the network by its name, or those of models.yaml by theirs."""
         if models is not None and not (name or model):
             chosen = network_options.chosen({"model": None, "models": models, **options})
             return {

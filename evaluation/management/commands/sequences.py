@@ -151,7 +151,7 @@ class Writer:
         self.waiting: deque[Future[None]] = deque()
 
     def put(self, name: str, frame: "Tensor") -> None:
-        """Waits while many frames wait; raises what went wrong with an earlier one."""
+        """Wait while many frames wait; raises what went wrong with an earlier one."""
         self.waiting.append(
             self.pool.submit(write_png, frame_path(self.out, name), frame.cpu().numpy())
         )
@@ -171,7 +171,7 @@ class Writer:
 
 
 def frame_path(out: Path, name: str) -> Path:
-    """Where a frame's file is, by its id."""
+    """Return where a frame's file is, by its id."""
     return out / "frames" / f"{file_path(name)}.png"
 
 

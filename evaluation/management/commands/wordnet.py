@@ -126,7 +126,7 @@ class Command(ContractCommand):
     def near(
         self, labels: str, hops: int, among: Path | None, **options: Any
     ) -> label_sets.NearLabels:
-        """The zero-shot label sets of DeViSE."""
+        """Return the zero-shot label sets of DeViSE."""
         wordnet, path = load(), classes_file(labels)
         if path.exists() or len(path.parts) > 1 or path.suffix == ".txt":
             seed = [wordnet.index(wnid) for wnid in read_classes(path, wordnet)]
@@ -150,11 +150,11 @@ class Command(ContractCommand):
     def embed(
         self, terms: Path, labels: Path, out: Path, by: str, seed: int, **options: Any
     ) -> embedding_files.Embedded:
-        """A row a label, in the order of the list."""
+        """Return a row a label, in the order of the list."""
         return embedding_files.embed(load(), terms, labels, out, by, seed)
 
     def distance(self, a: str, b: str, **options: Any) -> dict[str, object]:
-        """The distances of MAD and the height of the nearest common ancestor."""
+        """Return the distances of MAD and the height of the nearest common ancestor."""
         wordnet = load()
         pair = [find(wordnet, a), find(wordnet, b)]
         result: dict[str, object] = {}
@@ -179,7 +179,7 @@ class Command(ContractCommand):
         ic: Path | None,
         **options: Any,
     ) -> dict[str, object]:
-        """How alike two labels are, and the ancestor that says so."""
+        """Return how alike two labels are, and the ancestor that says so."""
         _check_convention(measure, convention, ic)
         wordnet = load()
         first, second = find(wordnet, a, by), find(wordnet, b, by)
@@ -214,7 +214,7 @@ class Command(ContractCommand):
         categories: str | None,
         **options: Any,
     ) -> dict[str, object]:
-        """Both criteria of Sarvadevabhatla et al. (2016), Supplement B."""
+        """Return both criteria of Sarvadevabhatla et al. (2016), Supplement B."""
         wordnet = load()
         mapped = read_mapping(mapping, wordnet)
         if categories is not None:
@@ -269,7 +269,7 @@ def add_similarity(
 
 
 def show_labels(result: label_sets.NearLabels) -> str:
-    """A label a line, with its words, then how many there are."""
+    """Return a label a line, with its words, then how many there are."""
     wordnet = load()
     rows = [(wnid, ", ".join(wordnet.lemmas(wordnet.index(wnid)))) for wnid in result.labels]
     within = f"{count_of(result.count, 'label')} within {count_of(result.hops, 'hop')}"
@@ -277,7 +277,7 @@ def show_labels(result: label_sets.NearLabels) -> str:
 
 
 def show_sizes(result: label_sets.SizeTable) -> str:
-    """A row a set of labels, a column a k."""
+    """Return a row a set of labels, a column a k."""
     rows = [
         (row.name, row.labels, *(round(x, 2) for x in row.mean_correct_set_size.values()))
         for row in result.rows
@@ -301,7 +301,7 @@ def find(
     file: Path | None = None,
     line: int | None = None,
 ) -> int:
-    """The synset of a label, or the refusal that lists what may have been meant."""
+    """Return the synset of a label, or the refusal that lists what may have been meant."""
     try:
         return similarities.meant(wordnet, label, by)
     except wn.UnknownLabel as error:

@@ -95,7 +95,9 @@ def gradients(network: Network, images: Tensor, classes: Tensor, guided: bool = 
 
 
 def relus_met(network: Network, images: Tensor) -> int:
-    """How many ReLUs guided backpropagation meets: none where there are none, or out of sight."""
+    """Return how many ReLUs guided backpropagation meets: none where there are none, or out of
+    sight.
+    """
     with torch.no_grad(), GuidedReLUs() as seen:
         network(images)
     return seen.met

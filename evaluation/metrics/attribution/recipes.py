@@ -54,5 +54,5 @@ class Recipe:
 
     @property
     def averages(self) -> int:
-        """How many gradients a map takes."""
+        """Return the number of gradients a map takes."""
         return self.samples if "-" in self.method else 1

@@ -53,12 +53,12 @@ class Scores:
         return {"cds": self.cds} | ({"b_cds": self.b_cds} if self.b_cds is not None else {})
 
     def members(self) -> Iterator[slice]:
-        """The objects of each category."""
+        """Return the objects of each category."""
         ends = np.searchsorted(self.category, np.arange(len(self.categories) + 1)).tolist()
         return (slice(*pair) for pair in itertools.pairwise(ends))
 
     def batch(self) -> int:
-        """How many rounds may be held at once."""
+        """Return the number of rounds may be held at once."""
         _, parts, contents, classifiers = self.cds.shape
         cells = len(self.categories) * parts * contents * classifiers * len(self.measures)
         return max(1, _HELD // max(cells, len(self.images)))
@@ -137,7 +137,7 @@ def _by_category(scores: Scores, values: Floats, weights: Counts) -> Floats:
 
 
 def mean(values: Floats, axis: int) -> Floats:
-    """The mean of what is not NaN along an axis; NaN over nothing."""
+    """Return the mean of what is not NaN along an axis; NaN over nothing."""
     known = ~np.isnan(values)
     count = known.sum(axis=axis)
     total: Floats = np.where(known, values, 0).sum(axis=axis)
@@ -145,7 +145,7 @@ def mean(values: Floats, axis: int) -> Floats:
 
 
 def median(values: Floats, axis: int) -> Floats:
-    """The median of what is not NaN along an axis; NaN over nothing."""
+    """Return the median of what is not NaN along an axis; NaN over nothing."""
     ordered = np.sort(values, axis=axis)
     count = np.expand_dims((~np.isnan(values)).sum(axis=axis), axis)
     low = np.take_along_axis(ordered, np.maximum(count - 1, 0) // 2, axis)
@@ -157,7 +157,8 @@ def median(values: Floats, axis: int) -> Floats:
 def averages(
     scores: Scores, values: Floats, weights: Counts, by_cell: Floats
 ) -> dict[tuple[str, ...], Floats]:
-    """Both rules' averages of a measure: ("content", rule) is (R, K, C), ("part", rule) (R, P, C).
+    """Return both rules' averages of a measure: ("content", rule) is (R, K, C), ("part", rule) (R,
+    P, C).
 
     text: the median over images, its mean over the schemes of the other kind, its mean over
     categories. script: the median over images and those schemes together, its median over

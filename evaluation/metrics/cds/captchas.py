@@ -52,7 +52,7 @@ class CaptchaRow(Row):
 def candidates(
     scores: Scores, forms: list[Hardness], sequences: Iterable[Sequence]
 ) -> list[CaptchaRow]:
-    """The sequences that have such frames, those of the hardest objects first."""
+    """Return the sequences that have such frames, those of the hardest objects first."""
     threshold, of = thresholds(forms)
     partner = _partners(scores, threshold)
     rows = []

@@ -50,7 +50,7 @@ class Ratios:
 
     @property
     def bins(self) -> NDArray[np.int64]:
-        """Which of ten equal bins of [0, 1] each falls in; 1 falls in the last."""
+        """Return which of ten equal bins of [0, 1] each falls in; 1 falls in the last."""
         return np.minimum(BINS * self.run // self.rest, BINS - 1)
 
 

@@ -47,8 +47,8 @@ class HardnessRow(Row):
 
 
 def hardness(scores: Scores, rounds: int, seed: int, level: float) -> list[Hardness]:
-    """Both forms: for each content scheme over machines and part schemes, then for each machine
-    over content and part schemes.
+    """Return both forms: for each content scheme over machines and part schemes, then for each
+    machine over content and part schemes.
 
     The interval says how far the median rests on which sequences there are: an object's own are
     drawn with replacement, since drawing images leaves the hardness of an image as it is.
@@ -116,7 +116,7 @@ def galleries(count: int) -> list[str]:
 
 
 def rows(scores: Scores, forms: list[Hardness]) -> Iterator[HardnessRow]:
-    """One row for each form and object, the easiest first (rank 1)."""
+    """Yield one row for each form and object, the easiest first (rank 1)."""
     for form in forms:
         ranked = order(scores, form.values)
         names = galleries(len(ranked))

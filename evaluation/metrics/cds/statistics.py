@@ -75,7 +75,7 @@ def interval(samples: Floats, level: float) -> tuple[Floats, Floats]:
 
 
 def plain(value: float | np.floating[Any]) -> float | None:
-    """A Python number; None for NaN, which JSON lacks."""
+    """Return a Python number; None for NaN, which JSON lacks."""
     return None if np.isnan(value) else float(value)
 
 

@@ -121,7 +121,7 @@ class Tables:
         self.scores, self.point, self.rounds, self.level = scores, point, rounds, level
 
     def values(self, key: Hashable) -> tuple[Floats, Floats, Floats]:
-        """A statistic's plain value and the two ends of its interval."""
+        """Return a statistic's plain value and the two ends of its interval."""
         value = self.point[key][0]
         if self.rounds is None:
             return value, np.full_like(value, np.nan), np.full_like(value, np.nan)
@@ -143,7 +143,7 @@ class Tables:
             )
 
     def by_content_scheme(self) -> Iterator[ContentSchemeRow]:
-        """Averages of each classifier at each content scheme, and what context adds."""
+        """Average of each classifier at each content scheme, and what context adds."""
         for measure in self.scores.measures:
             for averaging in AVERAGINGS:
                 yield from self._by_content_scheme(measure, averaging)
@@ -185,7 +185,7 @@ class Tables:
         return [value, *interval(each, self.level)]
 
     def by_part_scheme(self) -> Iterator[PartSchemeRow]:
-        """Averages of each classifier at each part scheme."""
+        """Average of each classifier at each part scheme."""
         for measure in self.scores.measures:
             for averaging in AVERAGINGS:
                 value, low, high = self.values((measure, "part", averaging))

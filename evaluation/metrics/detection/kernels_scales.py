@@ -11,7 +11,7 @@ from labeling.numba_cache import njit
 
 @njit(nogil=True, cache=True)
 def count_alike(edges: NDArray[np.float64], areas: NDArray[np.float64]) -> int:
-    """Pairs of boxes with IoU 0.5 or more. edges: (N, 4), exclusive; areas ascend."""
+    """Return pairs of boxes with IoU 0.5 or more. edges: (N, 4), exclusive; areas ascend."""
     count = 0
     for i in range(len(areas)):
         for j in range(i + 1, len(areas)):
@@ -49,7 +49,7 @@ def count_touching(groups: NDArray[np.int64], edges: NDArray[np.float64]) -> NDA
 
 @njit(nogil=True, cache=True)
 def keep(scales: NDArray[np.float64], often: NDArray[np.int64], target: float) -> int:
-    """How many of the smallest stay: their mean is as close to the target as can be.
+    """Return how many of the smallest stay: their mean is as close to the target as can be.
 
     scales ascend, scale i is there often[i] times. 0 where already the smallest lies above.
     """

@@ -41,7 +41,7 @@ def match(
     level: float,
     generator: np.random.Generator,
 ) -> tuple[float, list[Bin]]:
-    """The target and all bins, after the largest classes of each were dropped.
+    """Return the target and all bins, after the largest classes of each were dropped.
 
     bins: (C,) in which bin, from 0 to count − 1, each class is; scales, values: (C,), finite. The
     target is the least mean scale of a bin of LEAST classes or more; NaN where there is none. Every

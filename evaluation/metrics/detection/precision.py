@@ -94,7 +94,7 @@ class Precisions:
 
     @property
     def mean_ap(self) -> float:
-        """The mean over classes that have objects; NaN where none has."""
+        """Return the mean over classes that have objects; NaN where none has."""
         known = self.ap[~np.isnan(self.ap)]
         return float(known.mean()) if len(known) else float("nan")
 
@@ -210,7 +210,7 @@ def best_overlaps(
 
 
 def localized(overlaps: NDArray[np.floating], strict: bool = False) -> NDArray[np.bool_]:
-    """Whether boxes of these IoUs with a true one are right: §4.2's d(b, B) is 0.
+    """Return whether boxes of these IoUs with a true one are right: §4.2's d(b, B) is 0.
 
     From 0.5 on, as the published kit counts; strict: only above, as the text says.
 

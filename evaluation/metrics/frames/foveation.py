@@ -64,7 +64,7 @@ def frames(
     compiled: bool | None = None,
     batch: Batch | None = None,
 ) -> Iterator["Tensor"]:
-    """The frames of an object, one by one: (H, W, 3) uint8 tensors on the device.
+    """Return the frames of an object, one by one: (H, W, 3) uint8 tensors on the device.
 
     image: (H, W, 3) uint8, sRGB, the crop that the sequence was made in: the tight one for
     intra-object, the widened one for the others. content: one of CONTENT_SCHEMES or a Blur. box:
@@ -104,7 +104,8 @@ def resolution(squared: "Tensor", width: int, blur: Blur) -> "Tensor":
 
 
 def positions(resolutions: "Tensor", levels: int) -> "Tensor":
-    """Where resolutions lie between levels: i + s takes 1 − s of level i and s of level i + 1.
+    """Return where resolutions lie between levels: i + s takes 1 − s of level i and s of level i +
+    1.
 
     Level i keeps half the amplitude at 2^−i of Nyquist. A grating at r times Nyquist keeps
     w T_i + (1 − w) T_{i+1}, so that w = (½ − T_{i+1}) / (T_i − T_{i+1}) leaves half of it. Level 0
@@ -143,7 +144,7 @@ class SharedCrop:
         self._pyramid: Tensor | None = None
 
     def prepare(self, contents: Iterable[str | Blur]) -> None:
-        """Makes what these content schemes need. Afterwards several threads may ask for frames."""
+        """Make what these content schemes need. Afterwards several threads may ask for frames."""
         for content in contents:
             blur = BLURS.get(content) if isinstance(content, str) else content
             if blur is not None and any(np.any(mask) for mask in self.masks.values()):
@@ -156,7 +157,9 @@ class SharedCrop:
         box: Box | None = None,
         batch: Batch | None = None,
     ) -> Iterator["Tensor"]:
-        """The frames of one sequence of the crop's masks, as the function of that name has them."""
+        """Return the frames of one sequence of the crop's masks, as the function of that name has
+        them.
+        """
         _refuse(self.image, sequence, content, box)
         if isinstance(content, str) and content not in BLURS:
             return _on_black(self.original, sequence, box if content.endswith("hood") else None)
@@ -274,7 +277,7 @@ def _blurred(
 
 
 def frame_batch() -> Batch:
-    """How many frames torch makes at once."""
+    """Return the number of frames torch makes at once."""
     return Batch(16, "frame")
 
 
@@ -305,7 +308,7 @@ class _Painter:
         self.frame = self.original.view(-1, 3)
 
     def paint(self, squared: list["Tensor"]) -> Iterator["Tensor"]:
-        """A frame for each further part, given the squared distances to each."""
+        """Return a frame for each further part, given the squared distances to each."""
         paint = self._paint_compiled if self.compiled else self._paint
         return paint(squared)
 

@@ -38,7 +38,7 @@ def squared_distances(
     reach: NDArray[np.int64],
     out: NDArray[np.int32],
 ) -> None:
-    """Fills out (H, W) with squared distances to the step's pixels dilated by a disk.
+    """Fill out (H, W) with squared distances to the step's pixels dilated by a disk.
 
     box: the step's extent. reach (r + 1,): how far the disk reaches up in its columns 0 to r.
     Vertical distances first, then along each row the lower envelope of their parabolas, in whole

@@ -119,7 +119,7 @@ def object_shares(
 
 
 def random_order(vocabulary: Sequence[str], seed: int, category: str = "") -> PartOrder:
-    """A category's parts shuffled: the same for the same seed, category and set of parts.
+    """Return a category's parts shuffled: the same for the same seed, category and set of parts.
 
     >>> random_order(["a", "b", "c"], 1).parts == random_order(["c", "a", "b"], 1).parts
     True

@@ -58,7 +58,7 @@ def codes(light: "Tensor") -> "Tensor":
 
 
 def sigma_of(level: int) -> float:
-    """The Gaussian of a level from 1, in pixels."""
+    """Return the Gaussian of a level from 1, in pixels."""
     return _SIGMA * 2 ** (level - 1)
 
 

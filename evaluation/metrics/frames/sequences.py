@@ -55,7 +55,7 @@ class PartSequence:
 def sequence(
     order: Sequence[str], masks: Mapping[str, NDArray[Any]], include_empty: bool = False
 ) -> PartSequence:
-    """The sequence of an object: its parts one by one along the order, then the whole crop.
+    """Return the sequence of an object: its parts one by one along the order, then the whole crop.
 
     order: every part of the category, the first one first; names of the rest may stand in it and
     are passed over. masks: name → (H, W), not 0 where the part is, for the parts that the object
@@ -111,8 +111,8 @@ def _refuse(parts: Sequence[str], part_masks: Mapping[str, NDArray[np.bool_]]) -
 
 
 def checked_order(order: Sequence[str], vocabulary: Sequence[str]) -> list[str]:
-    """The order without the rest. Raises PartsError where it names parts that the category does
-    not have, or leaves some out.
+    """Return the order without the rest. Raises PartsError where it names parts that the category
+    does not have, or leaves some out.
     """
     parts = [name for name in order if name not in REST_NAMES]
     known = [name for name in vocabulary if name not in REST_NAMES]

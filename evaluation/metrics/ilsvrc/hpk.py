@@ -52,8 +52,8 @@ def correct_sets(
     true: Sequence[int] | None = None,
     ks: Sequence[int] = KS,
 ) -> CorrectSets:
-    """The hCorrectSet of every true label for every k: the radius widens by whole hops until the
-    set has at least k valid labels.
+    """Return the hCorrectSet of every true label for every k: the radius widens by whole hops until
+    the set has at least k valid labels.
 
     valid: synsets, each once; true: synsets, the valid ones where not given. ks ascend from 1 up.
     Where fewer than k valid labels can be reached, the set has those. Every k starts again in the
@@ -104,7 +104,8 @@ def hits_at(
 
 
 def mean_sizes(sets: CorrectSets, truth: NDArray[np.integer] | None = None) -> dict[int, float]:
-    """The mean size of the sets of each k, over images with these true labels, or over the labels.
+    """Return the mean size of the sets of each k, over images with these true labels, or over the
+    labels.
 
     NaN for none.
     """

@@ -69,7 +69,8 @@ def scan_lines(
 
 @njit(nogil=True, cache=True)
 def hash_lines(text: NDArray[np.uint8], part: int, parts: int, hashes: NDArray[np.uint64]) -> int:
-    """How many lines have a hash of this part (hash % parts == part); fills hashes as it reaches.
+    """Return the number of lines have a hash of this part (hash % parts == part); fills hashes as it
+    reaches.
 
     FNV-1a, 64 bits, with a final mix.
     """
@@ -94,7 +95,7 @@ def hash_lines(text: NDArray[np.uint8], part: int, parts: int, hashes: NDArray[n
 
 @njit(nogil=True, cache=True)
 def line_start(text: NDArray[np.uint8], marks: NDArray[np.int64], line: int) -> int:
-    """Where a line (from 0) begins."""
+    """Return where a line (from 0) begins."""
     at = marks[line // STRIDE]
     for _ in range(line % STRIDE):
         while text[at] != _NEWLINE:
@@ -107,7 +108,7 @@ def line_start(text: NDArray[np.uint8], marks: NDArray[np.int64], line: int) -> 
 def line_before(
     text: NDArray[np.uint8], marks: NDArray[np.int64], line: int, other_line: int
 ) -> bool:
-    """Whether a line comes before another by its bytes."""
+    """Return whether a line comes before another by its bytes."""
     a, b = line_start(text, marks, line), line_start(text, marks, other_line)
     size = text.shape[0]
     while True:
@@ -140,7 +141,7 @@ def best_per_cell(
     text,
     marks,
 ):
-    """Takes images first, first + 1, … into the cells: each keeps its best by (key, image id).
+    """Take images first, first + 1, … into the cells: each keeps its best by (key, image id).
 
     labels_a, labels_b: (n,) int16 or int32 under C. keys_a, keys_b: (n,) uint16 or uint32, ordered
     as the confidences. alive: one bit a cell (a · C + b, low bits first), 0 where nothing is
@@ -218,7 +219,7 @@ def clear_below(
     least_b: NDArray[np.int64],
     level: int,
 ) -> None:
-    """Clears the bit of each cell whose level is below that of its row's or column's bound.
+    """Clear the bit of each cell whose level is below that of its row's or column's bound.
 
     alive: one bit a cell, low bits first. of (C, C): levels. level: what alive allows for already.
     """
@@ -247,7 +248,7 @@ def rule_out(
     least_a: NDArray[np.int64],
     least_b: NDArray[np.int64],
 ) -> tuple[int, bool]:
-    """How many images were looked at, and whether none after them can be chosen.
+    """Return the number of images were looked at, and whether none after them can be chosen.
 
     a, b, within, merits: (n,) of images best first; within: how many of the same two labels come
     before. Fills possible (n,): whether an image can be chosen in some larger pool; and least_a,

@@ -151,7 +151,7 @@ class Outcomes:
         return correct, images
 
     def first(self, k: int) -> "Outcomes":
-        """The same, with each pair's first k images."""
+        """Return the same, with each pair's first k images."""
         return Outcomes(
             self.classifiers, self.pairs, [r[:k] for r in self.right], [i[:k] for i in self.images]
         )
@@ -170,7 +170,7 @@ def rank(
     accuracy: Mapping[str, float] | None = None,
     ablation: bool = False,
 ) -> Ranking:
-    """The result of a MAD competition.
+    """Return the result of a MAD competition.
 
     The order of the lines and which classifier of a pair is named first do not matter. missing: an
     unanswered question is MissingAnswers, or leaves its image out and is counted under `pending`.
@@ -283,7 +283,7 @@ def dominance(accuracy: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def perron(dominance: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The principal eigenvector of (…, m, m) matrices, positive, summing to 1.
+    """Return the principal eigenvector of (…, m, m) matrices, positive, summing to 1.
 
     A pair that was never compared (NaN on both sides) counts as 0, and as one more on the diagonal
     of both (Harker 1987), so that consistent comparisons give their weights, complete or not.
@@ -458,7 +458,8 @@ def _ablation(outcomes: Outcomes, top_k: int, smoothing: Smoothing) -> list[Abla
 
 
 def compared_parts(classifiers: Sequence[str], images: NDArray[Any]) -> list[list[str]]:
-    """The classifiers in groups, within which comparisons join all and between which none is.
+    """Return the classifiers in groups, within which comparisons join all and between which none
+    is.
 
     images: (C, C), more than 0 where a pair was compared.
     """

@@ -103,13 +103,14 @@ class Ranking(Record):
     ablation: list[AblationRow] | None = None
 
     def by_rank(self) -> list[int]:
-        """The classifiers' places in the matrices, best first; ties by name."""
+        """Return the classifiers' places in the matrices, best first; ties by name."""
         names = self.classifiers
         return sorted(range(len(names)), key=lambda i: (self.ranks[i], names[i]))
 
     def sure_order(self) -> bands.Order:
-        """Which of the order is sure. A result without `sure`: what the rounds of its bootstrap
-        tell apart, on twenty images of a pair or more."""
+        """Return which of the order is sure. A result without `sure`: what the rounds of its
+        bootstrap tell apart, on twenty images of a pair or more.
+        """
         names = [self.classifiers[i] for i in self.by_rank()]
         if self.sure is not None:
             apart = tuple((better, worse) for better, worse in self.sure.apart)

@@ -50,7 +50,7 @@ class Rule:
 
     @property
     def per_cell(self) -> int:
-        """The most images that one cell of two labels can ever give."""
+        """Return the most images that one cell of two labels can ever give."""
         return 1 if self.unique_pairs else min(self.max_per_label, self.total)
 
 
@@ -131,7 +131,7 @@ class Candidates:
 
 
 def threshold_key(min_confidence: float, wide: bool) -> int:
-    """The key of the least float16 (float32 when wide) that is not under min_confidence.
+    """Return the key of the least float16 (float32 when wide) that is not under min_confidence.
 
     >>> hex(threshold_key(0.8, wide=False)), float(np.uint16(0x3A67).view(np.float16)) >= 0.8
     ('0x3a67', True)
@@ -147,7 +147,7 @@ def threshold_key(min_confidence: float, wide: bool) -> int:
 def count_just_below(
     confidences: NDArray[np.floating[Any]], min_confidence: float, piece: int = 1 << 22
 ) -> int:
-    """How many lie below min_confidence by at most one step of float16 at it.
+    """Return how many lie below min_confidence by at most one step of float16 at it.
 
     A confidence of 0.8 saved as float16 is 0.7998.
 
@@ -236,8 +236,8 @@ class Bounds:
 def survivors(
     candidates: Candidates, levels: Levels, rule: Rule, ids: ImageIds
 ) -> tuple[Candidates, Bounds]:
-    """The candidates that may be chosen once more images come, best first, and what rules out the
-    others.
+    """Return the candidates that may be chosen once more images come, best first, and what rules
+    out the others.
 
     Let T be rule.total, c max_per_label, q = (T − 1) // c. Say that greedy over these and any other
     images takes x = (a, b). Before x it took a set G of at most T − 1, so at most q labels of each
@@ -328,7 +328,7 @@ class PairReducer:
         bounds: Bounds | None = None,
         more: int = 0,
     ) -> Candidates:
-        """The candidates among the images of part (start and stop given).
+        """Return the candidates among the images of part (start and stop given).
 
         bounds: what is known of the pair from other images. more: images that follow the part.
         """

@@ -46,7 +46,7 @@ class SortingReducer:
         bounds: Bounds | None = None,
         more: int = 0,
     ) -> Candidates:
-        """The candidates among the images of part; see mad.PairReducer.reduce."""
+        """Return the candidates among the images of part; see mad.PairReducer.reduce."""
         least = bounds.least if bounds else 0
         packed = torch.zeros(0, dtype=torch.int64, device=self.device)
         images = packed.clone()

@@ -18,7 +18,7 @@ USES = 5
 
 
 def basic_level(wordnet: WordNet, index: int, depth: int = DEPTH, uses: int = USES) -> int:
-    """The synset of the basic level that a class is of: itself, or one above it.
+    """Return the synset of the basic level that a class is of: itself, or one above it.
 
     Of equally common ones the lower; itself where nothing from that depth on was tagged so often.
     Raises WordNetMissing without cntlist.rev.
@@ -33,8 +33,9 @@ def basic_level(wordnet: WordNet, index: int, depth: int = DEPTH, uses: int = US
 
 
 def listed_level(wordnet: WordNet, index: int, basic: Container[int]) -> int:
-    """The same by a list of synsets that are basic: of those above a class or it the nearest, of
-    equally near ones the first by wnid; itself where none is."""
+    """Return the same by a list of synsets that are basic: of those above a class or it the
+    nearest, of equally near ones the first by wnid; itself where none is.
+    """
     level = [index]
     while level:
         if matches := sorted(node for node in level if node in basic):

@@ -45,7 +45,7 @@ class Ancestry:
 
     @property
     def base(self) -> int:
-        """The power of two that is above every place."""
+        """Return the power of two that is above every place."""
         return 1 << (len(self.nodes) - 1).bit_length()
 
 
@@ -184,7 +184,7 @@ def richest(above: Ancestry, content: NDArray[np.float64]) -> NDArray[np.int64]:
 
 
 def depth_and_edges(keys: NDArray[np.integer]) -> tuple[NDArray[np.integer], NDArray[np.integer]]:
-    """The two numbers in the keys of deepest()."""
+    """Return the two numbers in the keys of deepest()."""
     return keys // EDGES, EDGES - 1 - keys % EDGES
 
 

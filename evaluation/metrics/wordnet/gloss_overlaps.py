@@ -42,7 +42,7 @@ def lesk(wordnet: WordNet, rows: Sequence[int], columns: Sequence[int]) -> NDArr
 
 
 def texts(wordnet: WordNet, index: int) -> list[NDArray[np.int32]]:
-    """One text a relation: the glosses of the synsets in it, a GAP after each."""
+    """Return one text a relation: the glosses of the synsets in it, a GAP after each."""
     known = glosses(wordnet)
     gap = np.array([GAP], np.int32)
     return [

@@ -66,7 +66,7 @@ class Glosses:
 
 @functools.lru_cache(maxsize=2)
 def glosses(wordnet: WordNet) -> Glosses:
-    """All glosses of a WordNet, without examples; a second or two the first time."""
+    """Return all glosses of a WordNet, without examples; a second or two the first time."""
     known = {word: number for number, word in enumerate(FUNCTION_WORDS)}
     numbers: list[int] = []
     start = [0]
@@ -78,6 +78,6 @@ def glosses(wordnet: WordNet) -> Glosses:
 
 
 def related(wordnet: WordNet, index: int, relation: str) -> list[int]:
-    """The synsets that stand in one of RELATIONS to a synset; itself for `gloss`."""
+    """Return the synsets that stand in one of RELATIONS to a synset; itself for `gloss`."""
     symbols = RELATIONS[relation]
     return wordnet.linked(index, symbols) if symbols else [index]

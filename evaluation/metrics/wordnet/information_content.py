@@ -53,7 +53,7 @@ def information_content(wordnet: WordNet, convention: str = "clean") -> NDArray[
 
 
 def counted(wordnet: WordNet, convention: str = "clean") -> int:
-    """How many tagged words entity stands for: all, once or once a path."""
+    """Return how many tagged words entity stands for: all, once or once a path."""
     return int(_totals(wordnet, convention)[wordnet.index(ROOT)])
 
 

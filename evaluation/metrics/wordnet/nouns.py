@@ -89,7 +89,7 @@ class WordNet:
         return len(self.offsets)
 
     def index(self, wnid: str) -> int:
-        """The number of a synset. Raises UnknownLabel for what is no noun wnid of 3.0."""
+        """Return the number of a synset. Raises UnknownLabel for what is no noun wnid of 3.0."""
         if WNID.fullmatch(wnid):
             offset = int(wnid[1:])
             position = int(np.searchsorted(self.offsets, offset))
@@ -109,7 +109,7 @@ class WordNet:
         return up[start[index] : start[index + 1]].tolist()
 
     def is_instance(self, index: int) -> bool:
-        """Whether WordNet has a synset as an instance (Paris), or below one (Blighty)."""
+        """Return whether WordNet has a synset as an instance (Paris), or below one (Blighty)."""
         start, _ = self.links_up
         hypernym_count = self.up_start[index + 1] - self.up_start[index]
         return bool(self.depth[index] < 0 or start[index + 1] - start[index] > hypernym_count)
@@ -123,7 +123,7 @@ class WordNet:
         return self.down[self.down_start[index] : self.down_start[index + 1]].tolist()
 
     def root_paths(self, index: int) -> list[tuple[int, ...]]:
-        """Every path from entity down to a synset, both ends included; none for an instance."""
+        """Return every path from entity down to a synset, both ends included; none for an instance."""
         if self.offsets[index] == int(ROOT[1:]):
             return [(index,)]
         return [
@@ -131,7 +131,7 @@ class WordNet:
         ]
 
     def ancestors(self, index: int, instances: bool = False) -> set[int]:
-        """A synset and everything above it. instances: over instance links as well."""
+        """Return a synset and everything above it. instances: over instance links as well."""
         above = self.parents if instances else self.hypernyms
         reached, rest = {index}, [index]
         while rest:
@@ -157,7 +157,8 @@ class WordNet:
         return height
 
     def ancestor_height(self, a: int, b: int) -> int:
-        """The hierarchical error of b for a: least height of a common ancestor; 0 when a = b.
+        """Return the hierarchical error of b for a: least height of a common ancestor; 0 when a =
+        b.
 
         Heights are those of the whole of WordNet. Source: ILSVRC 2010's hierarchical error.
         Raises ValueError where the two share no ancestor.
@@ -181,17 +182,17 @@ class WordNet:
         )
 
     def lemmas(self, index: int) -> tuple[str, ...]:
-        """The words of a synset, blanks for underscores; of many synsets faster than names."""
+        """Return the words of a synset, blanks for underscores; of many synsets faster than names."""
         return tuple(lemma.replace("_", " ") for lemma in self._line(index)[0])
 
     def name(self, index: int) -> str:
-        """The first lemma with its sense number: dog.n.01."""
+        """Return the first lemma with its sense number: dog.n.01."""
         lemma = self._line(index)[0][0].lower()
         sense = self._senses(lemma).index(int(self.offsets[index])) + 1
         return f"{lemma}.n.{sense:02d}"
 
     def find(self, label: str) -> int:
-        """The synset a person means by `n02084071`, `dog.n.01` or a lemma of one noun sense.
+        """Return the synset a person means by `n02084071`, `dog.n.01` or a lemma of one noun sense.
 
         Raises UnknownLabel with the candidates for a lemma of several senses or of none.
         """
@@ -209,14 +210,16 @@ class WordNet:
         raise UnknownLabel(label, [(s.wnid, s.name, s.gloss) for s in synsets])
 
     def first_sense(self, word: str) -> int:
-        """The synset that WordNet lists first for a noun. Raises UnknownLabel for no noun."""
+        """Return the synset that WordNet lists first for a noun. Raises UnknownLabel for no noun."""
         senses = self._senses(_lemma(word))
         if not senses:
             raise UnknownLabel(word, [])
         return int(np.searchsorted(self.offsets, senses[0]))
 
     def sense_keys(self) -> dict[str, int]:
-        """Every sense as WordNet's lists of counts name it, `dog%1:05:00::`, with its synset."""
+        """Return every sense as WordNet's lists of counts name it, `dog%1:05:00::`, with its
+        synset.
+        """
         keys = {}
         for index, start in enumerate(self._starts.tolist()):
             words = self._data[start : self._data.find(b" | ", start)].decode().split(" ")
@@ -226,11 +229,11 @@ class WordNet:
         return keys
 
     def first_lemma(self, index: int) -> str:
-        """The word that WordNet lists first in a synset, with spaces."""
+        """Return the word that WordNet lists first in a synset, with spaces."""
         return self._line(index)[0][0].replace("_", " ")
 
     def gloss(self, index: int) -> str:
-        """The definition of a synset without its examples."""
+        """Return the definition of a synset without its examples."""
         return self._line(index)[1].split('; "')[0].strip()
 
     def linked(self, index: int, symbols: Container[str]) -> list[int]:
@@ -285,7 +288,7 @@ class WordNet:
 
 
 def folders() -> list[Path]:
-    """Where WordNet is looked for, in this order."""
+    """Return where WordNet is looked for, in this order."""
     configured = os.environ.get("ASSAY_WORDNET")
     if configured:
         # Named means meant: nothing else is tried behind the person's back.
@@ -310,7 +313,7 @@ def _read(folder: Path) -> WordNet:
 
 
 def load() -> WordNet:
-    """The WordNet 3.0 of this machine, read once a process. Raises WordNetMissing."""
+    """Return the WordNet 3.0 of this machine, read once a process. Raises WordNetMissing."""
     for folder in folders():
         if (folder / "data.noun").is_file():
             return _read(folder)
@@ -319,7 +322,7 @@ def load() -> WordNet:
 
 
 def load_or_none() -> WordNet | None:
-    """The WordNet 3.0 of this machine, or None."""
+    """Return the WordNet 3.0 of this machine, or None."""
     try:
         return load()
     except WordNetMissing:

@@ -67,7 +67,8 @@ def ancestor_matrix(
     measure: str = "wup",
     convention: str = "clean",
 ) -> NDArray[np.int64]:
-    """The common ancestor that a measure reads, (R, C) synset numbers, −1 where there is none.
+    """Return the common ancestor that a measure reads, (R, C) synset numbers, −1 where there is
+    none.
 
     wup: the deepest, its longest root path counted; among equals the one with the larger value.
     path and lch: the one over which the way is shortest. res, lin and jcn: the one with the largest
@@ -88,7 +89,7 @@ def ancestor_matrix(
 
 
 def meant(wordnet: WordNet, label: str, by: str = "wnid") -> int:
-    """The synset of a label: exactly, or `by` word as the authors of CDS looked it up.
+    """Return the synset of a label: exactly, or `by` word as the authors of CDS looked it up.
 
     By wnid: a wnid, dog.n.01, or a lemma of one noun sense. By word: the first noun sense of the
     word; a wnid or dog.n.01 stands for its synset's first lemma. Raises UnknownLabel.
@@ -104,7 +105,7 @@ def meant(wordnet: WordNet, label: str, by: str = "wnid") -> int:
 
 
 def as_word(wordnet: WordNet, index: int) -> int:
-    """The first noun sense of a synset's first lemma: often another synset."""
+    """Return the first noun sense of a synset's first lemma: often another synset."""
     return wordnet.first_sense(wordnet.first_lemma(index))
 
 

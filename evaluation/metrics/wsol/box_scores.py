@@ -54,7 +54,7 @@ class Protocol:
 
 
 def normalized(scores: NDArray[Any], how: str = "min-max") -> Floats:
-    """The score map in [0, 1], as float64.
+    """Return the score map in [0, 1], as float64.
 
     min-max: the least score becomes 0, the greatest 1; a constant map becomes 0. max: divided by
     the greatest score, and what is below 0 becomes 0; where no score is above 0, all do. none: as
@@ -94,7 +94,9 @@ def resized(scores: NDArray[Any], height: int, width: int) -> Floats:
 
 
 def plain(scores: NDArray[Any]) -> NDArray[Any]:
-    """The scores as the compiled loops take them: float32 where that holds them, else float64."""
+    """Return the scores as the compiled loops take them: float32 where that holds them, else
+    float64.
+    """
     kind = np.float32 if scores.dtype.itemsize <= 4 else np.float64
     return np.require(scores, kind, ["C", "W"])
 
@@ -102,7 +104,7 @@ def plain(scores: NDArray[Any]) -> NDArray[Any]:
 def fitted(
     scores: NDArray[Any], protocol: Protocol, width: int, height: int
 ) -> tuple[NDArray[Any], tuple[float, float]]:
-    """The score map in the pixels that it is scored in, and the scale that normalises it.
+    """Return the score map in the pixels that it is scored in, and the scale that normalises it.
 
     paper: those of its image, (height, width), and the scale after resizing. reference: its own.
     """
@@ -113,13 +115,13 @@ def fitted(
 
 
 def check_size(scores: NDArray[Any], protocol: Protocol) -> None:
-    """Raises ValueError for a map that `reference` does not take as it is."""
+    """Raise ValueError for a map that `reference` does not take as it is."""
     if protocol.name == "reference" and scores.shape != (protocol.size, protocol.size):
         raise ValueError(f"scores have shape {scores.shape}, expected {protocol.size} squared")
 
 
 def prepared(scores: NDArray[Any], protocol: Protocol, width: int, height: int) -> Floats:
-    """The score map as the protocol scores it on an image of this size, in [0, 1].
+    """Return the score map as the protocol scores it on an image of this size, in [0, 1].
 
     paper: resized to the image, then normalised. reference: normalised.
     """
@@ -158,7 +160,7 @@ def ious(a: Floats, b: Floats, protocol: str = "paper") -> Floats:
 
 
 def cut(scores: Floats, protocol: Protocol) -> tuple[NDArray[np.uint16], NDArray[np.int64]]:
-    """The map in whole levels, and for each threshold the level that a pixel must exceed.
+    """Return the map in whole levels, and for each threshold the level that a pixel must exceed.
 
     scores: in [0, 1], normalised. Under `paper` a constant map is 0 everywhere.
     """
@@ -235,7 +237,7 @@ class BoxScore:
         height: int,
         class_right: bool | None = None,
     ) -> None:
-        """Takes one image in: its score map, and its boxes in pixels of the image.
+        """Take one image in: its score map, and its boxes in pixels of the image.
 
         class_right: whether a classifier gave the image its class, for top-1 localization.
         """
@@ -263,7 +265,7 @@ class BoxScore:
         self.named_largest += largest[right].sum(axis=0)
 
     def join(self, score: "BoxScore") -> None:
-        """Takes in what another has summed over other images."""
+        """Take in what another has summed over other images."""
         self.images += score.images
         self.class_hits += score.class_hits
         for name in ("hits", "largest", "named_largest", "pixels"):

@@ -39,7 +39,8 @@ def posterior_ratios(counts: NDArray[Any], foreground: NDArray[np.bool_]) -> Flo
 
 
 def well_posed(counts: NDArray[Any], foreground: NDArray[np.bool_]) -> bool:
-    """Whether one threshold on p(class | cue) parts object from background: every α is 1 or more.
+    """Return whether one threshold on p(class | cue) parts object from background: every α is 1 or
+    more.
 
     Two cues of which neither ever comes with the class are alike, so they count as 1. Cues without
     patches count nowhere.

@@ -125,7 +125,7 @@ def _spread(boxes, at):
 
 @njit(nogil=True, cache=True, _nrt=False)
 def record(at, level, boxes, spans, counts):
-    """Writes down the box of a set, if it stood at some threshold up to this level."""
+    """Write down the box of a set, if it stood at some threshold up to this level."""
     since = boxes[at, SINCE]
     if since == level:
         return

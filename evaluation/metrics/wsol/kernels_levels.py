@@ -143,7 +143,7 @@ def _between(old, new):
 
 @njit(nogil=True, cache=True)
 def count_scores(scores, scale, kinds, counts):
-    """Adds each score to counts[its kind, its bin], the bins [k/n, (k + 1)/n) and a last one for 1.
+    """Add each score to counts[its kind, its bin], the bins [k/n, (k + 1)/n) and a last one for 1.
 
     scores: (P,) float32 or float64. kinds: (P,) uint8; a kind beyond the rows of counts is left
     out. counts: (K, n + 1) int64.

@@ -83,7 +83,7 @@ class MaskScore:
     classes: dict[str, Counts] = field(default_factory=dict)
 
     def add(self, scores: NDArray[Any], truth: NDArray[np.uint8], label: str) -> None:
-        """Takes one image in. truth: (h, w), as truth_of gives it; ignored pixels count nowhere.
+        """Take one image in. truth: (h, w), as truth_of gives it; ignored pixels count nowhere.
 
         paper: the map is resized to the truth. reference: both are size × size.
         """
@@ -94,13 +94,13 @@ class MaskScore:
         self.images += 1
 
     def add_counts(self, counts: Counts, labels: list[str]) -> None:
-        """Takes in B images that are counted already: (B, 2, n + 1), and the class of each."""
+        """Take in B images that are counted already: (B, 2, n + 1), and the class of each."""
         for image_counts, label in zip(counts, labels, strict=True):
             self._counts(label).__iadd__(image_counts)
         self.images += len(counts)
 
     def join(self, score: "MaskScore") -> None:
-        """Takes in what another has counted on other images."""
+        """Take in what another has counted on other images."""
         self.images += score.images
         for label, counts in score.classes.items():
             self._counts(label).__iadd__(counts)

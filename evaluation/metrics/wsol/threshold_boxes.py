@@ -38,7 +38,7 @@ class Cut:
         return self._found(boxes_of(self._mask(k), self.reference))
 
     def largest(self, k: int) -> Found:
-        """The box of the largest component at threshold k."""
+        """Return the box of the largest component at threshold k."""
         return self._found(largest_box(self._mask(k), self.reference))
 
     def _mask(self, k: int) -> NDArray[np.bool_]:

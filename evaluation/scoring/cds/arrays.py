@@ -65,7 +65,8 @@ def scores(
     right: dict[str, Flags] | None,
     people: Sequence[str],
 ) -> Scores:
-    """The arrays of all classifiers; each score (S,) is NaN where a classifier was not asked.
+    """Return the arrays of all classifiers; each score (S,) is NaN where a classifier was not
+    asked.
 
     right: (Q,) a classifier. Machines are those that saw every sequence and are no people; where
     nobody is left, everybody.
@@ -126,7 +127,7 @@ def histograms(
     right: dict[str, Flags] | None,
     cds: dict[str, Floats],
 ) -> Histograms:
-    """Every CL-ratio of what was asked, and the parts that each object has."""
+    """Return every CL-ratio of what was asked, and the parts that each object has."""
     # Each begins with nothing, which can be joined where there is nothing else.
     owner, classifier, index, bins = ([np.zeros(0, np.int64)] for _ in range(4))
     for number, (name, flags) in enumerate((right or {}).items()):

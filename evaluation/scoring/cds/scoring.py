@@ -52,7 +52,7 @@ class Scored:
     b_cds: dict[str, NDArray[np.float64]] | None
 
     def sequences(self) -> Iterator[SequenceScores]:
-        """One for each line and each classifier that saw it."""
+        """Yield one for each line and each classifier that saw it."""
         for number, line in enumerate(self.lines):
             for classifier, scores in self.scores(number).items():
                 yield SequenceScores(
@@ -78,7 +78,7 @@ class Scored:
         }
 
     def answers(self) -> Iterator[AnsweredSequence]:
-        """Each line with every classifier's answer to every frame, and its scores."""
+        """Yield each line with every classifier's answer to every frame, and its scores."""
         for number, line in enumerate(self.lines):
             scores = self.scores(number)
             yield AnsweredSequence(
@@ -109,7 +109,7 @@ class Scored:
         ]
 
     def with_sequences(self) -> CdsResult:
-        """The result with the scores of every sequence in place of how many there are."""
+        """Return the result with the scores of every sequence in place of how many there are."""
         return replace(self.result, sequences=list(self.sequences()))
 
 

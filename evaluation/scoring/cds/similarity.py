@@ -55,7 +55,7 @@ class Meanings:
         return is_right
 
     def names(self) -> dict[str, str]:
-        """Every class → its first lemma."""
+        """Return every class → its first lemma."""
         both = zip(self.predictions.classes, self.exact, strict=True)
         return {name: self.wordnet.first_lemma(i) for name, i in both}
 

@@ -108,7 +108,7 @@ class Histogram:
 
     @property
     def below_half(self) -> float | None:
-        """The share in the lower five bins."""
+        """Return the share in the lower five bins."""
         return sum(self.counts[: BINS // 2]) / self.total if self.total else None
 
 
@@ -127,18 +127,18 @@ class Hardness:
 
 
 def where(rows: Iterable[T], **fields: object) -> list[T]:
-    """The rows whose fields have these values."""
+    """Return the rows whose fields have these values."""
     return [row for row in rows if all(getattr(row, key) == value for key, value in fields.items())]
 
 
 def content_schemes(result: CdsResult) -> list[str]:
-    """The content schemes of the result, those of the paper first and in its order."""
+    """Return the content schemes of the result, those of the paper first and in its order."""
     schemes = (row.content_scheme for row in result.tables.by_content_scheme)
     return _in_order(schemes, CONTENT_SCHEMES)
 
 
 def part_schemes(result: CdsResult) -> list[str]:
-    """The part schemes of the result, those of the paper first and in its order."""
+    """Return the part schemes of the result, those of the paper first and in its order."""
     return _in_order((row.part_scheme for row in result.tables.by_part_scheme), PART_SCHEMES)
 
 
@@ -160,14 +160,14 @@ def measures(result: CdsResult) -> list[str]:
 
 
 def classifier_rows(result: CdsResult, measure: str, averaging: str) -> list[ClassifierRow]:
-    """Every classifier over the content schemes, least needed first, people last."""
+    """Return every classifier over the content schemes, least needed first, people last."""
     rows = where(result.tables.by_content_scheme, measure=measure, averaging=averaging)
     by_cell = {(row.classifier, row.content_scheme): row for row in rows}
     return _grid(result, content_schemes(result), by_cell)
 
 
 def by_part_scheme(result: CdsResult, measure: str, averaging: str) -> list[ClassifierRow]:
-    """The same over part schemes."""
+    """Return the same over part schemes."""
     rows = where(result.tables.by_part_scheme, measure=measure, averaging=averaging)
     return _grid(result, part_schemes(result), {(r.classifier, r.part_scheme): r for r in rows})
 
@@ -214,7 +214,7 @@ def _cell(row: ContentSchemeRow | PartSchemeRow, value: float, is_best: bool) ->
 
 
 def signed(share: float) -> str:
-    """A share in percent with its sign.
+    """Return a share in percent with its sign.
 
     >>> signed(0.1795), signed(-0.0027)
     ('+18.0', '−0.3')
@@ -223,7 +223,7 @@ def signed(share: float) -> str:
 
 
 def answer(result: CdsResult, averaging: str) -> Lead | None:
-    """Which machine needs least of the object, and by how much; None without a machine."""
+    """Return which machine needs least of the object, and by how much; None without a machine."""
     ranked = classifier_rows(result, "cds", averaging)
     machines = [row for row in ranked if not row.is_people and row.mean is not None]
     if not machines:
@@ -276,7 +276,7 @@ def errors(result: CdsResult) -> list[ErrorRow]:
 
 
 def winners(result: CdsResult) -> list[Winners]:
-    """One for each category."""
+    """Return one for each category."""
     by_category: dict[str, Winners] = {}
     for row in result.tables.best_and_worst:
         name = category_name(result, row.category)
@@ -295,7 +295,7 @@ def ratios(result: CdsResult, of: str) -> list[Histogram]:
 
 
 def presence(result: CdsResult) -> list[Histogram]:
-    """The share m / M of its parts that an object has: one histogram for each category."""
+    """Return the share m / M of its parts that an object has: one histogram for each category."""
     by_category: dict[str, Histogram] = {}
     for row in result.tables.part_presence:
         name = category_name(result, row.category)
@@ -305,7 +305,7 @@ def presence(result: CdsResult) -> list[Histogram]:
 
 
 def hardness(result: CdsResult, form: str) -> list[Hardness]:
-    """One for each content scheme or classifier."""
+    """Return one for each content scheme or classifier."""
     return [
         Hardness(of, median(row.hardness for row in rows), rows[0], rows[-1])
         for of, rows in by_of(result, form).items()
@@ -313,8 +313,9 @@ def hardness(result: CdsResult, form: str) -> list[Hardness]:
 
 
 def by_of(result: CdsResult, form: str) -> dict[str, list[HardnessRow]]:
-    """The hardness rows of one form, the easiest first, by content scheme, in the paper's order, or
-    by classifier."""
+    """Return the hardness rows of one form, the easiest first, by content scheme, in the paper's
+    order, or by classifier.
+    """
     by_scheme: dict[str, list[HardnessRow]] = {}
     for row in where(result.tables.hardness, form=form):
         by_scheme.setdefault(row.of, []).append(row)

@@ -30,7 +30,7 @@ def tables_of(
     right: dict[str, NDArray[np.bool_]] | None,
     options: Options,
 ) -> tuple[CdsTables, list[str]]:
-    """Every table, and notes on what they lack."""
+    """Return every table, and notes on what they lack."""
     rounds, seed, level = options.bootstrap, options.seed, options.level
     at = arrays.places(lines)
     scores = arrays.scores(at, starts, cds, b_cds, right, options.people)

@@ -41,7 +41,9 @@ def content_scheme(key: str) -> str:
 
 
 def content_choices() -> list[tuple[str, str]]:
-    """The content schemes for a form: each with its name, its key and what a frame of it shows."""
+    """Return the content schemes for a form: each with its name, its key and what a frame of it
+    shows.
+    """
     return [
         (key, f"{content_scheme(key).capitalize()} ({key}): {CONTENT_SCHEME_WORDS[key]}")
         for key in CONTENT_SCHEMES

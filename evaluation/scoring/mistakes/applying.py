@@ -97,8 +97,9 @@ class Reviewed:
 
 
 def reviewed(pool: Pool, strata: Strata, judged: Mapping[Pair, Judgement]) -> Reviewed:
-    """The label sets after the review: on a reviewed image the classes that were judged valid, on
-    any other what was there."""
+    """Return the label sets after the review: on a reviewed image the classes that were judged
+    valid, on any other what was there.
+    """
     after = list(pool.sets)
     valid: dict[str, set[int]] = {}
     for (image, synset), judgement in judged.items():
@@ -110,7 +111,7 @@ def reviewed(pool: Pool, strata: Strata, judged: Mapping[Pair, Judgement]) -> Re
 
 
 def rates(review: Reviewed, confidence: float, generator: np.random.Generator) -> Rates:
-    """How often labels are not valid, several are, none is, or nobody can say."""
+    """Return how often labels are not valid, several are, none is, or nobody can say."""
     pool, after = review.pool, review.after
     cannot = {
         image for (image, _), judgement in review.judged.items() if judgement.answer == CANNOT
@@ -155,7 +156,7 @@ def accuracy(
 def estimated(
     review: Reviewed, name: str, confidence: float, generator: np.random.Generator
 ) -> Share:
-    """The same by the reviewed images alone, each of the sample with its weight."""
+    """Return the same by the reviewed images alone, each of the sample with its weight."""
     outcome = np.where(review.pool.right(name, review.after), FOR, AGAINST)
     empty = np.array([not label_set for label_set in review.after], bool)
     outcome[~review.pool.was_asked[name] | empty] = LEFT_OUT
@@ -170,7 +171,7 @@ def rescored(
     confidence: float,
     generator: np.random.Generator,
 ) -> Rescored:
-    """A submission by both label sets. is_model: its disagreements were reviewed."""
+    """Return a submission by both label sets. is_model: its disagreements were reviewed."""
     before, after = (
         accuracy(review.pool, name, sets, confidence, generator)
         for sets in (review.pool.sets, review.after)

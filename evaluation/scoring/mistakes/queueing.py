@@ -99,7 +99,8 @@ def queue(
     seed: int,
     wnid_of: Callable[[int], str],
 ) -> list[Pair]:
-    """Every class of the label set and every first class of a chosen model, on each reviewed image.
+    """Return every class of the label set and every first class of a chosen model, on each reviewed
+    image.
 
     In the order of hashes, so that pairs of one image stand apart and nothing tells which class is
     of the truth, of a model, or how many there are.
@@ -113,14 +114,14 @@ def queue(
 
 
 def lines(meta: QueueMeta, pairs: Sequence[Pair], wnid_of: Callable[[int], str]) -> Iterator[str]:
-    """The queue as a file: the meta line, then a line for each pair."""
+    """Yield the queue as a file: the meta line, then a line for each pair."""
     yield json.dumps({"meta": meta.to_json()}, ensure_ascii=False) + "\n"
     for image, synset in pairs:
         yield json.dumps({"image": image, "wnid": wnid_of(synset)}, ensure_ascii=False) + "\n"
 
 
 def counts(pool: Pool, strata: Strata) -> dict[str, int]:
-    """Images by stratum; left_out: without a label set, or a model was not asked about them."""
+    """Return images by stratum; left_out: without a label set, or a model was not asked about them."""
     disagreements, agreements = len(strata.disagreements), len(strata.agreements)
     return {
         "images": len(pool.images),
@@ -132,7 +133,7 @@ def counts(pool: Pool, strata: Strata) -> dict[str, int]:
 
 
 def digest(seed: int, *words: str) -> bytes:
-    """A hash of the seed and words without line breaks."""
+    """Return a hash of the seed and words without line breaks."""
     return hashlib.sha256("\n".join((str(seed), *words)).encode()).digest()
 
 

@@ -56,8 +56,9 @@ class Chosen:
 def choose(
     inputs: Inputs, models: Sequence[str], agreements: float, seed: int, wordnet: WordNet
 ) -> Chosen:
-    """Every disagreement of the models, and a share of the agreements. Raises BadInput where no
-    image with a label set was given to every model."""
+    """Return every disagreement of the models, and a share of the agreements. Raises BadInput where
+    no image with a label set was given to every model.
+    """
     pool = inputs.pool
     strata = queueing.split(pool, models, agreements, seed)
     if not len(strata.reviewed):
@@ -76,7 +77,7 @@ def choose(
 
 
 def strata_of(queue: Queue, inputs: Inputs, wordnet: WordNet) -> Strata:
-    """The strata that a queue was chosen from.
+    """Return the strata that a queue was chosen from.
 
     Raises BadInput where labels or predictions are other files than those that it was made of, and
     where it has other pairs than these give.

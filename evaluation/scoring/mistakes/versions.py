@@ -67,7 +67,7 @@ def score(
     confidence: float,
     seed: int,
 ) -> list[ScoredVersion]:
-    """Every version from 1 on. submissions: by name, on one whole truth; sha256: of each."""
+    """Return every version from 1 on. submissions: by name, on one whole truth; sha256: of each."""
     generator = np.random.default_rng(seed)
     pool = queueing.pool_of(submissions, None)
     scored = [_scored(pool, None, sha256, confidence, generator)]

@@ -249,7 +249,7 @@ def _scored_pixels(
 
 
 def settings(protocol: Protocol, scoremaps: Path | None, images: int) -> dict[str, object]:
-    """How it was scored: what every result begins with."""
+    """Return how it was scored: what every result begins with."""
     return {
         "protocol": protocol.name,
         "normalize": protocol.normalize,

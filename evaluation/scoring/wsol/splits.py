@@ -24,7 +24,7 @@ _TRUTH = ("image_ids.txt", "class_labels.txt", "localization.txt")
 
 
 def split_of(metadata: Path) -> str | None:
-    """The split that a folder is named after, if it is.
+    """Return the split that a folder is named after, if it is.
 
     >>> split_of(Path("metadata/ILSVRC/test"))
     'test'
@@ -35,7 +35,7 @@ def split_of(metadata: Path) -> str | None:
 
 
 def check(split: str | None, metadata: Path) -> None:
-    """Raises BadInput for train-weaksup, on which there is nothing to score localization by."""
+    """Raise BadInput for train-weaksup, on which there is nothing to score localization by."""
     if split == WEAK:
         raise BadInput(
             f"{WEAK} has class labels only, so no localization is scored on it",
@@ -69,7 +69,7 @@ def maps_hash(scoremaps: Path, metadata: Path) -> str:
 
 
 def count(record: Path, truth: str, maps: str) -> int:
-    """How many sets of score maps have been scored against a truth, this one among them.
+    """Return the number of sets of score maps have been scored against a truth, this one among them.
 
     record: a file of lines {"truth", "maps"} of SHA-256, made where there is none, and only ever
     added to; the same maps again add nothing. It may be counted in several processes at once, and

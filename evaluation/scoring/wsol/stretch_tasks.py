@@ -30,7 +30,7 @@ Row = TypeVar("Row", Image, MaskedImage)
 
 
 def stretches_of(images: Sequence[Row]) -> list[Sequence[Row]]:
-    """The images, cut into what a task takes."""
+    """Return the images, cut into what a task takes."""
     return [images[at : at + IMAGES] for at in range(0, len(images), IMAGES)]
 
 

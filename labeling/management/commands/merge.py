@@ -104,7 +104,7 @@ class Command(ContractCommand):
 
 
 def geojson(polygons: Polygons) -> dict[str, object]:
-    """A Polygon, or a MultiPolygon of several, in pixels with y down; rings are closed."""
+    """Return a Polygon, or a MultiPolygon of several, in pixels with y down; rings are closed."""
     pieces = [
         [[[int(x), int(y)] for x, y in (*ring, ring[0])] for ring in piece] for piece in polygons
     ]

@@ -165,7 +165,7 @@ class Command(ContractCommand):
         return {"images": len(files) - len(skipped), "skipped": skipped}
 
     def start(self, campaign: str, **_: Any) -> Result:
-        """Runs the job here and now, unless a worker of the site has it."""
+        """Run the job here and now, unless a worker of the site has it."""
         row = _campaign(campaign)
         try:
             job = embedding.start(row)

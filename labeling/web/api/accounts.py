@@ -119,7 +119,9 @@ class TokenViewSet(BaseViewSet):
 
     @extend_schema(request=NewTokenSerializer, responses={201: TokenSecretSerializer})
     def create(self, request: Request) -> Response:
-        """A new token. Its secret is shown this once. Takes a session: tokens make no tokens."""
+        """Return a new token. Its secret is shown this once. Takes a session: tokens make no
+        tokens.
+        """
         address = tokens.address_of(request)
         token, secret = tokens.create_token(
             self.user, **self.read(NewTokenSerializer), address=address
@@ -129,7 +131,7 @@ class TokenViewSet(BaseViewSet):
 
     @extend_schema(responses={204: None})
     def destroy(self, request: Request, token_key: str) -> Response:
-        """Revokes a token, at once. A token may revoke itself; others take a session."""
+        """Revoke a token, at once. A token may revoke itself; others take a session."""
         if isinstance(request.auth, ApiToken) and request.auth.token_key != token_key:
             raise PermissionDenied(tokens.LoggedInBySession.message, "session_needed")
         tokens.revoke_token(self.user, token_key, tokens.address_of(request))
@@ -143,6 +145,6 @@ class AcceptViewSet(BaseViewSet):
 
     @extend_schema(request=SecretSerializer, responses=HeldRoleSerializer)
     def create(self, request: Request) -> Response:
-        """Joins the campaign of an invitation. Joining twice costs no second use."""
+        """Join the campaign of an invitation. Joining twice costs no second use."""
         body = self.read(SecretSerializer)
         return self.answer(HeldRoleSerializer, memberships.accept(body["secret"], self.user))

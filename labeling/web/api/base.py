@@ -223,7 +223,7 @@ class BaseViewSet(viewsets.GenericViewSet):
         return self.get_paginated_response(serialized.data)
 
     def read(self, serializer: type[serializers.BaseSerializer], **more: Any) -> dict[str, Any]:
-        """The checked body. Raises ValidationError for what is wrong or unknown in it."""
+        """Return the checked body. Raises ValidationError for what is wrong or unknown in it."""
         context = self.get_serializer_context()
         body = serializer(data=self.request.data, context=context, **more)
         body.is_valid(raise_exception=True)
@@ -278,7 +278,7 @@ class Key(serializers.IntegerField):
 
 
 def download(file: Any, name: str, media_type: str) -> FileResponse:
-    """An open file as an attachment that no shared computer keeps."""
+    """Return an open file as an attachment that no shared computer keeps."""
     response = FileResponse(file, as_attachment=True, filename=name, content_type=media_type)
     response["Cache-Control"] = "private, no-store"
     return response

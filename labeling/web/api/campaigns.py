@@ -63,13 +63,13 @@ class CampaignsViewSet(BaseViewSet):
         return context
 
     def list(self, request: Request) -> Response:
-        """The campaigns that I belong to."""
+        """Return the campaigns that I belong to."""
         rows = campaigns_for(self.user).select_related("dataset", "policy")
         return self.paged(rows, CampaignSerializer)
 
     @extend_schema(request=NewCampaignSerializer, responses={201: CampaignSerializer})
     def create(self, request: Request) -> Response:
-        """A new campaign, in draft: add topics and questions, then launch it."""
+        """Return a new campaign, in draft: add topics and questions, then launch it."""
         check_may_open(self.user)
         body = self.read(NewCampaignSerializer)
         dataset = dataset_for(self.user, body.pop("dataset"))
@@ -81,7 +81,7 @@ class CampaignsViewSet(BaseViewSet):
 
     @extend_schema(responses=CampaignSerializer)
     def retrieve(self, request: Request, name: str) -> Response:
-        """One campaign."""
+        """Return one campaign."""
         return self.answer(CampaignSerializer, campaign_for(self.user, name))
 
     @extend_schema(request=ChangedCampaignSerializer, responses=CampaignSerializer)
@@ -100,25 +100,25 @@ class CampaignsViewSet(BaseViewSet):
     @extend_schema(request=None, responses=CampaignSerializer)
     @action(["post"], detail=True)
     def launch(self, request: Request, name: str) -> Response:
-        """Opens a draft to its annotators. Twice is no error."""
+        """Open a draft to its annotators. Twice is no error."""
         return self._move(name, "launch")
 
     @extend_schema(request=None, responses=CampaignSerializer)
     @action(["post"], detail=True)
     def pause(self, request: Request, name: str) -> Response:
-        """Gives out no more questions until it is resumed. Twice is no error."""
+        """Give out no more questions until it is resumed. Twice is no error."""
         return self._move(name, "pause")
 
     @extend_schema(request=None, responses=CampaignSerializer)
     @action(["post"], detail=True)
     def resume(self, request: Request, name: str) -> Response:
-        """Gives out questions again. Twice is no error."""
+        """Give out questions again. Twice is no error."""
         return self._move(name, "resume")
 
     @extend_schema(request=None, responses=CampaignSerializer)
     @action(["post"], detail=True)
     def close(self, request: Request, name: str) -> Response:
-        """Ends the campaign for good. Twice is no error."""
+        """End the campaign for good. Twice is no error."""
         return self._move(name, "close")
 
     @extend_schema(
@@ -142,7 +142,7 @@ class CampaignsViewSet(BaseViewSet):
     @extend_schema(responses=ProgressSerializer)
     @action(detail=True)
     def progress(self, request: Request, name: str) -> Response:
-        """How far it is, what it cost, and what is left."""
+        """Return how far it is, what it cost, and what is left."""
         campaign = campaign_for(self.user, name, RESEARCHER)
         return self.answer(ProgressSerializer, progress.progress(campaign))
 
@@ -153,13 +153,14 @@ class PolicyViewSet(CampaignViewSet):
     ordering = "-version"
 
     def list(self, request: Request, campaign: str) -> Response:
-        """Every version of the policy, the newest first."""
+        """Return every version of the policy, the newest first."""
         return self.paged(self.campaign(RESEARCHER, REVIEWER).policies.all(), PolicySerializer)
 
     @extend_schema(request=AppliedPolicySerializer, responses={201: PolicySerializer})
     def create(self, request: Request, campaign: str) -> Response:
-        """The next version of the policy. Questions already open keep theirs, but with `apply`
-        those without answers."""
+        """Return the next version of the policy. Questions already open keep theirs, but with
+        `apply` those without answers.
+        """
         row = self.campaign(RESEARCHER)
         body = self.read(AppliedPolicySerializer)
         content = policies.clean_next(row, body["content"])

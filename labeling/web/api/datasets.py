@@ -53,14 +53,14 @@ class DatasetViewSet(BaseViewSet):
 
     @extend_schema(request=NewDatasetSerializer, responses={201: DatasetSerializer})
     def create(self, request: Request) -> Response:
-        """A new, empty dataset."""
+        """Return a new, empty dataset."""
         check_may_open(self.user)
         made = datasets.create(self.user, **self.read(NewDatasetSerializer))
         return self.answer(DatasetSerializer, made, 201)
 
     @extend_schema(responses=DatasetSerializer)
     def retrieve(self, request: Request, name: str) -> Response:
-        """One dataset."""
+        """Return one dataset."""
         return self.answer(DatasetSerializer, dataset_for(self.user, name))
 
 
@@ -83,14 +83,14 @@ class ImageViewSet(InDataset):
         return image
 
     def list(self, request: Request, dataset: str) -> Response:
-        """The dataset's images, in the order in which they came."""
+        """Return the dataset's images, in the order in which they came."""
         return self.paged(self.dataset.images.all(), ImageSerializer)
 
     @extend_schema(
         request=NewImagesSerializer, responses={201: ReportSerializer, 202: ImportSerializer}
     )
     def create(self, request: Request, dataset: str) -> Response:
-        """Adds images: uploaded files, an uploaded zip, or what lies below the import folder.
+        """Add images: uploaded files, an uploaded zip, or what lies below the import folder.
 
         Up to 20 files of together 50 MiB and 100 million pixels are added at once (201, their
         report). Everything else becomes an import (202): ask `imports/<id>/` how far it is. What is
@@ -115,19 +115,19 @@ class ImageViewSet(InDataset):
 
     @extend_schema(responses=ImageSerializer)
     def retrieve(self, request: Request, dataset: str, pk: int) -> Response:
-        """One image's particulars."""
+        """Return one image's particulars."""
         return self.answer(ImageSerializer, self.image())
 
     @extend_schema(responses={(200, "image/*"): OpenApiTypes.BINARY})
     @action(detail=True, url_name="image-display")
     def display(self, request: Request, dataset: str, pk: int) -> FileResponse:
-        """The image as annotators see it: upright, without metadata."""
+        """Return the image as annotators see it: upright, without metadata."""
         return _picture(images.open_display(self.image()))
 
     @extend_schema(responses={(200, "image/*"): OpenApiTypes.BINARY})
     @action(detail=True, url_name="image-thumbnail")
     def thumbnail(self, request: Request, dataset: str, pk: int) -> FileResponse:
-        """The image, small."""
+        """Return the image, small."""
         return _picture(images.open_thumbnail(self.image()))
 
 
@@ -152,6 +152,6 @@ class DatasetJobViewSet(BaseViewSet):
     ordering = "-pk"
 
     def list(self, request: Request, dataset: str) -> Response:
-        """The dataset's background work: thumbnails and display images."""
+        """Return the dataset's background work: thumbnails and display images."""
         rows = images.derivative_jobs(dataset_for(self.user, dataset))
         return self.paged(rows, JobSerializer)

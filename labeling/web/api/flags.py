@@ -47,7 +47,7 @@ class FlagViewSet(CampaignViewSet):
     ordering = ("-created_at", "id")
 
     def list(self, request: Request, campaign: str) -> Response:
-        """The flags of the campaign, the latest first."""
+        """Return the flags of the campaign, the latest first."""
         rows = self.campaign(RESEARCHER).flags.select_related(
             "annotator", "assignment__question__item__image"
         )

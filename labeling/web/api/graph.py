@@ -86,7 +86,7 @@ class GraphViewSet(CampaignViewSet):
 
     @extend_schema(responses=GraphSerializer)
     def retrieve(self, request: Request, campaign: str) -> Response:
-        """The graph in force."""
+        """Return the graph in force."""
         version = store.version_of(self.campaign(RESEARCHER, REVIEWER))
         if version is None:
             raise NotYours("The campaign has no question graph yet.")
@@ -94,7 +94,7 @@ class GraphViewSet(CampaignViewSet):
 
     @extend_schema(request=NewGraphSerializer, responses=GraphSerializer)
     def update(self, request: Request, campaign: str) -> Response:
-        """Puts a graph in force. The same one again changes nothing; every fault is named."""
+        """Put a graph in force. The same one again changes nothing; every fault is named."""
         row = self.campaign(RESEARCHER)
         body = self.read(NewGraphSerializer)
         made = store.define(
@@ -105,7 +105,7 @@ class GraphViewSet(CampaignViewSet):
     @extend_schema(request=OpenImagesSerializer, responses={202: OpenedSerializer})
     @action(["post"], detail=False, url_name="graph-images")
     def images(self, request: Request, campaign: str) -> Response:
-        """Asks the graph's first questions of these images. What is asked already stays."""
+        """Ask the graph's first questions of these images. What is asked already stays."""
         row = self.campaign(RESEARCHER)
         names = self.read(OpenImagesSerializer)["images"]
         opened = opening.open_images(row, names)
@@ -114,6 +114,8 @@ class GraphViewSet(CampaignViewSet):
     @extend_schema(responses=PriceSerializer)
     @action(["get"], detail=False, url_name="graph-price")
     def price(self, request: Request, campaign: str) -> Response:
-        """Questions against missed and false labels by price, as the learned scenes state them."""
+        """Return questions against missed and false labels by price, as the learned scenes state
+        them.
+        """
         row = self.campaign(RESEARCHER, REVIEWER)
         return self.answer(PriceSerializer, price_curve.of(row))

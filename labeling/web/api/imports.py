@@ -62,19 +62,19 @@ class ImportViewSet(InDataset):
     ordering = "-pk"
 
     def list(self, request: Request, dataset: str) -> Response:
-        """The dataset's imports, the newest first; reports are with each one."""
+        """Return the dataset's imports, the newest first; reports are with each one."""
         rows = self.dataset.imports.select_related("job", "created_by").defer("report", "uploads")
         return self.paged(rows, ImportSerializer)
 
     @extend_schema(responses=ImportReportSerializer)
     def retrieve(self, request: Request, dataset: str, pk: int) -> Response:
-        """One import: its state, progress and report. Ask again until it is done or failed."""
+        """Return one import: its state, progress and report. Ask again until it is done or failed."""
         return self.answer(ImportReportSerializer, imports.import_for(self.dataset, pk))
 
     @extend_schema(request=None, responses={202: ImportSerializer})
     @action(["post"], detail=True, url_name="import-retry")
     def retry(self, request: Request, dataset: str, pk: int) -> Response:
-        """Tries a failed import again; what it added already stays."""
+        """Try a failed import again; what it added already stays."""
         row = imports.import_for(self.dataset, pk)
         imports.retry(row, self.user)
         return self.answer(ImportSerializer, imports.import_for(self.dataset, pk), 202)

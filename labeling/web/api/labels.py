@@ -139,8 +139,8 @@ class ReleaseLabelViewSet(CampaignViewSet):
         responses={(200, "application/zip"): OpenApiTypes.BINARY, 202: JobSerializer},
     )
     def retrieve(self, request: Request, campaign: str, number: int) -> HttpResponseBase:
-        """The labels of a release in a format of others, as a zip; of a campaign that draws parts,
-        its objects.
+        """Return the labels of a release in a format of others, as a zip; of a campaign that draws
+        parts, its objects.
 
         COCO states objects: of labels of whole images its readers find 0 annotations. csv and
         label-studio state both. Beside the labels it holds the release itself, so that it comes
@@ -205,6 +205,6 @@ class GivenLabelViewSet(BaseViewSet):
 
     @extend_schema(responses=LabelImportSerializer)
     def retrieve(self, request: Request, dataset: str, pk: int) -> Response:
-        """One import of labels: its state, and what came of it."""
+        """Return one import of labels: its state, and what came of it."""
         job = label_files.job_for(dataset_for(self.user, dataset), pk)
         return self.answer(LabelImportSerializer, job)

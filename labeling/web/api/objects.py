@@ -177,20 +177,20 @@ class ObjectViewSet(InDataset):
         return item
 
     def list(self, request: Request, dataset: str) -> Response:
-        """The dataset's objects with what an import knows of their parts, as they came."""
+        """Return the dataset's objects with what an import knows of their parts, as they came."""
         rows = self.filter_queryset(objects.of(self.dataset))
         page = list(self.paginate_queryset(rows) or [])
         return self.get_paginated_response(ObjectSerializer(_rows(page), many=True).data)
 
     @extend_schema(responses=ObjectSerializer)
     def retrieve(self, request: Request, dataset: str, pk: int) -> Response:
-        """One object."""
+        """Return one object."""
         return self.answer(ObjectSerializer, _rows([self.item()])[0])
 
     @extend_schema(request=ChosenRadiusSerializer, responses=ObjectSerializer)
     @action(["post"], detail=True)
     def merge(self, request: Request, dataset: str, pk: int) -> Response:
-        """Takes another radius for the merge of one instance of a part, or the automatic one.
+        """Take another radius for the merge of one instance of a part, or the automatic one.
 
         The raw pieces stay, so that every choice can be taken back.
         """
@@ -210,7 +210,7 @@ class PartImportViewSet(InDataset):
     ordering = "-pk"
 
     def list(self, request: Request, dataset: str) -> Response:
-        """The dataset's imports of objects with parts, the newest first."""
+        """Return the dataset's imports of objects with parts, the newest first."""
         return self.paged(part_imports.jobs_of(self.dataset), PartImportSerializer)
 
     @extend_schema(request=NewPartsSerializer, responses={202: PartImportSerializer})
@@ -232,7 +232,7 @@ class PartImportViewSet(InDataset):
 
     @extend_schema(responses=PartImportSerializer)
     def retrieve(self, request: Request, dataset: str, pk: int) -> Response:
-        """One import: its state and its report, which grows while it works."""
+        """Return one import: its state and its report, which grows while it works."""
         return self.answer(PartImportSerializer, part_imports.job_for(self.dataset, pk))
 
     @extend_schema(request=None, responses={202: PartImportSerializer})

@@ -167,12 +167,12 @@ class MemberViewSet(CampaignViewSet):
 
     @extend_schema(responses=MemberSerializer)
     def retrieve(self, request: Request, campaign: str, pk: int) -> Response:
-        """One member."""
+        """Return one member."""
         return self._said(self._member(pk))
 
     @extend_schema(request=RoleSerializer, responses=MemberSerializer)
     def partial_update(self, request: Request, campaign: str, pk: int) -> Response:
-        """Gives a member another role. The last researcher stays one."""
+        """Give a member another role. The last researcher stays one."""
         member = self._member(pk)
         role = self.read(RoleSerializer)["role"]
         return self._said(memberships.change_role(member, self.user, role))
@@ -180,13 +180,13 @@ class MemberViewSet(CampaignViewSet):
     @extend_schema(responses=QuotasSerializer)
     @action(detail=True)
     def quotas(self, request: Request, campaign: str, pk: int) -> Response:
-        """How many images of which topics the member shall answer, and has answered."""
+        """Return the number of images of which topics the member shall answer, and has answered."""
         return self._quotas(self._member(pk))
 
     @extend_schema(request=QuotasSerializer, responses=QuotasSerializer)
     @quotas.mapping.put
     def set_quotas(self, request: Request, campaign: str, pk: int) -> Response:
-        """Sets all quotas of the member; none lifts them, and any topic comes."""
+        """Set all quotas of the member; none lifts them, and any topic comes."""
         member = self._member(pk)
         body = self.read(QuotasSerializer)
         images_by_topic = {row["topic"]: row["images"] for row in body["quotas"]}
@@ -199,14 +199,14 @@ class MemberViewSet(CampaignViewSet):
 
     @extend_schema(responses={204: None})
     def destroy(self, request: Request, campaign: str, pk: int) -> Response:
-        """Ends a membership. Answers stay; open seats go to others."""
+        """End a membership. Answers stay; open seats go to others."""
         memberships.remove(self._member(pk), self.user)
         return Response(status=204)
 
     @extend_schema(request=MemberReasonSerializer, responses=WatchedSerializer)
     @action(["post"], detail=True)
     def pause(self, request: Request, campaign: str, pk: int) -> Response:
-        """Gives somebody no more questions. Their answers stay and count."""
+        """Give somebody no more questions. Their answers stay and count."""
         member = self._member(pk)
         reason = self.read(MemberReasonSerializer)["reason"]
         return self.answer(WatchedSerializer, monitoring.pause(member, self.user, reason))
@@ -231,7 +231,7 @@ class InvitationViewSet(CampaignViewSet):
 
     @extend_schema(request=NewInvitationSerializer, responses={201: InvitationSecretSerializer})
     def create(self, request: Request, campaign: str) -> Response:
-        """A new invitation. Its secret is shown this once; the link is /join/<secret>/."""
+        """Return a new invitation. Its secret is shown this once; the link is /join/<secret>/."""
         row = self.campaign(RESEARCHER)
         made, secret = memberships.invite(row, self.user, **self.read(NewInvitationSerializer))
         made.secret = secret  # type: ignore[attr-defined]
@@ -239,7 +239,7 @@ class InvitationViewSet(CampaignViewSet):
 
     @extend_schema(responses={204: None})
     def destroy(self, request: Request, campaign: str, pk: int) -> Response:
-        """Revokes an invitation. Who joined by it stays."""
+        """Revoke an invitation. Who joined by it stays."""
         invitation = self.campaign(RESEARCHER).invitations.filter(pk=pk).first()
         if invitation is None:
             raise NotYours("The campaign has no such invitation.")

@@ -158,7 +158,7 @@ class QualitySerializer(Plain):
 
 
 def member_of(campaign: Campaign, pk: int) -> Membership:
-    """The member of that id, also one who has left. Raises NotYours."""
+    """Return the member of that id, also one who has left. Raises NotYours."""
     member = campaign.memberships.select_related("user", "campaign").filter(pk=pk).first()
     if member is None:
         raise NotYours("The campaign has no such member.")
@@ -193,7 +193,7 @@ class BlockViewSet(CampaignViewSet):
 
     @extend_schema(request=NewBlockSerializer, responses={201: BlockSerializer})
     def create(self, request: Request, campaign: str) -> Response:
-        """Blocks somebody: their answers are void and questions reopen. Twice changes nothing."""
+        """Block somebody: their answers are void and questions reopen. Twice changes nothing."""
         row, body = self.campaign(RESEARCHER), self.read(NewBlockSerializer)
         member = member_of(row, body["member"])
         outcome = blocking.block(row, member, self.user, body["reason"])
@@ -214,18 +214,18 @@ class CalibrationViewSet(CampaignViewSet):
     lookup_field = "number"
 
     def list(self, request: Request, campaign: str) -> Response:
-        """Every calibration, the newest first."""
+        """Return every calibration, the newest first."""
         return self.paged(self.campaign(RESEARCHER).calibrations.all(), CalibrationSerializer)
 
     @extend_schema(request=None, responses={202: JobSerializer})
     def create(self, request: Request, campaign: str) -> Response:
-        """Recomputes reputations and vote tables, in the background."""
+        """Recompute reputations and vote tables, in the background."""
         job = calibrating.ask_now(self.campaign(RESEARCHER), self.user)
         return self.answer(JobSerializer, job, 202)
 
     @extend_schema(responses=WholeCalibrationSerializer)
     def retrieve(self, request: Request, campaign: str, number: int) -> Response:
-        """One calibration with all that it says: skills by user id, tables, who is void."""
+        """Return one calibration with all that it says: skills by user id, tables, who is void."""
         calibration = self.campaign(RESEARCHER).calibrations.filter(number=number).first()
         if calibration is None:
             raise NotYours("The campaign has no such calibration.")
@@ -237,7 +237,7 @@ class PilotViewSet(CampaignViewSet):
 
     @extend_schema(responses=PilotStateSerializer)
     def retrieve(self, request: Request, campaign: str) -> Response:
-        """How far the pilots are, and which topics still lack a vote table."""
+        """Return how far the pilots are, and which topics still lack a vote table."""
         return self.answer(PilotStateSerializer, piloting.state(self.campaign(RESEARCHER)))
 
     @extend_schema(request=NewPilotSerializer, responses=PilotPlanSerializer)
@@ -249,8 +249,9 @@ class PilotViewSet(CampaignViewSet):
 
     @extend_schema(request=NewPilotSerializer, responses={202: JobSerializer})
     def create(self, request: Request, campaign: str) -> Response:
-        """Asks ten votes on a random sample of each topic, in the background; the same sample
-        again asks nothing."""
+        """Ask ten votes on a random sample of each topic, in the background; the same sample
+        again asks nothing.
+        """
         row, body = self.campaign(RESEARCHER), self.read(NewPilotSerializer)
         return self.answer(JobSerializer, piloting.ask(row, self.user, **body), 202)
 
@@ -263,7 +264,7 @@ class AuditViewSet(CampaignViewSet):
 
     @extend_schema(responses=AuditEstimateSerializer)
     def retrieve(self, request: Request, campaign: str) -> Response:
-        """How often the settled labels are wrong, by the latest audit sample."""
+        """Return how often the settled labels are wrong, by the latest audit sample."""
         estimate = auditing.estimate(self.campaign(RESEARCHER, REVIEWER))
         if estimate is None:
             raise NotYours("No audit was drawn yet. Draw one: POST here.")
@@ -271,7 +272,7 @@ class AuditViewSet(CampaignViewSet):
 
     @extend_schema(request=NewAuditSerializer, responses={201: AuditEstimateSerializer})
     def create(self, request: Request, campaign: str) -> Response:
-        """Draws settled questions at random, to be answered again on the audit page."""
+        """Draw settled questions at random, to be answered again on the audit page."""
         row, body = self.campaign(RESEARCHER, REVIEWER), self.read(NewAuditSerializer)
         sample = auditing.draw(row, self.user, body["n"], body.get("seed"))
         return self.answer(AuditEstimateSerializer, auditing.estimate(row, sample), 201)
@@ -353,8 +354,9 @@ class ProposalFiguresViewSet(CampaignViewSet):
 
     @extend_schema(responses=ProposalFiguresSerializer)
     def retrieve(self, request: Request, campaign: str) -> Response:
-        """Where a model outlines parts: quality and time with it and without, of the latest
-        drawings, and what became of its proposals. Without a model all counts are 0."""
+        """Return where a model outlines parts: quality and time with it and without, of the latest
+        drawings, and what became of its proposals. Without a model all counts are 0.
+        """
         row = self.campaign(RESEARCHER)
         figures = proposal_figures.of_page(row) or proposal_figures.figures(row, 0)
         return self.answer(ProposalFiguresSerializer, figures)

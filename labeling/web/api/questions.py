@@ -75,12 +75,12 @@ class TopicViewSet(InTopic):
     max_body_bytes = 4 * MIB
 
     def list(self, request: Request, campaign: str) -> Response:
-        """The topics: what people are told of each class."""
+        """Return the topics: what people are told of each class."""
         return self.paged(self.campaign().topics.all(), TopicSerializer)
 
     @extend_schema(request=NewTopicsSerializer, responses=CountSerializer)
     def create(self, request: Request, campaign: str) -> Response:
-        """Writes topics, by key. Those that are there keep their guidance and examples."""
+        """Write topics, by key. Those that are there keep their guidance and examples."""
         row = self.campaign(RESEARCHER)
         topics = self.read(NewTopicsSerializer)["topics"]
         keys = [topic["key"] for topic in topics]
@@ -93,7 +93,7 @@ class TopicViewSet(InTopic):
 
     @extend_schema(responses=TopicSerializer)
     def retrieve(self, request: Request, campaign: str, key: str) -> Response:
-        """One topic."""
+        """Return one topic."""
         return self.answer(TopicSerializer, self.topic())
 
     @extend_schema(request=ChangedTopicSerializer, responses=TopicSerializer)
@@ -112,13 +112,13 @@ class ExampleViewSet(InTopic):
     serializer_class = ExampleSerializer
 
     def list(self, request: Request, campaign: str, key: str) -> Response:
-        """The topic's examples of yes and no."""
+        """Return the topic's examples of yes and no."""
         rows = self.topic(RESEARCHER, REVIEWER).examples.select_related("image")
         return self.paged(rows, ExampleSerializer)
 
     @extend_schema(request=NewExampleSerializer, responses={201: ExampleSerializer})
     def create(self, request: Request, campaign: str, key: str) -> Response:
-        """Shows an image of the dataset beside the topic's question, with its right answer."""
+        """Show an image of the dataset beside the topic's question, with its right answer."""
         topic = self.topic(RESEARCHER)
         body = self.read(NewExampleSerializer)
         image = _image(topic.campaign, body["image"])
@@ -127,7 +127,7 @@ class ExampleViewSet(InTopic):
 
     @extend_schema(responses={204: None})
     def destroy(self, request: Request, campaign: str, key: str, pk: int) -> Response:
-        """Removes an example."""
+        """Remove an example."""
         topic = self.topic(RESEARCHER)
         if not topic.examples.filter(pk=pk).exists():
             raise NotYours("The topic has no such example.")
@@ -201,7 +201,7 @@ class QuestionViewSet(CampaignViewSet):
         )
 
     def list(self, request: Request, campaign: str) -> Response:
-        """The questions that are asked, gold excepted, with what stands."""
+        """Return the questions that are asked, gold excepted, with what stands."""
         return self.paged(self._questions(RESEARCHER, REVIEWER), QuestionSerializer, self._support)
 
     def _support(self, page: Sequence[Question]) -> dict[str, object]:
@@ -213,8 +213,9 @@ class QuestionViewSet(CampaignViewSet):
 
     @extend_schema(request=NewQuestionsSerializer, responses={201: AddedQuestionsSerializer})
     def create(self, request: Request, campaign: str) -> Response:
-        """Asks about images, all or none. What is asked already is counted and left as it is; of
-        candidates the query is kept."""
+        """Ask about images, all or none. What is asked already is counted and left as it is; of
+        candidates the query is kept.
+        """
         row = self.campaign(RESEARCHER)
         rows = self.read(NewQuestionsSerializer)["questions"]
         added = self._ask(row, rows)
@@ -261,8 +262,9 @@ class QuestionViewSet(CampaignViewSet):
 
     @extend_schema(request=ObjectsSerializer, responses={201: AddedQuestionsSerializer})
     def objects(self, request: Request, campaign: str) -> Response:
-        """Asks for the parts of objects: of these categories, on these images; of all by default.
-        What is asked already is counted and left as it is."""
+        """Ask for the parts of objects: of these categories, on these images; of all by default.
+        What is asked already is counted and left as it is.
+        """
         row = self.campaign(RESEARCHER)
         body = self.read(ObjectsSerializer)
         items = part_campaigns.objects_of(row.dataset, body["categories"], body["images"])
@@ -270,7 +272,7 @@ class QuestionViewSet(CampaignViewSet):
 
     @extend_schema(responses=QuestionSerializer)
     def retrieve(self, request: Request, campaign: str, pk: int) -> Response:
-        """One question."""
+        """Return one question."""
         question = self._questions(RESEARCHER, REVIEWER).filter(pk=pk).first()
         if question is None:
             raise NotYours("There is no such question in this campaign.")
@@ -298,7 +300,7 @@ class QuestionViewSet(CampaignViewSet):
     @extend_schema(request=WithdrawalSerializer, responses=WithdrawnSerializer)
     @action(["post"], detail=False)
     def withdraw(self, request: Request, campaign: str) -> Response:
-        """Stops asking these questions. Their answers stay. `kept` says why others were left."""
+        """Stop asking these questions. Their answers stay. `kept` says why others were left."""
         row = self.campaign(RESEARCHER)
         body = self.read(WithdrawalSerializer)
         kept = asking.kept(row, body["questions"])
@@ -312,7 +314,7 @@ class QuestionViewSet(CampaignViewSet):
     @extend_schema(request=AskMoreSerializer, responses=AskedMoreSerializer)
     @action(["post"], detail=False, url_path="ask-more")
     def ask_more(self, request: Request, campaign: str) -> Response:
-        """Asks more people about these settled questions; all their answers count."""
+        """Ask more people about these settled questions; all their answers count."""
         row = self.campaign(RESEARCHER)
         body = self.read(AskMoreSerializer)
         outcome = asking_more.ask_more(
@@ -323,7 +325,7 @@ class QuestionViewSet(CampaignViewSet):
     @extend_schema(request=VerdictSerializer, responses=SettlementSerializer)
     @action(["post"], detail=True)
     def review(self, request: Request, campaign: str, pk: int) -> Response:
-        """A reviewer's verdict on a question in review, undecided or not yet looked at."""
+        """Return a reviewer's verdict on a question in review, undecided or not yet looked at."""
         row = self.campaign(RESEARCHER, REVIEWER)
         body = self.read(VerdictSerializer)
         settled = reviewing.decide(
@@ -343,7 +345,7 @@ class QuestionViewSet(CampaignViewSet):
     @extend_schema(request=SendBackSerializer, responses=SentBackSerializer(many=True))
     @action(["post"], detail=True, url_path="send-back")
     def send_back(self, request: Request, campaign: str, pk: int) -> Response:
-        """Sends drawings back to whoever made them, with a note of what to mend."""
+        """Send drawings back to whoever made them, with a note of what to mend."""
         row = self.campaign(RESEARCHER, REVIEWER)
         body = self.read(SendBackSerializer)
         chosen = body["answers"]
@@ -378,12 +380,12 @@ class GoldViewSet(CampaignViewSet):
         return rows.select_related("question__item__image")
 
     def list(self, request: Request, campaign: str) -> Response:
-        """The questions whose answer is known."""
+        """Return the questions whose answer is known."""
         return self.paged(self._gold(self.campaign(RESEARCHER)), GoldSerializer)
 
     @extend_schema(request=NewGoldSerializer, responses={201: CountSerializer})
     def create(self, request: Request, campaign: str) -> Response:
-        """Adds or changes gold, all or none."""
+        """Add or changes gold, all or none."""
         row = self.campaign(RESEARCHER)
         body = self.read(NewGoldSerializer)
         added = add_gold(row, self.user, body["gold"], replace=body["replace"])
@@ -392,7 +394,7 @@ class GoldViewSet(CampaignViewSet):
     @extend_schema(request=QuestionKeysSerializer, responses=CountSerializer)
     @action(["post"], detail=False)
     def promote(self, request: Request, campaign: str) -> Response:
-        """Makes gold of settled questions, as questions of their own."""
+        """Make gold of settled questions, as questions of their own."""
         row = self.campaign(RESEARCHER)
         keys = self.read(QuestionKeysSerializer)["questions"]
         return self.answer(CountSerializer, {"count": gold_from_settled(row, self.user, keys)})
@@ -400,7 +402,7 @@ class GoldViewSet(CampaignViewSet):
     @extend_schema(request=ReasonSerializer, responses=GoldSerializer)
     @action(["post"], detail=True)
     def retire(self, request: Request, campaign: str, pk: int) -> Response:
-        """Gives this gold (by its question's id) to nobody from now on."""
+        """Give this gold (by its question's id) to nobody from now on."""
         row = self.campaign(RESEARCHER)
         reason = self.read(ReasonSerializer)["reason"]
         if not self._gold(row).filter(question__pk=pk).exists():

@@ -45,20 +45,20 @@ class ReleaseViewSet(CampaignViewSet):
 
     @extend_schema(request=None, responses={201: ReleaseSerializer})
     def create(self, request: Request, campaign: str) -> Response:
-        """Freezes what the campaign says now. The same content again is the same release."""
+        """Freeze what the campaign says now. The same content again is the same release."""
         made = freezing.freeze(self.campaign(RESEARCHER), self.user)
         return self.answer(ReleaseSerializer, made, 201)
 
     @extend_schema(responses=ReleaseSerializer)
     def retrieve(self, request: Request, campaign: str, number: int) -> Response:
-        """One release."""
+        """Return one release."""
         release = freezing.release_for(self.campaign(RESEARCHER), number)
         return self.answer(ReleaseSerializer, release)
 
     @extend_schema(responses={(200, "application/octet-stream"): OpenApiTypes.BINARY})
     @action(detail=True, url_path="files/<str:file>", url_name="release-file")
     def file(self, request: Request, campaign: str, number: int, file: str) -> FileResponse:
-        """One file of a release, as it was frozen."""
+        """Return one file of a release, as it was frozen."""
         release = freezing.release_for(self.campaign(RESEARCHER), number)
         path = freezing.folder_of(release) / file
         if file not in NAMES or not path.is_file():
@@ -81,7 +81,7 @@ class JobViewSet(CampaignViewSet):
     ordering = "-pk"
 
     def list(self, request: Request, campaign: str) -> Response:
-        """The campaign's background work, the newest first."""
+        """Return the campaign's background work, the newest first."""
         return self.paged(self.campaign(RESEARCHER).jobs.all(), JobSerializer)
 
     @extend_schema(request=None, responses=JobSerializer)

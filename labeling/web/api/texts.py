@@ -34,14 +34,14 @@ class TextsViewSet(CampaignViewSet):
 
     @extend_schema(responses=TextsSerializer)
     def retrieve(self, request: Request, campaign: str) -> Response:
-        """The words that annotators read in each language, and which are missing."""
+        """Return the words that annotators read in each language, and which are missing."""
         row = self.campaign(RESEARCHER)
         content = {"texts": texts.of(row), "coverage": texts.coverage(row)}
         return self.answer(TextsSerializer, content)
 
     @extend_schema(request=NewTextsSerializer, responses=TextsSerializer)
     def update(self, request: Request, campaign: str) -> Response:
-        """Replaces the words of all languages."""
+        """Replace the words of all languages."""
         row = self.campaign(RESEARCHER)
         texts.replace(row, self.user, self.read(NewTextsSerializer)["texts"])
         return self.retrieve(request, campaign)

@@ -62,18 +62,18 @@ class VerificationViewSet(CampaignViewSet):
         return campaign
 
     def list(self, request: Request, campaign: str) -> Response:
-        """The classes of candidates, as they were last looked at."""
+        """Return the classes of candidates, as they were last looked at."""
         rows = class_overview.matching_classes(self._campaign(RESEARCHER, REVIEWER))
         return self.paged(rows, VerificationSerializer)
 
     @extend_schema(request=None, responses={202: JobSerializer})
     def create(self, request: Request, campaign: str) -> Response:
-        """Looks at the classes, in the background, and stops those that the rules stop."""
+        """Look at the classes, in the background, and stops those that the rules stop."""
         return self.answer(JobSerializer, verifying.ask(self._campaign(RESEARCHER)), 202)
 
     @extend_schema(responses=VerificationSerializer)
     def retrieve(self, request: Request, campaign: str, key: str) -> Response:
-        """One class."""
+        """Return one class."""
         rows = class_overview.matching_classes(self._campaign(RESEARCHER, REVIEWER))
         row = rows.filter(topic__key=key).first()
         if row is None:
@@ -83,7 +83,7 @@ class VerificationViewSet(CampaignViewSet):
     @extend_schema(request=ReasonSerializer, responses=VerificationSerializer)
     @action(["post"], detail=True, url_name="class-stop")
     def stop(self, request: Request, campaign: str, key: str) -> Response:
-        """Withdraws what is open of the class. Twice is no error."""
+        """Withdraw what is open of the class. Twice is no error."""
         reason, row = self.read(ReasonSerializer)["reason"], self._campaign(RESEARCHER)
         return self.answer(VerificationSerializer, verifying.stop(row, key, self.user, reason))
 

@@ -54,7 +54,7 @@ class VocabularyViewSet(InDataset):
 
     @extend_schema(responses=VocabularySerializer)
     def retrieve(self, request: Request, dataset: str) -> Response:
-        """The latest version."""
+        """Return the latest version."""
         version = vocabulary_store.current(self.dataset)
         if version is None:
             raise NotYours("The dataset has no vocabulary yet.")
@@ -62,7 +62,7 @@ class VocabularyViewSet(InDataset):
 
     @extend_schema(request=NewVocabularySerializer, responses=VocabularySerializer)
     def update(self, request: Request, dataset: str) -> Response:
-        """Adds a version. The same one again changes nothing; every fault is named.
+        """Add a version. The same one again changes nothing; every fault is named.
 
         Campaigns keep the version they ask by.
         """
@@ -82,13 +82,13 @@ class VersionViewSet(InDataset):
 
     @extend_schema(responses=VersionSerializer(many=True))
     def list(self, request: Request, dataset: str) -> Response:
-        """Every version, the latest first."""
+        """Return every version, the latest first."""
         rows = self.dataset.vocabularies.select_related("created_by")
         return self.paged(rows, VersionSerializer)
 
     @extend_schema(responses=VocabularySerializer)
     def retrieve(self, request: Request, dataset: str, version: int) -> Response:
-        """One version."""
+        """Return one version."""
         row = self.dataset.vocabularies.filter(version=version).first()
         if row is None:
             raise NotYours("The vocabulary has no such version.")

@@ -206,12 +206,14 @@ class NewCampaignForm(CampaignForm, PolicyForm, ListsForm):
         return [self[key] for key in ("graph", "graph_file", "mode", "order", "price", "present")]
 
     def policies_by_kind(self) -> dict[str, dict[str, object]]:
-        """The rules that a kind starts from where they are others than for most."""
+        """Return the rules that a kind starts from where they are others than for most."""
         return {kind.name: dict(kind.policy_defaults) for kind in KINDS.values()}
 
     def kinds(self) -> dict[str, str]:
-        """Which kinds have which fields, by their names: by what they ask, with a vocabulary, those
-        that ask about listed images, that ask about listed classes, and that count votes."""
+        """Return which kinds have which fields, by their names: by what they ask, with a
+        vocabulary, those that ask about listed images, that ask about listed classes, and that
+        count votes.
+        """
         asking = {asks: [k.name for k in KINDS.values() if k.asks == asks] for asks in ASKS}
         asking["listed"] = asking[IMAGES] + asking[GRAPH]
         asking["listed_pairs"] = asking[PAIRS] + asking[CHAINS]

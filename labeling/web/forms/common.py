@@ -43,8 +43,9 @@ class refusals_shown:
 
 
 def carried_out(form: "WordedForm", act: Callable[[], HttpResponse]) -> HttpResponse | None:
-    """The response of act(), where the form was sent and is valid. None where it was not, or act()
-    raised Refusal, which the form then shows; files that came are kept for the next try."""
+    """Return the response of act(), where the form was sent and is valid. None where it was not, or
+    act() raised Refusal, which the form then shows; files that came are kept for the next try.
+    """
     if form.is_valid():
         with refusals_shown(form):
             response = act()
@@ -60,7 +61,7 @@ class WordedForm(forms.Form):
     """A form that names the field where one was left empty."""
 
     def say(self, refusal: Refusal) -> None:
-        """Shows what the domain refused: by default at the field that the refusal names."""
+        """Show what the domain refused: by default at the field that the refusal names."""
         add_refusal(self, refusal)
 
     def full_clean(self) -> None:
@@ -75,7 +76,7 @@ class ListsForm(KeepsFiles, WordedForm):
     """Lists as a file or as text."""
 
     def read_list(self, name: str, read: Callable[[bytes | str], Any]) -> Any:
-        """The list of that name, from its file or its text; empty when neither is there."""
+        """Return the list of that name, from its file or its text; empty when neither is there."""
         file = self.cleaned_data.get(f"{name}_file")
         content = self.cleaned_data.get(name) or ""
         if file is not None and file.size > MAX_LIST_BYTES:

@@ -23,7 +23,7 @@ SOURCES = [
 
 
 def words(setting: str) -> list[tuple[str, str]]:
-    """The choices of one of the kind's settings, each in words."""
+    """Return the choices of one of the kind's settings, each in words."""
     offered = hierarchy.SETTINGS[setting]
     return [(word, f"{word.capitalize()}: {hierarchy.WORDS[word]}") for word in offered]
 
@@ -55,14 +55,14 @@ def graph_file() -> forms.FileField:
 
 
 def version_field() -> forms.IntegerField:
-    """The version that the form was opened with, which its change replaces."""
+    """Return the version that the form was opened with, which its change replaces."""
     return forms.IntegerField(
         required=False, min_value=1, max_value=2**31, widget=forms.HiddenInput
     )
 
 
 def read_graph(file: Any, text: str = "") -> dict[str, object]:
-    """The raw graph of an upload, or of a text where there is none. Raises Refusal."""
+    """Return the raw graph of an upload, or of a text where there is none. Raises Refusal."""
     name = ""
     if file is not None:
         name = file.name

@@ -91,7 +91,7 @@ class KeepsFiles(forms.Form):
             self.add_error(name, kept_files.GONE)
 
     def keep_files(self) -> None:
-        """Keeps what was sent, for when the form is sent again; nothing where the disk is full."""
+        """Keep what was sent, for when the form is sent again; nothing where the disk is full."""
         for name in self._file_fields():
             files = [file for file in self.files.getlist(name) if self._may_keep(file)]
             with suppress(StorageFull):
@@ -99,7 +99,7 @@ class KeepsFiles(forms.Form):
                 self._show_kept(name, kept)
 
     def forget_files(self) -> None:
-        """Removes what was kept."""
+        """Remove what was kept."""
         for name in self._file_fields():
             for token, _ in self._sent_tokens(name):
                 kept_files.forget(self.user, token)
@@ -107,7 +107,7 @@ class KeepsFiles(forms.Form):
                 kept_files.forget(self.user, getattr(file, "token", ""))
 
     def offer_files(self, sent: Any) -> None:
-        """Puts files into a fresh form that another form kept: `sent` has their tokens."""
+        """Put files into a fresh form that another form kept: `sent` has their tokens."""
         for name in self._file_fields():
             kept = []
             for token, file in self._sent_tokens(name, sent):
@@ -119,7 +119,9 @@ class KeepsFiles(forms.Form):
             self._show_kept(name, kept)
 
     def path(self, name: str) -> Path:
-        """Where the field's file lies, which was sent; kept now if it was not. Raises TooLarge."""
+        """Return where the field's file lies, which was sent; kept now if it was not. Raises
+        TooLarge.
+        """
         file = self.files[name]
         assert isinstance(file, UploadedFile)
         return kept_files.find(self.user, self._token(file, name))

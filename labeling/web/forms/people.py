@@ -68,7 +68,7 @@ class QuotasForm(WordedForm):
             )
 
     def images_by_topic(self) -> dict[str, int]:
-        """Images by topic, of the topics that have a quota."""
+        """Return images by topic, of the topics that have a quota."""
         quotas_of_rows = ((row.topic, self.cleaned_data[f"quota-{row.topic}"]) for row in self.rows)
         return {topic: images for topic, images in quotas_of_rows if images}
 

@@ -238,7 +238,7 @@ class PolicyForm(WordedForm):
         )
 
     def groups(self, without: tuple[str, ...] = ()) -> list[ShownGroup]:
-        """Every rule under its group, but for some."""
+        """Return every rule under its group, but for some."""
         groups = []
         for group in GROUPS:
             fields = [self[key] for key in group.keys if key in self.fields and key not in without]
@@ -249,7 +249,7 @@ class PolicyForm(WordedForm):
         return groups
 
     def vote_fields(self) -> list[forms.BoundField]:
-        """How many answers a question takes, which decides the price."""
+        """Return the number of answers a question takes, which decides the price."""
         return [self[key] for key in VOTE_COST_KEYS]
 
     def cost_fields(self) -> list[forms.BoundField]:
@@ -257,15 +257,15 @@ class PolicyForm(WordedForm):
         return [self[key] for key in COST_KEYS]
 
     def fine_groups(self) -> list[ShownGroup]:
-        """The rules that do not decide the price, under their groups."""
+        """Return the rules that do not decide the price, under their groups."""
         return self.groups((*VOTE_COST_KEYS, *COST_KEYS))
 
     def fine_faults(self) -> bool:
-        """Whether one of those is at fault, and must not hide."""
+        """Return whether one of those is at fault, and must not hide."""
         return any(group.faulty for group in self.fine_groups())
 
     def policy(self) -> policies.Policy:
-        """The rules as far as they were understood, for the rest the defaults."""
+        """Return the rules as far as they were understood, for the rest the defaults."""
         try:
             return policies.clean(self._understood())
         except Refusal:

@@ -64,7 +64,7 @@ def answer_choices(campaign: Campaign, *, abstentions: bool = True) -> list[tupl
 
 
 def answer_of(text: str) -> object:
-    """The answer that a choice's text stands for."""
+    """Return the answer that a choice's text stands for."""
     return json.loads(text) if text.startswith("{") else text
 
 

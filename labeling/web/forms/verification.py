@@ -17,7 +17,7 @@ LABELS = {
 
 
 def stop_fields(*, required: bool = True) -> dict[str, forms.Field]:
-    """A field for each rule."""
+    """Return a field for each rule."""
     return {
         key: rule_field(key, rule, required=required, label=LABELS[key])
         for key, rule in SETTINGS.items()

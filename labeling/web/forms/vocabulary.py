@@ -198,7 +198,7 @@ class BasePartForms(BaseFormSet):
 
 
 def part_rows(parts: BaseFormSet) -> list[Any]:
-    """The forms of the parts that stay, sorted by their places. Only once all are valid."""
+    """Return the forms of the parts that stay, sorted by their places. Only once all are valid."""
     kept = [form for form in parts.forms if form.has_changed() or form in parts.initial_forms]
     kept = [form for form in kept if not form.cleaned_data.get("DELETE")]
     # A new part without a place comes last.
@@ -241,12 +241,12 @@ class CategoryForms:
             self.category.fields["key"].disabled = True
 
     def is_valid(self) -> bool:
-        """Whether each field is; `content` then checks the whole."""
+        """Return whether each field is; `content` then checks the whole."""
         fine = self.category.is_valid()
         return self.parts.is_valid() and fine
 
     def content(self) -> dict[str, object]:
-        """The whole vocabulary with this category as the forms have it, as a file says it."""
+        """Return the whole vocabulary with this category as the forms have it, as a file says it."""
         content = (self.vocabulary or Vocabulary("Parts", ())).content()
         entry = {name: self.category.cleaned_data[name] for name in OF_CATEGORY}
         entry["parts"] = [

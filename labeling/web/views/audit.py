@@ -28,7 +28,7 @@ from labeling.web.views.shared import (
 @login_required
 @require_http_methods(["GET", "POST"])
 def audit(request: SignedIn, name: str) -> HttpResponse:
-    """The next question to answer blind, how far the audit is, and a further sample."""
+    """Return the next question to answer blind, how far the audit is, and a further sample."""
     campaign = watched_campaign(request, name)
     form = AuditForm(request.POST if request.method == "POST" else None)
     return carried_out(form, lambda: _draw(request, campaign, form)) or _page(
@@ -49,7 +49,7 @@ def _draw(request: SignedIn, campaign: Campaign, form: AuditForm) -> HttpRespons
 @login_required
 @require_POST
 def audit_answer(request: SignedIn, name: str, pk: int) -> HttpResponse:
-    """One answer of the audit, then the next question."""
+    """Return one answer of the audit, then the next question."""
     campaign = watched_campaign(request, name)
     row = _audit(campaign, pk)
     form = AuditAnswerForm(request.POST)

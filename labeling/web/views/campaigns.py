@@ -53,7 +53,7 @@ MOVED = {
 @login_required
 @require_GET
 def campaign_list(request: SignedIn) -> HttpResponse:
-    """The campaigns that this person runs or reviews, the newest first."""
+    """Return the campaigns that this person runs or reviews, the newest first."""
     campaigns = campaigns_for(request.user, *WATCHERS).select_related("dataset", "policy")
     state, search = request.GET.get("state", ""), request.GET.get("q", "").strip()
     if state in Campaign.State.values:
@@ -78,7 +78,7 @@ def campaign_list(request: SignedIn) -> HttpResponse:
 @login_required
 @require_http_methods(["GET", "POST"])
 def campaign_new(request: SignedIn) -> HttpResponse:
-    """The form of a new campaign with its price beside it, and the draft that it makes."""
+    """Return the form of a new campaign with its price beside it, and the draft that it makes."""
     check_may_open(request.user)
     if request.method == "GET":
         form = NewCampaignForm(request.user, initial={"dataset": request.GET.get("dataset")})
@@ -173,7 +173,7 @@ def _draft(request: SignedIn, form: NewCampaignForm) -> Campaign:
 @login_required
 @require_POST
 def campaign_estimate(request: SignedIn) -> HttpResponse:
-    """The price of what the form says so far, as a piece of the page."""
+    """Return the price of what the form says so far, as a piece of the page."""
     check_may_open(request.user)
     form = NewCampaignForm(request.user, request.POST, request.FILES)
     form.is_valid()
@@ -184,7 +184,7 @@ def campaign_estimate(request: SignedIn) -> HttpResponse:
 @login_required
 @require_GET
 def campaign(request: SignedIn, name: str) -> HttpResponse:
-    """One campaign: its progress, its people, what failed and what was decided."""
+    """Return one campaign: its progress, its people, what failed and what was decided."""
     campaign = watched_campaign(request, name)
     facts = vars(overview.campaign_facts(campaign)) | {
         "figures": campaign_figures.figures(campaign),
@@ -199,7 +199,7 @@ def campaign(request: SignedIn, name: str) -> HttpResponse:
 @login_required
 @require_GET
 def campaign_progress(request: SignedIn, name: str) -> HttpResponse:
-    """The part of the campaign's page that changes by itself."""
+    """Return the part of the campaign's page that changes by itself."""
     campaign = watched_campaign(request, name)
     facts = overview.campaign_facts(campaign)
     return render_campaign(request, "labeling/_progress.html", campaign, "overview", **vars(facts))
@@ -220,7 +220,7 @@ def campaign_state(request: SignedIn, name: str) -> HttpResponse:
 @login_required
 @require_GET
 def campaign_close(request: SignedIn, name: str) -> HttpResponse:
-    """Asks once more before a campaign is closed, since it cannot be opened again."""
+    """Ask once more before a campaign is closed, since it cannot be opened again."""
     campaign = own_campaign(request, name)
     context = {"progress": overview.campaign_facts(campaign).progress}
     return render_campaign(request, "labeling/campaign_close.html", campaign, "overview", **context)
@@ -229,7 +229,7 @@ def campaign_close(request: SignedIn, name: str) -> HttpResponse:
 @login_required
 @require_http_methods(["GET", "POST"])
 def campaign_edit(request: SignedIn, name: str) -> HttpResponse:
-    """The campaign's title and instructions; of some kinds, whether people may swipe."""
+    """Return the campaign's title and instructions; of some kinds, whether people may swipe."""
     campaign = own_campaign(request, name)
     initial = {key: getattr(campaign, key) for key in ("title", "instructions")}
     initial |= {"swiping": campaign.settings.get("swiping", True)}
@@ -260,7 +260,7 @@ def campaign_edit(request: SignedIn, name: str) -> HttpResponse:
 @login_required
 @require_POST
 def campaign_vocabulary(request: SignedIn, name: str) -> HttpResponse:
-    """The campaign under the latest version of its dataset's vocabulary."""
+    """Return the campaign under the latest version of its dataset's vocabulary."""
     campaign = own_campaign(request, name)
     with refusals_shown(request):
         latest = vocabulary_store.in_force(campaign.dataset)
@@ -284,7 +284,7 @@ class TextsForm(WordedForm):
 @login_required
 @require_http_methods(["GET", "POST"])
 def campaign_texts(request: SignedIn, name: str) -> HttpResponse:
-    """Which texts each language has, and a file that replaces them."""
+    """Return which texts each language has, and a file that replaces them."""
     campaign = own_campaign(request, name)
     form = TextsForm(request.POST or None, request.FILES or None)
 
@@ -308,7 +308,7 @@ def campaign_texts(request: SignedIn, name: str) -> HttpResponse:
 @login_required
 @require_GET
 def campaign_texts_file(request: SignedIn, name: str) -> HttpResponse:
-    """The texts with those that are missing as empty ones, to go on with."""
+    """Return the texts with those that are missing as empty ones, to go on with."""
     campaign = own_campaign(request, name)
     response = JsonResponse(
         texts.with_gaps(campaign), json_dumps_params={"ensure_ascii": False, "indent": 1}

@@ -31,7 +31,7 @@ TILES = 60
 @login_required
 @require_GET
 def datasets(request: SignedIn) -> HttpResponse:
-    """The datasets this person owns or works with."""
+    """Return the datasets this person owns or works with."""
     check_researches(request.user)
     rows = (
         Dataset.objects.filter(pk__in=Dataset.objects.visible_to(request.user).values("pk"))
@@ -47,7 +47,7 @@ def datasets(request: SignedIn) -> HttpResponse:
 @login_required
 @require_http_methods(["GET", "POST"])
 def dataset_new(request: SignedIn) -> HttpResponse:
-    """A new, empty dataset."""
+    """Return a new, empty dataset."""
     check_may_open(request.user)
     form = DatasetForm(request.POST or None)
 
@@ -61,7 +61,7 @@ def dataset_new(request: SignedIn) -> HttpResponse:
 @login_required
 @require_GET
 def dataset(request: SignedIn, name: str) -> HttpResponse:
-    """The dataset's images as thumbnails, found by name."""
+    """Return the dataset's images as thumbnails, found by name."""
     dataset = dataset_for(request.user, name)
     search = request.GET.get("q", "").strip()[:200]
     rows = dataset.images.order_by("name")
@@ -109,7 +109,7 @@ def dataset(request: SignedIn, name: str) -> HttpResponse:
 @login_required
 @require_GET
 def candidates_csv(request: SignedIn, name: str) -> HttpResponseBase:
-    """Which query found which image, for a campaign on candidates."""
+    """Return which query found which image, for a campaign on candidates."""
     dataset = dataset_for(request.user, name)
     lines = candidates.lines(candidates.rows(dataset))
     response = StreamingHttpResponse(lines, content_type="text/csv; charset=utf-8")
@@ -121,7 +121,7 @@ def candidates_csv(request: SignedIn, name: str) -> HttpResponseBase:
 @login_required
 @require_GET
 def thumbnail(request: SignedIn, name: str, pk: int) -> HttpResponse:
-    """A small picture of one image, for those who may see the dataset."""
+    """Return a small picture of one image, for those who may see the dataset."""
     dataset = dataset_for(request.user, name)
     image = dataset.images.filter(pk=pk).first()
     if image is None:

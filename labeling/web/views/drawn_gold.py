@@ -29,7 +29,7 @@ PAGE = 24
 @login_required
 @require_GET
 def gold_objects(request: SignedIn, name: str) -> HttpResponse:
-    """The objects that may become gold here, by the name of their image."""
+    """Return the objects that may become gold here, by the name of their image."""
     campaign = own_campaign(request, name)
     search = request.GET.get("q", "").strip()[:200].replace("\0", "")
     items = _free_objects(campaign)
@@ -50,7 +50,7 @@ def gold_objects(request: SignedIn, name: str) -> HttpResponse:
 @login_required
 @require_http_methods(["GET", "POST"])
 def gold_draw(request: SignedIn, name: str, pk: int) -> HttpResponse:
-    """One object and the drawing engine: what is drawn is its known answer."""
+    """Return one object and the drawing engine: what is drawn is its known answer."""
     campaign = own_campaign(request, name)
     item = _item(campaign, pk)
     gold = Gold.objects.filter(question__campaign=campaign, question__item=item).first()
@@ -87,7 +87,7 @@ def gold_draw(request: SignedIn, name: str, pk: int) -> HttpResponse:
 @login_required
 @require_GET
 def gold_image(request: SignedIn, name: str, pk: int) -> HttpResponse:
-    """The photograph of an object that is or may become gold."""
+    """Return the photograph of an object that is or may become gold."""
     return display_response(_item(own_campaign(request, name), pk).image)
 
 

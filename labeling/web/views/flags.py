@@ -19,8 +19,9 @@ PAGE = 30
 @login_required
 @require_GET
 def flags(request: SignedIn, name: str) -> HttpResponse:
-    """The flags that wait for an answer, the oldest first; with ?answered the others, the latest
-    first."""
+    """Return the flags that wait for an answer, the oldest first; with ?answered the others, the
+    latest first.
+    """
     return _flags(request, own_campaign(request, name))
 
 

@@ -44,14 +44,14 @@ OFFERED = 24
 @login_required
 @require_GET
 def gold(request: SignedIn, name: str) -> HttpResponse:
-    """The campaign's gold: how many met each question and how many failed it."""
+    """Return the campaign's gold: how many met each question and how many failed it."""
     return _gold(request, own_campaign(request, name))
 
 
 @login_required
 @require_http_methods(["GET", "POST"])
 def gold_add(request: SignedIn, name: str) -> HttpResponse:
-    """One gold question: an image searched for, a class and the right answer."""
+    """Return one gold question: an image searched for, a class and the right answer."""
     campaign = own_campaign(request, name)
     if KINDS[campaign.kind].drawn:
         return redirect("labeling:gold_objects", campaign.name)
@@ -89,7 +89,7 @@ def gold_upload(request: SignedIn, name: str) -> HttpResponse:
 @login_required
 @require_POST
 def gold_promote(request: SignedIn, name: str) -> HttpResponse:
-    """Makes gold of a settled question."""
+    """Make gold of a settled question."""
     campaign = own_campaign(request, name)
     chosen = [key for pk in request.POST.getlist("question") if (key := key_of(pk))]
     made = gold_from_settled(campaign, request.user, chosen)
@@ -103,7 +103,7 @@ def gold_promote(request: SignedIn, name: str) -> HttpResponse:
 @login_required
 @require_POST
 def gold_retire(request: SignedIn, name: str, pk: int) -> HttpResponse:
-    """Gives a gold question to nobody any more."""
+    """Give a gold question to nobody any more."""
     campaign = own_campaign(request, name)
     retire_gold(campaign, request.user, pk, sent(request, "reason"))
     goal = "quality" if request.POST.get("next") == "quality" else "gold"
@@ -153,7 +153,7 @@ def _picker(request: SignedIn, campaign: Campaign) -> dict[str, object]:
 @login_required
 @require_http_methods(["GET", "POST"])
 def topics(request: SignedIn, name: str) -> HttpResponse:
-    """The campaign's classes; more of them, or other names, as a list."""
+    """Return the campaign's classes; more of them, or other names, as a list."""
     campaign = own_campaign(request, name)
     data = (request.POST, request.FILES) if request.method == "POST" else ()
     form = ListsForm(*data, user=request.user)
@@ -190,7 +190,7 @@ def topics(request: SignedIn, name: str) -> HttpResponse:
 @login_required
 @require_http_methods(["GET", "POST"])
 def topic(request: SignedIn, name: str, pk: int) -> HttpResponse:
-    """One class: its words, and examples of yes and no."""
+    """Return one class: its words, and examples of yes and no."""
     campaign = own_campaign(request, name)
     topic = _topic(campaign, pk)
     form = TopicForm(request.POST or None, initial=_words(topic))
@@ -205,7 +205,7 @@ def topic(request: SignedIn, name: str, pk: int) -> HttpResponse:
 @login_required
 @require_POST
 def example_add(request: SignedIn, name: str, pk: int) -> HttpResponse:
-    """An image shown beside the question with its right answer."""
+    """Return an image shown beside the question with its right answer."""
     campaign = own_campaign(request, name)
     topic = _topic(campaign, pk)
     form = ExampleForm(request.POST)
@@ -224,7 +224,7 @@ def example_add(request: SignedIn, name: str, pk: int) -> HttpResponse:
 @login_required
 @require_POST
 def example_remove(request: SignedIn, name: str, pk: int) -> HttpResponse:
-    """An example fewer."""
+    """Return an example fewer."""
     campaign = own_campaign(request, name)
     topic = _topic(campaign, pk)
     if example := key_of(request.POST.get("example", "")):

@@ -32,7 +32,7 @@ VERSIONS = 20
 @login_required
 @require_http_methods(["GET", "POST"])
 def graph(request: SignedIn, name: str) -> HttpResponse:
-    """The graph in force as an outline; a whole new one replaces it."""
+    """Return the graph in force as an outline; a whole new one replaces it."""
     if request.method == "GET":
         return _page(request, watched_campaign(request, name), None)
     campaign = own_campaign(request, name)
@@ -61,7 +61,7 @@ def graph_load(request: SignedIn, name: str) -> HttpResponse:
 @login_required
 @require_http_methods(["GET", "POST"])
 def graph_node(request: SignedIn, name: str, node: str) -> HttpResponse:
-    """One question of the graph, and its change."""
+    """Return one question of the graph, and its change."""
     campaign = own_campaign(request, name)
     current = _graph(campaign)
     if node not in current.index:
@@ -107,7 +107,7 @@ def _changed(current: replaying.Graph, node: str, form: NodeForm) -> GraphConten
 @login_required
 @require_GET
 def graph_version(request: SignedIn, name: str, version: int) -> HttpResponse:
-    """A version of the graph, and what it changed of the one before."""
+    """Return a version of the graph, and what it changed of the one before."""
     campaign = watched_campaign(request, name)
     row = _version(campaign, version)
     content = store.of(row)
@@ -128,7 +128,7 @@ def graph_version(request: SignedIn, name: str, version: int) -> HttpResponse:
 @login_required
 @require_GET
 def graph_download(request: SignedIn, name: str, version: int) -> HttpResponse:
-    """A version of the graph as JSON, as it can be uploaded again."""
+    """Return a version of the graph as JSON, as it can be uploaded again."""
     campaign = watched_campaign(request, name)
     row = _version(campaign, version)
     text = json.dumps(row.content, ensure_ascii=False, indent=2) + "\n"
@@ -141,7 +141,7 @@ def graph_download(request: SignedIn, name: str, version: int) -> HttpResponse:
 @login_required
 @require_http_methods(["GET", "POST"])
 def graph_price(request: SignedIn, name: str) -> HttpResponse:
-    """Questions against missed and false labels; a post changes the price of a question."""
+    """Return questions against missed and false labels; a post changes the price of a question."""
     campaign = watched_campaign(request, name)
     if "price" not in campaign.settings:
         raise NotYours("The questions of this campaign have no price.")

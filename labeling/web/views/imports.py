@@ -30,7 +30,7 @@ Form = TypeVar("Form", UploadForm, ImportForm)
 @login_required
 @require_http_methods(["GET", "POST"])
 def dataset_upload(request: SignedIn, name: str) -> HttpResponse:
-    """Images from this person's machine: a few files are added at once, more by an import."""
+    """Return images from this person's machine: a few files are added at once, more by an import."""
     dataset = _own(request, name)
     if request.method == "GET":
         return _upload(request, dataset, _fresh(UploadForm, request, dataset), None)
@@ -48,7 +48,7 @@ def dataset_upload(request: SignedIn, name: str) -> HttpResponse:
 @login_required
 @require_POST
 def dataset_import(request: SignedIn, name: str) -> HttpResponse:
-    """Images that lie on the server, below the one folder that settings name."""
+    """Return images that lie on the server, below the one folder that settings name."""
     dataset = _own(request, name)
     form = ImportForm(request.POST, user=request.user, dataset=dataset)
 
@@ -64,7 +64,7 @@ def dataset_import(request: SignedIn, name: str) -> HttpResponse:
 @login_required
 @require_GET
 def dataset_imports(request: SignedIn, name: str) -> HttpResponse:
-    """The dataset's imports, the newest first; as a fragment, those shown with the dataset."""
+    """Return the dataset's imports, the newest first; as a fragment, those shown with the dataset."""
     dataset = dataset_for(request.user, name)
     context = {"dataset": dataset, "may_add": may_add(request.user, dataset)}
     if "fragment" in request.GET:
@@ -78,7 +78,7 @@ def dataset_imports(request: SignedIn, name: str) -> HttpResponse:
 @login_required
 @require_GET
 def import_report(request: SignedIn, name: str, pk: int) -> HttpResponse:
-    """One import: how far it is, why it failed, or what became of each file."""
+    """Return one import: how far it is, why it failed, or what became of each file."""
     dataset = dataset_for(request.user, name)
     row = imports.import_for(dataset, pk)
     ended = row.job.state in ENDED
@@ -97,7 +97,7 @@ def import_report(request: SignedIn, name: str, pk: int) -> HttpResponse:
 @login_required
 @require_POST
 def import_retry(request: SignedIn, name: str, pk: int) -> HttpResponse:
-    """Tries a failed import again."""
+    """Try a failed import again."""
     row = imports.import_for(_own(request, name), pk)
     with refusals_shown(request):
         imports.retry(row, request.user)
@@ -105,7 +105,7 @@ def import_retry(request: SignedIn, name: str, pk: int) -> HttpResponse:
 
 
 def imports_shown(dataset: Dataset) -> list[Import]:
-    """The imports on the dataset's page: running or failed ones, and today's."""
+    """Return the imports on the dataset's page: running or failed ones, and today's."""
     since = timezone.now() - RECENT
     recent = Q(created_at__gte=since) | ~Q(job__state=Job.State.DONE)
     return list(_with_jobs(dataset).filter(recent)[:RECENT_SHOWN])

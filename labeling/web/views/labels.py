@@ -55,7 +55,7 @@ def dataset_labels(request: SignedIn, name: str) -> HttpResponse:
 @login_required
 @require_GET
 def release_labels(request: SignedIn, name: str, number: int) -> HttpResponseBase:
-    """A release's labels as a zip in the format asked for, or how far its making is."""
+    """Return a release's labels as a zip in the format asked for, or how far its making is."""
     campaign = own_campaign(request, name)
     release = freezing.release_for(campaign, number)
     format_name = request.GET.get("format", "csv")
@@ -90,7 +90,7 @@ def release_labels(request: SignedIn, name: str, number: int) -> HttpResponseBas
 @login_required
 @require_GET
 def release_label_options(request: SignedIn, name: str, number: int) -> HttpResponse:
-    """The formats of a release's labels that can be written in several ways."""
+    """Return the formats of a release's labels that can be written in several ways."""
     campaign = own_campaign(request, name)
     return _options(request, campaign, freezing.release_for(campaign, number), {})
 

@@ -30,7 +30,7 @@ CROPS = {"wide": "With context", "tight": "Tight", "image": "Whole image"}
 @login_required
 @require_GET
 def dataset_objects(request: SignedIn, name: str) -> HttpResponse:
-    """The dataset's objects with their parts over them, by category, flag and image."""
+    """Return the dataset's objects with their parts over them, by category, flag and image."""
     dataset = dataset_for(request.user, name)
     category, flag = request.GET.get("category", ""), request.GET.get("flag", "")
     search = request.GET.get("q", "").strip()[:200].replace("\0", "")
@@ -55,7 +55,9 @@ def dataset_objects(request: SignedIn, name: str) -> HttpResponse:
 @login_required
 @require_GET
 def dataset_object(request: SignedIn, name: str, pk: int) -> HttpResponse:
-    """One object: its crops, its parts, and one merge of pieces with what another radius makes."""
+    """Return one object: its crops, its parts, and one merge of pieces with what another radius
+    makes.
+    """
     dataset = dataset_for(request.user, name)
     item = _object(dataset, pk)
     context = _context(request, dataset, item)
@@ -67,14 +69,14 @@ def dataset_object(request: SignedIn, name: str, pk: int) -> HttpResponse:
 @login_required
 @require_GET
 def object_image(request: SignedIn, name: str, pk: int) -> HttpResponse:
-    """The photograph of an object, upright."""
+    """Return the photograph of an object, upright."""
     return display_response(_object(dataset_for(request.user, name), pk).image)
 
 
 @login_required
 @require_POST
 def object_merge(request: SignedIn, name: str, pk: int) -> HttpResponse:
-    """Keeps another radius or method for a merge, or goes back to the automatic one."""
+    """Keep another radius or method for a merge, or goes back to the automatic one."""
     dataset = dataset_for(request.user, name)
     item = _object(dataset, pk)
     part, instance, text = (sent(request, field) for field in ("part", "instance", "radius"))

@@ -21,7 +21,7 @@ ENDED = (Job.State.DONE, Job.State.FAILED)
 @login_required
 @require_http_methods(["GET", "POST"])
 def parts_import(request: SignedIn, name: str) -> HttpResponse:
-    """A file of objects with their parts, and those that came before."""
+    """Return a file of objects with their parts, and those that came before."""
     dataset = dataset_for(request.user, name)
     if request.method == "GET":
         return _coming(request, dataset, PartsImportForm(user=request.user))
@@ -41,7 +41,7 @@ def parts_import(request: SignedIn, name: str) -> HttpResponse:
 @login_required
 @require_GET
 def parts_report(request: SignedIn, name: str, pk: int) -> HttpResponse:
-    """One import of parts: how far it is, why it failed, what became of its objects."""
+    """Return one import of parts: how far it is, why it failed, what became of its objects."""
     dataset = dataset_for(request.user, name)
     job = part_imports.job_for(dataset, pk)
     ended = job.state in ENDED

@@ -47,7 +47,7 @@ def people(request: SignedIn, name: str) -> HttpResponse:
 @never_cache
 @require_POST
 def invitation_new(request: SignedIn, name: str) -> HttpResponse:
-    """A new invitation; its link is on this one page and nowhere else."""
+    """Return a new invitation; its link is on this one page and nowhere else."""
     campaign = own_campaign(request, name)
     form = InvitationForm(request.POST)
 
@@ -62,7 +62,7 @@ def invitation_new(request: SignedIn, name: str) -> HttpResponse:
 @login_required
 @require_POST
 def invitation_revoke(request: SignedIn, name: str, pk: int) -> HttpResponse:
-    """Makes an invitation useless."""
+    """Make an invitation useless."""
     campaign = own_campaign(request, name)
     invitation = campaign.invitations.filter(pk=pk).first()
     if invitation is None:
@@ -91,7 +91,7 @@ def member_role(request: SignedIn, name: str, pk: int) -> HttpResponse:
 @login_required
 @require_POST
 def member_remove(request: SignedIn, name: str, pk: int) -> HttpResponse:
-    """Ends a membership; the person's answers stay."""
+    """End a membership; the person's answers stay."""
     campaign = own_campaign(request, name)
     membership = _member(campaign, pk)
     with refusals_shown(request):
@@ -134,7 +134,7 @@ ACTIONS = {
 @login_required
 @require_GET
 def person(request: SignedIn, name: str, pk: int) -> HttpResponse:
-    """One person: where they stand and why, what was decided, and their latest answers."""
+    """Return one person: where they stand and why, what was decided, and their latest answers."""
     campaign = own_campaign(request, name)
     membership = _anybody(campaign, pk)
     rows = quotas.of(membership)
@@ -145,7 +145,7 @@ def person(request: SignedIn, name: str, pk: int) -> HttpResponse:
 @login_required
 @require_POST
 def person_quotas(request: SignedIn, name: str, pk: int) -> HttpResponse:
-    """How many images of which topics the person answers from now on."""
+    """Return the number of images of which topics the person answers from now on."""
     campaign = own_campaign(request, name)
     membership = _anybody(campaign, pk)
     form = QuotasForm(quotas.of(membership), request.POST)

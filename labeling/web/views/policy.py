@@ -18,7 +18,8 @@ from labeling.web.views.shared import SignedIn, done, own_campaign, render_campa
 @login_required
 @require_http_methods(["GET", "POST"])
 def policy(request: SignedIn, name: str) -> HttpResponse:
-    """The rules in force, and the next version of them; whom it stops is shown before it is saved.
+    """Return the rules in force, and the next version of them; whom it stops is shown before it is
+    saved.
 
     A change that stops somebody is saved when it comes with `confirmed`: "some", or "everyone"
     where it stops all who are at work.

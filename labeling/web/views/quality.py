@@ -91,8 +91,9 @@ def quality(request: SignedIn, name: str) -> HttpResponse:
 @login_required
 @require_POST
 def calibrate(request: SignedIn, name: str) -> HttpResponse:
-    """Recomputes reputations, vote tables and figures of boxes, in the background; then back to
-    the page that has what was asked for."""
+    """Recompute reputations, vote tables and figures of boxes, in the background; then back to
+    the page that has what was asked for.
+    """
     campaign = own_campaign(request, name)
     calibrating.ask_now(campaign, request.user)
     if "boxes" in request.POST:
@@ -105,7 +106,7 @@ def calibrate(request: SignedIn, name: str) -> HttpResponse:
 @login_required
 @require_http_methods(["GET", "POST"])
 def pilot(request: SignedIn, name: str) -> HttpResponse:
-    """A pilot: what it would cost, and with `confirmed` its votes are asked for."""
+    """Return a pilot: what it would cost, and with `confirmed` its votes are asked for."""
     campaign = own_campaign(request, name)
     form = PilotForm(request.POST if request.method == "POST" else None)
 

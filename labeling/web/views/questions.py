@@ -36,7 +36,7 @@ PAGE = 50
 @login_required
 @require_GET
 def questions(request: SignedIn, name: str) -> HttpResponse:
-    """The campaign's questions with their votes, narrowed by state, class and image name."""
+    """Return the campaign's questions with their votes, narrowed by state, class and image name."""
     campaign = watched_campaign(request, name)
     form = QuestionFilterForm(campaign, request.GET)
     chosen = form.cleaned_data if form.is_valid() else {}
@@ -64,7 +64,7 @@ def questions(request: SignedIn, name: str) -> HttpResponse:
 @login_required
 @require_GET
 def question(request: SignedIn, name: str, pk: int) -> HttpResponse:
-    """One question: its image, every vote, and how it was settled."""
+    """Return one question: its image, every vote, and how it was settled."""
     campaign = watched_campaign(request, name)
     question = question_in(campaign, pk)
     [row] = overview.question_rows(campaign, [question])
@@ -93,7 +93,7 @@ def question(request: SignedIn, name: str, pk: int) -> HttpResponse:
 @login_required
 @require_GET
 def question_image(request: SignedIn, name: str, pk: int) -> HttpResponse:
-    """The question's image as annotators get it."""
+    """Return the question's image as annotators get it."""
     campaign = watched_campaign(request, name)
     return display_response(question_in(campaign, pk).item.image)
 
@@ -151,7 +151,7 @@ def _added(noun: str, added: asking.AddedQuestions) -> str:
 @login_required
 @require_POST
 def question_withdraw(request: SignedIn, name: str, pk: int) -> HttpResponse:
-    """Takes one question out of the queue; its answers stay."""
+    """Take one question out of the queue; its answers stay."""
     campaign = own_campaign(request, name)
     question = question_in(campaign, pk)
     why = [asking.KEPT[state] for state in asking.kept(campaign, [question.pk])]
@@ -166,7 +166,7 @@ def question_withdraw(request: SignedIn, name: str, pk: int) -> HttpResponse:
 @login_required
 @require_POST
 def questions_ask_more(request: SignedIn, name: str) -> HttpResponse:
-    """Asks more people about the chosen settled questions."""
+    """Ask more people about the chosen settled questions."""
     campaign = own_campaign(request, name)
     chosen = [key for pk in request.POST.getlist("question") if (key := key_of(pk))]
     form = AskMoreForm(request.POST)

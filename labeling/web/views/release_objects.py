@@ -87,7 +87,7 @@ class Tile:
 @login_required
 @require_GET
 def release_objects(request: SignedIn, name: str, number: int) -> HttpResponse:
-    """Every object of a release with its parts, and how many parts are in which state."""
+    """Return every object of a release with its parts, and how many parts are in which state."""
     campaign = own_campaign(request, name)
     release = freezing.release_for(campaign, number)
     meta, objects = _read(release)

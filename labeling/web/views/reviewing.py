@@ -28,7 +28,7 @@ from labeling.web.views.shared import (
 @login_required
 @require_GET
 def review(request: SignedIn, name: str) -> HttpResponse:
-    """The next question that waits for a reviewer, and the keys that decide it."""
+    """Return the next question that waits for a reviewer, and the keys that decide it."""
     campaign = watched_campaign(request, name)
     return _review(request, campaign, VerdictForm(campaign), _next(request, campaign))
 
@@ -36,7 +36,7 @@ def review(request: SignedIn, name: str) -> HttpResponse:
 @login_required
 @require_POST
 def question_decide(request: SignedIn, name: str, pk: int) -> HttpResponse:
-    """A reviewer's verdict, then the next question."""
+    """Return a reviewer's verdict, then the next question."""
     campaign = watched_campaign(request, name)
     question = question_in(campaign, pk)
     form = VerdictForm(campaign, request.POST, question=question)
@@ -96,7 +96,7 @@ def question_send_back(request: SignedIn, name: str, pk: int) -> HttpResponse:
 @login_required
 @require_GET
 def agreement(request: SignedIn, name: str) -> HttpResponse:
-    """How far people agree on each part of each category, and what a model does to it."""
+    """Return how far people agree on each part of each category, and what a model does to it."""
     campaign = watched_campaign(request, name)
     return render_campaign(
         request,

@@ -20,7 +20,7 @@ SHOWN = 50
 @login_required
 @require_GET
 def rights(request: SignedIn) -> HttpResponse:
-    """The accounts that may open campaigns, or those that a search finds."""
+    """Return the accounts that may open campaigns, or those that a search finds."""
     check_administrator(request.user)
     search = request.GET.get("q", "").replace("\0", "").strip()[:150]
     # One more than is shown, to know whether there are more: nothing is counted.
@@ -32,7 +32,7 @@ def rights(request: SignedIn) -> HttpResponse:
 @login_required
 @require_POST
 def right_change(request: SignedIn, pk: int) -> HttpResponse:
-    """Grants or revokes the right of one account."""
+    """Grant or revokes the right of one account."""
     check_administrator(request.user)
     account = User.objects.filter(pk=pk, is_active=True).first()
     if account is None:

@@ -30,7 +30,7 @@ WATCHERS = (RESEARCHER, Membership.Role.REVIEWER)
 
 
 def role_in(campaign: Campaign, user: User) -> str:
-    """The person's role; staff who are no members count as researchers."""
+    """Return the person's role; staff who are no members count as researchers."""
     if user.is_staff:
         return RESEARCHER
     held = campaign.memberships.active().filter(user=user).values_list("role", flat=True)
@@ -40,7 +40,7 @@ def role_in(campaign: Campaign, user: User) -> str:
 def render_campaign(
     request: SignedIn, template: str, campaign: Campaign, tab: str, **context: Any
 ) -> HttpResponse:
-    """A page inside a campaign's frame: its name, state and tabs."""
+    """Return a page inside a campaign's frame: its name, state and tabs."""
     in_review = question_counts.of(campaign.pk).review
     role = role_in(campaign, request.user)
     frame = {
@@ -67,7 +67,7 @@ def links_of(campaign: Campaign) -> list[dict[str, str]]:
 
 
 def page_of(request: SignedIn, rows: QuerySet[Any], size: int, name: str = "page") -> Page:
-    """The page of the list that the address asks for, the nearest one if there is none such.
+    """Return the page of the list that the address asks for, the nearest one if there is none such.
 
     name: what a second list on the same page calls its own.
     """
@@ -83,7 +83,7 @@ def done(request: SignedIn, message: str, goal: str, *arguments: object) -> Http
 def report_page(
     request: SignedIn, page: str, progress: str, ended: bool, context: dict[str, object]
 ) -> HttpResponse:
-    """The page of background work, or as a fragment its progress."""
+    """Return the page of background work, or as a fragment its progress."""
     if "fragment" not in request.GET:
         return render(request, page, context)
     response = render(request, progress, context)
@@ -94,7 +94,9 @@ def report_page(
 
 
 def query_of(request: SignedIn, *names: str) -> str:
-    """The address's query without its page (or what these names say), for links to other pages."""
+    """Return the address's query without its page (or what these names say), for links to other
+    pages.
+    """
     query = request.GET.copy()
     for name in names or ("page",):
         query.pop(name, None)
@@ -102,7 +104,7 @@ def query_of(request: SignedIn, *names: str) -> str:
 
 
 def key_of(text: str) -> int | None:
-    """The row's id that a form sent, None for what is none."""
+    """Return the row's id that a form sent, None for what is none."""
     # Longer ones fit no column, and Python refuses to read very long ones.
     return int(text) if text.isdecimal() and len(text) <= 18 else None
 
@@ -113,7 +115,7 @@ def sent(request: SignedIn, name: str) -> str:
 
 
 def question_in(campaign: Campaign, pk: int) -> Question:
-    """The campaign's question of that id. Raises NotYours."""
+    """Return the campaign's question of that id. Raises NotYours."""
     question = (
         campaign.questions.select_related("item__image", "policy")
         .exclude(state=Question.State.GOLD)

@@ -30,7 +30,7 @@ PAGE = 50
 @login_required
 @require_http_methods(["GET", "POST"])
 def verification(request: SignedIn, name: str) -> HttpResponse:
-    """Every class with its figures; a post changes the rules by which classes are stopped."""
+    """Return every class with its figures; a post changes the rules by which classes are stopped."""
     campaign = _fitting(watched_campaign(request, name))
     if request.method == "POST":
         campaign = own_campaign(request, name)
@@ -92,7 +92,7 @@ def verification_look(request: SignedIn, name: str) -> HttpResponse:
 @login_required
 @require_POST
 def verification_state(request: SignedIn, name: str) -> HttpResponse:
-    """Stops a class, or has people asked about it again."""
+    """Stop a class, or has people asked about it again."""
     campaign = _fitting(own_campaign(request, name))
     action = verifying.stop if "stop" in request.POST else verifying.resume
     key = sent(request, "stop" if "stop" in request.POST else "resume")
@@ -106,7 +106,7 @@ def verification_state(request: SignedIn, name: str) -> HttpResponse:
 @login_required
 @require_GET
 def verification_csv(request: SignedIn, name: str) -> HttpResponse:
-    """Every class as CSV."""
+    """Return every class as CSV."""
     campaign = _fitting(watched_campaign(request, name))
     response = HttpResponse(class_overview.write_csv(campaign), content_type="text/csv")
     response["Content-Disposition"] = f'attachment; filename="{campaign.name}-classes.csv"'

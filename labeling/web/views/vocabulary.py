@@ -28,7 +28,7 @@ WNID = re.compile(r"n\d{8}")
 @login_required
 @require_http_methods(["GET", "POST"])
 def vocabulary(request: SignedIn, name: str) -> HttpResponse:
-    """The latest version by categories; a whole new one follows it."""
+    """Return the latest version by categories; a whole new one follows it."""
     dataset = dataset_for(request.user, name)
     if request.method == "GET":
         return _page(request, dataset, None)
@@ -46,7 +46,7 @@ def vocabulary(request: SignedIn, name: str) -> HttpResponse:
 @login_required
 @require_POST
 def vocabulary_start(request: SignedIn, name: str) -> HttpResponse:
-    """The shipped vocabulary becomes the dataset's."""
+    """Return the shipped vocabulary becomes the dataset's."""
     dataset = dataset_for(request.user, name)
     return _saved(request, dataset, vocabulary_store.start(dataset, request.user))
 
@@ -54,7 +54,7 @@ def vocabulary_start(request: SignedIn, name: str) -> HttpResponse:
 @login_required
 @require_http_methods(["GET", "POST"])
 def vocabulary_category(request: SignedIn, name: str, key: str) -> HttpResponse:
-    """One category, and its change."""
+    """Return one category, and its change."""
     dataset = dataset_for(request.user, name)
     _check_may_edit(request, dataset)
     version = _opened_with(request, dataset)
@@ -79,7 +79,7 @@ def vocabulary_category_new(request: SignedIn, name: str) -> HttpResponse:
 @login_required
 @require_POST
 def vocabulary_category_remove(request: SignedIn, name: str, key: str) -> HttpResponse:
-    """The vocabulary without this category."""
+    """Return the vocabulary without this category."""
     dataset = dataset_for(request.user, name)
     _check_may_edit(request, dataset)
     vocabulary = vocabulary_store.of(dataset)
@@ -97,7 +97,7 @@ def vocabulary_category_remove(request: SignedIn, name: str, key: str) -> HttpRe
 @login_required
 @require_GET
 def vocabulary_version(request: SignedIn, name: str, version: int) -> HttpResponse:
-    """A version, and what it changed of the one before."""
+    """Return a version, and what it changed of the one before."""
     dataset = dataset_for(request.user, name)
     row = _version(dataset, version)
     vocabulary = vocabulary_store.read(row)
@@ -124,7 +124,7 @@ def vocabulary_version(request: SignedIn, name: str, version: int) -> HttpRespon
 @login_required
 @require_GET
 def vocabulary_download(request: SignedIn, name: str, version: int) -> HttpResponse:
-    """A version as YAML, as it can be uploaded again."""
+    """Return a version as YAML, as it can be uploaded again."""
     dataset = dataset_for(request.user, name)
     row = _version(dataset, version)
     text = vocabulary_store.read(row).as_yaml()

@@ -29,7 +29,7 @@ PAGE = 50
 @login_required
 @require_GET
 def jobs(request: SignedIn, name: str) -> HttpResponse:
-    """The campaign's background work, what failed with its reason."""
+    """Return the campaign's background work, what failed with its reason."""
     campaign = own_campaign(request, name)
     # Everybody is watched after every ten answers, and every night has its steps: what went well
     # would bury all else.
@@ -59,7 +59,7 @@ def jobs(request: SignedIn, name: str) -> HttpResponse:
 @login_required
 @require_POST
 def job_retry(request: SignedIn, name: str, pk: int) -> HttpResponse:
-    """Tries a failed job again."""
+    """Try a failed job again."""
     campaign = own_campaign(request, name)
     job = campaign.jobs.filter(pk=pk).first()
     if job is None:
@@ -94,7 +94,7 @@ def releases(request: SignedIn, name: str) -> HttpResponse:
 @login_required
 @require_POST
 def release_freeze(request: SignedIn, name: str) -> HttpResponse:
-    """Freezes what the campaign says now: a large one by a job, whose progress the jobs show."""
+    """Freeze what the campaign says now: a large one by a job, whose progress the jobs show."""
     campaign = own_campaign(request, name)
     if freezing.takes_long(campaign):
         freezing.request(campaign, request.user)
@@ -117,7 +117,7 @@ def release_freeze(request: SignedIn, name: str) -> HttpResponse:
 @login_required
 @require_GET
 def release_download(request: SignedIn, name: str, number: int) -> FileResponse:
-    """The release's folder as a zip."""
+    """Return the release's folder as a zip."""
     campaign = own_campaign(request, name)
     release = freezing.release_for(campaign, number)
     folder = f"{campaign.name}-{release.number}"

@@ -76,7 +76,7 @@ class Answers:
         part: str | None = None,
         content: str | None = None,
     ) -> int | None:
-        """The line of an object's sequence: of these schemes, or the first that fits."""
+        """Return the line of an object's sequence: of these schemes, or the first that fits."""
         numbers = self.numbers.get((image or "", name or ""), {})
         for (part_scheme, content_scheme), number in numbers.items():
             if part in (None, part_scheme) and content in (None, content_scheme):
@@ -85,7 +85,7 @@ class Answers:
 
 
 def index(path: Path) -> Answers:
-    """Every sequence of an answers.jsonl. Raises BadInput where the file is gone."""
+    """Return every sequence of an answers.jsonl. Raises BadInput where the file is gone."""
     try:
         stated = path.stat()
     except FileNotFoundError:

@@ -66,8 +66,8 @@ def create(
     release: Release | None = None,
     **chosen: Any,
 ) -> Benchmark:
-    """A benchmark on the objects of a release: without one, on the campaign's latest kept one, or
-    on one frozen now.
+    """Return a benchmark on the objects of a release: without one, on the campaign's latest kept
+    one, or on one frozen now.
 
     chosen: the fields of Choice. All or nothing; the same again by the same person under the same
     name is the same benchmark. Raises Refusal: another kind of campaign, nothing settled, no part
@@ -112,7 +112,7 @@ def lines_path(benchmark: Benchmark) -> Path:
 
 
 def lines_of(benchmark: Benchmark) -> list[SequenceLine]:
-    """Which frames reveal which object, in the order of sequences.jsonl."""
+    """Return which frames reveal which object, in the order of sequences.jsonl."""
     return read_sequences(lines_path(benchmark))
 
 
@@ -128,7 +128,7 @@ def open_lines(benchmark: Benchmark) -> IO[bytes]:
 
 
 def first_line_of(benchmark: Benchmark) -> SequenceLine:
-    """The first of lines_of, without reading the others. Raises Refusal where they are gone."""
+    """Return the first of lines_of, without reading the others. Raises Refusal where they are gone."""
     with open_lines(benchmark) as file:
         return parse_line(file.readline())
 
@@ -157,7 +157,8 @@ def _predictions_name(benchmark: Benchmark, sha256: str) -> str:
 def add_predictions(
     benchmark: Benchmark, actor: User, path: Path, name: str = "predictions.csv"
 ) -> list[str]:
-    """The names of the classifiers whose predictions came or changed, out of a file of any number.
+    """Return the names of the classifiers whose predictions came or changed, out of a file of any
+    number.
 
     name: what the person calls the file, for messages. A classifier that is here already takes the
     new predictions in place of its old ones; the same file again changes nothing. All or nothing.
@@ -210,7 +211,7 @@ def _split(path: Path, into: Path) -> dict[str, Path]:
 
 
 def enter(benchmark: Benchmark, actor: User, name: str, *, is_people: bool = False) -> Submission:
-    """A classifier that takes part from now on, after those that do already.
+    """Return a classifier that takes part from now on, after those that do already.
 
     The caller's transaction holds the benchmark.
     """
@@ -225,7 +226,7 @@ def enter(benchmark: Benchmark, actor: User, name: str, *, is_people: bool = Fal
 
 
 def remove_classifier(benchmark: Benchmark, position: int) -> str:
-    """The name of the classifier that stood there and no longer takes part, its file gone.
+    """Return the name of the classifier that stood there and no longer takes part, its file gone.
 
     Raises NotYours where none stands there, Refusal for the people.
     """

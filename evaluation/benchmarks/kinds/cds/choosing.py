@@ -152,7 +152,7 @@ def _orders(frozen: Frozen, choice: Choice) -> part_orders.Orders:
 
 
 def check(choice: Choice) -> None:
-    """Raises Refusal for what no benchmark can be made of, whatever the release says."""
+    """Raise Refusal for what no benchmark can be made of, whatever the release says."""
     _check_names("part_schemes", choice.part_schemes, (RANDOM, *(choice.orders or {})))
     _check_names("content_schemes", choice.content_schemes, CONTENT_SCHEMES)
     for field, known in (("measure", MEASURES), ("convention", CONVENTIONS), ("by", BY)):

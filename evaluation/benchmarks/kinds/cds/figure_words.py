@@ -11,7 +11,7 @@ from evaluation.scoring.cds.tables import Chosen
 
 
 def alt(name: str, result: CdsResult, chosen: Chosen) -> str:
-    """The finding of a figure of FIGURES."""
+    """Return the finding of a figure of FIGURES."""
     return WORDS[name](result, chosen)
 
 

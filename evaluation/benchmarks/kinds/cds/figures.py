@@ -35,7 +35,9 @@ if TYPE_CHECKING:
 
 
 def content(measure: str, result: CdsResult, theme: Theme, chosen: Chosen) -> Figure:
-    """Every classifier's score at each content scheme with its interval: Table 2 as a picture."""
+    """Return every classifier's score at each content scheme with its interval: Table 2 as a
+    picture.
+    """
     rows = tables.classifier_rows(result, measure, chosen.averaging)
     schemes = tables.content_schemes(result)
     figure, axes = canvas(theme, 7.0, 1.5 + max(0.55, 0.16 * len(schemes)) * len(rows))
@@ -71,7 +73,7 @@ def error(result: CdsResult, theme: Theme, chosen: Chosen) -> Figure:
 
 
 def part(measure: str, result: CdsResult, theme: Theme, chosen: Chosen) -> Figure:
-    """The score by part scheme, a bar for each classifier: Supplement C, Fig. 1."""
+    """Return the score by part scheme, a bar for each classifier: Supplement C, Fig. 1."""
     schemes = tables.part_schemes(result)
     rows = tables.by_part_scheme(result, measure, chosen.averaging)
     figure, axes = canvas(theme, 7.0, 3.8)
@@ -94,8 +96,9 @@ def part(measure: str, result: CdsResult, theme: Theme, chosen: Chosen) -> Figur
 
 
 def wins(result: CdsResult, theme: Theme, chosen: Chosen) -> Figure:
-    """How often, of all part and content schemes, one classifier had the lowest and the highest
-    CDS of a category."""
+    """Return how often, of all part and content schemes, one classifier had the lowest and the
+    highest CDS of a category.
+    """
     rows = [(row.name, row.cds) for row in tables.winners(result) if row.cds]
     figure, axes = canvas(theme, 7.0, 1.3 + 0.42 * max(1, len(rows)))
     most = max((row.combinations for _, row in rows), default=1) or 1
@@ -124,7 +127,7 @@ def wins(result: CdsResult, theme: Theme, chosen: Chosen) -> Figure:
 
 
 def correlation(result: CdsResult, theme: Theme, chosen: Chosen) -> Figure:
-    """A dot for each content scheme: error against CDS and, where there is one, B-CDS."""
+    """Return a dot for each content scheme: error against CDS and, where there is one, B-CDS."""
     correlations = tables.where(
         result.tables.error_correlation, averaging=chosen.averaging, error="frames"
     )
@@ -177,7 +180,7 @@ def _extent(rows: Sequence[Histogram]) -> tuple[float, float, float, float]:
 
 
 def presence(result: CdsResult, theme: Theme, chosen: Chosen) -> Figure:
-    """A small histogram for each category: the share of its parts that an object has."""
+    """Return a small histogram for each category: the share of its parts that an object has."""
     rows = tables.presence(result)
     wide = min(4, max(1, len(rows)))
     high = -(-len(rows) // wide) or 1
@@ -258,7 +261,7 @@ TABLE_OF = {
 
 
 def drawn(result: CdsResult) -> list[str]:
-    """The figures that this result has anything for."""
+    """Return the figures that this result has anything for."""
     binary = "b_cds" in tables.measures(result)
     return [
         name
@@ -268,5 +271,5 @@ def drawn(result: CdsResult) -> list[str]:
 
 
 def draw(name: str, result: CdsResult, form: str, theme: str, chosen: Chosen) -> bytes:
-    """A figure of FIGURES as a file of evaluation.benchmarks.figures.FORMS."""
+    """Return a figure of FIGURES as a file of evaluation.benchmarks.figures.FORMS."""
     return as_file(FIGURES[name](result, THEMES[theme], chosen), form)

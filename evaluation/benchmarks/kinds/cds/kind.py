@@ -90,8 +90,9 @@ class Cds(BenchmarkKind[CdsResult]):
         return pages.result_of(benchmark, run)
 
     def result_json(self, benchmark: Benchmark, run: Run) -> Iterator[str]:
-        """The whole result as docs/explanation/cds.md has it; its sequences come from the run's
-        file."""
+        """Return the whole result as docs/explanation/cds.md has it; its sequences come from the
+        run's file.
+        """
         path = folders.run_folder(benchmark, run.pk) / running.SEQUENCES
         if not path.is_file():
             raise Refusal(GONE)

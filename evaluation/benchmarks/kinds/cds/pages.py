@@ -69,7 +69,9 @@ def page(
 
 
 def submissions_page(row: Benchmark) -> dict[str, object]:
-    """A frame of the benchmark, and how a person classifies them all; orders.json lies beside."""
+    """Return a frame of the benchmark, and how a person classifies them all; orders.json lies
+    beside.
+    """
     stated = row.settings
     schemes = [f"--part-scheme {name}" for name in stated["part_schemes"]]
     schemes += [f"--content-scheme {name}" for name in stated["content_schemes"]]
@@ -87,14 +89,14 @@ def submissions_page(row: Benchmark) -> dict[str, object]:
 
 
 def result_of(row: Benchmark, run: Run | None) -> CdsResult | None:
-    """The run's result with what to call its categories; None while there is none."""
+    """Return the run's result with what to call its categories; None while there is none."""
     if run is None or run.state != Run.State.DONE or run.result is None:
         return None
     return replace(CdsResult.from_json(run.result), category_names=names_of(row).categories)
 
 
 def names_of(row: Benchmark) -> Names:
-    """The names of the benchmark's release; none where its files are gone."""
+    """Return the names of the benchmark's release; none where its files are gone."""
     if row.release is None:
         return Names()
     return _names(freezing.folder_of(row.release), row.release.sha256)

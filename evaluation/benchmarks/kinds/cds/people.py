@@ -78,7 +78,9 @@ def asked_of(
     content_scheme: str | Sequence[str],
     objects: int | None = None,
 ) -> Asked:
-    """The schemes, each given alone or as a list. Raises Refusal for one that is not revealed."""
+    """Return the schemes, each given alone or as a list. Raises Refusal for one that is not
+    revealed.
+    """
     chosen = []
     for field, value in (("part_scheme", part_scheme), ("content_scheme", content_scheme)):
         names = tuple(dict.fromkeys([value] if isinstance(value, str) else value))
@@ -92,7 +94,7 @@ def asked_of(
 
 
 def lines_of(benchmark: Benchmark, selection: Asked) -> list[SequenceLine]:
-    """The sequences that people are asked about, in the order of the benchmark."""
+    """Return the sequences that people are asked about, in the order of the benchmark."""
     lines = [
         line
         for line in benchmarks.lines_of(benchmark)
@@ -150,7 +152,7 @@ def ask(
     vocabulary: Sequence[str] | None = None,
     objects: int | None = None,
 ) -> Campaign:
-    """The draft campaign in which people will name the frames; a job makes them and asks.
+    """Return the draft campaign in which people will name the frames; a job makes them and asks.
 
     Every frame is named by `votes` people, out of `vocabulary` (wnids). The actor invites people
     and opens the campaign once its job is done. Raises Refusal, and Conflict where people are asked
@@ -192,12 +194,12 @@ def ask(
 
 
 def frames_path(benchmark: Benchmark) -> Path:
-    """A line for each frame that people are asked about: {"frame": id, "image": name}."""
+    """Return a line for each frame that people are asked about: {"frame": id, "image": name}."""
     return shared_files.find(frames_place(benchmark), frames_name(benchmark))
 
 
 def frames_place(benchmark: Benchmark) -> Path:
-    """Where it is written."""
+    """Return where it is written."""
     return folders.folder_of(benchmark) / "people" / "frames.jsonl"
 
 
@@ -258,7 +260,7 @@ def _images(benchmark: Benchmark) -> dict[str, str]:
 
 
 def latest(naming: Campaign | None) -> Release | None:
-    """The release that says what the campaign says now, else its newest one."""
+    """Return the release that says what the campaign says now, else its newest one."""
     if naming is None:
         return None
     rows = list(naming.releases.order_by("-number"))

@@ -36,7 +36,7 @@ BATCH = 500
 
 
 def execute(job: Job) -> None:
-    """Adds the frames to the campaign's dataset as images and asks what each shows. May run again.
+    """Add the frames to the campaign's dataset as images and asks what each shows. May run again.
 
     Job payload: {"benchmark": pk, "part_schemes", "content_schemes", "objects"}. Raises Refusal and
     BadInput for a photograph that is gone or another than was released.
@@ -61,7 +61,9 @@ def execute(job: Job) -> None:
 
 
 def image_name(frame: str) -> str:
-    """The name of a frame's image: the frame's id, or a hash of it where that cannot be a name."""
+    """Return the name of a frame's image: the frame's id, or a hash of it where that cannot be a
+    name.
+    """
     try:
         if len(frame) <= MAX_NAME and clean_name(frame) == frame:
             return frame
@@ -71,8 +73,9 @@ def image_name(frame: str) -> str:
 
 
 def png(pixels: NDArray[np.uint8], thing: Thing) -> bytes:
-    """The frame as a file. Frames of one object that look alike are the same file; those of
-    different objects (all black, say) are not, so that each has an object of its own."""
+    """Return the frame as a file. Frames of one object that look alike are the same file; those of
+    different objects (all black, say) are not, so that each has an object of its own.
+    """
     notes = PngInfo()
     notes.add_text("object", hashlib.sha256("\0".join(thing).encode()).hexdigest())
     stream = io.BytesIO()

@@ -18,7 +18,7 @@ CDS = "cds"
 @login_required
 @require_GET
 def objects(request: SignedIn, name: str, pk: int) -> HttpResponse:
-    """Every object of the run: searchable, with its scores at one part and content scheme."""
+    """Return every object of the run: searchable, with its scores at one part and content scheme."""
     row, chosen, result = _scored(request, name, pk)
     context = sequence_pages.objects(row, chosen, result, request.GET)
     context |= {"benchmark": row, "run": chosen, "query": query_of(request)}
@@ -28,7 +28,7 @@ def objects(request: SignedIn, name: str, pk: int) -> HttpResponse:
 @login_required
 @require_GET
 def viewer(request: SignedIn, name: str, pk: int, number: int) -> HttpResponse:
-    """One sequence, frame by frame, with every classifier's answer under each."""
+    """Return one sequence, frame by frame, with every classifier's answer under each."""
     row, chosen, result = _scored(request, name, pk)
     context = sequence_pages.viewer(row, chosen, result, number, request.GET)
     if context is None:
@@ -40,7 +40,7 @@ def viewer(request: SignedIn, name: str, pk: int, number: int) -> HttpResponse:
 @login_required
 @require_GET
 def galleries(request: SignedIn, name: str, pk: int) -> HttpResponse:
-    """The easiest, median and hardest objects, and CAPTCHA candidates."""
+    """Return the easiest, median and hardest objects, and CAPTCHA candidates."""
     row, chosen, result = _scored(request, name, pk)
     context = sequence_pages.galleries(row, chosen, result, request.GET)
     context |= {"benchmark": row, "run": chosen, "query": query_of(request)}
@@ -50,7 +50,7 @@ def galleries(request: SignedIn, name: str, pk: int) -> HttpResponse:
 @login_required
 @require_http_methods(["GET", "POST"])
 def frames(request: SignedIn, name: str, pk: int, number: int) -> HttpResponse:
-    """How far a sequence's frames are; POST has them drawn. A form goes back to its page."""
+    """Return how far a sequence's frames are; POST has them drawn. A form goes back to its page."""
     row = _of_run(request, name, pk)
     if request.method == "GET":
         state = viewing.state(row, number)
@@ -64,7 +64,7 @@ def frames(request: SignedIn, name: str, pk: int, number: int) -> HttpResponse:
 @login_required
 @require_GET
 def frame(request: SignedIn, name: str, pk: int, number: int, frame: int) -> HttpResponseBase:
-    """One frame, from 1, once it is drawn."""
+    """Return one frame, from 1, once it is drawn."""
     row = _of_run(request, name, pk)
     try:
         file = viewing.open_frame(row, number, frame)

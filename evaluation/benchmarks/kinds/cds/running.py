@@ -30,7 +30,7 @@ SEQUENCES, ANSWERS = "sequences.jsonl", "answers.jsonl"
 
 
 def prepare(benchmark: Benchmark, run: Run) -> Release:
-    """The release whose objects are revealed; what people named is frozen on the way."""
+    """Return the release whose objects are revealed; what people named is frozen on the way."""
     if benchmark.naming is not None and freezing.fingerprint(benchmark.naming)["last_settlement"]:
         freezing.freeze(
             benchmark.naming, run.requested_by, interim=bool(run.settings.get("interim"))
@@ -39,7 +39,7 @@ def prepare(benchmark: Benchmark, run: Run) -> Release:
 
 
 def score(benchmark: Benchmark, release: Release, run: Run) -> CdsResult:
-    """The tables; sequences.jsonl and answers.jsonl are written into the run's folder.
+    """Return the tables; sequences.jsonl and answers.jsonl are written into the run's folder.
 
     Raises one of the kind's refusals.
     """
@@ -106,7 +106,7 @@ def obstacle(benchmark: Benchmark) -> str:
 
 
 def remove_interim(run: Run) -> None:
-    """Deletes the interim releases of what people named that no run uses."""
+    """Delete the interim releases of what people named that no run uses."""
     naming = run.benchmark.naming
     newest = people.latest(naming)
     if naming is not None and newest is not None:

@@ -149,7 +149,7 @@ class Captcha:
 
 
 def answers_of(row: Benchmark, run: Run) -> Answers:
-    """The sequences of the run. Raises Refusal where their file is gone."""
+    """Return the sequences of the run. Raises Refusal where their file is gone."""
     try:
         return answer_index.index(folders.run_folder(row, run.pk) / ANSWERS)
     except BadInput:
@@ -159,7 +159,9 @@ def answers_of(row: Benchmark, run: Run) -> Answers:
 
 
 def objects(row: Benchmark, run: Run, result: CdsResult, query: Query) -> dict[str, object]:
-    """The objects that the address asks for, with their scores at one part and content scheme."""
+    """Return the objects that the address asks for, with their scores at one part and content
+    scheme.
+    """
     index = answers_of(row, run)
     part = _known(query.get("part", ""), tables.part_schemes(result))
     content = _known(query.get("content", ""), tables.content_schemes(result))
@@ -223,7 +225,9 @@ def _object_rows(
 def viewer(
     row: Benchmark, run: Run, result: CdsResult, number: int, query: Query
 ) -> dict[str, object] | None:
-    """One sequence with what everybody answered at each frame; None where there is no such line."""
+    """Return one sequence with what everybody answered at each frame; None where there is no such
+    line.
+    """
     index = answers_of(row, run)
     if number >= len(index.places):
         return None
@@ -324,7 +328,7 @@ def _after(names: Sequence[str], name: str) -> str:
 
 
 def galleries(row: Benchmark, run: Run, result: CdsResult, query: Query) -> dict[str, object]:
-    """The easiest, median and hardest objects of one form, or the CAPTCHA candidates."""
+    """Return the easiest, median and hardest objects of one form, or the CAPTCHA candidates."""
     requested_form = query.get("form", "")
     form = requested_form if requested_form in (*wording.HARDNESS, "captchas") else "content_scheme"
     index = answers_of(row, run)

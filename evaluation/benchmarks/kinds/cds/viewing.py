@@ -81,7 +81,8 @@ class TooManyWaiting(Refusal):
 
 
 def ask(benchmark: Benchmark, number: int, actor: User) -> State:
-    """How far the frames of line `number`, from 0, are; a job draws them where none does yet.
+    """Return how far the frames of line `number`, from 0, are; a job draws them where none does
+    yet.
 
     After a failure, asking is trying again. Raises NotYours where there is no such line, and
     TooManyWaiting: a person's own must not pile up in front of everybody's scores.
@@ -99,7 +100,8 @@ def ask(benchmark: Benchmark, number: int, actor: User) -> State:
 
 
 def state(benchmark: Benchmark, number: int) -> State:
-    """How far they are, as the files and the job say. Raises NotYours where there is no such line.
+    """Return how far they are, as the files and the job say. Raises NotYours where there is no such
+    line.
 
     One query, and none once they are there.
     """
@@ -119,7 +121,7 @@ def state(benchmark: Benchmark, number: int) -> State:
 
 
 def open_frame(benchmark: Benchmark, number: int, frame: int) -> IO[bytes]:
-    """The frame, from 1, as WebP. Raises FileNotFoundError where it is not drawn."""
+    """Return the frame, from 1, as WebP. Raises FileNotFoundError where it is not drawn."""
     # A longer number may be no file's name.
     path = _path(benchmark, min(number, MOST), min(frame, MOST))
     if not path.parent.exists():
@@ -132,12 +134,12 @@ def open_frame(benchmark: Benchmark, number: int, frame: int) -> IO[bytes]:
 
 
 def is_drawn(benchmark: Benchmark, number: int, frame: int) -> bool:
-    """Whether the frame, from 1, can be shown."""
+    """Return whether the frame, from 1, can be shown."""
     return _path(benchmark, number, frame).is_file()
 
 
 def execute(job: Job) -> None:
-    """Draws the frames of one sequence; may run again. Payload: {"benchmark": pk, "number": n}."""
+    """Draw the frames of one sequence; may run again. Payload: {"benchmark": pk, "number": n}."""
     number = job.payload["number"]
     benchmark = (
         Benchmark.objects.select_related("release__campaign__dataset")
@@ -199,7 +201,7 @@ def line_of(benchmark: Benchmark, number: int) -> SequenceLine:
 
 
 def forget_unused(keep: Path) -> int:
-    """How many sequences left the cache, because others were looked at later. `keep` stays."""
+    """Return the number of sequences left the cache, because others were looked at later. `keep` stays."""
     cached = []
     for folder in _cached(keep):
         if folder.name.startswith(GONE):

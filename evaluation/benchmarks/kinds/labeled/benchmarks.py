@@ -59,7 +59,7 @@ class Plan:
 
 
 def plan(campaign: Campaign, kind: str, release: Release | None = None) -> Plan | None:
-    """The plan of a benchmark of this kind; None where the campaign has no release yet.
+    """Return the plan of a benchmark of this kind; None where the campaign has no release yet.
 
     Raises Refusal where the release has nothing of the kind, BadInput for damaged files.
     """
@@ -81,8 +81,8 @@ def create(
     release: Release | None = None,
     **settings: Any,
 ) -> Benchmark:
-    """A benchmark on the labels of a release: without one, on the campaign's latest kept one, or on
-    one frozen now.
+    """Return a benchmark on the labels of a release: without one, on the campaign's latest kept
+    one, or on one frozen now.
 
     settings: of DEFAULTS[kind]. All or nothing; the same again by the same person under the same
     name is the same benchmark. Raises Refusal, with the field; BadInput for damaged files.
@@ -135,7 +135,7 @@ def max_bytes(kind: str) -> int:
 
 
 def check_bytes(kind: str, size: int) -> None:
-    """Raises TooLarge for more than max_bytes."""
+    """Raise TooLarge for more than max_bytes."""
     if size > (most := max_bytes(kind)):
         raise TooLarge(f"The file is larger than {most // 1024**2:,} MiB.", field="file")
 
@@ -143,7 +143,7 @@ def check_bytes(kind: str, size: int) -> None:
 def add_submission(
     benchmark: Benchmark, actor: User, name: str, path: Path, file_name: str
 ) -> Submission:
-    """The classifier with its predictions, checked whole against the truth.
+    """Return the classifier with its predictions, checked whole against the truth.
 
     path: a CSV or COCO JSON file; of a classification also a release of a naming campaign, folder
     or zip; of wsol a zip of <id>.npy, or a folder of them. file_name: what
@@ -176,7 +176,7 @@ def add_submission(
 
 
 def remove(benchmark: Benchmark, position: int) -> str:
-    """The name of the classifier that stood there and no longer takes part, its files gone.
+    """Return the name of the classifier that stood there and no longer takes part, its files gone.
 
     Its attempts stay counted, should it come again. Raises NotYours where none stands there.
     """

@@ -15,7 +15,9 @@ Namer = Callable[[str], str]
 
 
 def namer(row: Benchmark) -> Namer:
-    """A function from a class (a wnid, or any id) to its name; to the id where nobody has one."""
+    """Return a function from a class (a wnid, or any id) to its name; to the id where nobody has
+    one.
+    """
     release = row.release
     known = _names_in_release(freezing.folder_of(release), release.sha256) if release else {}
     return lambda key: known.get(key) or _by_wordnet(key)

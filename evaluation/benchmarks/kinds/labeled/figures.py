@@ -35,7 +35,7 @@ BINS = 20
 
 
 def lead(result: LabeledResult, theme: Theme) -> Figure:
-    """The leading numbers of every submission with their intervals, a panel each."""
+    """Return the leading numbers of every submission with their intervals, a panel each."""
     entries, measures = rows.submission_rows(result), rows.measures(result)
     figure, panels = _panels(1, len(measures), 1.1 + 0.36 * len(entries), sharey=True)
     for axes, column in zip(panels, range(len(measures)), strict=True):
@@ -80,7 +80,7 @@ def at_k(result: LabeledResult, theme: Theme) -> Figure:
 
 
 def per_class(result: LabeledResult, theme: Theme) -> Figure:
-    """Every class's value, the easiest first: by name where they are few, else as a curve."""
+    """Return every class's value, the easiest first: by name where they are few, else as a curve."""
     classes = [row for row in rows.per_class(result) if row.mean is not None]
     is_named = len(classes) <= NAMED_CLASSES
     figure, axes = canvas(theme, 7.0, 1.5 + 0.26 * len(classes) if is_named else 3.6)
@@ -116,7 +116,7 @@ def per_class(result: LabeledResult, theme: Theme) -> Figure:
 
 
 def spread(result: LabeledResult, theme: Theme) -> Figure:
-    """How many classes have which value, in twenty bins, a line for each submission."""
+    """Return the number of classes have which value, in twenty bins, a line for each submission."""
     spreads = rows.spread(result)
     figure, axes = canvas(theme, 7.0, 3.4)
     for row, (_, colour, _) in zip(spreads, styles([r.name for r in spreads], theme), strict=True):
@@ -137,7 +137,7 @@ def spread(result: LabeledResult, theme: Theme) -> Figure:
 
 
 def scale(result: LabeledResult, theme: Theme) -> Figure:
-    """A dot for each class: the share of the image its things take, against its value."""
+    """Return a dot for each class: the share of the image its things take, against its value."""
     from matplotlib.ticker import LogLocator, NullLocator
 
     scales = rows.scale(result)
@@ -172,7 +172,7 @@ def scale(result: LabeledResult, theme: Theme) -> Figure:
 
 
 def comparison(result: LabeledResult, theme: Theme) -> Figure:
-    """The difference in error of every pair with its interval; 0 is no difference."""
+    """Return the difference in error of every pair with its interval; 0 is no difference."""
     pairs = rows.pairs(result)
     figure, axes = canvas(theme, 7.0, 1.2 + 0.36 * max(1, len(pairs)))
     for at, row in enumerate(pairs):
@@ -218,7 +218,9 @@ def thresholds(result: LabeledResult, theme: Theme) -> Figure:
 
 
 def curves(result: LabeledResult, theme: Theme) -> Figure:
-    """Every measure against the threshold of the score map, a panel each, a line a submission."""
+    """Return every measure against the threshold of the score map, a panel each, a line a
+    submission.
+    """
     curve_rows = rows.curves(result)
     titles = list(dict.fromkeys(row.words for row in curve_rows))
     figure, panels = _grid(len(titles), 0.8, 2.1)
@@ -253,7 +255,7 @@ def _line(axes: Axes, row: rows.Curve, style: tuple[str, str, str], *, is_named:
 
 
 def scores(result: LabeledResult, theme: Theme) -> Figure:
-    """Which scores the pixels of the maps have, a panel for each submission."""
+    """Return which scores the pixels of the maps have, a panel for each submission."""
     histograms = rows.score_histograms(result)
     names = list(dict.fromkeys(row.name for row in histograms))
     kinds = list(dict.fromkeys(row.words for row in histograms))
@@ -404,12 +406,12 @@ FIGURES = {
 
 
 def drawn(result: LabeledResult) -> list[str]:
-    """The figures that this result has anything for."""
+    """Return the figures that this result has anything for."""
     return [name for name, figure in FIGURES.items() if figure.rows(result)]
 
 
 def draw(name: str, result: LabeledResult, form: str, theme: str) -> bytes:
-    """A figure of FIGURES as a file of evaluation.benchmarks.figures.FORMS."""
+    """Return a figure of FIGURES as a file of evaluation.benchmarks.figures.FORMS."""
     return as_file(FIGURES[name].draw(result, THEMES[theme]), form)
 
 

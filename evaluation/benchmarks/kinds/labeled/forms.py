@@ -92,7 +92,7 @@ class LabeledForm(NewBenchmarkForm):
                 self.fields[name].required = False
 
     def chosen(self) -> dict[str, Any]:
-        """The settings are those that the chosen kind has."""
+        """Return the settings are those that the chosen kind has."""
         names = ("kind", "name", "title", "campaign", *DEFAULTS[self.cleaned_data["kind"]])
         return {name: self.cleaned_data[name] for name in names}
 
@@ -120,7 +120,7 @@ class LabeledForm(NewBenchmarkForm):
         return [self[name] for name in ("confidence", "seed")]
 
     def has_scoring_faults(self) -> bool:
-        """Whether the folded part has a fault to show."""
+        """Return whether the folded part has a fault to show."""
         names = {key for defaults in DEFAULTS.values() for key in defaults} - {"split"}
         return any(self[name].errors for name in names)
 

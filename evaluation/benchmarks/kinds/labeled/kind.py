@@ -80,7 +80,7 @@ class Labeled(BenchmarkKind[LabeledResult]):
         return pages.result_of(benchmark, run)
 
     def result_json(self, benchmark: Benchmark, run: Run) -> Iterator[str]:
-        """The whole result, as the run keeps it, with the curves of WSOL."""
+        """Yield the whole result, as the run keeps it, with the curves of WSOL."""
         curves = {
             name: kind_curves.to_json()
             for name, kind_curves in running.curves_of(benchmark, run.pk).items()

@@ -66,7 +66,9 @@ def _what(row: Benchmark) -> str:
 
 
 def result_of(row: Benchmark, run: Run | None) -> LabeledResult | None:
-    """The run's result with its curves and the names of its classes; None while there is none."""
+    """Return the run's result with its curves and the names of its classes; None while there is
+    none.
+    """
     if run is None or run.state != Run.State.DONE or run.result is None:
         return None
     result = LabeledResult.from_json(run.result)
@@ -138,7 +140,7 @@ def _classes(row: Benchmark, result: LabeledResult) -> dict[str, object] | None:
 
 
 def conventions(result: LabeledResult) -> list[tuple[str, object]]:
-    """How the numbers were made, in words: (what, how)."""
+    """Return how the numbers were made, in words: (what, how)."""
     settings, entries = result.settings, list[tuple[str, object]]()
     entries.append(("Split", settings.split))
     if settings.protocol:
@@ -180,7 +182,7 @@ class Choice:
 
 
 def choices(campaign: Campaign) -> list[Choice]:
-    """Every kind in this campaign."""
+    """Return every kind in this campaign."""
     release = freezing.latest_kept(campaign)
     return [_choice(campaign, kind, release) for kind in wording.KINDS]
 
@@ -207,8 +209,9 @@ def _counted(pk: int, sha256: str, kind: str) -> Counts:
 
 
 def example(row: Benchmark) -> dict[str, str]:
-    """How a submission looks, about an image of the benchmark: the text, what it is called, and
-    what a line says."""
+    """Return how a submission looks, about an image of the benchmark: the text, what it is called,
+    and what a line says.
+    """
     head, lines, words = wording.EXAMPLES[row.kind]
     image, wnid = _first_of(row)
     filled = [line.format(image=image, wnid=wnid) for line in lines]

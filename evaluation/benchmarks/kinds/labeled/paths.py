@@ -28,12 +28,12 @@ def truth_zip(benchmark: Benchmark) -> Path:
 
 
 def submission_path(row: Submission) -> Path:
-    """The predictions (CSV or COCO JSON), or the folder of score maps (wsol)."""
+    """Return the predictions (CSV or COCO JSON), or the folder of score maps (wsol)."""
     return shared_files.find(submission_place(row), submission_name(row.benchmark, row.sha256))
 
 
 def submission_place(row: Submission) -> Path:
-    """Where they lie on the machine that took them in."""
+    """Return where they lie on the machine that took them in."""
     return folder_of(row.benchmark) / "submissions" / f"{row.pk}-{row.sha256[:_DIGITS]}"
 
 

@@ -157,12 +157,12 @@ class ScoreHistogram:
 
 
 def names(result: LabeledResult) -> list[str]:
-    """The submissions, in the order of the result."""
+    """Return the submissions, in the order of the result."""
     return [submission.name for submission in result.submissions]
 
 
 def number(value: object) -> float | None:
-    """The value if it is a finite number, else None.
+    """Return the value if it is a finite number, else None.
 
     >>> number(0.5), number(None), number(float("nan"))
     (0.5, None, None)
@@ -173,7 +173,7 @@ def number(value: object) -> float | None:
 
 
 def cell_at(scored: KindResult, *path: str) -> Cell:
-    """The number at the path of a submission's result."""
+    """Return the number at the path of a submission's result."""
     node: object = scored
     for key in path:
         node = node.get(key) if isinstance(node, dict) else getattr(node, key, None)
@@ -205,8 +205,9 @@ def level(result: LabeledResult) -> float:
 
 
 def sure(result: LabeledResult, measure: wording.Measure) -> bands.Order:
-    """Which of the order by a measure is sure: by the paired tests where these are of the measure,
-    else by intervals that do not overlap."""
+    """Return which of the order by a measure is sure: by the paired tests where these are of the
+    measure, else by intervals that do not overlap.
+    """
     column = dict(zip(names(result), _column(result, measure), strict=True))
     values = {name: cell.value for name, cell in column.items() if cell.value is not None}
     tested = pairs(result)
@@ -219,7 +220,7 @@ def sure(result: LabeledResult, measure: wording.Measure) -> bands.Order:
 
 
 def measures(result: LabeledResult) -> list[wording.Measure]:
-    """The leading numbers that any submission has."""
+    """Return the leading numbers that any submission has."""
     return [
         measure
         for measure in wording.LEADS[result.kind]
@@ -232,7 +233,7 @@ def _column(result: LabeledResult, measure: wording.Measure) -> list[Cell]:
 
 
 def submission_rows(result: LabeledResult) -> list[SubmissionRow]:
-    """Every submission, best by the first leading number first.
+    """Return every submission, best by the first leading number first.
 
     `best` marks those of a column of which nothing is surely better, where that is not all.
     """
@@ -307,7 +308,7 @@ def at_k(result: LabeledResult) -> list[MeasureRow]:
 
 
 def set_sizes(result: LabeledResult) -> list[SetSize]:
-    """The mean size of hCorrectSet by k, which all submissions share."""
+    """Return the mean size of hCorrectSet by k, which all submissions share."""
     for submission in result.submissions:
         sizes = getattr(submission.result, "mean_correct_set_size", None)
         if sizes:
@@ -340,7 +341,7 @@ def thresholds(result: LabeledResult) -> list[MeasureRow]:
 
 
 def numbered(result: LabeledResult) -> list[MeasureRow]:
-    """Those whose cells lead to images."""
+    """Return those whose cells lead to images."""
     return [row for row in thresholds(result) if row.number]
 
 
@@ -366,7 +367,7 @@ def scored_classes(scored: KindResult) -> dict[str, ClassPrecision]:
 
 
 def per_class(result: LabeledResult) -> list[ClassRow]:
-    """Every class, easiest first by the mean of the cells; without any value last."""
+    """Return every class, easiest first by the mean of the cells; without any value last."""
     columns = [by_class(submission.result) for submission in result.submissions]
     counted = [scored_classes(submission.result) for submission in result.submissions]
     number = wording.CLASS_IMAGES[result.kind]
@@ -432,7 +433,7 @@ def scale(result: LabeledResult) -> list[Scale]:
 
 
 def pairs(result: LabeledResult) -> list[comparing.Pair]:
-    """Every pair of submissions compared."""
+    """Return every pair of submissions compared."""
     return (result.comparison.pairs if result.comparison else None) or []
 
 
@@ -447,7 +448,7 @@ def classes_won(result: LabeledResult) -> list[Won]:
 
 
 def curves(result: LabeledResult) -> list[Curve]:
-    """Every threshold curve."""
+    """Return every threshold curve."""
     rows = []
     for name, part in _parts(result):
         for key, words in wording.CURVES.items():
@@ -470,7 +471,7 @@ def _parts(result: LabeledResult) -> Iterator[tuple[str, Curves]]:
 
 
 def score_histograms(result: LabeledResult) -> list[ScoreHistogram]:
-    """How many pixels have which score, in at most SCORE_BINS bins."""
+    """Return the number of pixels have which score, in at most SCORE_BINS bins."""
     return [
         _binned(name, words, getattr(part, key))
         for name, part in _parts(result)

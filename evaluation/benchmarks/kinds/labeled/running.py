@@ -65,8 +65,8 @@ MEASURES = {
 
 
 def score(benchmark: Benchmark, release: Release, run: Run) -> LabeledResult:
-    """The result; images.jsonl and, of wsol, curves.json lie in the run's folder. Raises one of the
-    kind's refusals.
+    """Return the result; images.jsonl and, of wsol, curves.json lie in the run's folder. Raises one
+    of the kind's refusals.
 
     Where only the label sets are others than in the last run, everything else is taken from that.
     """
@@ -163,7 +163,7 @@ class Analyst:
         )
 
     def of(self, scored: scoring.Scored) -> Analysis | None:
-        """The analysis of one classifier's result; None for wsol, which has pixels by class."""
+        """Return the analysis of one classifier's result; None for wsol, which has pixels by class."""
         images: Mapping[str, int] = scored.having
         if isinstance(scored.result, DetectionResult):
             aps = {wnid: row.ap for wnid, row in scored.result.per_class.items()}

@@ -18,8 +18,8 @@ ENDING = ".npy"
 
 
 def unpack(path: Path, folder: Path, images: int) -> Path:
-    """The folder with the maps of a zip, which is below `folder`, a new one. Raises Refusal, naming
-    the file in the zip.
+    """Return the folder with the maps of a zip, which is below `folder`, a new one. Raises Refusal,
+    naming the file in the zip.
 
     images: how many maps are expected. A zip whose maps all lie in one folder is taken as if it
     held that folder's content.
@@ -37,7 +37,7 @@ def unpack(path: Path, folder: Path, images: int) -> Path:
 
 
 def copy(path: Path, folder: Path) -> Path:
-    """The maps of a folder, copied into `folder`, a new one. Raises BadInput for a link."""
+    """Return the maps of a folder, copied into `folder`, a new one. Raises BadInput for a link."""
     folder.mkdir()
     for source in sorted(path.rglob(f"*{ENDING}")):
         if source.is_symlink() or not source.is_file():
@@ -49,7 +49,7 @@ def copy(path: Path, folder: Path) -> Path:
 
 
 def without_top(folder: Path, first: str) -> Path:
-    """The folder, or the only one in it where the map of the first image lies there."""
+    """Return the folder, or the only one in it where the map of the first image lies there."""
     inner = list(folder.iterdir())
     if len(inner) == 1 and not (folder / first).exists() and (inner[0] / first).is_file():
         return inner[0]
@@ -57,7 +57,7 @@ def without_top(folder: Path, first: str) -> Path:
 
 
 def sha256(folder: Path) -> str:
-    """One hash over the names and contents of the maps below a folder."""
+    """Return one hash over the names and contents of the maps below a folder."""
     whole = hashlib.sha256()
     for path in sorted(folder.rglob(f"*{ENDING}")):
         with path.open("rb") as file:

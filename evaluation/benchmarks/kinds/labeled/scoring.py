@@ -70,12 +70,12 @@ def score(
 
 
 def check(kind: str, truth: Path, path: Path, settings: Settings) -> None:
-    """Raises BadInput unless the predictions can be scored: they are read whole."""
+    """Raise BadInput unless the predictions can be scored: they are read whole."""
     _CHECKS[kind](truth, path, settings)
 
 
 def check_truth(kind: str, truth: Path, settings: Settings) -> None:
-    """Raises Refusal where the truth cannot be scored: labels may be more than files can hold."""
+    """Raise Refusal where the truth cannot be scored: labels may be more than files can hold."""
     if kind != WSOL:
         _check_classes(truth / TRUTH)
     try:
@@ -116,7 +116,7 @@ def _check_classes(truth: Path) -> None:
 
 
 def options_of(truth: Path, settings: Settings) -> box_files.Options:
-    """How the boxes of a truth are read and scored (localization, detection)."""
+    """Return how the boxes of a truth are read and scored (localization, detection)."""
     excluded = truth / EXCLUDED
     return box_files.Options(
         images=truth / IMAGES,

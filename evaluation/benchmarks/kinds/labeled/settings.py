@@ -62,7 +62,7 @@ class Settings(Record):
     earlier_attempts: dict[str, int] | None = None
 
     def as_protocol(self) -> box_scores.Protocol:
-        """How maps are scored (wsol)."""
+        """Return how maps are scored (wsol)."""
         assert self.protocol
         assert self.normalize
         assert self.size
@@ -71,7 +71,7 @@ class Settings(Record):
 
 
 def checked(kind: str, chosen: Mapping[str, object]) -> Settings:
-    """Every setting of the kind, as chosen or as usual. Raises Refusal with the field."""
+    """Return every setting of the kind, as chosen or as usual. Raises Refusal with the field."""
     if kind not in KINDS:
         raise Refusal(f"{kind!r} is not one of {', '.join(KINDS)}.", field="kind")
     usual = DEFAULTS[kind]

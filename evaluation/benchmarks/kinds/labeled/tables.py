@@ -231,5 +231,5 @@ TABLES = (
 
 
 def filled(result: LabeledResult) -> list[Table]:
-    """The tables that this result has any row of."""
+    """Return the tables that this result has any row of."""
     return [table for table in TABLES if next(iter(table.rows(result)), None) is not None]

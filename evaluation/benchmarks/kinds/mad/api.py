@@ -54,13 +54,13 @@ class SelectionViewSet(BaseViewSet):
     filterset_class = SelectionFilters
 
     def list(self, request: Request, benchmark: str) -> Response:
-        """Which image stands for which pair, at which rank; reserves and dropped ones too."""
+        """Return which image stands for which pair, at which rank; reserves and dropped ones too."""
         rows = benchmark_for(self.user, benchmark, MAD).selections.select_related("first", "second")
         return self.paged(rows, SelectionSerializer)
 
     @extend_schema(request=TrueLabelsSerializer, responses={201: NamingSerializer})
     def true_labels(self, request: Request, benchmark: str) -> Response:
-        """Asks people for the true label where both classifiers were wrong."""
+        """Ask people for the true label where both classifiers were wrong."""
         row = benchmark_for(self.user, benchmark, MAD)
         keys = set(self.read(TrueLabelsSerializer)["selections"])
         chosen = list(row.selections.filter(pk__in=keys).select_related("first", "second"))

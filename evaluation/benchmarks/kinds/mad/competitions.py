@@ -85,7 +85,7 @@ def create(
     vocabulary: Sequence[str] | None = None,
     settings: dict[str, object] | None = None,
 ) -> Benchmark:
-    """A benchmark over a draft campaign that asks each (image, class) of the selection once.
+    """Return a benchmark over a draft campaign that asks each (image, class) of the selection once.
 
     lines: a selection that was read, or the objects of its lines, the meta line first.
     vocabulary: wnids to choose the true label from; by default the classes of the selection.
@@ -135,8 +135,8 @@ def add_classifier(
     lines: SelectionFile | Sequence[Row],
     wordnet: WordNet | None,
 ) -> list[str]:
-    """The names of the classifiers that joined with the lines of `mad add`; only their pairs are
-    asked about.
+    """Return the names of the classifiers that joined with the lines of `mad add`; only their pairs
+    are asked about.
 
     Lines that are there already are passed over, so sending a file twice adds nothing; one that
     says otherwise of a pair is a Conflict. All or nothing.
@@ -165,7 +165,7 @@ def add_classifier(
 
 @retried
 def replace_dropped(job: Job) -> None:
-    """Takes a dropped question's image out of the pairs that asked it; each takes its next reserve.
+    """Take a dropped question's image out of the pairs that asked it; each takes its next reserve.
 
     Job payload: {"question": pk}. What is taken stays taken. Pairs whose reserve is missing from
     the dataset keep a gap, and the job fails naming the images; retried, it fills every gap there
@@ -188,7 +188,7 @@ def replace_dropped(job: Job) -> None:
 
 
 def selection_of(benchmark: Benchmark) -> SelectionFile:
-    """The whole selection as it now is, joined classifiers included; ready for `mad rank`."""
+    """Return the whole selection as it now is, joined classifiers included; ready for `mad rank`."""
     meta = meta_of(benchmark)
     names = benchmark.submissions.values_list("name", flat=True)
     meta = replace(meta, classifiers=meta.in_order(names))
@@ -211,12 +211,14 @@ def selection_of(benchmark: Benchmark) -> SelectionFile:
 
 
 def meta_of(benchmark: Benchmark) -> Meta:
-    """The meta line of its selection."""
+    """Return the meta line of its selection."""
     return Meta.from_json(benchmark.settings["meta"])
 
 
 def set_accuracies(benchmark: Benchmark, accuracies: dict[str, float | None]) -> int:
-    """How many classifiers' accuracies changed. Raises Refusal for a name that does not compete."""
+    """Return the number of classifiers' accuracies changed. Raises Refusal for a name that does not
+    compete.
+    """
     rows = {row.name: row for row in benchmark.submissions.all()}
     if unknown := sorted(set(accuracies) - set(rows)):
         raise Refusal(
@@ -238,7 +240,7 @@ def set_accuracies(benchmark: Benchmark, accuracies: dict[str, float | None]) ->
 
 
 def topic_of(synset: Synset) -> lifecycle.TopicRow:
-    """A class as people read it: name, synonyms, gloss and where to read more."""
+    """Return a class as people read it: name, synonyms, gloss and where to read more."""
     name, *synonyms = synset.lemmas
     page = quote(name[:1].upper() + name[1:].replace(" ", "_"))
     return {
@@ -251,7 +253,9 @@ def topic_of(synset: Synset) -> lifecycle.TopicRow:
 
 
 def topics_of(keys: Iterable[str], wordnet: WordNet | None) -> list[lifecycle.TopicRow]:
-    """The classes as people read them; one that WordNet does not know has its key as its name."""
+    """Return the classes as people read them; one that WordNet does not know has its key as its
+    name.
+    """
 
     def topic(key: str) -> lifecycle.TopicRow:
         try:

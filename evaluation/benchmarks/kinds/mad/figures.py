@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def heatmap(result: Ranking, theme: Theme) -> Figure:
-    """The accuracy matrix: row against column, on the images chosen for the two."""
+    """Return the accuracy matrix: row against column, on the images chosen for the two."""
     from matplotlib import colormaps
 
     names = [short(name) for name in result.classifiers]
@@ -47,7 +47,7 @@ def heatmap(result: Ranking, theme: Theme) -> Figure:
 
 
 def ranks(result: Ranking, theme: Theme) -> Figure:
-    """Every classifier's rank and the places between which it surely is, best on top."""
+    """Return every classifier's rank and the places between which it surely is, best on top."""
     order = result.by_rank()
     figure, axes = canvas(theme, 7.0, 1.2 + 0.36 * len(order))
     for row, ((low, high), index) in enumerate(zip(result.sure_order().places, order, strict=True)):
@@ -64,7 +64,7 @@ def ranks(result: Ranking, theme: Theme) -> Figure:
 
 
 def ablation(result: Ranking, theme: Theme) -> Figure:
-    """How far the rank with fewer images per pair agrees with the rank with all of them."""
+    """Return how far the rank with fewer images per pair agrees with the rank with all of them."""
     points = _ablation(result)
     figure, axes = canvas(theme, 7.0, 3.4)
     axes.plot(
@@ -102,12 +102,12 @@ FIGURES: dict[str, Callable[[Ranking, Theme], Figure]] = {
 
 
 def drawn(result: Ranking) -> list[str]:
-    """The figures that this result has anything for."""
+    """Return the figures that this result has anything for."""
     return [name for name in FIGURES if name != "ablation" or result.ablation]
 
 
 def draw(name: str, result: Ranking, form: str = "svg", theme: str = "light") -> bytes:
-    """A figure of FIGURES as a file of FORMS."""
+    """Return a figure of FIGURES as a file of FORMS."""
     return as_file(FIGURES[name](result, THEMES[theme]), form)
 
 

@@ -46,7 +46,9 @@ class Entry:
 
 
 def entries(benchmark: Benchmark, first: Submission, second: Submission) -> list[Entry]:
-    """The images that stand for the pair or were dropped from it, by rank; reserves stay out."""
+    """Return the images that stand for the pair or were dropped from it, by rank; reserves stay
+    out.
+    """
     rows = list(
         benchmark.selections.filter(first=first, second=second)
         .exclude(state=Selection.State.RESERVE)
@@ -91,7 +93,7 @@ def entries(benchmark: Benchmark, first: Submission, second: Submission) -> list
 
 
 def counts(gallery_entries: Sequence[Entry]) -> list[tuple[str, int]]:
-    """How many entries each case has, in the order of CASES."""
+    """Return the number of entries each case has, in the order of CASES."""
     tally = Counter(entry.case for entry in gallery_entries)
     return [(case, tally[case]) for case in CASES]
 

@@ -24,7 +24,7 @@ META_WORDS = {
 
 
 def moving(row: Benchmark) -> Moving:
-    """How far people are, and what changes when they answer."""
+    """Return how far people are, and what changes when they answer."""
     now = progress.progress(row.campaign)
     estimate = competitions.estimate(now.questions, policies.of(row.campaign))
     return Moving(
@@ -55,7 +55,7 @@ def page(row: Benchmark, result: MadResult | None) -> dict[str, object]:
 
 
 def neighbours(row: Benchmark, first: Submission, second: Submission) -> dict[str, str | None]:
-    """The pairs before and after this one, in the order of the benchmark's page."""
+    """Return the pairs before and after this one, in the order of the benchmark's page."""
     order = list(
         row.selections.order_by("first__position", "second__position")
         .values_list("first__position", "second__position")

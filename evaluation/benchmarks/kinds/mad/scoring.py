@@ -29,7 +29,7 @@ class MadResult(Ranking):
 
 
 def score(benchmark: Benchmark, release: Release) -> MadResult:
-    """The result of ranking the benchmark on a release.
+    """Return the result of ranking the benchmark on a release.
 
     Unsettled images are left out and counted under `pending`. Raises RankingError.
     """

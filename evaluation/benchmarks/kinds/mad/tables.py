@@ -53,13 +53,13 @@ class CaseRow:
 
 
 def ranking(result: MadResult) -> list[RankRow]:
-    """A row for each classifier, best first."""
+    """Return a row for each classifier, best first."""
     places = zip(result.by_rank(), result.sure_order().places, strict=True)
     return [RankRow(result, i, first, last) for i, (first, last) in places]
 
 
 def pairs(result: MadResult) -> list[PairRow]:
-    """A row for each pair."""
+    """Return a row for each pair."""
     rows = []
     for row in result.pairs:
         (first, i), (second, j) = ((name, result.classifiers.index(name)) for name in row.pair)
@@ -69,7 +69,7 @@ def pairs(result: MadResult) -> list[PairRow]:
 
 
 def cases(result: MadResult) -> list[CaseRow]:
-    """Images of each case and their share."""
+    """Return images of each case and their share."""
     total = sum(result.cases.values())
     return [
         CaseRow(case, MEANINGS[case], count, count / total if total else None)

@@ -19,7 +19,7 @@ BATCH = 500
 
 
 def both_wrong(benchmark: Benchmark, rows: Iterable[Selection]) -> list[Selection]:
-    """Those of the rows of which people said no to both labels."""
+    """Return those of the rows of which people said no to both labels."""
     rows = list(rows)
     settled = settled_values(benchmark.campaign, {row.image for row in rows})
     return [
@@ -33,7 +33,7 @@ def both_wrong(benchmark: Benchmark, rows: Iterable[Selection]) -> list[Selectio
 def ask_true_label(
     benchmark: Benchmark, actor: User, rows: Sequence[Selection], wordnet: WordNet | None
 ) -> Campaign:
-    """The open campaign that asks what these images show, out of the competition's classes.
+    """Return the open campaign that asks what these images show, out of the competition's classes.
 
     Opened once for a benchmark, for the members it then has; more images may follow, and asking
     about one again changes nothing. Raises Refusal when one of the rows has a right or an unsettled
@@ -61,7 +61,9 @@ def ask_true_label(
 
 
 def vocabulary_of(benchmark: Benchmark, wordnet: WordNet | None) -> list[dict[str, str]]:
-    """The competition's classes, by name; a name that two classes share shows its synonyms too."""
+    """Return the competition's classes, by name; a name that two classes share shows its synonyms
+    too.
+    """
     wnids = benchmark.settings.get("vocabulary") or sorted(
         {
             wnid
@@ -95,7 +97,8 @@ def true_labels(benchmark: Benchmark, images: Iterable[str]) -> dict[str, str]:
 def distances_to(
     truth: str, labels: Sequence[str], distance: str, wordnet: WordNet | None
 ) -> list[float | None]:
-    """How far each label is from the true one, by the competition's distance; None without one.
+    """Return how far each label is from the true one, by the competition's distance; None without
+    one.
 
     A user's distances are not kept, so there is none either.
     """

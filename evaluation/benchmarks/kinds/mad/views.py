@@ -74,7 +74,7 @@ def gallery(request: SignedIn, name: str, first: int, second: int) -> HttpRespon
 @login_required
 @require_POST
 def true_labels(request: SignedIn, name: str) -> HttpResponse:
-    """Asks for the true label of one line's image, or of a whole pair's."""
+    """Ask for the true label of one line's image, or of a whole pair's."""
     row = access.benchmark_for(request.user, name, MAD)
     chosen = row.selections.filter(state="chosen").select_related("first", "second")
     if (selection := key_of(request.POST.get("selection", ""))) is not None:

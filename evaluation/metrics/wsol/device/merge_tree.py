@@ -35,7 +35,7 @@ class MergeTree:
         return len(self.parent) - 1
 
     def ancestor_at(self, node: Tensor, level: Tensor) -> Tensor:
-        """The last of a node and its ancestors that begins at a level or above it."""
+        """Return the last of a node and its ancestors that begins at a level or above it."""
         for further in reversed(self.ancestors):
             above = further[node]
             node = torch.where(self.level[above] >= level, above, node)
@@ -43,7 +43,7 @@ class MergeTree:
 
 
 def merge_tree(links: Pointers, top: int) -> MergeTree:
-    """The tree of the peaks; edges have levels of 1 to top."""
+    """Return the tree of the peaks; edges have levels of 1 to top."""
     peaks, flat = links.peaks, links.flat
     numbers = torch.arange(len(peaks), device=flat.device, dtype=torch.int32)
     leaf = torch.zeros_like(flat).index_copy(0, peaks, numbers)
@@ -151,7 +151,7 @@ def _ancestors(parent: Tensor) -> list[Tensor]:
 
 
 def gathered(up: Tensor, none: int, sums: Tensor, least: Tensor) -> tuple[Tensor, Tensor]:
-    """Sums and minima over all that hangs on each of a forest, itself among them.
+    """Sum and minima over all that hangs on each of a forest, itself among them.
 
     up: (S,) int64 what each hangs on; none for a root. sums: (S,) int64. least: (K, S).
     Every round adds what is 2^k above, for k = 0, 1, …: all is counted once.

@@ -72,7 +72,9 @@ def steps(wide: int, device: torch.device) -> Tensor:
 
 
 def doubled(up: Tensor) -> Tensor:
-    """Where each pointer leads in the end: the longest way is halved twice for every question."""
+    """Return where each pointer leads in the end: the longest way is halved twice for every
+    question.
+    """
     while True:
         further = up[up]
         further = further[further]
@@ -96,7 +98,7 @@ def _rings(framed: Tensor) -> Tensor:
 
 
 def joins(links: Pointers) -> tuple[Tensor, Tensor, Tensor]:
-    """Where pixels join sets: (E,) int64 each, two peaks' places and the place of the pixel.
+    """Return where pixels join sets: (E,) int64 each, two peaks' places and the place of the pixel.
 
     One for every further set that a pixel with two or more around it touches.
     """

@@ -30,7 +30,7 @@ class Scaled(NamedTuple):
 
 
 def scaled(maps: Scores, sizes: Sizes, protocol: Protocol, device: str) -> Scaled:
-    """The maps on a device, normalised.
+    """Return the maps on a device, normalised.
 
     paper: each resized to its image. reference: each has protocol.size squared.
     """

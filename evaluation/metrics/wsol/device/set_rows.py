@@ -39,7 +39,9 @@ class SetRows:
         return len(self.node)
 
     def at(self, places: Tensor, level: Tensor) -> Tensor:
-        """The row of the set that a place belongs to at a level; −1 where that has the frame."""
+        """Return the row of the set that a place belongs to at a level; −1 where that has the
+        frame.
+        """
         tree = self.tree
         node = tree.ancestor_at(tree.leaf[self.links.peak[places]], level)
         row = self.start[node] + tree.level[node] - level
@@ -61,7 +63,7 @@ def row_counts(tree: MergeTree, surrounded: bool, links: Pointers) -> Tensor:
 
 
 def set_rows(links: Pointers, tree: MergeTree, count: Tensor, total: int) -> SetRows:
-    """The rows; total is the sum of count, which the host knows already."""
+    """Return the rows; total is the sum of count, which the host knows already."""
     device = count.device
     start = torch.cumsum(count, 0) - count
     nodes = torch.arange(len(count), device=device, dtype=torch.int32)

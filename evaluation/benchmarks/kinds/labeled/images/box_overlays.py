@@ -43,7 +43,7 @@ class Verdict:
 def shapes(
     kind: str, line: Line, outcome: Outcome, number: str, name: Namer, letters: float
 ) -> list[Shape]:
-    """The boxes of an outcome, true ones first. letters: the height of a label in pixels."""
+    """Return the boxes of an outcome, true ones first. letters: the height of a label in pixels."""
     drawn = {"localization": _located, "detection": _detected, "wsol": _mapped}.get(kind)
     if drawn is None:
         return []
@@ -134,7 +134,7 @@ def iou(a: Sequence[float], b: Sequence[float]) -> float:
 
 
 def verdicts(kind: str, line: Line, outcome: Outcome, number: str, name: Namer) -> list[Verdict]:
-    """The predictions of the classifier, in its order, each right or wrong."""
+    """Return the predictions of the classifier, in its order, each right or wrong."""
     made = {"detection": _found_verdicts, "wsol": _map_verdicts}.get(kind, _label_verdicts)
     return list(made(line, outcome, number, name))
 

@@ -20,7 +20,7 @@ FAINTEST, STRONGEST = 30, 215
 
 
 def layer(path: Path) -> bytes:
-    """A WebP of at most MOST_PX pixels a side, the more opaque the higher the score.
+    """Return a WebP of at most MOST_PX pixels a side, the more opaque the higher the score.
 
     path: a .npy of 2-D floats. A map of one value is faint throughout; what is not finite counts as
     the least. Raises BadInput for a file that is no such map.

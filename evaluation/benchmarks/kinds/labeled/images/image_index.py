@@ -50,7 +50,7 @@ class ImageIndex:
         return len(self.lines)
 
     def numbers(self, classifier: str) -> list[outcomes.Number]:
-        """The numbers that any outcome of this classifier contributes to."""
+        """Return the numbers that any outcome of this classifier contributes to."""
         known = int(np.bitwise_or.reduce(self.bits[self._of(classifier, "")], initial=0))
         places = outcomes.bits_of(self.kind)
         return [
@@ -62,7 +62,7 @@ class ImageIndex:
     def images(
         self, classifier: str, number: str, case: str = "", name: str = ""
     ) -> NDArray[np.uint32]:
-        """The images of the case in the order of the file; without a case, those of any.
+        """Return the images of the case in the order of the file; without a case, those of any.
 
         name: a class; without one, all images, also those that fall into no case.
         """
@@ -73,7 +73,7 @@ class ImageIndex:
         return _different(self.image[mine & (self.bits & mask > 0)])
 
     def counts(self, classifier: str, number: str, name: str = "") -> dict[str, int]:
-        """Images of every case; "" for all. Cases of one number may share images."""
+        """Return images of every case; "" for all. Cases of one number may share images."""
         mine = self._of(classifier, name)
         image, bits = self.image[mine], self.bits[mine]
         counts = {"": len(_different(image)) if name else len(self)}
@@ -82,7 +82,7 @@ class ImageIndex:
         return counts
 
     def class_counts(self, classifier: str) -> list[tuple[str, int]]:
-        """Every class that any entry of this classifier has, with its images; by name."""
+        """Return every class that any entry of this classifier has, with its images; by name."""
         mine = self.classifier == self._place(classifier)
         counts = np.bincount(self.name[mine], minlength=len(self.names))
         return sorted((self.names[at], int(n)) for at, n in enumerate(counts) if n)
@@ -108,7 +108,7 @@ def _different(ordered: NDArray[np.uint32]) -> NDArray[np.uint32]:
 
 
 def index(path: Path, kind: str) -> ImageIndex:
-    """The index of a run. Raises BadInput where the file is gone."""
+    """Return the index of a run. Raises BadInput where the file is gone."""
     try:
         stated = path.stat()
     except FileNotFoundError:
@@ -202,7 +202,7 @@ def _read_index(beside: Path, path: Path, stamp: list[Any]) -> ImageIndex | None
 
 
 def around(images: NDArray[np.uint32], number: int) -> dict[str, int | None]:
-    """The images before and after this one among those of a case, and its place, from 1.
+    """Return the images before and after this one among those of a case, and its place, from 1.
 
     >>> around(np.array([3, 8, 9], np.uint32), 8)
     {'at': 2, 'of': 3, 'previous': 3, 'next': 9}

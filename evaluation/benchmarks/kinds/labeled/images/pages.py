@@ -31,7 +31,7 @@ class Picture:
     url: str
 
     def letters(self, share: float) -> float:
-        """The height of a label in pixels."""
+        """Return the height of a label in pixels."""
         return share * max(self.width, self.height)
 
 
@@ -56,7 +56,7 @@ class Viewed:
 
     @cached_property
     def has_maps(self) -> bool:
-        """Whether the score maps that the run scored are there to be shown."""
+        """Return whether the score maps that the run scored are there to be shown."""
         is_wsol = self.row.kind == "wsol"
         return is_wsol and map_folder(self.row, self.run, self.selection.classifier) is not None
 
@@ -74,7 +74,7 @@ class Viewed:
 
 
 def index_of(row: Benchmark, run: Run) -> ImageIndex:
-    """The images of the run. Raises Refusal where their file is gone."""
+    """Return the images of the run. Raises Refusal where their file is gone."""
     try:
         return image_index.index(running.images_path(row, run.pk), row.kind)
     except BadInput:
@@ -106,7 +106,7 @@ def _numbers(index: ImageIndex, classifier: str) -> list[outcomes.Number]:
 
 
 def images(row: Benchmark, run: Run, query: Mapping[str, str]) -> dict[str, object]:
-    """A page of the images that the address asks for, with how many are in each case."""
+    """Return a page of the images that the address asks for, with how many are in each case."""
     index = index_of(row, run)
     selection = asked_in(index, query)
     viewed = Viewed(row, run, selection, class_names.namer(row))
@@ -194,7 +194,7 @@ def _badges(
 
 
 def map_folder(row: Benchmark, run: Run, classifier: str) -> Path | None:
-    """The folder of the score maps that the run scored; None where others took their place."""
+    """Return the folder of the score maps that the run scored; None where others took their place."""
     submission = row.submissions.filter(name=classifier).first()
     scored = run.settings.get("signature", {}).get("submissions", ())
     if submission is None or [classifier, submission.sha256] not in [entry[:2] for entry in scored]:
@@ -227,7 +227,9 @@ def _picture(
 def image(
     row: Benchmark, run: Run, number: int, query: Mapping[str, str]
 ) -> dict[str, object] | None:
-    """One image large, with the outcome of every classifier; None where there is no such line."""
+    """Return one image large, with the outcome of every classifier; None where there is no such
+    line.
+    """
     index = index_of(row, run)
     if number >= len(index):
         return None

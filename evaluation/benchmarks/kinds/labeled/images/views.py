@@ -26,7 +26,7 @@ def images(request: SignedIn, name: str, pk: int) -> HttpResponse:
 @login_required
 @require_GET
 def image(request: SignedIn, name: str, pk: int, number: int) -> HttpResponse:
-    """One of them large, with the outcome of every classifier."""
+    """Return one of them large, with the outcome of every classifier."""
     row, chosen = _scored(request, name, pk)
     context = pages.image(row, chosen, number, request.GET)
     if context is None:
@@ -38,7 +38,7 @@ def image(request: SignedIn, name: str, pk: int, number: int) -> HttpResponse:
 @login_required
 @require_GET
 def photo(request: SignedIn, name: str, pk: int, number: int) -> HttpResponse:
-    """The photograph, upright and of the size that people see when they label."""
+    """Return the photograph, upright and of the size that people see when they label."""
     row, chosen = _scored(request, name, pk)
     line = _line(row, chosen, number)
     photograph = row.campaign.dataset.images.filter(name=line["image"]).first()
@@ -50,7 +50,7 @@ def photo(request: SignedIn, name: str, pk: int, number: int) -> HttpResponse:
 @login_required
 @require_GET
 def score_map(request: SignedIn, name: str, pk: int, number: int) -> HttpResponse:
-    """A classifier's score map as a translucent picture."""
+    """Return a classifier's score map as a translucent picture."""
     row, chosen = _scored(request, name, pk)
     line = _line(row, chosen, number)
     folder = pages.map_folder(row, chosen, request.GET.get("classifier", ""))

@@ -43,8 +43,9 @@ class ReviewViewSet(BaseViewSet):
 
     @extend_schema(request=NewMistakeReviewSerializer, responses={201: MistakeReviewSerializer})
     def create(self, request: Request, benchmark: str) -> Response:
-        """Opens a review: a draft campaign of the kind mistake about every disagreement of the
-        newest label sets with a chosen submission, and a share of the agreements."""
+        """Open a review: a draft campaign of the kind mistake about every disagreement of the
+        newest label sets with a chosen submission, and a share of the agreements.
+        """
         row = self._benchmark(benchmark)
         check_may_open(self.user)
         body = self.read(NewMistakeReviewSerializer)
@@ -59,8 +60,9 @@ class ReviewViewSet(BaseViewSet):
 
     @extend_schema(request=ApplyMistakeReviewSerializer, responses={201: MistakeReviewSerializer})
     def apply(self, request: Request, benchmark: str) -> Response:
-        """Makes label sets of a new version of the answers of a campaign, and scores every
-        submission by it. The same campaign again gives the version that is there."""
+        """Make label sets of a new version of the answers of a campaign, and scores every
+        submission by it. The same campaign again gives the version that is there.
+        """
         row = self._benchmark(benchmark)
         body = self.read(ApplyMistakeReviewSerializer)
         load_wordnet()

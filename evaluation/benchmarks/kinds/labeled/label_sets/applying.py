@@ -23,7 +23,7 @@ def apply_answers(
     queue: Path | None = None,
     file_name: str = reviews.QUEUE,
 ) -> MistakeReview:
-    """The review that the campaign's answers made a version of; its scores are on their way.
+    """Return the review that the campaign's answers made a version of; its scores are on their way.
 
     number: of its release, else what is settled now is frozen, unless that takes long. queue: where
     the campaign was opened by command; file_name: what the person calls it. Raises Refusal with the
@@ -55,7 +55,7 @@ def apply_answers(
 
 
 def open_zip(row: Benchmark, review: MistakeReview) -> tuple[IO[bytes], str]:
-    """The files of a version in an open zip, which is gone once it is closed, and its name."""
+    """Return the files of a version in an open zip, which is gone once it is closed, and its name."""
     name = f"{row.name}-label-sets-{review.version}"
     file = tempfile.TemporaryFile()  # noqa: SIM115
     paths.zip_into(reviews.folder_of(review, reviews.APPLIED), file, name)

@@ -65,8 +65,9 @@ def open_review(
     seed: int = 0,
     policy: Mapping[str, object] | None = None,
 ) -> MistakeReview:
-    """A review with its draft campaign, which asks about every disagreement of the newest label
-    sets with one of the models (without any, with all submissions), and a share of the agreements.
+    """Return a review with its draft campaign, which asks about every disagreement of the newest
+    label sets with one of the models (without any, with all submissions), and a share of the
+    agreements.
 
     All or nothing. Raises Refusal with the field.
     """
@@ -109,9 +110,10 @@ def open_review(
 def take_up(
     benchmark: Benchmark, actor: User, campaign: Campaign, queue: Path, wordnet: WordNet
 ) -> MistakeReview:
-    """The review of a campaign that was opened by command on this queue; the same again is the same
-    review. Raises Refusal for a campaign of another kind, BadInput for a queue that was made of
-    other files than the benchmark has."""
+    """Return the review of a campaign that was opened by command on this queue; the same again is
+    the same review. Raises Refusal for a campaign of another kind, BadInput for a queue that was
+    made of other files than the benchmark has.
+    """
     check_kind(benchmark)
     _check_campaign(campaign)
     review = benchmark.reviews.filter(campaign=campaign).first()
@@ -146,7 +148,7 @@ def take_up(
 def apply(
     review: MistakeReview, actor: User, wordnet: WordNet, release: Release | None = None
 ) -> MistakeReview:
-    """The review with its version: label sets of what its release judged valid.
+    """Return the review with its version: label sets of what its release judged valid.
 
     release: of its campaign; without one, what is settled now is frozen. Applied again it stays as
     it is. Raises Conflict where the label sets have another version by now than it was made of;
@@ -197,18 +199,18 @@ def apply(
 
 
 def applied(benchmark: Benchmark) -> QuerySet[MistakeReview]:
-    """The reviews that are versions, the oldest first."""
+    """Return the reviews that are versions, the oldest first."""
     return benchmark.reviews.filter(version__isnull=False).order_by("version")
 
 
 def newest(benchmark: Benchmark) -> int:
-    """The version that the label sets have."""
+    """Return the version that the label sets have."""
     last = applied(benchmark).values_list("version", flat=True).last()
     return last or FIRST
 
 
 def review_for(benchmark: Benchmark, pk: int) -> MistakeReview:
-    """The benchmark's review of that id. Raises NotYours."""
+    """Return the benchmark's review of that id. Raises NotYours."""
     row = benchmark.reviews.select_related("campaign").filter(pk=pk).first()
     if row is None:
         raise NotYours("The benchmark has no such review.")
@@ -216,7 +218,7 @@ def review_for(benchmark: Benchmark, pk: int) -> MistakeReview:
 
 
 def version_for(benchmark: Benchmark, version: int) -> MistakeReview:
-    """The review whose answers are this version. Raises NotYours."""
+    """Return the review whose answers are this version. Raises NotYours."""
     row = applied(benchmark).filter(version=version).first()
     if row is None:
         raise NotYours(f"The label sets have no version {version} that a review made.")
@@ -224,7 +226,7 @@ def version_for(benchmark: Benchmark, version: int) -> MistakeReview:
 
 
 def folder_of(review: MistakeReview, part: str) -> Path:
-    """Where the files of ASKED or APPLIED lie. Raises Refusal where they are gone."""
+    """Return where the files of ASKED or APPLIED lie. Raises Refusal where they are gone."""
     folder = shared_files.find(_place(review, part), _name(review, part))
     if not folder.is_dir():
         raise Refusal(
@@ -235,7 +237,7 @@ def folder_of(review: MistakeReview, part: str) -> Path:
 
 
 def truth_images(benchmark: Benchmark, wordnet: WordNet) -> dict[str, frozenset[int]]:
-    """The images of the truth, in its order, each with its one class."""
+    """Return the images of the truth, in its order, each with its one class."""
     labels = Labels(wordnet)
     images, classes, _ = read_truth(_truth(benchmark), labels)
     return {
@@ -245,12 +247,12 @@ def truth_images(benchmark: Benchmark, wordnet: WordNet) -> dict[str, frozenset[
 
 
 def label_sets(review: MistakeReview, images: Iterable[str], wordnet: WordNet) -> LabelSets:
-    """The sets of a version. Raises BadInput where its files were changed."""
+    """Return the sets of a version. Raises BadInput where its files were changed."""
     return read_label_sets(folder_of(review, APPLIED), {*images}, wordnet)
 
 
 def in_order(sets: LabelSets, images: Iterable[str]) -> dict[str, frozenset[int]]:
-    """The set of each image, in their order."""
+    """Return the set of each image, in their order."""
     return {image: sets.sets.get(image, queueing.EMPTY) for image in images}
 
 

@@ -50,7 +50,7 @@ def versions(result: LabeledResult) -> list[ScoredVersion]:
 
 
 def submissions(result: LabeledResult) -> list[SubmissionRow]:
-    """Every submission, best by the newest version first."""
+    """Return every submission, best by the newest version first."""
     scored = versions(result)
     if not scored:
         return []
@@ -71,14 +71,14 @@ def submissions(result: LabeledResult) -> list[SubmissionRow]:
 
 
 def pairs(result: LabeledResult) -> list[Pair]:
-    """Every pair of submissions compared by the newest version."""
+    """Return every pair of submissions compared by the newest version."""
     scored = versions(result)
     compared = scored[-1].comparison if scored else None
     return (compared.pairs if compared else None) or []
 
 
 def rates(result: LabeledResult) -> list[RateRow]:
-    """How often labels were wrong, by version, and the tags that were given."""
+    """Return how often labels were wrong, by version, and the tags that were given."""
     rows = []
     for version in versions(result):
         if version.rates is None:

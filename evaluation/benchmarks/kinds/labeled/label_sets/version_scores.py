@@ -12,7 +12,7 @@ from labeling.errors import Refusal
 
 
 def score(benchmark: Benchmark, rows: list[Submission]) -> list[ScoredVersion] | None:
-    """Every version, from the truth's one class on; None where no review has been applied.
+    """Return every version, from the truth's one class on; None where no review has been applied.
 
     Raises BadInput and FileNotFoundError for files that were changed or are gone.
     """

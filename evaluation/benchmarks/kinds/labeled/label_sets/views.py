@@ -48,7 +48,7 @@ def label_sets(request: SignedIn, name: str) -> HttpResponse:
 @login_required
 @require_GET
 def version_zip(request: SignedIn, name: str, version: int) -> HttpResponseBase:
-    """The files of a version, in a zip."""
+    """Return the files of a version, in a zip."""
     row = access.benchmark_for(request.user, name, FAMILY)
     return downloads.file(*open_zip(row, reviews.version_for(row, version)))
 

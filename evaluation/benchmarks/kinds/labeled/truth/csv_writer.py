@@ -50,7 +50,7 @@ class Sheets:
 
 
 def plain(cell: object) -> str:
-    """The cell as text: whole numbers without a point, others to the last digit.
+    """Return the cell as text: whole numbers without a point, others to the last digit.
 
     >>> plain(12.0), plain(0.1), plain("a,b")
     ('12', '0.1', 'a,b')

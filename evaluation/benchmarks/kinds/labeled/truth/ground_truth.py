@@ -62,7 +62,7 @@ class Counts(Record):
 
 
 def write(frozen: Frozen, kind: str, folder: Path, inclusive: bool = False) -> Counts:
-    """The counts of what `score KIND` reads, which is written into a folder that is there.
+    """Return the counts of what `score KIND` reads, which is written into a folder that is there.
 
     classification: truth.csv (image,wnid). localization: truth.csv (image,wnid,x0,y0,x1,y1) and
     images.csv (image,width,height). detection: these, images without objects too, and excluded.csv
@@ -74,7 +74,7 @@ def write(frozen: Frozen, kind: str, folder: Path, inclusive: bool = False) -> C
 
 
 def count(frozen: Frozen, kind: str) -> Counts:
-    """The counts of what write would write. Raises as write does."""
+    """Return the counts of what write would write. Raises as write does."""
     return _made(frozen, kind, None, False)
 
 
@@ -104,7 +104,7 @@ class Tally:
         self.unboxed = 0
 
     def the_class(self, scene: Scene, boxed: bool) -> str | None:
-        """The one class that is in the image; None where it is left out, which is counted.
+        """Return the one class that is in the image; None where it is left out, which is counted.
 
         boxed: it needs a box, too.
         """
@@ -260,7 +260,9 @@ class _Wsol:
 
 
 def last_pixel(box: Box) -> Box:
-    """The box with its last pixel as x1, y1; what is thinner than a pixel stays as long as one."""
+    """Return the box with its last pixel as x1, y1; what is thinner than a pixel stays as long as
+    one.
+    """
     x0, y0, x1, y1 = box
     return x0, y0, max(x0, x1 - 1), max(y0, y1 - 1)
 

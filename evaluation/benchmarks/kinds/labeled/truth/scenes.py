@@ -39,12 +39,12 @@ class Scene:
 
 
 def has_parts(frozen: Frozen) -> bool:
-    """Whether people drew the parts of objects."""
+    """Return whether people drew the parts of objects."""
     return "objects.jsonl" in frozen.meta["files"]
 
 
 def scenes(frozen: Frozen, with_objects: bool = False) -> Iterator[Scene]:
-    """Every image of the release, in the order of images.jsonl.
+    """Yield every image of the release, in the order of images.jsonl.
 
     with_objects: with what people drew, which takes ten times as long to read.
     """
@@ -99,7 +99,7 @@ def _partial(labels: Sequence[Label]) -> frozenset[str]:
 
 
 def inside(boxes: Sequence[Sequence[float]], photo: Photograph) -> list[Box]:
-    """The boxes as far as they lie in the image; those that do not are left out.
+    """Return the boxes as far as they lie in the image; those that do not are left out.
 
     >>> inside([(-2, 0, 4.5, 9), (9, 9, 12, 12)], Photograph("a.png", 8, 8))
     [(0.0, 0.0, 4.5, 8.0)]

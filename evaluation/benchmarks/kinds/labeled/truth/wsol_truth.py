@@ -37,7 +37,7 @@ class WsolFolder:
             (folder / MASKS / PNG).mkdir(parents=True)
 
     def add(self, scene: Scene, key: str) -> int:
-        """Adds an image of one class, which has boxes; how many masks it gave."""
+        """Add an image of one class, which has boxes; how many masks it gave."""
         _check(scene, key)
         photo = scene.photo
         for prefix in self.places:
