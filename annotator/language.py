@@ -60,7 +60,9 @@ def context(request: HttpRequest) -> dict[str, object]:
 
 @functools.cache
 def catalog_url(language: str) -> str:
-    """Return the address of a language's translations for scripts: another one after each change."""
+    """Return the address of a language's translations for scripts: another one after each
+    change.
+    """
     folder = Path(settings.LOCALE_PATHS[0]) / translation.to_locale(language) / "LC_MESSAGES"
     version = hashlib.sha256((folder / "djangojs.mo").read_bytes()).hexdigest()[:12]
     return reverse("catalog", args=[language, version])

@@ -286,7 +286,7 @@ def _move(staged: Path, target: Path) -> None:
 
 
 def _migrate() -> int:
-    """Return the number of migrations were applied."""
+    """Return the number of migrations applied."""
     executor = MigrationExecutor(connection)
     plan = executor.migration_plan(executor.loader.graph.leaf_nodes())
     call_command("migrate", interactive=False, verbosity=0)

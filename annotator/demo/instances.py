@@ -68,7 +68,9 @@ Pair = tuple[str, str]
 
 
 def load(users: dict[str, User], owner: User, dataset: Dataset) -> Campaign:
-    """Return the campaign and its benchmark, made on the first call. May be called again unharmed."""
+    """Return the campaign and its benchmark, made on the first call. May be called again
+    unharmed.
+    """
     campaign = Campaign.objects.filter(name=NAME).first() or _make(users, owner, dataset)
     if not Benchmark.objects.filter(name=FOUND).exists():
         _score(campaign, owner)

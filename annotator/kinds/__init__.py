@@ -19,7 +19,9 @@ def page_of(campaign: Campaign) -> Page:
 
 
 def pages() -> dict[str, Page]:
-    """Return the pages by kind. Raises ImportError or TypeError for one that settings name wrongly."""
+    """Return the pages by kind. Raises ImportError or TypeError for one that settings name
+    wrongly.
+    """
     return _pages(tuple(settings.ASSAY_QUESTION_KINDS.items()))
 
 

@@ -35,7 +35,9 @@ class Grid(Page):
         }
 
     def describe_seats(self, rows: list[SeatRow], user: User, campaign: Campaign) -> list[SeatRow]:
-        """Return the seats with the size of each image: the page is laid out before any image came."""
+        """Return the seats with the size of each image: the page is laid out before any
+        image came.
+        """
         seat_sizes = Assignment.objects.filter(token__in=[row["seat"] for row in rows]).values_list(
             "token", "question__item__image__width", "question__item__image__height"
         )

@@ -196,7 +196,9 @@ def cache_seconds(campaign: Campaign) -> int:
 
 
 def tile_response(image: Image, max_age: int) -> HttpResponse:
-    """Return the image as one of many on a page: small ones as they are, large ones as thumbnails."""
+    """Return the image as one of many on a page: small ones as they are, large ones as
+    thumbnails.
+    """
     small = max(image.width, image.height) <= TILE_PX
     with images.open_display(image) if small else images.open_thumbnail(image) as file:
         return _picture_response(file.read(), max_age)

@@ -117,7 +117,9 @@ class BenchmarkViewSet(BaseViewSet):
 
 
 def maker(family: str, *, deprecated: bool = False) -> type[BenchmarkViewSet]:
-    """Return the viewset that makes and plans benchmarks of a family, described as its kind says."""
+    """Return the viewset that makes and plans benchmarks of a family, described as its
+    kind says.
+    """
     texts = import_module(families()[family].serializers)
     fields: dict[str, object] = {"family": family}
     needed = [field for field in texts.NEW().fields.values() if field.required]

@@ -133,7 +133,9 @@ class BenchmarkKind(Generic[ResultT]):
         raise NotImplementedError
 
     def score(self, benchmark: Benchmark, release: Release, run: Run) -> ResultT:
-        """Return the result: a Record, or a dict of strict JSON values. Raises one of `refusals`."""
+        """Return the result: a Record, or a dict of strict JSON values. Raises one of
+        `refusals`.
+        """
         raise NotImplementedError
 
     def fingerprint(self, benchmark: Benchmark) -> dict[str, object]:
@@ -217,7 +219,9 @@ class BenchmarkKind(Generic[ResultT]):
 
 
 def kinds() -> dict[str, BenchmarkKind]:
-    """Return every value of Benchmark.kind that is known → its kind, in the order of the setting."""
+    """Return every value of Benchmark.kind that is known → its kind, in the order of the
+    setting.
+    """
     return _loaded(tuple(settings.ASSAY_BENCHMARK_KINDS))
 
 

@@ -103,7 +103,7 @@ def classify(
     batch: int = BATCH,
     watch: Callable[[int], object] | None = None,
 ) -> int:
-    """Return the number of frames were classified: those that the work does not have yet.
+    """Return the number of frames classified: those that the work does not have yet.
 
     frames: id and (H, W, 3) uint8, of any size; a batch takes them from one sequence after the
     other, and no more are held. The five likeliest classes are kept, or as many as there are;

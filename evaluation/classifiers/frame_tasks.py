@@ -93,7 +93,9 @@ def named_frames(
     photographs: str,
     opening: Mapping[str, Any],
 ) -> bytes:
-    """Return the rows of frames of a release, by batch. revealed: as Revealing.arguments gives it."""
+    """Return the rows of frames of a release, by batch. revealed: as Revealing.arguments
+    gives it.
+    """
     frames = release_tasks.revealed_frames(revealed, Path(photographs), opening["device"])
     return _rows(frames, networks, batch, opening)
 

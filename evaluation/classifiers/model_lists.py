@@ -29,7 +29,9 @@ class Model:
 
 
 def read_models(path: Path) -> list[Model]:
-    """Return the models of a file, in its order. Paths are relative to its folder. Raises BadInput."""
+    """Return the models of a file, in its order. Paths are relative to its folder. Raises
+    BadInput.
+    """
     require_file(path, CURE)
     try:
         content, lines = strict_yaml.load_with_lines("\n".join(text_lines(path)))

@@ -37,7 +37,9 @@ class Engine:
 
     @property
     def on_other_machines(self) -> bool:
-        """Return whether tasks may run where temporary files and devices of this machine are not."""
+        """Return whether tasks may run where temporary files and devices of this machine
+        are not.
+        """
         return self.kind == "ray"
 
     def run(self, tasks: Sequence[Task], store: Store, retries: int, watch: Watch) -> None:

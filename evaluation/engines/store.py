@@ -97,7 +97,9 @@ class Store:
                 raise
 
     def put(self, key: str, content: bytes) -> bool:
-        """Return whether this call put the object; False where it was there, and stays as it was."""
+        """Return whether this call put the object; False where it was there, and stays as
+        it was.
+        """
         import obstore
         from obstore.exceptions import AlreadyExistsError, PreconditionError
 

@@ -55,7 +55,9 @@ def read(path: Path) -> list[Row]:
 
 
 def from_refusal(refusal: Refusal, path: Path | None) -> BadInput:
-    """Return the refusal as commands print it, with the line of the file where it begins with one."""
+    """Return the refusal as commands print it, with the line of the file where it begins
+    with one.
+    """
     source, colon, rest = refusal.message.partition(": ")
     number = source.removeprefix("Line ")
     if path is not None and colon and source != number and number.isdecimal():

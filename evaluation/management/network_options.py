@@ -122,7 +122,9 @@ def add_preparation(parser: CommandParser) -> argparse._ArgumentGroup:
 
 
 def classes_of(model: Model, options: Mapping[str, Any]) -> list[str]:
-    """Return the wnids of a model's outputs. Raises UsageError where neither it nor --classes says."""
+    """Return the wnids of a model's outputs. Raises UsageError where neither it nor
+    --classes says.
+    """
     if model.classes is not None:
         return read_classes(classes_file(model.classes))
     if options["classes"] is None:
@@ -154,7 +156,9 @@ def opened(
 def networks(
     models: Sequence[Model], classifiers: Sequence[Classifier], options: Mapping[str, Any]
 ) -> Networks:
-    """Return the networks, opened with the options of add_network and add_preparation, for tasks."""
+    """Return the networks, opened with the options of add_network and add_preparation, for
+    tasks.
+    """
     return Networks.of(
         [model.spec for model in models],
         classifiers,

@@ -85,13 +85,13 @@ class Images:
         self._meant: dict[tuple[Path | None, str], str] = {}
 
     def add(self, name: str, path: Path, line: int | None = None) -> int:
-        """Return the number of an image that comes only once. Raise BadInput where it came."""
+        """Return the index of an image that comes only once. Raise BadInput where it came."""
         if self.find(name) is not None:
             raise BadInput(f"image {name[:200]!r} comes again", path, line, "keep one of them")
         return self(name, path, line)
 
     def __call__(self, name: str, path: Path, line: int | None) -> int:
-        """Return the number of an image, which is new where none were listed. Raise BadInput."""
+        """Return the index of an image, which is new where none were listed. Raise BadInput."""
         number = self.find(name, path, line)
         if number is not None:
             return number
@@ -103,7 +103,7 @@ class Images:
         return self.places.setdefault(nfc(name), len(self.places))
 
     def find(self, name: str, path: Path | None = None, line: int | None = None) -> int | None:
-        """Return the number of an image, None where it is unknown. Raise BadInput for two."""
+        """Return the index of an image, None where it is unknown. Raise BadInput for two."""
         number = self.places.get(nfc(name))
         if number is not None or not self.loose:
             return number
@@ -236,7 +236,9 @@ def _refuse(rows: Rows, wrong: Any, message: str, cure: str) -> None:
 
 
 def numbers(cells: Sequence[Any], names: Sequence[str], fail: Fail) -> list[float]:
-    """Return the cells as floats; raises what `fail(message, cure)` makes of one that is no number."""
+    """Return the cells as floats; raises what `fail(message, cure)` makes of one that is
+    no number.
+    """
     try:
         return [float(cell) for cell in cells]
     except (TypeError, ValueError, OverflowError):

@@ -35,7 +35,9 @@ def is_release(path: Path) -> bool:
 
 
 def read_submission(truth: Path, path: Path, wordnet: WordNet) -> Classified:
-    """Return a truth with rows of predictions, or with a release as predictions. Raises BadInput."""
+    """Return a truth with rows of predictions, or with a release as predictions. Raises
+    BadInput.
+    """
     with opened(path) as release:
         if release:
             try:

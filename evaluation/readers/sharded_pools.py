@@ -133,7 +133,9 @@ class ShardedPool:
         )
 
     def needed_files(self, number: int, names: Sequence[str] | None) -> list[str]:
-        """Return the files of a shard that open() reads. Raises BadInput where its line lacks one."""
+        """Return the files of a shard that open() reads. Raises BadInput where its line
+        lacks one.
+        """
         chosen = names or self.classifiers
         files = [
             CLASSES,

@@ -133,7 +133,9 @@ def _mean(values: NDArray[np.float64]) -> float:
 
 
 def read(truth: Path, predictions: Path, options: Options) -> Detected:
-    """Return the detections of a file against the truth. Raises BadInput with the place of a fault."""
+    """Return the detections of a file against the truth. Raises BadInput with the place of
+    a fault.
+    """
     [detected] = read_all(truth, {predictions.stem: predictions}, options).values()
     return detected
 

@@ -127,7 +127,9 @@ def score(predicted: Localized, options: Options) -> LocalizationResult:
 
 
 def score_all(submissions: Mapping[str, Localized], options: Options) -> LocalizationResult:
-    """Return the figures of the first submission; of several, those of each, and their comparison."""
+    """Return the figures of the first submission; of several, those of each, and their
+    comparison.
+    """
     scored = {name: score(predicted, options) for name, predicted in submissions.items()}
     result = next(iter(scored.values()))
     if len(submissions) < 2:

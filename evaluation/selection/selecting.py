@@ -263,7 +263,7 @@ def meta_of(
 
 
 def just_below(pool: Pool, meta: Meta) -> int:
-    """Return the number of confidences lie below the threshold by at most one step of float16."""
+    """Return the number of confidences below the threshold by at most one step of float16."""
     assert meta.min_confidence is not None
     names = [meta.added] if meta.added else meta.classifiers
     return sum(

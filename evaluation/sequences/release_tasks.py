@@ -155,7 +155,9 @@ def by_photographs(scenes: Iterable[Scene]) -> list[Stretch]:
 
 
 def by_frames(scenes: Iterable[Scene], count: int) -> list[Stretch]:
-    """Return the scenes, cut after every so many frames; a photograph may be in several stretches."""
+    """Return the scenes, cut after every so many frames; a photograph may be in several
+    stretches.
+    """
     placed = [(name, scene) for scene in scenes for name in scene.frames]
     stretches = []
     for at in range(0, len(placed), count):

@@ -76,7 +76,9 @@ class Reader:
         return (FRESH, RETURNED) if self.fresh_first else (RETURNED, FRESH)
 
     def start(self, lane: int) -> int:
-        """Return the ticket from which they read on: newcomers are spared what has long been full."""
+        """Return the ticket from which they read on: newcomers are spared what has long
+        been full.
+        """
         if lane == GOLD:
             return self.cursors[lane]
         return max(self.cursors[lane], self.floors[lane])

@@ -98,9 +98,10 @@ FROM labeling_membership WHERE campaign_id = %s AND left_at IS NULL AND stage = 
 
 
 def fair_share(person: Reader, left: Collection[Candidate], held: Sequence[int]) -> int | None:
-    """Return the number of seats the person may hold of the last questions: the free seats divided by
-    the active members, plus one where there are more members. None when the person works alone.
-    held: the person's open seats."""
+    """Return the number of seats the person may hold of the last questions: the free seats divided
+    by the active members, plus one where there are more members. None when the person works alone.
+    held: the person's open seats.
+    """
     if not left:
         return None
     me, since = person.user_id, moment(timezone.now() - ACTIVE_WITHIN)

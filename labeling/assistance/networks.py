@@ -115,7 +115,9 @@ def people_asked(campaign: Campaign) -> int:
 
 
 def file_of(digest: str) -> Path:
-    """Return the file of that SHA-256, on this machine. Raises Refusal where it is not, or another."""
+    """Return the file of that SHA-256, on this machine. Raises Refusal where it is not, or
+    another.
+    """
     path = shared_files.find(path_of(_stored(digest)), _stored(digest))
     if not path.is_file():
         raise Refusal("A file of the network is gone. Remove the network and name it again.")

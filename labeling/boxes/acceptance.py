@@ -22,7 +22,9 @@ UNASSISTED = 0.1
 
 
 def is_unassisted(pair: str) -> bool:
-    """Return whether people draw in this pair without a proposal, so that the two can be compared."""
+    """Return whether people draw in this pair without a proposal, so that the two can be
+    compared.
+    """
     return share_of(f"unassisted {pair}") < UNASSISTED
 
 
@@ -55,7 +57,9 @@ class Acceptance:
         self.weights = np.full(len(self.a), 1 / len(self.a))
 
     def pays(self, topic: int) -> bool:
-        """Return whether to show the proposals of the next pair of this class, which is then gone."""
+        """Return whether to show the proposals of the next pair of this class, which is
+        then gone.
+        """
         self.to_come[topic] -= 1
         return self.is_worth(topic)
 

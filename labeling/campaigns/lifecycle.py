@@ -158,8 +158,8 @@ class TopicRow(TypedDict):
 
 
 def define_topics(campaign: Campaign, topics: Iterable[TopicRow]) -> int:
-    """Return the number of topics were written. A topic that is there keeps its guidance, siblings and
-    examples.
+    """Return the number of topics written. A topic that is there keeps its guidance, siblings
+    and examples.
     """
     rows = [
         Topic(

@@ -72,7 +72,9 @@ def read(text: str | bytes) -> object:
 
 
 def replace(campaign: Campaign, actor: User | None, payload: object) -> Texts:
-    """Return the texts, kept in place of all earlier ones. Raises Refusal, and nothing is changed."""
+    """Return the texts, kept in place of all earlier ones. Raises Refusal, and nothing is
+    changed.
+    """
     texts = clean(campaign, payload)
     with transaction.atomic():
         campaign.texts.all().delete()

@@ -299,7 +299,7 @@ def _close_seats(question_ids: Sequence[int]) -> None:
 
 
 def settle_complete(campaign: Campaign) -> int:
-    """Return the number of questions were decided that had all their votes and were still open.
+    """Return the number of questions decided that had all their votes and were still open.
 
     Submitting settles inline, so there are none unless rows came in another way.
     """

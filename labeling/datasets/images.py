@@ -111,7 +111,9 @@ class Picture(File):
 def add_file(
     dataset: Dataset, name: str, fileobj: IO[bytes], *, licence: str = "", source: str = ""
 ) -> Added:
-    """Return the image of this one file. Raises Refusal with a sentence; then nothing has changed."""
+    """Return the image of this one file. Raises Refusal with a sentence; then nothing has
+    changed.
+    """
     # The file stays open: it is the caller's.
     entry = Found(name, name, lambda: nullcontext(fileobj), 0)
     name = clean_name(name)

@@ -191,7 +191,7 @@ def report_of(row: Import) -> Report:
 
 
 def forget_old() -> int:
-    """Return the number of uploads were removed that no import waits for any more."""
+    """Return the number of uploads removed that no import waits for any more."""
     running = Import.objects.filter(job__state__in=[Job.State.QUEUED, Job.State.RUNNING])
     lists = running.values_list("uploads", flat=True)
     kept = {upload["stored"] for rows in lists for upload in rows}

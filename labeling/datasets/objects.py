@@ -104,7 +104,7 @@ def put(
     on_put: OnPut | None = None,
 ) -> dict[str, int]:
     """{"objects", "parts", "new", "changed"}: of those that were put, how many objects and parts
-    they are, how many objects are new and how many labels were written.
+    they are, how many new objects and how many labels were written.
 
     An object is known by its image and name. One without a name is the image's object of the same
     category and box, or a new one with the next free name: the category's word in `words` (else
@@ -199,7 +199,7 @@ class _Goal:
         return known
 
     def save(self) -> int:
-        """Return the number of objects are new."""
+        """Return the number of new objects."""
         Item.objects.bulk_create(self.new, batch_size=BATCH)
         Item.objects.bulk_update(self.moved, ["region", "is_boxed"], batch_size=BATCH)
         return len(self.new)

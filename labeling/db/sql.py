@@ -58,7 +58,9 @@ FOLLOWED = "(graph_id IS NOT NULL OR step <> '')"
 
 
 def retried(action: Callable[P, R]) -> Callable[P, R]:
-    """Return the action, done again a few times when it lost a race; it opens its own transaction."""
+    """Return the action, done again a few times when it lost a race; it opens its own
+    transaction.
+    """
 
     @functools.wraps(action)
     def run(*args: P.args, **kwargs: P.kwargs) -> R:

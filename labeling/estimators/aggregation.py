@@ -117,7 +117,9 @@ class Numbers:
         return self.known.setdefault(name, len(self.known))
 
     def sorted(self) -> tuple[tuple[str, ...], NDArray[np.int32]]:
-        """Return the strings sorted, and for each number given out the string's place among them."""
+        """Return the strings sorted, and for each number given out the string's place
+        among them.
+        """
         names = sorted(self.known)
         places = np.empty(len(names), np.int32)
         places[[self.known[name] for name in names]] = np.arange(len(names), dtype=np.int32)

@@ -61,7 +61,9 @@ class VoteTable:
 
     @classmethod
     def from_dict(cls, content: "TableContent") -> "VoteTable":
-        """Return the table of as_dict; ValueError for another shape, or for what is no probability."""
+        """Return the table of as_dict; ValueError for another shape, or for what is no
+        probability.
+        """
         try:
             cells = tuple(tuple(float(p) for p in row) for row in content["cells"])
             images = int(content["images"])

@@ -178,7 +178,7 @@ def execute(job: Job) -> None:
 
 
 def forget_old() -> int:
-    """Return the number of uploads were removed that no job waits for any more."""
+    """Return the number of uploads removed that no job waits for any more."""
     return uploads.forget_old(FOLDER, uploads.waited_for(KIND))
 
 

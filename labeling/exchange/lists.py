@@ -83,7 +83,9 @@ def read_candidates(content: str | bytes) -> list[candidate_lists.Row]:
 
 
 def is_selection(content: str | bytes) -> bool:
-    """Return whether it is what `mad select` or `mad add` writes: lines of pairs below a meta line."""
+    """Return whether it is what `mad select` or `mad add` writes: lines of pairs below a
+    meta line.
+    """
     first = _text(content, "questions").lstrip().partition("\n")[0]
     if not first.startswith("{"):
         return False

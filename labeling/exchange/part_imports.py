@@ -111,7 +111,9 @@ def again(job: Job, dataset: Dataset, actor: User) -> Job:
 
 
 def repeat(job: Job, dataset: Dataset, actor: User) -> Job:
-    """Return the job, which goes on where it failed; a new one for what is over, as again() says."""
+    """Return the job, which goes on where it failed; a new one for what is over, as
+    again() says.
+    """
     label_files.check_may_bring(actor, dataset)
     return queue.retry(job, actor) if job.state == Job.State.FAILED else again(job, dataset, actor)
 
@@ -140,7 +142,7 @@ def is_kept(job: Job) -> bool:
 
 
 def forget_old() -> int:
-    """Return the number of uploads were removed that no job waits for any more."""
+    """Return the number of uploads removed that no job waits for any more."""
     return uploads.forget_old(FOLDER, uploads.waited_for(KIND))
 
 

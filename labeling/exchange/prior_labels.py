@@ -38,7 +38,8 @@ LONGEST = {"key": 64, "source": 200}
 
 
 def add(dataset: Dataset, rows: Sequence[Row], source: str = "") -> int:
-    """Return the number of labels were written. What this source said before of a class is replaced.
+    """Return the number of labels written. What this source said before of a class is
+    replaced.
 
     rows: {"image": name, "key": class, "value": "yes" or "no" ("yes" where it is left out),
     "geometry": as the file had it, or None, "place": where it stood, in words}. The first fault

@@ -248,7 +248,9 @@ def kept(campaign: Campaign, question_ids: Iterable[int]) -> Counter[Question.St
 def withdraw_questions(
     campaign: Campaign, question_ids: Iterable[int], actor: User | None, reason: str
 ) -> int:
-    """Return the number of questions left the queue. Their answers stay; seats under lease are closed."""
+    """Return the number of questions removed from the queue. Their answers stay; seats under lease
+    are closed.
+    """
     if KINDS[campaign.kind].asks == GRAPH:
         raise Refusal(
             "The questions of this campaign follow its graph, which would ask them again. Take a "

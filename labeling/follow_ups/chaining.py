@@ -232,8 +232,8 @@ def _by_question(rows: Iterable[tuple[int, int]]) -> dict[int, frozenset[int]]:
 
 
 def open_steps(campaign: Campaign, planned: Iterable[tuple[int, Plan]]) -> int:
-    """Return the number of questions were opened, in the order of the items; and questions that were put
-    aside, or came back, say so.
+    """Return the number of questions opened, in the order of the items; and questions that
+    were put aside, or came back, say so.
     """
     planned = list(planned)
     _say_aside([pk for _, plan in planned for pk in plan.withdraw], True)

@@ -81,7 +81,8 @@ class _NeedsLocks(Exception):
 def open_images(
     campaign: Campaign, names: Sequence[str] | None = None, tick: Tick | None = None
 ) -> int:
-    """Return the number of questions were opened: the first ones of these images, by default of all.
+    """Return the number of questions opened: the first ones of these images, by default of
+    all.
 
     Those are the roots, less what given labels and gold say already. Questions that stand stay as
     they are, so a run that was cut short is finished by asking again. Tickets run topic by topic,

@@ -62,7 +62,9 @@ class Row(NamedTuple):
 
     @property
     def box(self) -> Box | None:
-        """Return the corners of its bbox, which may have no area; None without one. Raise BadInput."""
+        """Return the corners of its bbox, which may have no area; None without one. Raise
+        BadInput.
+        """
         bbox = self.raw.get("bbox")
         if bbox is None or bbox == []:
             return None

@@ -336,7 +336,9 @@ class Reading:
         raise self.bad(f"{entry} is {_short(word)}", f"use {', '.join(words)}")
 
     def text(self, value: object, entry: str, *, empty: bool = False, most: int = MOST_NAME) -> str:
-        """Return a name out of a file. Raises BadInput for another thing, NUL, and too much of it."""
+        """Return a name out of a file. Raises BadInput for another thing, NUL, and too
+        much of it.
+        """
         if not isinstance(value, str) or len(value) > most or not (value.strip() or empty):
             cure = f"write a text of 1 to {most} characters"
             raise self.bad(f"{entry} is {_short(value)}", cure)

@@ -63,7 +63,9 @@ def triangulate(points: Ints) -> Delaunay:
 
 
 def hull(points: Ints) -> BaseGeometry:
-    """Return the convex hull of (N, 2) points, exact: of the first and last in each row, for speed."""
+    """Return the convex hull of (N, 2) points, exact: of the first and last in each row,
+    for speed.
+    """
     x, y = points[np.lexsort((points[:, 0], points[:, 1]))].T
     turns = y[1:] != y[:-1]
     ends = np.concatenate([[True], turns]) | np.concatenate([turns, [True]])

@@ -226,7 +226,9 @@ def tight(mask: Mask) -> PixelBox | None:
 
 
 def edges(rings: Sequence[Ring], scale: int) -> tuple[Ints, Ints]:
-    """Return both ends of every edge of the rings, ring by ring: (E, 2) each, in 1 / scale pixels."""
+    """Return both ends of every edge of the rings, ring by ring: (E, 2) each, in 1 / scale
+    pixels.
+    """
     lengths = np.array([len(ring) for ring in rings], np.int64)
     flat = [edge for ring in rings for point in ring for edge in point]
     start = np.rint(np.array(flat, np.float64).reshape(-1, 2) * scale).astype(np.int64)

@@ -284,8 +284,8 @@ def sweep() -> dict[str, int]:
 
 
 def run_all(after: Callable[[], object] | None = None) -> int:
-    """Return the number of jobs ran here, one after the other, until none is left: for machines without
-    a broker, and for the shell. after: called after each.
+    """Return the number of jobs run here, one after the other, until none is left: for machines
+    without a broker, and for the shell. after: called after each.
     """
     count = 0
     last = 0

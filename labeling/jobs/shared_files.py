@@ -89,7 +89,9 @@ def copy_of(name: str) -> Path | None:
 
 
 def fetch(name: str, goal: Path) -> bool:
-    """Return whether `goal` is there now, whole, as the store has it; what is there already stays."""
+    """Return whether `goal` is there now, whole, as the store has it; what is there
+    already stays.
+    """
     if not is_shared():
         return False
     try:

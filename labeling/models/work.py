@@ -84,8 +84,8 @@ class Release(models.Model):
 
     @property
     def unsettled(self) -> int:
-        """Return the number of questions were open or waited for review when it was frozen: they are not
-        in it.
+        """Return the number of questions that were open or waited for review when it was frozen:
+        they are not in it.
         """
         return int(self.counts.get("open", 0)) + int(self.counts.get("review", 0))
 

@@ -40,8 +40,8 @@ def near(
     high: NDArray[np.int64],
     apart: NDArray[np.int64],
 ) -> int:
-    """Return the number of pairs were found: entries within the distance of a view of another entry;
-    those that fit are written. A pair may come several times.
+    """Return the number of pairs found: entries within the distance of a view of another
+    entry; those that fit are written. A pair may come several times.
 
     views: (M, V) of the entries from `first` on. orders: (B, N) the entries in the order of each
     band's buckets, hashes: (B, N) theirs, so that a bucket is read in one stretch; starts: (B, 2 **

@@ -233,7 +233,9 @@ def least_agreement(value: Mapping[str, Any]) -> float:
 
 
 def likeness(label: PartLabel | None, known: PartLabel) -> float:
-    """Return how right the label of a part is, in [0, 1]: IoU of two drawings, else the same state."""
+    """Return how right the label of a part is, in [0, 1]: IoU of two drawings, else the
+    same state.
+    """
     if label is None or label.state != known.state:
         return 0.0
     return regions.iou(label.polygons, known.polygons) if known.state == DRAWN else 1.0

@@ -49,7 +49,9 @@ class Prompts:
 
 
 def clean(value: object, width: int, height: int) -> Prompts:
-    """Return the prompts that JSON holds. width, height: of the image, in pixels. Raises Refusal."""
+    """Return the prompts that JSON holds. width, height: of the image, in pixels. Raises
+    Refusal.
+    """
     if not isinstance(value, dict) or not set(value) <= set(KEYS):
         raise _refused("Prompts are an object with points, box and stroke.")
     points, stroke = value.get("points") or [], value.get("stroke") or []

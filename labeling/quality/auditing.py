@@ -46,7 +46,8 @@ TRUSTED = (Membership.Role.RESEARCHER, Membership.Role.REVIEWER)
 
 
 def draw(campaign: Campaign, actor: User | None, n: int, seed: int | None = None) -> int:
-    """Return the number of a new sample: `n` of the settled questions, each as likely as any other.
+    """Return the version of a new sample: `n` of the settled questions, each as likely as any
+    other.
 
     Gold is never among them: its answer is known to somebody. The same seed draws the same from the
     same questions. Raises Refusal for a number out of range and for drawings, Conflict where fewer
@@ -116,7 +117,7 @@ def _current_settlements(question_ids: list[int]) -> dict[int, int]:
 
 
 def latest_sample(campaign: Campaign) -> int | None:
-    """Return the number of the sample drawn last; None before the first."""
+    """Return the version of the sample drawn last; None before the first."""
     last: int | None = campaign.audits.aggregate(last=Max("sample"))["last"]
     return last
 
@@ -166,7 +167,9 @@ def _open_to(user: User, campaign: Campaign) -> QuerySet[Audit]:
 
 
 def check_auditor(user: User, campaign: Campaign) -> Membership:
-    """Return the membership of a researcher or reviewer. Raises NotYours or NotAllowed for others."""
+    """Return the membership of a researcher or reviewer. Raises NotYours or NotAllowed for
+    others.
+    """
     member = campaign.memberships.active().filter(user=user).first()
     if member is None:
         raise NotYours("There is no such campaign, or you were not invited to it.")

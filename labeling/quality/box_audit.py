@@ -147,7 +147,9 @@ def _measured(words: str, rows: Sequence[tuple[float, float, bool]]) -> Measured
 
 
 def sigmas(campaign: Campaign) -> dict[int, float]:
-    """Return how far off each person is (consensus.py), by id, as the campaign's calibration knows."""
+    """Return how far off each person is (consensus.py), by id, as the campaign's
+    calibration knows.
+    """
     row = Calibration.objects.filter(pk=campaign.calibration_id or 0).first()
     known = Content.from_json(row.content).annotators if row else None
     return {

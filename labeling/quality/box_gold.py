@@ -240,7 +240,9 @@ def _has_proposals(campaign: Campaign) -> bool:
 
 
 def make(known: Known, proposals: bool = False) -> list[Made]:
-    """Return the gold questions of a pair; by its name, so that the same pair gives the same ones."""
+    """Return the gold questions of a pair; by its name, so that the same pair gives the
+    same ones.
+    """
     chance = random.Random(f"gold of {known.name}")
     made = [_draw(known, chance), _check(known, chance, proposals)]
     return [*made, *_cover(known, chance)]

@@ -56,7 +56,9 @@ def errors_by_method(campaign: Campaign) -> list[GivenError]:
 
 
 def errors_by_language(campaign: Campaign) -> list[GivenError]:
-    """Return the error on gold by the language of the page, in the order of LANGUAGES. One query."""
+    """Return the error on gold by the language of the page, in the order of LANGUAGES. One
+    query.
+    """
     return _errors_by(campaign, "language", [code for code, _ in settings.LANGUAGES])
 
 

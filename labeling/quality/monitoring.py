@@ -375,7 +375,9 @@ def preview(campaign: Campaign, policy: policies.Policy) -> list[Stopped]:
 def would_block_everyone(
     campaign: Campaign, policy: policies.Policy, stopped_people: Sequence[Stopped] | None = None
 ) -> bool:
-    """Return whether this policy would pause or block all who are at work, of whom there are some."""
+    """Return whether this policy would pause or block all who are at work, of whom there
+    are some.
+    """
     stopped_people = preview(campaign, policy) if stopped_people is None else stopped_people
     stopped = sum(row.action in STOPPING for row in stopped_people)
     return stopped > 0 and stopped == len(list(_watched(campaign)))

@@ -124,8 +124,8 @@ def _check(campaign: Campaign, per_topic: int) -> None:
 
 
 def ask_pilot(campaign: Campaign, actor: User | None, per_topic: int, seed: int) -> int:
-    """Return the number of questions of each topic's random sample now want ten votes, settled by
-    majority.
+    """Return the number of questions of each topic's random sample that now want ten votes, settled
+    by majority.
 
     The sample is of all that is asked about the topic, settled or not, and equal seeds draw equal
     samples from equal questions; settled ones come back for the votes they lack. Left out are

@@ -192,7 +192,9 @@ class Graph:
         return key if key in self.index else self.by_key.get(key)
 
     def content(self) -> GraphContent:
-        """Return the graph as our own file says it; `build(graph.content())` gives the same graph."""
+        """Return the graph as our own file says it; `build(graph.content())` gives the
+        same graph.
+        """
         nodes = [self.node(node_id).content() for node_id in self.printed]
         if not self.notes:
             return {"name": self.name, "source": self.source, "nodes": nodes}

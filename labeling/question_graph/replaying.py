@@ -66,7 +66,9 @@ class Replay:
 
     @functools.cached_property
     def candidates(self) -> list[str]:
-        """Return ids to ask now, breadth-first: without a label, and a root or below one not "no"."""
+        """Return ids to ask now, breadth-first: without a label, and a root or below one
+        not "no".
+        """
         masks = self.graph.masks
         index = self.graph.index
         reachable, settled = masks.roots, self.shut

@@ -324,7 +324,7 @@ class LineFile:
         self.file.close()
 
     def write(self, line: object) -> int:
-        """Return the number of bytes the line is."""
+        """Return the length of the line in bytes."""
         data = canonical(line) + b"\n"
         self.append(data, 1)
         return len(data)

@@ -215,7 +215,9 @@ class World:
         return GOOD if self.chance.random() < chance else "shifted"
 
     def mended(self, pair: Pair, boxes: list[Box], box: Box) -> Box | None:
-        """Return the box as one of those who found it good has mended it; None where they left it."""
+        """Return the box as one of those who found it good has mended it; None where they
+        left it.
+        """
         if self.chance.random() >= self.crowd.mends:
             return None
         left = without_box(pair, boxes) or list(pair.instances)

@@ -188,7 +188,9 @@ class Vocabulary:
         return self._by_name.get(folded(name))
 
     def content(self) -> dict[str, Any]:
-        """Return the vocabulary as our own files say it; `build(v.content())` gives the same one."""
+        """Return the vocabulary as our own files say it; `build(v.content())` gives the
+        same one.
+        """
         content: dict[str, Any] = {"title": self.title}
         if self.source:
             content["source"] = self.source

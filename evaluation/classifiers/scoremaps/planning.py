@@ -42,8 +42,8 @@ class Plan:
 
 
 def images_at_once(plan: Plan, batch: int) -> int:
-    """Return the number of images are given to the network at once; fewer where many gradients make a
-    map.
+    """Return the number of images given to the network at once; fewer where many gradients make
+    a map.
     """
     return max(batch // plan.recipe.averages, 1)
 

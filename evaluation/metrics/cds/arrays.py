@@ -58,7 +58,7 @@ class Scores:
         return (slice(*pair) for pair in itertools.pairwise(ends))
 
     def batch(self) -> int:
-        """Return the number of rounds may be held at once."""
+        """Return the number of rounds that may be held at once."""
         _, parts, contents, classifiers = self.cds.shape
         cells = len(self.categories) * parts * contents * classifiers * len(self.measures)
         return max(1, _HELD // max(cells, len(self.images)))

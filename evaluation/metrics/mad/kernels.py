@@ -69,8 +69,8 @@ def scan_lines(
 
 @njit(nogil=True, cache=True)
 def hash_lines(text: NDArray[np.uint8], part: int, parts: int, hashes: NDArray[np.uint64]) -> int:
-    """Return the number of lines have a hash of this part (hash % parts == part); fills hashes as it
-    reaches.
+    """Return the number of lines with a hash of this part (hash % parts == part); fills hashes as
+    it reaches.
 
     FNV-1a, 64 bits, with a final mix.
     """
@@ -248,7 +248,7 @@ def rule_out(
     least_a: NDArray[np.int64],
     least_b: NDArray[np.int64],
 ) -> tuple[int, bool]:
-    """Return the number of images were looked at, and whether none after them can be chosen.
+    """Return the number of images looked at, and whether none after them can be chosen.
 
     a, b, within, merits: (n,) of images best first; within: how many of the same two labels come
     before. Fills possible (n,): whether an image can be chosen in some larger pool; and least_a,

@@ -89,7 +89,7 @@ class WordNet:
         return len(self.offsets)
 
     def index(self, wnid: str) -> int:
-        """Return the number of a synset. Raises UnknownLabel for what is no noun wnid of 3.0."""
+        """Return the index of a synset. Raises UnknownLabel for what is no noun wnid of 3.0."""
         if WNID.fullmatch(wnid):
             offset = int(wnid[1:])
             position = int(np.searchsorted(self.offsets, offset))
@@ -123,7 +123,9 @@ class WordNet:
         return self.down[self.down_start[index] : self.down_start[index + 1]].tolist()
 
     def root_paths(self, index: int) -> list[tuple[int, ...]]:
-        """Return every path from entity down to a synset, both ends included; none for an instance."""
+        """Return every path from entity down to a synset, both ends included; none for an
+        instance.
+        """
         if self.offsets[index] == int(ROOT[1:]):
             return [(index,)]
         return [
@@ -182,7 +184,9 @@ class WordNet:
         )
 
     def lemmas(self, index: int) -> tuple[str, ...]:
-        """Return the words of a synset, blanks for underscores; of many synsets faster than names."""
+        """Return the words of a synset, blanks for underscores; of many synsets faster
+        than names.
+        """
         return tuple(lemma.replace("_", " ") for lemma in self._line(index)[0])
 
     def name(self, index: int) -> str:
@@ -210,7 +214,9 @@ class WordNet:
         raise UnknownLabel(label, [(s.wnid, s.name, s.gloss) for s in synsets])
 
     def first_sense(self, word: str) -> int:
-        """Return the synset that WordNet lists first for a noun. Raises UnknownLabel for no noun."""
+        """Return the synset that WordNet lists first for a noun. Raises UnknownLabel for
+        no noun.
+        """
         senses = self._senses(_lemma(word))
         if not senses:
             raise UnknownLabel(word, [])

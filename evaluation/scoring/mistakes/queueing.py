@@ -121,7 +121,9 @@ def lines(meta: QueueMeta, pairs: Sequence[Pair], wnid_of: Callable[[int], str])
 
 
 def counts(pool: Pool, strata: Strata) -> dict[str, int]:
-    """Return images by stratum; left_out: without a label set, or a model was not asked about them."""
+    """Return images by stratum; left_out: without a label set, or a model was not asked
+    about them.
+    """
     disagreements, agreements = len(strata.disagreements), len(strata.agreements)
     return {
         "images": len(pool.images),

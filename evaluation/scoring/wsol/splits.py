@@ -69,7 +69,8 @@ def maps_hash(scoremaps: Path, metadata: Path) -> str:
 
 
 def count(record: Path, truth: str, maps: str) -> int:
-    """Return the number of sets of score maps have been scored against a truth, this one among them.
+    """Return the number of sets of score maps scored against a truth, this one among
+    them.
 
     record: a file of lines {"truth", "maps"} of SHA-256, made where there is none, and only ever
     added to; the same maps again add nothing. It may be counted in several processes at once, and

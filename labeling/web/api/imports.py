@@ -68,7 +68,9 @@ class ImportViewSet(InDataset):
 
     @extend_schema(responses=ImportReportSerializer)
     def retrieve(self, request: Request, dataset: str, pk: int) -> Response:
-        """Return one import: its state, progress and report. Ask again until it is done or failed."""
+        """Return one import: its state, progress and report. Ask again until it is done or
+        failed.
+        """
         return self.answer(ImportReportSerializer, imports.import_for(self.dataset, pk))
 
     @extend_schema(request=None, responses={202: ImportSerializer})

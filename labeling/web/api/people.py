@@ -180,7 +180,9 @@ class MemberViewSet(CampaignViewSet):
     @extend_schema(responses=QuotasSerializer)
     @action(detail=True)
     def quotas(self, request: Request, campaign: str, pk: int) -> Response:
-        """Return the number of images of which topics the member shall answer, and has answered."""
+        """Return which topics and how many of their images the member shall answer, and has
+        answered.
+        """
         return self._quotas(self._member(pk))
 
     @extend_schema(request=QuotasSerializer, responses=QuotasSerializer)

@@ -246,7 +246,9 @@ class CategoryForms:
         return self.parts.is_valid() and fine
 
     def content(self) -> dict[str, object]:
-        """Return the whole vocabulary with this category as the forms have it, as a file says it."""
+        """Return the whole vocabulary with this category as the forms have it, as a file
+        says it.
+        """
         content = (self.vocabulary or Vocabulary("Parts", ())).content()
         entry = {name: self.category.cleaned_data[name] for name in OF_CATEGORY}
         entry["parts"] = [

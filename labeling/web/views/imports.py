@@ -30,7 +30,9 @@ Form = TypeVar("Form", UploadForm, ImportForm)
 @login_required
 @require_http_methods(["GET", "POST"])
 def dataset_upload(request: SignedIn, name: str) -> HttpResponse:
-    """Return images from this person's machine: a few files are added at once, more by an import."""
+    """Return images from this person's machine: a few files are added at once, more by an
+    import.
+    """
     dataset = _own(request, name)
     if request.method == "GET":
         return _upload(request, dataset, _fresh(UploadForm, request, dataset), None)
@@ -64,7 +66,9 @@ def dataset_import(request: SignedIn, name: str) -> HttpResponse:
 @login_required
 @require_GET
 def dataset_imports(request: SignedIn, name: str) -> HttpResponse:
-    """Return the dataset's imports, the newest first; as a fragment, those shown with the dataset."""
+    """Return the dataset's imports, the newest first; as a fragment, those shown with the
+    dataset.
+    """
     dataset = dataset_for(request.user, name)
     context = {"dataset": dataset, "may_add": may_add(request.user, dataset)}
     if "fragment" in request.GET:

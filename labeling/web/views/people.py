@@ -145,7 +145,7 @@ def person(request: SignedIn, name: str, pk: int) -> HttpResponse:
 @login_required
 @require_POST
 def person_quotas(request: SignedIn, name: str, pk: int) -> HttpResponse:
-    """Return the number of images of which topics the person answers from now on."""
+    """Return which topics and how many of their images the person answers from now on."""
     campaign = own_campaign(request, name)
     membership = _anybody(campaign, pk)
     form = QuotasForm(quotas.of(membership), request.POST)

@@ -30,7 +30,9 @@ PAGE = 50
 @login_required
 @require_http_methods(["GET", "POST"])
 def verification(request: SignedIn, name: str) -> HttpResponse:
-    """Return every class with its figures; a post changes the rules by which classes are stopped."""
+    """Return every class with its figures; a post changes the rules by which classes are
+    stopped.
+    """
     campaign = _fitting(watched_campaign(request, name))
     if request.method == "POST":
         campaign = own_campaign(request, name)

@@ -128,7 +128,9 @@ def open_lines(benchmark: Benchmark) -> IO[bytes]:
 
 
 def first_line_of(benchmark: Benchmark) -> SequenceLine:
-    """Return the first of lines_of, without reading the others. Raises Refusal where they are gone."""
+    """Return the first of lines_of, without reading the others. Raises Refusal where they
+    are gone.
+    """
     with open_lines(benchmark) as file:
         return parse_line(file.readline())
 

@@ -18,7 +18,9 @@ CDS = "cds"
 @login_required
 @require_GET
 def objects(request: SignedIn, name: str, pk: int) -> HttpResponse:
-    """Return every object of the run: searchable, with its scores at one part and content scheme."""
+    """Return every object of the run: searchable, with its scores at one part and content
+    scheme.
+    """
     row, chosen, result = _scored(request, name, pk)
     context = sequence_pages.objects(row, chosen, result, request.GET)
     context |= {"benchmark": row, "run": chosen, "query": query_of(request)}

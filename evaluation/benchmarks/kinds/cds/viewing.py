@@ -201,7 +201,9 @@ def line_of(benchmark: Benchmark, number: int) -> SequenceLine:
 
 
 def forget_unused(keep: Path) -> int:
-    """Return the number of sequences left the cache, because others were looked at later. `keep` stays."""
+    """Return the number of sequences removed from the cache, because others were looked at later.
+    `keep` stays.
+    """
     cached = []
     for folder in _cached(keep):
         if folder.name.startswith(GONE):

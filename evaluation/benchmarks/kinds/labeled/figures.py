@@ -80,7 +80,9 @@ def at_k(result: LabeledResult, theme: Theme) -> Figure:
 
 
 def per_class(result: LabeledResult, theme: Theme) -> Figure:
-    """Return every class's value, the easiest first: by name where they are few, else as a curve."""
+    """Return every class's value, the easiest first: by name where they are few, else as a
+    curve.
+    """
     classes = [row for row in rows.per_class(result) if row.mean is not None]
     is_named = len(classes) <= NAMED_CLASSES
     figure, axes = canvas(theme, 7.0, 1.5 + 0.26 * len(classes) if is_named else 3.6)
@@ -116,7 +118,7 @@ def per_class(result: LabeledResult, theme: Theme) -> Figure:
 
 
 def spread(result: LabeledResult, theme: Theme) -> Figure:
-    """Return the number of classes have which value, in twenty bins, a line for each submission."""
+    """Return the number of classes with each value, in twenty bins, a line for each submission."""
     spreads = rows.spread(result)
     figure, axes = canvas(theme, 7.0, 3.4)
     for row, (_, colour, _) in zip(spreads, styles([r.name for r in spreads], theme), strict=True):

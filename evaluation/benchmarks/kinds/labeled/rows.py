@@ -471,7 +471,7 @@ def _parts(result: LabeledResult) -> Iterator[tuple[str, Curves]]:
 
 
 def score_histograms(result: LabeledResult) -> list[ScoreHistogram]:
-    """Return the number of pixels have which score, in at most SCORE_BINS bins."""
+    """Return the number of pixels with each score, in at most SCORE_BINS bins."""
     return [
         _binned(name, words, getattr(part, key))
         for name, part in _parts(result)

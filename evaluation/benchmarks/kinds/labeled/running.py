@@ -163,7 +163,9 @@ class Analyst:
         )
 
     def of(self, scored: scoring.Scored) -> Analysis | None:
-        """Return the analysis of one classifier's result; None for wsol, which has pixels by class."""
+        """Return the analysis of one classifier's result; None for wsol, which has pixels
+        by class.
+        """
         images: Mapping[str, int] = scored.having
         if isinstance(scored.result, DetectionResult):
             aps = {wnid: row.ap for wnid, row in scored.result.per_class.items()}

@@ -54,7 +54,9 @@ class SelectionViewSet(BaseViewSet):
     filterset_class = SelectionFilters
 
     def list(self, request: Request, benchmark: str) -> Response:
-        """Return which image stands for which pair, at which rank; reserves and dropped ones too."""
+        """Return which image stands for which pair, at which rank; reserves and dropped
+        ones too.
+        """
         rows = benchmark_for(self.user, benchmark, MAD).selections.select_related("first", "second")
         return self.paged(rows, SelectionSerializer)
 

@@ -188,7 +188,9 @@ def replace_dropped(job: Job) -> None:
 
 
 def selection_of(benchmark: Benchmark) -> SelectionFile:
-    """Return the whole selection as it now is, joined classifiers included; ready for `mad rank`."""
+    """Return the whole selection as it now is, joined classifiers included; ready for `mad
+    rank`.
+    """
     meta = meta_of(benchmark)
     names = benchmark.submissions.values_list("name", flat=True)
     meta = replace(meta, classifiers=meta.in_order(names))
@@ -216,8 +218,8 @@ def meta_of(benchmark: Benchmark) -> Meta:
 
 
 def set_accuracies(benchmark: Benchmark, accuracies: dict[str, float | None]) -> int:
-    """Return the number of classifiers' accuracies changed. Raises Refusal for a name that does not
-    compete.
+    """Return the number of accuracies of classifiers that changed. Raises Refusal for a name that
+    does not compete.
     """
     rows = {row.name: row for row in benchmark.submissions.all()}
     if unknown := sorted(set(accuracies) - set(rows)):

@@ -194,7 +194,9 @@ def _badges(
 
 
 def map_folder(row: Benchmark, run: Run, classifier: str) -> Path | None:
-    """Return the folder of the score maps that the run scored; None where others took their place."""
+    """Return the folder of the score maps that the run scored; None where others took
+    their place.
+    """
     submission = row.submissions.filter(name=classifier).first()
     scored = run.settings.get("signature", {}).get("submissions", ())
     if submission is None or [classifier, submission.sha256] not in [entry[:2] for entry in scored]:

@@ -55,7 +55,9 @@ def apply_answers(
 
 
 def open_zip(row: Benchmark, review: MistakeReview) -> tuple[IO[bytes], str]:
-    """Return the files of a version in an open zip, which is gone once it is closed, and its name."""
+    """Return the files of a version in an open zip, which is gone once it is closed, and
+    its name.
+    """
     name = f"{row.name}-label-sets-{review.version}"
     file = tempfile.TemporaryFile()  # noqa: SIM115
     paths.zip_into(reviews.folder_of(review, reviews.APPLIED), file, name)
