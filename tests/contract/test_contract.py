@@ -62,6 +62,17 @@ def test_addresses_have_their_names(kept):
     kept("addresses.txt", "\n".join(sorted(walk(get_resolver()))) + "\n")
 
 
+def without_descriptions(value: Any) -> Any:
+    """Return the schema without its prose, which may change."""
+    if isinstance(value, dict):
+        return {
+            key: without_descriptions(inner)
+            for key, inner in value.items()
+            if key != "description" or isinstance(inner, dict)
+        }
+    return [without_descriptions(inner) for inner in value] if isinstance(value, list) else value
+
+
 @pytest.mark.skipif(
     connection.vendor != "sqlite", reason="bounds of numbers are those of SQLite here"
 )
@@ -69,7 +80,7 @@ def test_the_schema_of_the_api_is_the_same(kept, schema):
     parts = [("path", schema["paths"])]
     parts += [(kind, parts_by_name) for kind, parts_by_name in sorted(schema["components"].items())]
     rows = (
-        f"{kind} {name} {json.dumps(value, sort_keys=True)}\n"
+        f"{kind} {name} {json.dumps(without_descriptions(value), sort_keys=True)}\n"
         for kind, parts_by_name in parts
         for name, value in sorted(parts_by_name.items())
     )
