@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from evaluation.classifiers import classifying, task_networks
 from evaluation.classifiers.classifying import Row
 from evaluation.classifiers.task_networks import Networks
-from evaluation.engines.input_files import all_sha256, refuse_others
-from evaluation.engines.tasks import Task, task
+from evaluation.engines.input_files import files_sha256, refuse_others
+from evaluation.engines.tasks import Task, map_in_tasks, task
 from evaluation.sequences import release_tasks
 
 if TYPE_CHECKING:
@@ -27,22 +27,21 @@ def frames_in(batch: int) -> int:
 
 def of_files(stretches: Sequence[Files], networks: Networks, batch: int) -> list[Task]:
     """Return the tasks that classify frames in files, by id; each is read once for its SHA-256."""
-    digests = all_sha256([[path for _, path in files] for files in stretches])
-    return [
-        Task.of(
-            named_files,
-            {
-                "names": [name for name, _ in files],
-                "frames": digest,
-                "networks": networks.arguments,
-                "batch": batch,
-            },
-            networks.gpus,
-            paths=[str(path.absolute()) for _, path in files],
-            opening=networks.locations,
-        )
-        for files, digest in zip(stretches, digests, strict=True)
-    ]
+    return map_in_tasks(
+        named_files,
+        stretches,
+        lambda files: {
+            "names": [name for name, _ in files],
+            "frames": files_sha256(path for _, path in files),
+            "networks": networks.arguments,
+            "batch": batch,
+        },
+        lambda files: {
+            "paths": [str(path.absolute()) for _, path in files],
+            "opening": networks.locations,
+        },
+        networks.gpus,
+    )
 
 
 def of_release(
@@ -54,20 +53,17 @@ def of_release(
     batch: int,
 ) -> list[Task]:
     """Return the tasks that render and classify frames of a release."""
-    return [
-        Task.of(
-            named_frames,
-            {
-                "revealed": revealing.arguments(stretch, open_image),
-                "networks": networks.arguments,
-                "batch": batch,
-            },
-            networks.gpus,
-            photographs=str(photographs.absolute()),
-            opening=networks.locations,
-        )
-        for stretch in stretches
-    ]
+    return map_in_tasks(
+        named_frames,
+        stretches,
+        lambda stretch: {
+            "revealed": revealing.arguments(stretch, open_image),
+            "networks": networks.arguments,
+            "batch": batch,
+        },
+        lambda _: {"photographs": str(photographs.absolute()), "opening": networks.locations},
+        networks.gpus,
+    )
 
 
 @task(version=1, libraries=("torch", "pillow"))

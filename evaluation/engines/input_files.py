@@ -3,7 +3,6 @@
 import hashlib
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -11,7 +10,6 @@ import numpy as np
 
 from evaluation.engines.packing import packed, unpacked
 from evaluation.engines.store import Store
-from labeling import processors
 from labeling.files import BadInput, file_sha256
 
 SAME = "let every machine see the same files under the same names, then run again"
@@ -28,12 +26,6 @@ def files_sha256(paths: Iterable[Path]) -> str:
     return digest.hexdigest()
 
 
-def all_sha256(stretches: Iterable[Sequence[Path]]) -> Iterator[str]:
-    """files_sha256 of each, in order, by as many threads as there are processors."""
-    with ThreadPoolExecutor(processors.count()) as pool:
-        yield from pool.map(files_sha256, stretches)
-
-
 def refuse_others(paths: Sequence[Path], sha256: str) -> None:
     """Raise BadInput unless these files are the ones that were named by their SHA-256."""
     if files_sha256(paths) != sha256:
@@ -45,11 +37,9 @@ def refuse_others(paths: Sequence[Path], sha256: str) -> None:
         )
 
 
-def keep(store: Store, paths: Sequence[Path], sha256: str) -> str:
-    """Return the key of one object with these files, which the store then has. sha256: of
-    files_sha256.
-    """
-    key = f"inputs/{sha256}"
+def keep(store: Store, paths: Sequence[Path]) -> str:
+    """Put one object with these files into the store and return its key."""
+    key = f"inputs/{files_sha256(paths)}"
     if not store.has(key):
         contents = (np.frombuffer(path.read_bytes(), np.uint8) for path in paths)
         store.put(key, packed({str(number): each for number, each in enumerate(contents)}))

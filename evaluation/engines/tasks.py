@@ -1,13 +1,17 @@
 """A task: a module-level function of JSON arguments, whose result is one object in a store."""
 
 import importlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from evaluation.engines.store import Store
+from labeling import processors
 from labeling.json_text import canonical_sha256
+
+Item = TypeVar("Item")
 
 
 class TaskFunction(Protocol):
@@ -83,6 +87,35 @@ class Task:
         module, _, name = self.function.partition(":")
         function: TaskFunction = getattr(importlib.import_module(module), name)
         return function
+
+
+def map_in_tasks(
+    function: TaskFunction,
+    items: Sequence[Item],
+    key_of: Callable[[Item], Mapping[str, Any]],
+    locations_of: Callable[[Item], Mapping[str, Any]],
+    gpus: float = 0,
+) -> list[Task]:
+    """Return one task per item that calls `function`, in the order of the items.
+
+    key_of: the arguments that the result depends on; called in threads, because it may hash files.
+    locations_of: the other arguments.
+    """
+    with ThreadPoolExecutor(processors.count()) as pool:
+        arguments = list(pool.map(key_of, items))
+    return [
+        Task.of(function, item_arguments, gpus, **locations_of(item))
+        for item, item_arguments in zip(items, arguments, strict=True)
+    ]
+
+
+def split(items: Sequence[Item], size: int) -> list[Sequence[Item]]:
+    """Return the items in parts of `size`; the last part may be shorter.
+
+    >>> split("abcde", 2)
+    ['ab', 'cd', 'e']
+    """
+    return [items[start : start + size] for start in range(0, len(items), size)]
 
 
 def _version_of(library: str) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from evaluation import devices
-from evaluation.engines.tasks import Task, task
+from evaluation.engines.tasks import Task, map_in_tasks, task
 from evaluation.metrics.wordnet.distances import OF_WORDNET
 from evaluation.metrics.wordnet.nouns import load
 from evaluation.readers.pools import CLASSES, IMAGES, classifiers_in, read_pool
@@ -62,10 +62,13 @@ def tasks_of(
     distances = settings.distances and str(settings.distances.path.absolute())
     locations = {"source": location, "sharded": sharded, "device": device, "distances": distances}
     gpus = 0 if device is None else 1
-    return [
-        Task.of(reduced_part, {**shared, "number": number, "count": count}, gpus, **locations)
-        for number in range(1, count + 1)
-    ]
+    return map_in_tasks(
+        reduced_part,
+        range(1, count + 1),
+        lambda number: {**shared, "number": number, "count": count},
+        lambda _: locations,
+        gpus,
+    )
 
 
 @task(version=1)

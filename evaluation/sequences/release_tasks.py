@@ -18,7 +18,7 @@ from PIL import Image
 from evaluation import devices
 from evaluation.engines.input_files import SAME
 from evaluation.engines.packing import packed, unpacked
-from evaluation.engines.tasks import Task, task
+from evaluation.engines.tasks import Task, map_in_tasks, split, task
 from evaluation.sequences.part_orders import Orders
 from evaluation.sequences.sequencing import frames_of, lines_of
 from labeling.files import BadInput
@@ -160,8 +160,7 @@ def by_frames(scenes: Iterable[Scene], count: int) -> list[Stretch]:
     """
     placed = [(name, scene) for scene in scenes for name in scene.frames]
     stretches = []
-    for at in range(0, len(placed), count):
-        part = placed[at : at + count]
+    for part in split(placed, count):
         part_scenes = list({id(scene): scene for _, scene in part}.values())
         stretches.append(Stretch(part_scenes, [name for name, _ in part]))
     return stretches
@@ -176,16 +175,13 @@ def tasks_of(
 ) -> list[Task]:
     """Return the tasks that render the frames of these stretches. Raises BadInput."""
     kind = device.partition(":")[0]
-    return [
-        Task.of(
-            packed_frames,
-            {"revealed": revealing.arguments(stretch, open_image), "device": kind},
-            0 if kind == "cpu" else 1,
-            photographs=str(photographs.absolute()),
-            local_device=device,
-        )
-        for stretch in stretches
-    ]
+    return map_in_tasks(
+        packed_frames,
+        stretches,
+        lambda stretch: {"revealed": revealing.arguments(stretch, open_image), "device": kind},
+        lambda _: {"photographs": str(photographs.absolute()), "local_device": device},
+        0 if kind == "cpu" else 1,
+    )
 
 
 @task(version=1, libraries=("torch", "pillow"))

@@ -6,7 +6,6 @@ however many processes there are.
 
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass
 from itertools import islice
@@ -23,8 +22,7 @@ from evaluation.classifiers.predicting.pool_files import Pool, Predicted
 from evaluation.classifiers.task_networks import Networks
 from evaluation.engines.input_files import SAME
 from evaluation.engines.packing import packed, unpacked
-from evaluation.engines.tasks import Task, task
-from labeling import processors
+from evaluation.engines.tasks import Task, map_in_tasks, task
 from labeling.files import BadInput
 
 # Photographs of a task, cut down to whole batches: a minute of work for a large network on a CPU.
@@ -61,28 +59,23 @@ def tasks_of(
 
     processes: that decode beside each task. Raises BadInput.
     """
-    lines = list(_lines(image_list.path, stretches))
-    with ThreadPoolExecutor(processors.count()) as pool:
-        digests = list(
-            pool.map(lambda stretch_lines: source.sha256(_entries(stretch_lines)), lines)
-        )
-    return [
-        Task.of(
-            predicted_stretch,
-            {
-                "photographs": digest,
-                "networks": networks.arguments,
-                "batch": batch,
-                "top": top,
-            },
-            networks.gpus,
-            lines=stretch_lines,
-            source=source.as_locations(),
-            opening=networks.locations,
-            processes=processes,
-        )
-        for stretch_lines, digest in zip(lines, digests, strict=True)
-    ]
+    return map_in_tasks(
+        predicted_stretch,
+        list(_lines(image_list.path, stretches)),
+        lambda lines: {
+            "photographs": source.sha256(_entries(lines)),
+            "networks": networks.arguments,
+            "batch": batch,
+            "top": top,
+        },
+        lambda lines: {
+            "lines": lines,
+            "source": source.as_locations(),
+            "opening": networks.locations,
+            "processes": processes,
+        },
+        networks.gpus,
+    )
 
 
 @task(version=1, libraries=("torch", "pillow"))

@@ -17,9 +17,9 @@ from evaluation.classifiers.scoremaps import planning, reading
 from evaluation.classifiers.scoremaps.planning import Plan
 from evaluation.classifiers.scoremaps.reading import Size
 from evaluation.classifiers.task_networks import Networks
-from evaluation.engines.input_files import all_sha256, refuse_others
+from evaluation.engines.input_files import files_sha256, refuse_others
 from evaluation.engines.packing import packed, unpacked
-from evaluation.engines.tasks import Task, task
+from evaluation.engines.tasks import Task, map_in_tasks, split, task
 from evaluation.metrics.attribution.recipes import Recipe
 
 # Maps of a task: so many, and so many bytes.
@@ -40,7 +40,7 @@ def stretches_of(names: Sequence[str], plan: Plan, batch: int) -> list[Sequence[
     together = planning.images_at_once(plan, batch)
     most = min(MAPS, BYTES // (4 * plan.side**2))
     step = max(1, most // together) * together
-    return [names[at : at + step] for at in range(0, len(names), step)]
+    return split(names, step)
 
 
 def tasks_of(
@@ -55,33 +55,32 @@ def tasks_of(
 
     with_classes: whether they also return the network's class of each image. Raises BadInput.
     """
-    digests = all_sha256([[images.folder / name for name in names] for names in stretches])
-    return [
-        Task.of(
-            packed_maps,
-            {
-                "images": digest,
-                "orientation": images.orientation,
-                "networks": networks.arguments,
-                "plan": {
-                    "recipe": asdict(plan.recipe),
-                    "labels": plan.labels and [plan.labels[name] for name in names],
-                    "grid": plan.grid,
-                    "baseline": plan.baseline,
-                    "side": plan.side,
-                    "resize": plan.resize,
-                },
-                "batch": batch,
-                "named": with_classes,
+    return map_in_tasks(
+        packed_maps,
+        stretches,
+        lambda names: {
+            "images": files_sha256(images.folder / name for name in names),
+            "orientation": images.orientation,
+            "networks": networks.arguments,
+            "plan": {
+                "recipe": asdict(plan.recipe),
+                "labels": plan.labels and [plan.labels[name] for name in names],
+                "grid": plan.grid,
+                "baseline": plan.baseline,
+                "side": plan.side,
+                "resize": plan.resize,
             },
-            networks.gpus,
-            names=list(names),
-            folder=str(images.folder.absolute()),
-            sizes={name: images.sizes[name] for name in names if name in images.sizes},
-            opening=networks.locations,
-        )
-        for names, digest in zip(stretches, digests, strict=True)
-    ]
+            "batch": batch,
+            "named": with_classes,
+        },
+        lambda names: {
+            "names": list(names),
+            "folder": str(images.folder.absolute()),
+            "sizes": {name: images.sizes[name] for name in names if name in images.sizes},
+            "opening": networks.locations,
+        },
+        networks.gpus,
+    )
 
 
 @task(version=1, libraries=("torch", "pillow"))

@@ -13,7 +13,7 @@ from evaluation import devices
 from evaluation.classifiers import classifying, frame_tasks, opening, preparing
 from evaluation.classifiers.model_lists import Model
 from evaluation.classifiers.task_networks import Networks
-from evaluation.engines.tasks import Task
+from evaluation.engines.tasks import Task, split
 from evaluation.management import network_options, sequence_options
 from evaluation.management.commands.sequences import frame_path
 from evaluation.management.engine_options import Share, Work, add_engine, in_tasks, needed
@@ -242,8 +242,7 @@ def _of_folder(folder: Path, options: Options) -> Source:
         yield from classifying.read_frames(file for file in files() if is_missing(file[0]))
 
     def tasks(engine: Work, networks: Networks, batch: int) -> list[Task]:
-        every, count = list(files()), frame_tasks.frames_in(batch)
-        stretches = [every[at : at + count] for at in range(0, len(every), count)]
+        stretches = split(list(files()), frame_tasks.frames_in(batch))
         return frame_tasks.of_files(engine.mine(stretches), networks, batch)
 
     return Source({"frames": file_sha256(path)}, lambda: lines, frames, tasks)

@@ -14,10 +14,10 @@ import numpy as np
 
 from evaluation import devices
 from evaluation.engines import input_files
-from evaluation.engines.input_files import all_sha256, refuse_others
+from evaluation.engines.input_files import files_sha256, refuse_others
 from evaluation.engines.packing import packed, unpacked
 from evaluation.engines.store import Store
-from evaluation.engines.tasks import Task, task
+from evaluation.engines.tasks import Task, map_in_tasks, split, task
 from evaluation.metrics.wsol.box_scores import BoxScore, Protocol
 from evaluation.metrics.wsol.mask_scores import MaskScore
 from evaluation.readers.wsol_folders import Image, MaskedImage, ScoreMaps
@@ -31,7 +31,7 @@ Row = TypeVar("Row", Image, MaskedImage)
 
 def stretches_of(images: Sequence[Row]) -> list[Sequence[Row]]:
     """Return the images, cut into what a task takes."""
-    return [images[at : at + IMAGES] for at in range(0, len(images), IMAGES)]
+    return split(images, IMAGES)
 
 
 def box_tasks(
@@ -45,25 +45,25 @@ def box_tasks(
     Each score map is read once for its SHA-256. Raises BadInput.
     """
     class_right = boxes.class_right or {}
-    return [
-        Task.of(
-            counted_boxes,
-            {
-                "images": [
-                    [image.width, image.height, image.boxes.tolist(), class_right.get(image.name)]
-                    for image in stretch
-                ],
-                "maps": maps,
-                "protocol": asdict(boxes.protocol),
-                "curves": boxes.curves,
-            },
-            _gpus(device),
-            names=[image.name for image in stretch],
-            scoremaps=_absolute(scoremaps),
-            device=device,
-        )
-        for stretch, maps in zip(stretches, _maps(stretches, scoremaps), strict=True)
-    ]
+    return map_in_tasks(
+        counted_boxes,
+        stretches,
+        lambda stretch: {
+            "images": [
+                [image.width, image.height, image.boxes.tolist(), class_right.get(image.name)]
+                for image in stretch
+            ],
+            "maps": _maps_sha256(stretch, scoremaps),
+            "protocol": asdict(boxes.protocol),
+            "curves": boxes.curves,
+        },
+        lambda stretch: {
+            "names": [image.name for image in stretch],
+            "scoremaps": _absolute(scoremaps),
+            "device": device,
+        },
+        _gpus(device),
+    )
 
 
 @task(version=1)
@@ -114,39 +114,29 @@ def mask_tasks(
 ) -> list[Task]:
     """Return the tasks that count what Masks does over stretches of its images.
 
-    Each map and mask is read once for its SHA-256. store: where the masks are kept, of which
+    Each map and mask is read for its SHA-256. store: where the masks are kept, of which
     other machines have no file. Raises BadInput.
     """
-    digests = all_sha256([_masks_of(stretch) for stretch in stretches])
-    return [
-        Task.of(
-            counted_masks,
-            {
-                "images": [[image.label, len(image.masks), len(image.ignore)] for image in stretch],
-                "maps": maps,
-                "masks": sha256,
-                "protocol": asdict(masks.protocol),
-            },
-            _gpus(device),
-            files=[
-                [
-                    image.name,
-                    *(
-                        [[str(path.absolute()), line] for path, line in mask_lines]
-                        for mask_lines in (image.masks, image.ignore)
-                    ),
-                ]
-                for image in stretch
+    return map_in_tasks(
+        counted_masks,
+        stretches,
+        lambda stretch: {
+            "images": [[image.label, len(image.masks), len(image.ignore)] for image in stretch],
+            "maps": _maps_sha256(stretch, scoremaps),
+            "masks": files_sha256(_masks_of(stretch)),
+            "protocol": asdict(masks.protocol),
+        },
+        lambda stretch: {
+            "files": [
+                [image.name, _locations(image.masks), _locations(image.ignore)] for image in stretch
             ],
-            metadata=str(masks.localization.parent.absolute()),
-            scoremaps=_absolute(scoremaps),
-            device=device,
-            kept=store and [store.address, input_files.keep(store, _masks_of(stretch), sha256)],
-        )
-        for stretch, maps, sha256 in zip(
-            stretches, _maps(stretches, scoremaps), digests, strict=True
-        )
-    ]
+            "metadata": str(masks.localization.parent.absolute()),
+            "scoremaps": _absolute(scoremaps),
+            "device": device,
+            "kept": store and [store.address, input_files.keep(store, _masks_of(stretch))],
+        },
+        _gpus(device),
+    )
 
 
 @task(version=1)
@@ -188,14 +178,12 @@ def joined_masks(masks: scoring.Masks, objects: Iterable[bytes]) -> MaskScore:
     return total
 
 
-def _maps(
-    stretches: Sequence[Sequence[Image | MaskedImage]], scoremaps: Path | None
-) -> Iterable[str | None]:
-    """SHA-256 of the score maps of each stretch; of the baseline there are none."""
+def _maps_sha256(stretch: Sequence[Image | MaskedImage], scoremaps: Path | None) -> str | None:
+    """Return the SHA-256 of the stretch's score maps; None for the baseline, which has no files."""
     if scoremaps is None:
-        return [None] * len(stretches)
+        return None
     maps = ScoreMaps(scoremaps, None)
-    return all_sha256([[maps.path(image.name) for image in stretch] for stretch in stretches])
+    return files_sha256(maps.path(image.name) for image in stretch)
 
 
 def _reader(
@@ -235,6 +223,10 @@ def _masks_of(images: Iterable[MaskedImage]) -> list[Path]:
 
 def _paths(files: Iterable[tuple[str, int]]) -> list[tuple[Path, int]]:
     return [(Path(path), line) for path, line in files]
+
+
+def _locations(files: Iterable[tuple[Path, int]]) -> list[list[str | int]]:
+    return [[str(path.absolute()), line] for path, line in files]
 
 
 def _absolute(folder: Path | None) -> str | None:
