@@ -75,8 +75,8 @@ OF_BOB = {
 
 def bodies(world: World) -> dict[str, dict[str, Any]]:
     """ "METHOD address" → a body with every field of the action."""
-    parts, asked = world.parts, {"image": "coots/000.png", "topic": COOT}
-    named = {"name": "novel", "title": "New"}
+    parts, row = world.parts, {"image": "coots/000.png", "topic": COOT}
+    body = {"name": "novel", "title": "New"}
     cds = {
         "campaign": "cats",
         "release": 1,
@@ -100,19 +100,19 @@ def bodies(world: World) -> dict[str, dict[str, Any]]:
         "siblings": [{"name": "drake", "definition": "a male duck"}],
     }
     return {
-        f"POST {KINDS}cds/benchmarks/": named | cds,
+        f"POST {KINDS}cds/benchmarks/": body | cds,
         f"POST {KINDS}cds/plans/": cds,
-        f"POST {KINDS}labeled/benchmarks/": named
+        f"POST {KINDS}labeled/benchmarks/": body
         | labeled
         | {"split": "test", "protocol": "reference", "normalize": "min-max"}
         | {"size": 64, "thresholds": 10},
         f"POST {KINDS}labeled/plans/": labeled,
-        "POST api/v1/benchmarks/<slug:benchmark>/reviews/": named
+        "POST api/v1/benchmarks/<slug:benchmark>/reviews/": body
         | {"models": ["alpha"], "agreements": 0.5, "seed": 1, "policy": {"votes": 3}},
         "POST api/v1/benchmarks/<slug:benchmark>/label-sets/": {"campaign": "looks", "release": 1},
         "PUT api/v1/benchmarks/<slug:benchmark>/accuracies/": {"accuracies": {"alpha": 0.5}},
         "POST api/v1/benchmarks/<slug:benchmark>/true-labels/": {"selections": [1]},
-        "POST api/v1/campaigns/": named
+        "POST api/v1/campaigns/": body
         | {"kind": "contains", "dataset": world.dataset.name, "instructions": "Look."}
         | {"settings": {}, "policy": {"votes": 3}},
         f"POST {CAMPAIGN}answers/": {
@@ -168,7 +168,7 @@ def bodies(world: World) -> dict[str, dict[str, Any]]:
         f"POST {CAMPAIGN}pilots/preview/": pilot,
         f"POST {CAMPAIGN}policies/": policy | {"apply": True},
         f"POST {CAMPAIGN}policies/preview/": policy,
-        f"POST {CAMPAIGN}questions/": {"questions": [asked]},
+        f"POST {CAMPAIGN}questions/": {"questions": [row]},
         f"POST {CAMPAIGN}questions/<int:pk>/accept/": {"seen": None, "reason": "Clear."},
         f"POST {CAMPAIGN}questions/<int:pk>/review/": {
             "seen": None,

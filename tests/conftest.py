@@ -255,10 +255,10 @@ def world(built_world, afresh):
 def fresh_settings(monkeypatch) -> Callable[[dict[str, str]], SimpleNamespace]:
     """The project's settings as a new process with these environment variables reads them."""
 
-    def read(given: dict[str, str]) -> SimpleNamespace:
+    def read(variables: dict[str, str]) -> SimpleNamespace:
         for name in ("ASSAY_HTTPS", "ASSAY_TRUSTED_PROXIES", "CACHE_URL"):
             monkeypatch.delenv(name, raising=False)
-        for name, value in given.items():
+        for name, value in variables.items():
             monkeypatch.setenv(name, value)
         return SimpleNamespace(**runpy.run_path("annotator/settings.py"))
 

@@ -55,10 +55,10 @@ def total() -> tuple[int, int]:
     """(untyped dicts, functions that return one) of the product; prints those of each file."""
     dicts = returning = 0
     for path in modules():
-        own = counts(path.read_text())
-        dicts, returning = dicts + own[0], returning + own[1]
-        if any(own):
-            print(f"{own[0]:4} {own[1]:4} {path.relative_to(ROOT)}")
+        counted = counts(path.read_text())
+        dicts, returning = dicts + counted[0], returning + counted[1]
+        if any(counted):
+            print(f"{counted[0]:4} {counted[1]:4} {path.relative_to(ROOT)}")
     return dicts, returning
 
 

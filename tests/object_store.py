@@ -48,7 +48,7 @@ class Server:
             begun, body = [f"{status} refused", [("Content-Type", "application/xml")]], REFUSED
             body = b"" if method == "HEAD" else body
         else:
-            answer = self.app(environ, lambda *given: begun.extend(given))
+            answer = self.app(environ, lambda *args: begun.extend(args))
             body = b"".join(answer)
             if hasattr(answer, "close"):
                 answer.close()
@@ -89,15 +89,15 @@ class Bucket:
     @property
     def requests(self) -> list[Request]:
         """Those that were about this bucket."""
-        asked = self.server.requests[self.first_request :]
-        return [one for one in asked if one.path.split("/")[1] == self.name]
+        requests = self.server.requests[self.first_request :]
+        return [request for request in requests if request.path.split("/")[1] == self.name]
 
     @property
     def objects(self) -> dict[str, bytes]:
         """Everything that is in the bucket, by key."""
         pages = client(self.server.endpoint).get_paginator("list_objects_v2")
-        listed = pages.paginate(Bucket=self.name)
-        keys = [row["Key"] for page in listed for row in page.get("Contents", ())]
+        listing = pages.paginate(Bucket=self.name)
+        keys = [row["Key"] for page in listing for row in page.get("Contents", ())]
         return {key: self.get(key) for key in keys}
 
     def get(self, key: str) -> bytes:

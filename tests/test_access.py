@@ -60,10 +60,10 @@ def fill(route: str, world: World) -> str:
     """A real address of this pattern."""
     path = route
     for pattern, name in FILL:
-        found = re.search(pattern, path)
-        if found:
+        match = re.search(pattern, path)
+        if match:
             value = world.parts.get(name, name)
-            path = path[: found.start(1)] + str(value) + path[found.end(1) :]
+            path = path[: match.start(1)] + str(value) + path[match.end(1) :]
     assert "<" not in path, f"tests/access.py does not say what {route} stands for: {path}"
     path = "/" + path.rstrip("$")
     return f"{path}?{world.signature}" if path.rstrip("/").endswith("/image") else path
@@ -120,12 +120,12 @@ def visitors(world: World) -> dict[str, Visitor]:
 
 
 def test_every_address_is_in_the_table_and_nothing_else():
-    found = {route for route, _ in addresses() if not route.startswith(ADMIN)}
+    routes = {route for route, _ in addresses() if not route.startswith(ADMIN)}
 
-    listed = {row.split(" ", 1)[1] for row in ROWS}
+    routes_of_table = {row.split(" ", 1)[1] for row in ROWS}
 
-    assert sorted(found - listed) == [], "addresses without a row in tests/access.py"
-    assert sorted(listed - found) == [], "rows in tests/access.py without an address"
+    assert sorted(routes - routes_of_table) == [], "addresses without a row in tests/access.py"
+    assert sorted(routes_of_table - routes) == [], "rows in tests/access.py without an address"
 
 
 def test_every_method_of_the_api_is_in_the_table():
@@ -133,9 +133,9 @@ def test_every_method_of_the_api_is_in_the_table():
         f"{method} {route}" for route, view in addresses() for method in methods_of(view) or ()
     }
 
-    listed = {row for row in ROWS if row.split(" ", 1)[1].startswith("api/v1/")}
+    rows_of_table = {row for row in ROWS if row.split(" ", 1)[1].startswith("api/v1/")}
 
-    assert sorted(declared ^ listed) == []
+    assert sorted(declared ^ rows_of_table) == []
 
 
 def test_everybody_gets_from_every_address_what_the_table_says(world):
@@ -318,11 +318,11 @@ def test_nothing_an_annotator_gets_tells_datasets_images_questions_or_gold(world
     client.cookies.clear()
     client.force_login(world.bob)
     hashes = set(world.dataset.images.values_list("sha256", flat=True))
-    place = PEOPLE.index("annotator")
+    column = PEOPLE.index("annotator")
     leaks = []
     for row, expected in ROWS.items():
         method, route = row.split(" ", 1)
-        if expected[place] != "in" or not ("campaigns" in route or "label" in route or not route):
+        if expected[column] != "in" or not ("campaigns" in route or "label" in route or not route):
             continue
         body = {"user": world.bob.pk} if "label/" in route else {}
         point = transaction.savepoint()
@@ -336,7 +336,7 @@ def test_nothing_an_annotator_gets_tells_datasets_images_questions_or_gold(world
         else:
             text = response.content.decode()
         text += repr(dict(response.headers))
-        leaks += [f"{row}: {found}" for found in TELLTALES.findall(text)]
+        leaks += [f"{row}: {match}" for match in TELLTALES.findall(text)]
         leaks += [f"{row}: a hash" for sha256 in hashes if sha256 in text]
         if response.headers["Content-Type"] == "application/json":
             leaks += [
@@ -373,10 +373,10 @@ QUERIES = (("page",), ("question",), ("after", "release", "radius", "version"))
 def with_numbers(route: str, world: World, number: str) -> Iterator[str]:
     """The route's real address with the number in place of each of its integers in turn."""
     address, _, query = fill(route, world).partition("?")
-    for found in re.finditer(r"<int:\w+>", route):
-        place = route[: found.start()].count("/")
+    for match in re.finditer(r"<int:\w+>", route):
+        depth = route[: match.start()].count("/")
         parts = address.removeprefix("/").split("/")
-        parts[place] = route.split("/")[place].replace(found.group(), number)
+        parts[depth] = route.split("/")[depth].replace(match.group(), number)
         yield "/" + "/".join(parts) + (f"?{query}" if query else "")
 
 
@@ -396,7 +396,7 @@ def test_no_address_falls_over_a_number_that_fits_no_column(world):
 
 
 def test_no_query_falls_over_a_number_that_fits_no_column(world, schema):
-    asked = {
+    match = {
         path: item["get"].get("parameters", ())
         for path, item in schema["paths"].items()
         if "get" in item
@@ -407,9 +407,9 @@ def test_no_query_falls_over_a_number_that_fits_no_column(world, schema):
         method, route = row.split(" ", 1)
         if method != "GET" or route.startswith("accounts/"):
             continue
-        known = asked.get("/" + re.sub(r"<\w+:(\w+)>", r"{\1}", route).replace("{pk}", "{id}"), ())
-        own = [(one["name"],) for one in known if one["in"] == "query"]
-        for names in own if route.startswith("api/") else QUERIES:
+        known = match.get("/" + re.sub(r"<\w+:(\w+)>", r"{\1}", route).replace("{pk}", "{id}"), ())
+        parameters = [(parameter["name"],) for parameter in known if parameter["in"] == "query"]
+        for names in parameters if route.startswith("api/") else QUERIES:
             tried += route.startswith("api/")
             path = fill(route, world)
             query = "&".join(f"{name}={TOO_LARGE[1]}" for name in names)
@@ -429,10 +429,12 @@ def test_every_whole_number_that_a_body_takes_has_bounds(schema):
         if "requestBody" in action
     }
 
-    found = [(where, *fault) for where, body in bodies.items() for fault in unbounded(body, schema)]
+    faults = [
+        (where, *fault) for where, body in bodies.items() for fault in unbounded(body, schema)
+    ]
 
     assert len(bodies) > 20
-    assert found == []
+    assert faults == []
 
 
 def unbounded(node: Any, schema: dict[str, Any], seen: tuple[str, ...] = ()) -> Iterator[tuple]:

@@ -73,21 +73,21 @@ def ask(world) -> Ask:
     return send
 
 
-def places(value: Any, place: Place = ()) -> Iterator[tuple[Place, Any]]:
+def places(value: Any, path: Place = ()) -> Iterator[tuple[Place, Any]]:
     """Every value inside, and where it is."""
-    yield place, value
+    yield path, value
     inner = value.items() if isinstance(value, dict) else ()
     for key, each in enumerate(value) if isinstance(value, list) else inner:
-        yield from places(each, (*place, key))
+        yield from places(each, (*path, key))
 
 
-def replaced(body: Any, place: Place, value: Any) -> Any:
-    if not place:
+def replaced(body: Any, path: Place, value: Any) -> Any:
+    if not path:
         return value
     changed = goal = copy.deepcopy(body)
-    for key in place[:-1]:
+    for key in path[:-1]:
         goal = goal[key]
-    goal[place[-1]] = value
+    goal[path[-1]] = value
     return changed
 
 
@@ -102,10 +102,10 @@ def properties(schema: dict[str, Any], node: Any) -> set[str]:
     """Names of fields anywhere in the schema of a body."""
     if "$ref" in node:
         return properties(schema, schema["components"]["schemas"][node["$ref"].rpartition("/")[2]])
-    found = set(node.get("properties", ()))
+    names = set(node.get("properties", ()))
     for inner in (*node.get("properties", {}).values(), node.get("items")):
-        found |= properties(schema, inner) if inner else set()
-    return found
+        names |= properties(schema, inner) if inner else set()
+    return names
 
 
 def test_every_action_and_every_field_is_in_the_table(world, schema):
@@ -120,7 +120,7 @@ def test_every_action_and_every_field_is_in_the_table(world, schema):
             row = known.get(re.sub(r"{.*?}", "*", f"{method.upper()} {path[1:]}"))
             if row:
                 body = action["requestBody"]["content"]["application/json"]["schema"]
-                sent = {key for place, _ in places(table[row]) for key in place}
+                sent = {key for path, _ in places(table[row]) for key in path}
                 missing += [(row, name) for name in properties(schema, body) - sent - LEFT_OUT]
 
     assert missing == []
@@ -130,7 +130,7 @@ def test_the_bodies_of_the_table_are_taken(world, ask):
     met = {row: ask(row, body) for row, body in bodies(world).items()}
 
     refused = {row: (each.status_code, each.content) for row, each in met.items()}
-    refused = {row: said for row, said in refused.items() if said[0] >= 300}
+    refused = {row: status for row, status in refused.items() if status[0] >= 300}
     assert {row: status for row, (status, _) in refused.items()} == NOT_NOW, refused
 
 
@@ -138,11 +138,11 @@ def test_a_value_of_another_type_makes_no_action_fall_over(world, ask):
     deep = [nested(depth, lists) for depth in (DEEP // 4, DEEP) for lists in (True, False)]
     fallen = []
     for row, body in bodies(world).items():
-        for place, _ in places(body):
+        for path, _ in places(body):
             for value in (*OTHERS, *deep):
-                response = ask(row, replaced(body, place, value))
+                response = ask(row, replaced(body, path, value))
                 if response.status_code >= 500:
-                    fallen.append((row, place, str(value)[:40]))
+                    fallen.append((row, path, str(value)[:40]))
                 elif response.status_code >= 400:
                     check(response, response.status_code)
 
@@ -179,13 +179,13 @@ def test_a_filter_of_any_value_makes_no_list_fall_over(world, schema):
 def test_no_field_that_chooses_takes_a_path_an_address_or_an_option(world, ask):
     taken = []
     for row, body in bodies(world).items():
-        for place, value in places(body):
-            if not isinstance(value, str) or (FOR_PEOPLE | NEW.get(row, set())) & set(place):
+        for path, value in places(body):
+            if not isinstance(value, str) or (FOR_PEOPLE | NEW.get(row, set())) & set(path):
                 continue
             for hostile in HOSTILE:
-                response = ask(row, replaced(body, place, hostile))
+                response = ask(row, replaced(body, path, hostile))
                 if response.status_code not in (400, 404) and not is_refused_inside(response):
-                    taken.append((row, place, hostile, response.status_code))
+                    taken.append((row, path, hostile, response.status_code))
 
     assert taken == []
 

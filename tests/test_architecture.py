@@ -97,10 +97,10 @@ MOST_MODULES = 25
 
 
 def modules(*places: str) -> Iterator[Path]:
-    for place in places:
-        path = ROOT / place
-        found = [path] if path.is_file() else path.rglob("*.py") if path.is_dir() else []
-        yield from (file for file in found if "__pycache__" not in file.parts)
+    for name in places:
+        path = ROOT / name
+        paths = [path] if path.is_file() else path.rglob("*.py") if path.is_dir() else []
+        yield from (file for file in paths if "__pycache__" not in file.parts)
 
 
 @cache
@@ -126,23 +126,23 @@ def imports(path: Path, *, for_types: bool = False) -> set[str]:
     for node in ast.walk(tree):
         if isinstance(node, ast.If) and getattr(node.test, "id", "") == "TYPE_CHECKING":
             node.body = node.body if for_types else [ast.Pass()]
-    found = set()
+    modules_imported = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
-            found.update(alias.name for alias in node.names)
+            modules_imported.update(alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             base = package[: len(package) - node.level + 1] if node.level else []
             module = ".".join([*base, *([node.module] if node.module else [])])
-            found.add(module)
-            found.update(f"{module}.{alias.name}" for alias in node.names)
-    return found
+            modules_imported.add(module)
+            modules_imported.update(f"{module}.{alias.name}" for alias in node.names)
+    return modules_imported
 
 
 def reaches(path: Path, *targets: str) -> list[str]:
     return sorted(
-        found
-        for found in imports(path)
-        if any(found == target or found.startswith(f"{target}.") for target in targets)
+        module
+        for module in imports(path)
+        if any(module == target or module.startswith(f"{target}.") for target in targets)
     )
 
 
@@ -181,10 +181,10 @@ def test_the_imports_of_a_file_are_found_however_they_are_written(tmp_path, monk
 def test_packages_import_only_from_those_above_them(app):
     order, climbing = ORDER[app], []
     for file in modules(app):
-        here = order.index(package_of(file))
+        rank = order.index(package_of(file))
         for name in imports(file):
             target = file_of(name) if name.startswith(f"{app}.") else None
-            if target is not None and order.index(package_of(target)) > here:
+            if target is not None and order.index(package_of(target)) > rank:
                 climbing.append(f"{name_of(file)} imports {name}")
 
     assert sorted(climbing) == []
@@ -217,13 +217,13 @@ def test_only_a_kind_of_benchmark_asks_for_its_kind():
         r"\b(benchmark|row)\.kind\s*(==|!=|\bin\b|\bnot\b)|Benchmark\.Kind\.[A-Z]+\b"
     )
     files = [*modules("evaluation", "annotator"), *(ROOT / "templates").rglob("*.html")]
-    found = {
+    offending = {
         name_of(file): compared.findall(text_of(file))
         for file in files
         if not re.match("evaluation/(benchmarks/kinds/|migrations/)", name_of(file))
     }
 
-    assert {name: hits for name, hits in found.items() if hits} == {}
+    assert {name: hits for name, hits in offending.items() if hits} == {}
 
 
 def test_labeling_stands_alone():
@@ -235,17 +235,17 @@ def test_evaluation_never_knows_the_site():
 
 
 def test_pure_packages_know_nothing_of_django():
-    assert all((ROOT / place).exists() for place in PURE)
+    assert all((ROOT / path).exists() for path in PURE)
     forbidden = ("django", "rest_framework", "celery", "labeling.models", "evaluation.models")
     assert offenders(modules(*PURE), *forbidden) == {}
 
 
 def test_metrics_take_only_files_and_formulas_from_labeling():
-    found = offenders(modules("evaluation/metrics"), "labeling")
+    offending = offenders(modules("evaluation/metrics"), "labeling")
 
     assert {
         hit.removeprefix("labeling").split(".")[1]
-        for hits in found.values()
+        for hits in offending.values()
         for hit in hits
         if "." in hit
     } <= {
@@ -317,7 +317,7 @@ IN_TEMPLATE = re.compile(
 
 def words(node: ast.expr) -> set[object]:
     """The texts that a literal, or a literal list or set, is made of."""
-    return {found.value for found in ast.walk(node) if isinstance(found, ast.Constant)}
+    return {constant.value for constant in ast.walk(node) if isinstance(constant, ast.Constant)}
 
 
 HOLDS = (ast.Name, ast.Attribute, ast.Subscript, ast.Call)
@@ -326,24 +326,24 @@ HOLDS = (ast.Name, ast.Attribute, ast.Subscript, ast.Call)
 def compares_kinds(path: Path) -> list[int]:
     """Lines that compare a campaign's kind with anything, or hold anything called a kind against
     the name of one; also those that ask a kind whether it has an attribute."""
-    found = []
+    lines = []
     for node in ast.walk(tree_of(path)):
         if isinstance(node, ast.Compare):
             sides = [node.left, *node.comparators]
             held = [side for side in sides if isinstance(side, HOLDS)]
             kinds = [side for side in held if A_KIND.search(ast.unparse(side))]
-            named = any(words(side) & set(KIND_NAMES) for side in sides)
+            has_kind = any(words(side) & set(KIND_NAMES) for side in sides)
             if any(ast.unparse(side).endswith("campaign.kind") for side in kinds) or (
-                kinds and named
+                kinds and has_kind
             ):
-                found.append(node.lineno)
+                lines.append(node.lineno)
         elif (isinstance(node, ast.Match) and A_KIND.search(ast.unparse(node.subject))) or (
             isinstance(node, ast.Call)
             and ast.unparse(node.func) in ("getattr", "hasattr")
             and re.search(r"\bkind$|^KINDS\[", ast.unparse(node.args[0]))
         ):
-            found.append(node.lineno)
-    return found
+            lines.append(node.lineno)
+    return lines
 
 
 def test_kinds_of_question_are_compared_only_in_kinds():
@@ -353,10 +353,10 @@ def test_kinds_of_question_are_compared_only_in_kinds():
         if not KNOW_KINDS.search(name_of(file)) and (lines := compares_kinds(file))
     }
     pages = {
-        name: found.group()
+        name: match.group()
         for name in templates()
         if not name.startswith("annotator/kinds/")
-        and (found := IN_TEMPLATE.search(text_of(ROOT / "templates" / name)))
+        and (match := IN_TEMPLATE.search(text_of(ROOT / "templates" / name)))
     }
 
     assert python | pages == {}
@@ -440,20 +440,20 @@ def test_every_script_is_used(script):
     sources = [*modules(*APPS), *(ROOT / "templates").rglob("*.html")]
     relative = [file for file in SCRIPTS if file.name != Path(script).name]
 
-    named = any(names(file, script) for file in sources)
-    assert named or any(f"/{Path(script).name}" in text_of(file) for file in relative)
+    is_named = any(names(file, script) for file in sources)
+    assert is_named or any(f"/{Path(script).name}" in text_of(file) for file in relative)
 
 
 def test_templates_carry_no_inline_script_or_style():
     # The content security policy would silence them.
     inline = re.compile(r"<script(?![^>]*\bsrc=)(?![^>]*application/json)|<style|\sstyle=|\son\w+=")
-    found = {
+    offending = {
         name: inline.findall(text_of(ROOT / "templates" / name))
         for name in templates()
         if inline.search(text_of(ROOT / "templates" / name))
     }
 
-    assert found == {}
+    assert offending == {}
 
 
 def test_hardly_any_json_is_untyped():

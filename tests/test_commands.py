@@ -26,8 +26,8 @@ def parsers() -> Iterator[tuple[str, argparse.ArgumentParser]]:
 
 
 def verbs_of(parser: argparse.ArgumentParser) -> argparse._SubParsersAction | None:
-    found = [each for each in parser._actions if isinstance(each, argparse._SubParsersAction)]
-    return found[0] if found else None
+    actions = [each for each in parser._actions if isinstance(each, argparse._SubParsersAction)]
+    return actions[0] if actions else None
 
 
 def test_every_option_and_argument_says_what_it_is():
@@ -48,8 +48,8 @@ def test_every_verb_says_what_it_does():
             parser = load_command_class(str(app), name).create_parser("manage.py", name)
             assert parser.description, name
             if (verbs := verbs_of(parser)) is not None:
-                told = {each.dest for each in verbs._choices_actions if each.help}
-                silent += [f"{name} {verb}" for verb in verbs.choices if verb not in told]
+                described = {each.dest for each in verbs._choices_actions if each.help}
+                silent += [f"{name} {verb}" for verb in verbs.choices if verb not in described]
 
     assert silent == []
 
@@ -57,17 +57,17 @@ def test_every_verb_says_what_it_does():
 def in_table() -> set[str]:
     """The commands in docs/reference/commands.md; `mad select`, `merge` are mad select and mad
     merge."""
-    found: set[str] = set()
+    names: set[str] = set()
     verbs = {name.split()[0] for name, _ in parsers() if " " in name}
     rows = re.findall(r"^\| (`.+?`) \|", TABLE.read_text(), flags=re.M)
     for row in rows:
         above = ""
-        for said in re.findall(r"`([^`]+)`", row):
-            words = [word for word in said.split() if re.fullmatch(r"[a-z-]+", word)]
+        for code in re.findall(r"`([^`]+)`", row):
+            words = [word for word in code.split() if re.fullmatch(r"[a-z-]+", word)]
             if words[0] in verbs and len(words) > 1:
                 above = words[0]
-            found.add(" ".join(words) if len(words) > 1 or not above else f"{above} {words[0]}")
-    return found
+            names.add(" ".join(words) if len(words) > 1 or not above else f"{above} {words[0]}")
+    return names
 
 
 def test_the_table_of_commands_has_every_command():

@@ -53,9 +53,9 @@ def modules() -> Iterator[Path]:
 
 
 def subclasses(base: type) -> Iterator[type]:
-    for found in base.__subclasses__():
-        yield found
-        yield from subclasses(found)
+    for subclass in base.__subclasses__():
+        yield subclass
+        yield from subclasses(subclass)
 
 
 def fields() -> Iterator[tuple[str, str, Any]]:
@@ -87,18 +87,20 @@ def test_a_field_of_such_a_name_would_be_found(name):
 
 
 def test_no_form_and_no_body_of_the_api_has_another_field_of_such_a_name():
-    found = {(owner, name) for owner, name, field in fields() if is_telling(name, field)}
+    offending = {(owner, name) for owner, name, field in fields() if is_telling(name, field)}
 
-    assert found == {(owner, name) for name, owners in ALLOWED.items() for owner in owners.split()}
+    assert offending == {
+        (owner, name) for name, owners in ALLOWED.items() for owner in owners.split()
+    }
 
 
 def test_no_view_reads_another_one(schema):
     """Past its forms, or as a filter."""
     read = r'request\.(?:GET|POST|data|query_params)(?:\.get(?:list)?\(|\[)"(\w+)"'
-    given = r'\.fields\["(\w+)"\] = '
+    pattern = r'\.fields\["(\w+)"\] = '
     names = {
         *(name for path in modules() for name in re.findall(read, path.read_text())),
-        *(name for path in modules() for name in re.findall(given, path.read_text())),
+        *(name for path in modules() for name in re.findall(pattern, path.read_text())),
         *(row["name"] for action in actions(schema) for row in action.get("parameters", ())),
     }
 
@@ -122,22 +124,26 @@ class Forms(HTMLParser):
         self.feed(page)
 
     def handle_starttag(self, tag: str, pairs: list[tuple[str, str | None]]) -> None:
-        given = {key: value or "" for key, value in pairs}
-        name, value, kind = given.get("name", ""), given.get("value", ""), given.get("type")
+        attributes = {key: value or "" for key, value in pairs}
+        name, value, kind = (
+            attributes.get("name", ""),
+            attributes.get("value", ""),
+            attributes.get("type"),
+        )
         if tag == "form":
             self.sent: dict[str, list[str]] = {}
             self.chosen: set[str] = set()
-            if given.get("method") == "post":
-                self.found.append((given.get("action", ""), self.sent, self.chosen))
+            if attributes.get("method") == "post":
+                self.found.append((attributes.get("action", ""), self.sent, self.chosen))
         elif tag == "select":
             self.select = name
             self.chosen.add(name)
-        elif tag == "option" and ("selected" in given or self.select not in self.sent):
+        elif tag == "option" and ("selected" in attributes or self.select not in self.sent):
             self.sent[self.select] = [value]
         elif tag in ("button", "input", "textarea") and name:
             if kind in ("radio", "checkbox") or tag == "button":
                 self.chosen.add(name)
-            if kind not in ("radio", "checkbox") or "checked" in given:
+            if kind not in ("radio", "checkbox") or "checked" in attributes:
                 self.sent.setdefault(name, []).append(value)
 
 
@@ -151,10 +157,10 @@ def test_no_choice_of_a_page_keeps_a_path_an_address_or_an_option(world):
         path = fill(row.removeprefix("GET "), world)
         page = client.get(path)
         is_page = page.status_code == 200 and page["Content-Type"].startswith("text/html")
-        found = Forms(page.content.decode()).found if is_page else []
+        choices = Forms(page.content.decode()).found if is_page else []
         page.close()
         for goal, sent, name in (
-            (urljoin(path, to), sent, name) for to, sent, chosen in found for name in chosen
+            (urljoin(path, to), sent, name) for to, sent, chosen in choices for name in chosen
         ):
             if (goal, name) not in tried:
                 tried.add((goal, name))

@@ -116,5 +116,8 @@ def test_browser_tests_wait_as_long_as_a_busy_machine_takes():
         re.findall(r"\btimeout=(\d[\d_]*)", p.read_text()) for p in TESTS.rglob("browser/**/*.py")
     ]
     assert [
-        wait for found in waits for wait in found if int(wait) > 100 and int(wait) < 30_000
+        wait
+        for milliseconds in waits
+        for wait in milliseconds
+        if int(wait) > 100 and int(wait) < 30_000
     ] == []

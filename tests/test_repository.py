@@ -18,11 +18,11 @@ ROOT = Path(__file__).resolve().parents[1]
 
 def tracked() -> list[Path]:
     """Files under version control; in a tarball without it, everything that is not built."""
-    listed = subprocess.run(
+    output = subprocess.run(
         ["git", "ls-files", "-z", "--cached"], cwd=ROOT, capture_output=True, check=False
     )
-    if listed.returncode == 0:
-        files = [ROOT / name for name in listed.stdout.decode().split("\0") if name]
+    if output.returncode == 0:
+        files = [ROOT / name for name in output.stdout.decode().split("\0") if name]
         return [file for file in files if file.is_file()]
     built = {".venv", "var", "staticfiles", "__pycache__"}
     return [f for f in ROOT.rglob("*") if f.is_file() and not built & set(f.parts)]
@@ -53,7 +53,7 @@ def test_every_requirement_is_used_by_what_runs():
     code = "\n".join(f.read_text() for f in files if f.suffix in {".py", ".service"})
     # Imported, named in the settings, or started by systemd.
     used = set(re.findall(r"^ *(?:from|import) (\w+)|\"(\w+)[\w.]*\"|/bin/(\w+)", code, re.M))
-    modules = {module for found in used for module in found if module}
+    modules = {module for names in used for module in names if module}
     names = defaultdict(set)
     for module, distributions in packages_distributions().items():
         for name in distributions:
@@ -129,21 +129,21 @@ def test_every_page_of_the_docs_is_in_its_index():
 def test_no_file_names_a_machine_it_was_written_on():
     paths = re.compile(rb"(?<!campaigns)/(home|Users|root|work)/\w+|/opt/(pypi|wheels)")
     plain = [f for f in tracked() if f.suffix in {".py", ".md", ".toml", ".txt", ".sh", ".js", ""}]
-    found = {
+    offending = {
         file.relative_to(ROOT).as_posix(): match.group().decode()
         for file in plain
         if file != Path(__file__) and (match := paths.search(file.read_bytes()))
     }
 
-    assert found == {}
+    assert offending == {}
 
 
 def test_no_file_is_left_unfinished():
     marks = re.compile("|".join(["TO" + "DO", "FIX" + "ME", "XX" + "X:", "place" + "holder text"]))
-    own = [f for f in tracked() if "vendor" not in f.parts and f.suffix in {".py", ".md", ".js"}]
-    found = [file.name for file in own if marks.search(file.read_text())]
+    files = [f for f in tracked() if "vendor" not in f.parts and f.suffix in {".py", ".md", ".js"}]
+    offending = [file.name for file in files if marks.search(file.read_text())]
 
-    assert found == []
+    assert offending == []
 
 
 def test_no_line_of_a_template_is_longer_than_120_columns():

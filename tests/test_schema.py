@@ -15,9 +15,11 @@ def test_the_schema_is_valid_and_without_warnings(schema):
 
 
 def test_every_action_of_the_api_is_in_the_schema(schema):
-    said = {f"{method.upper()} {path}" for path, item in schema["paths"].items() for method in item}
+    actions = {
+        f"{method.upper()} {path}" for path, item in schema["paths"].items() for method in item
+    }
 
-    assert len(said) == sum(" api/v1/" in row for row in ROWS)
+    assert len(actions) == sum(" api/v1/" in row for row in ROWS)
 
 
 def test_every_action_says_what_it_does_and_how_it_fails(schema):

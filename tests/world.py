@@ -125,8 +125,8 @@ def label_sets_of(campaign: Campaign, owner: User) -> Benchmark:
         labeled_world.submit(made, owner, Path(folder), content=rows)
     fields = {"name": "looks", "title": "Looks", "agreements": 0}
     review = reviews.open_review(made, owner, wordnet=load(), **fields)
-    asked = review.campaign.questions.values_list("pk", flat=True)
-    factories.put(review.campaign, asked, state=Question.State.DROPPED, seats_free=0)
+    questions = review.campaign.questions.values_list("pk", flat=True)
+    factories.put(review.campaign, questions, state=Question.State.DROPPED, seats_free=0)
     reviews.apply(review, owner, load())
     return made
 
@@ -149,9 +149,9 @@ def make_benchmark(owner: User, campaign: Campaign) -> Benchmark:
     )
     first, second = (
         Submission.objects.create(
-            benchmark=benchmark, name=name, position=place, submitted_by=owner
+            benchmark=benchmark, name=name, position=index, submitted_by=owner
         )
-        for place, name in enumerate(META["classifiers"])
+        for index, name in enumerate(META["classifiers"])
     )
     for rank in (1, 2, 3):
         Selection.objects.create(
@@ -191,7 +191,7 @@ def _furnish(world: World) -> None:
     job = Job.objects.create(
         kind="score", key="run 0", campaign=campaign, state="failed", error="It broke."
     )
-    coming = Import.objects.create(
+    upload = Import.objects.create(
         dataset=world.dataset,
         name="lake.zip",
         created_by=alice,
@@ -276,7 +276,7 @@ def _furnish(world: World) -> None:
         "member": campaign.memberships.get(user=world.bob).pk,
         "invitation": invitation.pk,
         "job": job.pk,
-        "import": coming.pk,
+        "import": upload.pk,
         "label import": labels.pk,
         "parts import": parts.pk,
         "object": objects.of(world.dataset).get().pk,

@@ -58,10 +58,10 @@ def test_the_administration_sends_everybody_to_the_login_of_the_site(client, ali
     alice.save()
     form = {"username": "alice", "password": "password", "next": "/admin/"}
 
-    shown = client.get("/admin/", follow=True)
+    page = client.get("/admin/", follow=True)
     posted = client.post("/admin/login/", form)
 
-    assert shown.redirect_chain[-1][0].startswith(LOGIN + "?next=")
+    assert page.redirect_chain[-1][0].startswith(LOGIN + "?next=")
     assert posted["Location"].startswith(LOGIN)
     assert "_auth_user_id" not in client.session
 
@@ -319,7 +319,7 @@ def test_without_a_proxy_no_forwarded_address_is_believed(bob):
 
 
 @pytest.mark.parametrize(
-    ("given", "trusted"),
+    ("value", "trusted"),
     [
         ({}, 0),
         ({"ASSAY_HTTPS": "1"}, 1),
@@ -327,8 +327,8 @@ def test_without_a_proxy_no_forwarded_address_is_believed(bob):
         ({"ASSAY_TRUSTED_PROXIES": "2"}, 2),
     ],
 )
-def test_trusted_proxies_come_from_the_environment(given, trusted, fresh_settings):
-    settings = fresh_settings(given)
+def test_trusted_proxies_come_from_the_environment(value, trusted, fresh_settings):
+    settings = fresh_settings(value)
 
     assert trusted == settings.ALLAUTH_TRUSTED_PROXY_COUNT
     assert settings.REST_FRAMEWORK["NUM_PROXIES"] == trusted

@@ -80,8 +80,8 @@ def score(benchmark: Benchmark) -> dict[str, Any]:
 
 def wipe() -> None:
     call_command("flush", interactive=False, verbosity=0)
-    for place in backup.site_folders().values():
-        shutil.rmtree(place, ignore_errors=True)
+    for folder in backup.site_folders().values():
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def manifest(goal: Path) -> dict[str, Any]:
@@ -96,13 +96,13 @@ def test_a_restored_site_has_the_same_tables_files_and_scores(goal, shell):
     kept_files.keep(User.objects.earliest("pk"), SimpleUploadedFile("pairs.csv", b"for a form"))
     had = tables(), files()
     status, out, _ = shell("backup", goal, "--json")
-    said = json.loads(out)
+    result = json.loads(out)
     wipe()
 
     restored = shell("restore", goal, "--json")
 
     assert status == 0
-    assert said["files"] == len(manifest(goal)["files"]) == len(had[1]) + 2
+    assert result["files"] == len(manifest(goal)["files"]) == len(had[1]) + 2
     assert (restored[0], json.loads(restored[1])["migrations"]) == (0, 0)
     assert restored[2] == ""
     assert any(name.startswith("data/benchmarks/") for name in had[1])
@@ -168,7 +168,7 @@ def test_a_site_in_use_is_refused_and_stays(goal, shell, in_use):
 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize(
-    ("damage", "said"),
+    ("damage", "message"),
     [
         (lambda goal: (goal / "secret-key").write_text("another"), "has changed since"),
         (lambda goal: (goal / "secret-key").unlink(), "is missing in the backup"),
@@ -192,14 +192,14 @@ def test_a_site_in_use_is_refused_and_stays(goal, shell, in_use):
         (lambda goal: change(goal, media="listed"), "lists the images of an object store"),
     ],
 )
-def test_a_backup_that_is_damaged_or_of_another_site_is_refused(goal, shell, damage, said):
+def test_a_backup_that_is_damaged_or_of_another_site_is_refused(goal, shell, damage, message):
     backup.make(goal)
     damage(goal)
 
     status, out, err = shell("restore", goal)
 
     assert (status, out) == (1, "")
-    assert said in err
+    assert message in err
     assert len(err.splitlines()) == 1
     assert files() == {}
     assert not User.objects.exists()
@@ -232,16 +232,16 @@ def test_a_backup_goes_to_a_new_folder_outside_the_site(goal, shell):
     goal.mkdir()
     (goal / "old").write_text("x")
 
-    for place, said in ((goal, "exists already"), (site.DATA_DIR / "b", "is backed up itself")):
-        status, _, err = shell("backup", place)
+    for folder, message in ((goal, "exists already"), (site.DATA_DIR / "b", "is backed up itself")):
+        status, _, err = shell("backup", folder)
 
-        assert (status, said in err) == (1, True)
+        assert (status, message in err) == (1, True)
 
 
 @pytest.mark.django_db(transaction=True)
 def test_a_disk_without_room_is_refused_before_anything_is_copied(goal, shell, monkeypatch):
     site.DATA_DIR.joinpath("large").write_bytes(b"12345")
-    monkeypatch.setattr(shutil, "disk_usage", lambda place: type("", (), {"free": 4}))
+    monkeypatch.setattr(shutil, "disk_usage", lambda path: type("", (), {"free": 4}))
 
     status, _, err = shell("backup", goal)
 

@@ -56,7 +56,7 @@ def bracketed(monkeypatch):
     for name in ("gettext", "ngettext", "pgettext", "npgettext"):
         say: Callable[..., str] = getattr(translation._trans, name)
         monkeypatch.setattr(
-            translation._trans, name, lambda *given, say=say: f"⟦{say(*given)}⟧", raising=False
+            translation._trans, name, lambda *args, say=say: f"⟦{say(*args)}⟧", raising=False
         )
 
 
@@ -94,11 +94,11 @@ def test_pages_say_nothing_outside_the_translations(world, bracketed):
     pages = {path: bob.get(path) for path in paths}
     pages |= {f"{path} by nobody": Client().get(path) for path in FOR_NOBODY}
 
-    said = {path: outside(page.content.decode()) for path, page in pages.items()}
+    texts_outside = {path: outside(page.content.decode()) for path, page in pages.items()}
     left = {
-        path: found
-        for path, texts in said.items()
-        if (found := [t for t in texts if re.search("[A-Za-z]{2}", without_what_people_wrote(t))])
+        path: rest
+        for path, texts in texts_outside.items()
+        if (rest := [t for t in texts if re.search("[A-Za-z]{2}", without_what_people_wrote(t))])
     }
 
     assert {page.status_code for page in pages.values()} <= {200, 302, 404, 409}
@@ -131,9 +131,9 @@ def test_templates_have_no_text_outside_the_translations():
         text = re.sub(r"(?s){% block body_class %}.*?{% endblock %}", "", path.read_text())
         parser = Texts()
         parser.feed(TOKEN.sub(" ", text))
-        found = {part.strip() for part in parser.found if re.search("[A-Za-z]{2}", part)}
-        if found := {part for part in found if not SAME.match(part)}:
-            left[path.name] = found
+        texts = {part.strip() for part in parser.found if re.search("[A-Za-z]{2}", part)}
+        if texts := {part for part in texts if not SAME.match(part)}:
+            left[path.name] = texts
 
     assert left == {}
 
@@ -158,10 +158,10 @@ SAID = re.compile(
 def test_scripts_say_nothing_outside_the_translations():
     scripts = settings.BASE_DIR / "static" / "js"
     left = {
-        path.name: found
+        path.name: texts
         for path in sorted(scripts.rglob("*.js"))
         if not ENGLISH_SCRIPTS & set(path.relative_to(scripts).parts)
-        and (found := SAID.findall(path.read_text()))
+        and (texts := SAID.findall(path.read_text()))
     }
 
     assert left == {}

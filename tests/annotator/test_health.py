@@ -197,20 +197,20 @@ def test_dependencies_are_asked_once_in_five_seconds_however_often_strangers_ask
     client, monkeypatch
 ):
     monkeypatch.setattr(health, "KEPT_SECONDS", 5)
-    asked = []
-    monkeypatch.setattr(health, "DEPENDENCIES", {"database": lambda: asked.append(1)})
+    calls = []
+    monkeypatch.setattr(health, "DEPENDENCIES", {"database": lambda: calls.append(1)})
 
     for _ in range(20):
         assert client.get("/readyz").status_code == 200
 
-    assert asked == [1]
+    assert calls == [1]
 
 
 def test_one_thread_alone_waits_for_a_silent_dependency(client, monkeypatch):
-    asked, over = threading.Event(), threading.Event()
+    started, over = threading.Event(), threading.Event()
 
     def silent():
-        asked.set()
+        started.set()
         assert over.wait(20)
 
     monkeypatch.setattr(health, "DEPENDENCIES", {"broker": lambda: None})
@@ -218,7 +218,7 @@ def test_one_thread_alone_waits_for_a_silent_dependency(client, monkeypatch):
     monkeypatch.setattr(health, "DEPENDENCIES", {"broker": silent})
     first = threading.Thread(target=health._looked_up)
     first.start()
-    assert asked.wait(20)
+    assert started.wait(20)
 
     assert client.get("/readyz").json()["failing"] == []
 

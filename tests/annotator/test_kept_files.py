@@ -31,7 +31,7 @@ PAIR = "pond/0.png,n02018207"
 
 def all_forms() -> Iterator[type[forms.Form]]:
     folder = labeling.web.forms.__path__
-    names = [found.name for found in pkgutil.iter_modules(folder, "labeling.web.forms.")]
+    names = [modules.name for modules in pkgutil.iter_modules(folder, "labeling.web.forms.")]
     for module in (*map(importlib.import_module, names), *OTHERS):
         for thing in vars(module).values():
             if isinstance(thing, type) and issubclass(thing, forms.Form):
@@ -146,8 +146,8 @@ def test_a_selection_leads_to_a_competition_with_what_was_typed(as_alice, pond, 
 
     page = as_alice.post(reverse("labeling:campaign_new"), sent)
 
-    [said] = page.context["form"].errors["questions_file"]
-    assert "selection by mad select" in said
+    [message] = page.context["form"].errors["questions_file"]
+    assert "selection by mad select" in message
     assert "they are not taken along" in page.content.decode()
     # The longest request line that gunicorn takes is 4,094 bytes.
     assert len(page.context["selection_page"]) < 4000

@@ -16,17 +16,17 @@ def as_german(client, alice):
 
 
 def test_browser_says_the_language(client, db):
-    for asked, language, words in (
+    for browser_language, language, words in (
         ("de-AT,de;q=0.9", "de", "Anmelden"),
         ("zh-CN", "zh-hans", "登录"),
         ("en-US", "en-gb", "Log in"),
         ("fr", "en-gb", "Log in"),
         ("", "en-gb", "Log in"),
     ):
-        response = client.get("/accounts/login/", headers={"Accept-Language": asked})
+        response = client.get("/accounts/login/", headers={"Accept-Language": browser_language})
         page = text_of(response)
 
-        assert f'<html lang="{language}">' in page, asked
+        assert f'<html lang="{language}">' in page, browser_language
         assert f"<h1>{words}</h1>" in page
         assert response["Content-Language"] == language
         assert {"Accept-Language", "Cookie"} <= set(response["Vary"].split(", "))
@@ -56,10 +56,10 @@ def test_an_unknown_language_changes_nothing(client, db):
 
 
 def test_researchers_pages_are_english_and_offer_no_choice(as_german, coots):
-    own, campaign = (text_of(as_german.get(path)) for path in ("/", "/campaigns/coots/"))
+    home, campaign = (text_of(as_german.get(path)) for path in ("/", "/campaigns/coots/"))
 
-    assert '<html lang="de">' in own
-    assert 'value="zh-hans"' in own
+    assert '<html lang="de">' in home
+    assert 'value="zh-hans"' in home
     assert '<html lang="en-gb">' in campaign
     assert 'value="zh-hans"' not in campaign
     assert "Startseite" not in campaign

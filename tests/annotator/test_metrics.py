@@ -115,13 +115,13 @@ def test_jobs_are_counted_by_kind_and_state(read):
     )
     Job.objects.create(kind="of a plugin that is gone", key="x", state="done")
 
-    found = read()
+    figures = read()
 
-    assert found["assay_jobs", "score", "queued"] == 2
-    assert found["assay_jobs", "score", "failed"] == 1
-    assert found["assay_jobs", "nightly", "queued"] == 0
-    assert found["assay_jobs", "other", "done"] == 1
-    assert 600 <= found["assay_oldest_waiting_job_seconds",] < 660
+    assert figures["assay_jobs", "score", "queued"] == 2
+    assert figures["assay_jobs", "score", "failed"] == 1
+    assert figures["assay_jobs", "nightly", "queued"] == 0
+    assert figures["assay_jobs", "other", "done"] == 1
+    assert 600 <= figures["assay_oldest_waiting_job_seconds",] < 660
 
 
 def test_where_nothing_waits_the_oldest_job_is_of_no_age(read):
@@ -158,10 +158,10 @@ def test_without_a_database_the_other_figures_stay(client, read, monkeypatch):
 
     monkeypatch.setattr(metrics, "_jobs", gone)
 
-    found = read()
-    assert found["assay_database_up",] == 0
-    assert ("assay_requests_total", "GET", "200", "account_login") in found
-    assert not any(key[0] == "assay_jobs" for key in found)
+    figures = read()
+    assert figures["assay_database_up",] == 0
+    assert ("assay_requests_total", "GET", "200", "account_login") in figures
+    assert not any(key[0] == "assay_jobs" for key in figures)
 
 
 TWO_PROCESSES = """
@@ -201,10 +201,10 @@ def test_requests_of_several_processes_are_added_up(tmp_path):
     )
 
     assert done.returncode == 0, done.stderr
-    found = samples(done.stdout)
-    assert found["assay_requests_total", "GET", "404", "none"] == 2
+    summed = samples(done.stdout)
+    assert summed["assay_requests_total", "GET", "404", "none"] == 2
     # An empty database has no tables: nothing of it, and no failure.
-    assert found["assay_database_up",] == 0
+    assert summed["assay_database_up",] == 0
 
 
 def test_a_request_is_answered_where_it_cannot_be_counted(

@@ -189,13 +189,13 @@ def test_the_thread_that_renews_a_lease_has_the_context_of_the_job(db, in_reques
 def test_celery_leaves_the_handlers_and_takes_the_level_of_its_command_line():
     root = logging.getLogger()
     before = list(root.handlers)
-    own = logging.getLogger("celery")
-    level = own.level
+    logger = logging.getLogger("celery")
+    level = logger.level
 
     celery.keep_logging(loglevel=logging.WARNING)
 
-    assert (root.handlers, own.level) == (before, logging.WARNING)
-    own.setLevel(level)
+    assert (root.handlers, logger.level) == (before, logging.WARNING)
+    logger.setLevel(level)
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ def truth(question: Question) -> str:
 
 def answer_everything(user: User, campaign: Campaign, run_jobs: Callable[[], int]) -> int:
     """How many answers this person gave, to everything that is asked of them, truthfully."""
-    given = 0
+    answered = 0
     while seats := claiming.next_page(user, campaign).seats:
         sent = []
         for seat in seats:
@@ -32,6 +32,6 @@ def answer_everything(user: User, campaign: Campaign, run_jobs: Callable[[], int
             sent.append(submitting.Sent(uuid.uuid4(), seat.token, truth(question), 1500))
         results = submitting.submit(user, campaign, sent)
         assert {result.status for result in results} == {"accepted"}
-        given += len(results)
+        answered += len(results)
         run_jobs()
-    return given
+    return answered

@@ -40,15 +40,15 @@ def circumradius_squared(triangle: Triangle) -> Fraction:
 
 def components(chosen: list[Triangle]) -> list[list[Triangle]]:
     """Groups that hang together over shared edges."""
-    left, found = list(chosen), []
+    left, components = list(chosen), []
     while left:
         group = [left.pop()]
         for triangle in group:
-            beside = [other for other in left if len(triangle & other) == 2]
-            left = [other for other in left if other not in beside]
+            beside = [triple for triple in left if len(triangle & triple) == 2]
+            left = [triple for triple in left if triple not in beside]
             group.extend(beside)
-        found.append(group)
-    return found
+        components.append(group)
+    return components
 
 
 def covering(points: list[tuple[int, int]], chosen: list[Triangle]) -> list[Triangle] | None:

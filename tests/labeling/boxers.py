@@ -48,10 +48,10 @@ def make(
 
 
 def people(campaign: Campaign, count: int = 5, name: str = "boxer") -> list[User]:
-    found = [factories.make_user(f"{name}-{number}") for number in range(count)]
-    for person in found:
+    users = [factories.make_user(f"{name}-{number}") for number in range(count)]
+    for person in users:
         factories.join(person, campaign)
-    return found
+    return users
 
 
 def box(sides: list[float], *flags: str) -> dict[str, object]:
@@ -113,11 +113,11 @@ def seats_of(person: User) -> list[str]:
 
 def proposals(campaign: Campaign, rows: dict[tuple[str, str], list[list[float]]]) -> Any:
     """Asks about these pairs with these proposed boxes."""
-    found = box_campaigns.Proposed(
+    proposed = box_campaigns.Proposed(
         {pair: [tuple(box) for box in boxes] for pair, boxes in rows.items()}
     )
     opening.define_asked(campaign, list(rows))
-    return box_campaigns.ask(campaign, list(rows), found)
+    return box_campaigns.ask(campaign, list(rows), proposed)
 
 
 def claim(person: User, campaign: Campaign, size: int = 1) -> list[claiming.Seat]:
@@ -171,7 +171,7 @@ def seat_all_gold(person: User, campaign: Campaign) -> list[Assignment]:
     pairs: dict[int, list[Question]] = {}
     for question in campaign.questions.filter(state="gold").order_by("pk"):
         pairs.setdefault(question.subject or question.pk, []).append(question)
-    subjects = {pk: rows[place % len(rows)] for place, (pk, rows) in enumerate(pairs.items())}
+    subjects = {pk: rows[index % len(rows)] for index, (pk, rows) in enumerate(pairs.items())}
     return [
         Assignment.objects.create(
             question=question,

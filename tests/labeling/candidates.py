@@ -22,7 +22,7 @@ WORDS = {
 
 def glossary(keys: Sequence[str], *, siblings: bool = False) -> list[dict[str, Any]]:
     """What a site's glossary says of the two classes here; name it in ASSAY_GLOSSARY."""
-    found = []
+    rows = []
     for key in keys:
         if key in WORDS:
             name, definition = WORDS[key]
@@ -30,8 +30,8 @@ def glossary(keys: Sequence[str], *, siblings: bool = False) -> list[dict[str, A
             row["url"] = f"https://en.wikipedia.org/wiki/{name.replace(' ', '_')}"
             if siblings:
                 row["siblings"] = [{"name": "Siamese cat", "definition": "another breed"}]
-            found.append(row)
-    return found
+            rows.append(row)
+    return rows
 
 
 def rows(dataset: Dataset, topic: str = CAT, count: int = 6, query: str = "burmese") -> list[Row]:
@@ -47,7 +47,7 @@ def rows(dataset: Dataset, topic: str = CAT, count: int = 6, query: str = "burme
 def make(
     owner: User,
     dataset: Dataset,
-    found: Sequence[Row],
+    rows: Sequence[Row],
     *,
     name: str = "verify",
     settings: Mapping[str, object] | None = None,
@@ -56,7 +56,7 @@ def make(
     """An open campaign about these candidates, without gold unless told otherwise."""
     campaign = candidate_lists.draft(
         owner,
-        found,
+        rows,
         name=name,
         title="Verify",
         kind="candidates",
@@ -64,7 +64,7 @@ def make(
         settings=settings or {},
         policy={"gold_share": 0, **policy},
     )
-    return lifecycle.launch(campaign, owner) if found else campaign
+    return lifecycle.launch(campaign, owner) if rows else campaign
 
 
 def settle(

@@ -27,14 +27,14 @@ def _postgres():
 
 def _point_to(url: str) -> None:
     """Makes this process use the database, as annotator/settings.py would."""
-    wanted = environ.Env.db_url_config(url)
+    config = environ.Env.db_url_config(url)
     if url.startswith("sqlite"):
-        wanted["OPTIONS"] = {
+        config["OPTIONS"] = {
             "transaction_mode": "IMMEDIATE",
             "timeout": 20,
             "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL",
         }
-    connections.settings["default"] = {**connections.settings["default"], "OPTIONS": {}, **wanted}
+    connections.settings["default"] = {**connections.settings["default"], "OPTIONS": {}, **config}
     del connections["default"]
 
 

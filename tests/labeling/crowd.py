@@ -30,9 +30,9 @@ def send(
     return submitting.submit(user, campaign, sent)
 
 
-def answer(*given: Any, **more: Any) -> list[submitting.Result]:
+def answer(*values: Any, **more: Any) -> list[submitting.Result]:
     """As send, and all of it is accepted."""
-    results = send(*given, **more)
+    results = send(*values, **more)
     assert {result.status for result in results} <= {"accepted"}
     return results
 
@@ -143,9 +143,9 @@ def give(
                 state="answered",
                 leased_until=at,
                 created_at=at,
-                ordinal=member.answered + place,
+                ordinal=member.answered + ticket,
             )
-            for place, (question, _) in enumerate(pairs, 1)
+            for ticket, (question, _) in enumerate(pairs, 1)
         ]
     )
     Answer.objects.bulk_create(

@@ -69,10 +69,10 @@ def crowd(
     confusions = np.stack(
         [[rng.dirichlet(row) for row in alphas] for _ in range(people)],
     )
-    who, what = np.nonzero(rng.random((people, items)) < share)
+    who, chosen = np.nonzero(rng.random((people, items)) < share)
     order = rng.permutation(len(who))
-    who, what = who[order].astype(np.int32), what[order].astype(np.int32)
-    cumulated = confusions[who, truth[what]].cumsum(axis=1)
-    said = (rng.random(len(who))[:, None] > cumulated[:, :-1]).sum(axis=1).astype(np.int32)
+    who, chosen = who[order].astype(np.int32), chosen[order].astype(np.int32)
+    cumulated = confusions[who, truth[chosen]].cumsum(axis=1)
+    answers = (rng.random(len(who))[:, None] > cumulated[:, :-1]).sum(axis=1).astype(np.int32)
     sizes = {"n_annotators": people, "n_items": items, "n_classes": classes}
-    return Crowd(who, what, said, sizes, truth, confusions)
+    return Crowd(who, chosen, answers, sizes, truth, confusions)

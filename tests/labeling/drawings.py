@@ -32,8 +32,8 @@ def drawn(polygons: Polygons) -> dict[str, Any]:
 
 def answer(half: bool | None = True, **parts: Any) -> dict[str, Any]:
     """An answer that draws these parts (polygons), or says a state of them (a word)."""
-    said = {
+    value = {
         key: {"state": part} if isinstance(part, str) else drawn(part)
         for key, part in parts.items()
     }
-    return {"parts": said, "half": half, "outline": None}
+    return {"parts": value, "half": half, "outline": None}

@@ -126,7 +126,7 @@ def label(person: int, seed: int, seconds: float) -> dict[str, int]:
             for result in results:
                 count[result.status if result.status == "accepted" else result.code] += 1
         if chance.random() < 0.2:
-            again = [submitting.Sent(uuid.uuid4(), one.seat, "no", 5) for one in sent[:2]]
+            again = [submitting.Sent(uuid.uuid4(), answer.seat, "no", 5) for answer in sent[:2]]
             submitting.submit(user, campaign, again)
             count["revised"] += 1
     return dict(count)

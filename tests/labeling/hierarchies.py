@@ -76,9 +76,9 @@ def question(campaign: Campaign, node: str, image: int = 0) -> Question:
     return campaign.questions.get(item__image__name=f"{image}.png", topic=node, round=0)
 
 
-def settle(campaign: Campaign, image: int = 0, **said: str | None) -> None:
+def settle(campaign: Campaign, image: int = 0, **values: str | None) -> None:
     """Settles questions as settling.py would: yes, no, dropped, or None for a reviewer."""
-    for node, value in said.items():
+    for node, value in values.items():
         row = question(campaign, node, image)
         state = {"dropped": "dropped", None: "review"}.get(value, "settled")
         Settlement.objects.create(
@@ -87,9 +87,9 @@ def settle(campaign: Campaign, image: int = 0, **said: str | None) -> None:
         factories.put(campaign, [row.pk], state=state, seats_free=0, follow_up=True)
 
 
-def follow(campaign: Campaign, image: int = 0, **said: str | None) -> following.Followed:
+def follow(campaign: Campaign, image: int = 0, **values: str | None) -> following.Followed:
     """As settle, and the image's next questions are opened and closed."""
-    settle(campaign, image, **said)
+    settle(campaign, image, **values)
     return following.advance(campaign)
 
 
@@ -99,24 +99,24 @@ def reopen(campaign: Campaign, node: str, image: int = 0) -> None:
     factories.put(campaign, [row.pk], state="open", seats_free=1, follow_up=True)
 
 
-def asked(campaign: Campaign, image: int = 0) -> dict[str, str]:
+def states_of(campaign: Campaign, image: int = 0) -> dict[str, str]:
     """State by node of the image's questions, in the order of their tickets."""
     rows = campaign.questions.filter(item__image__name=f"{image}.png", round=0)
     return dict(rows.order_by("ticket").values_list("topic", "state"))
 
 
 def open_nodes(campaign: Campaign, image: int = 0) -> list[str]:
-    return [node for node, state in asked(campaign, image).items() if state == "open"]
+    return [node for node, state in states_of(campaign, image).items() if state == "open"]
 
 
 def item(campaign: Campaign, image: int = 0) -> int:
-    return question(campaign, next(iter(asked(campaign, image))), image).item_id
+    return question(campaign, next(iter(states_of(campaign, image))), image).item_id
 
 
 def labels(campaign: Campaign, image: int = 0) -> dict[str, tuple[str, str | None]]:
     """(value, origin) by class key; the origin is None where nobody has answered."""
-    found = standing_labels(campaign, [item(campaign, image)])
-    return {key: said for (_, key), said in found.items()}
+    by_item = standing_labels(campaign, [item(campaign, image)])
+    return {key: value for (_, key), value in by_item.items()}
 
 
 def standing_labels(
@@ -124,14 +124,14 @@ def standing_labels(
 ) -> dict[tuple[int, str], tuple[str, str | None]]:
     """As labels, of several images, by (item, class key)."""
     graph, mode = store.of(campaign), campaign.settings["mode"]
-    said = image_state.labels(campaign.pk, graph, items)
+    labels_of_items = image_state.labels(campaign.pk, graph, items)
     rows = image_state.questions_of(campaign.pk, items)
-    found: dict[tuple[int, str], tuple[str, str | None]] = {}
+    values: dict[tuple[int, str], tuple[str, str | None]] = {}
     for pk in items:
-        settled = planning.stand(graph, rows.get(pk, ()), mode, said.get(pk)).settled
+        settled = planning.stand(graph, rows.get(pk, ()), mode, labels_of_items.get(pk)).settled
         for key, node in graph.by_key.items():
-            found[pk, key] = settled.get(node, ("unknown", None))
-    return found
+            values[pk, key] = settled.get(node, ("unknown", None))
+    return values
 
 
 def lease(user: User, row: Question) -> Assignment:

@@ -81,5 +81,5 @@ def elsewhere(owner: User, images: int = 3) -> Dataset:
 
 
 def kept(dataset: Dataset) -> list[tuple[Any, ...]]:
-    found = GivenLabel.objects.filter(item__image__dataset=dataset)
-    return sorted(found.values_list("item__image__name", "key", "value", "source"))
+    labels = GivenLabel.objects.filter(item__image__dataset=dataset)
+    return sorted(labels.values_list("item__image__name", "key", "value", "source"))

@@ -63,30 +63,30 @@ def cow(image: str = "2008_000585.jpg", x: int = 20, **fields: Any) -> PartedObj
         Part("lfuleg", box(x + 30, 60, x + 40, 80)),
         Part("lflleg", box(x + 31, 83, x + 39, 100)),
     )
-    said = {"category": "cow", "box": (x, 25, x + 60, 105), "parts": parts} | fields
-    return PartedObject(image=image, **said)
+    values = {"category": "cow", "box": (x, 25, x + 60, 105), "parts": parts} | fields
+    return PartedObject(image=image, **values)
 
 
 def coco(
-    *found: PartedObject,
+    *objects: PartedObject,
     size: tuple[int, int] = SIZE,
     categories: Sequence[str] = ("cow", "zebra"),
 ) -> str:
     """COCO as others write it: the parts name their object."""
-    images = list(dict.fromkeys(one.image for one in found))
-    names = sorted({part.key for one in found for part in one.parts})
+    images = list(dict.fromkeys(parted.image for parted in objects))
+    names = sorted({part.key for parted in objects for part in parted.parts})
     rows: list[dict[str, Any]] = []
-    for one in found:
+    for parted in objects:
         at = len(rows) + 1
-        x0, y0, x1, y1 = one.box
+        x0, y0, x1, y1 = parted.box
         row = {
             "id": at,
-            "image_id": images.index(one.image) + 1,
-            "category_id": categories.index(one.category) + 1,
+            "image_id": images.index(parted.image) + 1,
+            "category_id": categories.index(parted.category) + 1,
             "bbox": [x0, y0, x1 - x0, y1 - y0],
         }
         rows.append(row)
-        for part in one.parts:
+        for part in parted.parts:
             rows.append(
                 {
                     "id": len(rows) + 1,
@@ -116,8 +116,8 @@ def coco(
     )
 
 
-def sent(*found: PartedObject, name: str = "cows.json") -> SimpleUploadedFile:
-    return upload(coco(*(found or (cow(),))), name)
+def sent(*objects: PartedObject, name: str = "cows.json") -> SimpleUploadedFile:
+    return upload(coco(*(objects or (cow(),))), name)
 
 
 def folder_zipped(folder: Path, name: str) -> SimpleUploadedFile:
@@ -129,12 +129,12 @@ def folder_zipped(folder: Path, name: str) -> SimpleUploadedFile:
     return zipped(files, name)
 
 
-def written(format_name: str, folder: Path, *found: PartedObject) -> Path:
+def written(format_name: str, folder: Path, *objects: PartedObject) -> Path:
     """The folder with these objects in one of our formats."""
     folder.mkdir(parents=True, exist_ok=True)
     scenes = [
-        (Photograph(name, *SIZE), [one for one in found if one.image == name])
-        for name in dict.fromkeys(one.image for one in found)
+        (Photograph(name, *SIZE), [parted for parted in objects if parted.image == name])
+        for name in dict.fromkeys(parted.image for parted in objects)
     ]
     PART_FORMATS[format_name].write(iter(scenes), folder, About("Cows", {COW: "cow"}))
     return folder

@@ -86,14 +86,14 @@ def settled(owner: User, annotator: User, dataset: Dataset) -> Campaign:
     """Of the four, three drawn and one skipped. The second cat's head was drawn again."""
     campaign = campaign_of(owner, dataset)
     factories.join(annotator, campaign)
-    said = {
+    values = {
         ("cats/0.png", "cat-1"): ANSWER,
         ("cats/0.png", "cow-1"): drawn(head=square(2, 2, 9.5, 9.5), horn="not_visible"),
         ("cats/1.png", "cat-1"): REDRAWN,
         ("cats/2.png", "cat-1"): {"skip": "too_small"},
     }
-    for asked in campaign.questions.select_related("item__image", "policy"):
-        settle(asked, annotator, said[asked.item.image.name, asked.item.name])
+    for question in campaign.questions.select_related("item__image", "policy"):
+        settle(question, annotator, values[question.item.image.name, question.item.name])
     return campaign
 
 

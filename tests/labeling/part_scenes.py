@@ -98,13 +98,13 @@ def parts(draw: st.DrawFn) -> Part:
     if draw(st.integers(0, 3)) == 0:
         state = draw(st.sampled_from(["not_visible", "occluded"]))
         return Part(key, state=state, origin="explicit", name=name)
-    said: dict[str, Any] = {}
+    fields: dict[str, Any] = {}
     if draw(st.booleans()):
-        said = of_merges(draw(st.lists(merges(), max_size=2)))
+        fields = of_merges(draw(st.lists(merges(), max_size=2)))
     elif draw(st.booleans()):
-        said = {"radius": draw(st.floats(0, 99)), "pieces": (draw(regions()),), "apart": True}
+        fields = {"radius": draw(st.floats(0, 99)), "pieces": (draw(regions()),), "apart": True}
     origin = draw(st.sampled_from(["explicit", "given", "made"]))
-    return Part(key, draw(regions()), origin=origin, name=name, **said)
+    return Part(key, draw(regions()), origin=origin, name=name, **fields)
 
 
 @st.composite
@@ -134,17 +134,17 @@ def scenes(draw: st.DrawFn) -> list[tuple[Photograph, list[PartedObject]]]:
     ]
 
 
-def written(format_name: str, found: Any, folder: Path) -> Path:
+def written(format_name: str, scenes: Any, folder: Path) -> Path:
     """What the format writes of the scenes, in a folder of its own."""
     goal = folder / format_name
     goal.mkdir(parents=True)
-    PART_FORMATS[format_name].write(found, goal, NAMES)
+    PART_FORMATS[format_name].write(scenes, goal, NAMES)
     return goal
 
 
 def an_object(count: int = 12, size: tuple[int, int] = (500, 375), seed: int = 0) -> PartedObject:
     """A dog with so many parts of thirty corners, 20 to 70 pixels across."""
     rng = np.random.default_rng(seed)
-    found = [star(rng, 30, size, rng.uniform(10, 35)) for _ in range(count)]
-    made = [Part(f"part-{n}", polygons, origin="explicit") for n, polygons in enumerate(found)]
+    stars = [star(rng, 30, size, rng.uniform(10, 35)) for _ in range(count)]
+    made = [Part(f"part-{n}", polygons, origin="explicit") for n, polygons in enumerate(stars)]
     return PartedObject("dog.jpg", DOG, (0, 0, *size), tuple(made), crop=(0, 0, *size))

@@ -46,13 +46,13 @@ def square(x0: float, y0: float, x1: float, y1: float) -> Polygons:
 
 def drawn(**parts: Polygons | str) -> dict[str, Any]:
     """An answer: polygons of each part, or "not_visible" or "occluded"."""
-    said = {
+    answer = {
         key: {"state": value}
         if isinstance(value, str)
         else {"state": "drawn", "polygons": _nested(value)}
         for key, value in parts.items()
     }
-    return {"parts": said, "half": True}
+    return {"parts": answer, "half": True}
 
 
 def _nested(polygons: Polygons) -> list[Any]:

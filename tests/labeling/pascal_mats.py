@@ -68,15 +68,15 @@ def anno(imname: str, objects: Sequence[MatObject]) -> dict[str, Any]:
     """The content of `anno`, for tests that spoil it before they save it."""
     rows = [
         {
-            "class": one.name,
-            "class_ind": float(CLASSES.index(one.name) + 1) if one.name in CLASSES else 0.0,
-            "bbox": bbox(one.mask),
-            "mask": one.mask.astype(bool),
+            "class": row.name,
+            "class_ind": float(CLASSES.index(row.name) + 1) if row.name in CLASSES else 0.0,
+            "bbox": bbox(row.mask),
+            "mask": row.mask.astype(bool),
             "parts": struct(
-                [{"part_name": name, "mask": mask.astype(bool)} for name, mask in one.parts]
+                [{"part_name": name, "mask": mask.astype(bool)} for name, mask in row.parts]
             ),
         }
-        for one in objects
+        for row in objects
     ]
     return {"imname": imname, "objects": struct(rows)}
 

@@ -16,7 +16,7 @@ def judged(content: bytes, max_pixels: int = MANY):
     return check(io.BytesIO(content), max_pixels=max_pixels)
 
 
-def shown(content: bytes) -> Image.Image:
+def display_image(content: bytes) -> Image.Image:
     display, _ = derive(io.BytesIO(content), max_pixels=MANY)
     return Image.open(io.BytesIO(display.content))
 
@@ -52,14 +52,14 @@ def test_a_stereo_jpeg_counts_as_its_first_picture():
     )
 
     assert judged(pair).media_type == "image/jpeg"
-    assert is_red(shown(pair).convert("RGB").getpixel((5, 5)))
+    assert is_red(display_image(pair).convert("RGB").getpixel((5, 5)))
 
 
 @pytest.mark.parametrize("orientation", range(1, 9))
 def test_every_exif_orientation_is_shown_upright(orientation):
     content = samples.turned(orientation, samples.two_sided((60, 40)))
 
-    checked, image = judged(content), shown(content)
+    checked, image = judged(content), display_image(content)
 
     assert (checked.width, checked.height) == (60, 40)
     assert image.size == (60, 40)
@@ -74,7 +74,7 @@ def test_a_tiff_with_an_orientation_is_turned_once():
     stored = samples.two_sided((60, 40)).transpose(Image.Transpose.ROTATE_90)
     content = samples.saved(stored, "TIFF", exif=exif)
 
-    checked, image = judged(content), shown(content)
+    checked, image = judged(content), display_image(content)
 
     assert (checked.width, checked.height) == image.size == (60, 40)
     assert is_red(image.getpixel((5, 20)))
@@ -85,7 +85,7 @@ def test_a_damaged_exif_block_does_not_cost_the_picture():
     content = samples.jpeg(exif=b"Exif\0\0MM\0*\xff\xff\xff\xff")
 
     assert judged(content).width == 60
-    assert shown(content).size == (60, 40)
+    assert display_image(content).size == (60, 40)
 
 
 # What is refused
@@ -192,9 +192,9 @@ def test_nothing_but_pixels_reaches_annotators(form):
 
 
 def test_a_big_image_is_bounded_and_a_small_one_keeps_its_pixels():
-    assert shown(samples.jpeg((5000, 1000))).size == (DISPLAY_PX, 819)
-    assert shown(samples.jpeg((3000, 1000))).size == (3000, 1000)
-    assert shown(samples.saved(Image.new("L", (20000, 1)), "PNG")).size == (DISPLAY_PX, 1)
+    assert display_image(samples.jpeg((5000, 1000))).size == (DISPLAY_PX, 819)
+    assert display_image(samples.jpeg((3000, 1000))).size == (3000, 1000)
+    assert display_image(samples.saved(Image.new("L", (20000, 1)), "PNG")).size == (DISPLAY_PX, 1)
 
 
 def cut(content: bytes) -> dict[str, Image.Image]:
@@ -246,21 +246,21 @@ def test_tiles_of_deep_grey_are_stretched_alike():
 def test_a_small_lossless_image_stays_lossless():
     content = samples.noise(form="PNG")
 
-    image = shown(content)
+    image = display_image(content)
 
     assert image.format == "PNG"
     assert np.array_equal(np.asarray(image), np.asarray(Image.open(io.BytesIO(content))))
 
 
 def test_a_large_lossless_image_becomes_a_fine_jpeg():
-    assert shown(samples.saved(samples.two_sided((2000, 1200)), "PNG")).format == "JPEG"
+    assert display_image(samples.saved(samples.two_sided((2000, 1200)), "PNG")).format == "JPEG"
 
 
 def test_a_jpeg_loses_next_to_nothing():
     photograph = Image.effect_mandelbrot((320, 240), (-2, -1.5, 1, 1.5), 100).convert("RGB")
     content = samples.saved(photograph, "JPEG", quality=90)
 
-    image = shown(content)
+    image = display_image(content)
 
     before = np.asarray(Image.open(io.BytesIO(content)), dtype=int)
     assert np.abs(np.asarray(image, dtype=int) - before).mean() < 3
@@ -281,13 +281,13 @@ def test_what_is_transparent_lies_on_white(mode):
     options = {"transparency": 0} if mode == "P" else {}
     content = samples.saved(image, "PNG", **options)
 
-    assert shown(content).convert("RGB").getpixel((20, 20)) == (255, 255, 255)
+    assert display_image(content).convert("RGB").getpixel((20, 20)) == (255, 255, 255)
 
 
 def test_deep_grey_keeps_its_steps():
     steps = np.linspace(0, 65535, 64, dtype=np.uint16).reshape(8, 8)
 
-    image = shown(samples.saved(Image.fromarray(steps), "PNG"))
+    image = display_image(samples.saved(Image.fromarray(steps), "PNG"))
 
     assert np.array_equal(np.asarray(image.convert("L")), steps >> 8)
 
@@ -299,7 +299,7 @@ def test_deep_grey_of_few_bits_is_stretched(form, bits):
     values = np.tile(np.linspace(50, 2**bits // 4, 100), (100, 1)).astype(np.uint16)
     values[0, 0] = 2**bits - 1
 
-    image = np.asarray(shown(samples.saved(Image.fromarray(values), form)).convert("L"))
+    image = np.asarray(display_image(samples.saved(Image.fromarray(values), form)).convert("L"))
 
     assert (image[50, 0], image[50, -1]) == (0, 255)
     assert (np.diff(image[50].astype(int)) >= 1).all()
@@ -309,7 +309,7 @@ def test_deep_grey_of_few_bits_is_stretched(form, bits):
 def test_deep_grey_of_one_value_is_black(value):
     values = np.full((8, 8), value, np.uint16)
 
-    image = shown(samples.saved(Image.fromarray(values), "PNG")).convert("L")
+    image = display_image(samples.saved(Image.fromarray(values), "PNG")).convert("L")
 
     assert image.getextrema() == (0, 0)
 
@@ -318,7 +318,7 @@ def test_deep_grey_of_one_value_is_black(value):
 def test_wide_grey_is_stretched_over_what_a_screen_shows(kind):
     values = np.arange(64, dtype=kind).reshape(8, 8) * 1000
 
-    image = np.asarray(shown(samples.saved(Image.fromarray(values), "TIFF")).convert("L"))
+    image = np.asarray(display_image(samples.saved(Image.fromarray(values), "TIFF")).convert("L"))
 
     assert (image.min(), image.max()) == (0, 255)
     assert (np.diff(image.ravel().astype(int)) > 0).all()
@@ -328,15 +328,17 @@ def test_grey_values_that_are_no_numbers_become_black():
     values = np.full((8, 8), np.nan, dtype=np.float32)
     values[0, 0], values[0, 1] = 1, 2
 
-    image = np.asarray(shown(samples.saved(Image.fromarray(values), "TIFF")).convert("L"))
+    image = np.asarray(display_image(samples.saved(Image.fromarray(values), "TIFF")).convert("L"))
 
     assert image[0, 1] == 255
     assert image[5, 5] == 0
 
 
 def test_black_and_white_and_print_colours_are_shown():
-    assert shown(samples.saved(Image.new("1", (9, 9), 1), "PNG")).convert("L").getpixel((1, 1))
-    cmyk = shown(samples.saved(Image.new("CMYK", (9, 9), (0, 255, 255, 0)), "JPEG"))
+    assert (
+        display_image(samples.saved(Image.new("1", (9, 9), 1), "PNG")).convert("L").getpixel((1, 1))
+    )
+    cmyk = display_image(samples.saved(Image.new("CMYK", (9, 9), (0, 255, 255, 0)), "JPEG"))
     assert is_red(cmyk.getpixel((4, 4)))
 
 
@@ -345,6 +347,6 @@ def test_a_colour_profile_is_applied():
     srgb = ImageCms.ImageCmsProfile(ImageCms.createProfile("sRGB")).tobytes()
 
     # One profile fits and changes nothing; the other is of a colour space the file is not in.
-    assert is_red(shown(samples.jpeg(icc_profile=srgb)).getpixel((5, 5)))
-    assert is_red(shown(samples.jpeg(icc_profile=swapped)).getpixel((5, 5)))
-    assert is_red(shown(samples.jpeg(icc_profile=b"no profile at all")).getpixel((5, 5)))
+    assert is_red(display_image(samples.jpeg(icc_profile=srgb)).getpixel((5, 5)))
+    assert is_red(display_image(samples.jpeg(icc_profile=swapped)).getpixel((5, 5)))
+    assert is_red(display_image(samples.jpeg(icc_profile=b"no profile at all")).getpixel((5, 5)))

@@ -26,15 +26,15 @@ def test_every_object_is_drawn_and_the_third_campaign_stays_as_it_was(benchmark)
     frozen = freezing.read(benchmark.release)
     drawn = {
         photo.name: {part.key for part in thing.parts if part.polygons}
-        for photo, things in frozen.objects(rest=False)
-        for thing in things
+        for photo, objects in frozen.objects(rest=False)
+        for thing in objects
     }
 
     assert set(drawn) == {"astronaut.png", "camera.png", "chelsea.png", "horse.png"}
     # What the import knew and what carol drew.
     assert {"eye", "nose", "head", "whiskers"} <= drawn["chelsea.png"]
-    asked = Campaign.objects.get(name=parts.NAME).questions
-    assert asked.count() == 3
+    questions = Campaign.objects.get(name=parts.NAME).questions
+    assert questions.count() == 3
 
 
 def test_its_first_score_says_who_needs_least_of_an_object(benchmark):
@@ -43,12 +43,12 @@ def test_its_first_score_says_who_needs_least_of_an_object(benchmark):
 
     run = benchmark.runs.get()
     assert run.state == Run.State.DONE, run.error
-    shown = [
+    needs = [
         row
         for row in run.result["tables"]["by_content_scheme"]
         if (row["measure"], row["averaging"]) == ("cds", "text")
     ]
-    scores = {(row["classifier"], row["content_scheme"]): row["value"] for row in shown}
+    scores = {(row["classifier"], row["content_scheme"]): row["value"] for row in needs}
     assert len(scores) == len(cds.NEEDS) * len(cds.CONTENT_SCHEMES)
     for scheme in cds.CONTENT_SCHEMES:
         assert scores["aurora", scheme] < scores["cirrus", scheme]

@@ -119,13 +119,13 @@ def test_roles_are_what_the_list_says():
 def test_gold_is_on_images_that_are_not_asked_about(benchmark):
     campaign = benchmark.campaign
 
-    asked = set(campaign.questions.for_consensus().values_list("item__image__name", flat=True))
+    images = set(campaign.questions.for_consensus().values_list("item__image__name", flat=True))
     gold = set(
         campaign.questions.filter(gold__isnull=False).values_list("item__image__name", flat=True)
     )
 
     assert gold
-    assert not asked & gold
+    assert not images & gold
 
 
 def test_open_campaigns_have_words_in_german_and_chinese_until_others_are_given(benchmark):
@@ -157,9 +157,9 @@ def test_five_people_rank_the_classifiers_and_drop_the_drawing(benchmark, run_jo
 
     # Twice round, for what takes the place of the drawing when the last of them has spoken.
     people = [User.objects.get(username=name) for name in build.ANNOTATORS]
-    given = [answer_everything(user, campaign, run_jobs) for user in (*people, *people)]
+    counts = [answer_everything(user, campaign, run_jobs) for user in (*people, *people)]
 
-    assert min(given[:5]) >= 20
+    assert min(counts[:5]) >= 20
     accuracies = [gold_results.accuracy(user, campaign) for user in people]
     assert all(share.right == share.total for share in accuracies)
     assert sum(share.total for share in accuracies) > 0

@@ -30,19 +30,19 @@ def test_newcomers_get_a_page_at_once(campaign):
 
 def test_the_pages_of_quality_have_something_to_show(campaign):
     states = set(campaign.questions.values_list("state", flat=True))
-    standing = campaign.memberships.get(user__username="frank").standing
+    standings = campaign.memberships.get(user__username="frank").standing
 
     assert {"open", "settled", "gold"} <= states
-    assert "runs" in {reason["signal"] for reason in standing["reasons"]}
+    assert "runs" in {reason["signal"] for reason in standings["reasons"]}
     assert campaign.questions.filter(topic="person").exists()
 
 
 def test_a_yes_of_two_asks_what_is_below_it(campaign):
-    asked = campaign.questions.filter(topic="cat", state="open")
+    questions = campaign.questions.filter(topic="cat", state="open")
     animals = campaign.questions.filter(topic="animal", item__image__name="chelsea.png")
 
     assert animals.get().state == "open"
-    assert not asked.exists()  # nobody has said yet that there is an animal
+    assert not questions.exists()  # nobody has said yet that there is an animal
 
 
 def test_people_disagree_about_what_is_decided(campaign):
@@ -52,12 +52,12 @@ def test_people_disagree_about_what_is_decided(campaign):
 
 def test_no_example_gives_gold_away(campaign):
     gold = set(campaign.questions.filter(state="gold").values_list("topic", "item__image__name"))
-    shown = set(
+    names = set(
         Example.objects.filter(topic__campaign=campaign).values_list("topic__key", "image__name")
     )
 
-    assert shown
-    assert not gold & shown
+    assert names
+    assert not gold & names
 
 
 def test_blocking_the_careless_one_reopens_what_rested_on_them(campaign):
@@ -81,7 +81,7 @@ def test_loading_twice_answers_nothing_twice(campaign):
 
 def test_gold_is_on_photographs_that_are_not_asked_about(campaign):
     gold = set(campaign.questions.filter(state="gold").values_list("item__image__name", flat=True))
-    asked = set(campaign.questions.for_consensus().values_list("item__image__name", flat=True))
+    images = set(campaign.questions.for_consensus().values_list("item__image__name", flat=True))
 
     assert gold
-    assert not gold & asked
+    assert not gold & images

@@ -40,9 +40,9 @@ def test_something_of_every_step_waits_for_bob(campaign):
 
 
 def test_most_pairs_are_complete_and_a_loose_box_was_drawn_again(campaign):
-    found = box_figures.figures(campaign)
+    figures = box_figures.figures(campaign)
 
-    assert {row.words: row.count for row in found.pairs if row.count} == {
+    assert {row.words: row.count for row in figures.pairs if row.count} == {
         "Every instance has a box": 7,
         "Some have a box": 3,
     }
@@ -56,11 +56,11 @@ def test_the_detector_that_is_least_off_finds_most(campaign):
     run.refresh_from_db()
     assert run.state == Run.State.DONE, run.error
 
-    found = {row["name"]: row["result"]["mean_ap"] for row in run.result["submissions"]}
-    values = [found[name]["value"] for name in ("falcon", "heron", "owl")]
+    scores = {row["name"]: row["result"]["mean_ap"] for row in run.result["submissions"]}
+    values = [scores[name]["value"] for name in ("falcon", "heron", "owl")]
     assert values == sorted(values, reverse=True)
     assert values[0] > values[2] > 0
-    assert len(found["falcon"]["interval"]) == 2
+    assert len(scores["falcon"]["interval"]) == 2
 
 
 def test_loading_twice_makes_nothing_new(campaign):

@@ -31,16 +31,16 @@ def scored(benchmark: Benchmark) -> dict[str, dict]:
 
 
 def test_the_detector_that_is_least_off_finds_most(loaded):
-    found = scored(loaded[labeled.BOXES])
+    scores = scored(loaded[labeled.BOXES])
 
-    values = [found[name]["mean_ap"]["value"] for name in labeled.OFF]
+    values = [scores[name]["mean_ap"]["value"] for name in labeled.OFF]
     assert 1 == values[0] > values[1] > values[2] > 0
 
 
 def test_who_lights_the_whole_object_beats_who_glances_at_its_head(loaded):
-    found = scored(loaded[labeled.MAPS])
+    scores = scored(loaded[labeled.MAPS])
 
-    means = {name: result["max_box_acc_v2"]["mean"] for name, result in found.items()}
+    means = {name: result["max_box_acc_v2"]["mean"] for name, result in scores.items()}
     assert means["stare"] > means["glance"]
 
 

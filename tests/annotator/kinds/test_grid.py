@@ -50,7 +50,7 @@ def as_bob(bob, campaign):
 LABEL = "/campaigns/grid/label/"
 
 
-def shown(response):
+def seats_on_page(response):
     return [tile["seat"] for tile in response.context["tiles"]]
 
 
@@ -65,7 +65,7 @@ def values():
 def test_the_page_is_one_question_and_its_images(as_bob):
     response = as_bob.get(LABEL)
 
-    assert len(shown(response)) == 5
+    assert len(seats_on_page(response)) == 5
     assert response.context["setup"]["page_size"] == 5
     assert b"Which of these contain" in response.content
     assert response.context["topic"]["name"] == "living organism (other than people)"
@@ -73,7 +73,7 @@ def test_the_page_is_one_question_and_its_images(as_bob):
 
 
 def test_a_form_of_ticks_answers_every_image_of_the_page(as_bob):
-    tokens = shown(as_bob.get(LABEL))
+    tokens = seats_on_page(as_bob.get(LABEL))
 
     response = as_bob.post(LABEL, form(tokens, yes=tokens[:2], hard=[tokens[1], tokens[2]]))
 
@@ -82,7 +82,7 @@ def test_a_form_of_ticks_answers_every_image_of_the_page(as_bob):
 
 
 def test_a_form_sent_twice_counts_once(as_bob):
-    tokens = shown(as_bob.get(LABEL))
+    tokens = seats_on_page(as_bob.get(LABEL))
     sent = form(tokens, yes=tokens[:1])
 
     as_bob.post(LABEL, sent)
@@ -92,19 +92,19 @@ def test_a_form_sent_twice_counts_once(as_bob):
 
 
 def test_the_page_before_comes_back_with_what_was_answered(as_bob):
-    tokens = shown(as_bob.get(LABEL))
+    tokens = seats_on_page(as_bob.get(LABEL))
     as_bob.post(LABEL, form(tokens, yes=tokens[:1]))
 
     back = as_bob.get(LABEL, {"last": "1"})
     as_bob.post(LABEL, form(tokens, yes=tokens[1:2]))
 
-    given = {tile["seat"]: tile["given"] for tile in back.context["tiles"]}
-    assert given == {token: "yes" if token == tokens[0] else "no" for token in tokens}
+    answers = {tile["seat"]: tile["given"] for tile in back.context["tiles"]}
+    assert answers == {token: "yes" if token == tokens[0] else "no" for token in tokens}
     assert values() == {token: "yes" if token == tokens[1] else "no" for token in tokens}
 
 
 def test_a_page_too_long_ago_comes_back_no_more(as_bob, bob):
-    tokens = shown(as_bob.get(LABEL))
+    tokens = seats_on_page(as_bob.get(LABEL))
     as_bob.post(LABEL, form(tokens))
     Answer.objects.update(created_at="2020-01-01T00:00:00Z")
     bob.memberships.update(answered=100)
@@ -116,7 +116,7 @@ def test_a_page_too_long_ago_comes_back_no_more(as_bob, bob):
 
 
 def test_one_image_of_a_page_is_skipped(as_bob):
-    tokens = shown(as_bob.get(LABEL))
+    tokens = seats_on_page(as_bob.get(LABEL))
 
     as_bob.post(LABEL, form(tokens) | {"skip": tokens[0]})
 
@@ -156,14 +156,14 @@ def test_a_page_asks_the_same_of_the_database_for_five_images_and_for_one(
     as_bob, alice, campaign, django_assert_max_num_queries
 ):
     with django_assert_max_num_queries(40) as many:
-        tokens = shown(as_bob.get(LABEL))
+        tokens = seats_on_page(as_bob.get(LABEL))
     as_bob.post(LABEL, form(tokens))
     Question.objects.filter(assignments=None).exclude(
         pk=Question.objects.filter(assignments=None).first().pk
     ).update(state=Question.State.WITHDRAWN, seats_free=0)
 
     with django_assert_max_num_queries(40) as few:
-        left = shown(as_bob.get(LABEL))
+        left = seats_on_page(as_bob.get(LABEL))
 
     assert (len(tokens), len(left)) == (5, 1)
     assert len(many) <= len(few) + 1

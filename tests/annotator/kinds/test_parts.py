@@ -79,9 +79,12 @@ def test_examples_are_good_or_bad(campaign):
     for image, answer in zip(campaign.dataset.images.all(), ("yes", "no"), strict=False):
         lifecycle.add_example(campaign, parted.CAT, image, answer, "whiskers")
 
-    found = seats.topics_of(campaign, {parted.CAT})[parted.CAT]["examples"]
+    examples = seats.topics_of(campaign, {parted.CAT})[parted.CAT]["examples"]
 
-    assert {(one["answer"], one["word"]) for one in found} == {("yes", "Good"), ("no", "Bad")}
+    assert {(example["answer"], example["word"]) for example in examples} == {
+        ("yes", "Good"),
+        ("no", "Bad"),
+    }
 
 
 def test_the_guidance_of_the_campaign_stands_before_that_of_the_vocabulary(campaign):
@@ -123,15 +126,15 @@ def test_a_draft_of_another_device_is_told_and_not_overwritten(as_bob, bob, page
 
     response = save(as_bob, bob, seat, {"half": None})
 
-    told = response.json()
+    body = response.json()
     assert response.status_code == 409
-    assert (told["code"], told["version"], told["content"], told["device"]) == (
+    assert (body["code"], body["version"], body["content"], body["device"]) == (
         "draft_conflict",
         version,
         {"half": True},
         "phone",
     )
-    assert told["saved_at"]
+    assert body["saved_at"]
     assert save(as_bob, bob, seat, {"half": None}, version).json() == {"version": version + 1}
 
 
@@ -306,11 +309,11 @@ def send(user, campaign, seat) -> submitting.Result:
     return submitting.submit(user, campaign, [sent])[0]
 
 
-def shown(client, user, campaign, seat) -> bool:
+def is_seat_open(client, user, campaign, seat) -> bool:
     """Whether the image, and the page of this seat alone, may be seen: both or neither."""
     campaign.refresh_from_db()
     image = client.get(seats.image_url(seat, user)).status_code
-    assert [found.pk for found, _ in seats.seats_of(user, campaign, [seat.token])] == (
+    assert [context.pk for context, _ in seats.seats_of(user, campaign, [seat.token])] == (
         [seat.pk] if image == 200 else []
     )
     return image == 200
@@ -322,17 +325,17 @@ def test_what_was_mended_late_is_shown_just_as_long_as_it_may_be_changed(
     seat = drawn(bob, campaign)
     Answer.objects.update(created_at=timezone.now() - timedelta(days=9))
     campaign.memberships.filter(user=bob).update(answered=500)
-    assert not shown(as_bob, bob, campaign, seat)
+    assert not is_seat_open(as_bob, bob, campaign, seat)
 
     reviewing.send_back(campaign, seat.question_id, alice, "The tail.")
-    assert shown(as_bob, bob, campaign, seat)
+    assert is_seat_open(as_bob, bob, campaign, seat)
     assert send(bob, campaign, seat).status == "accepted"
 
     # Ten minutes from the mended drawing, not from the one that was sent back.
-    assert shown(as_bob, bob, campaign, seat)
+    assert is_seat_open(as_bob, bob, campaign, seat)
     assert send(bob, campaign, seat).status == "accepted"
     Answer.objects.update(created_at=timezone.now() - timedelta(days=9))
-    assert not shown(as_bob, bob, campaign, seat)
+    assert not is_seat_open(as_bob, bob, campaign, seat)
     assert send(bob, campaign, seat).code == "revision_closed"
 
 
@@ -355,7 +358,7 @@ def test_what_may_not_be_revised_again_is_not_shown(bob, campaign, as_bob, monke
     monkeypatch.setattr(window, "MAX_REVISIONS", 1)
 
     assert send(bob, campaign, seat).code == "revision_closed"
-    assert not shown(as_bob, bob, campaign, seat)
+    assert not is_seat_open(as_bob, bob, campaign, seat)
 
 
 def test_a_drawing_opened_again_is_in_its_row_alone(as_bob, bob, campaign):
@@ -371,22 +374,22 @@ def test_answered_images_are_shown_no_more_once_the_campaign_is_closed(
     alice, bob, campaign, as_bob
 ):
     seat = drawn(bob, campaign)
-    assert shown(as_bob, bob, campaign, seat)
+    assert is_seat_open(as_bob, bob, campaign, seat)
 
     lifecycle.close(campaign, alice)
 
     assert send(bob, campaign, seat).code == "campaign_closed"
-    assert not shown(as_bob, bob, campaign, seat)
+    assert not is_seat_open(as_bob, bob, campaign, seat)
 
 
 def test_one_seat_is_told_with_its_latest_answer(as_bob, bob, page, campaign):
     token = page["seats"][0]["seat"]
     answer(bob, campaign, token)
 
-    told = post(as_bob, "label_seat", {"user": bob.pk, "seat": token}).json()
+    seat = post(as_bob, "label_seat", {"user": bob.pk, "seat": token}).json()
 
-    assert told["seats"][0]["answer"]["parts"]["leg"] == {"state": "occluded"}
-    assert parted.CAT in told["topics"]
+    assert seat["seats"][0]["answer"]["parts"]["leg"] == {"state": "occluded"}
+    assert parted.CAT in seat["topics"]
 
 
 def test_without_scripts_the_page_shows_what_is_given_and_takes_a_reason(as_bob):
@@ -406,14 +409,14 @@ def test_drafts_are_the_same_for_gold(as_bob, bob, campaign, page):
     Question.objects.filter(assignments__token=golden["seat"]).update(state="gold", seats_free=1)
 
     replies = [save(as_bob, bob, row["seat"]) for row in (golden, plain)]
-    told = [
+    drafts = [
         post(as_bob, "label_seat", {"user": bob.pk, "seat": row["seat"]}).json()["seats"][0]
         for row in (golden, plain)
     ]
 
     assert [set(reply.json()) for reply in replies] == [{"version"}] * 2
-    assert set(told[0]) == set(told[1])
-    assert set(told[0]["draft"]) == set(told[1]["draft"])
+    assert set(drafts[0]) == set(drafts[1])
+    assert set(drafts[0]["draft"]) == set(drafts[1]["draft"])
 
 
 def test_last_answers_say_why_an_object_was_not_drawn(bob, campaign, page):

@@ -48,5 +48,5 @@ def test_the_chain_by_the_api(alice, dataset):
     [seat] = seats(others[2])
     assert seat["shows"]["step"] == "cover"
     assert send(others[2], seat, "complete")["status"] == "accepted"
-    listed = logged_in(alice).get("/api/v1/campaigns/boxes/questions/").json()["results"]
-    assert [row["step"] for row in listed] == ["draw", "check", "cover"]
+    rows = logged_in(alice).get("/api/v1/campaigns/boxes/questions/").json()["results"]
+    assert [row["step"] for row in rows] == ["draw", "check", "cover"]

@@ -98,35 +98,35 @@ def test_a_loose_drawing_of_a_small_object_says_what_is_needed_of_small_ones(gol
 
 
 @pytest.mark.parametrize(
-    ("known", "given", "said"),
+    ("known", "value", "message"),
     [
         ("none", drawn(A), "nothing was left to draw"),
         ({"boxes": [A], "small": [False]}, "none", "was still to be drawn"),
         ("none", "none", "✓ Right"),
     ],
 )
-def test_nothing_left_is_told_both_ways(golden, as_bob, known, given, said):
+def test_nothing_left_is_told_both_ways(golden, as_bob, known, value, message):
     golden("draw", known, boxes=[B])
 
-    _, answer = send(as_bob, given)
+    _, answer = send(as_bob, value)
 
-    assert said in text_of(answer)
+    assert message in text_of(answer)
 
 
 @pytest.mark.parametrize(
-    ("known", "given", "said"),
+    ("known", "value", "message"),
     [
         ("bad", "good", "This box is not good"),
         ("bad", {"reason": "loose", "sides": ["left"]}, "✓ Right:</strong> Not good"),
         ("good", "loose", "You said “Too loose”; the answer is <strong>Good</strong>"),
     ],
 )
-def test_a_check_is_told_right_or_wrong_with_the_reason(golden, as_bob, known, given, said):
+def test_a_check_is_told_right_or_wrong_with_the_reason(golden, as_bob, known, value, message):
     golden("check", known, "The tail is cut off.", box=A, came="drawn")
 
-    _, answer = send(as_bob, given)
+    _, answer = send(as_bob, value)
 
-    assert said in text_of(answer)
+    assert message in text_of(answer)
     assert "The tail is cut off." in text_of(answer)
     assert layers_of(answer) == {"checked": [A]}
 
@@ -191,10 +191,14 @@ def test_gold_and_other_questions_bring_the_same_keys(golden, as_bob, campaign, 
 
 def test_a_researcher_previews_each_step(alice, campaign):
     client = logged_in(alice)
-    for step, said in (("draw", "Draw a box"), ("check", "Is this box"), ("cover", "Does every")):
+    for step, message in (
+        ("draw", "Draw a box"),
+        ("check", "Is this box"),
+        ("cover", "Does every"),
+    ):
         campaign.questions.update(step=step, content={"boxes": [A], "box": A, "came": "drawn"})
 
         page = client.get(reverse("preview", args=["boxes"]))
 
         assert page.status_code == 200
-        assert said in text_of(page)
+        assert message in text_of(page)

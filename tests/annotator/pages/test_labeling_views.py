@@ -111,11 +111,11 @@ def test_labeling_page_carries_its_seats(as_bob, bob):
 
 
 def test_an_answer_that_is_opened_again_comes_with_its_value(as_bob, bob, page):
-    seat, other = (row["seat"] for row in page["seats"][:2])
+    seat, second = (row["seat"] for row in page["seats"][:2])
     post(as_bob, "label_answers", {"user": bob.pk, "answers": [answer(seat, "hard")]})
 
     setup = as_bob.get(url(LABEL), {"seat": seat}).context["setup"]
-    held = as_bob.get(url(LABEL), {"seat": other}).context["setup"]
+    held = as_bob.get(url(LABEL), {"seat": second}).context["setup"]
 
     assert (setup["given"], [row["seat"] for row in setup["seats"]]) == ({seat: "hard"}, [seat])
     assert (held["given"], as_bob.get(url(LABEL)).context["setup"]["given"]) == ({}, None)
@@ -263,10 +263,10 @@ def test_script_doors_take_only_posts(as_bob, name, method):
 def test_strangers_and_annotators_of_another_campaign_find_nothing(
     client, name, alice, charlie, coots, dataset
 ):
-    other = factories.make_campaign(alice, dataset, "other", images=1)
+    other_campaign = factories.make_campaign(alice, dataset, "other", images=1)
     client.force_login(charlie)
     as_stranger = post(client, name, {"user": charlie.pk})
-    factories.join(charlie, other)
+    factories.join(charlie, other_campaign)
     as_member_elsewhere = post(client, name, {"user": charlie.pk})
 
     assert as_stranger.status_code == as_member_elsewhere.status_code == 404
@@ -331,22 +331,22 @@ def test_leaving_needs_the_time_that_the_server_gave(as_bob, bob, page, at):
 
 
 def test_form_answers_without_scripts_and_offers_a_way_back(as_bob, bob):
-    shown = as_bob.get(url(LABEL)).context["first"]["seat"]
+    seat = as_bob.get(url(LABEL)).context["first"]["seat"]
 
     response = as_bob.post(
-        url(LABEL), {"id": str(uuid.uuid4()), "seat": shown, "value": "no"}, follow=True
+        url(LABEL), {"id": str(uuid.uuid4()), "seat": seat, "value": "no"}, follow=True
     )
-    back = as_bob.get(url(LABEL), {"seat": shown})
+    back = as_bob.get(url(LABEL), {"seat": seat})
 
     assert Answer.objects.get().value == "no"
-    assert f"?seat={shown}".encode() in response.content
-    assert back.context["first"]["seat"] == shown
+    assert f"?seat={seat}".encode() in response.content
+    assert back.context["first"]["seat"] == seat
 
 
 def test_form_without_an_answer_says_what_is_missing(as_bob):
-    shown = as_bob.get(url(LABEL)).context["first"]["seat"]
+    seat = as_bob.get(url(LABEL)).context["first"]["seat"]
 
-    response = as_bob.post(url(LABEL), {"id": str(uuid.uuid4()), "seat": shown})
+    response = as_bob.post(url(LABEL), {"id": str(uuid.uuid4()), "seat": seat})
 
     assert response.status_code == 400
     assert b"Choose one of the answers" in response.content
@@ -384,9 +384,9 @@ def test_image_needs_an_unexpired_signature(as_bob, page, monkeypatch):
 
 
 def test_signature_of_one_seat_opens_no_other(as_bob, page):
-    one, two = page["seats"][0]["image"], page["seats"][1]["image"]
+    first, two = page["seats"][0]["image"], page["seats"][1]["image"]
 
-    response = as_bob.get(two.split("?")[0] + "?" + one.split("?")[1])
+    response = as_bob.get(two.split("?")[0] + "?" + first.split("?")[1])
 
     assert response.json()["code"] == "forged"
 
@@ -465,7 +465,9 @@ def test_an_images_address_stays_equal_while_the_seat_is_held(as_bob, bob, page)
     began = [row["image"] for row in post(as_bob, PAGE, {"user": bob.pk}).json()["seats"]]
 
     assert began == [row["image"] for row in post(as_bob, PAGE, {"user": bob.pk}).json()["seats"]]
-    assert address(row) == next(found for found in began if row["seat"] in found)
+    assert address(row) == next(
+        address_before for address_before in began if row["seat"] in address_before
+    )
     assert as_bob.get(address(row)).status_code == 200
     assert address(row) != row["image"], "the lease began earlier"
 
@@ -516,8 +518,8 @@ def test_tiles_of_an_image_come_to_its_annotator_alone(as_bob, alice, charlie, c
 def test_who_does_not_draw_gets_the_display_image_of_a_large_one(as_bob, bob, coots, large):
     row = post(as_bob, PAGE, {"user": bob.pk}).json()["seats"][0]
 
-    with Pillow.open(io.BytesIO(as_bob.get(row["image"]).content)) as shown:
-        assert shown.width == 4096
+    with Pillow.open(io.BytesIO(as_bob.get(row["image"]).content)) as image:
+        assert image.width == 4096
 
 
 def test_tiles_have_the_headers_of_every_image(as_bob, alice, bob, coots, large):

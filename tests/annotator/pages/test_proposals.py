@@ -80,8 +80,8 @@ def test_a_draft_keeps_where_a_part_came_from(as_bob, bob, seat):
 
     post(as_bob, "label_draft", body)
 
-    found = post(as_bob, "label_seat", {"user": bob.pk, "seat": seat}).json()["seats"][0]
-    assert found["draft"]["content"] == content
+    seat_row = post(as_bob, "label_seat", {"user": bob.pk, "seat": seat}).json()["seats"][0]
+    assert seat_row["draft"]["content"] == content
 
 
 def test_a_seat_of_another_is_said_not_to_exist(campaign, bob, charlie, seat):

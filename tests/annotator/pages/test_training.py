@@ -95,10 +95,10 @@ def test_the_test_tells_nothing_until_its_end(alice, bob, dataset, as_bob):
 def test_who_passes_works(alice, bob, dataset, as_bob):
     trained(alice, bob, dataset, training_questions=1, test_questions=2)
 
-    told, _, last = answer(as_bob), answer(as_bob), answer(as_bob)
+    first_page, _, last = answer(as_bob), answer(as_bob), answer(as_bob)
     over = as_bob.get(last["Location"])
 
-    assert b"Go on to the test" in told.content
+    assert b"Go on to the test" in first_page.content
     assert b"Passed" in over.content
     assert stage_of(bob) == "working"
     assert as_bob.get(LABEL).status_code == 200

@@ -85,9 +85,9 @@ def test_the_pages_of_every_kind_say_what_is_right(bob, coots, kind):
     for number, item in enumerate(ITEMS[kind], 1):
         wrong = next(value for value, _, _ in item.choices if value != item.right)
 
-        said = text_of(logged_in(bob).post(page, {"item": str(number), "answer": wrong}))
+        text = text_of(logged_in(bob).post(page, {"item": str(number), "answer": wrong}))
         praised = text_of(logged_in(bob).post(page, {"item": str(number), "answer": item.right}))
 
-        assert "Not right" in said
-        assert {value: words for value, words, _ in item.choices}[item.right] in said
+        assert "Not right" in text
+        assert {value: words for value, words, _ in item.choices}[item.right] in text
         assert "✓ Right" in praised

@@ -71,12 +71,12 @@ def test_saving_renews_the_lease_and_never_cuts_it_short(seat):
 
 
 def test_a_seat_that_is_not_held_gets_no_lease(seat):
-    past = timezone.now() - timedelta(minutes=1)
-    Assignment.objects.filter(pk=seat.pk).update(state="answered", leased_until=past)
+    expired = timezone.now() - timedelta(minutes=1)
+    Assignment.objects.filter(pk=seat.pk).update(state="answered", leased_until=expired)
 
     drafts.save(seat, {}, 0)
 
-    assert Assignment.objects.get(pk=seat.pk).leased_until == past
+    assert Assignment.objects.get(pk=seat.pk).leased_until == expired
 
 
 @pytest.mark.parametrize(

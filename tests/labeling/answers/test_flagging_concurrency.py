@@ -27,9 +27,9 @@ def test_one_of_an_id_is_kept_and_whoever_sent_the_same_is_told_so(throwaway, na
 
     def send(name: str) -> bool:
         try:
-            user, own = User.objects.get(username=name), Campaign.objects.get()
+            user, campaign = User.objects.get(username=name), Campaign.objects.get()
             both.wait(10)
-            return flagging.flag(user, own, key, tokens[name], "Blurred.").pk == key
+            return flagging.flag(user, campaign, key, tokens[name], "Blurred.").pk == key
         except Conflict:
             return False
         finally:

@@ -25,7 +25,7 @@ def test_new_ids_are_uuids_of_version_7_in_the_order_of_the_clock(monkeypatch):
         made.append(sent.uuid7())
 
     assert [made_at.int >> 80 for made_at in made] == [1, 2**32, 2**47]
-    assert {(found.version, found.variant) for found in made} == {(7, uuid.RFC_4122)}
+    assert {(version.version, version.variant) for version in made} == {(7, uuid.RFC_4122)}
     assert sent.read_id(sent.new_id()).version == 7
 
 
@@ -75,8 +75,8 @@ def test_a_form_holds_a_word_or_an_object():
     form = {"id": str(ID), "seat": "a", "duration_ms": "", "csrfmiddlewaretoken": "x"}
 
     with translation.override("de"):
-        said = sent.read_form(form | {"value": "yes"})
-    assert said == Sent(ID, "a", "yes", language="de")
+        answer = sent.read_form(form | {"value": "yes"})
+    assert answer == Sent(ID, "a", "yes", language="de")
     assert sent.read_form(form | {"value": json.dumps({"key": "n1"})}).value == {"key": "n1"}
     for value in ("", "{", "{" * 100_000):
         with pytest.raises(Refusal, match="Draw"):

@@ -111,32 +111,32 @@ def test_the_same_answer_again_gives_the_first_result_again(pond, bob, seats):
 
 @pytest.mark.parametrize("change", ["value", "seat", "duration_ms"])
 def test_the_same_id_with_another_body_is_a_conflict(pond, bob, seats, change):
-    one = sent(seats[0])
-    submitting.submit(bob, pond, [one])
-    other = {"value": "no", "seat": seats[1].token, "duration_ms": 901}[change]
+    first = sent(seats[0])
+    submitting.submit(bob, pond, [first])
+    change_of_body = {"value": "no", "seat": seats[1].token, "duration_ms": 901}[change]
 
-    results = submitting.submit(bob, pond, [Sent(**{**vars(one), change: other})])
+    results = submitting.submit(bob, pond, [Sent(**{**vars(first), change: change_of_body})])
 
     assert codes(results) == ["conflict"]
     assert Answer.objects.count() == 1
 
 
 def test_the_same_id_twice_in_a_batch_is_one_answer_or_a_conflict(pond, bob, seats):
-    one = sent(seats[0])
+    first = sent(seats[0])
 
-    results = submitting.submit(bob, pond, [one, one, sent(seats[0], "no", pk=one.id)])
+    results = submitting.submit(bob, pond, [first, first, sent(seats[0], "no", pk=first.id)])
 
     assert codes(results) == ["accepted", "accepted", "conflict"]
     assert Answer.objects.count() == 1
 
 
 def test_an_id_that_somebody_else_used_is_a_conflict(pond, bob, charlie, seats):
-    one = sent(seats[0])
-    submitting.submit(bob, pond, [one])
+    first = sent(seats[0])
+    submitting.submit(bob, pond, [first])
     theirs = claiming.next_page(charlie, pond).seats
 
-    assert codes(submitting.submit(charlie, pond, [sent(theirs[0], pk=one.id)])) == ["conflict"]
-    assert codes(submitting.submit(charlie, pond, [one])) == ["conflict"]
+    assert codes(submitting.submit(charlie, pond, [sent(theirs[0], pk=first.id)])) == ["conflict"]
+    assert codes(submitting.submit(charlie, pond, [first])) == ["conflict"]
 
 
 def test_a_second_answer_revises_the_first(pond, bob, seats):
@@ -226,33 +226,33 @@ def test_the_last_free_seat_is_taken_once_when_two_come_back_and_the_other_is_la
     expire()
     page = claiming.next_page(alice, pond).seats
     submitting.submit(alice, pond, [sent(seat) for seat in page])
-    asked = page[0].question_id
-    mine = next(seat for seat in seats if seat.question_id == asked)
-    other = next(seat for seat in theirs if seat.question_id == asked)
+    question = page[0].question_id
+    mine = next(seat for seat in seats if seat.question_id == question)
+    last_seat = next(seat for seat in theirs if seat.question_id == question)
 
     first = submitting.submit(bob, pond, [sent(mine)])
-    second = submitting.submit(charlie, pond, [sent(other)])
+    second = submitting.submit(charlie, pond, [sent(last_seat)])
 
     assert codes(first) + codes(second) == ["accepted", "accepted"]
-    late = Answer.objects.filter(assignment__question=asked, late=True)
+    late = Answer.objects.filter(assignment__question=question, late=True)
     assert [answer.assignment.annotator for answer in late] == [charlie]
-    assert len(Settlement.objects.get(question=asked).answers) == 2
+    assert len(Settlement.objects.get(question=question).answers) == 2
 
 
 def test_an_answer_without_a_seat_stays_late_however_often_it_is_revised(
     pond, alice, bob, charlie, seats
 ):
     expire()
-    asked = seats[0].question_id
+    question = seats[0].question_id
     for person in (alice, charlie):
         claiming.next_page(person, pond)
-    assert Question.objects.get(pk=asked).seats_free == 0
+    assert Question.objects.get(pk=question).seats_free == 0
 
     results = submitting.submit(bob, pond, [sent(seats[0]), sent(seats[0], "no")])
     results += submitting.submit(bob, pond, [sent(seats[0], "hard")])
 
     assert codes(results) == ["accepted"] * 3
-    assert Question.objects.get(pk=asked).state == "open"
+    assert Question.objects.get(pk=question).state == "open"
     assert list(Answer.objects.values_list("late", flat=True)) == [True] * 3
 
 
@@ -291,7 +291,7 @@ def test_gold_after_a_stop_is_late_alike(pond, alice, bob, seats, stop):
 
     results = submitting.submit(bob, pond, [sent(seat) for seat in seats[:2]])
 
-    assert len({(one.status, one.code, one.message) for one in results}) == 1
+    assert len({(result.status, result.code, result.message) for result in results}) == 1
     assert list(Answer.objects.values_list("late", flat=True)) == [True] * 2
     _lift(pond, member, alice, stop)
     assert list(Answer.objects.values_list("late", flat=True)) == [False] * 2
@@ -378,9 +378,9 @@ def test_a_seat_of_anybody_else_says_nothing_of_itself(pond, bob, charlie, alice
     elsewhere = factories.make_campaign(alice, dataset, "other", images=3)
     factories.join(bob, elsewhere)
     theirs = claiming.next_page(charlie, pond).seats[0].token
-    other = claiming.next_page(bob, elsewhere).seats[0].token
+    foreign_token = claiming.next_page(bob, elsewhere).seats[0].token
 
-    tokens = [theirs, other, "0" * 32, "", "\x00", "x" * 5000]
+    tokens = [theirs, foreign_token, "0" * 32, "", "\x00", "x" * 5000]
     results = submitting.submit(bob, pond, [sent(token) for token in tokens])
 
     assert {(result.code, result.message) for result in results} == {
@@ -438,8 +438,8 @@ def test_strangers_and_those_who_left_cannot_answer(pond, alice, bob, seats):
 
 
 def test_an_answer_to_a_withdrawn_question_is_kept_and_late(pond, alice, bob, seats):
-    asked = seats[0].question_id
-    asking.withdraw_questions(pond, [asked], alice, "not needed")
+    question = seats[0].question_id
+    asking.withdraw_questions(pond, [question], alice, "not needed")
 
     assert codes(submitting.submit(bob, pond, [sent(seats[0])])) == ["accepted"]
     assert Answer.objects.get().late
@@ -461,15 +461,15 @@ def test_an_answer_to_a_question_that_its_graph_closed_is_refused(pond, alice, b
 
 
 def test_a_seat_closed_by_a_withdrawal_takes_no_vote_too_many(pond, alice, bob, charlie, seats):
-    asked = Question.objects.get(pk=seats[0].question_id)
-    asking.withdraw_questions(pond, [asked.pk], alice, "not needed")
-    asking.add_questions(pond, [(asked.item.image.name, COOT)])
+    question = Question.objects.get(pk=seats[0].question_id)
+    asking.withdraw_questions(pond, [question.pk], alice, "not needed")
+    asking.add_questions(pond, [(question.item.image.name, COOT)])
 
     results = submitting.submit(bob, pond, [sent(seats[0])])
 
-    asked.refresh_from_db()
+    question.refresh_from_db()
     assert codes(results) == ["accepted"]
-    assert (asked.state, asked.seats_free) == ("open", 1)
+    assert (question.state, question.seats_free) == ("open", 1)
 
 
 def test_gold_answers_look_the_same_and_decide_nothing(pond, alice, bob, dataset):
@@ -496,12 +496,12 @@ def test_queries_do_not_grow_with_the_batch(pond, bob, charlie, seats):
     theirs = {seat.question_id: seat for seat in claiming.next_page(charlie, pond).seats}
     submitting.submit(charlie, pond, [sent(seat) for seat in theirs.values()])
 
-    one = query_count(lambda: submitting.submit(bob, pond, [sent(seats[0])]))
+    single = query_count(lambda: submitting.submit(bob, pond, [sent(seats[0])]))
     five = query_count(lambda: submitting.submit(bob, pond, [sent(s) for s in seats[1:]]))
 
     # Each of these answers settles its question.
     assert Settlement.objects.count() == 6
-    assert one == five <= 17
+    assert single == five <= 17
 
 
 def test_a_transaction_that_dies_leaves_nothing_behind(pond, bob, seats, monkeypatch):

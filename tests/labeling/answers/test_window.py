@@ -27,6 +27,8 @@ def test_it_is_open_until_both_the_minutes_and_the_further_answers_have_passed(
     now = timezone.now()
     first_at = None if minutes is None else now - timedelta(minutes=minutes)
 
-    found = window.is_open(POLICY, revisions=revisions, first_at=first_at, further=further, now=now)
+    is_open = window.is_open(
+        POLICY, revisions=revisions, first_at=first_at, further=further, now=now
+    )
 
-    assert found is expected
+    assert is_open is expected

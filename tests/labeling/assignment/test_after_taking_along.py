@@ -41,8 +41,8 @@ def test_seats_of_a_set_become_ordinary_ones_and_return_when_their_time_is_over(
     assert claiming.return_expired() == 4
     assert len(claiming.next_page(charlie, pond).seats) == 4
     assert send(bob, pond, page.seats[1]) == "accepted"
-    given = Answer.objects.order_by("created_at")
-    assert [answer.late for answer in given] == [False, True]
+    answers = Answer.objects.order_by("created_at")
+    assert [answer.late for answer in answers] == [False, True]
 
 
 def send(user, campaign, seat):

@@ -159,12 +159,12 @@ def test_a_topic_that_others_hold_gives_way_to_the_next(zoo, bob, charlie):
 def test_a_page_that_others_emptied_is_tried_again(zoo, bob, monkeypatch):
     take, tries = claiming._take, []
 
-    def robbed(person, ordinary, wanted, skip):
+    def robbed(person, ordinary, count, skip):
         # Somebody takes the whole topic between the reading and the claim, five times over.
         tries.extend({candidate.topic for candidate in ordinary})
         if len(tries) <= 5:
             return set()
-        return take(person, ordinary, wanted, skip)
+        return take(person, ordinary, count, skip)
 
     monkeypatch.setattr(claiming, "_take", robbed)
 
@@ -213,8 +213,8 @@ def test_gold_of_a_page_is_about_its_topic(by_topic, alice, bob, dataset):
     assert met["dog"] == 0
     assert met["animal"] > 3
     assert met["cat"] > 3
-    asked = Assignment.objects.filter(annotator=bob, question__state="open")
-    assert asked.count() == 30
+    ordinary = Assignment.objects.filter(annotator=bob, question__state="open")
+    assert ordinary.count() == 30
 
 
 def test_a_topics_page_costs_one_query_more_whatever_its_size(zoo, bob, charlie, monkeypatch):
@@ -294,10 +294,10 @@ def test_a_newcomer_begins_with_training_where_there_is_one(by_topic, alice, bob
 def test_questions_of_a_graph_from_before_are_by_topic_and_others_are_not(zoo, alice, dataset):
     graph = Graph.objects.create(campaign=zoo, version=1, sha256="0" * 64)
     zoo.questions.update(graph=graph, by_topic=False)
-    other = factories.make_campaign(alice, dataset, "other", images=1)
-    other.questions.update(by_topic=False)
+    other_campaign = factories.make_campaign(alice, dataset, "other", images=1)
+    other_campaign.questions.update(by_topic=False)
 
     import_module("labeling.migrations.0017_questions_of_graphs_are_by_topic").mark(apps, None)
 
     assert not zoo.questions.filter(by_topic=False).exists()
-    assert not other.questions.filter(by_topic=True).exists()
+    assert not other_campaign.questions.filter(by_topic=True).exists()

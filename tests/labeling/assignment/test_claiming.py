@@ -200,10 +200,10 @@ def test_a_cursor_stops_before_a_question_that_was_left_behind(pond, bob, monkey
     locked = questions[2]
     take = claiming._take
 
-    def take_around(person, ordinary, wanted, skip):
+    def take_around(person, ordinary, count, skip):
         # As SKIP LOCKED does while somebody else holds the third question.
         others = [candidate for candidate in ordinary if candidate.id != locked.pk]
-        return take(person, others, wanted, skip)
+        return take(person, others, count, skip)
 
     monkeypatch.setattr(claiming, "_take", take_around)
     page = claiming.next_page(bob, pond)
@@ -335,8 +335,8 @@ def test_no_gold_is_given_once_nothing_else_is_left(golden, bob):
     while seats := claiming.next_page(bob, golden).seats:
         answer(bob, golden, seats)
 
-    asked = Assignment.objects.filter(annotator=bob, question__state="open")
-    assert asked.count() == 40
+    ordinary = Assignment.objects.filter(annotator=bob, question__state="open")
+    assert ordinary.count() == 40
     met = Assignment.objects.filter(annotator=bob, question__state="gold").count()
     assert 0 < met <= 40
     assert claiming.next_page(bob, golden).seats == []

@@ -146,12 +146,12 @@ def test_gold_of_other_topics_stays_away(farm, bob, bobs, alice):
     assert {seat.topic for seat in page(farm, bob, 10)} == {"cow"}
 
 
-@pytest.mark.parametrize("wanted", [{"owl": 3}, {"cow": 0}, {"cow": 10**9}, {"cow": True}])
-def test_what_cannot_be_a_quota_changes_nothing(farm, bobs, alice, wanted):
+@pytest.mark.parametrize("quota", [{"owl": 3}, {"cow": 0}, {"cow": 10**9}, {"cow": True}])
+def test_what_cannot_be_a_quota_changes_nothing(farm, bobs, alice, quota):
     quotas.assign(bobs, alice, {"dog": 4})
 
     with pytest.raises(Refusal):
-        quotas.assign(bobs, alice, {"cat": 1} | wanted)
+        quotas.assign(bobs, alice, {"cat": 1} | quota)
 
     assert list(bobs.quotas.values_list("topic", "images")) == [("dog", 4)]
 

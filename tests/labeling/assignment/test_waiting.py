@@ -104,6 +104,6 @@ def test_one_statement_for_any_number_of_campaigns(alice, bob, dataset, django_a
         factories.join(bob, campaign)
 
     with django_assert_num_queries(1):
-        found = waiting_for(bob)
+        waiting = waiting_for(bob)
 
-    assert len(found) == 4
+    assert len(waiting) == 4

@@ -61,8 +61,8 @@ def send(user: User, campaign: Campaign, seat: Assignment, value: object) -> sub
 
 
 def kept(seat: Assignment, part: str = "tail") -> dict[str, Any] | None:
-    found = Answer.objects.filter(assignment=seat).latest("revision").value
-    return found["parts"][part].get("came")
+    value = Answer.objects.filter(assignment=seat).latest("revision").value
+    return value["parts"][part].get("came")
 
 
 def test_a_click_gives_the_outline_under_it(seat):
@@ -140,9 +140,9 @@ def test_what_was_mended_says_how_far(bob, campaign, seat):
 
     send(bob, campaign, seat, value)
 
-    found = kept(seat)
-    assert (found["how"], found["edits"]) == ("mended", 3)
-    assert found["iou"] == pytest.approx(2 / 3, abs=0.06)
+    edited = kept(seat)
+    assert (edited["how"], edited["edits"]) == ("mended", 3)
+    assert edited["iou"] == pytest.approx(2 / 3, abs=0.06)
 
 
 def test_a_proposal_that_was_left_for_another_drawing_counts_as_drawn(bob, campaign, seat):
@@ -210,11 +210,11 @@ def test_one_of_two_drawings_is_made_without_the_model(campaign, bob, charlie):
         seats = Assignment.objects.filter(annotator=person).select_related("question__item")
         arms.assisted(list(seats), campaign, network)
 
-    found: dict[int, list[bool]] = {}
+    assisted_by_question: dict[int, list[bool]] = {}
     rows = Assistance.objects.values_list("assignment__question", "assisted")
     for question, helped in rows:
-        found.setdefault(question, []).append(helped)
-    assert [sorted(helped) for helped in found.values()] == [[False, True]] * 3
+        assisted_by_question.setdefault(question, []).append(helped)
+    assert [sorted(helped) for helped in assisted_by_question.values()] == [[False, True]] * 3
 
 
 def test_the_arm_of_a_seat_stays(campaign, bob):

@@ -130,10 +130,10 @@ def two_drawings(alice, bob, dataset, *, assisted: bool) -> Campaign:
         alice, dataset, count=1, policy={"votes": 2, "review": "disputed"}
     )
     factories.join(bob, campaign)
-    (other,) = people(campaign, 1)
-    mine, theirs = (claimed(user, campaign) for user in (bob, other))
+    (second,) = people(campaign, 1)
+    mine, theirs = (claimed(user, campaign) for user in (bob, second))
     draw(bob, mine, helped(mine, TAIL) if assisted else parted.drawn(tail=TAIL))
-    draw(other, theirs, parted.drawn(tail=parted.square(10, 10, 30, 29)))
+    draw(second, theirs, parted.drawn(tail=parted.square(10, 10, 30, 29)))
     return campaign
 
 
@@ -217,10 +217,10 @@ def test_whoever_trains_draws_without(alice, bob, dataset):
 def test_an_answer_from_before_the_network_is_in_no_arm(alice, bob, dataset):
     campaign = parted.parts_campaign(alice, dataset, policy={"votes": 2})
     factories.join(bob, campaign)
-    given = seat(bob, parted.question(campaign))
-    given.state = Assignment.State.ANSWERED
+    old_seat = seat(bob, parted.question(campaign))
+    old_seat.state = Assignment.State.ANSWERED
 
-    assert arms.assisted([given], campaign, network_of(campaign)) == {}
+    assert arms.assisted([old_seat], campaign, network_of(campaign)) == {}
 
 
 def test_the_campaigns_page_tells_images_and_bytes(alice, dataset):

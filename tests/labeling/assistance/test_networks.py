@@ -45,11 +45,11 @@ def test_the_command_names_embeds_tells_and_removes(alice, dataset, tmp_path, ca
 
     files = ("--encoder", encoder, "--decoder", decoder, "--budget", "100k")
 
-    named = proposals("name", "cats", *files)
+    result = proposals("name", "cats", *files)
     started = proposals("start", "cats")
 
-    assert named["embedding_bytes"] == ONE
-    assert (named["images"], named["fits"]) == (3, 2)
+    assert result["embedding_bytes"] == ONE
+    assert (result["images"], result["fits"]) == (3, 2)
     assert (started["embedded"], started["bytes"]) == (2, 2 * ONE)
     assert proposals("remove", "cats") == {"removed": True}
     assert proposals("status", "cats") == {"network": None}

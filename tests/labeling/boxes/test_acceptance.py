@@ -9,19 +9,19 @@ CLASSES, EACH = 20, 100
 LEAST = 0.3
 
 
-def shown(chances: list[float]) -> np.ndarray:
+def shown_counts(chances: list[float]) -> np.ndarray:
     """How many proposals of each class were shown, where so large a share of them is good."""
     rng = np.random.default_rng(0)
     topics = list(range(CLASSES)) * EACH
-    found = Acceptance(topics, CLASSES, LEAST)
+    acceptance = Acceptance(topics, CLASSES, LEAST)
     for topic in topics:
-        if found.pays(topic):
-            found.learn(topic, bool(rng.random() < chances[topic]))
-    return found.shown
+        if acceptance.pays(topic):
+            acceptance.learn(topic, bool(rng.random() < chances[topic]))
+    return acceptance.shown
 
 
 def test_good_classes_are_shown_and_bad_ones_hardly():
-    counts = shown([0.8 if topic % 2 else 0.05 for topic in range(CLASSES)])
+    counts = shown_counts([0.8 if topic % 2 else 0.05 for topic in range(CLASSES)])
 
     assert counts[1::2].min() == EACH
     assert counts[::2].max() <= EACH / 5
@@ -29,4 +29,4 @@ def test_good_classes_are_shown_and_bad_ones_hardly():
 
 @pytest.mark.parametrize(("chance", "least", "most"), [(0.0, 20, 60), (1.0, 2_000, 2_000)])
 def test_where_all_are_alike_little_is_lost(chance, least, most):
-    assert least <= shown([chance] * CLASSES).sum() <= most
+    assert least <= shown_counts([chance] * CLASSES).sum() <= most

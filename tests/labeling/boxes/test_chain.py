@@ -51,7 +51,7 @@ def test_what_is_asked_next(answers, step, boxes):
     chain = walk(*answers)
 
     assert chain.step == step
-    assert [standing.box for standing in chain.boxes] == boxes
+    assert [box.box for box in chain.boxes] == boxes
 
 
 def test_who_draws_again_reads_why_and_looks_at_the_same_place():
@@ -89,14 +89,14 @@ def test_proposals_are_checked_before_anything_is_drawn():
 
     chain = walk(YES, NO, proposals=(A, B))
     assert chain.step == COVER
-    assert [(one.box, one.came) for one in chain.boxes] == [(A, PROPOSED)]
+    assert [(box.box, box.came) for box in chain.boxes] == [(A, PROPOSED)]
 
     chain = walk(NO, proposals=(A,))
     assert (chain.step, chain.attempt, chain.rejected) == (DRAW, 1, None)
 
 
 @pytest.mark.parametrize(
-    ("votes", "found"),
+    ("votes", "decision"),
     [
         ([], None),
         (["good"], None),
@@ -107,5 +107,5 @@ def test_proposals_are_checked_before_anything_is_drawn():
         (["part", "part"], "part"),
     ],
 )
-def test_two_who_agree_decide(votes, found):
-    assert verdict(votes, Rules()) == found
+def test_two_who_agree_decide(votes, decision):
+    assert verdict(votes, Rules()) == decision

@@ -25,9 +25,11 @@ def test_everybodys_error_is_learned(share_known):
     truths = [instance(rng) for _ in range(300)]
     known = [box if rng.random() < share_known else None for box in truths]
 
-    found = learn_sigmas([[(who, drawn(rng, box, who)) for who in SIGMAS] for box in truths], known)
+    sigmas = learn_sigmas(
+        [[(who, drawn(rng, box, who)) for who in SIGMAS] for box in truths], known
+    )
 
-    assert found == pytest.approx(SIGMAS, rel=0.25)
+    assert sigmas == pytest.approx(SIGMAS, rel=0.25)
 
 
 def test_the_stated_error_is_the_true_one_and_less_than_anybodys():
@@ -37,9 +39,11 @@ def test_the_stated_error_is_the_true_one_and_less_than_anybodys():
 
     merged = [merge(row, SIGMAS) for row in rows]
 
-    errors = [1 - iou(one.box, box) for one, box in zip(merged, truths, strict=True)]
+    errors = [1 - iou(result.box, box) for result, box in zip(merged, truths, strict=True)]
     alone = [1 - iou(row[0][1], box) for row, box in zip(rows, truths, strict=True)]
-    assert np.mean([one.error().mean for one in merged]) == pytest.approx(np.mean(errors), rel=0.03)
+    assert np.mean([result.error().mean for result in merged]) == pytest.approx(
+        np.mean(errors), rel=0.03
+    )
     assert np.mean(errors) < np.mean(alone)
 
 
@@ -55,9 +59,9 @@ def test_one_drawing_stays_and_is_as_wrong_as_whoever_drew():
 def test_nobody_is_without_error():
     box = (0.0, 0.0, 10.0, 10.0)
 
-    found = learn_sigmas([[("exact", box)]] * 10_000, [box] * 10_000)
+    sigmas = learn_sigmas([[("exact", box)]] * 10_000, [box] * 10_000)
 
-    assert 0.001 <= found["exact"] < 0.002
+    assert 0.001 <= sigmas["exact"] < 0.002
 
 
 def test_what_was_drawn_alone_says_nothing():

@@ -14,11 +14,11 @@ SIZE = (500, 375)
 def test_good_ones_lie_inside_human_noise_and_are_never_exact():
     chance = random.Random(1)
 
-    found = [iou(shaking.good(BOX, *SIZE, chance), BOX) for _ in range(500)]
+    ious = [iou(shaking.good(BOX, *SIZE, chance), BOX) for _ in range(500)]
 
-    assert min(found) >= 0.85
-    assert max(found) < 1
-    assert 0.9 < np.mean(found) < 0.97
+    assert min(ious) >= 0.85
+    assert max(ious) < 1
+    assert 0.9 < np.mean(ious) < 0.97
 
 
 def test_bad_ones_are_half_very_and_half_a_little_off_in_all_directions():
@@ -31,8 +31,8 @@ def test_bad_ones_are_half_very_and_half_a_little_off_in_all_directions():
     assert overlaps.max() < 0.72
     assert 0.4 < (overlaps < 0.6).mean() < 0.6
     # Every side goes in and out.
-    away = np.sign(np.array(boxes) - np.array(BOX))
-    assert (np.abs(away.mean(axis=0)) < 0.2).all()
+    directions = np.sign(np.array(boxes) - np.array(BOX))
+    assert (np.abs(directions.mean(axis=0)) < 0.2).all()
     assert {shaking.reason(box, BOX) for box in boxes} == {"loose", "cropping", "shifted"}
 
 

@@ -93,10 +93,10 @@ def test_a_withdrawn_question_closes_its_seats_and_comes_back_with_its_answers(c
     from labeling.assignment import claiming
 
     page = claiming.next_page(bob, coots, 6)
-    seat, other = page.seats[0], page.seats[1]
+    seat, second = page.seats[0], page.seats[1]
     answer(bob, coots, [seat])
     answered = Question.objects.get(assignments__token=seat.token)
-    leased = Question.objects.get(assignments__token=other.token)
+    leased = Question.objects.get(assignments__token=second.token)
 
     asking.withdraw_questions(coots, [answered.pk, leased.pk], alice, "not needed")
     assert leased.assignments.get().state == "closed"

@@ -33,10 +33,10 @@ def renamed(world: World) -> World:
         _, secret = memberships.invite(campaign.campaign, world.alice, "researcher")
         memberships.accept(secret, nora)
     world.parts["nora"] = nora
-    asked = world.campaign.questions.filter(state=Question.State.OPEN).earliest("pk")
+    question = world.campaign.questions.filter(state=Question.State.OPEN).earliest("pk")
     # As in the table of tests/access.py, the question under review stays there.
-    Question.objects.filter(pk=asked.pk).update(state=Question.State.REVIEW, seats_free=0)
-    reviewing.decide(world.campaign, asked.pk, world.vera, "yes", "clear")
+    Question.objects.filter(pk=question.pk).update(state=Question.State.REVIEW, seats_free=0)
+    reviewing.decide(world.campaign, question.pk, world.vera, "yes", "clear")
     lifecycle.pause(world.campaign, world.alice)
     lifecycle.resume(world.campaign, world.alice)
     return world
@@ -46,19 +46,19 @@ def read_as(user: User, world: World, who: str) -> dict[str, str]:
     """The text of every page that `who` may GET."""
     client = Client(raise_request_exception=False)
     client.force_login(user)
-    place, found = PEOPLE.index(who), {}
+    index, payloads = PEOPLE.index(who), {}
     for row, expected in ROWS.items():
         method, route = row.split(" ", 1)
-        if method != "GET" or expected[place] != "in" or "accounts/" in route or "token" in route:
+        if method != "GET" or expected[index] != "in" or "accounts/" in route or "token" in route:
             continue
         response = client.get(fill(route, world))
         content = response.getvalue()
         if content.startswith(b"PK"):
             with zipfile.ZipFile(io.BytesIO(content)) as archive:
                 content = b"".join(archive.read(name) for name in archive.namelist())
-        found[route] = content.decode("utf-8", "replace")
-    assert len(found) > 10
-    return found
+        payloads[route] = content.decode("utf-8", "replace")
+    assert len(payloads) > 10
+    return payloads
 
 
 def seen(name: str, texts: dict[str, str]) -> list[str]:
@@ -104,9 +104,9 @@ def check_reviewer(world: World) -> None:
 def check_annotator(world: World) -> None:
     texts = read_as(world.bob, world, "annotator")
 
-    for other in (world.alice, world.vera, world.parts["nora"], world.rita):
-        assert seen(other.username, texts) == []
-        assert seen(other.pseudonym, texts) == []
+    for user in (world.alice, world.vera, world.parts["nora"], world.rita):
+        assert seen(user.username, texts) == []
+        assert seen(user.pseudonym, texts) == []
 
 
 def check_files(texts: dict[str, str]) -> None:

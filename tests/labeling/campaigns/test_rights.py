@@ -72,12 +72,12 @@ def test_the_page_lists_who_has_the_right_and_finds_others_by_name(root, alice, 
     desk = logged_in(root)
 
     plain = html_of(desk.get(PAGE))
-    found = html_of(desk.get(PAGE, {"q": "BO"}))
+    html = html_of(desk.get(PAGE, {"q": "BO"}))
 
     assert "alice" in plain
     assert ">bob<" not in plain
-    assert ">bob<" in found
-    assert "alice" not in found
+    assert ">bob<" in html
+    assert "alice" not in html
 
 
 def test_the_page_of_rights_asks_as_much_for_few_as_for_many(
@@ -161,14 +161,14 @@ def test_a_name_follows_the_role(client, coots, alice, bob):
     member = coots.memberships.get(user=bob)
     address = f"/campaigns/coots/people/{member.pk}/"
 
-    for role, name, other in (
+    for role, name, other_role in (
         ("reviewer", ">bob ", bob.pseudonym),
         ("annotator", f">{bob.pseudonym} ", ">bob "),
     ):
         memberships.change_role(member, alice, role)
         page = html_of(client.get(address))
         assert name in page
-        assert other not in page
+        assert other_role not in page
 
 
 def test_people_are_told_who_sees_which_name(client, coots, alice, bob):

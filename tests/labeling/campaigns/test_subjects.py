@@ -31,16 +31,16 @@ def _seeded(monkeypatch):
 
 
 @pytest.fixture
-def things(dataset):
+def cats(dataset):
     """Two cats, each an item of its photograph."""
     parted.objects_in(dataset, 2)
     return list(objects.of(dataset))
 
 
-def frames_of(dataset, things, count=3):
+def frames_of(dataset, cats, count=3):
     """The names of so many images that show parts of each of these things, one after the other."""
     names = []
-    for thing in things:
+    for thing in cats:
         for number in range(count):
             name = f"frames/{thing.pk}/{number}.png"
             image = factories.make_image(dataset, name)
@@ -66,7 +66,7 @@ def ask(owner, dataset, names, name="what", **fields):
     return campaign
 
 
-def shown(user):
+def seated_subjects(user):
     """Of which things this person ever held a seat on how many images."""
     seats = Assignment.objects.filter(annotator=user, question__item__derived_from__isnull=False)
     seats = seats.filter(question__item__region__isnull=True)
@@ -78,43 +78,43 @@ def say(user, campaign, seats, value=CAT):
 
 
 def expire():
-    past = timezone.now() - timedelta(seconds=1)
-    Assignment.objects.filter(state="leased").update(leased_until=past)
+    expired = timezone.now() - timedelta(seconds=1)
+    Assignment.objects.filter(state="leased").update(leased_until=expired)
     assigning.return_expired()
 
 
 @pytest.fixture
-def frames(alice, bob, dataset, things):
-    campaign = ask(alice, dataset, frames_of(dataset, things))
+def frames(alice, bob, dataset, cats):
+    campaign = ask(alice, dataset, frames_of(dataset, cats))
     factories.join(bob, campaign)
     return campaign
 
 
-def test_questions_about_parts_of_a_thing_carry_its_subject(frames, things, dataset):
-    found = set(frames.questions.values_list("item__derived_from", "subject"))
+def test_questions_about_parts_of_a_thing_carry_its_subject(frames, cats, dataset):
+    pairs = set(frames.questions.values_list("item__derived_from", "subject"))
 
-    assert found == {(thing.pk, -thing.pk) for thing in things}
+    assert pairs == {(thing.pk, -thing.pk) for thing in cats}
     # An object is itself derived from its photograph, and a question about it is its own subject.
-    assert subjects.of_items([thing.pk for thing in things]) == {}
+    assert subjects.of_items([thing.pk for thing in cats]) == {}
 
 
-def test_saying_again_what_an_image_shows_changes_nothing(dataset, things):
+def test_saying_again_what_an_image_shows_changes_nothing(dataset, cats):
     image = factories.make_image(dataset, "frames/one.png")
     Item.objects.create(image=image)
 
-    subjects.derive({image.pk: things[0].pk})
-    subjects.derive({image.pk: things[1].pk})
+    subjects.derive({image.pk: cats[0].pk})
+    subjects.derive({image.pk: cats[1].pk})
 
-    assert [item.derived_from for item in Item.objects.filter(image=image)] == [things[0]]
+    assert [item.derived_from for item in Item.objects.filter(image=image)] == [cats[0]]
 
 
-def test_a_page_has_one_image_of_a_thing_and_no_other_follows(frames, bob, things):
+def test_a_page_has_one_image_of_a_thing_and_no_other_follows(frames, bob, cats):
     page = assigning.next_page(bob, frames)
 
-    assert len(page.seats) == len(things) == page.left
+    assert len(page.seats) == len(cats) == page.left
     assert say(bob, frames, page.seats) == ["accepted"] * 2
     assert assigning.next_page(bob, frames).seats == []
-    assert shown(bob) == [thing.pk for thing in things]
+    assert seated_subjects(bob) == [thing.pk for thing in cats]
 
 
 def test_who_saw_all_objects_is_told_why_other_images_are_not_theirs(frames, bob, client):
@@ -127,13 +127,13 @@ def test_who_saw_all_objects_is_told_why_other_images_are_not_theirs(frames, bob
     assert "or show what you have seen elsewhere here" in page
 
 
-def test_others_get_the_other_images_until_all_have_their_votes(frames, bob, things):
+def test_others_get_the_other_images_until_all_have_their_votes(frames, bob, cats):
     people = [bob, *crowd.people(frames, 5)]
     for person in people:
         say(person, frames, assigning.next_page(person, frames).seats)
 
     assert set(frames.questions.values_list("state", flat=True)) == {"settled"}
-    assert all(shown(person) == [thing.pk for thing in things] for person in people)
+    assert all(seated_subjects(person) == [thing.pk for thing in cats] for person in people)
 
 
 def test_what_was_skipped_comes_back_as_the_same_image_or_not_at_all(frames, bob):
@@ -144,7 +144,7 @@ def test_what_was_skipped_comes_back_as_the_same_image_or_not_at_all(frames, bob
 
     images = {seat.image_name for seat in again}
     assert first.image_name in images or len(images) == 1
-    assert len(shown(bob)) == len(set(shown(bob)))
+    assert len(seated_subjects(bob)) == len(set(seated_subjects(bob)))
     # The other thing was to be had, so what was skipped waits until the end.
     for seat in again:
         say(bob, frames, [seat])
@@ -152,17 +152,17 @@ def test_what_was_skipped_comes_back_as_the_same_image_or_not_at_all(frames, bob
     assert {seat.image_name for seat in [*again, *last]} >= {first.image_name}
 
 
-def test_a_lease_that_ran_out_gives_no_other_image_of_the_thing(frames, bob, things):
+def test_a_lease_that_ran_out_gives_no_other_image_of_the_thing(frames, bob, cats):
     held = {seat.image_name for seat in assigning.next_page(bob, frames).seats}
     expire()
     # The images that bob held are full by the time he is back.
     Question.objects.filter(item__image__name__in=held).update(seats_free=0)
 
     assert assigning.next_page(bob, frames).seats == []
-    assert shown(bob) == [thing.pk for thing in things]
+    assert seated_subjects(bob) == [thing.pk for thing in cats]
 
 
-def test_a_question_closed_under_ones_hands_gives_no_other_image(frames, alice, bob, things):
+def test_a_question_closed_under_ones_hands_gives_no_other_image(frames, alice, bob, cats):
     held = assigning.next_page(bob, frames).seats
     asking.withdraw_questions(frames, [seat.question_id for seat in held], alice, "")
 
@@ -170,8 +170,8 @@ def test_a_question_closed_under_ones_hands_gives_no_other_image(frames, alice, 
     assert assigning.next_page(bob, frames).seats == []
 
 
-def test_a_second_campaign_on_the_same_things_gives_no_second_image(alice, bob, dataset, things):
-    names = frames_of(dataset, things)
+def test_a_second_campaign_on_the_same_things_gives_no_second_image(alice, bob, dataset, cats):
+    names = frames_of(dataset, cats)
     first = ask(alice, dataset, names[::3], "first")
     second = ask(alice, dataset, [*names[1::3], *names[2::3]], "second")
     for campaign in (first, second):
@@ -181,8 +181,8 @@ def test_a_second_campaign_on_the_same_things_gives_no_second_image(alice, bob, 
     assert assigning.next_page(bob, second).seats == []
 
 
-def test_any_kind_of_campaign_keeps_to_it(alice, bob, dataset, things):
-    names = frames_of(dataset, things)
+def test_any_kind_of_campaign_keeps_to_it(alice, bob, dataset, cats):
+    names = frames_of(dataset, cats)
     campaign = factories.make_campaign(alice, dataset, "contains", policy=POLICY, launch=False)
     asking.add_questions(campaign, [(name, "n02018207") for name in names])
     lifecycle.launch(campaign, alice)
@@ -191,8 +191,8 @@ def test_any_kind_of_campaign_keeps_to_it(alice, bob, dataset, things):
     assert len(assigning.next_page(bob, campaign).seats) == 2
 
 
-def test_gold_is_no_second_image_of_a_thing(alice, bob, dataset, things):
-    names = frames_of(dataset, things)
+def test_gold_is_no_second_image_of_a_thing(alice, bob, dataset, cats):
+    names = frames_of(dataset, cats)
     campaign = ask(alice, dataset, names[::3], policy=POLICY | {"gold_share": 0.5})
     rows = [{"image": name, "topic": "label", "answer": CAT} for name in names if name[-5] != "0"]
     assert gold.add_gold(campaign, alice, rows) == 4
@@ -202,11 +202,11 @@ def test_gold_is_no_second_image_of_a_thing(alice, bob, dataset, things):
         page = assigning.next_page(bob, campaign)
         say(bob, campaign, page.seats)
 
-    assert shown(bob) == [thing.pk for thing in things]
+    assert seated_subjects(bob) == [thing.pk for thing in cats]
 
 
-def test_several_gold_images_of_a_thing_on_one_page_are_one(alice, bob, dataset, things):
-    names = frames_of(dataset, things, 4)
+def test_several_gold_images_of_a_thing_on_one_page_are_one(alice, bob, dataset, cats):
+    names = frames_of(dataset, cats, 4)
     plain = [factories.make_image(dataset, f"plain/{number}.png").name for number in range(30)]
     campaign = ask(alice, dataset, plain, policy=POLICY | {"gold_share": 0.5, "page_size": 30})
     rows = [{"image": name, "topic": "label", "answer": CAT} for name in names]
@@ -216,11 +216,11 @@ def test_several_gold_images_of_a_thing_on_one_page_are_one(alice, bob, dataset,
     page = assigning.next_page(bob, campaign)
 
     assert len(page.seats) >= 20
-    assert shown(bob) == [thing.pk for thing in things]
+    assert seated_subjects(bob) == [thing.pk for thing in cats]
 
 
-def test_training_and_test_show_one_image_of_a_thing(alice, bob, dataset, things):
-    names = frames_of(dataset, things)
+def test_training_and_test_show_one_image_of_a_thing(alice, bob, dataset, cats):
+    names = frames_of(dataset, cats)
     plain = factories.make_image(dataset, "plain.png").name
     policy = POLICY | {"training_questions": 5, "test_questions": 0}
     campaign = ask(alice, dataset, [plain], policy=policy)
@@ -238,7 +238,7 @@ def test_training_and_test_show_one_image_of_a_thing(alice, bob, dataset, things
             assigning.return_seat(bob, seat.token)
 
     # The same two again and again.
-    assert len(pages[0]) == len(things)
+    assert len(pages[0]) == len(cats)
     assert pages == [pages[0]] * 6
 
 
@@ -254,7 +254,7 @@ def test_promoted_gold_goes_to_nobody_who_saw_the_thing(frames, alice, bob):
     )
 
 
-def test_an_audit_shows_an_auditor_one_image_of_a_thing(frames, alice, bob, things):
+def test_an_audit_shows_an_auditor_one_image_of_a_thing(frames, alice, bob, cats):
     for person in (bob, *crowd.people(frames, 5)):
         say(person, frames, assigning.next_page(person, frames).seats)
     auditing.draw(frames, alice, 6, seed=1)
@@ -265,10 +265,10 @@ def test_an_audit_shows_an_auditor_one_image_of_a_thing(frames, alice, bob, thin
         seen.append(audit.question.item.derived_from_id)
         auditing.answer(audit, alice, CAT)
 
-    assert sorted(seen) == [thing.pk for thing in things]
+    assert sorted(seen) == [thing.pk for thing in cats]
 
 
-def test_an_auditor_who_has_answered_is_shown_nothing_more_of_the_thing(frames, bob, things):
+def test_an_auditor_who_has_answered_is_shown_nothing_more_of_the_thing(frames, bob, cats):
     for person in (bob, *crowd.people(frames, 5)):
         say(person, frames, assigning.next_page(person, frames).seats)
     frames.memberships.filter(user=bob).update(role="reviewer")
@@ -277,7 +277,7 @@ def test_an_auditor_who_has_answered_is_shown_nothing_more_of_the_thing(frames, 
     assert auditing.next_for(bob, frames) is None
 
 
-def test_an_auditor_who_skipped_an_image_audits_that_one_or_none(frames, bob, things):
+def test_an_auditor_who_skipped_an_image_audits_that_one_or_none(frames, bob, cats):
     skipped = assigning.next_page(bob, frames).seats
     for seat in skipped:
         assigning.return_seat(bob, seat.token)
@@ -287,14 +287,14 @@ def test_an_auditor_who_skipped_an_image_audits_that_one_or_none(frames, bob, th
     auditing.draw(frames, bob, 6, seed=1)
     met = {seat.question_id for seat in skipped}
 
-    other = frames.audits.exclude(question__in=met).first()
+    second = frames.audits.exclude(question__in=met).first()
     with pytest.raises(NotAllowed):
-        auditing.answer(other, bob, CAT)
+        auditing.answer(second, bob, CAT)
 
     assert auditing.next_for(bob, frames).question_id in met
 
 
-def test_who_saw_the_photograph_gets_no_part_of_it(alice, bob, charlie, dataset, things):
+def test_who_saw_the_photograph_gets_no_part_of_it(alice, bob, charlie, dataset, cats):
     drawing = parted.part_campaigns.draft(
         alice, dataset, name="cats", title="Cats", policy={"gold_share": 0}
     )
@@ -302,16 +302,16 @@ def test_who_saw_the_photograph_gets_no_part_of_it(alice, bob, charlie, dataset,
     for person in (bob, charlie):
         factories.join(person, drawing)
     drawn = assigning.next_page(bob, drawing, 1).seats[0]
-    campaign = ask(alice, dataset, frames_of(dataset, things))
+    campaign = ask(alice, dataset, frames_of(dataset, cats))
     for person in (bob, charlie):
         factories.join(person, campaign)
 
-    subjects.bar_witnesses([thing.pk for thing in things])
-    subjects.bar_witnesses([thing.pk for thing in things])
+    subjects.bar_witnesses([thing.pk for thing in cats])
+    subjects.bar_witnesses([thing.pk for thing in cats])
 
-    other = next(thing for thing in things if thing.image_id != drawn.image_id)
+    same_thing = next(thing for thing in cats if thing.image_id != drawn.image_id)
     (seat,) = assigning.next_page(bob, campaign).seats
-    assert campaign.questions.get(pk=seat.question_id).item.derived_from == other
+    assert campaign.questions.get(pk=seat.question_id).item.derived_from == same_thing
     assert len(assigning.next_page(charlie, campaign).seats) == 2
     # What bob draws goes on.
     assert [seat.token for seat in assigning.open_seats(bob, drawing)] == [drawn.token]
@@ -324,9 +324,9 @@ def test_what_is_left_counts_things_and_not_images(frames, bob):
 
 
 def test_a_seat_given_back_between_reading_and_claiming_stays_where_it_is(
-    alice, bob, dataset, things, monkeypatch
+    alice, bob, dataset, cats, monkeypatch
 ):
-    names = frames_of(dataset, things)
+    names = frames_of(dataset, cats)
     first = ask(alice, dataset, names[::3], "first")
     second = ask(alice, dataset, names[1::3], "second")
     for campaign in (first, second):
@@ -345,7 +345,7 @@ def test_a_seat_given_back_between_reading_and_claiming_stays_where_it_is(
 
     assert assigning.next_page(bob, second).seats == []
     assert len(seen) == 3
-    assert shown(bob) == [thing.pk for thing in things]
+    assert seated_subjects(bob) == [thing.pk for thing in cats]
     assert {seat.question.campaign for seat in Assignment.objects.all()} == {first}
 
 
@@ -354,8 +354,8 @@ def test_tabs_and_campaigns_at_once_give_one_image_of_a_thing(throwaway):
     alice, bob = factories.make_user("alice"), factories.make_user("bob")
     dataset = factories.make_dataset(alice)
     parted.objects_in(dataset, 2)
-    things = list(objects.of(dataset))
-    names = frames_of(dataset, things, 4)
+    cats = list(objects.of(dataset))
+    names = frames_of(dataset, cats, 4)
     first = ask(alice, dataset, names[::2], "first")
     second = ask(alice, dataset, names[1::2], "second")
     for campaign in (first, second):
@@ -364,4 +364,4 @@ def test_tabs_and_campaigns_at_once_give_one_image_of_a_thing(throwaway):
     pages = crowd.at_once(*(partial(assigning.next_page, bob, row) for row in (first, second) * 2))
 
     assert all(isinstance(page, assigning.Page) for page in pages)
-    assert shown(bob) == [thing.pk for thing in things]
+    assert seated_subjects(bob) == [thing.pk for thing in cats]

@@ -44,7 +44,7 @@ def test_annotators_read_their_language_and_else_the_campaigns_own(as_bob, coots
 
 
 def test_programs_read_the_campaigns_own_words(as_bob, alice, bob, coots, german, key):
-    asked = as_bob.post(
+    seat_page = as_bob.post(
         "/api/v1/campaigns/coots/seats/",
         {"size": 1},
         content_type="application/json",
@@ -52,7 +52,7 @@ def test_programs_read_the_campaigns_own_words(as_bob, alice, bob, coots, german
     ).json()
     topic = as_bob.get(f"/api/v1/campaigns/coots/topics/{key}/", headers={"Accept-Language": "de"})
 
-    assert "Blässhuhn" not in json.dumps(asked, ensure_ascii=False)
+    assert "Blässhuhn" not in json.dumps(seat_page, ensure_ascii=False)
     assert "Blässhuhn" not in text_of(topic)
 
 

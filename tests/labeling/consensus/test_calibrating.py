@@ -58,9 +58,9 @@ def opposite(word):
 def label(campaign, crowd, wrong_every):
     """Everybody answers everything; person i errs on every wrong_every[i]-th (0: never)."""
     for index, question in enumerate(campaign.questions.for_consensus().order_by("pk")):
-        for place, person in enumerate(crowd):
-            every = wrong_every[place]
-            errs = every and (index + place) % every == 0
+        for rank, person in enumerate(crowd):
+            every = wrong_every[rank]
+            errs = every and (index + rank) % every == 0
             say(person, question, opposite(truth(index)) if errs else truth(index))
 
 
@@ -70,7 +70,7 @@ def test_good_people_weigh_more_than_those_who_guess(pond):
 
     content = calibrating.calibrate(pond).content
 
-    right = {pk: said["confusion"] for pk, said in content["annotators"].items()}
+    right = {pk: annotator["confusion"] for pk, annotator in content["annotators"].items()}
     perfect, guesser = right[str(crowd[0].pk)], right[str(crowd[4].pk)]
     assert perfect[0][0] > 0.9
     assert perfect[1][1] > 0.8
@@ -144,8 +144,8 @@ def test_gold_is_known_and_says_nothing_of_how_common_a_yes_is(pond, alice):
     missed = [content.annotators[str(person.pk)].confusion[1][0] for person in crowd]
     assert missed[0] < 0.1
     assert min(missed[1:]) > 0.4
-    assert {said.gold for said in content.annotators.values()} == {10}
-    assert {said.answers for said in content.annotators.values()} == {50}
+    assert {annotator.gold for annotator in content.annotators.values()} == {10}
+    assert {annotator.answers for annotator in content.annotators.values()} == {50}
     for question in golden:
         retire_gold(pond, alice, question.pk, "wrong")
     assert learned_skills.learn(pond).annotators[str(crowd[0].pk)].answers == 40
@@ -196,8 +196,8 @@ def test_naming_learns_how_often_each_is_right(alice, dataset):
     crowd = people(campaign, 4)
     for index, question in enumerate(campaign.questions.order_by("pk")):
         right, wrong = {"key": f"k{index % 20:02}"}, {"key": f"k{(index + 7) % 20:02}"}
-        for place, person in enumerate(crowd):
-            errs = place == 3 and index % 2
+        for rank, person in enumerate(crowd):
+            errs = rank == 3 and index % 2
             say(person, question, wrong if errs else right)
 
     content = calibrating.calibrate(campaign).content

@@ -252,8 +252,8 @@ def test_sending_the_same_again_is_no_second_answer(cats, alice, bob):
     assert first == again
     assert first.status == "accepted"
     assert Answer.objects.filter(assignment=seat).count() == 2
-    other = submitting.Sent(sent.id, seat.token, TAIL, 5)
-    assert submitting.submit(bob, cats, [other])[0].code == "conflict"
+    resent = submitting.Sent(sent.id, seat.token, TAIL, 5)
+    assert submitting.submit(bob, cats, [resent])[0].code == "conflict"
 
 
 @pytest.fixture

@@ -64,7 +64,7 @@ def test_a_majority_stops_when_the_rest_could_change_nothing(early):
     campaign, crowd = early
     first, second, third = campaign.questions.order_by("pk")
     assert first.seats_free == 3
-    said = {
+    votes_by_question = {
         first.pk: ["yes", "yes", "yes"],
         second.pk: ["yes", "no", "yes", "yes"],
         third.pk: ["hard", "hard", "hard", "hard"],
@@ -73,14 +73,18 @@ def test_a_majority_stops_when_the_rest_could_change_nothing(early):
         vote(
             person,
             campaign,
-            {pk: values[min(turn, len(values) - 1)] for pk, values in said.items()},
+            {pk: values[min(turn, len(values) - 1)] for pk, values in votes_by_question.items()},
         )
 
-    found = {row.question_id: row for row in Settlement.objects.all()}
-    assert {pk: len(row.answers) for pk, row in found.items()} == {
-        pk: len(values) for pk, values in said.items()
+    settlements = {row.question_id: row for row in Settlement.objects.all()}
+    assert {pk: len(row.answers) for pk, row in settlements.items()} == {
+        pk: len(values) for pk, values in votes_by_question.items()
     }
-    assert [found[row.pk].value for row in (first, second, third)] == ["yes", "yes", "dropped"]
+    assert [settlements[row.pk].value for row in (first, second, third)] == [
+        "yes",
+        "yes",
+        "dropped",
+    ]
     assert Answer.objects.count() == 3 + 4 + 4
     assert list(settling.rebuild(campaign)) == []
 
@@ -219,10 +223,10 @@ def test_tallies_count_each_persons_last_answer_abstentions_too(coots, crowd):
     # A mind changed after the question settled is kept, and moves nothing.
     answer(crowd[2], coots, [seat], "hard")
 
-    found = settling.tallies(coots, [first.pk])
+    tallies = settling.tallies(coots, [first.pk])
 
-    assert found == {first.pk: {"yes": 3, "hard": 1, "no": 1}}
-    assert list(found[first.pk]) == ["hard", "no", "yes"]
+    assert tallies == {first.pk: {"yes": 3, "hard": 1, "no": 1}}
+    assert list(tallies[first.pk]) == ["hard", "no", "yes"]
 
 
 @pytest.fixture
@@ -354,7 +358,7 @@ class Model:
     state: str = "open"
 
     @property
-    def given(self):
+    def answered_by(self):
         return {*self.answers, *self.late}
 
 
@@ -412,17 +416,17 @@ class _World:
             if person not in model.leased:
                 assert model.state == "open"
                 assert model.free > 0
-                assert person not in model.given
+                assert person not in model.answered_by
                 model.free -= 1
                 model.leased.add(person)
             self.tokens[person][seat.question_id] = seat.token
-        wanted = sum(
+        votes = sum(
             person in model.leased
-            or (model.state == "open" and model.free > 0 and person not in model.given)
+            or (model.state == "open" and model.free > 0 and person not in model.answered_by)
             for model in self.models.values()
         )
-        assert len(page.seats) == min(2, wanted)
-        assert page.left == wanted
+        assert len(page.seats) == min(2, votes)
+        assert page.left == votes
         return page.seats
 
     def _send(self, person, pk, value):
@@ -489,7 +493,7 @@ class _World:
             model = self.models[pk]
             assert (state, free) == (model.state, model.free)
         answered = Assignment.objects.filter(question__in=self.models, state="answered").count()
-        assert answered == sum(len(model.given) for model in self.models.values())
+        assert answered == sum(len(model.answered_by) for model in self.models.values())
 
     def finish(self):
         for person in [*range(5), *range(5)]:
@@ -500,7 +504,7 @@ class _World:
         self.check()
         for model in self.models.values():
             # Nothing starves: what is open has been answered by everyone there is.
-            assert model.state != "open" or len(model.given) == 5
+            assert model.state != "open" or len(model.answered_by) == 5
 
 
 def test_what_stands_says_on_how_many_votes_and_how_sure_their_share_is(alice, bob, dataset):
@@ -512,11 +516,11 @@ def test_what_stands_says_on_how_many_votes_and_how_sure_their_share_is(alice, b
     vote(bob, campaign, {first.pk: "yes", second.pk: "hard"})
     before = list(Settlement.objects.values())
 
-    found = settling.support(campaign, Settlement.objects.all())
+    support = settling.support(campaign, Settlement.objects.all())
 
-    assert (found[first.pk].votes, found[first.pk].agreed) == (1, 1)
-    assert found[first.pk].interval == pytest.approx((0.2065, 1), abs=1e-4)
-    assert found[second.pk] == (0, 0, None)
+    assert (support[first.pk].votes, support[first.pk].agreed) == (1, 1)
+    assert support[first.pk].interval == pytest.approx((0.2065, 1), abs=1e-4)
+    assert support[second.pk] == (0, 0, None)
     assert list(Settlement.objects.values()) == before
 
 
@@ -526,6 +530,6 @@ def test_a_posterior_has_votes_and_no_interval_of_a_share(coots, crowd):
     settlement = Settlement.objects.first()
     settlement.probability = 0.97
 
-    found = settling.support(coots, [settlement])[settlement.question_id]
+    support = settling.support(coots, [settlement])[settlement.question_id]
 
-    assert found == (4, 3, None)
+    assert support == (4, 3, None)

@@ -37,7 +37,7 @@ def encoded(image: Pillow.Image, form: str = "PNG") -> bytes:
 
 
 @pytest.fixture
-def found(tmp_path) -> Path:
+def candidates_csv(tmp_path) -> Path:
     """Three photographs, and chelsea again as a smaller JPEG, with what found them."""
     for name in PHOTOGRAPHS:
         (tmp_path / name).write_bytes(encoded(photograph(name)))
@@ -60,8 +60,8 @@ def queries(dataset) -> dict[str, list[list[str]]]:
     return dict(dataset.images.values_list("name", "queries"))
 
 
-def test_each_image_comes_once_with_every_query_that_found_it(dataset, found):
-    report = images.add_path(dataset, found)
+def test_each_image_comes_once_with_every_query_that_found_it(dataset, candidates_csv):
+    report = images.add_path(dataset, candidates_csv)
 
     assert (report.added, report.duplicates, report.refused) == (4, [], [])
     assert queries(dataset) == {
@@ -72,8 +72,8 @@ def test_each_image_comes_once_with_every_query_that_found_it(dataset, found):
     }
 
 
-def test_a_query_that_finds_what_is_there_is_added_to_it(dataset, found, tmp_path):
-    images.add_path(dataset, found)
+def test_a_query_that_finds_what_is_there_is_added_to_it(dataset, candidates_csv, tmp_path):
+    images.add_path(dataset, candidates_csv)
     again = tmp_path / "again.csv"
     again.write_text(f"wnid,image,query\n{DOG},chelsea.png,pet\n{CAT},chelsea.png,chat\n")
 
@@ -83,8 +83,8 @@ def test_a_query_that_finds_what_is_there_is_added_to_it(dataset, found, tmp_pat
     assert queries(dataset)["chelsea.png"] == [[DOG, "pet"], [CAT, "chat"], [CAT, "tabby cat"]]
 
 
-def test_what_looks_like_an_image_that_is_there_leaves_its_queries_to_it(dataset, found):
-    report = images.add_path(dataset, found, against=[])
+def test_what_looks_like_an_image_that_is_there_leaves_its_queries_to_it(dataset, candidates_csv):
+    report = images.add_path(dataset, candidates_csv, against=[])
 
     assert report.as_dict()["near_duplicates"] == [
         {"file": "small.jpg", "looks_like": "chelsea.png", "of": "pond", "distance": 0}
@@ -93,12 +93,12 @@ def test_what_looks_like_an_image_that_is_there_leaves_its_queries_to_it(dataset
     assert Image.objects.exclude(fingerprint=None).count() == 3
 
 
-def test_what_another_split_has_stays_out_and_nothing_is_said_there(dataset, alice, found):
+def test_what_another_split_has_stays_out_and_nothing_is_said_there(dataset, alice, candidates_csv):
     test = factories.make_dataset(alice, "test-split")
     content = encoded(photograph("coffee.png").crop((30, 20, 600, 400)))
     images.add_file(test, "cup.png", io.BytesIO(content))
 
-    report = images.add_path(dataset, found, against=[test])
+    report = images.add_path(dataset, candidates_csv, against=[test])
 
     near = [(row["file"], row["looks_like"], row["of"]) for row in report.near]
     assert near == [
@@ -109,9 +109,15 @@ def test_what_another_split_has_stays_out_and_nothing_is_said_there(dataset, ali
     assert set(queries(dataset)) == {"chelsea.png", "astronaut.png"}
 
 
-def test_a_zip_brings_its_own_list_and_an_import_reports_what_looks_alike(dataset, alice, found):
-    files = {path.name: path.read_bytes() for path in found.parent.iterdir() if path != found}
-    files["candidates.csv"] = found.read_bytes()
+def test_a_zip_brings_its_own_list_and_an_import_reports_what_looks_alike(
+    dataset, alice, candidates_csv
+):
+    files = {
+        path.name: path.read_bytes()
+        for path in candidates_csv.parent.iterdir()
+        if path != candidates_csv
+    }
+    files["candidates.csv"] = candidates_csv.read_bytes()
     content = samples.zipped(files).getvalue()
     sent = imports.Sent("found.zip", SimpleUploadedFile("found.zip", content), True)
 
@@ -147,11 +153,11 @@ def test_a_list_beside_images_that_cannot_be_read_stops_it_all(
     assert not dataset.images.exists()
 
 
-def test_a_row_of_a_list_that_cannot_be_read_is_refused_alone(dataset, found):
-    with found.open("a", newline="") as file:
+def test_a_row_of_a_list_that_cannot_be_read_is_refused_alone(dataset, candidates_csv):
+    with candidates_csv.open("a", newline="") as file:
         csv.writer(file).writerows([("dog", "coffee.png", "x"), (DOG, "lost.png", "x")])
 
-    report = images.add_path(dataset, found)
+    report = images.add_path(dataset, candidates_csv)
 
     assert report.added == 4
     assert [(row["file"], row["why"][:20]) for row in report.refused] == [
@@ -160,17 +166,17 @@ def test_a_row_of_a_list_that_cannot_be_read_is_refused_alone(dataset, found):
     ]
 
 
-def test_the_list_comes_out_as_it_went_in(dataset, found, shell, tmp_path, as_alice):
-    images.add_path(dataset, found)
-    named = ("images", "candidates", "pond", "--out")
+def test_the_list_comes_out_as_it_went_in(dataset, candidates_csv, shell, tmp_path, as_alice):
+    images.add_path(dataset, candidates_csv)
+    command = ("images", "candidates", "pond", "--out")
 
-    every = shell.result(*named, tmp_path / "all.csv", "--scenes")
-    result = shell.result(*named, tmp_path / "out.csv")
+    every = shell.result(*command, tmp_path / "all.csv", "--scenes")
+    result = shell.result(*command, tmp_path / "out.csv")
 
     assert every == {"dataset": "pond", "rows": 5, "images": 4, "classes": 2}
     assert result == {"dataset": "pond", "rows": 4, "images": 3, "classes": 2}
     lines = (tmp_path / "all.csv").read_text().splitlines()
-    assert sorted(lines[1:]) == sorted(found.read_text().splitlines()[1:])
+    assert sorted(lines[1:]) == sorted(candidates_csv.read_text().splitlines()[1:])
     lines = (tmp_path / "out.csv").read_text().splitlines()
     page = as_alice.get("/datasets/pond/")
     assert "/datasets/pond/candidates.csv" in page.content.decode()
@@ -179,8 +185,8 @@ def test_the_list_comes_out_as_it_went_in(dataset, found, shell, tmp_path, as_al
     assert file.headers["Content-Disposition"] == 'attachment; filename="pond-candidates.csv"'
 
 
-def test_the_list_is_what_a_campaign_on_candidates_takes(dataset, found, shell, tmp_path):
-    images.add_path(dataset, found)
+def test_the_list_is_what_a_campaign_on_candidates_takes(dataset, candidates_csv, shell, tmp_path):
+    images.add_path(dataset, candidates_csv)
     shell.result("images", "candidates", "pond", "--out", tmp_path / "out.csv")
 
     read = lists.read_candidates((tmp_path / "out.csv").read_bytes())
@@ -191,14 +197,16 @@ def test_the_list_is_what_a_campaign_on_candidates_takes(dataset, found, shell, 
     }
 
 
-def test_queries_are_in_the_release_and_only_of_images_that_have_any(dataset, alice, found):
-    images.add_path(dataset, found)
+def test_queries_are_in_the_release_and_only_of_images_that_have_any(
+    dataset, alice, candidates_csv
+):
+    images.add_path(dataset, candidates_csv)
     campaign = factories.make_campaign(alice, dataset, "cats", topic=CAT, launch=False)
     factories.make_image(dataset, "plain.png")
     names = ["chelsea.png", "plain.png"]
     asking.add_questions(campaign, [(name, CAT) for name in names])
-    asked = campaign.questions.values_list("pk", flat=True)
-    factories.put(campaign, asked, state=Question.State.DROPPED, seats_free=0)
+    questions = campaign.questions.values_list("pk", flat=True)
+    factories.put(campaign, questions, state=Question.State.DROPPED, seats_free=0)
 
     folder = freezing.folder_of(freezing.freeze(campaign, alice))
 
@@ -209,9 +217,9 @@ def test_queries_are_in_the_release_and_only_of_images_that_have_any(dataset, al
     ]
 
 
-def test_near_writes_what_stays_with_the_queries_of_what_goes(found, tmp_path, shell):
+def test_near_writes_what_stays_with_the_queries_of_what_goes(candidates_csv, tmp_path, shell):
     result = shell.result(
-        *("images", "near", found, "--out", tmp_path / "kept.csv"),
+        *("images", "near", candidates_csv, "--out", tmp_path / "kept.csv"),
         *("--pairs", tmp_path / "pairs.csv"),
     )
 
@@ -232,14 +240,22 @@ def test_near_writes_what_stays_with_the_queries_of_what_goes(found, tmp_path, s
     assert len((tmp_path / "pairs.csv").read_text().splitlines()) == 2
 
 
-def test_near_compares_with_folders_zips_and_datasets(found, dataset, tmp_path, shell):
+def test_near_compares_with_folders_zips_and_datasets(candidates_csv, dataset, tmp_path, shell):
     images.add_file(dataset, "cat.png", io.BytesIO(encoded(photograph("chelsea.png"))))
-    other = tmp_path / "val"
-    other.mkdir()
-    (other / "c.jpg").write_bytes(encoded(photograph("coffee.png"), "JPEG"))
+    val_folder = tmp_path / "val"
+    val_folder.mkdir()
+    (val_folder / "c.jpg").write_bytes(encoded(photograph("coffee.png"), "JPEG"))
 
     result = shell.result(
-        *("images", "near", found, "--against", f"val={other}", "--against", "dataset:pond")
+        *(
+            "images",
+            "near",
+            candidates_csv,
+            "--against",
+            f"val={val_folder}",
+            "--against",
+            "dataset:pond",
+        )
     )
 
     assert result["against"] == [
@@ -254,7 +270,7 @@ def test_near_compares_with_folders_zips_and_datasets(found, dataset, tmp_path, 
     }
 
 
-def test_near_says_what_is_no_image_and_refuses_what_is_not_there(found, tmp_path, shell):
+def test_near_says_what_is_no_image_and_refuses_what_is_not_there(candidates_csv, tmp_path, shell):
     folder = tmp_path / "some"
     folder.mkdir()
     (folder / "a.png").write_bytes(factories.picture(1))
@@ -265,12 +281,12 @@ def test_near_says_what_is_no_image_and_refuses_what_is_not_there(found, tmp_pat
     assert [row["file"] for row in result["refused"]] == ["notes.txt"]
     assert (tmp_path / "kept.csv").read_text() == "file\na.png\n"
     assert shell.refusal("images", "near", tmp_path / "none")["error"] == "does not exist"
-    status, _, err = shell("images", "near", found, "--distance", "8")
+    status, _, err = shell("images", "near", candidates_csv, "--distance", "8")
     assert (status, "invalid choice" in err) == (2, True)
 
 
 def test_the_upload_page_offers_other_splits_and_the_report_names_them(
-    dataset, alice, as_alice, found
+    dataset, alice, as_alice, candidates_csv
 ):
     test = factories.make_dataset(alice, "test-split")
     images.add_file(test, "cup.png", io.BytesIO(encoded(photograph("coffee.png"))))
@@ -302,12 +318,12 @@ def test_the_api_takes_other_splits_of_ones_own(dataset, alice, as_alice, bob):
 
     assert (taken.status_code, refused.status_code) == (202, 404)
     queue.run(dataset.imports.get().job_id)
-    found = as_alice.get(f"/api/v1/datasets/pond/imports/{dataset.imports.get().pk}/").json()
-    assert found["report"]["near_duplicates"] == []
+    report = as_alice.get(f"/api/v1/datasets/pond/imports/{dataset.imports.get().pk}/").json()
+    assert report["report"]["near_duplicates"] == []
 
 
 def test_a_query_that_a_spreadsheet_would_run_is_quoted_and_comes_in_as_it_was(
-    dataset, found, as_alice, tmp_path
+    dataset, candidates_csv, as_alice, tmp_path
 ):
     names = {"=1+1": "@a.png", "-dog": "b.png", "'tis": "c.png"}
     for query, name in names.items():
@@ -327,5 +343,7 @@ def test_a_query_that_a_spreadsheet_would_run_is_quoted_and_comes_in_as_it_was(
         (tmp_path / name).write_bytes(factories.picture())
     (tmp_path / "candidates.csv").write_bytes(file)
     [*brought] = image_sources.in_folder(tmp_path)
-    own = {one.queries[0][1]: one.name for one in brought if getattr(one, "queries", ())}
-    assert own == names
+    names_by_query = {
+        entry.queries[0][1]: entry.name for entry in brought if getattr(entry, "queries", ())
+    }
+    assert names_by_query == names

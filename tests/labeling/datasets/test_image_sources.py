@@ -30,15 +30,15 @@ def write(folder: Path, *names: str, content: bytes = b"x") -> None:
         path.write_bytes(content)
 
 
-def names(found) -> list[str]:
-    return [each.name for each in found if isinstance(each, Found)]
+def names(entries) -> list[str]:
+    return [each.name for each in entries if isinstance(each, Found)]
 
 
-def refusals(found) -> dict[str, str]:
-    return {each.file: each.why for each in found if isinstance(each, Refused)}
+def refusals(entries) -> dict[str, str]:
+    return {each.file: each.why for each in entries if isinstance(each, Refused)}
 
 
-def listed(stream) -> list[Found | Refused]:
+def entries_of(stream) -> list[Found | Refused]:
     size = len(stream.getvalue())
     return list(in_zip(open_zip(stream), size))
 
@@ -47,7 +47,7 @@ def listed(stream) -> list[Found | Refused]:
 
 
 @pytest.mark.parametrize(
-    ("given", "clean"),
+    ("raw", "clean"),
     [
         ("coot.jpg", "coot.jpg"),
         ("./birds//coot.jpg", "birds/coot.jpg"),
@@ -55,8 +55,8 @@ def listed(stream) -> list[Found | Refused]:
         ("..coot.jpg", "..coot.jpg"),
     ],
 )
-def test_a_name_is_a_relative_path_in_one_form(given, clean):
-    assert clean_name(given) == clean
+def test_a_name_is_a_relative_path_in_one_form(raw, clean):
+    assert clean_name(raw) == clean
 
 
 @pytest.mark.parametrize(
@@ -96,12 +96,12 @@ def test_a_folder_is_walked_in_order_and_names_are_its_paths(tmp_path):
 def test_hidden_files_and_folders_and_the_systems_own_are_told(tmp_path):
     write(tmp_path, ".DS_Store", ".git/x", "Thumbs.db", "__MACOSX/a.jpg", "a.jpg")
 
-    found = list(in_folder(tmp_path))
+    entries = list(in_folder(tmp_path))
 
-    assert names(found) == ["a.jpg"]
-    assert set(refusals(found)) == {".DS_Store", ".git", "Thumbs.db", "__MACOSX"}
-    assert "hidden" in refusals(found)[".git"]
-    assert "operating system" in refusals(found)["Thumbs.db"]
+    assert names(entries) == ["a.jpg"]
+    assert set(refusals(entries)) == {".DS_Store", ".git", "Thumbs.db", "__MACOSX"}
+    assert "hidden" in refusals(entries)[".git"]
+    assert "operating system" in refusals(entries)["Thumbs.db"]
 
 
 def test_links_count_by_where_they_lead(tmp_path):
@@ -115,12 +115,12 @@ def test_links_count_by_where_they_lead(tmp_path):
     (root / "nowhere.jpg").symlink_to(root / "gone.jpg")
     (root / "circle").symlink_to(root / "circle")
 
-    found = list(in_folder(root))
+    entries = list(in_folder(root))
 
-    assert names(found) == ["a.jpg", "inside.jpg"]
-    assert set(refusals(found)) == {"leak.jpg", "folder", "loop", "nowhere.jpg", "circle"}
-    assert "leads out" in refusals(found)["leak.jpg"]
-    assert "no such file" in refusals(found)["nowhere.jpg"]
+    assert names(entries) == ["a.jpg", "inside.jpg"]
+    assert set(refusals(entries)) == {"leak.jpg", "folder", "loop", "nowhere.jpg", "circle"}
+    assert "leads out" in refusals(entries)["leak.jpg"]
+    assert "no such file" in refusals(entries)["nowhere.jpg"]
 
 
 def test_a_pipe_is_refused_and_never_opened(tmp_path):
@@ -132,9 +132,9 @@ def test_a_pipe_is_refused_and_never_opened(tmp_path):
 def test_a_name_that_is_not_utf8_can_be_reported(tmp_path):
     Path(os.fsdecode(os.fsencode(tmp_path) + b"/coot\xff.jpg")).write_bytes(b"x")
 
-    (found,) = in_folder(tmp_path)
+    (entry,) = in_folder(tmp_path)
 
-    assert found.file == "coot\\xff.jpg"
+    assert entry.file == "coot\\xff.jpg"
 
 
 def test_what_is_no_folder_is_refused(tmp_path):
@@ -146,10 +146,10 @@ def test_what_is_no_folder_is_refused(tmp_path):
 
 
 def test_a_zip_is_read_in_place_and_names_are_its_paths():
-    found = listed(samples.zipped({"birds/": b"", "birds/coot.jpg": b"abc"}))
+    entries = entries_of(samples.zipped({"birds/": b"", "birds/coot.jpg": b"abc"}))
 
-    assert names(found) == ["birds/coot.jpg"]
-    with found[0].open() as file:
+    assert names(entries) == ["birds/coot.jpg"]
+    with entries[0].open() as file:
         assert file.read() == b"abc"
 
 
@@ -161,10 +161,10 @@ def test_a_slip_keeps_its_name_so_that_it_is_refused(name):
     stream.seek(0)
     stream.write(content)
 
-    (found,) = listed(stream)
+    (entry,) = entries_of(stream)
 
     with pytest.raises(Refusal):
-        clean_name(found.name)
+        clean_name(entry.name)
 
 
 def test_encrypted_linked_nested_and_hidden_entries_are_refused_each_by_name():
@@ -178,10 +178,10 @@ def test_encrypted_linked_nested_and_hidden_entries_are_refused_each_by_name():
         archive.getinfo("locked.jpg").flag_bits |= 1
     stream.seek(0)
 
-    found = listed(stream)
+    entries = entries_of(stream)
 
-    assert names(found) == ["plain.jpg"]
-    why = refusals(found)
+    assert names(entries) == ["plain.jpg"]
+    why = refusals(entries)
     assert "archive inside" in why["more.zip"]
     assert "link" in why["link.jpg"]
     assert "encrypted" in why["locked.jpg"]
@@ -195,14 +195,14 @@ def test_a_name_in_utf8_that_does_not_say_so_is_read_as_utf8():
     stream.seek(0)
     stream.write(content)
 
-    assert names(listed(stream)) == [name]
+    assert names(entries_of(stream)) == [name]
 
 
 def test_a_zip_bomb_is_refused_whole():
     stream = samples.zipped({f"{i}.bmp": b"\0" * 60_000_000 for i in range(2)})
 
     with pytest.raises(BadSource, match="zip bomb"):
-        listed(stream)
+        entries_of(stream)
 
 
 @pytest.mark.parametrize("content", [b"", b"not a zip", b"PK\x03\x04" + b"\0" * 40])
@@ -296,10 +296,10 @@ def test_rows_that_lead_nowhere_or_out_are_told_with_their_line(tmp_path):
         folder, 'file\nmissing.jpg\n../secret.jpg\n/etc/passwd\nleak.jpg\n""\na.jpg,x\na.jpg\n'
     )
 
-    found = list(in_manifest(path))
+    entries = list(in_manifest(path))
 
-    assert names(found) == ["a.jpg"]
-    why = refusals(found)
+    assert names(entries) == ["a.jpg"]
+    why = refusals(entries)
     assert "no such file" in why["missing.jpg (line 2)"]
     assert "leaves its folder" in why["../secret.jpg (line 3)"]
     assert "absolute" in why["/etc/passwd (line 4)"]

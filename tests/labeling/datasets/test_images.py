@@ -16,8 +16,8 @@ from tests import factories
 from tests.labeling import samples
 
 
-def add(dataset, name="coot.jpg", content=None, **said):
-    return images.add_file(dataset, name, io.BytesIO(content or samples.jpeg()), **said)
+def add(dataset, name="coot.jpg", content=None, **fields):
+    return images.add_file(dataset, name, io.BytesIO(content or samples.jpeg()), **fields)
 
 
 def stored(settings) -> list[str]:
@@ -100,9 +100,9 @@ def test_the_same_content_is_not_added_twice(dataset, settings):
 def test_the_same_content_may_be_in_two_datasets(dataset, alice):
     add(dataset)
 
-    other = add(factories.make_dataset(alice, "lake"))
+    copy = add(factories.make_dataset(alice, "lake"))
 
-    assert other.image is not None
+    assert copy.image is not None
 
 
 def test_a_name_with_other_content_is_refused(dataset, settings):
@@ -287,9 +287,9 @@ def test_a_name_taken_by_other_content_is_reported(dataset, folder):
 
 
 def test_a_file_that_vanishes_or_may_not_be_read_is_reported(dataset, folder, monkeypatch):
-    def vanish(found):
+    def vanish(image):
         (folder / "a.jpg").unlink(missing_ok=True)
-        return read(found)
+        return read(image)
 
     read = images._hash
     monkeypatch.setattr(images, "_hash", vanish)

@@ -38,8 +38,8 @@ def pond(dataset):
     return dataset
 
 
-def put(dataset, *found, **more):
-    return objects.put(dataset, found, "zoo", words=WORDS, **more)
+def put(dataset, *parted, **more):
+    return objects.put(dataset, parted, "zoo", words=WORDS, **more)
 
 
 def the(dataset, **fields) -> PartedObject:
@@ -57,11 +57,11 @@ def rows():
 def test_an_object_comes_back_as_it_was_put(pond):
     assert put(pond, TABBY) == {"objects": 1, "parts": 3, "new": 1, "changed": 5}
 
-    found = the(pond)
-    assert found == replace(TABBY, name="cat-1", source="zoo", crop=(5, 5, 43, 43))
-    assert found.parts[2].merges == (LEG,)
-    assert found.parts[0].names == ("head",)
-    assert found.size == (64, 48)
+    parted = the(pond)
+    assert parted == replace(TABBY, name="cat-1", source="zoo", crop=(5, 5, 43, 43))
+    assert parted.parts[2].merges == (LEG,)
+    assert parted.parts[0].names == ("head",)
+    assert parted.size == (64, 48)
 
 
 def test_an_object_is_derived_from_its_whole_image(pond):
@@ -87,8 +87,8 @@ def test_objects_without_a_name_are_numbered_by_image_and_category(pond):
     put(pond, TABBY, replace(TABBY, box=(0, 0, 9, 9)), replace(TABBY, category=DOG))
     put(pond, replace(TABBY, image="1.png"), replace(TABBY, box=(1, 1, 9, 9)))
 
-    found = objects.of(pond).values_list("image__name", "name")
-    assert sorted(found) == [
+    rows = objects.of(pond).values_list("image__name", "name")
+    assert sorted(rows) == [
         ("0.png", "cat-1"),
         ("0.png", "cat-2"),
         ("0.png", "cat-3"),
@@ -102,10 +102,10 @@ def test_what_a_source_said_before_is_replaced(pond):
 
     put(pond, replace(TABBY, name="tom", box=(8, 8, 30, 30), outline=None, parts=(HEAD,)))
 
-    found = the(pond)
-    assert found.box == (8, 8, 30, 30)
-    assert found.outline is None
-    assert [part.key for part in found.parts] == ["head"]
+    parted = the(pond)
+    assert parted.box == (8, 8, 30, 30)
+    assert parted.outline is None
+    assert [part.key for part in parted.parts] == ["head"]
 
 
 def test_of_two_sources_the_latest_stands(pond):
@@ -129,8 +129,8 @@ def test_a_radius_that_a_person_chose_stays_while_its_pieces_do(pond):
     assert put(pond, TABBY)["changed"] == 0
     assert GivenLabel.objects.get(key="leg").geometry["merges"][0]["radius"] == 9.0
 
-    other = Merge((square(10, 20), square(10, 26)), 3.5, instance="left")
-    assert put(pond, replace(TABBY, parts=(HEAD, replace(PARTS[2], merges=(other,)))))["changed"]
+    merge = Merge((square(10, 20), square(10, 26)), 3.5, instance="left")
+    assert put(pond, replace(TABBY, parts=(HEAD, replace(PARTS[2], merges=(merge,)))))["changed"]
     assert GivenLabel.objects.get(key="leg").geometry["merges"][0]["radius"] == 3.5
 
 
@@ -169,13 +169,13 @@ def test_a_fault_refuses_all_and_says_where(pond, fault, words):
 
 
 def test_where_faults_are_told_the_other_objects_are_put(pond):
-    told = []
+    faults = []
     bad = replace(TABBY, image="9.png")
 
-    result = put(pond, bad, TABBY, on_fault=lambda found, why: told.append((found, str(why))))
+    result = put(pond, bad, TABBY, on_fault=lambda parted, why: faults.append((parted, str(why))))
 
     assert result["objects"] == 1
-    assert told == [(bad, "The image is not in pond. Add the image first, or take the "
+    assert faults == [(bad, "The image is not in pond. Add the image first, or take the "
                           "object out.")]  # fmt: skip
 
 

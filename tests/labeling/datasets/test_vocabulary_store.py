@@ -83,10 +83,10 @@ def test_only_the_datasets_owner_and_staff_write_versions(bob, dataset):
 
 
 def test_versions_are_counted_by_dataset(alice, dataset):
-    other = factories.make_dataset(alice, "meadow")
+    meadow = factories.make_dataset(alice, "meadow")
     vocabulary_store.start(dataset, alice)
 
-    assert vocabulary_store.start(other, alice).version == 1
+    assert vocabulary_store.start(meadow, alice).version == 1
 
 
 def test_campaigns_keep_the_version_they_ask_by(alice, dataset):
@@ -102,7 +102,7 @@ def test_campaigns_keep_the_version_they_ask_by(alice, dataset):
 
 
 def test_objects_are_counted_by_category_and_whole_images_are_none(alice, dataset):
-    said = vocabulary_store.read(vocabulary_store.add_version(dataset, SMALL, alice))
+    vocabulary = vocabulary_store.read(vocabulary_store.add_version(dataset, SMALL, alice))
     image = factories.make_image(dataset, "a.png")
     whole, _ = Item.objects.get_or_create(image=image, region=None)
     GivenLabel.objects.create(item=whole, key="n02084071")
@@ -111,7 +111,7 @@ def test_objects_are_counted_by_category_and_whole_images_are_none(alice, datase
         GivenLabel.objects.create(item=item, key="n02084071")
         GivenLabel.objects.create(item=item, key="leg", geometry={"polygons": []})
 
-    assert vocabulary_store.objects_by_category(dataset, said) == {"n02084071": 2}
+    assert vocabulary_store.objects_by_category(dataset, vocabulary) == {"n02084071": 2}
 
 
 def test_changes_name_what_came_went_and_differs():
@@ -123,9 +123,9 @@ def test_changes_name_what_came_went_and_differs():
         raw["title"] = "Pets"
         raw["categories"][1] = {"key": "n02374451", "name": "horse", "like": "dog"}
 
-    found = changes(build(SMALL), build(changed(change)))
+    changed_keys = changes(build(SMALL), build(changed(change)))
 
-    assert found == [
+    assert changed_keys == [
         Change("changed", field="title", before="Small", after="Pets"),
         Change("removed", "cat"),
         Change("changed", "dog", field="guidance", after="All breeds."),
@@ -142,7 +142,7 @@ def test_changes_name_what_came_went_and_differs():
         Change("added", "dog", "tail"),
         Change("added", "horse", after="leg, tail"),
     ]
-    assert counted(found) == {"added": 2, "removed": 2, "changed": 4}
+    assert counted(changed_keys) == {"added": 2, "removed": 2, "changed": 4}
 
 
 def test_another_order_is_a_change_and_the_same_is_none():

@@ -65,7 +65,7 @@ def pooled(request, throwaway, tmp_path_factory) -> Iterator[None]:
     if program is None:
         skip_or_fail("pgbouncer is not installed here")
         return
-    server, own = urlsplit(POSTGRES), spare_port()
+    server, parts = urlsplit(POSTGRES), spare_port()
     config = tmp_path_factory.mktemp("pgbouncer") / "pgbouncer.ini"
     users = config.with_name("users.txt")
     users.write_text(f'"{server.username}" "{server.password or ""}"\n')
@@ -74,13 +74,13 @@ def pooled(request, throwaway, tmp_path_factory) -> Iterator[None]:
             host=server.hostname,
             port=server.port or 5432,
             users=users,
-            own=own,
+            own=parts,
         )
     )
     straight = connections.settings["default"]
     with closing(_Process(program, config)) as process:
-        process.wait_for(own)
-        pool = {"HOST": "127.0.0.1", "PORT": own, "DISABLE_SERVER_SIDE_CURSORS": True}
+        process.wait_for(parts)
+        pool = {"HOST": "127.0.0.1", "PORT": parts, "DISABLE_SERVER_SIDE_CURSORS": True}
         connections["default"].close()
         connections.settings["default"] = straight | pool
         if request.param == "batch":

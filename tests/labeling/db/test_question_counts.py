@@ -89,8 +89,8 @@ def test_verdicts_and_further_votes_are_counted(pond, bob):
     dora = people(pond, 1, "dora")[0]
     vote(bob, pond)
     seats = claiming.next_page(dora, pond).seats
-    said = dict(zip([seat.token for seat in seats], ["yes", "no", *["hard"] * 4], strict=True))
-    first = {seat.question_id: said[seat.token] for seat in seats}
+    verdicts = dict(zip([seat.token for seat in seats], ["yes", "no", *["hard"] * 4], strict=True))
+    first = {seat.question_id: verdicts[seat.token] for seat in seats}
 
     answer(dora, pond, seats, lambda seat: first[seat.question_id])
 
@@ -177,9 +177,9 @@ def test_a_pilot_reopens_what_it_draws(pond, alice):
     for person in people(pond, 2):
         vote(person, pond)
 
-    asked = piloting.ask_pilot(pond, alice, 3, seed=1)
+    pilot = piloting.ask_pilot(pond, alice, 3, seed=1)
 
-    assert asked == 3
+    assert pilot == 3
     counts = right(pond)
     assert (counts.open, counts.settled, counts.seats_free) == (3, 3, 24)
 
@@ -226,8 +226,8 @@ def test_questions_about_one_thing_are_counted_as_repeated(pond):
 
     asking.add_questions(pond, [(frame.name, COOT) for frame in frames])
     assert right(pond).repeated == 2
-    about = pond.questions.get(item__image__name="frame0.png")
-    asking.withdraw_questions(pond, [about.pk], None, "")
+    question = pond.questions.get(item__image__name="frame0.png")
+    asking.withdraw_questions(pond, [question.pk], None, "")
     assert right(pond).repeated == 1
     asking.add_questions(pond, [("frame0.png", COOT)])
 
@@ -238,9 +238,9 @@ def test_counts_of_many_campaigns_are_one_query(pond, alice, dataset, django_ass
     empty = factories.make_campaign(alice, dataset, "empty", launch=False)
 
     with django_assert_num_queries(1):
-        found = question_counts.of_campaigns([pond.pk, empty.pk])
+        counts = question_counts.of_campaigns([pond.pk, empty.pk])
 
-    assert found == {pond.pk: Counts(open=6, free=6, seats_free=12), empty.pk: Counts()}
+    assert counts == {pond.pk: Counts(open=6, free=6, seats_free=12), empty.pk: Counts()}
 
 
 def test_the_night_mends_counters_and_logs_by_how_much(pond, caplog):
@@ -276,7 +276,7 @@ def test_two_who_change_questions_of_a_campaign_do_not_wait_for_each_other(throw
     def withdraw(pk: int) -> None:
         before = lock_questions([pk])
         Question.objects.filter(pk=pk).update(state="withdrawn", seats_free=0)
-        after = [one._replace(state="withdrawn", seats_free=0) for one in before]
+        after = [row._replace(state="withdrawn", seats_free=0) for row in before]
         question_counts.changed(before, after)
 
     def hold() -> None:
@@ -319,13 +319,13 @@ def test_of_two_who_mend_a_campaign_without_counters_at_once_one_does(throwaway,
             connections.close_all()
 
     def look(campaign_id: int) -> dict[str, int]:
-        found = differences(campaign_id)
+        diff = differences(campaign_id)
         if connection.in_atomic_block and not others:
             # Somebody else comes between what we read and what we add.
             others.append(threading.Thread(target=mend))
             others[0].start()
             others[0].join(timeout=1)
-        return found
+        return diff
 
     monkeypatch.setattr(question_counts, "differences", look)
     question_counts.reconcile(campaign.pk)

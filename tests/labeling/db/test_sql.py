@@ -12,9 +12,9 @@ pytestmark = pytest.mark.django_db
 def test_runs_are_exactly_the_ids(ids):
     User.objects.bulk_create(User(pk=pk, username=f"u{pk}") for pk in range(1, 25))
 
-    found = User.objects.filter(in_runs("pk", ids)).values_list("pk", flat=True)
+    users = User.objects.filter(in_runs("pk", ids)).values_list("pk", flat=True)
 
-    assert sorted(found) == sorted(set(ids))
+    assert sorted(users) == sorted(set(ids))
 
 
 def test_ids_in_a_row_are_one_range_of_the_index():

@@ -14,7 +14,7 @@ MIGRATION = import_module("labeling.migrations.0010_count_questions")
 
 def differences() -> dict[int, dict[str, int]]:
     pks = Campaign.objects.values_list("pk", flat=True)
-    return {pk: found for pk in pks if (found := question_counts.differences(pk))}
+    return {pk: diff for pk in pks if (diff := question_counts.differences(pk))}
 
 
 def test_every_campaign_of_the_world_is_counted(world):

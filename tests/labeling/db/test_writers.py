@@ -50,7 +50,7 @@ def _counts(writer: ast.FunctionDef) -> bool:
 
 
 def test_whoever_writes_states_or_seats_of_questions_counts_them():
-    found = {
+    users = {
         f"{path.relative_to(ROOT).as_posix()} {writer.name}": "question_counts."
         in ast.unparse(writer)
         for app in APPS
@@ -59,8 +59,8 @@ def test_whoever_writes_states_or_seats_of_questions_counts_them():
         for writer in writers(path.read_text())
     }
 
-    assert len(found) > 10
-    assert {name for name, counts in found.items() if not counts} == COUNTS_NOTHING
+    assert len(users) > 10
+    assert {name for name, counts in users.items() if not counts} == COUNTS_NOTHING
 
 
 @pytest.mark.parametrize(

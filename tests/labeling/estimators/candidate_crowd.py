@@ -82,8 +82,8 @@ def simulate(seed: int, lookalikes: float, audited: Sequence[int] = AUDITED) -> 
     settled, pattern = _settle(votes, topic, pilot, tables)
     yes = settled == 1
     doubt = np.zeros(len(yes))
-    for place in np.flatnonzero(yes):
-        doubt[place] = 1 - tables[_key(topic[place])].expected(*pattern[place])
+    for index in np.flatnonzero(yes):
+        doubt[index] = 1 - tables[_key(topic[index])].expected(*pattern[index])
     wrong = yes & ~truth
     verified = {}
     decided = np.flatnonzero(settled >= 0)
@@ -92,12 +92,12 @@ def simulate(seed: int, lookalikes: float, audited: Sequence[int] = AUDITED) -> 
         drawn[chance.choice(decided, min(size, len(decided)), replace=False)] = True
         verified[size] = [
             Verified(
-                int((yes & own).sum()),
-                float(doubt[own].sum()),
-                int((yes & own & drawn).sum()),
-                int((wrong & own & drawn).sum()),
+                int((yes & members).sum()),
+                float(doubt[members].sum()),
+                int((yes & members & drawn).sum()),
+                int((wrong & members & drawn).sum()),
             )
-            for own in (topic == s for s in range(CLASSES))
+            for members in (topic == s for s in range(CLASSES))
         ]
     return Run(
         np.bincount(topic[yes], minlength=CLASSES),
@@ -130,7 +130,7 @@ def _votes(of: Difficulty, chance: np.random.Generator) -> tuple[Flags, Flags, I
 def _learn(votes: Flags, who: Ints, topic: Ints, pilot: Ints) -> dict[str, VoteTable]:
     """As consensus/learned_skills.py learns them, of the pilot alone."""
     first = votes[pilot, :CALIBRATION_VOTES]
-    found = dawid_skene(
+    learned = dawid_skene(
         who[pilot, :CALIBRATION_VOTES].ravel(),
         np.repeat(np.arange(len(pilot)), CALIBRATION_VOTES),
         first.ravel().astype(np.int64),
@@ -145,8 +145,8 @@ def _learn(votes: Flags, who: Ints, topic: Ints, pilot: Ints) -> dict[str, VoteT
     return learn_vote_tables(
         yes,
         CALIBRATION_VOTES - yes,
-        good=found.posteriors[:, 1],
-        topic=[_key(one) for one in topic[pilot]],
+        good=learned.posteriors[:, 1],
+        topic=[_key(key) for key in topic[pilot]],
         size=POLICY["max_votes"],
     )
 
@@ -160,11 +160,11 @@ def _settle(
 
     def verdict(key: str, cast: tuple[bool, ...]) -> str:
         if (key, cast) not in known:
-            given = [
-                Vote(number, [(NEVER, f"{number:02}", "yes" if said else "no")])
-                for number, said in enumerate(cast)
+            rows = [
+                Vote(number, [(NEVER, f"{number:02}", "yes" if vote else "no")])
+                for number, vote in enumerate(cast)
             ]
-            judged, _ = deciding.judge(KIND, given, POLICY, skills, topic=key)
+            judged, _ = deciding.judge(KIND, rows, POLICY, skills, topic=key)
             known[key, cast] = str(judged.value or judged.state)
         return known[key, cast]
 
@@ -172,19 +172,19 @@ def _settle(
     pattern = np.zeros((len(votes), 2), np.int64)
     in_pilot = np.zeros(len(votes), bool)
     in_pilot[pilot] = True
-    for place, cast in enumerate(votes.tolist()):
-        if in_pilot[place]:
+    for index, cast in enumerate(votes.tolist()):
+        if in_pilot[index]:
             yes = sum(cast[:CALIBRATION_VOTES])
-            said = "yes" if 2 * yes > CALIBRATION_VOTES else "no"
-            word = said if 2 * yes != CALIBRATION_VOTES else "review"
+            majority = "yes" if 2 * yes > CALIBRATION_VOTES else "no"
+            word = majority if 2 * yes != CALIBRATION_VOTES else "review"
             count = CALIBRATION_VOTES
         else:
             count = POLICY["min_votes"]
-            while (word := verdict(_key(topic[place]), tuple(cast[:count]))) == "open":
+            while (word := verdict(_key(topic[index]), tuple(cast[:count]))) == "open":
                 count += 1
-        state[place] = {"yes": 1, "no": 0}.get(word, -1)
+        state[index] = {"yes": 1, "no": 0}.get(word, -1)
         yes = sum(cast[:count])
-        pattern[place] = yes, count - yes
+        pattern[index] = yes, count - yes
     return state, pattern
 
 
@@ -194,15 +194,15 @@ def covers(interval: tuple[float, float] | None, share: float) -> bool:
     return interval[0] - 1e-12 <= share <= interval[1] + 1e-12
 
 
-def by_tables_alone(one: Verified) -> tuple[float, float]:
+def by_tables_alone(row: Verified) -> tuple[float, float]:
     """The interval that a class would have if its table knew all: of independent doubts."""
-    low, high = poisson.ppf((0.025, 0.975), one.doubt)
-    return 1 - high / one.yes, 1 - low / one.yes
+    low, high = poisson.ppf((0.025, 0.975), row.doubt)
+    return 1 - high / row.yes, 1 - low / row.yes
 
 
-def by_own_audit(one: Verified) -> tuple[float, float]:
+def by_own_audit(row: Verified) -> tuple[float, float]:
     """The interval that a class's own audited images give it."""
-    return clopper_pearson(one.audited - one.wrong, one.audited)
+    return clopper_pearson(row.audited - row.wrong, row.audited)
 
 
 @dataclass(frozen=True)
@@ -227,14 +227,14 @@ def measure(lookalikes: float, seed: int) -> dict[int, Measured]:
 
 
 def _measured(true: Sequence[float], verified: Sequence[Verified]) -> Measured:
-    intervals = [one.interval for one in precisions(verified)]
+    intervals = [row.interval for row in precisions(verified)]
     return Measured(
         holds=[covers(*pair) for pair in zip(intervals, true, strict=True)],
         tables_alone=_mean(
-            covers(by_tables_alone(one), share) for one, share in zip(verified, true, strict=True)
+            covers(by_tables_alone(row), share) for row, share in zip(verified, true, strict=True)
         ),
         width=_mean(map(_width, intervals)),
-        own_width=_mean(_width(by_own_audit(one)) for one in verified),
+        own_width=_mean(_width(by_own_audit(row)) for row in verified),
     )
 
 

@@ -30,8 +30,8 @@ def labels_of(rows):
 def rows_of(votes: dict[str, list[str]]):
     return [
         (f"p{number}", item, vote)
-        for item, given in votes.items()
-        for number, vote in enumerate(given)
+        for item, labels in votes.items()
+        for number, vote in enumerate(labels)
     ]
 
 
@@ -213,8 +213,8 @@ def test_three_classes_with_a_prior_for_each_item():
         prior=prior,
     )
     expected = prior.copy()
-    for who, what, said in zip(crowd.annotators, crowd.items, crowd.labels, strict=True):
-        expected[what] *= crowd.confusions[who, :, said]
+    for who, item, label in zip(crowd.annotators, crowd.items, crowd.labels, strict=True):
+        expected[item] *= crowd.confusions[who, :, label]
 
     assert got == pytest.approx(expected / expected.sum(axis=1, keepdims=True), rel=1e-9)
 

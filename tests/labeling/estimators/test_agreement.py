@@ -71,8 +71,8 @@ def test_alpha_of_a_million_items_does_not_overflow():
 def test_kappa_of_an_example_on_paper():
     # Annotator 0 against two who always agree with each other: right on 3 of 4.
     rows = []
-    for item, (own, others) in enumerate([(1, 1), (1, 1), (0, 0), (1, 0)]):
-        rows += [(0, item, own), (1, item, others), (2, item, others)]
+    for item, (mine, others) in enumerate([(1, 1), (1, 1), (0, 0), (1, 0)]):
+        rows += [(0, item, mine), (1, item, others), (2, item, others)]
 
     got = kappas(rows, 3, 4, 2)
 
@@ -122,17 +122,17 @@ def test_kappa_agrees_with_a_plain_loop_and_scikit_learn(seed):
     got = agreement_beyond_chance(crowd.annotators, crowd.items, crowd.labels, **sizes)
 
     for person in range(sizes["n_annotators"]):
-        own, others = [], []
-        for who, what, said in zip(crowd.annotators, crowd.items, crowd.labels, strict=True):
+        mine, others = [], []
+        for who, item, label in zip(crowd.annotators, crowd.items, crowd.labels, strict=True):
             if who != person:
                 continue
-            rest = counts[what].tolist()
-            rest[said] -= 1
+            rest = counts[item].tolist()
+            rest[label] -= 1
             if max(rest) > 0 and rest.count(max(rest)) == 1:
-                own.append(said)
+                mine.append(label)
                 others.append(rest.index(max(rest)))
-        assert got.n[person] == len(own) > 0
-        assert got.kappa[person] == pytest.approx(cohen_kappa_score(own, others))
+        assert got.n[person] == len(mine) > 0
+        assert got.kappa[person] == pytest.approx(cohen_kappa_score(mine, others))
 
 
 def test_calibration_on_paper():

@@ -143,22 +143,22 @@ def test_gold_gets_rarer_with_each_acceptance_down_to_the_firm_share():
 
 def test_speed_is_measured_against_others_on_the_same_topic():
     pool = [("easy", 1000)] * 30 + [("difficult", 9000)] * 30
-    own = [Given("easy", "yes", 900)] * 50
+    mine = [Given("easy", "yes", 900)] * 50
 
-    assert annotator_checks.speed(own, pool)["share"] == 0.9
+    assert annotator_checks.speed(mine, pool)["share"] == 0.9
     # A topic nobody else has answered is held against the whole pool.
     assert annotator_checks.speed([Given("new", "yes", 1000)], pool)["share"] == 0.2
 
 
 def test_a_few_very_long_or_short_answers_move_no_speed():
     pool = [("cat", 2000)] * 100
-    own = [Given("cat", "yes", 2000)] * 60
+    mine = [Given("cat", "yes", 2000)] * 60
 
-    moved = [*own, *[Given("cat", "yes", 3_600_000)] * 20, *[Given("cat", "yes", 1)] * 20]
+    moved = [*mine, *[Given("cat", "yes", 3_600_000)] * 20, *[Given("cat", "yes", 1)] * 20]
 
     assert (
         annotator_checks.speed(moved, pool)["share"]
-        == annotator_checks.speed(own, pool)["share"]
+        == annotator_checks.speed(mine, pool)["share"]
         == 1.0
     )
 
@@ -196,8 +196,8 @@ def test_honest_people_have_runs_against_the_odds_as_rarely_as_said():
     flagged = 0
 
     for _ in range(2000):
-        given = [Given("cat", "yes" if yes else "no") for yes in rng.random(200) < 0.3]
-        flagged += annotator_checks.runs(given, pool)["odds"] < annotator_checks.RUN_ODDS
+        rows = [Given("cat", "yes" if yes else "no") for yes in rng.random(200) < 0.3]
+        flagged += annotator_checks.runs(rows, pool)["odds"] < annotator_checks.RUN_ODDS
 
     # 0.2 are expected; 3 or more come once in a thousand.
     assert flagged <= 2
@@ -213,17 +213,17 @@ def test_a_word_nobody_else_used_is_rare_but_not_impossible():
 
 
 def test_runs_say_nothing_of_odds_without_a_pool():
-    found = annotator_checks.runs([Given("cat", "no")] * 50, [])
+    runs = annotator_checks.runs([Given("cat", "no")] * 50, [])
 
-    assert (found["length"], found["odds"]) == (50, None)
+    assert (runs["length"], runs["odds"]) == (50, None)
 
 
 def test_agreement_is_cohens_kappa():
     # Worked on paper: agreed 35 of 50 = 0.7; chance 0.6 * 0.5 + 0.4 * 0.5 = 0.5; (0.7 - 0.5) / 0.5.
     pairs = [("yes", "yes")] * 20 + [("yes", "no")] * 10 + [("no", "yes")] * 5 + [("no", "no")] * 15
-    given = [Given("cat", own, others=(other,)) for own, other in pairs]
+    rows = [Given("cat", mine, others=(theirs,)) for mine, theirs in pairs]
 
-    assert annotator_checks.agreement(given)["kappa"] == 0.4
+    assert annotator_checks.agreement(rows)["kappa"] == 0.4
 
 
 def test_agreement_is_that_of_everybody_at_once():
@@ -235,17 +235,17 @@ def test_agreement_is_that_of_everybody_at_once():
     )
 
     for person in range(5):
-        given = [
+        rows = [
             Given("t", str(row[person]), others=tuple(map(str, np.delete(row, person))))
             for row in labels
         ]
-        found = annotator_checks.agreement(given)
-        assert found["answers"] == expected.n[person]
-        assert found["kappa"] == pytest.approx(expected.kappa[person], abs=5e-4)
+        result = annotator_checks.agreement(rows)
+        assert result["answers"] == expected.n[person]
+        assert result["kappa"] == pytest.approx(expected.kappa[person], abs=5e-4)
 
 
 def test_agreement_leaves_out_ties_abstentions_and_the_unanswered():
-    given = [
+    rows = [
         Given("cat", "yes", others=("yes", "no")),
         Given("cat", "hard", others=("yes",)),
         Given("cat", "yes", others=()),
@@ -253,7 +253,7 @@ def test_agreement_leaves_out_ties_abstentions_and_the_unanswered():
         Given("cat", "no", others=("no", "no", "yes")),
     ]
 
-    assert annotator_checks.agreement(given, frozenset({"hard"}))["answers"] == 2
+    assert annotator_checks.agreement(rows, frozenset({"hard"}))["answers"] == 2
 
 
 def test_random_answers_agree_by_chance_and_careful_ones_beyond():
@@ -264,12 +264,12 @@ def test_random_answers_agree_by_chance_and_careful_ones_beyond():
     def answered(accuracy):
         return words[np.where(rng.random(500) < accuracy, truth, ~truth).astype(int)]
 
-    def kappa(own):
+    def kappa(mine):
         others = [answered(0.9) for _ in range(3)]
         return annotator_checks.agreement(
             [
-                Given("cat", str(word), others=tuple(str(other[i]) for other in others))
-                for i, word in enumerate(own)
+                Given("cat", str(word), others=tuple(str(labels[i]) for labels in others))
+                for i, word in enumerate(mine)
             ]
         )
 
@@ -281,17 +281,17 @@ def test_random_answers_agree_by_chance_and_careful_ones_beyond():
 
 def test_where_one_answer_is_rare_kappa_accuses_nobody():
     # One yes among a hundred, missed: kappa is 0, and it means nothing.
-    given = [Given("cat", "no", others=("no", "no"))] * 99
-    given.append(Given("cat", "no", others=("yes", "yes")))
-    figures = annotator_checks.agreement(given)
+    rows = [Given("cat", "no", others=("no", "no"))] * 99
+    rows.append(Given("cat", "no", others=("yes", "yes")))
+    figures = annotator_checks.agreement(rows)
 
-    found = annotator_checks.reasons(
+    reasons = annotator_checks.reasons(
         {"test": annotator_checks.Tested(), "speed": {}, "runs": {}, "chance": figures},
         policies.DEFAULTS,
     )
 
     assert figures["kappa"] == 0
-    assert found == []
+    assert reasons == []
 
 
 def figures(**signal):
@@ -299,7 +299,7 @@ def figures(**signal):
 
 
 @pytest.mark.parametrize(
-    ("signal", "found", "words"),
+    ("signal", "fields", "words"),
     [
         (
             "test",
@@ -326,15 +326,15 @@ def figures(**signal):
         ),
     ],
 )
-def test_every_signal_gives_a_reason_that_a_person_can_read(signal, found, words):
-    [reason] = annotator_checks.reasons(figures(**found), policies.DEFAULTS)
+def test_every_signal_gives_a_reason_that_a_person_can_read(signal, fields, words):
+    [reason] = annotator_checks.reasons(figures(**fields), policies.DEFAULTS)
 
     assert reason["signal"] == signal
     assert reason["words"] == words
 
 
 @pytest.mark.parametrize(
-    "found",
+    "fields",
     [
         {"speed": {"share": 0.12, "answers": 39, "pool": 400}},
         {"speed": {"share": 0.12, "answers": 400, "pool": 39}},
@@ -345,5 +345,5 @@ def test_every_signal_gives_a_reason_that_a_person_can_read(signal, found, words
         {"chance": {"kappa": 0.05, "upper": 0.1, "answers": 400, "agreed": 210}},
     ],
 )
-def test_short_of_its_threshold_no_signal_speaks(found):
-    assert annotator_checks.reasons(figures(**found), policies.DEFAULTS) == []
+def test_short_of_its_threshold_no_signal_speaks(fields):
+    assert annotator_checks.reasons(figures(**fields), policies.DEFAULTS) == []

@@ -53,8 +53,8 @@ def plain(crowd, iterations, class_prior=0.0, confusion_prior=0.0, known=None):
         likelihood = 0.0
         for item in answered:
             joint = [max(priors[truth], FLOOR) for truth in range(classes)]
-            for who, what, label in rows:
-                if what == item:
+            for who, item_index, label in rows:
+                if item_index == item:
                     joint = [value * confusions[who][k][label] for k, value in enumerate(joint)]
             fixed = known is not None and known[item] >= 0
             likelihood += math.log(joint[known[item]] if fixed else sum(joint))
@@ -88,7 +88,7 @@ def test_the_kernel_for_two_classes_agrees_with_the_one_for_any():
     counted = np.arange(50) % 3 > 0
     logs = np.log(crowd.confusions.swapaxes(1, 2)).reshape(-1, 2)
     prior = np.log([0.6, 0.4])
-    found = []
+    results = []
     for binary in (False, True):
         made = np.zeros((50, 2)), np.zeros((len(logs), 2)), np.zeros(2)
         if binary:
@@ -104,10 +104,10 @@ def test_the_kernel_for_two_classes_agrees_with_the_one_for_any():
             likelihood += 50 * prior[0] + logs[codes, 0].sum()
         else:
             likelihood = kernels.expect(starts, codes, known, counted, prior, logs, *made)
-        found.append((likelihood, *made))
+        results.append((likelihood, *made))
 
-    (one, *first), (two, *second) = found
-    assert one == pytest.approx(two, rel=1e-12)
+    (first_result, *first), (two, *second) = results
+    assert first_result == pytest.approx(two, rel=1e-12)
     for a, b in zip(first, second, strict=True):
         assert a == pytest.approx(b, rel=1e-9)
 
@@ -131,8 +131,8 @@ def crowd_kits(annotators, items, labels, iterations):
     with warnings.catch_warnings():
         # crowd-kit 1.4.2 calls pandas in ways that pandas 3.1 calls outdated.
         warnings.simplefilter("ignore")
-        found = DawidSkene(n_iter=iterations, tol=-math.inf).fit(data).probas_
-    return found.sort_index().sort_index(axis=1).to_numpy()
+        probabilities = DawidSkene(n_iter=iterations, tol=-math.inf).fit(data).probas_
+    return probabilities.sort_index().sort_index(axis=1).to_numpy()
 
 
 @pytest.mark.parametrize("iterations", [1, 5, 100])
@@ -167,7 +167,7 @@ def test_five_votes_a_bluebird_beat_majority_by_three_points():
 @pytest.mark.parametrize("prior", [0.0, 0.01, 2.0])
 def test_the_objective_never_falls(prior):
     crowd = crowds.crowd(5, classes=3, share=0.2)
-    found = []
+    objectives = []
     for iterations in range(1, 30):
         got = run(
             crowd,
@@ -179,15 +179,15 @@ def test_the_objective_never_falls(prior):
         # Its parameters are one M-step further than its likelihood: take both from the parameters.
         score = posterior_likelihood(crowd, got)
         score += prior * np.log(np.maximum(got.confusions, FLOOR)).sum()
-        found.append(score + prior * np.log(got.priors).sum())
+        objectives.append(score + prior * np.log(got.priors).sum())
 
-    assert (np.diff(found) > -1e-6).all()
-    assert found[-1] > found[0]
+    assert (np.diff(objectives) > -1e-6).all()
+    assert objectives[-1] > objectives[0]
 
 
-def posterior_likelihood(crowd, found):
-    joint = np.tile(np.log(np.maximum(found.priors, FLOOR)), (crowd.sizes["n_items"], 1))
-    np.add.at(joint, crowd.items, np.log(found.confusions[crowd.annotators, :, crowd.labels]))
+def posterior_likelihood(crowd, fit):
+    joint = np.tile(np.log(np.maximum(fit.priors, FLOOR)), (crowd.sizes["n_items"], 1))
+    np.add.at(joint, crowd.items, np.log(fit.confusions[crowd.annotators, :, crowd.labels]))
     answered = np.unique(crowd.items)
     return np.log(np.exp(joint[answered]).sum(axis=1)).sum()
 
@@ -319,11 +319,13 @@ def test_someone_without_answers_has_the_prior_confusions():
 def test_a_prior_reads_truth_by_row_and_may_differ_between_people():
     crowd = crowds.crowd(3, classes=2)
     heavy = np.array([[9e9, 1e9], [2e9, 8e9]])
-    other = np.array([[5e9, 5e9], [3e9, 7e9]])
-    each = np.stack([heavy] * 11 + [other])
+    second_prior = np.array([[5e9, 5e9], [3e9, 7e9]])
+    each = np.stack([heavy] * 11 + [second_prior])
 
     assert run(crowd, confusion_prior=heavy).confusions[5] == pytest.approx(heavy / 1e10, abs=1e-6)
-    assert run(crowd, confusion_prior=each).confusions[11] == pytest.approx(other / 1e10, abs=1e-6)
+    assert run(crowd, confusion_prior=each).confusions[11] == pytest.approx(
+        second_prior / 1e10, abs=1e-6
+    )
 
 
 def test_the_pooled_prior_is_the_crowds_confusion():
@@ -365,8 +367,8 @@ def fitted(people, items, labels, sizes, **options):
 
 def test_ties_go_to_the_commoner_class_and_are_named():
     # One person who says both answers equally often about one item each, and nothing else known.
-    said = ([0, 1, 0, 1, 0, 1], [0, 0, 1, 1, 2, 2], [0, 1, 0, 1, 1, 1])
-    got = fitted(*said, (2, 3, 2), max_iterations=1, confusion_prior=1e12)
+    rows = ([0, 1, 0, 1, 0, 1], [0, 0, 1, 1, 2, 2], [0, 1, 0, 1, 1, 1])
+    got = fitted(*rows, (2, 3, 2), max_iterations=1, confusion_prior=1e12)
     even = fitted([0, 0], [0, 1], [0, 1], (1, 2, 2), confusion_prior=1e12)
 
     assert got.ties.tolist() == [False, False, False]

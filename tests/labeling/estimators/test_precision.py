@@ -14,68 +14,68 @@ counts = st.integers(0, 400)
 
 @st.composite
 def classes(draw, most=6):
-    found = []
+    rows = []
     for _ in range(draw(st.integers(1, most))):
         yes = draw(st.integers(0, 300))
         audited = draw(st.integers(0, min(yes, 40)))
         wrong = draw(st.integers(0, min(audited, 5)))
-        found.append(Verified(yes, draw(st.floats(0, 0.2)) * yes, audited, wrong))
-    return found
+        rows.append(Verified(yes, draw(st.floats(0, 0.2)) * yes, audited, wrong))
+    return rows
 
 
-def plain(found, level=0.95):
+def plain(rows, level=0.95):
     """The same by loops over every combination and every number of wrong images."""
-    total = max(sum(one.doubt for one in found) / sum(one.yes for one in found), 1e-5)
+    total = max(sum(row.doubt for row in rows) / sum(row.yes for row in rows), 1e-5)
     cells = []
     for factor in precision.FACTORS:
         for slope in precision.SLOPES:
             for likeness in precision.LIKENESSES:
                 shapes, log = [], 0.0
-                for one in found:
-                    doubt = max(one.doubt / one.yes, 1e-5) if one.yes else total
+                for row in rows:
+                    doubt = max(row.doubt / row.yes, 1e-5) if row.yes else total
                     mean = min(factor * total * (doubt / total) ** slope, 0.5)
                     a, b = likeness, likeness * (1 - mean) / mean
-                    if one.audited:
-                        log += betabinom.logpmf(one.wrong, one.audited, a, b)
-                    shapes.append((a + one.wrong, b + one.audited - one.wrong))
+                    if row.audited:
+                        log += betabinom.logpmf(row.wrong, row.audited, a, b)
+                    shapes.append((a + row.wrong, b + row.audited - row.wrong))
                 cells.append((log, shapes))
     best = max(log for log, _ in cells)
     weights = np.array([math.exp(log - best) for log, _ in cells])
     weights /= weights.sum()
     result = []
-    for place, one in enumerate(found):
-        left = one.yes - one.audited
+    for index, row in enumerate(rows):
+        left = row.yes - row.audited
         chances = sum(
-            weight * betabinom.pmf(np.arange(left + 1), left, *shapes[place])
+            weight * betabinom.pmf(np.arange(left + 1), left, *shapes[index])
             for weight, (_, shapes) in zip(weights, cells, strict=True)
         )
         reached = np.cumsum(chances)
         low, high = (int((reached <= 0.025).sum()), int((reached < 0.975).sum()))
-        means = np.array([shapes[place][0] / sum(shapes[place]) for _, shapes in cells])
+        means = np.array([shapes[index][0] / sum(shapes[index]) for _, shapes in cells])
         order = np.argsort(means)
         middle = means[order][np.cumsum(weights[order]).searchsorted(0.5)]
         result.append(
             (
-                1 - (one.wrong + left * middle) / one.yes,
-                1 - (one.wrong + high) / one.yes,
-                1 - (one.wrong + low) / one.yes,
+                1 - (row.wrong + left * middle) / row.yes,
+                1 - (row.wrong + high) / row.yes,
+                1 - (row.wrong + low) / row.yes,
             )
         )
     return result
 
 
 @pytest.mark.parametrize(
-    "found",
+    "rows",
     [
         [Verified(100, 0.2, 30, 0)],
         [Verified(60, 0.1, 10, 1), Verified(90, 0.9, 12, 0), Verified(40, 0.0)],
         [Verified(50, 2.0, 20, 12), Verified(30, 0.01, 30, 0)],
     ],
 )
-def test_loops_over_every_combination_say_the_same(found):
-    ours = precisions(found)
+def test_loops_over_every_combination_say_the_same(rows):
+    ours = precisions(rows)
 
-    for mine, (stated, low, high) in zip(ours, plain(found), strict=True):
+    for mine, (stated, low, high) in zip(ours, plain(rows), strict=True):
         assert mine.stated == pytest.approx(stated, abs=1e-4)
         assert mine.interval == pytest.approx((low, high), abs=1e-9)
 
@@ -92,10 +92,10 @@ def test_nothing_is_stated_before_anything_was_audited_nor_of_no_images():
 
 
 def test_an_audit_of_every_image_leaves_nothing_open():
-    [found] = precisions([Verified(200, 0.4, 200, 3)])
+    [result] = precisions([Verified(200, 0.4, 200, 3)])
 
-    assert found.stated == 0.985
-    assert found.interval == (0.985, 0.985)
+    assert result.stated == 0.985
+    assert result.interval == (0.985, 0.985)
 
 
 def test_errors_that_the_audit_finds_in_other_classes_lower_every_class():
@@ -114,15 +114,15 @@ def test_a_class_that_the_audit_finds_bad_is_lowered_most():
     )
 
     assert bad.interval[1] < 0.98
-    assert all(one.interval[1] > 0.99 for one in others)
-    assert bad.stated < min(one.stated for one in others)
+    assert all(row.interval[1] > 0.99 for row in others)
+    assert bad.stated < min(row.stated for row in others)
 
 
 def test_more_audited_images_narrow_the_interval():
     widths = []
     for audited in (10, 40, 160, 640):
-        [found] = precisions([Verified(1_000, 1.0, audited, 0)])
-        widths.append(found.interval[1] - found.interval[0])
+        [result] = precisions([Verified(1_000, 1.0, audited, 0)])
+        widths.append(result.interval[1] - result.interval[0])
 
     assert widths == sorted(widths, reverse=True)
     assert widths[-1] < 0.01
@@ -143,32 +143,32 @@ def test_counts_that_cannot_be_are_refused(wrong):
 
 
 @given(classes())
-def test_the_stated_precision_lies_in_its_interval_and_all_are_shares(found):
-    for one, mine in zip(found, precisions(found), strict=True):
+def test_the_stated_precision_lies_in_its_interval_and_all_are_shares(rows):
+    for row, mine in zip(rows, precisions(rows), strict=True):
         if mine.stated is None:
             continue
         low, high = mine.interval
         # What is stated is an expectation: it may lie between two whole numbers of images.
         assert 0 <= low <= high <= 1
-        assert low - 1 / one.yes <= mine.stated <= high + 1 / one.yes
+        assert low - 1 / row.yes <= mine.stated <= high + 1 / row.yes
 
 
 @given(classes(), st.randoms())
-def test_the_order_of_classes_changes_nothing(found, chance):
-    places = list(range(len(found)))
+def test_the_order_of_classes_changes_nothing(rows, chance):
+    places = list(range(len(rows)))
     chance.shuffle(places)
 
-    there, shuffled = precisions(found), precisions([found[place] for place in places])
+    there, shuffled = precisions(rows), precisions([rows[index] for index in places])
 
-    for place, mine in zip(places, shuffled, strict=True):
-        assert mine.by_table == there[place].by_table
-        assert mine.interval == pytest.approx(there[place].interval)
+    for index, mine in zip(places, shuffled, strict=True):
+        assert mine.by_table == there[index].by_table
+        assert mine.interval == pytest.approx(there[index].interval)
 
 
 def test_pooled_precision_is_that_of_the_audit_alone():
-    found = pooled([Verified(400, 0.4, 100, 1), Verified(600, 1.6, 50, 0)])
+    result = pooled([Verified(400, 0.4, 100, 1), Verified(600, 1.6, 50, 0)])
 
-    assert found.by_table == pytest.approx(0.998)
-    assert found.stated == pytest.approx(149 / 150)
-    assert found.interval == pytest.approx((0.9634, 0.9998), abs=1e-4)
+    assert result.by_table == pytest.approx(0.998)
+    assert result.stated == pytest.approx(149 / 150)
+    assert result.interval == pytest.approx((0.9634, 0.9998), abs=1e-4)
     assert pooled([Verified(4, 0.1)]).interval is None

@@ -130,12 +130,12 @@ def test_the_monotone_table_is_the_nearest_one(seed):
     size = 4
     cells, weights = rng.random((size, size)), rng.uniform(0.2, 3, (size, size))
     inside = [(y, n) for y in range(size) for n in range(size - y)]
-    place = {cell: at for at, cell in enumerate(inside)}
+    index = {cell: at for at, cell in enumerate(inside)}
     rules = []
     for y, n in inside:
-        for other, sign in (((y + 1, n), 1), ((y, n + 1), -1)):
-            if other in place:
-                a, b = place[(y, n)], place[other]
+        for neighbour, sign in (((y + 1, n), 1), ((y, n + 1), -1)):
+            if neighbour in index:
+                a, b = index[(y, n)], index[neighbour]
                 rules.append(lambda x, a=a, b=b, sign=sign: sign * (x[b] - x[a]))
     values = np.array([cells[cell] for cell in inside])
     mass = np.array([weights[cell] for cell in inside])
@@ -192,8 +192,8 @@ def test_a_topic_with_a_small_pilot_stays_near_all_topics():
         np.append(yes, 8), np.append(no, 2), np.append(good, False), ["many"] * 500 + ["one"]
     )
 
-    everything, one = tables[""].probability(2, 0), tables["one"].probability(2, 0)
-    assert 0.5 * everything < one < everything
+    everything, single = tables[""].probability(2, 0), tables["one"].probability(2, 0)
+    assert 0.5 * everything < single < everything
     assert everything == pytest.approx(tables["many"].probability(2, 0), abs=0.01)
 
 

@@ -63,10 +63,10 @@ def test_a_drawing_in_the_pixels_of_the_file_is_refused(campaign):
 
 
 def test_gold_in_the_pixels_of_the_file_is_refused_by_its_row(alice, campaign, dataset, turned):
-    other = factories.make_image(dataset, "other.png").name
+    unrelated = factories.make_image(dataset, "other.png").name
     campaign.questions.all().delete()
     rows = [
-        {"image": other, "topic": DOG, "answer": [[1, 1, 20, 20]]},
+        {"image": unrelated, "topic": DOG, "answer": [[1, 1, 20, 20]]},
         {"image": turned, "topic": DOG, "answer": [LYING]},
     ]
 

@@ -125,14 +125,14 @@ def test_an_option_that_a_format_does_not_have_is_refused_with_what_it_is_for(re
 def test_a_failed_job_is_told_and_not_started_over(release, run_jobs, monkeypatch):
     monkeypatch.setattr(export_files, "AT_ONCE", 0)
     job = export_files.fetch(release, "csv")
-    place = freezing.folder_of(release) / "answers.jsonl"
-    place.write_text(place.read_text() + "\n")
+    path = freezing.folder_of(release) / "answers.jsonl"
+    path.write_text(path.read_text() + "\n")
     run_jobs()
 
-    told = export_files.fetch(release, "csv")
+    outcome = export_files.fetch(release, "csv")
 
-    assert (told, told.state) == (job, "failed")
-    assert "changed after it was frozen. Freeze it again." in told.error
+    assert (outcome, outcome.state) == (job, "failed")
+    assert "changed after it was frozen. Freeze it again." in outcome.error
 
 
 def test_what_a_job_made_is_made_again_once_it_was_forgotten(release, run_jobs, monkeypatch):

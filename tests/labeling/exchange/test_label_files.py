@@ -70,7 +70,7 @@ def test_the_format_can_be_said(alice, pond):
 
 
 @pytest.mark.parametrize(
-    ("sent", "said"),
+    ("sent", "message"),
     [
         (files.rows(f"0.png,{DOG},yes", "9.png,x,yes"), "Line 3: 9.png is not in elsewhere. Add"),
         (files.rows(f"0.png,{DOG},yes", "", "1.png,x,maybe"), "Line 4: has the value 'maybe'. Use"),
@@ -84,9 +84,9 @@ def test_the_format_can_be_said(alice, pond):
         (files.upload(b"image,class\n\xff,x\n"), "Line 2: is not UTF-8. Save"),
     ],
 )
-def test_a_fault_anywhere_says_where_it_is_and_brings_nothing_in(alice, pond, sent, said):
+def test_a_fault_anywhere_says_where_it_is_and_brings_nothing_in(alice, pond, sent, message):
     sent.seek(0)
-    with pytest.raises(Refusal, match=said) as refused:
+    with pytest.raises(Refusal, match=message) as refused:
         label_files.take(pond, alice, sent)
 
     assert refused.value.field == "file"
@@ -158,7 +158,7 @@ BROKEN = {"a/1.xml": files.voc_xml("1.png"), "a/b/2.xml": "<a>\n<b>"}
 
 
 @pytest.mark.parametrize(
-    ("sent", "said"),
+    ("sent", "message"),
     [
         (files.zipped(BROKEN), r"^a/b/2\.xml, line 2: is not XML\. Export it again\.$"),
         (files.zipped(CHANGED), r"^home-1/release\.json: was changed after it was frozen\."),
@@ -174,7 +174,7 @@ BROKEN = {"a/1.xml": files.voc_xml("1.png"), "a/b/2.xml": "<a>\n<b>"}
     ],
 )
 def test_a_zip_that_cannot_be_read_fails_its_job_and_leaves_nothing(
-    alice, pond, run_jobs, monkeypatch, tmp_path, sent, said
+    alice, pond, run_jobs, monkeypatch, tmp_path, sent, message
 ):
     monkeypatch.setattr(label_files, "MAX_UNPACKED", 5000)
     sent.seek(0)
@@ -185,7 +185,7 @@ def test_a_zip_that_cannot_be_read_fails_its_job_and_leaves_nothing(
     job.refresh_from_db()
     assert (job.state, job.attempts) == ("failed", 1)
     # With no path of the server.
-    assert re.search(said, job.error)
+    assert re.search(message, job.error)
     assert not list(tmp_path.rglob("evil.xml"))
     assert not GivenLabel.objects.exists()
 
@@ -264,9 +264,9 @@ def test_what_is_known_is_counted_by_source_in_one_query(alice, pond, django_ass
     label_files.take(pond, alice, files.rows(f"2.png,{DOG},yes"), source="more")
 
     with django_assert_num_queries(1):
-        found = label_files.by_source(pond)
+        counts = label_files.by_source(pond)
 
-    assert [row._asdict() for row in found] == [
+    assert [row._asdict() for row in counts] == [
         {"source": "labels.csv", "labels": 3, "images": 2, "yes": 1, "no": 2},
         {"source": "more", "labels": 1, "images": 1, "yes": 1, "no": 0},
     ]

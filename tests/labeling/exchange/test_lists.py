@@ -31,7 +31,7 @@ def test_nothing_is_an_empty_list():
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "message"),
     [
         ("a.png,n1\nb.png", "Line 2: wnid is missing. Write image,wnid on every line."),
         ("a.png,n1,more", "Line 1: 3 cells, but there are 2 columns"),
@@ -43,16 +43,16 @@ def test_nothing_is_an_empty_list():
         (b"\xff\xfe", "not UTF-8"),
     ],
 )
-def test_a_wrong_line_is_named_with_its_cure(content, said):
+def test_a_wrong_line_is_named_with_its_cure(content, message):
     with pytest.raises(Refusal) as caught:
         lists.read_questions(content)
 
-    assert said in caught.value.message
+    assert message in caught.value.message
     assert caught.value.field == "questions"
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "message"),
     [
         (b"n1,a\0b", "NUL bytes"),
         ("n" * 65, "wnid is longer than 64 characters"),
@@ -67,11 +67,11 @@ def test_a_wrong_line_is_named_with_its_cure(content, said):
         ('{"wnid":' * 100_000, "is not JSON"),
     ],
 )
-def test_what_no_column_takes_is_refused_by_its_line(content, said):
+def test_what_no_column_takes_is_refused_by_its_line(content, message):
     with pytest.raises(Refusal) as caught:
         lists.read_topics(content)
 
-    assert said in caught.value.message
+    assert message in caught.value.message
 
 
 def test_a_source_of_gold_longer_than_its_column_is_refused():

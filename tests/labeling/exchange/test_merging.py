@@ -36,13 +36,13 @@ def leg(item):
 
 
 def test_what_is_shown_has_its_areas_between_union_and_hull(item):
-    shown = merging.preview(leg(item).merges[0])
+    preview = merging.preview(leg(item).merges[0])
 
-    assert shown.union_area == 10 * 20 + 8 * 17
-    assert shown.union_area < shown.area <= shown.hull_area
-    assert shown.polygons == leg(item).polygons
-    assert shown.merge.radius == shown.joins_at
-    assert regions.area(shown.hull) == shown.hull_area or len(shown.hull[0][0]) > 4
+    assert preview.union_area == 10 * 20 + 8 * 17
+    assert preview.union_area < preview.area <= preview.hull_area
+    assert preview.polygons == leg(item).polygons
+    assert preview.merge.radius == preview.joins_at
+    assert regions.area(preview.hull) == preview.hull_area or len(preview.hull[0][0]) > 4
 
 
 def test_a_chosen_radius_is_kept_with_the_raw_pieces(item, alice):
@@ -111,11 +111,11 @@ def test_too_small_a_radius_leaves_the_pieces_apart_and_says_so(item, alice):
 
 def test_one_leg_changes_and_the_other_stays(alice, run_jobs):
     dataset = files.meadow(alice)
-    other = [
+    second_leg = [
         Part(part.key.replace("lf", "rf"), regions.moved(part.polygons, 20, 0))
         for part in cow().parts[1:]
     ]
-    both = (*cow().parts, *other)
+    both = (*cow().parts, *second_leg)
     brought(dataset, run_jobs, sent(cow(parts=both)))
     item = objects.of(dataset).get()
     before = leg(item)

@@ -52,7 +52,7 @@ def test_what_does_not_fit_is_refused_whole(alice, dataset, images, fields):
 def test_examples_are_shown_with_their_class_and_never_asked_about(alice, dataset, images):
     made = draft(alice, dataset, examples=[("a.png", COOT), ("b.png", COOT)])
 
-    asked = set(made.questions.values_list("item__image__name", flat=True))
-    assert asked == {"c.png", "d.png", "e.png"}
+    asked_images = set(made.questions.values_list("item__image__name", flat=True))
+    assert asked_images == {"c.png", "d.png", "e.png"}
     assert made.topics.get(key=COOT).examples.count() == 2
-    assert {image for image, _ in naming_campaigns.pairs_of(made, ())} == asked
+    assert {image for image, _ in naming_campaigns.pairs_of(made, ())} == asked_images

@@ -23,9 +23,9 @@ def cats(alice, bob, dataset) -> Campaign:
 
 
 def test_every_object_is_asked_about_by_its_category(cats):
-    asked = cats.questions.order_by("pk").values_list("topic", "item__name")
+    questions = cats.questions.order_by("pk").values_list("topic", "item__name")
 
-    assert list(asked) == [(parted.CAT, "cat-1")] * 3
+    assert list(questions) == [(parted.CAT, "cat-1")] * 3
     assert cats.topics.get().name == "cat"
 
 
@@ -92,9 +92,9 @@ def test_whole_images_are_not_asked_for_parts(cats):
 
 
 def test_objects_of_another_dataset_are_not_asked_about(cats, alice):
-    other = factories.make_dataset(alice, "elsewhere")
-    parted.objects_in(other, 1)
-    theirs = Item.objects.get(image__dataset=other, region__isnull=False)
+    second_dataset = factories.make_dataset(alice, "elsewhere")
+    parted.objects_in(second_dataset, 1)
+    theirs = Item.objects.get(image__dataset=second_dataset, region__isnull=False)
 
     with pytest.raises(Refusal, match="1 of the objects"):
         part_campaigns.ask(cats, [theirs.pk])
@@ -131,9 +131,9 @@ def test_the_shipped_vocabulary_makes_settings(alice, dataset):
     assert all(category["parts"] for category in categories.values())
 
 
-def new_campaign(**said: str) -> dict[str, str]:
+def new_campaign(**options: str) -> dict[str, str]:
     fields = {"title": "Cats", "name": "cats", "kind": "parts", "ask_half": "on"}
-    return fields | {key: str(value) for key, value in policies.DEFAULTS.items()} | said
+    return fields | {key: str(value) for key, value in policies.DEFAULTS.items()} | options
 
 
 def test_a_researcher_opens_one_by_the_form(alice, dataset, client):
@@ -193,18 +193,18 @@ def test_the_shell_opens_one_on_some_images(alice, dataset, tmp_path):
 
 def test_programs_open_one(alice, dataset):
     parted.objects_in(dataset)
-    said = {"name": "cats", "title": "Cats", "kind": "parts", "dataset": "pond"}
+    body = {"name": "cats", "title": "Cats", "kind": "parts", "dataset": "pond"}
 
     made = program(alice).post(
-        "/api/v1/campaigns/", said | {"settings": {"ask_half": False}}, format="json"
+        "/api/v1/campaigns/", body | {"settings": {"ask_half": False}}, format="json"
     )
-    asked = program(alice).post(
+    response = program(alice).post(
         "/api/v1/campaigns/cats/objects/", {"images": ["cats/1.png"]}, format="json"
     )
 
     assert made.status_code == 201, made.json()
     assert made.json()["settings"]["ask_half"] is False
-    assert (asked.status_code, asked.json()) == (
+    assert (response.status_code, response.json()) == (
         201,
         {"created": 1, "existing": 0, "reopened": 0},
     )
@@ -243,7 +243,7 @@ def test_the_price_counts_the_objects(alice, dataset, client):
     parted.objects_in(dataset)
     client.force_login(alice)
 
-    said = new_campaign(dataset=str(dataset.pk), votes="2", gold_share="0")
-    price = client.post("/campaigns/new/estimate/", said).content.decode()
+    form = new_campaign(dataset=str(dataset.pk), votes="2", gold_share="0")
+    price = client.post("/campaigns/new/estimate/", form).content.decode()
 
     assert ">6<" in price.replace(" ", "").replace("\n", ""), price

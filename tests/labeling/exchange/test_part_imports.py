@@ -42,9 +42,9 @@ def test_parts_are_named_and_the_pieces_of_one_leg_merged(meadow, run_jobs):
     assert job.state == Job.State.DONE, job.error
     report = part_imports.report_of(job)
     assert (report.objects, report.new, report.parts, report.merged) == (1, 1, 2, 1)
-    (found,) = known(meadow)
-    assert (found.category, found.name, found.source) == (COW, "cow-1", "cows.json")
-    leg = next(part for part in found.parts if part.key == "leg")
+    (parted,) = known(meadow)
+    assert (parted.category, parted.name, parted.source) == (COW, "cow-1", "cows.json")
+    leg = next(part for part in parted.parts if part.key == "leg")
     assert len(leg.polygons) == 1
     assert leg.merges[0].names == ("lfuleg", "lflleg")
     assert job.progress_done == 1
@@ -83,8 +83,8 @@ def test_pascal_part_names_images_without_their_endings(alice, run_jobs, tmp_pat
     report = part_imports.report_of(job)
     assert report.refused == []
     assert report.objects == 3
-    assert {one.image for one in known(dataset)} == {"JPEGImages/2010_000001.jpg"}
-    legs = [part for one in known(dataset) for part in one.parts if part.key == "leg"]
+    assert {parted.image for parted in known(dataset)} == {"JPEGImages/2010_000001.jpg"}
+    legs = [part for parted in known(dataset) for part in parted.parts if part.key == "leg"]
     assert any(merge.pieces for leg in legs for merge in leg.merges)
 
 
@@ -122,7 +122,7 @@ def test_a_list_of_objects_comes_in_without_parts(meadow, run_jobs):
     report = part_imports.report_of(brought(meadow, run_jobs, upload(content, "objects.csv")))
 
     assert (report.objects, report.parts) == (2, 0)
-    assert [(one.name, one.box) for one in known(meadow)] == [
+    assert [(parted.name, parted.box) for parted in known(meadow)] == [
         ("cow-1", (10, 20, 50, 60)),
         ("dog-1", (0, 0, 200, 150)),
     ]
@@ -183,7 +183,7 @@ def test_names_that_the_vocabulary_lacks_are_counted_and_come_in_once_it_has_the
     report = part_imports.report_of(again)
     assert report.vocabulary == 2
     assert (report.objects, report.new) == (2, 1)
-    cows = [one for one in known(meadow) if one.category == COW]
+    cows = [parted for parted in known(meadow) if parted.category == COW]
     assert [part.key for part in cows[0].parts][-1] == "udder"
 
 
@@ -242,11 +242,11 @@ def test_an_import_that_was_cut_off_goes_on_behind_its_last_batch(meadow, run_jo
     cows = [cow(x=x) for x in (0, 20, 40, 60, 80)]
     put, calls = objects.put, []
 
-    def dying(dataset, found, *args, **kwargs):
-        calls.append(len(found))
+    def dying(dataset, parted, *args, **kwargs):
+        calls.append(len(parted))
         if len(calls) == 2:
             raise RuntimeError("the power went")
-        return put(dataset, found, *args, **kwargs)
+        return put(dataset, parted, *args, **kwargs)
 
     monkeypatch.setattr(objects, "put", dying)
     job = part_imports.take(meadow, meadow.owner, sent(*cows, cow(category="zebra", x=120)))
@@ -354,10 +354,10 @@ def test_a_file_that_is_none_fails_with_a_sentence_and_changes_nothing(
     file.seek(0)
     job = brought(meadow, run_jobs, file)
     report = part_imports.report_of(job)
-    said = job.error + " ".join(row["why"] for row in report.refused)
+    text = job.error + " ".join(row["why"] for row in report.refused)
 
-    assert any(word in said for word in words.split("|")), said
-    assert "Error:" not in said
+    assert any(word in text for word in words.split("|")), text
+    assert "Error:" not in text
     assert not objects.of(meadow).exists()
 
 

@@ -24,8 +24,8 @@ def test_labels_are_kept_with_their_geometry_and_source(home):
 
     assert prior_labels.add(home.dataset, rows, "VOC") == 2
 
-    found = list(GivenLabel.objects.order_by("pk").values("key", "value", "geometry", "source"))
-    assert found == [
+    labels = list(GivenLabel.objects.order_by("pk").values("key", "value", "geometry", "source"))
+    assert labels == [
         {
             "key": DOG,
             "value": "yes",

@@ -16,7 +16,7 @@ from labeling.quality import blocking
 from labeling.releases import freezing
 from labeling.reports import forecasts
 from tests import factories
-from tests.labeling.hierarchies import asked, make, open_nodes, settle
+from tests.labeling.hierarchies import make, open_nodes, settle, states_of
 
 PRICE = 0.02
 CLASS = {
@@ -84,12 +84,12 @@ def test_from_then_on_one_question_of_an_image_is_open_and_the_others_are_withdr
 
     run_jobs()
 
-    states = asked(campaign, 40)
+    states = states_of(campaign, 40)
     [node] = open_nodes(campaign, 40)
     roots = ("animal", "kitchen", "electric", "person")
     assert {states[root] for root in roots if root != node} == {"withdrawn"}
     # What is settled stays.
-    assert set(asked(campaign, 0).values()) == {"settled"}
+    assert set(states_of(campaign, 0).values()) == {"settled"}
 
 
 def test_an_image_is_done_once_no_question_is_worth_its_price(campaign, run_jobs):
@@ -98,11 +98,11 @@ def test_an_image_is_done_once_no_question_is_worth_its_price(campaign, run_jobs
 
     finish(campaign, [40, 41])
 
-    settled = [v for v in asked(campaign, 40).values() if v == "settled"]
+    settled = [v for v in states_of(campaign, 40).values() if v == "settled"]
     assert 0 < len(settled) < 4
-    found = released(campaign)
+    labels = released(campaign)
     for image in (40, 41):
-        values = {c for c in CLASS if found[f"{image}.png", CLASS[c]]["value"] == "yes"}
+        values = {c for c in CLASS if labels[f"{image}.png", CLASS[c]]["value"] == "yes"}
         assert values == (KENNEL if image % 2 else KITCHEN)
 
 
@@ -111,12 +111,12 @@ def test_labels_that_nobody_was_asked_about_are_inferred_with_a_probability(camp
     run_jobs()
     finish(campaign, [40, 41])
 
-    found = released(campaign)
+    labels = released(campaign)
 
-    inferred = [line for line in found.values() if line["origin"] == "inferred"]
+    inferred = [line for line in labels.values() if line["origin"] == "inferred"]
     assert {line["value"] for line in inferred} >= {"yes", "no"}
     assert all(line["probability"] > 0.5 for line in inferred if line["value"] != "unknown")
-    people = [found["0.png", CLASS[c]] for c in ("cup", "person")]
+    people = [labels["0.png", CLASS[c]] for c in ("cup", "person")]
     assert {line["origin"] for line in people} == {"explicit"}
 
 
@@ -124,9 +124,9 @@ def test_what_is_not_sure_enough_is_unknown_never_no(campaign, run_jobs):
     learn(campaign)
     run_jobs()
 
-    found = released(campaign)
+    labels = released(campaign)
 
-    waiting = [found["40.png", CLASS[c]] for c in ("cup", "dog")]
+    waiting = [labels["40.png", CLASS[c]] for c in ("cup", "dog")]
     assert {(line["value"], line["decided"], line["probability"]) for line in waiting} == {
         ("unknown", False, None)
     }
@@ -149,11 +149,11 @@ def test_calibrating_again_changes_nothing_until_half_as_many_more_are_finished(
     calibrating.calibrate(campaign)
     campaign.refresh_from_db()
 
-    said = [
+    latest = [
         calibrations.Content.from_json(row.content).scenes
         for row in campaign.calibrations.filter(pk__in=[before, campaign.calibration_id])
     ]
-    assert said[0] == said[-1]
+    assert latest[0] == latest[-1]
     assert not campaign.jobs.filter(kind="look again", state="queued").exists()
 
 
@@ -173,14 +173,14 @@ def test_advancing_twice_does_nothing_more(campaign, run_jobs):
 def test_the_curve_is_kept_with_the_scenes(campaign, run_jobs):
     learn(campaign)
 
-    said = learned_order.scenes_of(campaign.calibration_id)
+    scenes = learned_order.scenes_of(campaign.calibration_id)
 
-    assert [point.price for point in said.curve] == sorted(point.price for point in said.curve)
-    assert PRICE in [point.price for point in said.curve]
-    questions = np.array([point.questions for point in said.curve])
+    assert [point.price for point in scenes.curve] == sorted(point.price for point in scenes.curve)
+    assert PRICE in [point.price for point in scenes.curve]
+    questions = np.array([point.questions for point in scenes.curve])
     assert (np.diff(questions) <= 1e-9).all()
-    assert said.algorithm_1.questions > questions[-1]
-    assert said.finished == 40
+    assert scenes.algorithm_1.questions > questions[-1]
+    assert scenes.finished == 40
 
 
 def test_a_release_of_the_same_answers_is_the_same_release(campaign, run_jobs):
@@ -203,8 +203,8 @@ def test_cost_to_come_goes_by_the_curve_once_it_is_known(campaign, run_jobs):
     run_jobs()
 
     counts = question_counts.of(campaign.pk)
-    found = forecasts.of_campaign(campaign, counts)
-    assert found.low == found.high <= max(by_graph.high, counts.questions)
+    forecast = forecasts.of_campaign(campaign, counts)
+    assert forecast.low == forecast.high <= max(by_graph.high, counts.questions)
 
 
 @pytest.mark.parametrize(("method", "error"), [("majority", 0.02), ("posterior", 0.1)])

@@ -17,9 +17,9 @@ def _glossary(settings):
 
 
 def test_each_image_is_asked_about_once_and_every_query_is_kept(alice, dataset):
-    found = rows(dataset, CAT, 3)
-    twice = found[0]._replace(query="chat birman")
-    campaign = make(alice, dataset, [*found, twice, found[0]])
+    rows_of_cat = rows(dataset, CAT, 3)
+    twice = rows_of_cat[0]._replace(query="chat birman")
+    campaign = make(alice, dataset, [*rows_of_cat, twice, rows_of_cat[0]])
 
     assert campaign.questions.count() == 3
     first = campaign.questions.get(item__image__name="n01/00.png")
@@ -42,9 +42,9 @@ def test_classes_come_with_what_they_are_taken_for(alice, dataset):
 
 def test_a_listed_class_keeps_its_own_words_and_gains_its_siblings(alice, dataset):
     campaign = make(alice, dataset, [])
-    listed = [{"key": CAT, "name": "Burmese", "definition": "ours"}]
+    topics = [{"key": CAT, "name": "Burmese", "definition": "ours"}]
 
-    candidate_lists.ask(campaign, rows(dataset, CAT, 1), listed)
+    candidate_lists.ask(campaign, rows(dataset, CAT, 1), topics)
 
     topic = campaign.topics.get()
     assert (topic.name, topic.definition) == ("Burmese", "ours")
@@ -65,17 +65,17 @@ def test_more_candidates_leave_what_is_asked_and_add_their_queries(alice, datase
 
 
 @pytest.mark.parametrize(
-    ("wrong", "said"),
+    ("wrong", "message"),
     [
         (Row("gone.png", CAT, "", "Line 7"), "Line 7: 'gone.png' is not in pond"),
         (Row("n01/00.png", "n99", "", "Line 7"), "Line 7: nothing describes the class 'n99'"),
     ],
 )
-def test_a_candidate_at_fault_refuses_all_of_them_by_its_line(alice, dataset, wrong, said):
-    found = rows(dataset, CAT, 2)
+def test_a_candidate_at_fault_refuses_all_of_them_by_its_line(alice, dataset, wrong, message):
+    rows_of_cat = rows(dataset, CAT, 2)
 
-    with pytest.raises(Refusal, match=said) as refused:
-        make(alice, dataset, [*found, wrong])
+    with pytest.raises(Refusal, match=message) as refused:
+        make(alice, dataset, [*rows_of_cat, wrong])
 
     assert refused.value.field == "candidates"
     assert not Campaign.objects.exists()
@@ -83,19 +83,21 @@ def test_a_candidate_at_fault_refuses_all_of_them_by_its_line(alice, dataset, wr
 
 
 def test_gold_is_no_candidate(alice, dataset):
-    found = rows(dataset, CAT, 2)
-    campaign = make(alice, dataset, found[:1])
+    rows_of_cat = rows(dataset, CAT, 2)
+    campaign = make(alice, dataset, rows_of_cat[:1])
     add_gold(campaign, alice, [{"image": "n01/01.png", "topic": CAT, "answer": "yes"}])
 
     with pytest.raises(Refusal, match="is gold"):
-        candidate_lists.ask(campaign, found)
+        candidate_lists.ask(campaign, rows_of_cat)
 
     assert campaign.questions.get(state="gold").by_topic
 
 
 def test_the_same_image_may_be_a_candidate_of_two_classes(alice, dataset):
-    found = rows(dataset, CAT, 1)
-    campaign = make(alice, dataset, [*found, found[0]._replace(topic=DOG, query="whippet")])
+    rows_of_cat = rows(dataset, CAT, 1)
+    campaign = make(
+        alice, dataset, [*rows_of_cat, rows_of_cat[0]._replace(topic=DOG, query="whippet")]
+    )
 
     assert sorted(campaign.questions.values_list("topic", flat=True)) == [CAT, DOG]
 
@@ -112,14 +114,17 @@ def test_the_same_image_may_be_a_candidate_of_two_classes(alice, dataset):
     ],
 )
 def test_lists_name_image_class_and_query_in_every_form(content):
-    found = lists.read_candidates(content)
+    candidates = lists.read_candidates(content)
 
-    assert [row[:3] for row in found] == [("a.png", "n01", "burmese cat"), ("b.png", "n01", "")]
-    assert all(row.prefix.startswith("Line ") for row in found)
+    assert [row[:3] for row in candidates] == [
+        ("a.png", "n01", "burmese cat"),
+        ("b.png", "n01", ""),
+    ]
+    assert all(row.prefix.startswith("Line ") for row in candidates)
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "message"),
     [
         ("a.png,n01,q\nb.png", "Line 2: wnid is missing. Write image,wnid on every line."),
         ("a.png,n01,q,w", "Line 1: 4 cells, but there are 3 columns"),
@@ -132,8 +137,8 @@ def test_lists_name_image_class_and_query_in_every_form(content):
         ("a\0.png,n01", "NUL"),
     ],
 )
-def test_a_list_at_fault_is_refused_with_its_line(content, said):
+def test_a_list_at_fault_is_refused_with_its_line(content, message):
     with pytest.raises(Refusal) as refused:
         lists.read_candidates(content)
 
-    assert said in refused.value.message
+    assert message in refused.value.message

@@ -40,7 +40,7 @@ def says(question: Question) -> object:
 def label(person: int, over: threading.Event, idle_turns: int = 20) -> int:
     user = User.objects.get(username=f"boxer-{person}")
     campaign = Campaign.objects.get()
-    given = idle = 0
+    answered = idle = 0
     while idle < idle_turns:
         seats = claiming.next_page(user, campaign, 2).seats
         if not seats:
@@ -55,8 +55,8 @@ def label(person: int, over: threading.Event, idle_turns: int = 20) -> int:
             )
             # A question whose box somebody's block has taken back is closed, and said so.
             assert result.status == "accepted" or result.code == "question_closed", result
-            given += result.status == "accepted"
-    return given
+            answered += result.status == "accepted"
+    return answered
 
 
 @pytest.mark.slow
@@ -123,11 +123,11 @@ def test_two_workers_who_come_to_one_image_take_turns(throwaway, monkeypatch):
     way = following.WAYS[CHAINS]
 
     def slowly(*arguments):
-        found = way.plans(*arguments)
+        plans = way.plans(*arguments)
         # Nobody comes where the other one waits for us.
         with contextlib.suppress(threading.BrokenBarrierError):
             both.wait(1)
-        return found
+        return plans
 
     monkeypatch.setitem(following.WAYS, CHAINS, way._replace(plans=slowly))
 
@@ -161,7 +161,7 @@ def check(campaign: Campaign) -> None:
     replayed = chaining.replayed(campaign, items)
     assert [set(pairs) for pairs in replayed.values()] == [set(TOPICS)] * IMAGES
     for pair in (pair for pairs in replayed.values() for pair in pairs.values()):
-        assert [list(one.box) for one in pair.chain.boxes] == [A, B]
+        assert [list(box.box) for box in pair.chain.boxes] == [A, B]
         assert (pair.chain.coverage, pair.open, pair.withdraw) == ("complete", None, [])
         for before, after in zip(pair.path, pair.path[1:], strict=False):
             if before.step == "draw":

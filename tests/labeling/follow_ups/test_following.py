@@ -20,7 +20,6 @@ from tests.labeling.crowd import query_count
 from tests.labeling.hierarchies import (
     GRAPH,
     ROOTS,
-    asked,
     follow,
     item,
     labels,
@@ -30,6 +29,7 @@ from tests.labeling.hierarchies import (
     question,
     reopen,
     settle,
+    states_of,
 )
 
 
@@ -123,7 +123,7 @@ def test_children_wait_while_a_reviewer_decides(home):
 
     following.advance(home)
 
-    assert not {"dog", "cat"} & set(asked(home))
+    assert not {"dog", "cat"} & set(states_of(home))
 
 
 def test_safe_mode_closes_a_shared_child_with_its_last_parent(home):
@@ -140,11 +140,11 @@ def test_safe_mode_closes_a_shared_child_with_its_last_parent(home):
 def test_strict_mode_closes_a_shared_child_with_its_first_no(alice, dataset):
     campaign = make(alice, dataset, mode="strict")
     follow(campaign, electric="yes")
-    assert asked(campaign)["oven"] == "open"
+    assert states_of(campaign)["oven"] == "open"
 
     follow(campaign, kitchen="no")
 
-    assert asked(campaign)["oven"] == "withdrawn"
+    assert states_of(campaign)["oven"] == "withdrawn"
     assert labels(campaign)["n03862676"] == ("no", "inherited")
 
 
@@ -165,7 +165,7 @@ def test_strict_mode_has_its_labels_back_when_a_block_is_lifted(alice, dataset):
     before = labels(campaign)
     reopen(campaign, "electric")
     following.advance(campaign)
-    assert asked(campaign)["oven"] == "withdrawn"
+    assert states_of(campaign)["oven"] == "withdrawn"
 
     follow(campaign, electric="yes")
     # No people answered here, so what comes back is settled by hand.
@@ -184,7 +184,7 @@ def test_a_question_that_opens_again_takes_all_below_it_away_with_its_seats(home
     done = following.advance(home)
 
     assert done.withdrawn == 2
-    assert asked(home)["dog"] == asked(home)["cat"] == "withdrawn"
+    assert states_of(home)["dog"] == states_of(home)["cat"] == "withdrawn"
     assert question(home, "cat").seats_free == 0
     seat.refresh_from_db()
     assert seat.state == Assignment.State.CLOSED
@@ -204,7 +204,7 @@ def test_what_was_withdrawn_comes_back_with_its_answers(home, bob, alice):
     assert settled == {node["id"] for node in GRAPH["nodes"]}
     reopen(home, "animal")
     following.advance(home)
-    assert asked(home)["dog"] == "withdrawn"
+    assert states_of(home)["dog"] == "withdrawn"
 
     settle(home, animal="yes")
     done = following.advance(home)
@@ -225,7 +225,7 @@ def test_a_reviewers_verdict_comes_back_as_it_stood(home):
 
     follow(home, animal="yes")
 
-    assert asked(home)["dog"] == "settled"
+    assert states_of(home)["dog"] == "settled"
     assert question(home, "dog").settlements.count() == 1
 
 
@@ -254,12 +254,12 @@ def test_nothing_opens_below_what_has_not_yet_come_back(alice, dataset):
         follow(campaign, **{node: "yes"})
     reopen(campaign, "animal")
     following.advance(campaign)
-    assert asked(campaign) == {"animal": "open", "mammal": "withdrawn", "dog": "withdrawn"}
+    assert states_of(campaign) == {"animal": "open", "mammal": "withdrawn", "dog": "withdrawn"}
 
     # The mammal has no answers any more: it is asked again, and the dog waits for it.
     follow(campaign, animal="yes")
 
-    assert asked(campaign) == {"animal": "settled", "mammal": "open", "dog": "withdrawn"}
+    assert states_of(campaign) == {"animal": "settled", "mammal": "open", "dog": "withdrawn"}
 
 
 def test_a_given_label_starts_the_image_below_its_ancestors(alice, dataset):
@@ -282,8 +282,8 @@ def test_a_given_label_that_comes_later_is_followed_too(home, run_jobs):
 
     run_jobs()
 
-    assert asked(home)["animal"] == "withdrawn"
-    assert asked(home)["cat"] == "open"
+    assert states_of(home)["animal"] == "withdrawn"
+    assert states_of(home)["cat"] == "open"
 
 
 def test_siblings_of_a_class_given_later_stay_asked(home, run_jobs):
@@ -295,7 +295,7 @@ def test_siblings_of_a_class_given_later_stay_asked(home, run_jobs):
     prior_labels.add(home.dataset, [row], "another source")
     run_jobs()
 
-    assert asked(home)["cat"] == "open"
+    assert states_of(home)["cat"] == "open"
 
 
 def test_the_migration_asks_siblings_that_were_withdrawn_unasked(home, alice, dataset, run_jobs):
@@ -321,7 +321,7 @@ def test_a_given_no_closes_its_class(home, run_jobs):
 
     run_jobs()
 
-    assert asked(home)["person"] == "withdrawn"
+    assert states_of(home)["person"] == "withdrawn"
     assert labels(home)["n00007846"] == ("no", "given")
 
 
@@ -383,8 +383,8 @@ def test_learned_order_asks_the_question_that_promises_most_labels_a_second(
     labels = np.zeros((100, len(graph.nodes)), np.int8)
     labels[:90, graph.index["person"]] = 1
     labels[:50, [graph.index["kitchen"], graph.index["cup"]]] = 1
-    said = ordering.learn(graph, labels).to_json()
-    monkeypatch.setattr(learned_order, "statistics", lambda campaign: said)
+    statistics = ordering.learn(graph, labels).to_json()
+    monkeypatch.setattr(learned_order, "statistics", lambda campaign: statistics)
     calibrating.calibrate(campaign)
     campaign.refresh_from_db()
 
@@ -400,12 +400,12 @@ def test_learned_order_asks_the_question_that_promises_most_labels_a_second(
 def test_a_new_mode_looks_at_every_image_again(alice, dataset, run_jobs):
     campaign = make(alice, dataset, mode="strict")
     follow(campaign, electric="yes", kitchen="no")
-    assert "oven" not in asked(campaign)
+    assert "oven" not in states_of(campaign)
 
     lifecycle.change(campaign, alice, settings={"mode": "safe"})
     run_jobs()
 
-    assert asked(campaign)["oven"] == "open"
+    assert states_of(campaign)["oven"] == "open"
 
 
 def test_a_graph_that_changes_asks_the_new_and_withdraws_the_old(home, alice, run_jobs):
@@ -417,10 +417,10 @@ def test_a_graph_that_changes_asks_the_new_and_withdraws_the_old(home, alice, ru
     store.define(home, alice, {**GRAPH, "nodes": nodes})
     run_jobs()
 
-    assert asked(home)["person"] == asked(home)["cat"] == "withdrawn"
-    assert asked(home)["bird"] == asked(home)["plant"] == "open"
-    assert asked(home, 1)["plant"] == "open"
-    assert "bird" not in asked(home, 1)
+    assert states_of(home)["person"] == states_of(home)["cat"] == "withdrawn"
+    assert states_of(home)["bird"] == states_of(home)["plant"] == "open"
+    assert states_of(home, 1)["plant"] == "open"
+    assert "bird" not in states_of(home, 1)
     assert question(home, "bird").graph.version == 2
     assert not home.questions.filter(follow_up=True).exists()
 
@@ -432,7 +432,7 @@ def test_the_job_follows_up_what_is_flagged(home, run_jobs):
 
     run_jobs()
 
-    assert "dog" in asked(home)
+    assert "dog" in states_of(home)
     assert Job.objects.get(kind="advance").state == "done"
 
 
@@ -442,7 +442,7 @@ def test_a_closed_campaign_is_left_as_it_is(home, alice):
 
     following.advance(home)
 
-    assert "dog" not in asked(home)
+    assert "dog" not in states_of(home)
     assert labels(home, 0)["n02084071"] == ("unknown", None)
 
 

@@ -33,7 +33,7 @@ def _label(person: int, over: threading.Event) -> int:
     """How many answers this person gave until nothing more came for a while."""
     user = User.objects.get(username=f"p{person}")
     campaign = Campaign.objects.get()
-    given = idle = 0
+    answered = idle = 0
     while idle < 20:
         seats = claiming.next_page(user, campaign, 5).seats
         if not seats:
@@ -42,8 +42,8 @@ def _label(person: int, over: threading.Event) -> int:
             continue
         idle = 0
         results = send(user, campaign, seats, lambda seat: _truth(seat.image_name, seat.topic))
-        given += sum(result.status == "accepted" for result in results)
-    return given
+        answered += sum(result.status == "accepted" for result in results)
+    return answered
 
 
 @pytest.mark.slow
@@ -114,9 +114,9 @@ def _check(campaign: Campaign) -> None:
     assert not rows.filter(state__in=["open", "review"]).exists()
     graph = store.of(campaign)
     items = dict(rows.values_list("item_id", "item__image__name"))
-    asked = image_state.questions_of(campaign.pk, list(items))
+    asked_rows = image_state.questions_of(campaign.pk, list(items))
     for item in items:
-        plan = planning.plan(graph, asked[item], "safe")
+        plan = planning.plan(graph, asked_rows[item], "safe")
         assert (plan.open, plan.reopen, plan.withdraw) == ([], [], [])
     for (item, key), (value, origin) in standing_labels(campaign, list(items)).items():
         node = graph.by_key[key]

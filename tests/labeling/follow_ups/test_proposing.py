@@ -29,11 +29,11 @@ def campaign(alice, dataset):
 
 def begin_with(campaign, topic):
     """How the pairs of a class begin whose proposals may be shown: {step: how many}."""
-    found = {}
+    plans = {}
     for question in campaign.questions.filter(topic=topic, round=0).select_related("item__image"):
         if not is_unassisted(f"{question.item.image.name} {topic}"):
-            found[question.step] = found.get(question.step, 0) + 1
-    return found
+            plans[question.step] = plans.get(question.step, 0) + 1
+    return plans
 
 
 def test_one_pair_in_ten_shows_no_proposal_and_keeps_none(campaign):
@@ -60,8 +60,8 @@ def test_a_class_whose_proposals_are_bad_is_drawn_and_the_other_one_still_checke
     run_jobs()
 
     content = Calibration.objects.latest("pk").content
-    [good, shown], [none, tried] = (content["acceptance"][topic] for topic in (DOG, CAT))
-    assert (good, none) == (shown, 0)
+    [good, proposed], [none, tried] = (content["acceptance"][topic] for topic in (DOG, CAT))
+    assert (good, none) == (proposed, 0)
     assert begin_with(campaign, DOG).get("draw", 0) == 0
     # Those that were looked at stay as they were.
     assert begin_with(campaign, CAT) == {"check": tried, "draw": before["check"] - tried}

@@ -49,9 +49,9 @@ def detections(dataset: Any, images: str) -> Any:
         "images": {
             os.path.relpath(path, images): [
                 [dataset.classes[key], box]
-                for key, box in zip(found.class_id.tolist(), found.xyxy.tolist(), strict=True)
+                for key, box in zip(result.class_id.tolist(), result.xyxy.tolist(), strict=True)
             ]
-            for path, _, found in dataset
+            for path, _, result in dataset
         },
     }
 
@@ -95,10 +95,14 @@ def label_studio(folder: str) -> Any:
         converter.convert(tasks, str(goal), name, is_dir=False)
         made[name] = json.loads((goal / "result.json").read_text())
     content = json.loads(Path(tasks).read_text())
-    said = [annotation for task in content for annotation in task["annotations"]]
+    annotations = [annotation for task in content for annotation in task["annotations"]]
     return {
         # Annotations are held to the configuration as predictions are.
-        "faults": [fault for one in said for fault in interface.validate_prediction(one, True)],
+        "faults": [
+            fault
+            for annotation in annotations
+            for fault in interface.validate_prediction(annotation, True)
+        ],
         "controls": {control.name: control.labels for control in interface.controls},
         **made,
     }
@@ -118,5 +122,5 @@ READERS: dict[str, Callable[..., Any]] = {
 
 if __name__ == "__main__":
     with contextlib.redirect_stdout(io.StringIO()):
-        found = READERS[sys.argv[1]](*sys.argv[2:])
-    print(json.dumps(found))
+        content = READERS[sys.argv[1]](*sys.argv[2:])
+    print(json.dumps(content))

@@ -37,18 +37,18 @@ OUTLINE = ((((1.0, 1.0), (9.0, 1.0), (9.0, 9.0), (1.0, 9.0)),),)
 
 
 def labels_of(photo):
-    found = [Label(photo.name, BIRD, "no", "inherited", name="crane")]
+    labels = [Label(photo.name, BIRD, "no", "inherited", name="crane")]
     if photo.name in BOXES:
-        found.append(
+        labels.append(
             Label(photo.name, HORSE, instances=(Instance(BOXES[photo.name]),), name="horse")
         )
     if photo.name == "coot.jpg":
-        found.append(
+        labels.append(
             Label(
                 photo.name, MACHINE, instances=(Instance(bounds(OUTLINE), OUTLINE),), name="crane"
             )
         )
-    return found
+    return labels
 
 
 @pytest.fixture
@@ -59,8 +59,8 @@ def export(tmp_path):
         goal = tmp_path / name
         goal.mkdir()
         images = [photo.name for photo in PHOTOS]
-        about = About("ponds", CLASSES, images=images, **options)
-        FORMATS[name].write([(photo, labels_of(photo)) for photo in PHOTOS], goal, about)
+        about_file = About("ponds", CLASSES, images=images, **options)
+        FORMATS[name].write([(photo, labels_of(photo)) for photo in PHOTOS], goal, about_file)
         return goal
 
     return write
@@ -98,20 +98,20 @@ def xywh(name):
 def test_pycocotools_and_torchvision_read_coco(export, tmp_path):
     file = export("coco") / "labels.json"
 
-    found = seen("pycocotools_coco", file)
+    result = seen("pycocotools_coco", file)
     images = seen("torchvision_coco", file, pictures(tmp_path / "images"))
 
-    assert found["names"] == {
+    assert result["names"] == {
         "1": f"crane ({BIRD})",
         "2": "horse",
         "3": f"crane ({MACHINE})",
     }
-    assert found["annotations"] == [
+    assert result["annotations"] == [
         ["coot.jpg", f"crane ({MACHINE})", [1, 1, 8, 8]],
         ["horse.jpg", "horse", xywh("horse.jpg")],
         ["two words.jpg", "horse", xywh("two words.jpg")],
     ]
-    assert found["pixels"] == [64]
+    assert result["pixels"] == [64]
     assert [size for size, _ in images] == [[photo.width, photo.height] for photo in PHOTOS]
     assert images[2][1] == [xywh("horse.jpg")]
 
@@ -119,11 +119,11 @@ def test_pycocotools_and_torchvision_read_coco(export, tmp_path):
 def test_supervision_reads_coco_with_each_class_once(export, tmp_path):
     file = export("coco") / "labels.json"
 
-    found = seen("supervision_coco", file, pictures(tmp_path / "images"))
+    result = seen("supervision_coco", file, pictures(tmp_path / "images"))
 
-    assert found["classes"] == [f"crane ({BIRD})", "horse", f"crane ({MACHINE})"]
-    assert found["images"]["horse.jpg"] == [["horse", list(BOXES["horse.jpg"])]]
-    assert found["images"]["coot.jpg"] == [[f"crane ({MACHINE})", [1, 1, 9, 9]]]
+    assert result["classes"] == [f"crane ({BIRD})", "horse", f"crane ({MACHINE})"]
+    assert result["images"]["horse.jpg"] == [["horse", list(BOXES["horse.jpg"])]]
+    assert result["images"]["coot.jpg"] == [[f"crane ({MACHINE})", [1, 1, 9, 9]]]
 
 
 def test_torchvision_reads_voc_by_its_list_of_images(export, tmp_path):
@@ -133,44 +133,44 @@ def test_torchvision_reads_voc_by_its_list_of_images(export, tmp_path):
     folder.rename(devkit / "VOC2012")
     folder = devkit / "VOC2012"
     # It knows images as .jpg alone: those that the list has by their stem.
-    listed = (folder / "ImageSets" / "Main" / "trainval.txt").read_text().splitlines()
-    assert listed == ["coot.jpg", "coot.png", "horse", "pond/horse", "two words"]
+    names = (folder / "ImageSets" / "Main" / "trainval.txt").read_text().splitlines()
+    assert names == ["coot.jpg", "coot.png", "horse", "pond/horse", "two words"]
     (folder / "ImageSets" / "Main" / "trainval.txt").write_text("horse\npond/horse\ntwo words\n")
     pictures(folder / "JPEGImages")
 
-    found = seen("torchvision_voc", tmp_path)
+    result = seen("torchvision_voc", tmp_path)
 
-    assert [size for size, _ in found] == [[32, 24], [16, 16], [16, 16]]
-    [horse] = found[0][1]["object"]
+    assert [size for size, _ in result] == [[32, 24], [16, 16], [16, 16]]
+    [horse] = result[0][1]["object"]
     assert (horse["name"], horse["wnid"]) == ("horse", HORSE)
     assert horse["bndbox"] == {"xmin": "3", "ymin": "4", "xmax": "30", "ymax": "20"}
-    assert found[1][1]["object"] == []
+    assert result[1][1]["object"] == []
 
 
 def test_supervision_finds_the_annotations_of_voc_by_the_stem_of_images(export, tmp_path):
     folder = export("voc")
 
-    found = seen("supervision_voc", folder, pictures(tmp_path / "images"))
+    result = seen("supervision_voc", folder, pictures(tmp_path / "images"))
 
-    assert found["classes"] == ["horse"]
+    assert result["classes"] == ["horse"]
     for name, box in BOXES.items():
-        assert found["images"][name] == [["horse", list(box)]]
+        assert result["images"][name] == [["horse", list(box)]]
 
 
 def test_label_studios_converter_takes_tasks_and_configuration(export):
     folder = export("label-studio", image_base="https://host/images")
 
-    found = seen("label_studio", folder)
+    result = seen("label_studio", folder)
 
-    assert found["faults"] == []
-    assert sorted(found["controls"]) == ["boxes", "classes", "outlines"]
-    assert [row["id"] for row in found["JSON_MIN"]] == [1, 2, 3, 4, 5]
-    assert [row["image"] for row in found["JSON_MIN"]] == [
+    assert result["faults"] == []
+    assert sorted(result["controls"]) == ["boxes", "classes", "outlines"]
+    assert [row["id"] for row in result["JSON_MIN"]] == [1, 2, 3, 4, 5]
+    assert [row["image"] for row in result["JSON_MIN"]] == [
         f"https://host/images/{name}"
         for name in ("coot.jpg", "coot.png", "horse.jpg", "pond/horse.jpg", "two%20words.jpg")
     ]
-    assert {row["name"] for row in found["COCO"]["categories"]} == set(CLASSES)
-    boxes = [[round(edge, 6) for edge in row["bbox"]] for row in found["COCO"]["annotations"]]
+    assert {row["name"] for row in result["COCO"]["categories"]} == set(CLASSES)
+    boxes = [[round(edge, 6) for edge in row["bbox"]] for row in result["COCO"]["annotations"]]
     # The outline of the machine, and the two boxes.
     assert boxes == [[1, 1, 8, 8], xywh("horse.jpg"), xywh("two words.jpg")]
 

@@ -77,7 +77,7 @@ def written(name, folder):
 def test_what_was_written_comes_back(name, tmp_path):
     path = written(name, tmp_path)
 
-    found = labels_in(name, path)
+    labels = labels_in(name, path)
 
     def plain(label):
         # CSV has no column for names, and a place is no part of a label.
@@ -85,7 +85,7 @@ def test_what_was_written_comes_back(name, tmp_path):
         return tuple(value for part, value in vars(label).items() if part not in unsaid)
 
     key = [plain(label) for label in LABELS]
-    assert sorted(map(plain, found), key=str) == sorted(key, key=str)
+    assert sorted(map(plain, labels), key=str) == sorted(key, key=str)
     assert not list(tmp_path.rglob("*.part"))
 
 
@@ -169,15 +169,15 @@ def test_voc_of_others_counts_pixels_from_one(tmp_path):
 
 def test_voc_calls_an_image_by_its_stem_where_no_other_has_it(tmp_path):
     images = ["horse.jpg", "coot.png", "coot.jpg", "Cat.jpg", "cat.png", "cat.png.jpg", "a/coot.x"]
-    about = About("test", CLASSES, images=iter(images))
+    about_file = About("test", CLASSES, images=iter(images))
 
-    FORMATS["voc"].write([(Photograph(name, 9, 9), []) for name in images], tmp_path, about)
+    FORMATS["voc"].write([(Photograph(name, 9, 9), []) for name in images], tmp_path, about_file)
 
-    listed = (tmp_path / "ImageSets" / "Main" / "trainval.txt").read_text().splitlines()
-    assert listed == [
+    names = (tmp_path / "ImageSets" / "Main" / "trainval.txt").read_text().splitlines()
+    assert names == [
         *("horse", "coot.png", "coot.jpg", "Cat.jpg", "cat.png", "cat.png.jpg", "a/coot")
     ]
-    for name in listed:
+    for name in names:
         assert (tmp_path / "Annotations" / f"{name}.xml").is_file()
 
 
@@ -219,8 +219,8 @@ def test_voc_names_classes_as_people_do_each_once_with_its_wnid(tmp_path):
     assert [node.text for node in root.iterfind("object/name")] == names
     assert [node.text for node in root.iterfind("object/wnid")] == list(CRANES)
     for name in names:
-        said = (tmp_path / "ImageSets" / "Main" / f"{name}_trainval.txt").read_text()
-        assert said == "a  1\n"
+        lines = (tmp_path / "ImageSets" / "Main" / f"{name}_trainval.txt").read_text()
+        assert lines == "a  1\n"
     assert (tmp_path / "classes.csv").read_text().splitlines()[1] == f"{names[0]},n02012849"
     assert labels_in("voc", tmp_path) == labels
 
@@ -239,15 +239,15 @@ def test_boxes_of_voc_without_the_labels_of_ours_have_their_wnid(tmp_path):
 def test_categories_of_coco_have_ids_from_one_and_names_as_asked_for(names, tmp_path):
     FORMATS["coco"].write([], tmp_path, About("test", CRANES, names=names))
 
-    found = json.loads((tmp_path / "labels.json").read_text())["categories"]
+    categories = json.loads((tmp_path / "labels.json").read_text())["categories"]
 
-    assert [row["id"] for row in found] == [1, 2, 3]
-    assert [row["wnid"] for row in found] == sorted(CRANES)
+    assert [row["id"] for row in categories] == [1, 2, 3]
+    assert [row["wnid"] for row in categories] == sorted(CRANES)
     expected = {
         "unique": ["crane (n02012849)", "dog", "Crane (n03126707)"],
         "plain": ["crane", "dog", "Crane"],
     }
-    assert [row["name"] for row in found] == expected[names]
+    assert [row["name"] for row in categories] == expected[names]
 
 
 BASES = [
@@ -269,9 +269,9 @@ def test_tasks_of_label_studio_have_an_id_and_the_images_address(base, address, 
         ),
         name="bird",
     )
-    about = About("test", CLASSES, image_base=base)
+    about_file = About("test", CLASSES, image_base=base)
 
-    FORMATS["label-studio"].write([(Photograph(name, 10, 10), [label])], tmp_path, about)
+    FORMATS["label-studio"].write([(Photograph(name, 10, 10), [label])], tmp_path, about_file)
 
     [task] = json.loads((tmp_path / "tasks.json").read_text())
     assert (task["id"], task["data"]["image"]) == (1, address)
@@ -376,15 +376,15 @@ FAULTS = [
 ]
 
 
-@pytest.mark.parametrize(("name", "content", "said"), FAULTS)
-def test_a_fault_is_named_with_its_file_and_cure(name, content, said, tmp_path):
+@pytest.mark.parametrize(("name", "content", "message"), FAULTS)
+def test_a_fault_is_named_with_its_file_and_cure(name, content, message, tmp_path):
     path = tmp_path / "in.xml"
     path.write_text(content)
 
     with pytest.raises(BadInput) as refused:
         labels_in(name, path)
 
-    assert said in str(refused.value)
+    assert message in str(refused.value)
     assert str(path) in str(refused.value)
     assert refused.value.cure
 
@@ -430,10 +430,10 @@ UNSOUND = [
 ]
 
 
-@pytest.mark.parametrize(("name", "text", "said"), UNSOUND)
-def test_what_no_database_keeps_is_refused_by_the_reader(name, text, said, tmp_path):
+@pytest.mark.parametrize(("name", "text", "message"), UNSOUND)
+def test_what_no_database_keeps_is_refused_by_the_reader(name, text, message, tmp_path):
     (tmp_path / name).write_text(text)
     form = "coco" if name.endswith(".json") else "jsonl"
 
-    with pytest.raises(BadInput, match=said):
+    with pytest.raises(BadInput, match=message):
         labels_in(form, tmp_path / name)

@@ -37,58 +37,60 @@ PHOTO = Photograph("a.jpg", WIDTH, HEIGHT)
 HEAD = Part("head", rectangle(10, 10, 20.5, 20.3), origin="explicit")
 
 
-def dog(*parts, **said):
-    return PartedObject(PHOTO.name, DOG, (0, 0, 50, 50), parts, **said)
+def dog(*parts, **fields):
+    return PartedObject(PHOTO.name, DOG, (0, 0, 50, 50), parts, **fields)
 
 
-def as_masks(found):
+def as_masks(parted):
     """The object as formats of masks can tell it: polygons along the edges of pixels."""
-    parts = tuple(replace(part, polygons=pixelled(part.polygons)) for part in found.parts)
-    outline = None if found.outline is None else pixelled(found.outline) or None
-    return replace(found, parts=parts, outline=outline)
+    parts = tuple(replace(part, polygons=pixelled(part.polygons)) for part in parted.parts)
+    outline = None if parted.outline is None else pixelled(parted.outline) or None
+    return replace(parted, parts=parts, outline=outline)
 
 
-def back(name, found):
+def back(name, parted):
     with tempfile.TemporaryDirectory() as folder:
-        path = written(name, found, Path(folder))
+        path = written(name, parted, Path(folder))
         assert not list(path.rglob("*.part"))
         return list(PART_FORMATS[name].read(Reading(path)))
 
 
 @pytest.mark.parametrize("name", EXACT)
-@given(found=scenes())
-def test_polygons_come_back_corner_by_corner(name, found):
-    assert back(name, found) == [one for _, several in found for one in several]
+@given(objects_by_photo=scenes())
+def test_polygons_come_back_corner_by_corner(name, objects_by_photo):
+    assert back(name, objects_by_photo) == [
+        parted for _, several in objects_by_photo for parted in several
+    ]
 
 
 @pytest.mark.parametrize("name", [name for name in PART_FORMATS if name not in EXACT])
-@given(found=scenes())
-def test_masks_come_back_to_the_pixel(name, found):
+@given(objects_by_photo=scenes())
+def test_masks_come_back_to_the_pixel(name, objects_by_photo):
     def in_order(objects):
         # Masks are read in the order of their files.
-        return sorted(objects, key=lambda one: one.image)
+        return sorted(objects, key=lambda parted: parted.image)
 
-    expected = [as_masks(one) for _, several in found for one in several]
-    assert in_order(back(name, found)) == in_order(expected)
+    expected = [as_masks(parted) for _, several in objects_by_photo for parted in several]
+    assert in_order(back(name, objects_by_photo)) == in_order(expected)
 
 
 # pycocotools 2.0.11 copies arrays in a way that numpy will not know some day.
 @pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")
-@given(found=scenes())
-def test_pycocotools_sees_the_pixels_that_we_see(found):
+@given(objects_by_photo=scenes())
+def test_pycocotools_sees_the_pixels_that_we_see(objects_by_photo):
     with tempfile.TemporaryDirectory() as folder, redirect_stdout(StringIO()):
-        path = written("coco", found, Path(folder)) / "parts.json"
+        path = written("coco", objects_by_photo, Path(folder)) / "parts.json"
         coco = COCO(str(path))
 
-    objects = [one for _, several in found for one in several]
+    objects = [parted for _, several in objects_by_photo for parted in several]
     roots = [row for row in coco.dataset["annotations"] if "part_of" not in row]
     assert len(roots) == len(objects)
-    for root, one in zip(roots, objects, strict=True):
-        own = [part for part in one.parts if part.key != REST_BACKGROUND]
-        union = np.any([pixels(part.polygons) for part in own] or [pixels(())], axis=0)
-        whole = pixels(one.outline or ()) | union
+    for root, parted in zip(roots, objects, strict=True):
+        parts = [part for part in parted.parts if part.key != REST_BACKGROUND]
+        union = np.any([pixels(part.polygons) for part in parts] or [pixels(())], axis=0)
+        whole = pixels(parted.outline or ()) | union
         assert np.array_equal(coco.annToMask(root), whole)
-        drawn = [part for part in one.parts if part.polygons]
+        drawn = [part for part in parted.parts if part.polygons]
         rows = [row for row in coco.dataset["annotations"] if row.get("part_of") == root["id"]]
         for row, part in zip(rows, drawn, strict=True):
             mask = coco.annToMask(row)
@@ -116,9 +118,9 @@ def test_what_is_unlabeled_is_a_part_of_its_own(name, tmp_path):
     background = Part(REST_BACKGROUND, rectangle(50, 50, 60, 60), origin="made")
     path = written(name, [(PHOTO, [dog(HEAD, rest, background)])], tmp_path)
 
-    [found] = PART_FORMATS[name].read(Reading(path))
+    [parted] = PART_FORMATS[name].read(Reading(path))
 
-    assert [(part.key, part.origin) for part in found.parts[1:]] == [
+    assert [(part.key, part.origin) for part in parted.parts[1:]] == [
         (REST_OBJECT, "made"),
         (REST_BACKGROUND, "made"),
     ]
@@ -130,18 +132,18 @@ def test_what_tenths_cannot_hold_of_the_rest_refuses_no_file(name, tmp_path):
     rest = Part(REST_OBJECT, (*rectangle(30, 30, 40, 40), hair), origin="made")
     path = written(name, [(PHOTO, [dog(HEAD, rest)])], tmp_path)
 
-    [found] = PART_FORMATS[name].read(Reading(path))
+    [parted] = PART_FORMATS[name].read(Reading(path))
 
-    assert found.parts[1].polygons == rectangle(30, 30, 40, 40)
+    assert parted.parts[1].polygons == rectangle(30, 30, 40, 40)
 
 
 def test_categories_of_coco_are_called_by_class_and_part_each_once(tmp_path):
     parts = [Part(key, rectangle(9, 9, 20, 20), name=key) for key in ("head", "leg")]
     cow = replace(dog(*parts), category="cow")
     odd = replace(dog(), category="dog head")
-    about = About("ponds", {DOG: "dog"})
+    about_file = About("ponds", {DOG: "dog"})
 
-    PART_FORMATS["coco"].write([(PHOTO, [dog(*parts), cow, odd])], tmp_path, about)
+    PART_FORMATS["coco"].write([(PHOTO, [dog(*parts), cow, odd])], tmp_path, about_file)
 
     rows = json.loads((tmp_path / "parts.json").read_text())["categories"]
     names = {row["id"]: row["name"] for row in rows}
@@ -152,7 +154,7 @@ def test_categories_of_coco_are_called_by_class_and_part_each_once(tmp_path):
     assert [row.get("supercategory") for row in rows] == [
         *(None, "dog", "dog", None, "cow", "cow", None)
     ]
-    assert [found.category for found in PART_FORMATS["coco"].read(Reading(tmp_path))] == [
+    assert [parted.category for parted in PART_FORMATS["coco"].read(Reading(tmp_path))] == [
         *(DOG, "cow", "dog head")
     ]
 
@@ -160,9 +162,9 @@ def test_categories_of_coco_are_called_by_class_and_part_each_once(tmp_path):
 def test_the_labeling_configuration_has_every_class_and_part_that_tasks_name(tmp_path):
     rest = Part(REST_OBJECT, rectangle(30, 30, 40, 40), origin="made")
     cow = replace(dog(HEAD, rest), category="cow")
-    about = About("ponds", {DOG: "dog"}, {DOG: {"tail": "Schwanz"}}, image_base="s3://bucket")
+    about_file = About("ponds", {DOG: "dog"}, {DOG: {"tail": "Schwanz"}}, image_base="s3://bucket")
 
-    PART_FORMATS["label-studio"].write([(PHOTO, [dog(HEAD), cow])], tmp_path, about)
+    PART_FORMATS["label-studio"].write([(PHOTO, [dog(HEAD), cow])], tmp_path, about_file)
 
     root = ElementTree.parse(tmp_path / "label_config.xml").getroot()
     wholes = {row.get("alias", row.get("value")) for row in root.iterfind("RectangleLabels/Label")}
@@ -171,15 +173,15 @@ def test_the_labeling_configuration_has_every_class_and_part_that_tasks_name(tmp
     assert parts == ["tail", "object", "hole", "head", REST_OBJECT]
     [task] = json.loads((tmp_path / "tasks.json").read_text())
     assert (task["id"], task["data"]["image"]) == (1, "s3://bucket/a.jpg")
-    assert {found.image for found in PART_FORMATS["label-studio"].read(Reading(tmp_path))} == {
+    assert {parted.image for parted in PART_FORMATS["label-studio"].read(Reading(tmp_path))} == {
         "a.jpg"
     }
 
 
 def test_a_part_that_sticks_out_of_the_outline_is_in_the_objects_mask(tmp_path):
     head = rectangle(2, 2, 22, 22)
-    one = replace(dog(Part("head", head)), outline=rectangle(10, 10, 40, 40))
-    path = written("coco", [(PHOTO, [one])], tmp_path)
+    parted = replace(dog(Part("head", head)), outline=rectangle(10, 10, 40, 40))
+    path = written("coco", [(PHOTO, [parted])], tmp_path)
 
     both = pixels(head) | pixels(rectangle(10, 10, 40, 40))
     assert coco_mask(path) == both.sum()
@@ -193,8 +195,8 @@ def test_parts_in_the_background_are_no_part_of_the_objects_mask(name, tmp_path)
     masks = {"coco": coco_mask, "pascal-part": mat_mask}
     if name in masks:
         assert masks[name](path) == pixels(HEAD.polygons).sum()
-    [found] = PART_FORMATS[name].read(Reading(path))
-    assert found.outline is None
+    [parted] = PART_FORMATS[name].read(Reading(path))
+    assert parted.outline is None
 
 
 def coco_mask(path):
@@ -213,17 +215,17 @@ def test_readers_say_how_large_the_image_is_and_what_others_called_a_part(name, 
     part = replace(HEAD, names=("lhead", "rhead"))
     path = written(name, [(PHOTO, [dog(part)])], tmp_path)
 
-    [found] = PART_FORMATS[name].read(Reading(path))
+    [parted] = PART_FORMATS[name].read(Reading(path))
 
-    assert found.size == (WIDTH, HEIGHT)
-    assert found.entry
-    assert found.parts[0].names == ("lhead", "rhead")
+    assert parted.size == (WIDTH, HEIGHT)
+    assert parted.entry
+    assert parted.parts[0].names == ("lhead", "rhead")
 
 
 @pytest.mark.parametrize("name", PART_FORMATS)
 def test_two_exports_are_the_same_bytes(name, tmp_path):
-    found = [(PHOTO, [dog(HEAD, outline=HEAD.polygons)])]
-    first, second = (written(name, found, tmp_path / number) for number in "12")
+    scenes = [(PHOTO, [dog(HEAD, outline=HEAD.polygons)])]
+    first, second = (written(name, scenes, tmp_path / number) for number in "12")
 
     def content(folder):
         files = sorted(file for file in folder.rglob("*") if file.is_file())
@@ -260,12 +262,12 @@ def test_a_self_crossing_ring_is_refused_with_its_place_or_repaired(name, tmp_pa
 
     with pytest.raises(BadInput, match=r"crosses or touches itself near \(15\.0, 15\.0\)"):
         list(read(Reading(path)))
-    told = []
-    [found] = read(Reading(path, repair=True, tell=told.append))
+    messages = []
+    [parted] = read(Reading(path, repair=True, tell=messages.append))
 
-    assert len(told) == 1
-    assert "Repaired" in told[0]
-    assert pixels(found.parts[0].polygons).sum() == 50
+    assert len(messages) == 1
+    assert "Repaired" in messages[0]
+    assert pixels(parted.parts[0].polygons).sum() == 50
 
 
 def many(count):
@@ -294,12 +296,12 @@ def test_coco_is_written_and_read_in_flat_memory(tmp_path, monkeypatch):
 
 @pytest.mark.slow
 def test_coco_of_many_parts_is_written_at_a_speed_of_thousands_a_minute(tmp_path):
-    found = list(many(60))
+    scenes = list(many(60))
     seconds = []
     for _ in range(3):
         begun = time.process_time()
-        PART_FORMATS["coco"].write(found, tmp_path, NAMES)
+        PART_FORMATS["coco"].write(scenes, tmp_path, NAMES)
         seconds.append(time.process_time() - begun)
 
     # This leaves room for machines that others keep busy.
-    assert min(seconds) / len(found) * 5_000 < 60
+    assert min(seconds) / len(scenes) * 5_000 < 60

@@ -33,7 +33,7 @@ def coco(tmp_path, *annotations, images=None, categories=None):
     return path
 
 
-def named(image):
+def image_row(image):
     return {"id": 1, "file_name": image, "width": 9, "height": 9}
 
 
@@ -42,7 +42,7 @@ def rle(counts, size=(50, 100)):
 
 
 @pytest.mark.parametrize(
-    ("row", "said"),
+    ("row", "message"),
     [
         ({"segmentation": [[1, 1, 9, 9, 9, 1, 1, 9]]}, r"crosses or touches itself near \(5\.0"),
         ({"segmentation": [[1, 1, 9, 9]]}, "2 different corners"),
@@ -97,15 +97,15 @@ def rle(counts, size=(50, 100)):
         ({"polygons": None, "unseen": [], "box": [1, 1, 5, 5], "source": "\0"}, "NUL"),
     ],
 )
-def test_a_fault_of_a_coco_annotation_is_named(row, said, tmp_path):
+def test_a_fault_of_a_coco_annotation_is_named(row, message, tmp_path):
     path = coco(tmp_path, row)
 
-    with pytest.raises(BadInput, match=said):
+    with pytest.raises(BadInput, match=message):
         list(coco_parts.read(Reading(path)))
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "message"),
     [
         ({"annotations": [{"id": 1, "image_id": 1, "category_id": 1}] * 2}, "the id 1 comes again"),
         (
@@ -133,12 +133,12 @@ def test_a_fault_of_a_coco_annotation_is_named(row, said, tmp_path):
         ({"annotations": ["x"]}, "annotation 1 is no object"),
     ],
 )
-def test_a_fault_of_a_coco_file_is_named(content, said, tmp_path):
-    usual = {"images": [named("a")], "categories": []}
+def test_a_fault_of_a_coco_file_is_named(content, message, tmp_path):
+    usual = {"images": [image_row("a")], "categories": []}
     path = tmp_path / "coco.json"
     path.write_text(json.dumps(usual | content))
 
-    with pytest.raises(BadInput, match=said):
+    with pytest.raises(BadInput, match=message):
         list(coco_parts.read(Reading(path)))
 
 
@@ -169,8 +169,8 @@ def test_json_is_read_the_same_however_it_falls_into_pieces(tmp_path, monkeypatc
 
     monkeypatch.setattr(json_stream, "CHUNK", 5)
     for _ in range(60):
-        found = [value() for _ in range(3)]
-        text = json.dumps(found, indent=chance.choice([None, 2]))
+        values = [value() for _ in range(3)]
+        text = json.dumps(values, indent=chance.choice([None, 2]))
         path.write_text(text)
         assert list(json_stream.elements(path)) == json.loads(text)
         path.write_text(f'{{"a": {text}, "b": 12.5e1 }}')
@@ -187,12 +187,12 @@ def test_good_objects_of_a_coco_file_stay_when_somebody_takes_faults(tmp_path):
         {"category_id": 9},
         {**square, "category_id": 2, "part_of": 1},
     )
-    told = []
+    faults = []
 
-    [found] = coco_parts.read(Reading(path, on_fault=told.append))
+    [parted] = coco_parts.read(Reading(path, on_fault=faults.append))
 
-    assert [part.key for part in found.parts] == ["head"]
-    assert [str(fault).partition("nnotation ")[2][:1] for fault in told] == ["3", "2"]
+    assert [part.key for part in parted.parts] == ["head"]
+    assert [str(fault).partition("nnotation ")[2][:1] for fault in faults] == ["3", "2"]
 
 
 def test_crowds_and_annotations_without_area_are_skipped(tmp_path):
@@ -202,7 +202,7 @@ def test_crowds_and_annotations_without_area_are_skipped(tmp_path):
     skipped = []
     path = coco(tmp_path, square, crowd, empty, {"bbox": [1, 1, 0, 5]})
 
-    [_] = coco_parts.read(Reading(path, skip=lambda *said: skipped.append(said)))
+    [_] = coco_parts.read(Reading(path, skip=lambda *reason: skipped.append(reason)))
 
     assert skipped == [
         ("annotation", "it is a crowd (iscrowd)", "annotation 2"),
@@ -222,7 +222,7 @@ LABELS = {"image": "a.jpg", "category": "dog", "parts": {"1": "head", "2": "leg"
 
 
 @pytest.mark.parametrize(
-    ("labels", "said"),
+    ("labels", "message"),
     [
         ([], "is no JSON object"),
         ({**LABELS, "parts": {"1": "head"}}, "does not name the indices 2 of a.png"),
@@ -241,8 +241,8 @@ LABELS = {"image": "a.jpg", "category": "dog", "parts": {"1": "head", "2": "leg"
         ({**LABELS, "object": {"parts": [{"part": "x", "index": 1}]}, "over": []}, "in no mask"),
     ],
 )
-def test_a_fault_of_the_labels_of_a_mask_is_named(labels, said, tmp_path):
-    with pytest.raises(BadInput, match=said):
+def test_a_fault_of_the_labels_of_a_mask_is_named(labels, message, tmp_path):
+    with pytest.raises(BadInput, match=message):
         list(indexed_png.read(Reading(mask_files(tmp_path, labels))))
 
 
@@ -270,7 +270,7 @@ def test_the_border_of_objects_and_masks_without_labels_are_skipped(tmp_path):
     Image.fromarray(np.zeros((3, 3), np.uint8)).save(tmp_path / "b.png")
     skipped = []
 
-    [_] = indexed_png.read(Reading(path, skip=lambda *said: skipped.append(said)))
+    [_] = indexed_png.read(Reading(path, skip=lambda *reason: skipped.append(reason)))
 
     assert skipped == [
         ("index", "255 is the border of objects", "a.png"),
@@ -278,7 +278,7 @@ def test_the_border_of_objects_and_masks_without_labels_are_skipped(tmp_path):
     ]
 
 
-def region(kind="polygonlabels", value=None, **said):
+def region(kind="polygonlabels", value=None, **fields):
     usual = {"points": [[10, 10], [20, 10], [20, 20]], kind: ["head"]}
     return {
         "id": "r",
@@ -286,7 +286,7 @@ def region(kind="polygonlabels", value=None, **said):
         "original_width": 200,
         "original_height": 100,
         "value": usual if value is None else value,
-        **said,
+        **fields,
     }
 
 
@@ -298,7 +298,7 @@ def task_file(tmp_path, *regions, data=None):
 
 
 @pytest.mark.parametrize(
-    ("found", "said"),
+    ("fields", "message"),
     [
         (region(value={"points": [[1, 1]], "polygonlabels": ["a"]}), "1 different corners"),
         (region(value={"points": [[1, 1], 7], "polygonlabels": ["a"]}), "has no list of points"),
@@ -329,9 +329,9 @@ def task_file(tmp_path, *regions, data=None):
         (region("brushlabels", {"rle": [0, 1, 56, 128, 61], "brushlabels": ["a"]}), "painted mask"),
     ],
 )
-def test_a_fault_of_a_label_studio_region_is_named(found, said, tmp_path):
-    with pytest.raises(BadInput, match=said):
-        list(label_studio_parts.read(Reading(task_file(tmp_path, found))))
+def test_a_fault_of_a_label_studio_region_is_named(fields, message, tmp_path):
+    with pytest.raises(BadInput, match=message):
+        list(label_studio_parts.read(Reading(task_file(tmp_path, fields))))
 
 
 @pytest.mark.parametrize(
@@ -359,11 +359,11 @@ def test_a_part_in_no_rectangle_is_named(tmp_path):
 
     with pytest.raises(BadInput, match="'head', lies in no object's rectangle"):
         list(label_studio_parts.read(Reading(path)))
-    told = []
-    found = list(label_studio_parts.read(Reading(path, on_fault=told.append)))
+    faults = []
+    parted = list(label_studio_parts.read(Reading(path, on_fault=faults.append)))
 
-    assert len(told) == 1
-    assert [one.category for one in found] == ["head", "dog"]
+    assert len(faults) == 1
+    assert [parted.category for parted in parted] == ["head", "dog"]
 
 
 ODD = (None, True, -1, 0, 7.5, 10**400, 2**70, math.nan, math.inf, "", "x", "\0", "\ud800", "../x")
@@ -374,8 +374,8 @@ def places(value, path=()):
     """Where in nested JSON something else could stand."""
     yield path
     inside = list(enumerate(value)) if isinstance(value, list) else []
-    for key, one in value.items() if isinstance(value, dict) else inside:
-        yield from places(one, (*path, key))
+    for key, inner in value.items() if isinstance(value, dict) else inside:
+        yield from places(inner, (*path, key))
 
 
 @pytest.mark.parametrize("name", PART_FORMATS)

@@ -60,14 +60,14 @@ def test_pycocotools_draws_our_rings_as_the_mask_that_they_are_of(made):
     mask, origin, size = made
     whole = placed(mask, origin, size)
 
-    found = rings(mask, origin)
+    rings_of_mask = rings(mask, origin)
 
-    if found:
-        drawn = reference.decode(reference.merge(reference.frPyObjects(found, *size[::-1])))
+    if rings_of_mask:
+        drawn = reference.decode(reference.merge(reference.frPyObjects(rings_of_mask, *size[::-1])))
         assert np.array_equal(drawn.astype(bool), whole)
     else:
         # A hole, or nothing at all.
-        assert found is None or not mask.any()
+        assert rings_of_mask is None or not mask.any()
 
 
 @given(several=st.lists(regions(), min_size=1, max_size=5))
@@ -94,14 +94,16 @@ def coco_file(tmp_path, categories, annotations):
     return path
 
 
-def square(category, x0, y0, x1, y1, **said):
+def square(category, x0, y0, x1, y1, **fields):
     ring = [x0, y0, x1, y0, x1, y1, x0, y1]
     box = [x0, y0, x1 - x0, y1 - y0]
-    return {"category_id": category, "segmentation": [ring], "bbox": box, **said}
+    return {"category_id": category, "segmentation": [ring], "bbox": box, **fields}
 
 
-def brief(found):
-    return [(one.category, one.box, [part.key for part in one.parts]) for one in found]
+def brief(objects):
+    return [
+        (parted.category, parted.box, [part.key for part in parted.parts]) for parted in objects
+    ]
 
 
 DOG_AND_PARTS = [
@@ -116,28 +118,28 @@ def test_coco_parts_of_others_go_to_the_object_they_name(link, tmp_path):
     categories = [{"id": 1, "name": "dog"}, {"id": 2, "name": "head"}]
     dogs = square(1, 0, 0, 50, 50), square(1, 0, 0, 60, 60), square(2, 5, 5, 9, 9, **{link: 1})
 
-    found = list(coco_parts.read(Reading(coco_file(tmp_path, categories, dogs))))
+    objects = list(coco_parts.read(Reading(coco_file(tmp_path, categories, dogs))))
 
-    assert brief(found) == [("dog", (0, 0, 50, 50), ["head"]), ("dog", (0, 0, 60, 60), [])]
-    assert found[0].outline == rectangle(0, 0, 50, 50)
-    assert found[0].name == ""
+    assert brief(objects) == [("dog", (0, 0, 50, 50), ["head"]), ("dog", (0, 0, 60, 60), [])]
+    assert objects[0].outline == rectangle(0, 0, 50, 50)
+    assert objects[0].name == ""
 
 
 def test_coco_parts_of_others_go_to_the_object_of_their_supercategory_that_they_lie_in(tmp_path):
     rows = square(1, 0, 0, 50, 50), square(1, 60, 0, 90, 50), square(3, 62, 5, 70, 9)
 
-    found = list(coco_parts.read(Reading(coco_file(tmp_path, DOG_AND_PARTS, rows))))
+    objects = list(coco_parts.read(Reading(coco_file(tmp_path, DOG_AND_PARTS, rows))))
 
-    assert brief(found) == [("dog", (0, 0, 50, 50), []), ("dog", (60, 0, 90, 50), ["leg"])]
+    assert brief(objects) == [("dog", (0, 0, 50, 50), []), ("dog", (60, 0, 90, 50), ["leg"])]
 
 
 def test_coco_parts_without_an_object_make_one_for_each_image_and_supercategory(tmp_path):
     rows = square(2, 5, 5, 9, 9), square(3, 62, 5, 70, 9), square(3, 20, 30, 25, 40)
 
-    found = list(coco_parts.read(Reading(coco_file(tmp_path, DOG_AND_PARTS, rows))))
+    objects = list(coco_parts.read(Reading(coco_file(tmp_path, DOG_AND_PARTS, rows))))
 
-    assert brief(found) == [("dog", (5, 5, 70, 40), ["head", "leg", "leg"])]
-    assert found[0].outline is None
+    assert brief(objects) == [("dog", (5, 5, 70, 40), ["head", "leg", "leg"])]
+    assert objects[0].outline is None
 
 
 def test_coco_of_instances_gives_objects_without_parts(tmp_path):
@@ -147,39 +149,39 @@ def test_coco_of_instances_gives_objects_without_parts(tmp_path):
     mask[12:15, 12:15] = False
     counts = run_lengths(mask, (0, 0), SIZE)
     rows = [
-        {"category_id": 18, "segmentation": {"size": [HEIGHT, WIDTH], "counts": said}}
-        for said in (compressed(counts), counts.tolist())
+        {"category_id": 18, "segmentation": {"size": [HEIGHT, WIDTH], "counts": encoded}}
+        for encoded in (compressed(counts), counts.tolist())
     ]
 
-    found = list(
+    objects = list(
         coco_parts.read(Reading(coco_file(tmp_path, categories, [*rows, {**rows[0], "bbox": []}])))
     )
 
-    assert [one.parts for one in found] == [(), (), ()]
-    assert all(np.array_equal(pixels(one.outline), mask) for one in found)
+    assert [parted.parts for parted in objects] == [(), (), ()]
+    assert all(np.array_equal(pixels(parted.outline), mask) for parted in objects)
 
 
 def test_rings_of_one_coco_annotation_are_pieces_of_one_part(tmp_path):
     two = square(1, 0, 0, 9, 9)
     two["segmentation"] += square(1, 20, 0, 29, 9)["segmentation"]
 
-    [found] = coco_parts.read(Reading(coco_file(tmp_path, DOG_AND_PARTS, [two])))
+    [parted] = coco_parts.read(Reading(coco_file(tmp_path, DOG_AND_PARTS, [two])))
 
-    assert found.outline == (*rectangle(0, 0, 9, 9), *rectangle(20, 0, 29, 9))
+    assert parted.outline == (*rectangle(0, 0, 9, 9), *rectangle(20, 0, 29, 9))
 
 
 def test_repair_cuts_off_what_leaves_the_image_and_joins_rings_that_overlap(tmp_path):
     row = square(1, 150, 100, 170, 130)
     row["segmentation"] += square(1, 140, 100, 155, 110)["segmentation"] + [[1, 1, 2, 2]]
-    told = []
+    messages = []
 
-    [found] = coco_parts.read(
-        Reading(coco_file(tmp_path, DOG_AND_PARTS, [row]), repair=True, tell=told.append)
+    [parted] = coco_parts.read(
+        Reading(coco_file(tmp_path, DOG_AND_PARTS, [row]), repair=True, tell=messages.append)
     )
 
-    assert len(told) == 2
+    assert len(messages) == 2
     assert np.array_equal(
-        pixels(found.outline),
+        pixels(parted.outline),
         pixels(rectangle(150, 100, 160, 120)) | pixels(rectangle(140, 100, 155, 110)),
     )
 
@@ -206,9 +208,9 @@ def test_empty_masks_of_pascal_part_are_skipped(tmp_path):
     pascal_mats.save(tmp_path, "x", [dog, pascal_mats.MatObject("cat", nothing)])
     skipped = []
 
-    [found] = pascal_part.read(Reading(tmp_path, skip=lambda *said: skipped.append(said)))
+    [parted] = pascal_part.read(Reading(tmp_path, skip=lambda *reason: skipped.append(reason)))
 
-    assert [part.key for part in found.parts] == ["head", "tail"]
+    assert [part.key for part in parted.parts] == ["head", "tail"]
     assert skipped == [
         ("part", "its mask is empty", "anno.objects(1).parts(3), nose"),
         ("object", "its mask is empty", "anno.objects(2), cat"),
@@ -223,11 +225,11 @@ def test_a_mat_file_without_its_json_is_read_by_its_masks(tmp_path):
     pascal_part.write([(Photograph("x.jpg", 40, 30), [before])], goal, NAMES)
     [ours] = pascal_part.read(Reading(goal))
     (goal / "Annotations_Part" / "x.mat.json").unlink()
-    [found] = pascal_part.read(Reading(goal))
+    [parted] = pascal_part.read(Reading(goal))
 
-    assert (ours.image, found.image) == ("x.jpg", "x")
-    assert found.outline == ours.outline == before.outline
-    assert [part.polygons for part in found.parts] == [part.polygons for part in before.parts]
+    assert (ours.image, parted.image) == ("x.jpg", "x")
+    assert parted.outline == ours.outline == before.outline
+    assert [part.polygons for part in parted.parts] == [part.polygons for part in before.parts]
 
 
 def as_scipy(value):
@@ -238,7 +240,7 @@ def as_scipy(value):
             [{name: as_scipy(row[name]) for name in value.dtype.names} for row in rows]
         )
     if isinstance(value, np.ndarray) and value.dtype == object:
-        return matfiles.Cells([as_scipy(one) for one in value.ravel(order="F")])
+        return matfiles.Cells([as_scipy(cell) for cell in value.ravel(order="F")])
     if isinstance(value, np.ndarray) and value.dtype.kind == "U":
         return str(value.item()) if value.size else ""
     return value
@@ -310,10 +312,13 @@ def test_one_mask_may_hold_several_objects(tmp_path):
     ]
     (folder / "cat-1.json").write_text(json.dumps({"image": "both.jpg", "objects": two}))
 
-    found = list(indexed_png.read(Reading(folder / "cat-1.png")))
+    objects = list(indexed_png.read(Reading(folder / "cat-1.png")))
 
-    assert brief(found) == [("cat", (1, 0, 3, 2), ["head", "leg"]), ("dog", (2, 1, 3, 2), ["leg"])]
-    assert {one.image for one in found} == {"both.jpg"}
+    assert brief(objects) == [
+        ("cat", (1, 0, 3, 2), ["head", "leg"]),
+        ("dog", (2, 1, 3, 2), ["leg"]),
+    ]
+    assert {parted.image for parted in objects} == {"both.jpg"}
 
 
 def region(key, kind, label, parent=None, **value):
@@ -327,8 +332,8 @@ def region(key, kind, label, parent=None, **value):
     }
 
 
-def box(key, label, x, y, width, height, parent=None, **said):
-    sides = {"x": x, "y": y, "width": width, "height": height, "rotation": 0, **said}
+def box(key, label, x, y, width, height, parent=None, **fields):
+    sides = {"x": x, "y": y, "width": width, "height": height, "rotation": 0, **fields}
     return region(key, "rectanglelabels", label, parent, **sides)
 
 
@@ -356,10 +361,10 @@ def test_label_studio_parts_go_to_their_parent_and_holes_to_their_piece(tmp_path
         {"type": "choices", "value": {"choices": ["wild"]}},
     )
 
-    [found] = label_studio_parts.read(Reading(path))
+    [parted] = label_studio_parts.read(Reading(path))
 
-    assert (found.image, found.category, found.box) == ("a.jpg", "dog", (0, 0, 100, 50))
-    assert found.parts[0].polygons == (
+    assert (parted.image, parted.category, parted.box) == ("a.jpg", "dog", (0, 0, 100, 50))
+    assert parted.parts[0].polygons == (
         (((0, 0), (40, 0), (40, 40), (0, 40)), ((10, 10), (20, 10), (20, 20))),
     )
 
@@ -391,11 +396,11 @@ def test_label_studio_polygons_may_be_objects_themselves(tmp_path):
 
 
 def test_a_turned_rectangle_is_an_object_of_the_box_around_it(tmp_path):
-    [found] = label_studio_parts.read(
+    [parted] = label_studio_parts.read(
         Reading(tasks(tmp_path, box("o", "dog", 50, 0, 10, 40, rotation=90)))
     )
 
-    assert found.box == (60, 0, 100, 20)
+    assert parted.box == (60, 0, 100, 20)
 
 
 def packed(values):
@@ -423,14 +428,16 @@ def test_painted_masks_are_read_by_their_fourth_channel(made):
     image = np.zeros((*whole.shape, 4), np.uint8)
     image[whole] = (255, 3, 3, 200)
 
-    found = mask_of_brush(packed(image.ravel().tolist()), made[2])
+    mask = mask_of_brush(packed(image.ravel().tolist()), made[2])
 
-    assert np.array_equal(found, whole)
+    assert np.array_equal(mask, whole)
 
 
 def test_several_values_that_differ_are_unpacked_together():
     values = bytes([1, 2, 3, 255])
-    bits = f"{4:032b}{7:05b}" + f"{2:04b}" * 4 + "000011" + "".join(f"{one:08b}" for one in values)
+    bits = (
+        f"{4:032b}{7:05b}" + f"{2:04b}" * 4 + "000011" + "".join(f"{byte:08b}" for byte in values)
+    )
     bits += "0" * (-len(bits) % 8)
     data = [int(bits[n : n + 8], 2) for n in range(0, len(bits), 8)]
 
@@ -445,18 +452,18 @@ def test_a_painted_part_is_read_to_the_pixel(tmp_path):
     rle = packed(image.ravel().tolist())
     painted = region("p", "brushlabels", "head", "o", format="rle", rle=rle)
 
-    [found] = label_studio_parts.read(
+    [parted] = label_studio_parts.read(
         Reading(tasks(tmp_path, box("o", "dog", 0, 0, 50, 50), painted))
     )
 
-    assert found.parts[0].polygons == rectangle(30, 10, 50, 20)
+    assert parted.parts[0].polygons == rectangle(30, 10, 50, 20)
 
 
 def test_what_was_changed_in_label_studio_is_what_comes_back(tmp_path):
     parts = [Part(name, rectangle(10, 10, 20, 20), "drawn", "explicit") for name in "abc"]
     unseen = Part("tail", state="occluded", origin="explicit")
-    one = PartedObject("a.jpg", "n1", (0, 0, 50, 50), (*parts, unseen), name="cat-2")
-    label_studio_parts.write([(Photograph("a.jpg", WIDTH, HEIGHT), [one])], tmp_path, NAMES)
+    parted = PartedObject("a.jpg", "n1", (0, 0, 50, 50), (*parts, unseen), name="cat-2")
+    label_studio_parts.write([(Photograph("a.jpg", WIDTH, HEIGHT), [parted])], tmp_path, NAMES)
     path = tmp_path / "tasks.json"
     [task] = json.loads(path.read_text())
     result = task["annotations"][0]["result"]
@@ -467,11 +474,11 @@ def test_what_was_changed_in_label_studio_is_what_comes_back(tmp_path):
     added = {**result[1], "id": "Xyz", "value": {**result[1]["value"], "polygonlabels": ["new"]}}
     result.append(added)
     path.write_text(json.dumps([task]))
-    told = []
+    messages = []
 
-    [found] = label_studio_parts.read(Reading(path, tell=told.append))
+    [parted] = label_studio_parts.read(Reading(path, tell=messages.append))
 
-    assert [part.key for part in found.parts] == ["renamed", "b", "tail", "new"]
-    assert found.parts[1].polygons[0][0][0] == (0, 0)
-    assert (found.box, found.name) == ((0, 0, 160, 50), "cat-2")
-    assert told == ["c of region 1 of task 1 was deleted."]
+    assert [part.key for part in parted.parts] == ["renamed", "b", "tail", "new"]
+    assert parted.parts[1].polygons[0][0][0] == (0, 0)
+    assert (parted.box, parted.name) == ((0, 0, 160, 50), "cat-2")
+    assert messages == ["c of region 1 of task 1 was deleted."]

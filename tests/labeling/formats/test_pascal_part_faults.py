@@ -38,7 +38,7 @@ def one_part(mask):
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "message"),
     [
         (7.0, "anno is no struct"),
         ("text", "anno is no struct"),
@@ -63,15 +63,15 @@ def one_part(mask):
         (spoilt(**{"class": "c" * 500}), "class is"),
     ],
 )
-def test_a_fault_of_a_mat_file_is_named(content, said, tmp_path):
+def test_a_fault_of_a_mat_file_is_named(content, message, tmp_path):
     path = pascal_mats.save_anno(tmp_path / "x.mat", content)
 
-    with pytest.raises(BadInput, match=said):
+    with pytest.raises(BadInput, match=message):
         list(pascal_part.read(Reading(path)))
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "message"),
     [
         (b"", "no MATLAB v5 file"),
         (b"GIF89a" * 100, "no MATLAB v5 file"),
@@ -80,11 +80,11 @@ def test_a_fault_of_a_mat_file_is_named(content, said, tmp_path):
         (b"MATLAB 7.3 MAT-file".ljust(512) + b"\x89HDF", "v7.3 file, which is not read"),
     ],
 )
-def test_what_is_no_mat_file_is_told(content, said, tmp_path):
+def test_what_is_no_mat_file_is_told(content, message, tmp_path):
     path = tmp_path / "x.mat"
     path.write_bytes(content)
 
-    with pytest.raises(BadInput, match=said):
+    with pytest.raises(BadInput, match=message):
         list(pascal_part.read(Reading(path)))
 
 
@@ -99,15 +99,15 @@ def mat_of(kind, rest):
 
 
 @pytest.mark.parametrize(
-    ("kind", "said"),
+    ("kind", "message"),
     [(3, "a MATLAB object"), (5, "a sparse matrix"), (16, "a function handle"), (17, "opaque")],
 )
-def test_what_matlab_keeps_beside_numbers_is_not_read(kind, said, tmp_path):
+def test_what_matlab_keeps_beside_numbers_is_not_read(kind, message, tmp_path):
     path = tmp_path / "x.mat"
     content = mat_of(1, struct.pack("<II", 14, len(inner := mat_of(kind, b"")[136:])) + inner)
     path.write_bytes(content)
 
-    with pytest.raises(BadInput, match=f"holds .*{said}"):
+    with pytest.raises(BadInput, match=f"holds .*{message}"):
         matfiles.load(path, "anno")
 
 
@@ -148,9 +148,9 @@ def test_good_mat_files_stay_when_somebody_takes_faults(tmp_path):
     (tmp_path / "a.mat").write_bytes(b"no")
     pascal_mats.save(tmp_path, "b", [cow()])
     pascal_mats.save_anno(tmp_path / "c.mat", pascal_mats.anno("b", [cow()]))
-    told = []
+    faults = []
 
-    found = list(pascal_part.read(Reading(tmp_path, on_fault=told.append)))
+    objects = list(pascal_part.read(Reading(tmp_path, on_fault=faults.append)))
 
-    assert [one.image for one in found] == ["b"]
-    assert [Path(fault.file).name for fault in told] == ["a.mat", "c.mat"]
+    assert [parted.image for parted in objects] == ["b"]
+    assert [Path(fault.file).name for fault in faults] == ["a.mat", "c.mat"]

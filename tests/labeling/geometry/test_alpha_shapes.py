@@ -108,15 +108,15 @@ def test_the_order_of_pieces_and_who_brought_which_pixel_do_not_matter():
 
 
 def test_one_pixel_two_and_a_row_work():
-    one = merge([pixels((3, 4))])
+    single = merge([pixels((3, 4))])
     two = merge([pixels((3, 4)), pixels((4, 4))])
     row = merge([pixels(*((x, 4) for x in range(9)))])
 
-    assert as_json(one.polygons) == [[[[3, 4], [4, 4], [4, 5], [3, 5]]]]
+    assert as_json(single.polygons) == [[[[3, 4], [4, 4], [4, 5], [3, 5]]]]
     assert as_json(two.polygons) == [[[[3, 4], [5, 4], [5, 5], [3, 5]]]]
     assert as_json(row.polygons) == [[[[0, 4], [9, 4], [9, 5], [0, 5]]]]
-    assert one.radius == two.radius == row.radius == LEAST
-    assert (one.area, two.area, row.area) == (1, 2, 9)
+    assert single.radius == two.radius == row.radius == LEAST
+    assert (single.area, two.area, row.area) == (1, 2, 9)
 
 
 def test_two_pixels_with_a_gap_are_joined_by_the_figure_between():
@@ -336,7 +336,7 @@ def test_leaving_out_deep_corners_changes_nothing(seed):
     at = delaunay.first_covering_rank(every, ranks)
     chosen = delaunay.covering(every, ranks.rank <= at)
     assert chosen is not None
-    named = [
+    named_triangles = [
         frozenset((int(x), int(y)) for x, y in points[corners])
         for corners in every.corners[chosen].tolist()
     ]
@@ -344,4 +344,4 @@ def test_leaving_out_deep_corners_changes_nothing(seed):
     merged = merge(pieces)
 
     assert merged.radius == ranks.radii[at]
-    assert to_shapely(merged.polygons).equals(alpha_reference.shape(mask, named))
+    assert to_shapely(merged.polygons).equals(alpha_reference.shape(mask, named_triangles))

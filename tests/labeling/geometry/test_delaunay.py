@@ -40,16 +40,16 @@ def test_the_first_covering_radius_is_the_least_of_all_circumradii(points):
 def test_what_covers_is_what_the_plain_way_says(points, limit):
     made, ranks = ranked(points)
     chosen = ranks.rank <= limit % len(ranks.radii)
-    named = [frozenset(points[at] for at in corners) for corners in made.corners.tolist()]
+    triangles = [frozenset(points[at] for at in corners) for corners in made.corners.tolist()]
 
-    found = delaunay.covering(made, chosen)
+    covering = delaunay.covering(made, chosen)
 
     expected = alpha_reference.covering(
-        points, [name for name, taken in zip(named, chosen, strict=True) if taken]
+        points, [name for name, taken in zip(triangles, chosen, strict=True) if taken]
     )
-    assert (found is None) == (expected is None)
-    if found is not None:
-        assert {named[at] for at in np.flatnonzero(found)} == set(expected)
+    assert (covering is None) == (expected is None)
+    if covering is not None:
+        assert {triangles[at] for at in np.flatnonzero(covering)} == set(expected)
 
 
 @given(point_sets.filter(spread))

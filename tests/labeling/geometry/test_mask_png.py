@@ -88,7 +88,7 @@ ANIMATED = saved(GREY, save_all=True, append_images=[Image.fromarray(255 - SHAPE
 
 
 @pytest.mark.parametrize(
-    ("content", "said", "limits"),
+    ("content", "message", "limits"),
     [
         (saved(Image.new("L", (4, 3))), "empty", {}),
         (b"", "is not a PNG", {}),
@@ -108,10 +108,10 @@ ANIMATED = saved(GREY, save_all=True, append_images=[Image.fromarray(255 - SHAPE
         (ANIMATED, "animated", {}),
     ],
 )
-def test_what_holds_no_mask_is_refused_with_a_cure(path, content, said, limits):
+def test_what_holds_no_mask_is_refused_with_a_cure(path, content, message, limits):
     path.write_bytes(content)
 
-    with pytest.raises(BadInput, match=said) as caught:
+    with pytest.raises(BadInput, match=message) as caught:
         mask_png.read(path, **limits)
 
     assert caught.value.file == str(path)

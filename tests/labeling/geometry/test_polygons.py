@@ -36,9 +36,9 @@ def refused(value, **limits) -> Refusal:
 
 
 def test_corners_are_rounded_to_tenths_and_said_once():
-    given = [[10.04, 10], [10, 10.01], [20, 10.26], [20, 20], [20, 20], [10, 10]]
+    ring = [[10.04, 10], [10, 10.01], [20, 10.26], [20, 20], [20, 20], [10, 10]]
 
-    assert clean([[given]], 100, 50) == ((((10.0, 10.0), (20.0, 10.3), (20.0, 20.0)),),)
+    assert clean([[ring]], 100, 50) == ((((10.0, 10.0), (20.0, 10.3), (20.0, 20.0)),),)
 
 
 def test_holes_and_several_pieces_are_kept_as_they_are_drawn():
@@ -66,7 +66,7 @@ def test_pieces_and_holes_may_touch_in_a_point():
 
 
 @pytest.mark.parametrize(
-    ("value", "code", "said"),
+    ("value", "code", "message"),
     [
         ([[BOW_TIE]], "self_crossing", "crosses or touches itself near (5.0, 5.0)"),
         ([[[[0, 0], [9, 9]]]], "too_few_vertices", "2 different corners; a region needs three"),
@@ -96,12 +96,12 @@ def test_pieces_and_holes_may_touch_in_a_point():
         ([[SQUARE, BOW_TIE]], "self_crossing", "hole 1 crosses"),
     ],
 )
-def test_what_is_no_region_is_refused_with_its_place(value, code, said):
+def test_what_is_no_region_is_refused_with_its_place(value, code, message):
     refusal = refused(value, subject="The leg")
 
     assert refusal.code == code
     assert refusal.message.startswith("The leg")
-    assert said in refusal.message
+    assert message in refusal.message
 
 
 def test_deeply_nested_json_is_refused():
@@ -186,10 +186,10 @@ def test_one_region_has_one_form():
         for piece in reversed(pieces)
     ]
 
-    one = canonical(from_json(pieces))
+    first = canonical(from_json(pieces))
 
-    assert canonical(from_json(turned)) == one
-    assert from_shapely(to_shapely(from_json(turned))) == one
-    assert one[0][0][0] == (10.0, 10.0)
-    assert shapely.LinearRing(one[0][0]).is_ccw
-    assert not shapely.LinearRing(one[0][1]).is_ccw
+    assert canonical(from_json(turned)) == first
+    assert from_shapely(to_shapely(from_json(turned))) == first
+    assert first[0][0][0] == (10.0, 10.0)
+    assert shapely.LinearRing(first[0][0]).is_ccw
+    assert not shapely.LinearRing(first[0][1]).is_ccw

@@ -163,11 +163,11 @@ def test_moving_by_pixels_is_exact():
 
 def test_a_union_and_an_iou_are_those_of_masks():
     a, b = disc(40, 15, 18, 11), disc(40, 24, 20, 9)
-    one, other = polygons_of(a), polygons_of(b)
+    left, right = polygons_of(a), polygons_of(b)
 
     # Where borders met, a corner may stay on a straight line.
-    assert to_shapely(union([one, other])).equals(to_shapely(polygons_of(a | b)))
-    assert iou(one, other) == pytest.approx(mask_iou(a, b))
+    assert to_shapely(union([left, right])).equals(to_shapely(polygons_of(a | b)))
+    assert iou(left, right) == pytest.approx(mask_iou(a, b))
     assert union([]) == union([()]) == ()
 
 
@@ -180,11 +180,11 @@ def test_a_union_takes_pieces_that_overlap_each_other():
 def test_results_lie_on_tenths_and_are_valid():
     random = np.random.default_rng(0)
     for _ in range(50):
-        one, other = (
+        left, right = (
             from_shapely(shapely.Polygon(random.integers(0, 300, (5, 2)) / 10).buffer(0))
             for _ in range(2)
         )
-        made = union([one, other])
+        made = union([left, right])
         points = [point for piece in made for ring in piece for point in ring]
         assert to_shapely(made).is_valid
         assert all(x == round(x, 1) and y == round(y, 1) for x, y in points)
@@ -229,8 +229,8 @@ def plain_boundary_f(a: np.ndarray, b: np.ndarray, tolerance: float) -> float:
         ]
         return sum(hits) / len(hits)
 
-    one, other = border(a), border(b)
-    precision, recall = near(one, other), near(other, one)
+    left, second_border = border(a), border(b)
+    precision, recall = near(left, second_border), near(second_border, left)
     return 2 * precision * recall / (precision + recall) if precision + recall else 0.0
 
 

@@ -40,17 +40,17 @@ def test_the_first_version_makes_a_topic_of_every_node(draft, alice):
 
 
 def test_a_class_is_described_by_its_question_only_where_that_says_more_than_its_name(draft, alice):
-    named = {
+    keys = {
         "dog": {"name": "dog"},
         "cat": {"name": "cat", "question": "Cat"},
         "cup": {"name": "cup", "question": "cup or mug (usually with a handle)"},
         "oven": {"name": "oven", "definition": "what one bakes in"},
     }
 
-    store.define(draft, alice, changed(**named))
+    store.define(draft, alice, changed(**keys))
 
-    said = dict(draft.topics.filter(key__in=named).values_list("key", "definition"))
-    assert said == {
+    definitions = dict(draft.topics.filter(key__in=keys).values_list("key", "definition"))
+    assert definitions == {
         "dog": "",
         "cat": "",
         "cup": "cup or mug (usually with a handle)",

@@ -109,13 +109,13 @@ class Site:
     def go(self) -> None:
         (self.folder / "go").touch()
 
-    def wait_for(self, condition: Callable[[], object], what: str) -> None:
+    def wait_for(self, condition: Callable[[], object], purpose: str) -> None:
         end = time.monotonic() + PATIENCE_SECONDS
         while not condition():
             alive = self.workers[-1].poll() is None
             if not alive or time.monotonic() > end:
-                said = (self.folder / f"worker-{len(self.workers) - 1}.txt").read_text()
-                pytest.fail(f"{what}: no. The worker {'lives' if alive else 'died'}:\n{said}")
+                log = (self.folder / f"worker-{len(self.workers) - 1}.txt").read_text()
+                pytest.fail(f"{purpose}: no. The worker {'lives' if alive else 'died'}:\n{log}")
             time.sleep(0.02)
 
     def close(self) -> None:
@@ -149,8 +149,8 @@ def _need(broker: str) -> None:
     from kombu import Connection
 
     try:
-        with Connection(broker, connect_timeout=2) as found:
-            found.ensure_connection(max_retries=1, timeout=2)
+        with Connection(broker, connect_timeout=2) as connection:
+            connection.ensure_connection(max_retries=1, timeout=2)
     except Exception as error:
         skip_or_fail(f"no broker at {broker.partition('@')[2] or broker}: {error}")
 
@@ -334,11 +334,11 @@ def test_a_broker_that_accepts_and_is_silent_is_given_up_by_requests(scheme, tmp
 
 @pytest.mark.parametrize("scheme", ["redis", "amqp"])
 def test_a_silent_broker_is_given_up_by_beat_and_workers_too(scheme, fresh_settings, silent_port):
-    found = fresh_settings({"CELERY_BROKER_URL": f"{scheme}://127.0.0.1:{silent_port}//"})
+    settings = fresh_settings({"CELERY_BROKER_URL": f"{scheme}://127.0.0.1:{silent_port}//"})
     broker = Connection(
-        found.CELERY_BROKER_URL,
-        connect_timeout=found.CELERY_BROKER_CONNECTION_TIMEOUT,
-        transport_options=found.CELERY_BROKER_TRANSPORT_OPTIONS,
+        settings.CELERY_BROKER_URL,
+        connect_timeout=settings.CELERY_BROKER_CONNECTION_TIMEOUT,
+        transport_options=settings.CELERY_BROKER_TRANSPORT_OPTIONS,
     )
 
     start = time.monotonic()

@@ -57,10 +57,10 @@ def test_child_has_no_secret_of_the_worker_in_its_environment(job, tmp_path, mon
         job, tmp_path, "import os, json; print(json.dumps(dict(os.environ)))", ENGINE="named"
     )
 
-    found = json.loads(printed)
-    assert {"PATH", "OMP_NUM_THREADS", "ENGINE"} <= found.keys()
-    assert found["ASSAY_DATA"] == str(tmp_path)
-    assert not found.keys() & {"SECRET_KEY", "DATABASE_URL", "CELERY_BROKER_URL"}
+    environment = json.loads(printed)
+    assert {"PATH", "OMP_NUM_THREADS", "ENGINE"} <= environment.keys()
+    assert environment["ASSAY_DATA"] == str(tmp_path)
+    assert not environment.keys() & {"SECRET_KEY", "DATABASE_URL", "CELERY_BROKER_URL"}
 
 
 def test_settings_of_a_child_have_neither_key_nor_database_of_the_site(job, tmp_path, settings):
@@ -90,8 +90,8 @@ def test_the_row_tells_while_the_child_lives_and_keeps_the_lease(job, tmp_path, 
     Job.objects.filter(pk=job.pk).update(leased_until=job.created_at)
     usual, seen = queue.renew_child, []
 
-    def renew(row: Job, *given: object, **named: object) -> None:
-        usual(row, *given, **named)
+    def renew(row: Job, *args: object, **kwargs: object) -> None:
+        usual(row, *args, **kwargs)
         seen.append(Job.objects.get(pk=row.pk))
         if seen[-1].last_line == "half, then ***":
             (tmp_path / "go").touch()

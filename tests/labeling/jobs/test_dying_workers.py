@@ -57,18 +57,18 @@ def dies(action: Way, number: int) -> bool:
 
 def state_of(campaign: Campaign) -> dict[str, Any]:
     """All that people see of a campaign, without ids and moments."""
-    asked = campaign.questions.order_by("item__image", "topic", "round")
+    questions = campaign.questions.order_by("item__image", "topic", "round")
     newest = {}
-    for question in asked:
+    for question in questions:
         last = question.settlements.order_by("-pk").first()
         newest[question.pk] = (last.value, last.probability) if last else None
     return {
         "questions": [
             (q.item.image_id, q.topic, q.state, q.seats_free, q.follow_up, newest[q.pk])
-            for q in asked
+            for q in questions
         ],
         "seats": sorted(
-            asked.values_list(
+            questions.values_list(
                 "assignments__annotator", "topic", "item__image", "assignments__state"
             ),
             key=str,
@@ -95,10 +95,10 @@ def work() -> None:
     """What a worker does: every job that waits or whose worker has died, and what follows."""
     while True:
         Job.objects.filter(state="running").update(claim="")
-        found = Job.objects.filter(state__in=["queued", "running"]).order_by("pk").first()
-        if found is None:
+        job = Job.objects.filter(state__in=["queued", "running"]).order_by("pk").first()
+        if job is None:
             return
-        queue.run(found.pk)
+        queue.run(job.pk)
 
 
 # At how many statements an action dies: each of them, or the first and every seventh from there on.
@@ -220,13 +220,13 @@ def test_a_block_and_its_lifting_happen_wholly_or_not_at_all(coots, alice):
         blocking.unblock(coots, coots.memberships.get(user=who), alice, "a mistake")
 
     for action in (block, unblock):
-        stands, number = state_of(coots), 1
+        state, number = state_of(coots), 1
         # Dead after the commit, the action is done: only the answer to its researcher is lost.
-        while dies(action, number) and state_of(coots) == stands:
+        while dies(action, number) and state_of(coots) == state:
             number += 1
         after = state_of(coots)
         assert number > 10
         action()
-        assert state_of(coots) == after != stands
+        assert state_of(coots) == after != state
         assert list(settling.rebuild(coots)) == []
     assert state_of(coots)["questions"] == before["questions"]

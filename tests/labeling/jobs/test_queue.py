@@ -37,7 +37,7 @@ def too_early(job: Job) -> None:
     raise queue.TooEarly
 
 
-def away(job: Job) -> None:
+def without_engine(job: Job) -> None:
     raise StoreAway("The object store does not answer (503).")
 
 
@@ -48,7 +48,7 @@ def lose_lease(job: Job) -> None:
 @pytest.fixture(autouse=True)
 def handlers(settings):
     SEEN.clear()
-    names = ("note", "crash", "refuse", "full", "lose_lease", "too_early", "away")
+    names = ("note", "crash", "refuse", "full", "lose_lease", "too_early", "without_engine")
     settings.ASSAY_JOB_HANDLERS = {name: f"{__name__}.{name}" for name in names}
 
 
@@ -102,10 +102,10 @@ def test_the_same_work_is_queued_once(db, sent, django_capture_on_commit_callbac
     with django_capture_on_commit_callbacks(execute=True):
         first = queue.enqueue("note", "a")
         second = queue.enqueue("note", "a")
-        other = queue.enqueue("note", "b")
+        second_job = queue.enqueue("note", "b")
 
-    assert first.pk == second.pk != other.pk
-    assert sent == [first.pk, other.pk]
+    assert first.pk == second.pk != second_job.pk
+    assert sent == [first.pk, second_job.pk]
 
 
 def test_work_that_runs_already_is_queued_again(db):
@@ -304,7 +304,7 @@ def test_work_that_must_come_later_waits_and_spends_no_attempt(db):
     ],
 )
 def test_work_without_its_store_waits_ever_longer_and_spends_no_attempt(db, waited, pause):
-    job = make(kind="away", waits_since=timezone.now() - waited if waited else None)
+    job = make(kind="without_engine", waits_since=timezone.now() - waited if waited else None)
 
     queue.run(job.pk)
     job.refresh_from_db()
@@ -316,7 +316,7 @@ def test_work_without_its_store_waits_ever_longer_and_spends_no_attempt(db, wait
 
 
 def test_work_without_its_store_is_given_up_after_a_day_until_a_person_asks(db, alice):
-    job = make(kind="away", waits_since=timezone.now() - queue.MOST_AWAY)
+    job = make(kind="without_engine", waits_since=timezone.now() - queue.MOST_AWAY)
 
     queue.run(job.pk)
     job.refresh_from_db()
@@ -411,14 +411,14 @@ def test_a_failed_job_whose_work_is_queued_again_is_not_tried_again(db, alice):
 @pytest.fixture
 def sent_to(monkeypatch) -> list[tuple[int, str | None]]:
     """Ids that were handed to the broker, each with its queue."""
-    found: list[tuple[int, str | None]] = []
+    messages: list[tuple[int, str | None]] = []
 
     def take(name, args, queue, **_):
-        found.append((*args, queue))
+        messages.append((*args, queue))
 
     monkeypatch.setattr(queue.current_app, "send_task", take)
     monkeypatch.setattr(queue, "_broker_rests_until", 0.0)
-    return found
+    return messages
 
 
 @pytest.fixture

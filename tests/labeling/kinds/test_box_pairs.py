@@ -16,8 +16,8 @@ class Story:
 
     def __init__(self, rules=RULES, proposals=()):
         self.rules = rules
-        wanted = first("a.jpg n1", rules, proposals)
-        self.rows = [Asked(1, wanted.step, "open", wanted.content, rules)]
+        question = first("a.jpg n1", rules, proposals)
+        self.rows = [Asked(1, question.step, "open", question.content, rules)]
 
     def answered(self, value, *people, state="settled"):
         """The story after the open question was settled so."""
@@ -27,8 +27,8 @@ class Story:
         return self
 
     def follow(self):
-        found = replay("a.jpg n1", self.rows)
-        changed = dict.fromkeys(found.withdraw, True) | dict.fromkeys(found.reopen, False)
+        chain = replay("a.jpg n1", self.rows)
+        changed = dict.fromkeys(chain.withdraw, True) | dict.fromkeys(chain.reopen, False)
         self.rows = [
             replace(
                 row,
@@ -39,14 +39,14 @@ class Story:
             else row
             for row in self.rows
         ]
-        if found.open:
-            step, content, barred = found.open.step, found.open.content, found.open.barred
+        if chain.open:
+            step, content, barred = chain.open.step, chain.open.content, chain.open.barred
             row = Asked(len(self.rows) + 1, step, "open", content, self.rules, barred=barred)
             self.rows.append(row)
-        return found
+        return chain
 
     @property
-    def asked(self):
+    def question(self):
         return self.rows[-1].step, self.rows[-1].content
 
     def barred(self):
@@ -60,14 +60,14 @@ def box(sides):
 
 def test_an_image_with_one_object():
     story = Story().answered(box(A), 1)
-    assert story.asked == ("check", {"number": 1, "boxes": [], "box": A, "came": "drawn"})
+    assert story.question == ("check", {"number": 1, "boxes": [], "box": A, "came": "drawn"})
 
     story.answered("good", 2, 3)
-    assert story.asked == ("cover", {"number": 2, "boxes": [A]})
+    assert story.question == ("cover", {"number": 2, "boxes": [A]})
 
     story.answered("complete", 4)
-    found = story.follow()
-    assert (found.chain.step, found.open, len(story.rows)) == (COMPLETE, None, 3)
+    followed = story.follow()
+    assert (followed.chain.step, followed.open, len(story.rows)) == (COMPLETE, None, 3)
 
 
 def test_whoever_drew_neither_checks_nor_covers_nor_draws_it_again():
@@ -76,7 +76,7 @@ def test_whoever_drew_neither_checks_nor_covers_nor_draws_it_again():
 
     story.answered({"reason": "loose", "sides": ["left"]}, 2, 3)
     assert story.barred() == {1}
-    assert story.asked[1]["rejected"] == {"box": A, "reason": "loose", "sides": ["left"]}
+    assert story.question[1]["rejected"] == {"box": A, "reason": "loose", "sides": ["left"]}
 
     story.answered(box(B), 2)
     assert story.barred() == {2}
@@ -90,14 +90,14 @@ def test_a_second_look_is_a_second_persons():
 
     story.answered("complete", 4)
 
-    assert story.asked[0] == "cover"
+    assert story.question[0] == "cover"
     assert story.barred() == {1, 4}
 
 
 def test_whoever_saw_nothing_to_draw_is_not_asked_again():
     story = Story().answered("none", 1)
 
-    assert story.asked == ("draw", {"number": 1, "boxes": []})
+    assert story.question == ("draw", {"number": 1, "boxes": []})
     assert story.barred() == {1}
 
 
@@ -106,24 +106,24 @@ def test_an_instance_that_was_pointed_at_is_drawn_there():
 
     story.answered({"missing": [[25.0, 5.0]]}, 4)
 
-    assert story.asked == ("draw", {"number": 3, "boxes": [A], "at": [25.0, 5.0]})
+    assert story.question == ("draw", {"number": 3, "boxes": [A], "at": [25.0, 5.0]})
     assert story.barred() == set()
 
 
 def test_proposals_are_checked_by_anybody_in_their_order():
     story = Story(proposals=[tuple(A), tuple(B)])
-    assert story.asked == (
+    assert story.question == (
         "check",
         {"number": 0, "boxes": [], "box": A, "came": "proposed", "proposals": [A, B]},
     )
 
     story.answered("good", 1, 2)
     assert story.barred() == set()
-    assert story.asked == ("check", {"number": 1, "boxes": [A], "box": B, "came": "proposed"})
+    assert story.question == ("check", {"number": 1, "boxes": [A], "box": B, "came": "proposed"})
 
     # As those who checked it mended it.
     story.answered({"box": [20.0, 0.0, 32.0, 10.0], "flags": ["truncated"]}, 1, 2)
-    assert story.asked == ("cover", {"number": 2, "boxes": [A, [20.0, 0.0, 32.0, 10.0]]})
+    assert story.question == ("cover", {"number": 2, "boxes": [A, [20.0, 0.0, 32.0, 10.0]]})
     assert replay("a.jpg n1", story.rows).chain.boxes[1].flags == ("truncated",)
 
 
@@ -132,14 +132,14 @@ def test_what_a_changed_settlement_opened_is_put_aside_and_comes_back():
     kept = story.rows
 
     story.rows = [kept[0], replace(kept[1], value="loose"), kept[2]]
-    found = story.follow()
-    assert found.withdraw == [kept[2].id]
-    assert found.open.step == "draw"
+    followed = story.follow()
+    assert followed.withdraw == [kept[2].id]
+    assert followed.open.step == "draw"
 
     # The block is lifted: the check says good again.
     story.rows[1] = kept[1]
-    found = story.follow()
-    assert (found.reopen, found.withdraw) == ([kept[2].id], [story.rows[3].id])
+    followed = story.follow()
+    assert (followed.reopen, followed.withdraw) == ([kept[2].id], [story.rows[3].id])
     assert story.rows[3].state == "withdrawn"
 
 
@@ -151,13 +151,13 @@ def test_a_check_does_not_come_back_for_a_box_that_one_of_the_checkers_drew():
     story.rows[0] = replace(drawn, state="open", value=None, people=frozenset())
     story.follow()
     story.rows[0] = replace(drawn, people=frozenset([2]))
-    found = story.follow()
-    assert (found.open.step, found.open.barred) == ("check", {2})
+    followed = story.follow()
+    assert (followed.open.step, followed.open.barred) == ("check", {2})
 
     # The block is lifted: the first check counts again.
     story.rows[0] = drawn
-    found = story.follow()
-    assert (found.open, found.reopen, found.withdraw) == (None, [checked.id], [4])
+    followed = story.follow()
+    assert (followed.open, followed.reopen, followed.withdraw) == (None, [checked.id], [4])
 
 
 def test_an_open_check_is_asked_anew_if_its_box_is_somebody_elses_now():
@@ -165,18 +165,18 @@ def test_an_open_check_is_asked_anew_if_its_box_is_somebody_elses_now():
     story = Story().answered(box(A), 1)
 
     story.rows[0] = replace(story.rows[0], people=frozenset([2]))
-    found = story.follow()
+    followed = story.follow()
 
-    assert (found.open.step, found.open.barred, found.withdraw) == ("check", {2}, [2])
+    assert (followed.open.step, followed.open.barred, followed.withdraw) == ("check", {2}, [2])
 
 
 def test_what_a_researcher_withdrew_stays_so():
     story = Story().answered(box(A), 1)
     story.rows[-1] = replace(story.rows[-1], state="withdrawn")
 
-    found = story.follow()
+    followed = story.follow()
 
-    assert (found.open, found.reopen, found.chain.coverage) == (None, [], "unknown")
+    assert (followed.open, followed.reopen, followed.chain.coverage) == (None, [], "unknown")
 
 
 def test_an_image_that_was_given_up_asks_nothing_more():
@@ -194,14 +194,14 @@ def test_a_reviewer_ends_what_goes_round_in_circles(state, boxes):
     story = Story()
     for person in (1, 2, 3):
         story.answered("none", person)
-    assert story.asked == ("review", {"number": 3, "boxes": []})
+    assert story.question == ("review", {"number": 3, "boxes": []})
 
     rows = [{"box": sides, "flags": [], "came": "drawn"} for sides in boxes]
     story.answered({"boxes": rows, "state": state})
 
     chain = story.follow().chain
     assert (chain.step, chain.coverage) == (COMPLETE, state)
-    assert [list(standing.box) for standing in chain.boxes] == boxes
+    assert [list(box.box) for box in chain.boxes] == boxes
 
 
 def test_five_people_are_enough_for_ten_objects():
@@ -211,16 +211,16 @@ def test_five_people_are_enough_for_ten_objects():
     boxes = [[20.0 * n, 0.0, 20.0 * n + 10, 10.0] for n in range(10)]
     turn = 0
 
-    def able(wanted: Wanted | None) -> list[int]:
-        barred = wanted.barred if wanted else frozenset()
+    def able(question: Wanted | None) -> list[int]:
+        barred = question.barred if question else frozenset()
         left = sorted(people - barred)
         return left[turn % len(left) :] + left[: turn % len(left)]
 
-    wanted = None
+    question = None
     while story.rows[-1].state == "open":
         turn += 1
-        step, content = story.asked
-        free = able(wanted)
+        step, content = story.question
+        free = able(question)
         if step == "draw":
             value, count = box(boxes[len(content.get("boxes", []))]), 1
         elif step == "check":
@@ -232,7 +232,7 @@ def test_five_people_are_enough_for_ten_objects():
         assert len(free) >= count
         row = replace(story.rows[-1], state="settled", value=value, people=frozenset(free[:count]))
         story.rows[-1] = row
-        wanted = replay("a.jpg n1", story.rows).open
+        question = replay("a.jpg n1", story.rows).open
         story.follow()
     assert len(replay("a.jpg n1", story.rows).chain.boxes) == 10
     assert replay("a.jpg n1", story.rows).chain.coverage == "complete"

@@ -33,8 +33,8 @@ def votes(*values, people=None, minutes=None):
     ]
 
 
-def judge(cast, policy=POSTERIOR, skills=deciding.NONE, kind=contains, **place):
-    return deciding.judge(kind, cast, policy, skills, **place)
+def judge(cast, policy=POSTERIOR, skills=deciding.NONE, kind=contains, **fields):
+    return deciding.judge(kind, cast, policy, skills, **fields)
 
 
 def test_a_majority_is_as_the_kind_settles():
@@ -64,14 +64,14 @@ def test_a_tie_counts_the_vote_that_breaks_it():
 def test_votes_come_in_the_order_of_their_moments_however_they_are_read():
     cast = votes("yes", "yes", "yes", "no", "no", "no", "no")
 
-    found = {
+    results = {
         (verdict, tuple(counted))
         for verdict, counted in (
             judge(order, MAJORITY) for order in itertools.islice(itertools.permutations(cast), 200)
         )
     }
 
-    assert len(found) == 1
+    assert len(results) == 1
 
 
 def test_a_mind_changed_before_the_deciding_vote_counts_and_after_it_does_not():
@@ -138,11 +138,11 @@ def test_people_weigh_by_their_confusions_and_the_topics_prior():
     )
     able = [(1, "yes"), (2, "no"), (3, "yes")]
 
-    found = deciding.probability_of_yes(able, POSTERIOR, skills, "rare")
+    probability = deciding.probability_of_yes(able, POSTERIOR, skills, "rare")
 
     # Person 3 is unknown: right as often as the policy assumes.
     yes, no = 0.1 * 0.7 * 0.2 * 0.8, 0.9 * 0.1 * 0.6 * 0.2
-    assert found == pytest.approx(yes / (yes + no))
+    assert probability == pytest.approx(yes / (yes + no))
     usual = deciding.probability_of_yes(able, POSTERIOR, skills, "common")
     assert usual / (1 - usual) == pytest.approx(9 * yes / no)
 
@@ -232,12 +232,12 @@ def test_probabilities_do_not_depend_on_the_order_of_votes():
     )
     able = [(n, "yes" if n % 2 else "no") for n in range(1, 6)]
 
-    found = {
+    probabilities = {
         deciding.probability_of_yes(order, POSTERIOR, skills, "")
         for order in itertools.permutations(able)
     }
 
-    assert len(found) == 1
+    assert len(probabilities) == 1
 
 
 def test_what_is_certain_is_taken_as_nearly_so():

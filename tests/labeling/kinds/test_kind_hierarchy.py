@@ -27,7 +27,7 @@ def test_settings_have_defaults():
 
 
 @pytest.mark.parametrize(
-    ("said", "field", "words"),
+    ("settings", "field", "words"),
     [
         ({"mode": "loose"}, "mode", "give one of: safe, strict"),
         ({"order": ["depth"]}, "order", "give one of: breadth, depth, learned"),
@@ -38,9 +38,9 @@ def test_settings_have_defaults():
         ({"price": "dear", "order": "learned"}, "price", "give a number"),
     ],
 )
-def test_other_settings_are_refused(said, field, words):
+def test_other_settings_are_refused(settings, field, words):
     with pytest.raises(Refusal, match=words) as refused:
-        hierarchy.clean_settings(said)
+        hierarchy.clean_settings(settings)
 
     assert refused.value.field == field
 
@@ -152,9 +152,9 @@ def test_statistics_are_learned_of_whole_images_alone(alice, bob, dataset, run_j
     factories.make_image(dataset, "9.png")
     following.open_images(campaign)
 
-    said = learned_order.statistics(campaign)
+    statistics = learned_order.statistics(campaign)
 
-    assert said["images"] == 3
-    assert said["yes"] == [3] * 9
-    assert len(said["seconds"]) == 9
-    assert said["seconds"][0] == pytest.approx(0.9)
+    assert statistics["images"] == 3
+    assert statistics["yes"] == [3] * 9
+    assert len(statistics["seconds"]) == 9
+    assert statistics["seconds"][0] == pytest.approx(0.9)

@@ -37,7 +37,7 @@ def test_an_answer_is_kept_as_it_was_drawn_and_cleaning_it_again_changes_nothing
 
 
 @pytest.mark.parametrize(
-    ("value", "said"),
+    ("value", "message"),
     [
         (None, "object with parts"),
         ("drawn", "object with parts"),
@@ -67,11 +67,11 @@ def test_an_answer_is_kept_as_it_was_drawn_and_cleaning_it_again_changes_nothing
         ),
     ],
 )
-def test_what_is_wrong_is_said_with_the_part(value, said):
+def test_what_is_wrong_is_said_with_the_part(value, message):
     with pytest.raises(Refusal) as refusal:
         cleaned(value)
 
-    assert said in refusal.value.message
+    assert message in refusal.value.message
 
 
 @pytest.mark.parametrize(
@@ -158,11 +158,11 @@ def test_one_person_settles_with_the_very_answer():
 
 
 def test_two_who_agree_settle_and_two_who_do_not_ask_a_third():
-    one, near = answer(head=square(0, 0, 10)), answer(head=square(1, 0, 10))
+    first, near = answer(head=square(0, 0, 10)), answer(head=square(1, 0, 10))
     far = answer(head=square(60, 0, 10))
 
-    assert parts.settle([one], TWO) == Verdict("open", more=1)
-    settled = parts.settle([one, near], TWO)
+    assert parts.settle([first], TWO) == Verdict("open", more=1)
+    settled = parts.settle([first, near], TWO)
     assert settled.state == "settled"
     assert settled.probability is None
     assert settled.value["parts"]["head"] == drawn(((((1, 0), (10, 0), (10, 10), (1, 10)),),))
@@ -172,8 +172,8 @@ def test_two_who_agree_settle_and_two_who_do_not_ask_a_third():
         "boundary_f": pytest.approx(1.0),
         "least": pytest.approx(9 / 11, abs=1e-4),
     }
-    assert parts.settle([one, far], TWO) == Verdict("open", more=1)
-    torn = parts.settle([one, far, near], TWO)
+    assert parts.settle([first, far], TWO) == Verdict("open", more=1)
+    torn = parts.settle([first, far, near], TWO)
     assert torn.state == "review"
     assert "head" in torn.value["parts"]
 
@@ -213,17 +213,17 @@ states = st.sampled_from(["drawn", "not_visible", "occluded", "silent", "skip"])
 
 
 @given(st.lists(st.tuples(states, st.integers(0, 8), st.floats(0.05, 0.99)), max_size=4))
-def test_the_order_of_the_votes_does_not_matter(said):
+def test_the_order_of_the_votes_does_not_matter(drawings):
     def value(state, x):
         if state == "skip":
             return SKIP
         part = {"silent": {}, "drawn": {"tail": square(x, 0, 12)}}.get(state, {"tail": state})
         return answer(head=square(x, 20, 10), **part)
 
-    people = [(value(state, x), weight) for state, x, weight in said]
+    people = [(value(state, x), weight) for state, x, weight in drawings]
     policy = TWO | {"max_votes": 4, "agree_iou": 0.2}
 
-    found = {
+    results = {
         json.dumps(
             vars(parts.settle_weighted([v for v, _ in order], [w for _, w in order], policy)),
             sort_keys=True,
@@ -231,17 +231,17 @@ def test_the_order_of_the_votes_does_not_matter(said):
         for order in itertools.permutations(people)
     }
 
-    assert len(found) == 1
+    assert len(results) == 1
 
 
 @given(st.lists(st.integers(0, 8), min_size=2, max_size=4))
 def test_what_people_draw_together_is_an_answer_again(places):
     values = [answer(head=square(x, x, 12), leg=square(40 + x, 0, 5)) for x in places]
 
-    found = joining.joined(values, [1.0] * len(values))
+    drawing = joining.joined(values, [1.0] * len(values))
 
-    assert found.pop("agreement").keys() == {"head", "leg"}
-    assert cleaned(found) == found
+    assert drawing.pop("agreement").keys() == {"head", "leg"}
+    assert cleaned(drawing) == drawing
 
 
 def test_weights_decide_under_posterior():
@@ -265,12 +265,12 @@ def test_standing_is_learned_from_gold_and_from_what_others_drew():
     near, far = answer(head=square(1, 0, 10)), answer(head=square(70, 0, 10))
     votes = [({1: gold, 2: far}, gold), ({1: near, 2: far, 3: near}, None), ({3: SKIP}, None)]
 
-    found = parts.learn(votes, POLICY)["annotators"]
+    annotators = parts.learn(votes, POLICY)["annotators"]
 
-    assert found["1"]["gold"] == found["2"]["gold"] == 1
-    assert found["1"] == {"accuracy": 0.88, "answers": 2, "gold": 1}
-    assert found["2"]["accuracy"] == pytest.approx(2.4 / 5)
-    assert found["3"]["accuracy"] > found["2"]["accuracy"]
+    assert annotators["1"]["gold"] == annotators["2"]["gold"] == 1
+    assert annotators["1"] == {"accuracy": 0.88, "answers": 2, "gold": 1}
+    assert annotators["2"]["accuracy"] == pytest.approx(2.4 / 5)
+    assert annotators["3"]["accuracy"] > annotators["2"]["accuracy"]
 
 
 def test_a_table_of_votes_says_nothing_of_drawings():

@@ -70,11 +70,11 @@ def test_an_answer_outside_the_four_is_refused(value):
 
 
 @pytest.mark.parametrize(
-    ("said", "kept"),
+    ("settings", "kept"),
     [({}, {}), ({"swiping": True}, {}), ({"swiping": False}, {"swiping": False})],
 )
-def test_contains_keeps_only_that_swiping_is_forbidden(said, kept):
-    assert contains.clean_settings(said) == kept
+def test_contains_keeps_only_that_swiping_is_forbidden(settings, kept):
+    assert contains.clean_settings(settings) == kept
     with pytest.raises(Refusal, match="swiping is 'no'"):
         contains.clean_settings({"swiping": "no"})
 
@@ -136,9 +136,9 @@ def test_a_vocabulary_needs_distinct_keys_with_names(vocabulary):
 
 
 def test_naming_may_ask_in_other_words():
-    asked = naming.clean_settings(VOCABULARY | {"question": " What is it? "})
+    settings = naming.clean_settings(VOCABULARY | {"question": " What is it? "})
 
-    assert asked == VOCABULARY | {"question": "What is it?"}
+    assert settings == VOCABULARY | {"question": "What is it?"}
     assert naming.clean_settings(VOCABULARY | {"question": " "}) == VOCABULARY
     for words in (7, "x" * 81):
         with pytest.raises(Refusal) as refused:
@@ -151,15 +151,15 @@ LISTED = naming.clean_settings(
 )
 
 
-def listed(*numbers: int) -> dict:
+def ranked(*numbers: int) -> dict:
     return {"keys": [f"n0{number}" for number in numbers]}
 
 
 def test_an_answer_lists_up_to_as_many_classes_as_the_settings_allow():
-    assert naming.clean(listed(3, 1, 4, 0, 5), LISTED) == listed(3, 1, 4, 0, 5)
-    assert naming.clean({"key": "n03"}, LISTED) == listed(3)
+    assert naming.clean(ranked(3, 1, 4, 0, 5), LISTED) == ranked(3, 1, 4, 0, 5)
+    assert naming.clean({"key": "n03"}, LISTED) == ranked(3)
     assert naming.clean("none", LISTED) == "none"
-    for value in (listed(), listed(1, 1), listed(1, 2, 3, 4, 5, 6), {"keys": [["n01"]]}, "n01"):
+    for value in (ranked(), ranked(1, 1), ranked(1, 2, 3, 4, 5, 6), {"keys": [["n01"]]}, "n01"):
         with pytest.raises(Refusal):
             naming.clean(value, LISTED)
     with pytest.raises(Refusal):
@@ -180,20 +180,20 @@ def test_one_class_is_the_naming_that_was():
 
 
 def test_a_listed_answer_votes_for_its_first_class():
-    answers = [listed(1, 2), listed(1, 3), listed(2, 1), "none", "hard"]
+    answers = [ranked(1, 2), ranked(1, 3), ranked(2, 1), "none", "hard"]
 
     assert naming.settle(answers, POLICY) == Verdict("settled", {"key": "n01"}, 0.5)
 
 
 def test_gold_is_met_by_any_of_the_listed_classes():
-    assert naming.grade(listed(3, 1), listed(1)) == 1.0
-    assert naming.grade(listed(3, 2), listed(1)) == 0.0
-    assert naming.grade(listed(3, 2), listed(1, 2)) == 1.0
-    assert [naming.grade(value, "none") for value in ("none", listed(1))] == [1.0, 0.0]
+    assert naming.grade(ranked(3, 1), ranked(1)) == 1.0
+    assert naming.grade(ranked(3, 2), ranked(1)) == 0.0
+    assert naming.grade(ranked(3, 2), ranked(1, 2)) == 1.0
+    assert [naming.grade(value, "none") for value in ("none", ranked(1))] == [1.0, 0.0]
 
 
 def test_ranks_are_what_was_settled_on_then_the_classes_with_the_most_points():
-    answers = [listed(1, 2, 3), listed(4, 2), listed(4, 1), "none", "hard"]
+    answers = [ranked(1, 2, 3), ranked(4, 2), ranked(4, 1), "none", "hard"]
 
     # Points: 4 has 10, 1 and 2 have 9 and 8, 3 has 3.
     assert naming.ranked(answers, None) == ["n04", "n01", "n02", "n03"]
@@ -211,24 +211,24 @@ def test_a_majority_is_decided_as_soon_as_no_missing_vote_could_change_it(votes,
 
     def ends(cast):
         rest = itertools.product(words, repeat=votes - len(cast))
-        found = {plurality([*cast, *more], full) for more in rest}
-        return {(verdict.state, verdict.value) for verdict in found}
+        results = {plurality([*cast, *more], full) for more in rest}
+        return {(verdict.state, verdict.value) for verdict in results}
 
     for size in range(votes + 1):
         for cast in itertools.combinations_with_replacement(words, size):
-            found = plurality(cast, early)
+            result = plurality(cast, early)
             if size < votes and (
                 ends(cast) == {("dropped", "dropped")}
                 or (len(ends(cast)) == 1 and {state for state, _ in ends(cast)} == {"settled"})
             ):
-                assert {(found.state, found.value)} == ends(cast)
+                assert {(result.state, result.value)} == ends(cast)
             elif size < votes:
                 able = Counter(word for word in cast if word is not None)
-                wanted = votes_wanted(able, size - able.total(), early)
-                assert found == Verdict("open", more=wanted)
-                assert wanted == _fewest(cast, words, votes, early)
+                missing = votes_wanted(able, size - able.total(), early)
+                assert result == Verdict("open", more=missing)
+                assert missing == _fewest(cast, words, votes, early)
             else:
-                assert found == plurality(cast, full)
+                assert result == plurality(cast, full)
 
 
 def _fewest(cast, words, votes, policy):

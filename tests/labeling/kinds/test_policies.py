@@ -12,14 +12,14 @@ def test_an_empty_policy_is_the_defaults():
 
 
 def test_given_keys_lie_over_the_defaults_and_inputs_stay_unchanged():
-    given = {"votes": 3, "currency": "usd"}
+    overrides = {"votes": 3, "currency": "usd"}
 
-    policy = policies.clean(given)
+    policy = policies.clean(overrides)
 
     assert policy["votes"] == 3
     assert policy["currency"] == "USD"
     assert policy["max_votes"] == policies.DEFAULTS["max_votes"]
-    assert given == {"votes": 3, "currency": "usd"}
+    assert overrides == {"votes": 3, "currency": "usd"}
 
 
 def test_new_policies_stop_early_and_older_ones_do_not(alice, dataset):

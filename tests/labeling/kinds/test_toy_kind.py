@@ -133,9 +133,14 @@ def by_page(user, answers):
 def by_api(user, answers):
     """Answers page by page: near the end a page has a fair share of the last questions."""
     client = client_of(user)
-    asked, sent = reverse("api:seats", args=["colours"]), reverse("api:answers", args=["colours"])
+    seats_url, sent = (
+        reverse("api:seats", args=["colours"]),
+        reverse("api:answers", args=["colours"]),
+    )
     answered = 0
-    while page := client.post(asked, {"size": 5}, content_type="application/json").json()["seats"]:
+    while page := client.post(seats_url, {"size": 5}, content_type="application/json").json()[
+        "seats"
+    ]:
         rows = []
         for row in page:
             image = Assignment.objects.get(token=row["seat"]).question.item.image.name

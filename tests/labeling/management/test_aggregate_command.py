@@ -41,9 +41,9 @@ def test_out_writes_the_labels_as_a_truth_that_comes_in_again(write, result, tmp
     answers = write(sheet({"a.png": "yyn", "b.png": "nnn", "d.png": "..."}))
     out = tmp_path / "labels.csv"
 
-    told = result(answers, "--out", out)
+    output = result(answers, "--out", out)
 
-    assert told["out"] == str(out)
+    assert output["out"] == str(out)
     assert out.read_text().splitlines() == [
         "image,answer,probability",
         "a.png,y,0.6666666666666666",
@@ -65,8 +65,8 @@ def sheet(votes: dict[str, str]) -> str:
     """One letter a vote, by annotators p0, p1, …; a dot is an abstention."""
     return HEADER + "".join(
         f"p{number},{image},{'' if vote == '.' else vote}\n"
-        for image, given in votes.items()
-        for number, vote in enumerate(given)
+        for image, answers in votes.items()
+        for number, vote in enumerate(answers)
     )
 
 
@@ -370,13 +370,13 @@ def test_the_answer_that_means_yes_can_be_named(result, write):
     answers = write(sheet(votes))
 
     usual = result(answers, "--method", "vote-table")
-    named = result(answers, "--method", "vote-table", "--yes", "a")
+    renamed = result(answers, "--method", "vote-table", "--yes", "a")
 
-    assert (usual["settings"]["yes"], named["settings"]["yes"]) == ("p", "a")
-    assert usual["labels"] == named["labels"]
+    assert (usual["settings"]["yes"], renamed["settings"]["yes"]) == ("p", "a")
+    assert usual["labels"] == renamed["labels"]
     for image in votes:
         assert usual["probabilities"][image] == pytest.approx(
-            named["probabilities"][image], abs=1e-6
+            renamed["probabilities"][image], abs=1e-6
         )
 
 

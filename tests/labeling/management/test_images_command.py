@@ -81,18 +81,18 @@ def test_a_zip_and_a_manifest_are_told_by_themselves(shell, dataset, folder, kin
 
 
 @pytest.mark.parametrize(
-    ("dataset_name", "path", "said"),
+    ("dataset_name", "path", "message"),
     [
         ("lake", ".", "no dataset 'lake'"),
         ("pond", "nowhere", "nowhere"),
         ("pond", "notes.txt", "not a zip"),
     ],
 )
-def test_bad_input_is_one_line_and_exit_1(shell, dataset, folder, dataset_name, path, said):
+def test_bad_input_is_one_line_and_exit_1(shell, dataset, folder, dataset_name, path, message):
     status, out, err = shell("images", "add", dataset_name, str(folder / path))
 
     assert (status, out) == (1, "")
-    assert said in err
+    assert message in err
     assert len(err.strip().splitlines()) == 1
 
 
@@ -102,10 +102,10 @@ def test_a_broken_manifest_names_its_file_and_line(shell, dataset, folder):
 
     status, _, err = shell("images", "add", "pond", str(path), "--json")
 
-    said = json.loads(err)
+    error = json.loads(err)
     assert status == 1
-    assert (said["file"], said["line"]) == (str(path), 1)
-    assert "colour" in said["error"]
+    assert (error["file"], error["line"]) == (str(path), 1)
+    assert "colour" in error["error"]
 
 
 def test_wrong_usage_is_exit_2(shell, db):

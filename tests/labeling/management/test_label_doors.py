@@ -254,15 +254,15 @@ def test_what_one_door_refuses_all_refuse_in_the_same_words(
     content, message, pond, alice, shell, tmp_path
 ):
     path = written(tmp_path, content)
-    found = tmp_path / "found.csv"
-    found.write_text(f"image,wnid,confidence,x0,y0,x1,y1\na.jpg,{DOG},0.9,1,1,5,5\n")
+    table = tmp_path / "found.csv"
+    table.write_text(f"image,wnid,confidence,x0,y0,x1,y1\na.jpg,{DOG},0.9,1,1,5,5\n")
 
     answers = [shell("labels", "import", "pond", path, "--json")]
     if path.suffix in {".json", ".csv"}:
         answers.append(
             shell("labels", "import", "pond", path, "--parts", "--vocabulary", "shipped")
         )
-    answers.append(shell("score", "detection", "--truth", path, "--predictions", found, "--json"))
+    answers.append(shell("score", "detection", "--truth", path, "--predictions", table, "--json"))
 
     assert [(status, message.lower() in err.lower()) for status, _, err in answers] == [
         (1, True)
@@ -283,9 +283,9 @@ def test_what_one_door_refuses_all_refuse_in_the_same_words(
 
 
 def test_one_annotation_of_two_rings_is_one_object_in_and_out(pond, shell, tmp_path):
-    other = [50, 10, 70, 10, 70, 30, 50, 30]
+    ring = [50, 10, 70, 10, 70, 30, 50, 30]
     shell.result(
-        "labels", "import", "pond", written(tmp_path, coco({"segmentation": [SQUARE, other]}))
+        "labels", "import", "pond", written(tmp_path, coco({"segmentation": [SQUARE, ring]}))
     )
 
     [instance] = instances(pond)
@@ -300,7 +300,7 @@ def test_repair_keeps_what_lies_inside_the_image(pond, shell, tmp_path):
 
     status, out, err = shell("labels", "import", "pond", path, "--repair", "--json")
 
-    drawn, boxed = sorted(instances(pond), key=lambda one: one.box)
+    drawn, boxed = sorted(instances(pond), key=lambda box: box.box)
     assert status == 0
     assert boxed.box == (90, 50, 100, 60)
     [[ring]] = drawn.polygons
@@ -333,7 +333,7 @@ def test_voc_that_counts_from_nought_fills_its_image(pond, shell, tmp_path):
         "labels", "import", "pond", written(tmp_path, {"a.xml": voc(thing(box=(0, 0, 100, 60)))})
     )
 
-    assert [one.box for one in instances(pond)] == [(0, 0, 100, 60)]
+    assert [box.box for box in instances(pond)] == [(0, 0, 100, 60)]
 
 
 FLAGGED = [
@@ -364,7 +364,7 @@ FLAGGED = [
 def test_flags_of_an_object_stay_with_it(content, flags, pond, shell, tmp_path):
     shell.result("labels", "import", "pond", written(tmp_path, content))
 
-    assert [one.flags for one in instances(pond)] == [flags]
+    assert [box.flags for box in instances(pond)] == [flags]
 
 
 def test_a_turned_rectangle_is_turned_about_its_first_corner(pond, shell, tmp_path):
@@ -373,7 +373,7 @@ def test_a_turned_rectangle_is_turned_about_its_first_corner(pond, shell, tmp_pa
 
     shell.result("labels", "import", "pond", written(tmp_path, task(turned, slanted)))
 
-    upright, tilted = sorted(instances(pond), key=lambda one: len(one.polygons))
+    upright, tilted = sorted(instances(pond), key=lambda box: len(box.polygons))
     assert upright.box == (38, 30, 50, 50)
     assert len(tilted.polygons[0][0]) == 4
 

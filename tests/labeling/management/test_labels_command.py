@@ -60,7 +60,7 @@ def test_an_export_comes_back_with_labels_and_provenance(name, home, elsewhere, 
 
     assert written["images"] == 3
     assert written["labels"]["given"] == {"yes": 1}
-    assert sum(sum(found.values()) for found in written["labels"].values()) == 3 * 6
+    assert sum(sum(counts.values()) for counts in written["labels"].values()) == 3 * 6
     assert back["unknown"] == written["labels"]["explicit"]["unknown"]
     assert kept(elsewhere)[:4] == [
         ("0.png", "n00007846", "no", "home release 1: explicit"),
@@ -152,15 +152,15 @@ FAULTS = [
 ]
 
 
-@pytest.mark.parametrize(("line", "said"), FAULTS)
-def test_a_fault_anywhere_brings_nothing_in(line, said, elsewhere, tmp_path, capsys):
+@pytest.mark.parametrize(("line", "message"), FAULTS)
+def test_a_fault_anywhere_brings_nothing_in(line, message, elsewhere, tmp_path, capsys):
     path = tmp_path / "labels.csv"
     path.write_text(f"image,class,value\n0.png,{DOG},yes\n{line}\n")
 
     with pytest.raises(BadInput) as refused:
         run(capsys, "import", "elsewhere", path)
 
-    assert said in str(refused.value)
+    assert message in str(refused.value)
     assert kept(elsewhere) == []
 
 

@@ -44,13 +44,13 @@ def run(capsys, *words) -> dict:
 
 
 def there(dataset: Dataset) -> dict[tuple[str, str], PartedObject]:
-    found = objects.described(objects.of(dataset)).values()
-    return {(thing.image, thing.name): thing for thing in found}
+    described = objects.described(objects.of(dataset)).values()
+    return {(thing.image, thing.name): thing for thing in described}
 
 
 def frozen_objects(release: Release) -> list[PartedObject]:
     read = freezing.read(release)
-    return [background.without(thing) for _, things in read.objects() for thing in things]
+    return [background.without(thing) for _, parted in read.objects() for thing in parted]
 
 
 WITH_OPTIONS = [
@@ -78,7 +78,9 @@ def test_an_export_comes_back_with_the_same_geometry(how, release, elsewhere, tm
         parts = {part.key: part for part in after.parts}
         for part in before.parts:
             assert parts[part.key].state == part.state
-            ours, theirs = (mask_of(one.polygons, (0, 0, *SIZE)) for one in (part, parts[part.key]))
+            ours, theirs = (
+                mask_of(piece.polygons, (0, 0, *SIZE)) for piece in (part, parts[part.key])
+            )
             assert np.array_equal(ours, theirs)
             if name not in ("pascal-part", "png"):
                 assert parts[part.key].polygons == part.polygons
@@ -87,10 +89,10 @@ def test_an_export_comes_back_with_the_same_geometry(how, release, elsewhere, tm
 def test_objects_are_counted_by_origin_and_state(release, tmp_path, capsys):
     call_command("labels", "export", "cats", "--format", "coco", "--out", str(tmp_path / "out"))
 
-    told = capsys.readouterr().out.splitlines()
-    assert told[0].startswith("3 objects of 3 images as coco in ")
-    assert told[2].split() == ["origin", "drawn", "not_visible", "occluded"]
-    assert told[3].split() == ["explicit", "5", "2", "1"]
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith("3 objects of 3 images as coco in ")
+    assert lines[2].split() == ["origin", "drawn", "not_visible", "occluded"]
+    assert lines[3].split() == ["explicit", "5", "2", "1"]
 
 
 def test_pictures_take_photographs_from_a_folder_for_a_releases_folder(
@@ -144,16 +146,16 @@ def test_programs_fetch_the_objects_themselves(release, alice, client):
 
 def test_programs_choose_names_rest_and_the_images_address(release, alice, client):
     client.force_login(alice)
-    place = "/api/v1/campaigns/cats/releases/1/labels/"
+    url = "/api/v1/campaigns/cats/releases/1/labels/"
 
     def content(file, **query):
-        response = client.get(place, query)
+        response = client.get(url, query)
         with zipfile.ZipFile(io.BytesIO(response.getvalue())) as archive:
             return json.loads(archive.read(f"cats-1/{file}"))
 
     plain = content("parts.json", format="coco", names="plain", rest="true")["categories"]
     tasks = content("tasks.json", format="label-studio", image_base="s3://bucket/")
-    refused = client.get(place, {"format": "csv", "rest": "true"})
+    refused = client.get(url, {"format": "csv", "rest": "true"})
 
     names = [row["name"] for row in plain]
     assert names.count("head") == 2
@@ -165,13 +167,13 @@ def test_programs_choose_names_rest_and_the_images_address(release, alice, clien
 
 def test_the_page_of_options_leads_to_what_was_chosen(release, alice, client):
     client.force_login(alice)
-    place = "/campaigns/cats/releases/1/labels"
+    url = "/campaigns/cats/releases/1/labels"
 
-    page = client.get(f"{place}/options/").content.decode()
-    bad = client.get(place, {"format": "label-studio", "image_base": "here"})
-    made = client.get(place, {"format": "coco", "names": "plain", "rest": "on"})
+    page = client.get(f"{url}/options/").content.decode()
+    bad = client.get(url, {"format": "label-studio", "image_base": "here"})
+    made = client.get(url, {"format": "coco", "names": "plain", "rest": "on"})
 
-    assert f'href="{place}/options/"' in client.get("/campaigns/cats/releases/").content.decode()
+    assert f'href="{url}/options/"' in client.get("/campaigns/cats/releases/").content.decode()
     for name in ("names", "rest", "image_base"):
         assert page.count(f'name="{name}"') == 1
     assert bad.status_code == 400

@@ -43,10 +43,10 @@ def leg(tmp_path):
 def test_two_masks_become_one_contour(run, leg, tmp_path):
     out = tmp_path / "leg.png"
 
-    status, said, warned = run(*leg, "--out", out, "--json")
+    status, out_text, warned = run(*leg, "--out", out, "--json")
 
     assert (status, warned) == (0, "")
-    result = json.loads(said)
+    result = json.loads(out_text)
     masks = [mask_png.read(path) for path in leg]
     merged = alpha_shapes.merge(masks)
     polygon = shapely.geometry.shape(result["polygon"])
@@ -72,9 +72,9 @@ def test_two_masks_become_one_contour(run, leg, tmp_path):
 
 @pytest.mark.parametrize(("option", "radius"), [("--radius", 1), ("--cap", None)])
 def test_a_radius_or_cap_too_small_leaves_several_polygons_and_says_so(run, leg, option, radius):
-    status, said, warned = run(*leg, option, 1, "--json")
+    status, out_text, warned = run(*leg, option, 1, "--json")
 
-    result = json.loads(said)
+    result = json.loads(out_text)
     assert status == 0
     assert "not joined" in warned
     assert (result["radius"], result["components"]) == (radius, 2)
@@ -93,9 +93,9 @@ def test_the_package_draws_at_one_by_our_radius_unless_alpha_is_given(run, leg, 
     out = tmp_path / "leg.png"
     ours = json.loads(run(*leg, "--json")[1])
 
-    status, said, warned = run(*leg, "--method", "alphashape", "--out", out, "--json")
+    status, out_text, warned = run(*leg, "--method", "alphashape", "--out", out, "--json")
 
-    result = json.loads(said)
+    result = json.loads(out_text)
     assert (status, warned) == (0, "")
     assert (result["method"], result["alpha"]) == ("alphashape", 1 / ours["radius"])
     assert {key for key in result if key not in ours} == {"alpha"}
@@ -103,17 +103,17 @@ def test_the_package_draws_at_one_by_our_radius_unless_alpha_is_given(run, leg, 
     same = ("radius", "joins_at", "area", "union_area", "hull_area", "components", "polygon")
     assert {key: result[key] for key in same} == {key: ours[key] for key in same}
     assert mask_png.read(out).sum() == result["area"]
-    given = run(*leg, "--method", "alphashape", "--alpha", result["alpha"], "--json")
-    assert json.loads(given[1]) == result
+    explicit = run(*leg, "--method", "alphashape", "--alpha", result["alpha"], "--json")
+    assert json.loads(explicit[1]) == result
     by_radius = run(*leg, "--method", "alphashape", "--radius", result["radius"], "--json")
     assert json.loads(by_radius[1]) == result
 
 
 def test_a_small_alpha_is_the_hull_and_a_large_one_leaves_the_pieces_apart(run, leg):
     hull = json.loads(run(*leg, "--method", "alphashape", "--alpha", 1e-6, "--json")[1])
-    status, said, warned = run(*leg, "--method", "alphashape", "--alpha", 5, "--json")
+    status, out_text, warned = run(*leg, "--method", "alphashape", "--alpha", 5, "--json")
 
-    apart = json.loads(said)
+    apart = json.loads(out_text)
     assert (hull["radius"], hull["area"]) == (1e6, hull["hull_area"])
     assert (status, apart["alpha"], apart["radius"], apart["components"]) == (0, 5, 0.2, 2)
     assert apart["area"] == apart["union_area"]
@@ -121,7 +121,7 @@ def test_a_small_alpha_is_the_hull_and_a_large_one_leaves_the_pieces_apart(run, 
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "message"),
     [
         (("--alpha", 1), "give --method alphashape"),
         (("--alpha", 1, "--radius", 1, "--method", "alphashape"), "not both"),
@@ -129,11 +129,11 @@ def test_a_small_alpha_is_the_hull_and_a_large_one_leaves_the_pieces_apart(run, 
         (("--method", "hull"), "invalid choice"),
     ],
 )
-def test_an_alpha_that_means_nothing_is_wrong_usage(run, leg, options, said):
+def test_an_alpha_that_means_nothing_is_wrong_usage(run, leg, options, message):
     status, printed, warned = run(*leg, *options)
 
     assert (status, printed) == (2, "")
-    assert said in warned
+    assert message in warned
 
 
 def test_pieces_that_are_too_ragged_for_the_package_are_refused(refusal, leg, monkeypatch):
@@ -155,9 +155,9 @@ def test_holes_are_kept_unless_they_are_to_be_filled(run, tmp_path):
 
 
 def test_without_json_a_table_is_printed(run, leg):
-    status, said, warned = run(*leg)
+    status, out_text, warned = run(*leg)
 
-    rows = dict(line.split() for line in said.splitlines())
+    rows = dict(line.split() for line in out_text.splitlines())
     assert (status, warned) == (0, "")
     assert rows["union_area"] == "154"
     assert rows["holes"] == "0"
@@ -165,7 +165,7 @@ def test_without_json_a_table_is_printed(run, leg):
 
 
 @pytest.mark.parametrize(
-    ("write", "said"),
+    ("write", "message"),
     [
         (Image.new("L", (40, 30)).save, "empty"),
         (Image.new("L", (41, 30), 255).save, "is 41 × 30 pixels, "),
@@ -173,13 +173,13 @@ def test_without_json_a_table_is_printed(run, leg):
         (lambda path: None, "no such file"),
     ],
 )
-def test_what_is_no_mask_of_the_others_size_is_named(refusal, leg, tmp_path, write, said):
+def test_what_is_no_mask_of_the_others_size_is_named(refusal, leg, tmp_path, write, message):
     path = tmp_path / "other.png"
     write(path)
 
     error = refusal(leg[0], path)
 
-    assert (error["file"], said in error["error"]) == (str(path), True)
+    assert (error["file"], message in error["error"]) == (str(path), True)
 
 
 def test_masks_with_too_long_a_border_are_refused(refusal, leg, monkeypatch):
@@ -196,9 +196,9 @@ def test_the_limit_of_the_site_holds(refusal, leg, settings):
 
 @pytest.mark.parametrize("radius", ["0", "-1", "nan", "inf", "wide"])
 def test_a_radius_that_is_none_is_wrong_usage(run, leg, radius):
-    status, said, warned = run(*leg, f"--radius={radius}")
+    status, out_text, warned = run(*leg, f"--radius={radius}")
 
-    assert (status, said) == (2, "")
+    assert (status, out_text) == (2, "")
     assert "above 0" in warned
 
 

@@ -71,10 +71,10 @@ def test_every_format_comes_back_the_same(meadow, capsys, tmp_path, format_name)
     assert (back.name, back.box, back.category) == (first.name, first.box, first.category)
     assert [part.merges for part in back.parts] == [part.merges for part in first.parts]
     whole = (0, 0, *files.SIZE)
-    for one, other in zip(back.parts, first.parts, strict=True):
-        assert np.array_equal(mask_of(one.polygons, whole), mask_of(other.polygons, whole))
+    for mine, theirs in zip(back.parts, first.parts, strict=True):
+        assert np.array_equal(mask_of(mine.polygons, whole), mask_of(theirs.polygons, whole))
         if format_name in ("coco", "label-studio"):
-            assert one.polygons == other.polygons
+            assert mine.polygons == theirs.polygons
 
 
 def test_the_vocabulary_may_come_with_it(alice, cows, capsys, tmp_path):
@@ -84,9 +84,9 @@ def test_the_vocabulary_may_come_with_it(alice, cows, capsys, tmp_path):
 
     assert run(capsys, cows, "--parts", "--vocabulary", "shipped")["objects"] == 2
 
-    own = tmp_path / "own.yaml"
-    own.write_text(reading.shipped().as_yaml().replace("name: cow", "name: cattle"))
-    result = run(capsys, cows, "--parts", "--vocabulary", own)
+    path = tmp_path / "own.yaml"
+    path.write_text(reading.shipped().as_yaml().replace("name: cow", "name: cattle"))
+    result = run(capsys, cows, "--parts", "--vocabulary", path)
     assert result["vocabulary"] == 2
     assert result["unknown"] == [{"category": "cow", "part": "", "count": 2}]
     assert vocabulary_store.current(dataset).version == 2
@@ -129,15 +129,15 @@ def test_a_file_of_which_nothing_comes_in_is_bad_input(meadow, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (["--cap", "101"], "--cap is 101"),
         (["--cap", "nan"], "--cap is nan"),
         (["--vocabulary", "/nowhere.yaml"], "No such file"),
     ],
 )
-def test_odd_options_are_refused(meadow, cows, words, said):
-    with pytest.raises(BadInput, match=said):
+def test_odd_options_are_refused(meadow, cows, words, message):
+    with pytest.raises(BadInput, match=message):
         call_command("labels", "import", "meadow", str(cows), "--parts", *words)
 
     assert not objects.of(meadow).exists()
@@ -176,7 +176,7 @@ def test_a_release_of_ours_comes_back_with_who_said_what(
         (part.key, part.polygons, part.state, part.merges)
         for part in sorted(frozen.parts, key=lambda part: order.index(part.key))
     ]
-    said = dict(GivenLabel.objects.filter(item=objects.of(goal)[0]).values_list("key", "source"))
-    assert said["torso"].endswith(": explicit")
-    assert not said["head"].endswith(": explicit")
+    sources = dict(GivenLabel.objects.filter(item=objects.of(goal)[0]).values_list("key", "source"))
+    assert sources["torso"].endswith(": explicit")
+    assert not sources["head"].endswith(": explicit")
     assert run(capsys, folder)["changed"] == 0

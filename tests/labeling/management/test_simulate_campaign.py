@@ -27,31 +27,33 @@ def run(files, capsys, *more):
 
 
 def test_json_has_what_was_promised(files, capsys):
-    found = json.loads(run(files, capsys, "--json"))
+    result = json.loads(run(files, capsys, "--json"))
 
-    assert {"error", "answers_per_question", "cost", "blocked", "stated_error"} <= set(found)
-    assert set(found["blocked"]) == {"rightly", "wrongly"}
-    low, high = found["stated_error"]["interval"]
-    assert 0 <= low <= found["stated_error"]["value"] <= high <= 1
-    answers = sum(found["answers"].values())
-    assert found["cost"] == pytest.approx(answers * 4 / 3600 * 9)
+    assert {"error", "answers_per_question", "cost", "blocked", "stated_error"} <= set(result)
+    assert set(result["blocked"]) == {"rightly", "wrongly"}
+    low, high = result["stated_error"]["interval"]
+    assert 0 <= low <= result["stated_error"]["value"] <= high <= 1
+    answers = sum(result["answers"].values())
+    assert result["cost"] == pytest.approx(answers * 4 / 3600 * 9)
 
 
 def test_the_same_seed_prints_the_same(files, capsys):
-    first, again, other = (run(files, capsys, "--seed", seed, "--json") for seed in ("3", "3", "4"))
+    first, again, changed = (
+        run(files, capsys, "--seed", seed, "--json") for seed in ("3", "3", "4")
+    )
 
-    assert first == again != other
+    assert first == again != changed
 
 
 def test_the_table_is_for_people(files, capsys):
-    said = run(files, capsys)
+    output = run(files, capsys)
 
-    assert "error as the audit states it" in said
-    assert "blocked wrongly" in said
+    assert "error as the audit states it" in output
+    assert "blocked wrongly" in output
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "said"),
+    ("name", "content", "message"),
     [
         ("policy.yaml", "votes: many\n", "votes is 'many'"),
         ("policy.yaml", "vote: 3\n", "no key 'vote'"),
@@ -60,13 +62,13 @@ def test_the_table_is_for_people(files, capsys):
         ("crowd.yaml", "people: -1\n", "people is -1"),
     ],
 )
-def test_a_fault_is_said_with_its_file(files, capsys, name, content, said):
+def test_a_fault_is_said_with_its_file(files, capsys, name, content, message):
     (files / name).write_text(content)
 
     with pytest.raises(BadInput) as refused:
         run(files, capsys)
 
-    assert said in str(refused.value)
+    assert message in str(refused.value)
     assert name in str(refused.value)
 
 

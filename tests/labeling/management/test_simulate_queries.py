@@ -34,7 +34,7 @@ def by_enumeration(graph, present, mode, choose):
     for there in itertools.product([False, True], repeat=len(leaves)):
         truth = below @ np.array(there)
         say = {n.id: "yes" if truth[p] else "no" for p, n in enumerate(graph.nodes)}
-        weight = np.prod([share if one else 1 - share for one in there])
+        weight = np.prod([share if bit else 1 - share for bit in there])
         total += weight * len(ask(graph, say.get, mode, lambda c: choose(graph, c)))
     return total
 
@@ -107,18 +107,18 @@ def test_exact_figure_is_the_sum_over_all_images(seed, name, choose, mode):
 @pytest.mark.parametrize("seed", range(15))
 def test_drawn_images_are_asked_and_labeled_as_replay_does_it(seed, name, choose, mode):
     graph = random_graph(seed)
-    said = np.random.default_rng(seed).random((12, len(graph.nodes))) < 0.6
+    labels = np.random.default_rng(seed).random((12, len(graph.nodes))) < 0.6
 
-    asked, label = scan(graph, said, mode, name)
-    steps = step(graph, said, Order(graph, name, mode))
+    questions, label = scan(graph, labels, mode, name)
+    steps = step(graph, labels, Order(graph, name, mode))
 
     assert (steps[1] == label).all()
-    assert (steps[0] == asked).all()
-    for row in range(len(said)):
-        say = {n.id: "yes" if said[row, p] else "no" for p, n in enumerate(graph.nodes)}
+    assert (steps[0] == questions).all()
+    for row in range(len(labels)):
+        say = {n.id: "yes" if labels[row, p] else "no" for p, n in enumerate(graph.nodes)}
         answers = ask(graph, say.get, mode, lambda c: choose(graph, c))
         state = replay(graph, answers, mode)
-        assert {graph.index[node] for node, _ in answers} == set(np.flatnonzero(asked[row]))
+        assert {graph.index[node] for node, _ in answers} == set(np.flatnonzero(questions[row]))
         assert [state.labels[n.id][0] == "yes" for n in graph.nodes] == label[row].tolist()
 
 
@@ -129,16 +129,16 @@ def test_learned_steps_are_those_that_a_campaign_takes(seed, mode):
     below = leaves_below(graph)
     truth = (chance.random((300, below.shape[1])) < 0.3) @ below.T
     order = Order(graph, "learned", mode, learn(graph, truth.astype(np.int8)))
-    said = chance.random((8, len(graph.nodes))) < 0.6
+    labels = chance.random((8, len(graph.nodes))) < 0.6
 
-    asked, label, count, curve = step(graph, said, order)
+    questions, label, count, curve = step(graph, labels, order)
 
-    for row in range(len(said)):
+    for row in range(len(labels)):
         answers = []
         while candidates := order.next(replay(graph, answers, mode)):
-            place = graph.index[candidates[0]]
-            answers.append((candidates[0], "yes" if said[row, place] else "no"))
-        assert {graph.index[node] for node, _ in answers} == set(np.flatnonzero(asked[row]))
+            index = graph.index[candidates[0]]
+            answers.append((candidates[0], "yes" if labels[row, index] else "no"))
+        assert {graph.index[node] for node, _ in answers} == set(np.flatnonzero(questions[row]))
         assert count[row] == len(answers)
         state = replay(graph, answers, mode)
         assert [state.labels[n.id][0] == "yes" for n in graph.nodes] == label[row].tolist()
@@ -201,8 +201,8 @@ def test_interval_holds_the_exact_figure_where_there_are_too_many_parents_to_sum
     graph = build({"nodes": rows})
     share = 7 / 14
     # A root is "yes" by its own class or by the shared one; the shared one needs them all.
-    own = 1 - (1 - share) ** 2
-    exact = 13 + 13 * own + share + (1 - share) * share**13
+    by_formula = 1 - (1 - share) ** 2
+    exact = 13 + 13 * by_formula + share + (1 - share) * share**13
 
     result = simulate(graph, Setting(7, mode="strict"))
 
@@ -214,13 +214,13 @@ def test_interval_holds_the_exact_figure_where_there_are_too_many_parents_to_sum
 @pytest.mark.parametrize("order", ["breadth", "learned"])
 def test_the_seed_decides_everything(order):
     graph = build(SMALL)
-    first, again, other = (
+    first, again, changed = (
         simulate(graph, Setting(2, 0.1, "strict", order, 2_000, seed)) for seed in (3, 3, 4)
     )
 
     assert (first.pop("asked") == again.pop("asked")).all()
     assert first == again
-    assert first["wrong_labels_per_image"] != other["wrong_labels_per_image"]
+    assert first["wrong_labels_per_image"] != changed["wrong_labels_per_image"]
 
 
 # The command
@@ -246,18 +246,18 @@ def test_money_and_time_follow_from_the_questions(shell, tmp_path):
     _, out, _ = shell(
         "simulate", "queries", *graph, "--seconds", "9", "--cost-per-hour", "20", "--json"
     )
-    _, shown, _ = shell("simulate", "queries", *graph)
+    _, table, _ = shell("simulate", "queries", *graph)
 
     # Four roots.
     result = json.loads(out)
     assert result["seconds_per_image"] == 36
     assert result["cost_per_image"] == pytest.approx(0.2)
-    assert "questions an image" in shown
-    assert "exact" in shown
+    assert "questions an image" in table
+    assert "exact" in table
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "message"),
     [
         (["--present", "7"], "the graph has 6 classes"),
         (["--present", "nan"], "the graph has 6 classes"),
@@ -271,7 +271,7 @@ def test_money_and_time_follow_from_the_questions(shell, tmp_path):
         (["--order", "learned", "--correlated", "scenes-20x8"], "a graph of 8 classes"),
     ],
 )
-def test_options_that_make_no_sense_exit_2(shell, tmp_path, options, said):
+def test_options_that_make_no_sense_exit_2(shell, tmp_path, options, message):
     (tmp_path / "graph.json").write_text(json.dumps(SMALL))
 
     status, _, error = shell(
@@ -279,7 +279,7 @@ def test_options_that_make_no_sense_exit_2(shell, tmp_path, options, said):
     )
 
     assert status == 2
-    assert said in error
+    assert message in error
 
 
 # Classes that go together
@@ -296,15 +296,15 @@ def test_scenes_save_questions_at_no_more_missed_and_no_more_false_labels(ilsvrc
     assert result["missed_per_image"] <= plain["missed_per_image"] + 1e-9
     assert result["false_per_image"] <= plain["false_per_image"] + 1e-9
     assert (result["learned_on"], result["images"]) == (800, 200)
-    asked = [row["questions_per_image"] for row in result["curve"]]
-    assert asked == sorted(asked, reverse=True)
+    questions = [row["questions_per_image"] for row in result["curve"]]
+    assert questions == sorted(questions, reverse=True)
     assert result["asked"].sum() == pytest.approx(result["questions_per_image"])
 
 
 def test_the_seed_decides_what_is_learned_and_tried():
     graph = build(SMALL)
     there = simulating_correlated.generate(graph, "independent", 1.5, 300, 0)
-    first, again, other = (
+    first, again, changed = (
         simulating_correlated.simulate(
             graph, Setting(1.5, 0.1, "safe", "learned", 200, seed), there, 100
         )
@@ -312,7 +312,7 @@ def test_the_seed_decides_what_is_learned_and_tried():
     )
 
     assert first["curve"] == again["curve"]
-    assert first["curve"] != other["curve"]
+    assert first["curve"] != changed["curve"]
 
 
 @pytest.mark.parametrize("name", ["scenes-20x8", "scenes-50x10"])
@@ -338,9 +338,9 @@ def test_generated_images_have_the_stated_number_of_classes(ilsvrc, name):
     ],
 )
 def test_equal_error_lies_between_two_prices(curve, bound, expected):
-    found = simulating_correlated._equal_error(np.array(curve), np.array(bound))
+    errors = simulating_correlated._equal_error(np.array(curve), np.array(bound))
 
-    assert found == pytest.approx(expected)
+    assert errors == pytest.approx(expected)
 
 
 def test_labels_of_a_file_are_tried_and_the_curve_is_shown(shell, tmp_path):
@@ -353,19 +353,19 @@ def test_labels_of_a_file_are_tried_and_the_curve_is_shown(shell, tmp_path):
     command += ["--order", "learned", "--correlated", str(tmp_path / "labels.csv")]
 
     status, out, _ = shell(*command, "--json")
-    _, shown, _ = shell(*command)
+    _, table, _ = shell(*command)
 
     result = json.loads(out)
     assert status == 0
     assert (result["learned_on"], result["images"]) == (200, 200)
     assert result["error"] == 0.02
     assert result["ratio_at_equal_error"] < 1
-    assert "Algorithm 1" in shown
-    assert "95 % interval" in shown
+    assert "Algorithm 1" in table
+    assert "95 % interval" in table
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("image,class\na,b\n", "image,wnid"),
         ("image,wnid\na.jpg,zebra\n", "'zebra' is not in the graph"),
@@ -373,7 +373,7 @@ def test_labels_of_a_file_are_tried_and_the_curve_is_shown(shell, tmp_path):
         ("image,wnid\n", "0 images"),
     ],
 )
-def test_a_bad_file_of_labels_exits_1_and_names_itself(shell, tmp_path, text, said):
+def test_a_bad_file_of_labels_exits_1_and_names_itself(shell, tmp_path, text, message):
     (tmp_path / "graph.json").write_text(json.dumps(SMALL))
     (tmp_path / "labels.csv").write_text(text)
 
@@ -383,7 +383,7 @@ def test_a_bad_file_of_labels_exits_1_and_names_itself(shell, tmp_path, text, sa
     )
 
     assert status == 1
-    assert said in error
+    assert message in error
     assert "labels.csv" in error
 
 
@@ -392,14 +392,14 @@ def test_a_bad_graph_exits_1_with_file_node_and_cure(shell, tmp_path):
     path.write_text("nodes:\n- {id: a, question: a, parents: [zoo]}\n")
 
     status, out, error = shell("simulate", "queries", "--graph", str(path), "--json")
-    missing, _, told = shell("simulate", "queries", "--graph", str(tmp_path / "none.json"))
+    missing, _, error_text = shell("simulate", "queries", "--graph", str(tmp_path / "none.json"))
 
-    said = json.loads(error)
+    message = json.loads(error)
     assert (status, out) == (1, "")
-    assert said["file"] == str(path)
-    assert "a: its parent zoo is not in the graph; add it or take it out." in said["error"]
+    assert message["file"] == str(path)
+    assert "a: its parent zoo is not in the graph; add it or take it out." in message["error"]
     assert missing == 1
-    assert "none.json" in told
+    assert "none.json" in error_text
 
 
 def test_it_runs_without_a_database(shell):

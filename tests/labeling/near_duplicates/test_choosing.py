@@ -15,8 +15,8 @@ A, NEAR_A, NEARER_B, B = 0, 0b1111, 0b1111_1111, (1 << 40) - 1
 
 
 def rows(*images: Known) -> list[tuple[str, str, int, str]]:
-    found = with_names(images, choose(images))
-    return [(row["image"], row["kept"], row["distance"], row["why"]) for row in found]
+    rows_of_images = with_names(images, choose(images))
+    return [(row["image"], row["kept"], row["distance"], row["why"]) for row in rows_of_images]
 
 
 def test_the_one_of_more_pixels_is_kept_then_of_more_bytes_then_the_first():

@@ -54,18 +54,18 @@ def test_a_changed_photograph_looks_like_itself_and_like_no_other(photographs, c
     prints = [fingerprint(image) for image in photographs]
     changed = [fingerprint(CHANGES[change](image)) for image in photographs]
 
-    apart = np.array([[distance(own, other) for other in prints] for own in changed])
+    apart = np.array([[distance(mine, theirs) for theirs in prints] for mine in changed])
 
     assert apart.diagonal().max() <= 6
     assert apart[~np.eye(len(prints), dtype=bool)].min() > 7
 
 
 def test_the_first_bits_are_of_the_whole_and_as_many_are_set_as_not(photographs):
-    found = fingerprint(photographs[0])
+    print_of_first = fingerprint(photographs[0])
 
-    assert found.shape == (VIEWS,)
-    assert found.dtype == np.uint64
-    assert np.bitwise_count(found).tolist() == [BITS // 2] * VIEWS
+    assert print_of_first.shape == (VIEWS,)
+    assert print_of_first.dtype == np.uint64
+    assert np.bitwise_count(print_of_first).tolist() == [BITS // 2] * VIEWS
 
 
 def test_the_transform_is_that_of_scipy():
@@ -83,11 +83,11 @@ def test_a_plain_image_looks_like_nothing(image):
 
 
 def test_a_database_keeps_it_as_bytes(photographs):
-    found = fingerprint(photographs[1])
+    print_of_second = fingerprint(photographs[1])
 
-    kept = fingerprints.to_bytes(found)
+    kept = fingerprints.to_bytes(print_of_second)
 
     assert len(kept) == 8 * VIEWS
-    assert (fingerprints.from_bytes(kept) == found).all()
+    assert (fingerprints.from_bytes(kept) == print_of_second).all()
     assert fingerprints.to_bytes(None) == b""
     assert fingerprints.from_bytes(b"") is None

@@ -23,17 +23,17 @@ def family(rng: np.random.Generator, count: int, kin: int = 3) -> np.ndarray:
 
 def plainly(prints: np.ndarray, distance: int) -> dict[tuple[int, int], int]:
     """Every two whose wholes, or a view and a whole, differ in at most so many bits."""
-    found = {}
+    pairs = {}
     for low in range(len(prints)):
         for high in range(low + 1, len(prints)):
             ways = (prints[low] ^ prints[high, 0], prints[high] ^ prints[low, 0])
             apart = min(int(np.bitwise_count(way).min()) for way in ways)
             if apart <= distance:
-                found[low, high] = apart
-    return found
+                pairs[low, high] = apart
+    return pairs
 
 
-def listed(hits: search.Hits) -> dict[tuple[int, int], int]:
+def distances_of(hits: search.Hits) -> dict[tuple[int, int], int]:
     pairs = zip(hits.query.tolist(), hits.entry.tolist(), strict=True)
     return dict(zip(pairs, hits.distance.tolist(), strict=True))
 
@@ -42,20 +42,20 @@ def listed(hits: search.Hits) -> dict[tuple[int, int], int]:
 def test_pairs_are_those_that_every_two_compared_give(distance):
     prints = family(np.random.default_rng(distance), 40)
 
-    found = listed(search.pairs(prints, distance))
+    pairs = distances_of(search.pairs(prints, distance))
 
-    assert found == plainly(prints, distance)
-    assert [*found] == sorted(found)
-    assert len(found) or distance < 7
+    assert pairs == plainly(prints, distance)
+    assert [*pairs] == sorted(pairs)
+    assert len(pairs) or distance < 7
 
 
 def test_the_order_and_the_batches_change_nothing(monkeypatch):
     prints = family(np.random.default_rng(1), 60)
-    whole = listed(search.pairs(prints, 7))
+    whole = distances_of(search.pairs(prints, 7))
     monkeypatch.setattr(search, "BATCH", 17)
     monkeypatch.setattr(search, "ROOM", 2)
 
-    assert listed(search.pairs(prints, 7)) == whole
+    assert distances_of(search.pairs(prints, 7)) == whole
 
 
 @given(st.integers(0, 2**64 - 1), st.sets(st.integers(0, 63), max_size=7))
@@ -65,7 +65,7 @@ def test_seven_bits_anywhere_are_found(value, bits):
 
     hits = list(entries.near(np.array([near], np.uint64), 7))
 
-    assert {int(apart) for own in hits for apart in own.distance} == {len(bits)}
+    assert {int(apart) for hit in hits for apart in hit.distance} == {len(bits)}
 
 
 def test_the_compiled_loop_finds_what_its_plain_twin_does():
@@ -74,24 +74,24 @@ def test_the_compiled_loop_finds_what_its_plain_twin_does():
     twin = {}
     for hits in buckets.near(np.ascontiguousarray(prints).ravel(), 6):
         for query, entry, apart in zip(hits.query, hits.entry, hits.distance, strict=True):
-            own, other = int(query) // VIEWS, int(entry)
-            if own != other:
-                key = min(own, other), max(own, other)
+            first, second = int(query) // VIEWS, int(entry)
+            if first != second:
+                key = min(first, second), max(first, second)
                 twin[key] = min(int(apart), twin.get(key, 64))
 
-    assert listed(search.pairs(prints, 6)) == twin
+    assert distances_of(search.pairs(prints, 6)) == twin
 
 
 def test_hashes_that_come_later_are_found_whether_sorted_or_not(monkeypatch):
     monkeypatch.setattr(search, "TAIL", 5)
     hashes = np.random.default_rng(3).integers(0, 2**64, 23, dtype=np.uint64)
     growing = search.Growing(hashes[:3], np.arange(3))
-    for owner, own in enumerate(hashes[3:], 3):
-        growing.add([own], owner)
+    for owner, own_hash in enumerate(hashes[3:], 3):
+        growing.add([own_hash], owner)
 
-    found = [growing.nearest(np.array([own ^ ONE]), 6) for own in hashes]
+    hits = [growing.nearest(np.array([own_hash ^ ONE]), 6) for own_hash in hashes]
 
-    assert found == [(1, owner) for owner in range(23)]
+    assert hits == [(1, owner) for owner in range(23)]
     assert growing.nearest(np.array([~hashes[0]]), 6) is None
 
 

@@ -18,9 +18,9 @@ def box(x0: float, y0: float, x1: float, y1: float, *holes: Polygons) -> Polygon
     return canonical(((ring, *(hole[0][0] for hole in holes)),))
 
 
-def same(one: Polygons, other: Polygons) -> bool:
+def same(first: Polygons, second: Polygons) -> bool:
     """The same region; a corner on a straight edge is no difference."""
-    return shapely.symmetric_difference(to_shapely(one), to_shapely(other)).area < 1e-9
+    return shapely.symmetric_difference(to_shapely(first), to_shapely(second)).area < 1e-9
 
 
 def area(polygons: Polygons) -> float:
@@ -30,53 +30,53 @@ def area(polygons: Polygons) -> float:
 def scattered(seed: int, count: int) -> list[Polygons]:
     """Parts that overlap, touch, have holes, and stick out of the crop."""
     chance = random.Random(seed)
-    found = []
+    pieces = []
     for _ in range(count):
         x, y = chance.uniform(-10, 90), chance.uniform(-10, 70)
         blob = shapely.Point(x, y).buffer(chance.uniform(4, 25), quad_segs=chance.randint(1, 6))
         if chance.random() < 0.4:
             blob = blob.difference(shapely.Point(x, y).buffer(2))
-        found.append(tenths(background._polygons(blob)))
-    return found
+        pieces.append(tenths(background._polygons(blob)))
+    return pieces
 
 
 def test_what_no_part_covers_is_told_apart_by_the_outline():
     outline = box(10, 10, 50, 50)
 
-    found = background.rest([box(10, 10, 50, 20), box(20, 30, 30, 40)], outline, CROP)
+    rest = background.rest([box(10, 10, 50, 20), box(20, 30, 30, 40)], outline, CROP)
 
-    assert found.known
-    assert same(found.object, box(10, 20, 50, 50, box(20, 30, 30, 40)))
-    assert same(found.background, box(*CROP, outline))
+    assert rest.known
+    assert same(rest.object, box(10, 20, 50, 50, box(20, 30, 30, 40)))
+    assert same(rest.background, box(*CROP, outline))
 
 
 def test_a_part_that_sticks_out_of_the_outline_is_no_background():
-    found = background.rest([box(40, 10, 60, 50)], box(10, 10, 50, 50), CROP)
+    rest = background.rest([box(40, 10, 60, 50)], box(10, 10, 50, 50), CROP)
 
-    assert area(found.object) == 30 * 40
-    assert area(found.background) == 8000 - 50 * 40
+    assert area(rest.object) == 30 * 40
+    assert area(rest.background) == 8000 - 50 * 40
 
 
 def test_without_an_outline_the_objects_share_is_empty_and_said_to_be_unknown():
-    found = background.rest([box(10, 10, 50, 50)], None, CROP)
+    rest = background.rest([box(10, 10, 50, 50)], None, CROP)
 
-    assert not found.known
-    assert found.object == ()
-    assert same(found.background, box(*CROP, box(10, 10, 50, 50)))
-    assert [part.key for part in background.made(found)] == [REST_BACKGROUND]
+    assert not rest.known
+    assert rest.object == ()
+    assert same(rest.background, box(*CROP, box(10, 10, 50, 50)))
+    assert [part.key for part in background.made(rest)] == [REST_BACKGROUND]
 
 
 def test_a_covered_object_and_a_crop_without_background_leave_nothing():
-    found = background.rest([box(*CROP)], box(10, 10, 50, 50), CROP)
+    rest = background.rest([box(*CROP)], box(10, 10, 50, 50), CROP)
 
-    assert (found.object, found.background, background.made(found)) == ((), (), ())
+    assert (rest.object, rest.background, background.made(rest)) == ((), (), ())
 
 
 def test_an_object_without_parts_is_all_rest():
-    found = background.rest([], box(10, 10, 50, 50), CROP)
+    rest = background.rest([], box(10, 10, 50, 50), CROP)
 
-    assert same(found.object, box(10, 10, 50, 50))
-    assert [(part.key, part.origin) for part in background.made(found)] == [
+    assert same(rest.object, box(10, 10, 50, 50))
+    assert [(part.key, part.origin) for part in background.made(rest)] == [
         (REST_OBJECT, "made"),
         (REST_BACKGROUND, "made"),
     ]
@@ -89,15 +89,15 @@ def test_parts_and_both_shares_fill_the_crop_and_meet_in_borders_alone(seed):
         background._polygons(shapely.union_all([to_shapely(p) for p in scattered(-seed, 4)]))
     )
 
-    found = background.rest(parts, outline, CROP)
+    rest = background.rest(parts, outline, CROP)
 
     crop = shapely.box(*CROP)
     drawn = shapely.union_all([to_shapely(part) for part in parts])
-    shares = [drawn, to_shapely(found.object), to_shapely(found.background)]
+    shares = [drawn, to_shapely(rest.object), to_shapely(rest.background)]
     assert all(shapely.is_valid(share) for share in shares)
     assert shapely.union_all(shares).intersection(crop).area == pytest.approx(8000, abs=1e-6)
-    for one, other in combinations(shares, 2):
-        assert one.intersection(other).area == pytest.approx(0, abs=1e-6)
+    for first, second in combinations(shares, 2):
+        assert first.intersection(second).area == pytest.approx(0, abs=1e-6)
 
 
 def test_borders_that_two_parts_share_leave_no_hairs():
@@ -106,10 +106,10 @@ def test_borders_that_two_parts_share_leave_no_hairs():
         (((70.1, 33.3), (99.7, 0.0), (99.7, 79.9)),),
     )
 
-    found = background.rest([slanted], tenths(slanted), CROP)
+    rest = background.rest([slanted], tenths(slanted), CROP)
 
-    assert found.object == ()
-    assert all(shapely.Polygon(ring).area > 1 for piece in found.background for ring in piece)
+    assert rest.object == ()
+    assert all(shapely.Polygon(ring).area > 1 for piece in rest.background for ring in piece)
 
 
 def test_the_same_parts_in_any_order_leave_the_same_rest():

@@ -55,10 +55,10 @@ def test_two_who_took_one_proposal_do_not_outvote_one_who_drew():
     large, small = square(0, 0, 40, 40), square(0, 0, 20, 40)
     values = [assisted(large), assisted(large), alone(small)]
 
-    found = joining.joined(values, [1.0, 1.0, 1.0])
+    joined = joining.joined(values, [1.0, 1.0, 1.0])
     independent = joining.joined([alone(large), alone(large), alone(small)], [1.0] * 3)
 
-    assert found["parts"]["tail"]["polygons"] == joining.as_json(small)
+    assert joined["parts"]["tail"]["polygons"] == joining.as_json(small)
     assert independent["parts"]["tail"]["polygons"] == joining.as_json(large)
 
 
@@ -76,12 +76,14 @@ def test_the_order_of_people_changes_nothing():
 
 def test_they_are_no_pair_in_the_agreement():
     same = square(0, 0, 40, 40)
-    found = joining.joined([assisted(same), assisted(same), alone(square(0, 0, 20, 40))], [1.0] * 3)
+    joined = joining.joined(
+        [assisted(same), assisted(same), alone(square(0, 0, 20, 40))], [1.0] * 3
+    )
 
-    assert found["agreement"]["tail"] == {
+    assert joined["agreement"]["tail"] == {
         "voters": 3,
         "iou": 0.5,
-        "boundary_f": pytest.approx(found["agreement"]["tail"]["boundary_f"]),
+        "boundary_f": pytest.approx(joined["agreement"]["tail"]["boundary_f"]),
         "least": 0.5,
         "assisted": 2,
     }

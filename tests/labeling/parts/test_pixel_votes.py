@@ -49,9 +49,9 @@ def test_a_vote_weighted_by_skill_is_crowd_kits():
 
 
 def test_a_pixel_on_the_very_half_stays_out():
-    one, other = np.array([[1, 1, 0]], bool), np.array([[0, 1, 1]], bool)
+    left, right = np.array([[1, 1, 0]], bool), np.array([[0, 1, 1]], bool)
 
-    assert pixel_votes.pixel_vote([one, other]).tolist() == [[False, True, False]]
+    assert pixel_votes.pixel_vote([left, right]).tolist() == [[False, True, False]]
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
@@ -100,12 +100,12 @@ def test_the_order_of_the_people_changes_no_corner(weights, corners):
     drawings = [square(x, y, 20) for x, y in zip(corners[:3], corners[3:], strict=True)]
     pairs = list(zip(drawings, weights, strict=True))
 
-    found = {
+    votes = {
         pixel_votes.region_vote([d for d, _ in order], [w for _, w in order])
         for order in itertools.permutations(pairs)
     }
 
-    assert len(found) == 1
+    assert len(votes) == 1
 
 
 def test_of_one_person_or_of_equal_drawings_the_very_corners_come_back():
@@ -116,23 +116,23 @@ def test_of_one_person_or_of_equal_drawings_the_very_corners_come_back():
 
 
 def test_a_drawing_that_covers_what_most_drew_comes_back_as_it_is():
-    drawing, other = ((((0.3, 0.7), (19.9, 2.4), (5.0, 18.8)),),), square(0, 0, 30)
+    drawing, outside = ((((0.3, 0.7), (19.9, 2.4), (5.0, 18.8)),),), square(0, 0, 30)
 
-    assert pixel_votes.region_vote([other, drawing, drawing], [1, 1, 1]) == drawing
+    assert pixel_votes.region_vote([outside, drawing, drawing], [1, 1, 1]) == drawing
 
 
 def test_two_who_weigh_the_same_give_what_both_drew():
-    found = pixel_votes.region_vote([square(0, 0, 10), square(5, 0, 10)], [0.7, 0.7])
+    vote = pixel_votes.region_vote([square(0, 0, 10), square(5, 0, 10)], [0.7, 0.7])
 
-    assert found == ((((5, 0), (10, 0), (10, 10), (5, 10)),),)
+    assert vote == ((((5, 0), (10, 0), (10, 10), (5, 10)),),)
 
 
 def test_one_who_weighs_more_than_all_others_decides():
-    found = pixel_votes.region_vote(
+    vote = pixel_votes.region_vote(
         [square(0, 0, 10), square(40, 0, 10), square(80, 0, 10)], [0.9, 0.4, 0.4]
     )
 
-    assert found == square(0, 0, 10)
+    assert vote == square(0, 0, 10)
 
 
 def test_a_part_that_everybody_drew_in_one_piece_stays_in_one():
@@ -140,9 +140,9 @@ def test_a_part_that_everybody_drew_in_one_piece_stays_in_one():
     left = (((0, 0), (8, 0), (8, 4), (0, 4)),)
     right = (((20, 0), (30, 0), (30, 4), (20, 4)),)
 
-    found = pixel_votes.region_vote([(bar,), (left,), (right,)], [1, 1, 1])
+    vote = pixel_votes.region_vote([(bar,), (left,), (right,)], [1, 1, 1])
 
-    assert found == (right,)
+    assert vote == (right,)
 
 
 def test_a_hole_that_nobody_drew_is_filled():
@@ -153,9 +153,9 @@ def test_a_hole_that_nobody_drew_is_filled():
     others = [((((0, 0), (12, 0), (12, 12), (7, 12), (7, 5), (5, 5), (5, 12), (0, 12)),),)]
     others += [((((0, 0), (5, 0), (5, 7), (7, 7), (7, 0), (12, 0), (12, 12), (0, 12)),),)]
 
-    found = pixel_votes.region_vote([*around, *others], [1, 1, 1])
+    vote = pixel_votes.region_vote([*around, *others], [1, 1, 1])
 
-    assert found == square(0, 0, 12)
+    assert vote == square(0, 0, 12)
 
 
 def test_agreement_of_shifted_squares_is_as_worked_on_paper():
@@ -174,10 +174,10 @@ def test_the_result_lies_within_half_a_pixel_of_the_vote():
     discs = [(rows - 30) ** 2 + (columns - x) ** 2 <= 400 for x in (27, 30, 33)]
     drawings = [regions.polygons_of(disc) for disc in discs]
 
-    found = pixel_votes.region_vote(drawings, [1, 1, 1])
+    vote = pixel_votes.region_vote(drawings, [1, 1, 1])
 
     voted = regions.polygons_of(pixel_votes.pixel_vote(discs))
-    assert regions.iou(found, voted) > 0.97
-    assert sum(len(ring) for piece in found for ring in piece) < sum(
+    assert regions.iou(vote, voted) > 0.97
+    assert sum(len(ring) for piece in vote for ring in piece) < sum(
         len(ring) for piece in voted for ring in piece
     )

@@ -23,8 +23,8 @@ def cow(*parts: Part, **fields) -> PartedObject:
     return PartedObject("a.jpg", "cow", (0, 0, 300, 400), parts, **fields)
 
 
-def simple(found: PartedObject, category=COW, **more) -> simplifying.Simplified:
-    return simplifying.simplified(found, category, **more)
+def simple(parted: PartedObject, category=COW, **more) -> simplifying.Simplified:
+    return simplifying.simplified(parted, category, **more)
 
 
 UPPER, LOWER = box(10, 100, 30, 150), box(12, 152, 28, 200)
@@ -32,11 +32,11 @@ LEGS = (Part("LFULEG", UPPER), Part("lflleg", LOWER), Part("rbuleg", box(100, 10
 
 
 def test_a_category_and_its_parts_get_the_vocabularys_names():
-    found = simple(cow(Part("HEAD", box(0, 0, 9, 9)))).parted
+    parted = simple(cow(Part("HEAD", box(0, 0, 9, 9)))).parted
 
-    assert found.category == COW.key
-    assert found.parts == (Part("head", box(0, 0, 9, 9), name="head"),)
-    assert found.parts[0].names == ("HEAD",)
+    assert parted.category == COW.key
+    assert parted.parts == (Part("head", box(0, 0, 9, 9), name="head"),)
+    assert parted.parts[0].names == ("HEAD",)
 
 
 def test_the_pieces_of_one_leg_become_one_contour_and_stay():
@@ -168,9 +168,9 @@ def test_what_a_file_says_of_its_own_merges_stays():
     assert simple(cow(leg)).parted.parts == (replace(leg, name="leg"),)
 
 
-@pytest.mark.parametrize(("called", "named"), [("Cow", ""), ("n02403454", ""), ("cow-2", "cow-2")])
-def test_the_categorys_word_is_no_objects_own_name(called, named):
-    assert simple(cow(name=called)).parted.name == named
+@pytest.mark.parametrize(("called", "name"), [("Cow", ""), ("n02403454", ""), ("cow-2", "cow-2")])
+def test_the_categorys_word_is_no_objects_own_name(called, name):
+    assert simple(cow(name=called)).parted.name == name
 
 
 def test_holes_stay_where_the_vocabulary_says_so():

@@ -33,9 +33,9 @@ def encoder(path: Path, size: int = SIZE, grid: int = GRID, **changed: Any) -> P
     # An image of three axes is for tests that open it alone.
     operator, attributes = ("AveragePool", pooled) if len(shape) == 4 else ("Identity", {})
     nodes = [helper.make_node(operator, ["image"], ["image_embeddings"], **attributes)]
-    given = helper.make_tensor_value_info("image", changed.get("type", TensorProto.FLOAT), shape)
-    out = helper.make_tensor_value_info("image_embeddings", given.type.tensor_type.elem_type, None)
-    return _saved(path, nodes, [given], [out], [])
+    image = helper.make_tensor_value_info("image", changed.get("type", TensorProto.FLOAT), shape)
+    out = helper.make_tensor_value_info("image_embeddings", image.type.tensor_type.elem_type, None)
+    return _saved(path, nodes, [image], [out], [])
 
 
 def decoder(path: Path, size: int = SIZE, grid: int = GRID) -> Path:
@@ -59,7 +59,7 @@ def decoder(path: Path, size: int = SIZE, grid: int = GRID) -> Path:
     points = node("Reshape", ["point_coords", const("pairs", [-1, 2], np.int64)], "points")
     # A box without a click: its middle is one.
     kinds = {kind: const(f"kind_{kind}", kind) for kind in (0, 1, 2, 3)}
-    one, zero = const("one", 1.0), const("zero", 0.0)
+    ones, zero = const("one", 1.0), const("zero", 0.0)
 
     def chosen(kind: int) -> str:
         same = node("Equal", [labels, kinds[kind]], f"is_{kind}")
@@ -81,7 +81,7 @@ def decoder(path: Path, size: int = SIZE, grid: int = GRID) -> Path:
 
     start, end = corner(2), corner(3)
     middle = node("Mul", [node("Add", [start, end], "both"), const("half", 0.5)], "middle")
-    no_click = node("Sub", [one, node("Min", [clicked, one], "any_click")], "no_click")
+    no_click = node("Sub", [ones, node("Min", [clicked, ones], "any_click")], "no_click")
     needed = node("Mul", [boxed, no_click], "needed")
     all_points = node("Concat", [points, middle], "all_points", axis=0)
     positive = node("Concat", [weights[1], needed], "positive", axis=0)
@@ -109,7 +109,7 @@ def decoder(path: Path, size: int = SIZE, grid: int = GRID) -> Path:
         column = node("Unsqueeze", [weight, axis1], f"{name}_column")
         far = node(
             "Mul",
-            [node("Sub", [one, column], f"{name}_not"), const(f"{name}_far", 1000.0)],
+            [node("Sub", [ones, column], f"{name}_not"), const(f"{name}_far", 1000.0)],
             f"{name}_away",
         )
         return node(
@@ -126,9 +126,9 @@ def decoder(path: Path, size: int = SIZE, grid: int = GRID) -> Path:
     def within(name: str, values: Any, at: int) -> str:
         low = node("Gather", [start, const(f"{name}_at", at, np.int64)], f"{name}_low", axis=1)
         high = node("Gather", [end, const(f"{name}_at2", at, np.int64)], f"{name}_high", axis=1)
-        place = const(f"{name}_values", values.ravel())
-        above = node("Sub", [place, low], f"{name}_above")
-        below = node("Sub", [high, place], f"{name}_below")
+        values_name = const(f"{name}_values", values.ravel())
+        above = node("Sub", [values_name, low], f"{name}_above")
+        below = node("Sub", [high, values_name], f"{name}_below")
         return node("Min", [above, below], f"{name}_inside")
 
     inside = node("Min", [within("x", xs, 0), within("y", ys, 1)], "inside")
@@ -152,7 +152,7 @@ def decoder(path: Path, size: int = SIZE, grid: int = GRID) -> Path:
     # Named by the contract, and of no use here.
     node("Identity", ["mask_input"], "ignored_mask")
     node("Identity", ["has_mask_input"], "ignored_flag")
-    given = [
+    tensors = [
         ("image_embeddings", [1, 3, grid, grid]),
         ("point_coords", [1, "n", 2]),
         ("point_labels", [1, "n"]),
@@ -161,7 +161,7 @@ def decoder(path: Path, size: int = SIZE, grid: int = GRID) -> Path:
         ("orig_im_size", [2]),
     ]
     inputs = [
-        helper.make_tensor_value_info(name, TensorProto.FLOAT, shape) for name, shape in given
+        helper.make_tensor_value_info(name, TensorProto.FLOAT, shape) for name, shape in tensors
     ]
     outputs = [
         helper.make_tensor_value_info(name, TensorProto.FLOAT, None)

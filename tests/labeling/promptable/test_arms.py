@@ -34,11 +34,11 @@ def test_gold_is_dealt_in_both_arms_as_often_as_the_rest(people):
 
 
 def test_the_arm_of_gold_follows_the_person_and_the_question():
-    found = {
+    arms_by_pair = {
         (question, person): arms.is_assisted_on_gold(question, person, 2)
         for question in range(20)
         for person in range(20)
     }
 
-    assert found == {key: arms.is_assisted_on_gold(*key, 2) for key in found}
-    assert len(set(found.values())) == 2
+    assert arms_by_pair == {key: arms.is_assisted_on_gold(*key, 2) for key in arms_by_pair}
+    assert len(set(arms_by_pair.values())) == 2

@@ -51,11 +51,11 @@ def picture() -> Image.Image:
 
 def test_a_click_marks_what_is_of_its_colour(files):
     encoder, decoder = Encoder(files[0]), Decoder(files[1])
-    shown = Prompts(((40.0, 30.0, 1),))
+    prompts = Prompts(((40.0, 30.0, 1),))
 
-    mask, score = decoder.decode(encoder.embed(picture()), shown, (100, 60), encoder.preparation)
+    mask, score = decoder.decode(encoder.embed(picture()), prompts, (100, 60), encoder.preparation)
 
-    (outline,) = outline_of(mask, (100, 60), shown.on_it())
+    (outline,) = outline_of(mask, (100, 60), prompts.on_it())
     assert regions.iou((outline,), ((((20, 10), (60, 10), (60, 50), (20, 50)),),)) > 0.9
     assert score == pytest.approx(0.9)
 
@@ -207,14 +207,14 @@ def test_no_hole_of_noise_is_simplified(monkeypatch, share):
 def test_an_outline_has_no_more_corners_than_a_hand_mends():
     noise = np.random.default_rng(0).random((200, 200)) < 0.7
 
-    found = outline_of(noise, (800, 800))
+    outline = outline_of(noise, (800, 800))
 
-    assert 0 < sum(len(ring) for piece in found for ring in piece) <= MOST_CORNERS
+    assert 0 < sum(len(ring) for piece in outline for ring in piece) <= MOST_CORNERS
     assert outline_of(np.zeros((20, 20), bool), (20, 20)) == ()
 
 
 @pytest.mark.parametrize(
-    ("shown", "message"),
+    ("bad_prompts", "message"),
     [
         ([], "Prompts are an object"),
         ({"mask": []}, "Prompts are an object"),
@@ -229,17 +229,17 @@ def test_an_outline_has_no_more_corners_than_a_hand_mends():
         ({"stroke": [[1, 1]] * 1001}, "at most 1000"),
     ],
 )
-def test_bad_prompts_are_refused_with_a_sentence(shown, message):
+def test_bad_prompts_are_refused_with_a_sentence(bad_prompts, message):
     with pytest.raises(Refusal, match=message):
-        prompts.clean(shown, 100, 60)
+        prompts.clean(bad_prompts, 100, 60)
 
 
 def test_prompts_become_labelled_points():
-    shown = prompts.clean(
+    cleaned = prompts.clean(
         {"points": [[1, 2, 0]], "box": [10, 10, 50, 50], "stroke": [[0, 0], [70, 0]]}, 100, 60
     )
 
-    labelled = shown.labelled()
+    labelled = cleaned.labelled()
 
     assert labelled[0] == (1.0, 2.0, 0)
     assert labelled[-2:] == [(10.0, 10.0, 2), (50.0, 50.0, 3)]

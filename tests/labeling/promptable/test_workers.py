@@ -108,8 +108,8 @@ def test_so_many_wait_and_no_more(pool, request_of, monkeypatch):
     process = process_of(pool)
     monkeypatch.setattr(workers, "MOST_WAITING", 1)
     os.kill(process, signal.SIGSTOP)
-    found: list[object] = []
-    first = threading.Thread(target=lambda: found.append(pool.decode(**request_of)))
+    results: list[object] = []
+    first = threading.Thread(target=lambda: results.append(pool.decode(**request_of)))
     first.start()
     while not pool._waiting:
         pass
@@ -119,7 +119,7 @@ def test_so_many_wait_and_no_more(pool, request_of, monkeypatch):
 
     os.kill(process, signal.SIGCONT)
     first.join()
-    assert len(found) == 1
+    assert len(results) == 1
 
 
 def test_the_process_has_no_secret_of_the_site(pool, request_of, monkeypatch):

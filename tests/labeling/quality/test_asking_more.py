@@ -41,9 +41,9 @@ def test_more_people_are_asked_about_settled_questions_and_all_count(alice, data
     settled = list(campaign.questions.filter(state="settled").order_by("pk"))
     assert len(settled) == 6
 
-    asked = asking_more.ask_more(campaign, [q.pk for q in settled[:2]], 4, alice, "Doubtful.")
+    count = asking_more.ask_more(campaign, [q.pk for q in settled[:2]], 4, alice, "Doubtful.")
 
-    assert (asked.count, asked.skipped) == (2, Counter())
+    assert (count.count, count.skipped) == (2, Counter())
     assert set(campaign.questions.filter(state="open").values_list("pk", "seats_free")) == {
         (question.pk, 4) for question in settled[:2]
     }
@@ -92,12 +92,12 @@ def test_what_is_not_settled_or_was_reviewed_is_left_alone_with_its_reason(alice
     reviewed.settlements.update(reviewed=True)
     Question.objects.filter(pk=withdrawn.pk).update(state="withdrawn")
 
-    asked = asking_more.ask_more(
+    count = asking_more.ask_more(
         pond, [open_one.pk, reviewed.pk, settled.pk, withdrawn.pk, 10**9], 2, alice
     )
 
-    assert asked.count == 1
-    assert asked.skipped == {
+    assert count.count == 1
+    assert count.skipped == {
         "it is open, not settled": 1,
         "it is withdrawn, not settled": 1,
         "a reviewer decided it": 1,
@@ -198,8 +198,8 @@ def test_pages_and_programs_ask_more_people(client, alice, bob, pond, program):
     assert answer.json() == {"count": 1, "skipped": {"there is no such question": 1}}
 
     client.force_login(alice)
-    listed = html_of(client.get(f"/campaigns/{pond.name}/questions/?state=settled"))
-    assert f'name="question" value="{second.pk}"' in listed
+    html = html_of(client.get(f"/campaigns/{pond.name}/questions/?state=settled"))
+    assert f'name="question" value="{second.pk}"' in html
     page = client.post(
         f"/campaigns/{pond.name}/questions/ask-more/",
         {"question": [second.pk, third.pk], "people": 1},

@@ -28,10 +28,10 @@ def settle(campaign, questions, probability=0.9):
             Settlement(
                 question=row,
                 policy=campaign.policy,
-                value=["yes", "no"][place % 2],
+                value=["yes", "no"][index % 2],
                 probability=probability,
             )
-            for place, row in enumerate(rows)
+            for index, row in enumerate(rows)
         ]
     )
     Question.objects.filter(pk__in=[row.pk for row in rows]).update(state="settled", seats_free=0)
@@ -41,12 +41,12 @@ def audit_all(campaign, user, wrong=0, hard=0):
     """Answers the whole sample: the first otherwise than settled, then some as too hard."""
     count = 0
     while (audit := auditing.next_for(user, campaign)) is not None:
-        said = audit.settlement.value
+        value = audit.settlement.value
         if count < wrong:
-            said = "no" if said == "yes" else "yes"
+            value = "no" if value == "yes" else "yes"
         elif count < wrong + hard:
-            said = "hard"
-        auditing.answer(audit, user, said)
+            value = "hard"
+        auditing.answer(audit, user, value)
         count += 1
     return count
 
@@ -168,19 +168,19 @@ def test_the_estimate_is_the_share_that_was_wrong_with_an_exact_interval(settled
     auditing.draw(settled, alice, 30, seed=0)
     audit_all(settled, alice, wrong=4, hard=2)
 
-    found = auditing.estimate(settled)
+    estimate = auditing.estimate(settled)
 
     expected = binomtest(4, 28).proportion_ci(0.95, method="exact")
-    assert (found.drawn, found.answered, found.unclear) == (30, 30, 2)
-    assert (found.audited, found.wrong) == (28, 4)
-    assert found.error == pytest.approx(4 / 28)
-    assert found.interval == pytest.approx([expected.low, expected.high])
-    assert found.stated == pytest.approx(0.1)
-    assert found.stated_sample == pytest.approx(0.1)
-    assert found.stated_holds is True
-    assert sum(row.audited for row in found.by_answer.values()) == 28
-    assert sum(row.wrong for row in found.by_answer.values()) == 4
-    [bin_] = found.calibration["bins"]
+    assert (estimate.drawn, estimate.answered, estimate.unclear) == (30, 30, 2)
+    assert (estimate.audited, estimate.wrong) == (28, 4)
+    assert estimate.error == pytest.approx(4 / 28)
+    assert estimate.interval == pytest.approx([expected.low, expected.high])
+    assert estimate.stated == pytest.approx(0.1)
+    assert estimate.stated_sample == pytest.approx(0.1)
+    assert estimate.stated_holds is True
+    assert sum(row.audited for row in estimate.by_answer.values()) == 28
+    assert sum(row.wrong for row in estimate.by_answer.values()) == 4
+    [bin_] = estimate.calibration["bins"]
     assert (bin_["n"], bin_["right"]) == (28, pytest.approx(24 / 28))
     assert len(auditing.disagreements(settled)) == 4
 
@@ -190,21 +190,21 @@ def test_labels_worse_than_they_state_are_seen(settled, alice):
     auditing.draw(settled, alice, 40, seed=0)
     audit_all(settled, alice, wrong=8)
 
-    found = auditing.estimate(settled)
+    estimate = auditing.estimate(settled)
 
-    assert found.stated == pytest.approx(0.001)
-    assert found.stated_holds is False
+    assert estimate.stated == pytest.approx(0.001)
+    assert estimate.stated_holds is False
 
 
 def test_before_any_answer_the_estimate_says_nothing(settled, alice):
     assert auditing.estimate(settled) is None
     auditing.draw(settled, alice, 5, seed=0)
 
-    found = auditing.estimate(settled)
+    estimate = auditing.estimate(settled)
 
-    assert (found.audited, found.error, found.interval) == (0, None, (0.0, 1.0))
-    assert found.stated_holds is None
-    assert found.calibration is None
+    assert (estimate.audited, estimate.error, estimate.interval) == (0, None, (0.0, 1.0))
+    assert estimate.stated_holds is None
+    assert estimate.calibration is None
 
 
 def test_reviewers_verdicts_state_no_probability(settled, alice):
@@ -212,9 +212,9 @@ def test_reviewers_verdicts_state_no_probability(settled, alice):
     auditing.draw(settled, alice, 5, seed=0)
     audit_all(settled, alice, wrong=1)
 
-    found = auditing.estimate(settled)
+    estimate = auditing.estimate(settled)
 
-    assert (found.stated, found.stated_sample, found.error) == (None, None, 0.2)
+    assert (estimate.stated, estimate.stated_sample, estimate.error) == (None, None, 0.2)
 
 
 def test_the_stated_error_is_of_the_settlements_that_stand(settled, monkeypatch):

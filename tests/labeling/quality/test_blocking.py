@@ -36,17 +36,17 @@ def member(person, campaign):
 
 def settlements_in_force(campaign):
     """Every question's state and, where it is decided, the settlement that stands."""
-    found = {}
+    settlements = {}
     for question in campaign.questions.for_consensus().order_by("pk"):
         last = question.settlements.order_by("-pk").first()
         decided = question.state != "open" and last is not None
-        found[question.pk] = (
+        settlements[question.pk] = (
             question.state,
             (last.value, last.probability, last.answers, last.policy_id, last.calibration_id)
             if decided
             else None,
         )
-    return found
+    return settlements
 
 
 def consistent(campaign):
@@ -82,9 +82,9 @@ def test_a_reopened_question_never_goes_back_to_the_same_person(coots, alice, cr
     assert len(vote(crowd[5], coots, "no")) == 6
 
     settlement = coots.questions.first().settlements.order_by("-pk").first()
-    own = Answer.objects.filter(assignment__annotator=crowd[0]).values_list("pk", flat=True)
+    answers = Answer.objects.filter(assignment__annotator=crowd[0]).values_list("pk", flat=True)
     assert (settlement.value, settlement.probability) == ("yes", 0.8)
-    assert not set(settlement.answers) & {str(pk) for pk in own}
+    assert not set(settlement.answers) & {str(pk) for pk in answers}
     assert settlement.calibration.content["voided"] == [crowd[0].pk]
 
 
@@ -93,7 +93,7 @@ def test_an_unblock_restores_the_settlement_though_others_answered_meanwhile(coo
     before = settlements_in_force(coots)
     blocking.block(coots, member(crowd[0], coots), alice)
     vote(crowd[5], coots, "no")
-    assert {said[0] for _, said in settlements_in_force(coots).values()} == {"no"}
+    assert {settlement[0] for _, settlement in settlements_in_force(coots).values()} == {"no"}
     assert consistent(coots)
 
     outcome = blocking.unblock(coots, member(crowd[0], coots), alice, "a mistake")
@@ -111,7 +111,7 @@ def test_a_mind_changed_while_a_question_was_open_again_changes_nothing_that_com
     blocking.block(coots, member(crowd[0], coots), alice)
     answer(crowd[3], coots, Assignment.objects.filter(annotator=crowd[3]), "no")
     vote(crowd[5], coots, "yes")
-    assert {said[0] for _, said in settlements_in_force(coots).values()} == {"no"}
+    assert {settlement[0] for _, settlement in settlements_in_force(coots).values()} == {"no"}
 
     blocking.unblock(coots, member(crowd[0], coots), alice)
 
@@ -130,13 +130,13 @@ def test_standings_learned_during_a_block_change_nothing_that_comes_back(alice, 
     crowd = people(campaign, 5, "w")
     settle(campaign, crowd, ["yes", "yes", "yes"])
     before = settlements_in_force(campaign)
-    assert [said[1] for _, said in before.values()] == pytest.approx([64 / 65] * 6)
+    assert [settlement[1] for _, settlement in before.values()] == pytest.approx([64 / 65] * 6)
 
     blocking.block(campaign, member(crowd[0], campaign), alice)
     learned = calibrating.calibrate(campaign)
     vote(crowd[3], campaign, "yes")
     meanwhile = settlements_in_force(campaign)
-    assert {said[4] for _, said in meanwhile.values()} == {learned.pk}
+    assert {settlement[4] for _, settlement in meanwhile.values()} == {learned.pk}
     assert consistent(campaign)
     blocking.unblock(campaign, member(crowd[0], campaign), alice)
 
@@ -177,7 +177,10 @@ def test_a_reviewers_verdict_stands(coots, alice, crowd):
 
     # One yes against two no is a majority of the five who are left first.
     assert (outcome.decided, outcome.reopened) == (5, 0)
-    assert {said[0] for _, said in settlements_in_force(coots).values()} == {"yes", "no"}
+    assert {settlement[0] for _, settlement in settlements_in_force(coots).values()} == {
+        "yes",
+        "no",
+    }
     assert settlements_in_force(coots)[question.pk][1][0] == "yes"
     assert consistent(coots)
 
@@ -205,9 +208,9 @@ def test_nobody_blocks_themselves_a_researcher_or_a_stranger(coots, alice, bob, 
         blocking.block(coots, member(charlie, coots), alice)
     with pytest.raises(Refusal, match="researcher"):
         blocking.block(coots, member(charlie, coots), None)
-    other = factories.make_campaign(alice, coots.dataset, "others", images=1)
+    other_campaign = factories.make_campaign(alice, coots.dataset, "others", images=1)
     with pytest.raises(NotYours):
-        blocking.block(other, member(bob, coots), alice)
+        blocking.block(other_campaign, member(bob, coots), alice)
     assert not Calibration.objects.exists()
 
 
@@ -433,8 +436,8 @@ def test_lifting_all_blocks_gives_back_what_was_whatever_happened_meanwhile(
         world.check()
 
     now = settlements_in_force(world.campaign)
-    for pk, (state, said) in was.items():
+    for pk, (state, settlement) in was.items():
         # What was open may have been answered to the end meanwhile.
         if state != "open":
-            assert now[pk] == (state, said)
+            assert now[pk] == (state, settlement)
     assert calibrations.in_force(world.campaign).voided == frozenset()

@@ -56,10 +56,10 @@ def test_the_auditor_sees_the_other_boxes_and_where_to_draw_but_not_the_box(camp
     auditing.draw(campaign, alice, 6, 1)
 
     for audit in Audit.objects.all():
-        shown = box_audit.question_context(audit).content
+        content = box_audit.question_context(audit).content
         drawn = audit.settlement.value["box"]
-        assert shown["boxes"] == [B if drawn == A else A]
-        assert shown["at"] == [(drawn[0] + drawn[2]) / 2, (drawn[1] + drawn[3]) / 2]
+        assert content["boxes"] == [B if drawn == A else A]
+        assert content["at"] == [(drawn[0] + drawn[2]) / 2, (drawn[1] + drawn[3]) / 2]
 
 
 def test_the_error_is_measured_class_by_class_with_an_interval(campaign, alice):
@@ -80,8 +80,8 @@ def test_the_error_is_measured_class_by_class_with_an_interval(campaign, alice):
     assert whole.stated > 0.1
     assert whole.stated_holds
     assert (whole.good_at_0_5, whole.good_at_0_7) == (1.0, 1.0)
-    found = auditing.estimate(campaign)
-    assert (found.audited, found.wrong, found.boxes) == (6, 0, [whole, dogs])
+    estimate = auditing.estimate(campaign)
+    assert (estimate.audited, estimate.wrong, estimate.boxes) == (6, 0, [whole, dogs])
 
 
 def test_an_auditor_who_finds_nothing_there_counts_it_as_wrong(campaign, alice):

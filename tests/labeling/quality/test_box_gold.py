@@ -24,7 +24,7 @@ A_BOX, B_BOX = (2.0, 2.0, 22.0, 22.0), (30.0, 10.0, 50.0, 40.0)
 
 def rows(*images, topic=DOG, boxes=(A, B)):
     return [
-        {"image": image, "topic": topic, "answer": [list(one) for one in boxes]} for image in images
+        {"image": image, "topic": topic, "answer": [list(box) for box in boxes]} for image in images
     ]
 
 
@@ -45,65 +45,71 @@ def known(number, boxes=((2.0, 2.0, 22.0, 22.0), (30.0, 10.0, 50.0, 40.0))):
 def test_a_pair_gives_a_question_of_every_step_of_which_a_person_gets_one(alice, campaign, images):
     assert add_gold(campaign, alice, rows(images[0])) == 3
 
-    found = Question.objects.filter(state="gold").order_by("pk")
-    assert [question.step for question in found] == ["draw", "check", "cover"]
-    first = found[0]
-    assert [question.subject for question in found] == [None, first.pk, first.pk]
+    questions = Question.objects.filter(state="gold").order_by("pk")
+    assert [question.step for question in questions] == ["draw", "check", "cover"]
+    first = questions[0]
+    assert [question.subject for question in questions] == [None, first.pk, first.pk]
 
 
 def test_known_answers_are_balanced_and_shown_as_people_would():
-    made = [one for number in range(400) for one in box_gold.make(known(number), proposals=True)]
+    made = [gold for number in range(400) for gold in box_gold.make(known(number), proposals=True)]
 
-    checks = [one for one in made if one.step == "check"]
-    assert 0.4 < sum(one.answer == "good" for one in checks) / len(checks) < 0.6
-    assert set(Counter(one.content["came"] for one in checks)) == {"drawn", "clicked", "proposed"}
-    covers = [one for one in made if one.step == "cover"]
-    assert 0.4 < sum(one.answer == "complete" for one in covers) / len(covers) < 0.6
-    draws = [one for one in made if one.step == "draw"]
+    checks = [gold for gold in made if gold.step == "check"]
+    assert 0.4 < sum(check.answer == "good" for check in checks) / len(checks) < 0.6
+    assert set(Counter(check.content["came"] for check in checks)) == {
+        "drawn",
+        "clicked",
+        "proposed",
+    }
+    covers = [gold for gold in made if gold.step == "cover"]
+    assert 0.4 < sum(cover.answer == "complete" for cover in covers) / len(covers) < 0.6
+    draws = [gold for gold in made if gold.step == "draw"]
     # First boxes, next ones where somebody has pointed, again after one was rejected, and none.
-    assert {frozenset(one.content) for one in draws} == {
+    assert {frozenset(gold.content) for gold in draws} == {
         frozenset(),
         frozenset({"boxes", "at"}),
         frozenset({"boxes", "rejected"}),
         frozenset({"boxes", "at", "rejected"}),
     }
-    assert 0.05 < sum(one.answer == "none" for one in draws) / len(draws) < 0.15
+    assert 0.05 < sum(draw.answer == "none" for draw in draws) / len(draws) < 0.15
     # Where somebody has pointed is in the object, and not its exact middle.
-    aims = [one.content["at"] for one in draws if one.answer != "none" and "at" in one.content]
+    aims = [gold.content["at"] for gold in draws if gold.answer != "none" and "at" in gold.content]
     assert all(any(holds(known_box, aim) for known_box in (A_BOX, B_BOX)) for aim in aims)
     assert sum(aim in ([12.0, 12.0], [40.0, 25.0]) for aim in aims) < len(aims) / 20
     # No box that is shown is exactly the known one.
-    shown = [sides for one in made for sides in one.content.get("boxes", ())]
-    assert sum(sides in (A, B) for sides in shown) < len(shown) / 100
+    sides_of_boxes = [sides for gold in made for sides in gold.content.get("boxes", ())]
+    assert sum(sides in (A, B) for sides in sides_of_boxes) < len(sides_of_boxes) / 100
 
 
 def test_what_is_said_of_boxes_is_said_of_gold_too():
     """Boxes of people come with flags, and rejected ones with the sides that were pointed at: gold
     without either would be told from the rest."""
     edge = (0.0, 2.0, 22.0, 22.0)
-    said = {A_BOX: ("occluded",)}
+    flags = {A_BOX: ("occluded",)}
     made = [
-        one
+        gold
         for number in range(200)
-        for one in box_gold.make(
-            Known(1, f"{number}.png", DOG, 64, 48, (A_BOX, B_BOX, edge), said), proposals=True
+        for gold in box_gold.make(
+            Known(1, f"{number}.png", DOG, 64, 48, (A_BOX, B_BOX, edge), flags), proposals=True
         )
     ]
 
-    checks = [one.content for one in made if one.step == "check"]
-    shown = {tuple(one.get("flags", ())) for one in checks if one["came"] != "proposed"}
-    assert shown == {(), ("occluded",), ("truncated",)}
-    assert not any("flags" in one for one in checks if one["came"] == "proposed")
-    rejected = [one.content["rejected"] for one in made if "rejected" in one.content]
-    assert {len(one["sides"]) for one in rejected} == {0, 1}
+    checks = [gold.content for gold in made if gold.step == "check"]
+    flags_of_checks = {
+        tuple(check.get("flags", ())) for check in checks if check["came"] != "proposed"
+    }
+    assert flags_of_checks == {(), ("occluded",), ("truncated",)}
+    assert not any("flags" in check for check in checks if check["came"] == "proposed")
+    rejected = [gold.content["rejected"] for gold in made if "rejected" in gold.content]
+    assert {len(box["sides"]) for box in rejected} == {0, 1}
     # A side that is off is pointed at.
-    assert {side for one in rejected for side in one["sides"]} == set(SIDES)
+    assert {side for box in rejected for side in box["sides"]} == set(SIDES)
 
 
 def test_one_instance_is_never_withheld_since_nobody_looks_where_no_box_stands():
-    made = [one for n in range(50) for one in box_gold.make(known(n, [(2.0, 2.0, 22.0, 22.0)]))]
+    made = [gold for n in range(50) for gold in box_gold.make(known(n, [(2.0, 2.0, 22.0, 22.0)]))]
 
-    assert {one.answer for one in made if one.step == "cover"} == {"complete"}
+    assert {gold.answer for gold in made if gold.step == "cover"} == {"complete"}
 
 
 @pytest.mark.parametrize(
@@ -145,7 +151,7 @@ def test_gold_is_mixed_in_only_where_it_looks_like_what_lies_beside_it(alice, ca
     seats = claiming.next_page(bob, campaign, 2).seats
     for _ in range(15):
         questions = Question.objects.filter(pk__in=[seat.question_id for seat in seats])
-        assert {(one.step, one.content) for one in questions} <= {("draw", None)}
+        assert {(question.step, question.content) for question in questions} <= {("draw", None)}
         for seat in seats:
             boxers.answer(bob, seat, box(A))
         seats = claiming.next_page(bob, campaign, 2).seats
@@ -160,8 +166,8 @@ def test_gold_of_a_step_comes_once_others_have_it(alice, campaign, images):
         if question.state == "gold":
             met[question.step] += 1
         if question.step == "draw":
-            shown = (question.content or {}).get("boxes", [])
-            return box(B) if any(abs(sides[0] - A[0]) < 5 for sides in shown) else box(A)
+            boxes = (question.content or {}).get("boxes", [])
+            return box(B) if any(abs(sides[0] - A[0]) < 5 for sides in boxes) else box(A)
         return "good" if question.step == "check" else "complete"
 
     boxers.work(campaign, crowd, says)
@@ -263,6 +269,6 @@ def test_a_pair_that_became_gold_of_its_boxes_may_be_listed_again(alice, campaig
     done = campaign.questions.filter(topic=DOG)
     gold_from_settled(campaign, alice, list(done.values_list("pk", flat=True)))
 
-    found = asking.add_questions(campaign, [("0.png", DOG), ("0.png", CAT)])
+    added = asking.add_questions(campaign, [("0.png", DOG), ("0.png", CAT)])
 
-    assert (found.created, found.existing) == (0, 2)
+    assert (added.created, added.existing) == (0, 2)

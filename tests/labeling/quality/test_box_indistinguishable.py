@@ -42,17 +42,17 @@ class World:
         self.source = source
         self.objects = defaultdict(list)
         for number in range(PAIRS + GOLD):
-            for place in range(source.randint(*OBJECTS)):
-                x, y = 2 + 15 * place, source.uniform(2, 20)
+            for index in range(source.randint(*OBJECTS)):
+                x, y = 2 + 15 * index, source.uniform(2, 20)
                 box = (x, y, x + source.uniform(9, 13), y + source.uniform(9, 22))
                 self.objects[f"{number}.png"].append(tuple(round(side, 1) for side in box))
 
     def says(self, question: Question) -> object:
         content, objects = question.content or {}, self.objects[question.item.image.name]
-        boxed = [as_box(one) for one in content.get("boxes", ())]
-        left = [one for one in objects if all(iou(one, box) < 0.5 for box in boxed)]
+        boxed = [as_box(box) for box in content.get("boxes", ())]
+        left = [target for target in objects if all(iou(target, box) < 0.5 for box in boxed)]
         if question.step == "check":
-            best = max(objects, key=lambda one: iou(one, content["box"]))
+            best = max(objects, key=lambda box: iou(box, content["box"]))
             good = iou(best, content["box"]) > 0.75 and self.source.random() < 0.9
             if good:
                 return "good"
@@ -63,7 +63,7 @@ class World:
             if left and self.source.random() < 0.9:
                 return {"missing": [shaking.point(left[0], self.source)]}
             return "complete" if self.source.random() < 0.9 else {"missing": [[32.0, 40.0]]}
-        aimed = [one for one in left if "at" in content and holds(one, content["at"])]
+        aimed = [box for box in left if "at" in content and holds(box, content["at"])]
         if not left or ("at" in content and not aimed):
             return "none"
         box = shaking.good((aimed or left)[0], *SIZE, self.source)
@@ -81,8 +81,8 @@ class Visit:
         self.client = Client()
         self.client.force_login(user)
 
-    def note(self, token, what, value):
-        self.diary.entries[what].append((self.campaign.name, token, value))
+    def note(self, token, kind, value):
+        self.diary.entries[kind].append((self.campaign.name, token, value))
 
     def post(self, door, **body):
         address = reverse(door, args=[self.campaign.name])
@@ -122,8 +122,8 @@ class Visit:
         sent = {"id": pk, "seat": token, "value": value, "duration_ms": 900}
         response = self.post("label_answers", answers=[sent])
         [result] = response.json()["results"]
-        said = (response.status_code, headers_of(response), normal(json.dumps(result)))
-        self.note(token, f"{step}: answer {when}", said)
+        response_parts = (response.status_code, headers_of(response), normal(json.dumps(result)))
+        self.note(token, f"{step}: answer {when}", response_parts)
         return pk
 
     def answer(self, token, step):

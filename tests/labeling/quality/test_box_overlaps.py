@@ -47,9 +47,9 @@ def finish(campaign, crowd, *boxes, topic=DOG):
     """Everybody boxes these, one after another, and finds nothing more."""
 
     def says(question, person):
-        wanted = boxes if question.topic == topic else ()
+        boxes_of_topic = boxes if question.topic == topic else ()
         stand = (question.content or {}).get("boxes", [])
-        left = [one for one in wanted if one not in stand]
+        left = [box for box in boxes_of_topic if box not in stand]
         if question.step == "check":
             return "good"
         if question.step == "draw":
@@ -67,11 +67,13 @@ def pair_of(campaign, topic=DOG):
 
 
 def boxes_of(campaign, topic=DOG):
-    return [list(one.box) for one in pair_of(campaign, topic).chain.boxes]
+    return [list(box.box) for box in pair_of(campaign, topic).chain.boxes]
 
 
 def decide(campaign, actor, action, kind=SAME):
-    [finding] = [one for one in box_overlaps.find(campaign).findings if one.kind == kind]
+    [finding] = [
+        finding for finding in box_overlaps.find(campaign).findings if finding.kind == kind
+    ]
     return box_overlaps.decide(campaign, actor, finding.item, finding.key, action)
 
 
@@ -81,7 +83,7 @@ def test_two_boxes_of_a_class_that_overlap_by_half_are_found(campaign, crowd):
     [finding] = box_overlaps.find(campaign).findings
 
     assert finding.kind == SAME
-    assert [list(one) for one in finding.boxes] == [A, NEAR_A]
+    assert [list(box) for box in finding.boxes] == [A, NEAR_A]
     assert finding.iou == pytest.approx(14 * 20 / (2 * 400 - 14 * 20))
     assert box_overlaps.find(campaign).after is None
 
@@ -93,7 +95,7 @@ def test_what_is_still_worked_on_is_left_alone(campaign, crowd):
 
 
 @pytest.mark.parametrize(
-    ("action", "stands"),
+    ("action", "text"),
     [
         ("first", [NEAR_A, B]),
         ("second", [A, B]),
@@ -102,18 +104,18 @@ def test_what_is_still_worked_on_is_left_alone(campaign, crowd):
         ("leave", [A, NEAR_A, B]),
     ],
 )
-def test_a_decision_is_recorded_and_the_pair_says_so(alice, campaign, crowd, action, stands):
+def test_a_decision_is_recorded_and_the_pair_says_so(alice, campaign, crowd, action, text):
     finish(campaign, crowd, A, NEAR_A, B)
 
     decision = decide(campaign, alice, action)
 
-    assert boxes_of(campaign) == stands
+    assert boxes_of(campaign) == text
     assert pair_of(campaign).chain.coverage == "complete"
     assert (decision.actor, decision.content["overlap"]) == (alice, action)
     assert box_overlaps.find(campaign).findings == []
     following.advance(campaign)
     assert not campaign.questions.filter(state="open").exists()
-    assert boxes_of(campaign) == stands
+    assert boxes_of(campaign) == text
 
 
 def test_merging_weighs_the_more_exact_person_more(alice, campaign, crowd, monkeypatch):
@@ -130,12 +132,12 @@ def test_merging_weighs_the_more_exact_person_more(alice, campaign, crowd, monke
 
 def test_what_stays_is_still_the_box_of_its_drawing(alice, campaign, crowd):
     finish(campaign, crowd, A, NEAR_A, B)
-    before = {one.box: one.drawing for one in pair_of(campaign).chain.boxes}
+    before = {box.box: box.drawing for box in pair_of(campaign).chain.boxes}
 
     decide(campaign, alice, "second")
 
-    for one in pair_of(campaign).chain.boxes:
-        assert one.drawing == before[one.box] is not None
+    for standing_box in pair_of(campaign).chain.boxes:
+        assert standing_box.drawing == before[standing_box.box] is not None
 
 
 def test_the_last_box_removed_leaves_the_class_absent(alice, dataset):
@@ -247,7 +249,7 @@ def test_pages_go_on_after_an_image_and_cost_the_same(alice, dataset, monkeypatc
     crowd = boxers.people(campaign)
     finish(campaign, crowd, A, NEAR_A)
     monkeypatch.setattr(box_overlaps, "PAGE", 1)
-    with CaptureQueriesContext(connection) as one:
+    with CaptureQueriesContext(connection) as small:
         first = box_overlaps.find(campaign)
     second = box_overlaps.find(campaign, first.after)
     third = box_overlaps.find(campaign, second.after)
@@ -257,7 +259,7 @@ def test_pages_go_on_after_an_image_and_cost_the_same(alice, dataset, monkeypatc
 
     assert [*first.findings, *second.findings, *third.findings] == whole.findings
     assert len(whole.findings) == 3
-    assert len(one) == len(all_of_them) <= 10
+    assert len(small) == len(all_of_them) <= 10
     monkeypatch.setattr(box_overlaps, "SCAN", 2)
     assert box_overlaps.find(campaign).after == whole.findings[1].item
 

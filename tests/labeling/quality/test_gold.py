@@ -71,9 +71,9 @@ def test_gold_answers_make_the_standing_and_no_consensus(coots, alice, bob, gold
 
     answer_all(bob, coots, "yes")
 
-    standing = gold_results.accuracy(bob, coots)
-    assert standing.total >= 1
-    assert standing.right == standing.total
+    standings = gold_results.accuracy(bob, coots)
+    assert standings.total >= 1
+    assert standings.right == standings.total
     assert not Question.objects.filter(state="gold", settlements__isnull=False).exists()
 
 
@@ -149,11 +149,11 @@ def test_gold_that_was_retired_and_comes_again_is_not_given_twice(coots, alice, 
 
 def trusted(campaign, count, name="trusted"):
     """Annotators whom the sequential test has accepted."""
-    found = people(campaign, count, name)
-    campaign.memberships.filter(user__in=found).update(
+    users = people(campaign, count, name)
+    campaign.memberships.filter(user__in=users).update(
         standing={"test": {"accepted": 1, "verdict": "accepted", "right": 20, "total": 20}}
     )
-    return found
+    return users
 
 
 def test_gold_that_many_trusted_people_fail_is_retired_with_its_reason(coots, gold):
@@ -192,9 +192,9 @@ def test_a_page_reads_the_latest_answers_to_gold_and_then_only_what_failed_in_th
     coots.refresh_from_db()
 
     with django_assert_num_queries(4):
-        found = failing_lately(coots, 12)
-    assert found == failing(coots)
-    assert failing_lately(coots, 1) == found[:1]
+        failing_rows = failing_lately(coots, 12)
+    assert failing_rows == failing(coots)
+    assert failing_lately(coots, 1) == failing_rows[:1]
     # Charlie's three answers are the latest: the first question was failed before them.
     monkeypatch.setattr("labeling.quality.gold.LATEST", 3)
     lately = {met.question_id: (met.met, met.failed) for met in failing_lately(coots, 12)}
@@ -287,11 +287,11 @@ def test_balance_counts_answers_and_names_classes_with_one(
     retire_gold(coots, alice, gold[0].pk)
 
     with django_assert_num_queries(1):
-        found = balance(coots)
+        counts = balance(coots)
 
-    assert found.total == 6
-    assert found.by_answer == {"no": 2, "yes": 4}
-    assert found.one_sided == [COOT]
+    assert counts.total == 6
+    assert counts.by_answer == {"no": 2, "yes": 4}
+    assert counts.one_sided == [COOT]
 
 
 def test_gold_decided_by_a_reviewer_says_so(coots, alice, bob):
@@ -329,8 +329,8 @@ def graph_campaign(alice, dataset):
     return campaign
 
 
-def gold_rows(*said):
-    return [{"image": image, "topic": node, "answer": answer} for image, node, answer in said]
+def gold_rows(*values):
+    return [{"image": image, "topic": node, "answer": answer} for image, node, answer in values]
 
 
 def test_gold_that_contradicts_the_graph_is_refused_and_nothing_is_added(graph_campaign, alice):

@@ -40,22 +40,22 @@ def gold(coots, alice):
 def test_the_last_revision_counts_under_its_own_method(
     coots, alice, bob, gold, django_assert_num_queries
 ):
-    other = factories.make_user("other")
+    second = factories.make_user("other")
     give(bob, gold[0], ("no", "swipe"), ("yes", "key"))
     give(bob, gold[1], ("no", "swipe"))
     give(bob, gold[2], ("yes", "swipe"))
-    give(other, gold[0], ("hard", "tap"))
-    give(other, gold[1], ("yes", None))
-    give(other, gold[3], ("no", "tap"))
+    give(second, gold[0], ("hard", "tap"))
+    give(second, gold[1], ("yes", None))
+    give(second, gold[3], ("no", "tap"))
     retire_gold(coots, alice, gold[3].pk, "the label was wrong")
 
     with django_assert_num_queries(1):
-        found = gold_results.errors_by_method(coots)
+        errors = gold_results.errors_by_method(coots)
 
-    assert [(row.group, row.wrong, row.total) for row in found] == [
+    assert [(row.group, row.wrong, row.total) for row in errors] == [
         *(("key", 0, 1), ("tap", 1, 1), ("swipe", 1, 2), ("", 0, 1)),
     ]
-    assert (found[2].error, found[2].interval) == (0.5, wilson_interval(1, 2))
+    assert (errors[2].error, errors[2].interval) == (0.5, wilson_interval(1, 2))
 
 
 def test_answers_that_say_nothing_make_no_table(coots, bob, gold):
@@ -73,12 +73,12 @@ def test_of_many_answers_the_latest_are_read(coots, gold, monkeypatch):
 
 
 def test_the_error_is_told_by_language(coots, bob, gold, django_assert_num_queries):
-    other = factories.make_user("other")
+    second = factories.make_user("other")
     for question, user, value, language in (
         (gold[0], bob, "yes", "de"),
         (gold[1], bob, "no", "de"),
-        (gold[0], other, "yes", "en-gb"),
-        (gold[1], other, "yes", None),
+        (gold[0], second, "yes", "en-gb"),
+        (gold[1], second, "yes", None),
     ):
         give(user, question, (value, "key"))
         Answer.objects.filter(assignment__annotator=user, assignment__question=question).update(
@@ -86,9 +86,9 @@ def test_the_error_is_told_by_language(coots, bob, gold, django_assert_num_queri
         )
 
     with django_assert_num_queries(1):
-        found = gold_results.errors_by_language(coots)
+        errors = gold_results.errors_by_language(coots)
 
-    assert [(row.group, row.wrong, row.total) for row in found] == [
+    assert [(row.group, row.wrong, row.total) for row in errors] == [
         *(("en-gb", 0, 1), ("de", 1, 2), ("", 0, 1)),
     ]
 
@@ -104,9 +104,9 @@ def test_agreement_is_told_within_and_across_languages(coots, django_assert_num_
             answers.filter(assignment__question=question).update(language=language)
 
     with django_assert_num_queries(1):
-        found = gold_results.agreement_by_language(coots)
+        agreement = gold_results.agreement_by_language(coots)
 
-    assert [(row.first, row.second, row.agreed, row.total) for row in found] == [
+    assert [(row.first, row.second, row.agreed, row.total) for row in agreement] == [
         ("en-gb", "de", 2, 4),
         ("de", "de", 2, 2),
     ]

@@ -54,8 +54,8 @@ class Diary:
 
     def signs(self) -> list[tuple[str, object, float]]:
         """Each value of anything that gold has more or less often than chance allows."""
-        found = []
-        for what, entries in self.entries.items():
+        signs = []
+        for kind, entries in self.entries.items():
             # By campaign, since in each another part of the seats was gold.
             counts = defaultdict(lambda: (Counter(), Counter()))
             for campaign, token, value in entries:
@@ -63,8 +63,8 @@ class Diary:
             for value in {value for _, _, value in entries}:
                 odds = odds_of(value, counts.values())
                 if odds < CHANCE:
-                    found.append((what, value, odds))
-        return found
+                    signs.append((kind, value, odds))
+        return signs
 
 
 def odds_of(value, counts) -> float:
@@ -98,8 +98,8 @@ class Visit:
         self.left = None
         self.since = 0
 
-    def note(self, token, what, value):
-        self.diary.entries[what].append((self.campaign.name, token, value))
+    def note(self, token, kind, value):
+        self.diary.entries[kind].append((self.campaign.name, token, value))
 
     def post(self, door, **body):
         address = reverse(door, args=[self.campaign.name])
@@ -127,21 +127,21 @@ class Visit:
         if self.source.random() < 0.3:
             key = str(uuid.UUID(int=self.source.getrandbits(128)))
             response = self.post("label_flag", id=key, seat=token, note="Blurred.")
-            told = normal(response.content.decode())
-            self.note(token, "flag", (response.status_code, headers_of(response), told))
+            text = normal(response.content.decode())
+            self.note(token, "flag", (response.status_code, headers_of(response), text))
 
     def last(self):
         """The person's last answers: what is said of each, and whether it may change."""
         if self.source.random() < 0.3:
             rows = self.client.get(reverse("label_last", args=[self.campaign.name])).context["rows"]
-            for place, row in enumerate(rows):
+            for index, row in enumerate(rows):
                 changes = (row.words, row.image is not None)
                 # A row stays for many pages: what was seen of it once is no further sign.
                 if (row.token, changes) not in self.rows:
                     self.rows.add((row.token, changes))
                     self.note(row.token, "last: may change", changes)
                     self.note(row.token, "last: topic", row.topic)
-                if place == 0:
+                if index == 0:
                     self.note(row.token, "last: the latest", row.image is not None)
 
     def page(self) -> list[str]:
@@ -151,20 +151,20 @@ class Visit:
         page = response.json()
         tokens = [seat["seat"] for seat in page["seats"]]
         topics = Counter(seat["topic"] for seat in page["seats"])
-        for place, seat in enumerate(page["seats"]):
+        for index, seat in enumerate(page["seats"]):
             token = seat["seat"]
             self.images[token] = seat["image"]
             self.note(token, "page: headers", headers_of(response))
-            self.note(token, "page: place", (len(tokens), place))
+            self.note(token, "page: place", (len(tokens), index))
             if len(tokens) > 1:
-                self.note(token, "page: first or last", (place == 0, place == len(tokens) - 1))
+                self.note(token, "page: first or last", (index == 0, index == len(tokens) - 1))
             self.note(token, "page: keys", (tuple(page), tuple(seat)))
             self.note(token, "page: seat", normal(json.dumps(seat)))
             self.note(token, "page: bytes", len(json.dumps(seat)))
             self.note(token, "page: topic", seat["topic"])
             self.note(token, "page: alone in its topic", topics[seat["topic"]] == 1)
             self.note(token, "page: known", token in self.gone)
-            if html and place == 0:
+            if html and index == 0:
                 self.note(token, "html: first", self.html(html))
         if self.left is not None:
             # Beside what was answered: a page of one seat would tell of each.
@@ -201,9 +201,15 @@ class Visit:
         values = [value or self.source.choice(VALUES[self.campaign.kind]) for _ in tokens]
         methods = [self.source.choice(Answer.InputMethod.values) for _ in tokens]
         answers = [
-            {"id": pk, "seat": token, "value": one, "duration_ms": 900, "input_method": method}
+            {
+                "id": pk,
+                "seat": token,
+                "value": chosen_value,
+                "duration_ms": 900,
+                "input_method": method,
+            }
             | {"language": self.source.choice(["en-gb", "de", "zh-hans"])}
-            for pk, token, one, method in zip(pks, tokens, values, methods, strict=True)
+            for pk, token, chosen_value, method in zip(pks, tokens, values, methods, strict=True)
         ]
         response = self.post("label_answers", answers=answers)
         for token, result in zip(tokens, response.json()["results"], strict=True):
@@ -234,16 +240,16 @@ class Visit:
             self.send(tokens, "revised too late, or not")
         for token in tokens[:2]:
             response = self.post("label_skip", seat=token)
-            told = normal(response.content.decode())
-            self.note(token, "skip of an answered one", (response.status_code, told))
+            text = normal(response.content.decode())
+            self.note(token, "skip of an answered one", (response.status_code, text))
 
     def skip(self, tokens):
         skipped = [token for token in tokens if self.source.random() < 0.5] or tokens
         for token in skipped:
             for _ in range(2):
                 response = self.post("label_skip", seat=token)
-                told = normal(response.content.decode())
-                self.note(token, "skip", (response.status_code, headers_of(response), told))
+                text = normal(response.content.decode())
+                self.note(token, "skip", (response.status_code, headers_of(response), text))
         self.gone |= set(skipped)
         self.look(skipped, "skipped")
 
@@ -318,10 +324,10 @@ def make_campaign(number, source, alice, dataset):
     else:
         lifecycle.define_topics(campaign, [{"key": key, "name": key} for key in topics])
         among = topics[: source.choice([1, 4])]
-        asked = [(name, source.choice(among)) for name in names]
+        pairs = [(name, source.choice(among)) for name in names]
         if source.random() < 0.5:
-            asked.sort(key=lambda pair: pair[1])
-        asking.add_questions(campaign, asked)
+            pairs.sort(key=lambda pair: pair[1])
+        asking.add_questions(campaign, pairs)
     golden = source.sample(list(campaign.questions.order_by("ticket")), QUESTIONS // 3)
     Question.objects.filter(pk__in=[question.pk for question in golden]).update(
         state="gold", lane=2, seats_free=1
@@ -409,4 +415,4 @@ def test_a_fault_that_tells_gold_is_seen(labeled, monkeypatch, fault, sign):
     # Neither shows in an image or a page that is looked at again.
     signs = labeled(3, looking=False).signs()
 
-    assert sign in {what for what, _, _ in signs}
+    assert sign in {kind for kind, _, _ in signs}

@@ -99,12 +99,12 @@ def test_removing_somebody_returns_their_open_seats(coots, alice, bob):
 
 
 def test_the_last_researcher_cannot_leave(coots, alice):
-    own = coots.memberships.get(user=alice)
+    membership = coots.memberships.get(user=alice)
 
     with pytest.raises(Conflict):
-        memberships.remove(own, alice)
+        memberships.remove(membership, alice)
     with pytest.raises(Conflict):
-        memberships.change_role(own, alice, "annotator")
+        memberships.change_role(membership, alice, "annotator")
 
 
 def test_a_role_changes_and_is_recorded(coots, alice, bob):

@@ -38,7 +38,7 @@ def pond(alice, bob, dataset):
 
 
 @pytest.fixture
-def asked(pond):
+def open_questions(pond):
     return list(pond.questions.filter(state="open").order_by("pk"))
 
 
@@ -114,19 +114,21 @@ def test_watching_twice_does_nothing_twice(pond, bob, golden):
     assert pond.decisions.filter(kind="stage").count() == 1
 
 
-def test_open_seats_of_a_paused_person_go_to_others(pond, bob, golden, asked):
-    seat = asked[0].assignments.create(
-        annotator=bob, subject=asked[0].pk, leased_until=timezone.now() + timedelta(hours=1)
+def test_open_seats_of_a_paused_person_go_to_others(pond, bob, golden, open_questions):
+    seat = open_questions[0].assignments.create(
+        annotator=bob,
+        subject=open_questions[0].pk,
+        leased_until=timezone.now() + timedelta(hours=1),
     )
-    free = asked[0].seats_free
+    free = open_questions[0].seats_free
     give(bob, golden[:6], wrong(golden[:6]))
 
     monitoring.watch(pond, bob)
 
     seat.refresh_from_db()
-    asked[0].refresh_from_db()
+    open_questions[0].refresh_from_db()
     assert seat.state == "returned"
-    assert asked[0].seats_free == free + 1
+    assert open_questions[0].seats_free == free + 1
 
 
 @pytest.mark.parametrize("role", ["researcher", "reviewer"])
@@ -183,11 +185,11 @@ def test_whoever_errs_is_trained_again_with_all_attempts(pond, alice, bob, golde
     assert monitoring.watch(pond, bob) == []
 
 
-def test_the_strongest_action_is_taken_with_every_reason(pond, alice, bob, golden, asked):
+def test_the_strongest_action_is_taken_with_every_reason(pond, alice, bob, golden, open_questions):
     change(pond, alice, **ACTING | {"speed_action": "block", "run_action": "none"})
     for user in others(pond, bob):
-        give(user, asked, ["yes", "no"] * 30, ms=4000)
-    give(bob, asked[:50], ["yes", "no"] * 25, ms=300)
+        give(user, open_questions, ["yes", "no"] * 30, ms=4000)
+    give(bob, open_questions[:50], ["yes", "no"] * 25, ms=300)
     give(bob, golden[:6], wrong(golden[:6]), ms=300)
 
     [acted] = monitoring.watch(pond, bob)
@@ -198,67 +200,69 @@ def test_the_strongest_action_is_taken_with_every_reason(pond, alice, bob, golde
     assert member(pond, bob).stage == "blocked"
 
 
-def test_speed_is_against_what_others_took_for_the_same_questions(pond, alice, bob, asked):
+def test_speed_is_against_what_others_took_for_the_same_questions(pond, alice, bob, open_questions):
     change(pond, alice, **ACTING)
     for user in others(pond, bob):
         # Half of the questions are quick for everybody, and Bob met only those.
-        give(user, asked, ["yes", "no"] * 30, ms=400)
+        give(user, open_questions, ["yes", "no"] * 30, ms=400)
         pond.memberships.filter(user=user).update(worked_ms=10**9)
-    give(bob, asked[:50], ["yes", "no"] * 25, ms=350)
+    give(bob, open_questions[:50], ["yes", "no"] * 25, ms=350)
 
     assert monitoring.watch(pond, bob) == []
     assert member(pond, bob).standing["speed"]["share"] == 0.875
 
 
-def test_a_run_against_what_others_said_is_a_reason(pond, alice, bob, asked):
+def test_a_run_against_what_others_said_is_a_reason(pond, alice, bob, open_questions):
     change(pond, alice, **ACTING | {"chance_action": "none"})
     for user in others(pond, bob):
-        give(user, asked, ["yes", "no"] * 30)
-    give(bob, asked[:45], ["no"] * 45)
+        give(user, open_questions, ["yes", "no"] * 30)
+    give(bob, open_questions[:45], ["no"] * 45)
 
     [acted] = monitoring.watch(pond, bob)
 
     assert acted.reason.startswith("Answered “no” 45 times in a row")
 
 
-def test_a_run_that_everybody_has_is_no_reason(pond, alice, bob, asked):
+def test_a_run_that_everybody_has_is_no_reason(pond, alice, bob, open_questions):
     change(pond, alice, **ACTING)
     for user in others(pond, bob):
-        give(user, asked, ["no"] * 60)
-    give(bob, asked, ["no"] * 60)
+        give(user, open_questions, ["no"] * 60)
+    give(bob, open_questions, ["no"] * 60)
 
     assert monitoring.watch(pond) == []
     assert member(pond, bob).standing["runs"]["length"] == 60
 
 
-def test_agreement_by_chance_is_a_reason(pond, alice, bob, asked):
+def test_agreement_by_chance_is_a_reason(pond, alice, bob, open_questions):
     change(pond, alice, **ACTING | {"chance_agreement": 0.5})
     for user in others(pond, bob):
-        give(user, asked, ["yes", "yes", "no", "no"] * 15)
-    give(bob, asked, ["yes", "no"] * 30)
+        give(user, open_questions, ["yes", "yes", "no", "no"] * 15)
+    give(bob, open_questions, ["yes", "no"] * 30)
 
     [acted] = monitoring.watch(pond, bob)
 
     assert acted.reason.startswith("Agrees with others on 30 of 60 questions, which is 0.00")
 
 
-def test_what_blocked_people_answered_is_no_measure(pond, alice, bob, asked):
+def test_what_blocked_people_answered_is_no_measure(pond, alice, bob, open_questions):
     change(pond, alice, **ACTING)
     for user in others(pond, bob):
-        give(user, asked, ["yes", "no"] * 30, ms=60_000)
+        give(user, open_questions, ["yes", "no"] * 30, ms=60_000)
     pond.memberships.filter(user__in=others(pond, bob)).update(stage="blocked")
-    give(bob, asked, ["yes", "no"] * 30, ms=2000)
+    give(bob, open_questions, ["yes", "no"] * 30, ms=2000)
 
     assert monitoring.watch(pond, bob) == []
     assert member(pond, bob).standing["speed"]["pool"] == 0
 
 
-def test_where_a_question_has_one_vote_gold_is_the_measure(pond, alice, bob, asked, golden):
+def test_where_a_question_has_one_vote_gold_is_the_measure(
+    pond, alice, bob, open_questions, golden
+):
     change(pond, alice, **ACTING | {"signal_answers": 20})
     for user in others(pond, bob):
         give(user, golden, right(golden), ms=4000)
     give(bob, golden, right(golden), ms=200)
-    give(bob, asked, ["yes", "no"] * 30, ms=200)
+    give(bob, open_questions, ["yes", "no"] * 30, ms=200)
 
     [acted] = monitoring.watch(pond, bob)
 
@@ -319,10 +323,10 @@ def test_the_preview_says_whom_a_policy_would_stop_and_changes_nothing(pond, bob
     assert member(pond, bob).stage == "working"
 
 
-def test_the_preview_knows_the_other_signals_from_the_last_watch(pond, alice, bob, asked):
+def test_the_preview_knows_the_other_signals_from_the_last_watch(pond, alice, bob, open_questions):
     for user in others(pond, bob):
-        give(user, asked, ["yes", "no"] * 30, ms=4000)
-    give(bob, asked, ["yes", "no"] * 30, ms=1200)
+        give(user, open_questions, ["yes", "no"] * 30, ms=4000)
+    give(bob, open_questions, ["yes", "no"] * 30, ms=1200)
     monitoring.watch(pond, bob)
     policy = policies.of(pond)
 
@@ -357,14 +361,14 @@ def test_an_empty_campaign_stops_nobody(coots, bob):
 
 
 def test_watching_one_person_takes_as_many_queries_for_a_hundred_answers(
-    pond, alice, bob, asked, golden
+    pond, alice, bob, open_questions, golden
 ):
     give(bob, golden[:2], right(golden[:2]))
-    give(bob, asked[:2], ["yes", "no"])
+    give(bob, open_questions[:2], ["yes", "no"])
     for user in others(pond, bob):
-        give(user, asked, ["no"] * 60)
+        give(user, open_questions, ["no"] * 60)
     few = query_count(lambda: monitoring.watch(pond, bob))
-    give(bob, asked[2:], ["yes", "no"] * 29)
+    give(bob, open_questions[2:], ["yes", "no"] * 29)
     give(bob, golden[2:], right(golden[2:]))
 
     # One less: the pool suffices without gold.

@@ -33,9 +33,9 @@ def join(campaign, count):
 def test_a_random_sample_of_every_topic_wants_ten_votes(pond, alice):
     assert piloting.ask_pilot(pond, alice, 4, seed=1) == 8
 
-    asked = pond.questions.filter(policy__version=2)
-    assert asked.filter(topic=COOT).count() == asked.filter(topic="duck").count() == 4
-    assert set(asked.values_list("seats_free", flat=True)) == {10}
+    questions = pond.questions.filter(policy__version=2)
+    assert questions.filter(topic=COOT).count() == questions.filter(topic="duck").count() == 4
+    assert set(questions.values_list("seats_free", flat=True)) == {10}
     rest = pond.questions.filter(policy__version=1)
     assert set(rest.values_list("seats_free", flat=True)) == {2}
     pond.refresh_from_db()
@@ -147,9 +147,9 @@ def test_the_state_says_what_is_decided_and_where_tables_are(pond, alice):
         vote(person, pond, "yes")
     calibrating.calibrate(pond)
 
-    found = piloting.state(pond)
-    assert (found.questions, found.decided, found.tables) == (10, 10, 2)
-    assert found.missing == []
+    state = piloting.state(pond)
+    assert (state.questions, state.decided, state.tables) == (10, 10, 2)
+    assert state.missing == []
 
 
 def test_the_job_asks_the_pilot_and_running_it_twice_asks_nothing_more(pond, alice, run_jobs):

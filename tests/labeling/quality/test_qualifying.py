@@ -42,9 +42,9 @@ def sent(seats, wrong=0):
     """Answers to these seats, the first `wrong` of them wrong."""
     return [
         submitting.Sent(
-            uuid.uuid4(), seat.token, opposite(known(seat)) if place < wrong else known(seat), 900
+            uuid.uuid4(), seat.token, opposite(known(seat)) if index < wrong else known(seat), 900
         )
-        for place, seat in enumerate(seats)
+        for index, seat in enumerate(seats)
     ]
 
 
@@ -56,24 +56,24 @@ def begin(campaign, user):
 
 def do(campaign, user, wrong=0):
     """Answers the pages of one stage; returns what was told."""
-    stage, told = member(campaign, user).stage, []
+    stage, results = member(campaign, user).stage, []
     while member(campaign, user).stage == stage:
         seats = qualifying.next_gold(user, campaign).seats
         if not seats:
             break
         now, wrong = min(wrong, len(seats)), max(0, wrong - len(seats))
-        told += qualifying.feedback(user, campaign, sent(seats, now))
-    return told
+        results += qualifying.feedback(user, campaign, sent(seats, now))
+    return results
 
 
 def test_a_newcomer_is_trained_tested_and_then_works(school, bob):
     begin(school, bob)
     assert member(school, bob).stage == "training"
 
-    told = do(school, bob, wrong=1)
+    feedback = do(school, bob, wrong=1)
 
-    assert [row.right for row in told] == [False, True, True, True]
-    assert all(row.explanation.startswith("Look at ") for row in told)
+    assert [row.right for row in feedback] == [False, True, True, True]
+    assert all(row.explanation.startswith("Look at ") for row in feedback)
     assert member(school, bob).stage == "test"
 
     do(school, bob, wrong=1)
@@ -104,9 +104,9 @@ def test_the_test_tells_nothing_of_single_answers(school, bob):
     do(school, bob)
     seats = qualifying.next_gold(bob, school, 2).seats
 
-    told = qualifying.feedback(bob, school, sent(seats, wrong=1))
+    feedback = qualifying.feedback(bob, school, sent(seats, wrong=1))
 
-    assert {(row.right, row.answer, row.explanation) for row in told} == {(None, None, "")}
+    assert {(row.right, row.answer, row.explanation) for row in feedback} == {(None, None, "")}
     assert qualifying.progress(member(school, bob)) == qualifying.Progress(
         stage="test", done=2, of=5, right=None, attempts_left=2, needed=0.8
     )
@@ -193,7 +193,7 @@ def test_feedback_is_given_on_no_seat_that_work_gave(school, alice, bob):
     )
     qualifying.move(member(school, bob), "training", None, "again", expected="working")
 
-    told = qualifying.feedback(
+    feedback = qualifying.feedback(
         bob,
         school,
         [
@@ -202,18 +202,18 @@ def test_feedback_is_given_on_no_seat_that_work_gave(school, alice, bob):
         ],
     )
 
-    assert [row.status for row in told] == ["accepted", "accepted"]
-    assert {(row.right, row.answer, row.explanation) for row in told} == {(None, None, "")}
+    assert [row.status for row in feedback] == ["accepted", "accepted"]
+    assert {(row.right, row.answer, row.explanation) for row in feedback} == {(None, None, "")}
 
 
 def test_feedback_says_what_was_refused(school, bob):
     begin(school, bob)
     qualifying.next_gold(bob, school)
 
-    [told] = qualifying.feedback(bob, school, [submitting.Sent(uuid.uuid4(), "0" * 32, "yes", 5)])
+    [result] = qualifying.feedback(bob, school, [submitting.Sent(uuid.uuid4(), "0" * 32, "yes", 5)])
 
-    assert (told.status, told.right) == ("refused", None)
-    assert told.message
+    assert (result.status, result.right) == ("refused", None)
+    assert result.message
 
 
 def test_a_reload_claims_nothing_twice(school, bob):
@@ -229,17 +229,17 @@ def test_a_reload_claims_nothing_twice(school, bob):
 @pytest.mark.parametrize("size", [1, 3, 4])
 def test_gold_that_was_seen_and_given_back_comes_again_before_any_other(school, bob, size):
     begin(school, bob)
-    shown = set()
+    seen = set()
     for _ in range(6):
-        shown |= {seat.question_id for seat in qualifying.next_gold(bob, school, size).seats}
+        seen |= {seat.question_id for seat in qualifying.next_gold(bob, school, size).seats}
         claiming.return_seats_of(bob, school)
 
-    assert len(shown) == size
+    assert len(seen) == size
     do(school, bob)
 
     # They know of each that it is gold: none is left that could come at work.
     answered = Assignment.objects.filter(annotator=bob, state="answered")
-    assert shown <= set(answered.values_list("question", flat=True))
+    assert seen <= set(answered.values_list("question", flat=True))
     assert not Assignment.objects.filter(annotator=bob).exclude(state="answered").exists()
 
 
@@ -320,11 +320,11 @@ def test_training_goes_on_until_the_latest_answers_reach_the_level(alice, bob, d
     begin(campaign, bob)
 
     level = qualifying.progress(member(campaign, bob)).level
-    told = do(campaign, bob, wrong=2)
+    feedback = do(campaign, bob, wrong=2)
 
     assert level == 0.75
     # Of the latest four, one wrong at most.
-    assert [row.right for row in told] == [False, False, True, True, True]
+    assert [row.right for row in feedback] == [False, False, True, True, True]
     assert member(campaign, bob).stage == "test"
 
 
@@ -336,10 +336,10 @@ def test_training_below_the_level_ends_with_its_gold(alice, bob, dataset):
     factories.join(bob, campaign)
     begin(campaign, bob)
 
-    told = do(campaign, bob, wrong=9)
+    feedback = do(campaign, bob, wrong=9)
 
     # Five of ten are kept for the test.
-    assert (len(told), member(campaign, bob).stage) == (5, "test")
+    assert (len(feedback), member(campaign, bob).stage) == (5, "test")
 
 
 def test_training_that_is_called_off_ends_for_those_in_it(school, alice, bob):
@@ -372,8 +372,8 @@ def test_only_gold_is_given_out_and_nothing_settles(school, bob):
     do(school, bob)
     do(school, bob)
 
-    asked = Assignment.objects.filter(annotator=bob).exclude(question__state="gold")
-    assert not asked.exists()
+    seats_of_work = Assignment.objects.filter(annotator=bob).exclude(question__state="gold")
+    assert not seats_of_work.exists()
     assert not Question.objects.filter(settlements__isnull=False).exists()
 
 
@@ -408,7 +408,7 @@ def test_a_page_of_training_is_about_one_topic_where_pages_are(campaign, alice, 
         topics.append({seat.topic for seat in seats})
         qualifying.feedback(bob, campaign, sent(seats))
 
-    assert {len(about) for about in topics} == {1}
+    assert {len(topics_of_page) for topics_of_page in topics} == {1}
 
 
 def test_gold_that_the_graph_no_longer_asks_for_is_not_given(campaign, alice, bob):

@@ -78,10 +78,10 @@ def test_the_images_of_a_blocked_person_are_closed_at_once(coots, alice, bob):
 
 def skipped(person, campaign) -> list[str]:
     """Seats that this person was given and gave back."""
-    found = [seat.token for seat in claiming.next_page(person, campaign).seats]
-    for token in found:
+    tokens = [seat.token for seat in claiming.next_page(person, campaign).seats]
+    for token in tokens:
         claiming.return_seat(person, token)
-    return found
+    return tokens
 
 
 @pytest.mark.parametrize("minutes", [0, 21])

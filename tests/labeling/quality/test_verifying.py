@@ -31,8 +31,8 @@ def _glossary(settings):
 def pets(alice, bob, dataset):
     """Six candidates of a cat, of which three are settled as it and one as none, and four of a
     dog, of which nothing is known. A class is done with two images."""
-    found = [*rows(dataset, CAT, 6), *rows(dataset, DOG, 4)]
-    campaign = make(alice, dataset, found, settings=RULES, cost_per_hour=36)
+    candidates = [*rows(dataset, CAT, 6), *rows(dataset, DOG, 4)]
+    campaign = make(alice, dataset, candidates, settings=RULES, cost_per_hour=36)
     factories.join(bob, campaign)
     cats = list(campaign.questions.filter(topic=CAT).order_by("pk"))
     settle(campaign, bob, cats[:3], "yes")
@@ -44,10 +44,10 @@ def of(campaign, key=CAT):
     return Verification.objects.get(topic__campaign=campaign, topic__key=key)
 
 
-def audit(campaign, user, said):
+def audit(campaign, user, value):
     """Answers an audit of as many settled yes as there are words, in the order of their ids."""
     yes = campaign.questions.filter(state="settled", settlements__value="yes").order_by("pk")
-    for question, word in zip(yes, said, strict=False):
+    for question, word in zip(yes, value, strict=False):
         settlement = question.settlements.latest("pk")
         row = Audit.objects.create(
             question=question, campaign=campaign, sample=1, settlement=settlement
@@ -244,8 +244,8 @@ def test_a_class_is_stopped_by_hand_and_the_rules_hold_once_it_is_resumed(pets, 
 
 
 def test_what_a_researcher_withdrew_stays_withdrawn_when_a_class_is_resumed(pets, alice):
-    own = pets.questions.filter(topic=DOG).first()
-    asking.withdraw_questions(pets, [own.pk], alice, "a drawing")
+    question = pets.questions.filter(topic=DOG).first()
+    asking.withdraw_questions(pets, [question.pk], alice, "a drawing")
 
     verifying.stop(pets, DOG, alice)
     verifying.resume(pets, DOG, alice)
@@ -282,7 +282,7 @@ def test_a_stop_or_a_resumption_that_was_cut_short_is_finished_by_the_next_look(
 ):
     monkeypatch.setattr(verifying, "BATCH", 3)
     action = asking.take_out
-    monkeypatch.setattr(asking, "take_out", lambda *given: 1 / 0)
+    monkeypatch.setattr(asking, "take_out", lambda *args: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         verifying.stop(pets, DOG, alice)
     assert (of(pets, DOG).state, states(pets, DOG)) == ("stopped", ["open"] * 4)
@@ -291,7 +291,7 @@ def test_a_stop_or_a_resumption_that_was_cut_short_is_finished_by_the_next_look(
     assert states(pets, DOG) == ["withdrawn"] * 4
 
     action = asking.bring_back
-    monkeypatch.setattr(asking, "bring_back", lambda *given: 1 / 0)
+    monkeypatch.setattr(asking, "bring_back", lambda *args: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         verifying.resume(pets, DOG, alice)
     monkeypatch.setattr(asking, "bring_back", action)
@@ -354,8 +354,8 @@ def test_a_pilot_gives_each_class_its_table_and_votes_then_count_by_it(alice, da
     from labeling.quality import piloting
 
     piloting.ask_pilot(campaign, alice, 4, seed=0)
-    asked = dict(campaign.questions.values_list("pk", "policy__version"))
-    truth = {pk: "yes" if place % 2 else "no" for place, pk in enumerate(sorted(asked))}
+    policies = dict(campaign.questions.values_list("pk", "policy__version"))
+    truth = {pk: "yes" if index % 2 else "no" for index, pk in enumerate(sorted(policies))}
     for person in people:
         vote(person, campaign, truth)
     calibrating.calibrate(campaign)

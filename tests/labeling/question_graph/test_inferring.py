@@ -37,14 +37,14 @@ def inference(price: float = 0.05) -> Inference:
 
 
 def test_one_answer_says_what_goes_together_and_nothing_more_is_asked():
-    said = inference()
-    first = said.next({})
+    result = inference()
+    first = result.next({})
     assert first is not None
 
     after = {"kitchen": "yes"}
 
-    assert said.next(after) is None
-    labels = said.labels(after)
+    assert result.next(after) is None
+    labels = result.labels(after)
     assert {node: value for node, (value, _) in labels.items()} == {
         "cup": "yes",
         "oven": "yes",
@@ -56,30 +56,30 @@ def test_one_answer_says_what_goes_together_and_nothing_more_is_asked():
 
 def test_what_is_not_sure_at_the_price_is_unknown_and_asked():
     even = Scenes(np.ones(1), np.full((1, 4), 0.4))
-    said = Inference(GRAPH, even, 0.01, Utility(0.05))
+    result = Inference(GRAPH, even, 0.01, Utility(0.05))
 
-    labels = said.labels({"kitchen": "no", "boat": "yes"})
+    labels = result.labels({"kitchen": "no", "boat": "yes"})
 
     # Below a kitchen that is not there; beside a boat that says nothing of it.
     assert labels["cup"][0] == "no"
     assert labels["fish"] == ("unknown", None)
-    assert said.next({"kitchen": "no", "boat": "yes"}) == "fish"
+    assert result.next({"kitchen": "no", "boat": "yes"}) == "fish"
 
 
 def test_an_image_of_which_nothing_is_known_is_asked_something_at_any_price():
-    said = inference(price=1)
+    result = inference(price=1)
 
-    assert said.next({}) is not None
-    assert said.next({"boat": "no"}) is None
+    assert result.next({}) is not None
+    assert result.next({"boat": "no"}) is None
 
 
 def test_a_question_that_nobody_could_decide_is_not_asked_again_and_says_nothing():
-    said = inference(price=0.01)
-    first = said.next({})
+    result = inference(price=0.01)
+    first = result.next({})
 
     for asked_in_vain in ({first: "unknown"}, {first: "unknown", "cup": "unknown"}):
-        assert said.next(asked_in_vain) not in asked_in_vain
-        assert said.labels(asked_in_vain) == said.labels({})
+        assert result.next(asked_in_vain) not in asked_in_vain
+        assert result.labels(asked_in_vain) == result.labels({})
 
 
 def test_scenes_are_kept_as_json_and_a_later_class_is_rare():
@@ -88,13 +88,13 @@ def test_scenes_are_kept_as_json_and_a_later_class_is_rare():
         {"nodes": [*GRAPH.content()["nodes"], {"id": "fork", "question": "fork", "class": "FORK"}]}
     )
 
-    found = kept.scenes(later)
+    kept_scenes = kept.scenes(later)
 
     fork = later.leaves.index("fork")
-    assert np.delete(found.present, fork, axis=1) == pytest.approx(
+    assert np.delete(kept_scenes.present, fork, axis=1) == pytest.approx(
         np.clip(SEEN.present, scenes.EDGE, 1), abs=10**-inferring.DIGITS
     )
-    assert found.present[:, fork] == pytest.approx(0.5 / 101)
+    assert kept_scenes.present[:, fork] == pytest.approx(0.5 / 101)
 
 
 def choose(node: str | None):
@@ -104,8 +104,8 @@ def choose(node: str | None):
 def rows(**states: str) -> list[Asked]:
     value = {"settled": "yes", "dropped": "unknown", "withdrawn": "yes"}
     return [
-        Asked(place, node, state, value.get(state), place)
-        for place, (node, state) in enumerate(states.items())
+        Asked(index, node, state, value.get(state), index)
+        for index, (node, state) in enumerate(states.items())
     ]
 
 
@@ -159,11 +159,11 @@ def test_what_was_settled_once_and_is_open_again_stays_and_nothing_is_asked_besi
     assert (plan.open, plan.reopen, plan.withdraw) == ([], [], [1])
 
 
-@pytest.mark.parametrize("given", [{"boat": "no"}, {"BOAT": "yes"}, {"boat": "unknown"}])
-def test_an_open_question_whose_answer_is_given_makes_room_for_another(given):
-    plan = planning.plan_any(GRAPH, rows(boat="open"), given, choose("cup"))
+@pytest.mark.parametrize("answer", [{"boat": "no"}, {"BOAT": "yes"}, {"boat": "unknown"}])
+def test_an_open_question_whose_answer_is_given_makes_room_for_another(answer):
+    plan = planning.plan_any(GRAPH, rows(boat="open"), answer, choose("cup"))
 
-    if "unknown" in given.values():
+    if "unknown" in answer.values():
         assert (plan.open, plan.withdraw) == ([], [])
     else:
         assert (plan.open, plan.withdraw) == (["cup"], [0])
@@ -183,9 +183,9 @@ def test_a_class_that_nobody_was_asked_about_is_inferred_or_unknown_and_undecide
     )
     lines = frozen_labels.by_graph(GRAPH, "safe", ["0"], [answer], [known], (), inference(price))
 
-    found = {line["wnid"]: line for line in lines}
-    assert found["FISH"]["origin"] == "given"
+    labels = {line["wnid"]: line for line in lines}
+    assert labels["FISH"]["origin"] == "given"
     for key in ("CUP", "OVEN", "BOAT"):
-        line = found[key]
+        line = labels[key]
         assert line["origin"] == "inferred"
         assert line["decided"] == (line["value"] != "unknown") == (line["probability"] is not None)

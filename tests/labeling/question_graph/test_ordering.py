@@ -26,10 +26,10 @@ def labels_of(graph, *, images=400, seed=0, cat_with_person=False):
     if cat_with_person:
         labels[:, graph.index["cat"]] = labels[:, graph.index["person"]]
         labels[:, graph.index["dog"]] = chance.random(images) < 0.05
-    for place in range(len(graph.nodes) - 1, -1, -1):
-        below = list(graph.child_positions[place])
+    for index in range(len(graph.nodes) - 1, -1, -1):
+        below = list(graph.child_positions[index])
         if below:
-            labels[:, place] = labels[:, below].any(axis=1)
+            labels[:, index] = labels[:, below].any(axis=1)
     return labels
 
 
@@ -50,51 +50,53 @@ def test_counts_are_those_of_wholly_settled_images(small):
     labels[0] = 1
     labels[1, 3] = -1
 
-    said = learn(small, labels, {"animal": (100, 500.0), "cat": (5, 50.0)})
+    statistics = learn(small, labels, {"animal": (100, 500.0), "cat": (5, 50.0)})
 
     whole = np.delete(labels, 1, axis=0)
-    assert said.images == 59
-    assert list(said.yes) == whole.sum(axis=0).tolist()
-    for a, b, count in said.pairs:
+    assert statistics.images == 59
+    assert list(statistics.yes) == whole.sum(axis=0).tolist()
+    for a, b, count in statistics.pairs:
         assert count == (whole[:, a] & whole[:, b]).sum()
     mean = 550 / 105
-    assert said.seconds[small.index["animal"]] == pytest.approx((500 + 20 * mean) / 120)
-    assert said.seconds[small.index["bird"]] == pytest.approx(mean)
-    assert Statistics.from_json(json.loads(json.dumps(said.to_json()))) == said
+    assert statistics.seconds[small.index["animal"]] == pytest.approx((500 + 20 * mean) / 120)
+    assert statistics.seconds[small.index["bird"]] == pytest.approx(mean)
+    assert Statistics.from_json(json.loads(json.dumps(statistics.to_json()))) == statistics
 
 
 def test_scores_are_labels_settled_per_second(small):
-    said = learn(small, labels_of(small), {"hat": (10_000, 40_000.0), "swim": (10_000, 10_000.0)})
-    order = Order(small, "learned", "strict", said)
+    statistics = learn(
+        small, labels_of(small), {"hat": (10_000, 40_000.0), "swim": (10_000, 10_000.0)}
+    )
+    order = Order(small, "learned", "strict", statistics)
     nothing = np.zeros((1, len(small.nodes)))
 
     scores = order.scores(nothing > 0, nothing)[0]
 
     def p_yes(node):
-        count = said.yes[small.index[node]]
-        return (count + 0.5) / (said.images + 1)
+        count = statistics.yes[small.index[node]]
+        return (count + 0.5) / (statistics.images + 1)
 
     # Strict: no animal settles cat, dog and bird; no hat the cap and the helmet.
-    seconds = dict(zip(small.names, said.seconds, strict=True))
+    seconds = dict(zip(small.names, statistics.seconds, strict=True))
     for node, leaves in (("animal", 3), ("hat", 2), ("swim", 1)):
-        wanted = (1 - p_yes(node)) * leaves / seconds[node]
-        assert scores[small.index[node]] == pytest.approx(wanted)
+        expected = (1 - p_yes(node)) * leaves / seconds[node]
+        assert scores[small.index[node]] == pytest.approx(expected)
     assert scores[small.index["person"]] == pytest.approx(1 / seconds["person"])
 
 
 def test_a_no_to_one_parent_promises_nothing_of_a_shared_child_in_safe_mode(small):
-    said = learn(small, labels_of(small))
+    statistics = learn(small, labels_of(small))
     nothing = np.zeros((1, len(small.nodes)))
 
-    scores = Order(small, "learned", "safe", said).scores(nothing > 0, nothing)[0]
+    scores = Order(small, "learned", "safe", statistics).scores(nothing > 0, nothing)[0]
 
     assert scores[small.index["swim"]] == 0
     assert scores[small.index["hat"]] > 0
 
 
 def test_an_answer_moves_what_goes_with_it(small):
-    said = learn(small, labels_of(small, cat_with_person=True))
-    order = Order(small, "learned", "safe", said)
+    statistics = learn(small, labels_of(small, cat_with_person=True))
+    order = Order(small, "learned", "safe", statistics)
 
     alone = order.next(replay(small, [("animal", "yes"), ("person", "no")]))
     together = order.next(replay(small, [("animal", "yes"), ("person", "yes")]))
@@ -136,10 +138,10 @@ def test_learned_order_ends_in_the_labels_of_the_graphs_order_in_safe_mode(seed)
 def test_too_few_images_or_another_graph_leave_the_graphs_order(small):
     state = replay(small, [("animal", "yes")])
     few = learn(small, labels_of(small, images=ordering.MIN_IMAGES - 1))
-    other = learn(random_graph(1), np.zeros((100, len(random_graph(1).nodes)), np.int8))
+    of_another_graph = learn(random_graph(1), np.zeros((100, len(random_graph(1).nodes)), np.int8))
 
-    for said in (few, other, None):
-        order = Order(small, "learned", "safe", said)
+    for statistics in (few, of_another_graph, None):
+        order = Order(small, "learned", "safe", statistics)
         assert not order.knows
         assert order.next(state) == state.candidates
 
@@ -149,6 +151,6 @@ def test_a_question_whose_parent_was_seldom_yes_keeps_the_graphs_place(small):
     labels[:, [small.index[i] for i in ("animal", "mammal", "cat", "dog", "bird")]] = 0
     order = Order(small, "learned", "safe", learn(small, labels))
 
-    found = order.next(replay(small, [("animal", "yes")]))
+    question = order.next(replay(small, [("animal", "yes")]))
 
-    assert found[-2:] == ["mammal", "bird"]
+    assert question[-2:] == ["mammal", "bird"]

@@ -40,66 +40,66 @@ def graphs(draw: Any) -> replaying.Graph:
 def images(draw: Any) -> tuple[replaying.Graph, list[Asked], str]:
     graph = draw(graphs())
     nodes = draw(st.lists(st.sampled_from([node.id for node in graph.nodes]), unique=True))
-    asked = []
-    for place, node in enumerate(nodes):
+    rows = []
+    for index, node in enumerate(nodes):
         state = draw(st.sampled_from(STATES))
         value = draw(st.sampled_from(["yes", "no", None]))
         value = {"settled": value or "yes", "dropped": "unknown"}.get(state, value)
-        asked.append(Asked(place, node, state, value, place + 1 if value else 0))
-    return graph, asked, draw(st.sampled_from(replaying.MODES))
+        rows.append(Asked(index, node, state, value, index + 1 if value else 0))
+    return graph, rows, draw(st.sampled_from(replaying.MODES))
 
 
-def _carried_out(asked: list[Asked], plan: Plan) -> list[Asked]:
+def _carried_out(asked_rows: list[Asked], plan: Plan) -> list[Asked]:
     """The questions afterwards; what comes back with an answer is settled by it again."""
     rows = []
-    for one in asked:
-        if one.id in plan.withdraw:
-            one = one._replace(state="withdrawn")
-        if one.id in plan.reopen:
-            one = one._replace(state="open" if one.value is None else "settled")
-        rows.append(one)
-    new = [Asked(len(asked) + place, node, "open") for place, node in enumerate(plan.open)]
+    for row in asked_rows:
+        if row.id in plan.withdraw:
+            row = row._replace(state="withdrawn")
+        if row.id in plan.reopen:
+            row = row._replace(state="open" if row.value is None else "settled")
+        rows.append(row)
+    new = [Asked(len(asked_rows) + index, node, "open") for index, node in enumerate(plan.open)]
     return rows + new
 
 
 @given(images())
 def test_plans_come_to_rest_and_then_ask_what_the_graph_asks(image):
-    graph, asked, mode = image
+    graph, rows, mode = image
     for _ in range(2 * len(graph.nodes) + 2):
-        plan = planning.plan(graph, asked, mode)
+        plan = planning.plan(graph, rows, mode)
         if not (plan.open or plan.reopen or plan.withdraw):
             break
-        asked = _carried_out(asked, plan)
+        rows = _carried_out(rows, plan)
     else:
         raise AssertionError("the plans never come to rest")
 
-    replay = planning.stand(graph, asked, mode)
-    undecided = [one for one in asked if one.state in ("open", "review")]
-    if mode == "strict" and any(one.value for one in undecided):
+    replay = planning.stand(graph, rows, mode)
+    undecided = [row for row in rows if row.state in ("open", "review")]
+    if mode == "strict" and any(row.value for row in undecided):
         # An answer that may come back keeps closing what it closed.
         return
-    waiting = {one.node for one in undecided}
+    waiting = {row.node for row in undecided}
     assert waiting == set(replay.candidates)
-    answered = {one.node for one in asked if one.decided}
+    answered = {row.node for row in rows if row.decided}
     explicit = {node for node, (_, origin) in replay.settled.items() if origin == "explicit"}
     assert answered == explicit
 
 
 @given(images())
 def test_in_safe_mode_the_order_of_settling_changes_nothing(image):
-    graph, asked, _ = image
-    backwards = [one._replace(first=-one.first) for one in asked]
+    graph, rows, _ = image
+    backwards = [row._replace(first=-row.first) for row in rows]
 
-    assert planning.stand(graph, asked, "safe").settled == (
+    assert planning.stand(graph, rows, "safe").settled == (
         planning.stand(graph, backwards, "safe").settled
     )
 
 
 @given(images())
 def test_one_at_a_time_opens_at_most_one_and_never_what_breadth_would_not(image):
-    graph, asked, mode = image
-    wide = planning.plan(graph, asked, mode)
-    narrow = planning.plan(graph, asked, mode, choose=planning.depth)
+    graph, rows, mode = image
+    wide = planning.plan(graph, rows, mode)
+    narrow = planning.plan(graph, rows, mode, choose=planning.depth)
 
     assert set(narrow.open) <= set(wide.open)
     assert len(narrow.open) <= 1

@@ -77,11 +77,11 @@ def algorithm_1(graph, say, choose):
     def descendants(q):
         return children[q] | {d for c in children[q] for d in descendants(c)}
 
-    labels, candidates, asked = {}, set(graph.roots), []
+    labels, candidates, order = {}, set(graph.roots), []
     while candidates:
         q = choose(sorted(candidates, key=graph.index.get))
         answer = say(q)
-        asked.append((q, answer))
+        order.append((q, answer))
         labels[q] = answer
         candidates -= {q}
         if answer == "yes":
@@ -90,7 +90,7 @@ def algorithm_1(graph, say, choose):
             below = {d for d in descendants(q) if d not in labels}
             labels |= dict.fromkeys(below, "no")
             candidates -= below
-    return labels, asked
+    return labels, order
 
 
 def values(state):
@@ -202,42 +202,42 @@ def test_another_mode_is_an_error(small):
 @pytest.mark.parametrize("seed", range(60))
 def test_strict_mode_is_algorithm_1(seed):
     graph, chance = random_graph(seed), random.Random(seed)
-    said = {node.id: chance.choice(["yes", "yes", "no"]) for node in graph.nodes}
+    truth = {node.id: chance.choice(["yes", "yes", "no"]) for node in graph.nodes}
     picks = random.Random(seed)
-    labels, asked = algorithm_1(graph, said.get, lambda c: picks.choice(c))
+    labels, order = algorithm_1(graph, truth.get, lambda c: picks.choice(c))
 
     picks = random.Random(seed)
-    answers = ask(graph, said.get, "strict", lambda c: picks.choice(c))
+    answers = ask(graph, truth.get, "strict", lambda c: picks.choice(c))
 
-    assert answers == asked
+    assert answers == order
     assert values(replay(graph, answers, "strict")) == labels
 
 
 @pytest.mark.parametrize("seed", range(60))
 def test_safe_mode_agrees_with_its_definition_in_any_order(seed):
     graph, chance = random_graph(seed), random.Random(seed)
-    said = {node.id: chance.choice(["yes", "yes", "no", "unknown"]) for node in graph.nodes}
-    wanted = {}
+    truth = {node.id: chance.choice(["yes", "yes", "no", "unknown"]) for node in graph.nodes}
+    expected = {}
     for node in graph.nodes:
-        above = [wanted[parent] for parent in node.parents]
+        above = [expected[parent] for parent in node.parents]
         closed = bool(above) and all(value == "no" for value in above)
-        wanted[node.id] = "no" if closed else said[node.id]
+        expected[node.id] = "no" if closed else truth[node.id]
 
-    answers = ask(graph, said.get, "safe", chance.choice)
+    answers = ask(graph, truth.get, "safe", chance.choice)
     states = []
     for _ in range(5):
         chance.shuffle(answers)
         states.append(replay(graph, answers))
 
     assert all(state.labels == states[0].labels and not state.candidates for state in states)
-    assert values(states[0]) == wanted
-    assert sorted(answers) == sorted(ask(graph, said.get, "safe", lambda c: c[0]))
+    assert values(states[0]) == expected
+    assert sorted(answers) == sorted(ask(graph, truth.get, "safe", lambda c: c[0]))
 
 
-def start_of(graph, given):
+def start_of(graph, labels):
     """Labels known beforehand, a class that is there taking all its ancestors with it."""
-    known = dict(given)
-    for node, value in given.items():
+    known = dict(labels)
+    for node, value in labels.items():
         if value == "yes":
             known |= dict.fromkeys(graph.ancestors(node), "yes")
     return known
@@ -247,28 +247,28 @@ def start_of(graph, given):
 def test_safe_mode_holds_for_any_answers_beside_given_labels(seed):
     graph, chance = random_graph(seed), random.Random(seed)
     picked = chance.sample(graph.names, 3)
-    given = {node: chance.choice(["yes", "no"]) for node in picked}
+    labels = {node: chance.choice(["yes", "no"]) for node in picked}
     # Also answers that nobody would have been asked for.
     nodes = chance.sample(graph.names, 9)
-    said = {node: chance.choice(["yes", "no", "no", "unknown"]) for node in nodes}
-    wanted, ignored = start_of(graph, given), set()
+    answers = {node: chance.choice(["yes", "no", "no", "unknown"]) for node in nodes}
+    expected, ignored = start_of(graph, labels), set()
     for node in graph.nodes:
-        above = [wanted.get(parent) for parent in node.parents]
-        if node.id in wanted or (above and set(above) == {"no"}):
-            wanted.setdefault(node.id, "no")
-            ignored |= {node.id} & said.keys()
-        elif node.id in said:
-            wanted[node.id] = said[node.id]
+        above = [expected.get(parent) for parent in node.parents]
+        if node.id in expected or (above and set(above) == {"no"}):
+            expected.setdefault(node.id, "no")
+            ignored |= {node.id} & answers.keys()
+        elif node.id in answers:
+            expected[node.id] = answers[node.id]
 
-    state = replay(graph, said.items(), known_labels=given)
+    state = replay(graph, answers.items(), known_labels=labels)
 
-    assert values(state) == wanted
+    assert values(state) == expected
     assert {node for node, _ in state.ignored} == ignored
     assert state.candidates == [
         node.id
         for node in graph.nodes
-        if node.id not in wanted
-        and (not node.parents or {wanted.get(p) for p in node.parents} & {"yes", "unknown"})
+        if node.id not in expected
+        and (not node.parents or {expected.get(p) for p in node.parents} & {"yes", "unknown"})
     ]
 
 
@@ -276,22 +276,22 @@ def test_safe_mode_holds_for_any_answers_beside_given_labels(seed):
 def test_strict_mode_holds_for_any_answers_beside_given_labels(seed):
     graph, chance = random_graph(seed), random.Random(seed)
     picked = chance.sample(graph.names, 3)
-    given = {node: chance.choice(["yes", "no"]) for node in picked}
-    said = [(node, chance.choice(["yes", "no"])) for node in chance.sample(graph.names, 9)]
-    wanted, ignored = start_of(graph, given), []
-    for node in [node for node, value in wanted.items() if value == "no"]:
-        wanted = dict.fromkeys(graph.descendants(node), "no") | wanted
-    for node, value in said:
-        if node in wanted:
+    labels = {node: chance.choice(["yes", "no"]) for node in picked}
+    answers = [(node, chance.choice(["yes", "no"])) for node in chance.sample(graph.names, 9)]
+    expected, ignored = start_of(graph, labels), []
+    for node in [node for node, value in expected.items() if value == "no"]:
+        expected = dict.fromkeys(graph.descendants(node), "no") | expected
+    for node, value in answers:
+        if node in expected:
             ignored.append((node, value))
             continue
-        wanted[node] = value
+        expected[node] = value
         if value == "no":
-            wanted = dict.fromkeys(graph.descendants(node), "no") | wanted
+            expected = dict.fromkeys(graph.descendants(node), "no") | expected
 
-    state = replay(graph, said, "strict", given)
+    state = replay(graph, answers, "strict", labels)
 
-    assert values(state) == wanted
+    assert values(state) == expected
     assert state.ignored == ignored
 
 
@@ -299,9 +299,9 @@ def test_some_random_graph_shows_that_strict_mode_depends_on_the_order():
     outcomes = set()
     for seed in range(60):
         graph, chance = random_graph(seed), random.Random(seed)
-        said = {node.id: chance.choice(["yes", "yes", "no"]) for node in graph.nodes}
-        first = values(replay(graph, ask(graph, said.get, "strict", lambda c: c[0]), "strict"))
-        last = values(replay(graph, ask(graph, said.get, "strict", lambda c: c[-1]), "strict"))
+        answers = {node.id: chance.choice(["yes", "yes", "no"]) for node in graph.nodes}
+        first = values(replay(graph, ask(graph, answers.get, "strict", lambda c: c[0]), "strict"))
+        last = values(replay(graph, ask(graph, answers.get, "strict", lambda c: c[-1]), "strict"))
         outcomes.add(first == last)
 
     assert outcomes == {True, False}
@@ -311,8 +311,8 @@ def test_some_random_graph_shows_that_strict_mode_depends_on_the_order():
 @pytest.mark.parametrize("seed", range(25))
 def test_a_part_of_the_answers_closes_no_more_than_all_of_them(seed, mode):
     graph, chance = random_graph(seed), random.Random(seed)
-    said = {node.id: chance.choice(["yes", "no"]) for node in graph.nodes}
-    answers = ask(graph, said.get, mode, chance.choice)
+    truth = {node.id: chance.choice(["yes", "no"]) for node in graph.nodes}
+    answers = ask(graph, truth.get, mode, chance.choice)
 
     closed = [replay(graph, answers[:n], mode).closed for n in range(len(answers) + 1)]
 
@@ -323,9 +323,9 @@ def test_a_part_of_the_answers_closes_no_more_than_all_of_them(seed, mode):
 @pytest.mark.parametrize("seed", range(25))
 def test_a_label_rests_on_answers_and_is_asked_closed_or_open(seed, mode):
     graph, chance = random_graph(seed), random.Random(seed)
-    said = {node.id: chance.choice(["yes", "no"]) for node in graph.nodes}
+    truth = {node.id: chance.choice(["yes", "no"]) for node in graph.nodes}
     leaf = chance.choice(graph.leaves)
-    answers = ask(graph, said.get, mode, chance.choice)[:5]
+    answers = ask(graph, truth.get, mode, chance.choice)[:5]
     state = replay(graph, answers, mode, {leaf: chance.choice(["yes", "no"])})
 
     basis = {*state.explicit, leaf}
@@ -396,11 +396,11 @@ def test_a_changed_graph_tells_what_changed(small):
     raw["nodes"][2]["question"] = "domestic cat"
     raw["nodes"][-1]["id"] = "people"
 
-    found = small.diff(build(raw))
+    diff = small.diff(build(raw))
 
-    assert found["added"] == ["people"]
-    assert found["removed"] == ["person"]
-    assert found["changed"] == [{"id": "cat", "fields": ["question"]}]
+    assert diff["added"] == ["people"]
+    assert diff["removed"] == ["person"]
+    assert diff["changed"] == [{"id": "cat", "fields": ["question"]}]
 
 
 @pytest.mark.parametrize(
@@ -434,7 +434,7 @@ def changed(**changes):
 
 
 @pytest.mark.parametrize(
-    ("raw", "said"),
+    ("raw", "message"),
     [
         (changed(mammal={"parents": ["cat"]}), "mammal → cat → mammal"),
         (changed(bird={"parents": ["birds"]}), "bird: its parent birds is not in the graph"),
@@ -456,11 +456,11 @@ def changed(**changes):
         ({"nodes": ["a"]}, "Node 1 of the list has no id"),
     ],
 )
-def test_a_fault_is_named_with_its_node(raw, said):
+def test_a_fault_is_named_with_its_node(raw, message):
     with pytest.raises(GraphError) as refused:
         build(raw)
 
-    assert any(said in fault for fault in refused.value.faults), refused.value.message
+    assert any(message in fault for fault in refused.value.faults), refused.value.message
     assert isinstance(refused.value, Refusal)
     assert refused.value.field == "graph"
 
@@ -509,10 +509,10 @@ def test_gold_that_contradicts_the_graph_is_named(small):
         ("d.jpg", "fish", "no"),
     ]
 
-    said = replaying.gold_conflicts(small, rows)
+    conflicts = replaying.gold_conflicts(small, rows)
 
-    assert [sentence.split(":")[0] for sentence in said] == ["c.jpg", "d.jpg", "a.jpg"]
-    assert "cat is yes, but animal" in said[-1]
+    assert [sentence.split(":")[0] for sentence in conflicts] == ["c.jpg", "d.jpg", "a.jpg"]
+    assert "cat is yes, but animal" in conflicts[-1]
 
 
 @pytest.mark.parametrize(("mode", "count"), [("safe", 0), ("strict", 1)])

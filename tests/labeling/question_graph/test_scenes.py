@@ -66,10 +66,10 @@ def test_posterior_on_a_tree_is_the_sum_over_all_images(seed):
     known = made_up(graph, seed=seed)
     answers = np.random.default_rng(seed).integers(-1, 2, (8, len(graph.nodes))).astype(np.int8)
 
-    found = scenes.chances(graph, known, answers, ERROR)
+    chances = scenes.chances(graph, known, answers, ERROR)
 
     exact = [by_enumeration(graph, known, row) for row in answers]
-    assert found == pytest.approx(np.array(exact), abs=1e-12)
+    assert chances == pytest.approx(np.array(exact), abs=1e-12)
 
 
 def test_posterior_below_two_parents_is_near_the_sum_over_all_images():
@@ -78,9 +78,9 @@ def test_posterior_below_two_parents_is_near_the_sum_over_all_images():
     rows = list(itertools.product([-1, 0, 1], repeat=len(graph.nodes)))
     answers = np.array(rows, np.int8)
 
-    found = scenes.chances(graph, known, answers, ERROR)
+    chances = scenes.chances(graph, known, answers, ERROR)
 
-    gap = np.abs(found - [by_enumeration(graph, known, row) for row in rows])
+    gap = np.abs(chances - [by_enumeration(graph, known, row) for row in rows])
     cap = graph.index["cap"]
     one_side = (answers[:, [graph.index["head"], graph.index["hat"]]] < 0).all(axis=1)
     assert gap[one_side, cap].max() < 1e-9
@@ -99,10 +99,10 @@ def test_no_label_is_claimed_surer_than_it_is():
     leaves = [graph.index[leaf] for leaf in graph.leaves]
     stated, there = likely[:, leaves].ravel(), truth[:, leaves].ravel()
     for low, high in itertools.pairwise([0, 0.01, 0.05, 0.2, 0.5, 0.8, 0.95, 0.99, 1.0001]):
-        here = (stated >= low) & (stated < high)
-        spread = np.sqrt(max(here.sum(), 1) * 0.25)
-        wide = 4 * max(np.sqrt((stated[here] * (1 - stated[here])).sum()), 1)
-        assert abs(there[here].sum() - stated[here].sum()) < min(wide, 4 * spread + 4)
+        in_bin = (stated >= low) & (stated < high)
+        spread = np.sqrt(max(in_bin.sum(), 1) * 0.25)
+        wide = 4 * max(np.sqrt((stated[in_bin] * (1 - stated[in_bin])).sum()), 1)
+        assert abs(there[in_bin].sum() - stated[in_bin].sum()) < min(wide, 4 * spread + 4)
 
 
 def test_a_higher_price_asks_less_and_costs_more_labels():
@@ -148,12 +148,12 @@ def test_scenes_are_learned_from_answers_with_mistakes():
     _, replies = draw(graph, known, 3_000, error=0.05)
     answers = np.where(np.random.default_rng(2).random(replies.shape) < 0.8, replies, -1)
 
-    found = scenes.learn(graph, answers.astype(np.int8), 0.05)
+    learned = scenes.learn(graph, answers.astype(np.int8), 0.05)
 
     for weight, row in zip(known.weights, known.present, strict=True):
-        nearest = int(np.abs(found.present - row).max(axis=1).argmin())
-        assert np.abs(found.present[nearest] - row).max() < 0.1
-        assert abs(found.weights[nearest] - weight) < 0.1
+        nearest = int(np.abs(learned.present - row).max(axis=1).argmin())
+        assert np.abs(learned.present[nearest] - row).max() < 0.1
+        assert abs(learned.weights[nearest] - weight) < 0.1
 
 
 def test_strays_leave_no_trace_in_a_scene_but_its_own_classes_keep_their_chance():
@@ -165,13 +165,13 @@ def test_strays_leave_no_trace_in_a_scene_but_its_own_classes_keep_their_chance(
     known = Scenes(np.array([0.5, 0.5]), present)
     _, replies = draw(graph, known, 400, error=0)
 
-    found = scenes.learn(graph, replies.astype(np.int8), 0.001)
+    learned = scenes.learn(graph, replies.astype(np.int8), 0.001)
 
-    nearest = [int(np.abs(found.present - row).max(axis=1).argmin()) for row in present]
+    nearest = [int(np.abs(learned.present - row).max(axis=1).argmin()) for row in present]
     for scene, row in zip(nearest, present, strict=True):
-        assert found.present[scene][row > 0.1].min() > 0.45
+        assert learned.present[scene][row > 0.1].min() > 0.45
         # Of 200 images a single stray alone would say .005.
-        assert np.median(found.present[scene][row < 0.1]) < 0.004
+        assert np.median(learned.present[scene][row < 0.1]) < 0.004
 
 
 def test_a_class_that_was_never_seen_is_rare_and_not_impossible():
@@ -179,28 +179,28 @@ def test_a_class_that_was_never_seen_is_rare_and_not_impossible():
     answers = np.zeros((200, len(graph.nodes)), np.int8)
     answers[:60, [graph.index["animal"], graph.index["bear"]]] = 1
 
-    found = scenes.learn(graph, answers, 0.02)
+    learned = scenes.learn(graph, answers, 0.02)
 
     car = graph.leaves.index("car")
-    assert (found.present[:, car] > 1e-5).all()
-    assert (found.present[:, car] < 0.05).all()
+    assert (learned.present[:, car] > 1e-5).all()
+    assert (learned.present[:, car] < 0.05).all()
 
 
 def test_nothing_in_common_is_one_scene():
     graph = build(TREE)
     nothing = np.zeros((50, len(graph.nodes)), np.int8)
 
-    found = scenes.learn(graph, nothing, 0.02)
+    learned = scenes.learn(graph, nothing, 0.02)
 
-    assert found.weights.tolist() == [1.0]
-    assert found.present.max() < 0.1
+    assert learned.weights.tolist() == [1.0]
+    assert learned.present.max() < 0.1
 
 
 def test_the_seed_decides_what_is_learned():
     graph = build(TREE)
     replies = draw(graph, made_up(graph), 400)[1].astype(np.int8)
 
-    one, again = (scenes.learn(graph, replies, ERROR, seed=4) for _ in range(2))
+    first, again = (scenes.learn(graph, replies, ERROR, seed=4) for _ in range(2))
 
-    assert (one.present == again.present).all()
-    assert (one.weights == again.weights).all()
+    assert (first.present == again.present).all()
+    assert (first.weights == again.weights).all()

@@ -10,14 +10,14 @@ KNOWN = {"image": "a.png", "node": "cat", "wnid": CAT, "value": "yes"}
 BOX = [1.0, 2.0, 30.0, 40.0]
 
 
-def released(*given):
+def released(*rows):
     label = {"image": "a.png", "wnid": CAT, "value": "yes", "origin": "given", "probability": None}
     photo = {"name": "a.png", "width": 50, "height": 50, "sha256": "", "licence": "", "source": ""}
     return SimpleNamespace(
         meta={"campaign": {"settings": {}}, "files": {}},
         kind=KINDS["contains"],
         labels=lambda: iter([label]),
-        known_labels=lambda: iter(given),
+        known_labels=lambda: iter(rows),
         images=lambda: iter([photo]),
         topics=lambda: iter(()),
         graph=lambda: None,
@@ -30,5 +30,5 @@ def test_gold_without_a_shape_hides_no_box_that_was_imported():
 
     [(_, [label])] = exporting.pages(released(gold, imported))
 
-    assert [one.box for one in label.instances] == [tuple(BOX)]
+    assert [box.box for box in label.instances] == [tuple(BOX)]
     assert label.source == "a list"

@@ -31,15 +31,15 @@ def release(once):
             name, boxed = question.item.image.name, (question.content or {}).get("boxes", [])
             if question.step == "check":
                 return "good"
-            wanted = {
+            boxes = {
                 ("0.png", DOG): [box(A, "truncated"), box(B)],
                 ("0.png", CAT): [box(B)],
                 ("1.png", DOG): [box(A, "group")],
             }.get((name, question.topic), [])
             if question.step == "draw":
-                left = [one for one in wanted if one["box"] not in boxed]
+                left = [box for box in boxes if box["box"] not in boxed]
                 return left[0] if left else "none"
-            if len(boxed) < len(wanted) or question.topic == CAT:
+            if len(boxed) < len(boxes) or question.topic == CAT:
                 return {"missing": [[40, 20]]}
             return "complete"
 
@@ -56,20 +56,20 @@ def test_voc_has_every_box_with_its_flags(release, tmp_path):
     folder = export(release, "voc", tmp_path)
 
     root = ET.parse(folder / "Annotations" / "0.xml").getroot()
-    found = [
-        tuple(one.findtext(name) for name in ("wnid", "truncated", "group", "difficult"))
-        for one in root.iter("object")
+    boxes = [
+        tuple(node.findtext(name) for name in ("wnid", "truncated", "group", "difficult"))
+        for node in root.iter("object")
     ]
-    assert found == [(DOG, "1", "0", "0"), (DOG, "0", "0", "0"), (CAT, "0", "0", "0")]
-    assert [one.findtext("covered") for one in root.iter("label")] == ["1", "0"]
+    assert boxes == [(DOG, "1", "0", "0"), (DOG, "0", "0", "0"), (CAT, "0", "0", "0")]
+    assert [node.findtext("covered") for node in root.iter("label")] == ["1", "0"]
 
 
 def test_coco_says_crowd_of_a_group(release, tmp_path):
     folder = export(release, "coco", tmp_path)
 
     content = json.loads((folder / "labels.json").read_text())
-    said = [(row["image_id"], row["bbox"], row["iscrowd"]) for row in content["annotations"]]
-    assert said == [
+    crowds = [(row["image_id"], row["bbox"], row["iscrowd"]) for row in content["annotations"]]
+    assert crowds == [
         (1, [2.0, 2.0, 20.0, 20.0], 0),
         (1, [30.0, 10.0, 20.0, 30.0], 0),
         (1, [30.0, 10.0, 20.0, 30.0], 0),
@@ -85,7 +85,9 @@ def test_what_was_exported_is_read_again(release, tmp_path, name):
     pages, _ = exporting.read_labels(Reading(folder))
 
     labels = [label for _, labels in pages for label in labels]
-    assert [(one.image, one.key, len(one.instances)) for one in labels if one.value == "yes"] == [
+    assert [
+        (label.image, label.key, len(label.instances)) for label in labels if label.value == "yes"
+    ] == [
         ("0.png", DOG, 2),
         ("0.png", CAT, 1),
         ("1.png", DOG, 1),

@@ -36,14 +36,14 @@ def release(row) -> Frozen:
 
 def drawn(release: Frozen) -> list[PartedObject]:
     """What people or files told of, without the rest."""
-    return [background.without(thing) for _, things in release.objects() for thing in things]
+    return [background.without(thing) for _, objects in release.objects() for thing in objects]
 
 
 def test_an_export_counts_objects_and_parts_by_origin_and_state(release, tmp_path):
-    told = exporting.export(release, "coco", tmp_path / "out")
+    counts = exporting.export(release, "coco", tmp_path / "out")
 
-    assert (told.images, told.objects) == (3, 3)
-    assert told.parts == {
+    assert (counts.images, counts.objects) == (3, 3)
+    assert counts.parts == {
         "explicit": {"drawn": 5, "not_visible": 2, "occluded": 1},
         "given": {"drawn": 1},
     }
@@ -68,19 +68,19 @@ def test_pycocotools_reads_every_part_as_it_was_drawn(release, tmp_path, capsys)
     capsys.readouterr()
     names = {row["name"] for row in coco.loadCats(coco.getCatIds())}
     assert {"cat", "cow", "cat head", "cow head", "cat torso", "cat leg"} <= names
-    found = {
+    parts = {
         (coco.loadImgs(row["image_id"])[0]["file_name"], row.get("object_id"), row["part"]): row
         for row in coco.loadAnns(coco.getAnnIds())
         if "part" in row
     }
     masks = 0
-    for photo, things in release.objects():
+    for photo, objects in release.objects():
         box = (0, 0, photo.width, photo.height)
-        for part in (part for thing in things for part in thing.parts if part.polygons):
+        for part in (part for thing in objects for part in thing.parts if part.polygons):
             expected = mask_of(part.polygons, box)
             same = [
                 coco.annToMask(row).astype(bool)
-                for (image, _, key), row in found.items()
+                for (image, _, key), row in parts.items()
                 if (image, key) == (photo.name, part.key)
             ]
             assert any(np.array_equal(expected, mask) for mask in same)
@@ -95,13 +95,13 @@ def categories_of(folder) -> list[dict]:
 def test_categories_of_coco_have_names_of_their_own_ids_from_one_and_their_class(release, tmp_path):
     exporting.export(release, "coco", tmp_path / "out")
 
-    found = categories_of(tmp_path / "out")
+    categories = categories_of(tmp_path / "out")
 
-    names = [row["name"] for row in found]
+    names = [row["name"] for row in categories]
     assert len(set(names)) == len(names)
     assert {"cat", "cow", "cat head", "cow head"} <= set(names)
-    assert [row["id"] for row in found] == list(range(1, len(found) + 1))
-    whole = {row["name"]: row.get("supercategory") for row in found}
+    assert [row["id"] for row in categories] == list(range(1, len(categories) + 1))
+    whole = {row["name"]: row.get("supercategory") for row in categories}
     assert (whole["cat"], whole["cat head"], whole["cow head"]) == (None, "cat", "cow")
 
 
@@ -109,10 +109,10 @@ def test_plain_names_of_coco_are_those_of_the_vocabulary(release, tmp_path):
     plain = exporting.Options(names="plain")
     exporting.export(release, "coco", tmp_path / "out", options=plain)
 
-    found = categories_of(tmp_path / "out")
+    categories = categories_of(tmp_path / "out")
 
-    assert [row["name"] for row in found].count("head") == 2
-    assert {row["supercategory"] for row in found if row["name"] == "head"} == {"cat", "cow"}
+    assert [row["name"] for row in categories].count("head") == 2
+    assert {row["supercategory"] for row in categories if row["name"] == "head"} == {"cat", "cow"}
 
 
 def test_coco_has_the_rest_only_where_it_is_asked_for(release, tmp_path):
@@ -134,17 +134,17 @@ def test_options_of_another_format_or_release_are_refused(release, tmp_path):
         ("coco", {"image_base": "https://host/"}, "image-base is no option of coco"),
         ("label-studio", {"image_base": "host"}, "'host' is no address; write one such as"),
     ]
-    for name, options, said in cases:
-        with pytest.raises(BadInput, match=said):
+    for name, options, message in cases:
+        with pytest.raises(BadInput, match=message):
             exporting.export(release, name, tmp_path / "out", options=exporting.Options(**options))
 
     assert not (tmp_path / "out").exists()
 
 
 def test_parts_and_rest_share_no_pixel_and_leave_none_in_the_crop(release):
-    for photo, things in release.objects():
+    for photo, objects in release.objects():
         box = (0, 0, photo.width, photo.height)
-        for thing in things:
+        for thing in objects:
             shares = [mask_of(part.polygons, box) for part in thing.parts if part.polygons]
             crop = np.zeros((photo.height, photo.width), int)
             x0, y0, x1, y1 = map(int, thing.crop)
@@ -159,7 +159,8 @@ def test_reading_our_own_export_gives_equal_vertices_states_and_origins(release,
 
     read = exporting.OBJECT_FORMATS[name].read(Reading(tmp_path / "out" / "parts.json"))
     back = sorted(
-        (background.without(thing) for thing in read), key=lambda one: (one.image, one.name)
+        (background.without(thing) for thing in read),
+        key=lambda parted: (parted.image, parted.name),
     )
 
     for before, after in zip(drawn(release), back, strict=True):
@@ -193,9 +194,9 @@ def test_reading_our_own_masks_gives_an_iou_of_one(release, tmp_path, name, fold
 
 
 def test_label_formats_say_which_categories_an_image_shows_and_where(release, tmp_path):
-    told = exporting.export(release, "csv", tmp_path / "out")
+    counts = exporting.export(release, "csv", tmp_path / "out")
 
-    assert told.labels == {"explicit": {"yes": 3, "unknown": 1}}
+    assert counts.labels == {"explicit": {"yes": 3, "unknown": 1}}
     assert (tmp_path / "out" / "labels.csv").read_text().splitlines()[1:] == [
         f"cats/0.png,{COW},yes,explicit,,0,0,20,20,,,,,",
         f"cats/0.png,{CAT},yes,explicit,,8,6,56,42,,,,,",
@@ -205,7 +206,7 @@ def test_label_formats_say_which_categories_an_image_shows_and_where(release, tm
 
 
 def test_pictures_show_every_object_with_a_legend(row, release, tmp_path):
-    told = exporting.export(release, "pictures", tmp_path / "out", export_files.images_of(row))
+    counts = exporting.export(release, "pictures", tmp_path / "out", export_files.images_of(row))
 
     files = sorted(path.relative_to(tmp_path / "out") for path in tmp_path.rglob("*-1.png"))
     assert [str(path) for path in files] == [
@@ -213,7 +214,7 @@ def test_pictures_show_every_object_with_a_legend(row, release, tmp_path):
         "pictures/cats/0.png/cow-1.png",
         "pictures/cats/1.png/cat-1.png",
     ]
-    assert told.objects == 3
+    assert counts.objects == 3
     with Image.open(tmp_path / "out" / files[0]) as picture:
         assert picture.width == 780
         # The crop has 58 x 44 pixels; the head lies 7 to 19 right of its corner, 6 to 18 below.
@@ -268,9 +269,9 @@ def test_a_missing_photograph_is_said(row, dataset):
 
 @pytest.mark.parametrize("name", exporting.formats_of("parts"))
 def test_two_exports_of_a_release_are_the_same_bytes(row, release, tmp_path, name):
-    one, two = (
+    first, two = (
         exporting.export(release, name, tmp_path / out, export_files.images_of(row)).sha256
         for out in ("one", "two")
     )
 
-    assert one == two
+    assert first == two

@@ -32,11 +32,11 @@ State = Question.State
 
 
 def say(
-    question: Question, *said: tuple[User, str], late: tuple[tuple[User, str], ...] = ()
+    question: Question, *answers: tuple[User, str], late: tuple[tuple[User, str], ...] = ()
 ) -> None:
     """Answers of these people, settled as the majority of them; the late ones come afterwards."""
-    counted = [_answer(question, user, value) for user, value in said]
-    values = [value for _, value in said]
+    counted = [_answer(question, user, value) for user, value in answers]
+    values = [value for _, value in answers]
     dropped = values.count("hard") * 5 > 3 * len(values)
     value = "dropped" if dropped else max(("yes", "no"), key=values.count)
     Settlement.objects.create(
@@ -248,14 +248,14 @@ def test_a_changed_head_is_refused(settled):
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "message"),
     [("{", "is not JSON"), ("[]", "not the head"), (None, "no release here")],
 )
-def test_what_is_no_release_is_refused(tmp_path, content, said):
+def test_what_is_no_release_is_refused(tmp_path, content, message):
     if content is not None:
         (tmp_path / "release.json").write_text(content)
 
-    with pytest.raises(BadInput, match=said):
+    with pytest.raises(BadInput, match=message):
         freezing.read(tmp_path)
 
 

@@ -96,12 +96,12 @@ def test_jobs_write_the_same_bytes_and_leave_nothing(pond, in_ranges, settings):
 
 
 def test_a_job_freezes_what_takes_long_and_says_how_far_it_is(pond, in_ranges, monkeypatch):
-    before, said = whole(pond), []
+    before, steps = whole(pond), []
     usual = queue.renew
 
     def heard(job: Job, done: int | None = None, total: int | None = None) -> None:
         if job.kind == freezing.KIND:
-            said.append((done, total))
+            steps.append((done, total))
         usual(job, done, total)
 
     monkeypatch.setattr(queue, "renew", heard)
@@ -115,10 +115,10 @@ def test_a_job_freezes_what_takes_long_and_says_how_far_it_is(pond, in_ranges, m
     release = pond.releases.get()
     assert contents(freezing.folder_of(release)) == before
     assert release.created_by == actor
-    count = said[0][1] // 2
+    count = steps[0][1] // 2
     assert count > 1
-    assert [done for done, _ in said] == sorted(done for done, _ in said)
-    assert said[-1] == (2 * count - 1, 2 * count)
+    assert [done for done, _ in steps] == sorted(done for done, _ in steps)
+    assert steps[-1] == (2 * count - 1, 2 * count)
 
 
 @pytest.fixture
@@ -138,7 +138,7 @@ def test_pieces_in_a_bucket_make_the_release_that_a_folder_has(pond, in_ranges, 
 
     release = freezing.freeze(pond)
 
-    put = [one.path for one in bucket.requests if one.method == "PUT"]
+    put = [entry.path for entry in bucket.requests if entry.method == "PUT"]
     assert len([path for path in put if path.endswith(".zip")]) > 1
     assert (release.sha256, contents(freezing.folder_of(release))) == (before.sha256, files)
     assert list(bucket.objects) == [f"data/releases/{pond.name}/{release.sha256}.tar"]
@@ -197,12 +197,12 @@ def test_a_worker_beside_makes_pieces_too(pond, in_ranges, monkeypatch):
     both = threading.Barrier(2, timeout=30)
     usual = pieces.write
 
-    def write(*given) -> None:
+    def write(*args) -> None:
         if len(made) < 2:
             # The first two meet: neither process makes all of them.
             both.wait()
         made.append(threading.current_thread().name)
-        usual(*given)
+        usual(*args)
 
     def work() -> None:
         try:
@@ -236,11 +236,11 @@ def test_a_freeze_that_was_killed_goes_on_from_its_pieces(pond, in_ranges, monke
     before = whole(pond)
     usual, made = pieces.write, []
 
-    def write(source, *given) -> None:
+    def write(source, *args) -> None:
         if len(made) == 2:
             raise KeyboardInterrupt
         made.append(source.name)
-        usual(source, *given)
+        usual(source, *args)
 
     monkeypatch.setattr(pieces, "write", write)
     with pytest.raises(KeyboardInterrupt):
@@ -251,7 +251,7 @@ def test_a_freeze_that_was_killed_goes_on_from_its_pieces(pond, in_ranges, monke
     assert not pond.releases.exists()
     count = len(list(Path(settings.DATA_DIR, "freezing").glob("*/*.cut")))
 
-    monkeypatch.setattr(pieces, "write", lambda *given: (made.append(""), usual(*given)))
+    monkeypatch.setattr(pieces, "write", lambda *args: (made.append(""), usual(*args)))
 
     assert frozen(pond) == before
     assert len(made) == count
@@ -269,10 +269,10 @@ def test_a_range_that_fails_for_good_says_which_why_and_what_to_do(
 ):
     usual, names = pieces.write, iter(range(100))
 
-    def fail(*given) -> None:
+    def fail(*args) -> None:
         if next(names):
             raise fault
-        usual(*given)
+        usual(*args)
 
     monkeypatch.setattr(pieces, "write", fail)
     alice = logged_in(pond.created_by, raise_request_exception=False)

@@ -61,17 +61,17 @@ def test_every_pair_has_its_state_and_every_box_how_it_came(alice, campaign):
     settle(campaign, "1.png", CAT, box(A))
     following.advance(campaign)
 
-    found = read(campaign)
+    release = read(campaign)
 
     assert [
-        (line["image"], line["wnid"], line["state"]) for line in found.lines("coverage.jsonl")
+        (line["image"], line["wnid"], line["state"]) for line in release.lines("coverage.jsonl")
     ] == [
         ("0.png", DOG, "complete"),
         ("0.png", CAT, "partial"),
         ("1.png", DOG, "absent"),
         ("1.png", CAT, "unknown"),
     ]
-    boxes = list(found.lines("boxes.jsonl"))
+    boxes = list(release.lines("boxes.jsonl"))
     assert [(row["image"], row["wnid"], row["box"], row["came"]) for row in boxes] == [
         ("0.png", DOG, [2.0, 2.0, 22.0, 22.0], "clicked"),
         ("0.png", DOG, B, "drawn"),
@@ -82,12 +82,12 @@ def test_every_pair_has_its_state_and_every_box_how_it_came(alice, campaign):
         (False, False, False),
         (False, True, False),
     ]
-    assert found.meta["unlisted"] == "unknown"
-    assert found.meta["counts"]["boxes"] == 3
-    steps = [(line["wnid"], line["step"], line["value"]) for line in found.answers()]
+    assert release.meta["unlisted"] == "unknown"
+    assert release.meta["counts"]["boxes"] == 3
+    steps = [(line["wnid"], line["step"], line["value"]) for line in release.answers()]
     assert (DOG, "cover", {"missing": [[40.0, 20.0]]}) in steps
     # Nobody is named, and who voted for what is.
-    votes = list(found.votes())
+    votes = list(release.votes())
     assert {vote["step"] for vote in votes} == {"draw", "check", "cover"}
     assert all(vote["annotator"].startswith("annotator-") for vote in votes)
 
@@ -100,7 +100,9 @@ def test_labels_are_yes_with_boxes_no_where_it_is_absent_and_else_unknown(alice,
 
     labels = list(read(campaign).labels())
 
-    assert [(one["wnid"], one["value"], one["boxes"], one["coverage"]) for one in labels] == [
+    assert [
+        (label["wnid"], label["value"], label["boxes"], label["coverage"]) for label in labels
+    ] == [
         (DOG, "yes", [A], "complete"),
         (CAT, "no", [], "absent"),
     ]
@@ -166,13 +168,13 @@ def test_what_the_first_labels_decided_is_kept(alice, dataset, kind):
     for name in ("0.png", "2.png"):
         settle(campaign, name, DOG, box(A), "good", "complete")
 
-    found = read(campaign)
-    said = {(line["image"], line["wnid"]): line["value"] for line in found.labels()}
+    frozen = read(campaign)
+    values = {(line["image"], line["wnid"]): line["value"] for line in frozen.labels()}
 
-    assert [line["name"] for line in found.images()] == names
-    assert said[("0.png", CAT)] == said[("1.png", DOG)] == "no"
+    assert [line["name"] for line in frozen.images()] == names
+    assert values[("0.png", CAT)] == values[("1.png", DOG)] == "no"
     # The graph asked of this image too, and nobody has answered.
-    assert said.get(("2.png", CAT), "unknown") == "unknown"
+    assert values.get(("2.png", CAT), "unknown") == "unknown"
     assert not campaign.questions.filter(topic=CAT).exists()
 
 

@@ -18,8 +18,8 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture
 def pets(alice, bob, dataset, settings):
     settings.ASSAY_GLOSSARY = "tests.labeling.candidates.glossary"
-    found = [*rows(dataset, CAT, 2), *rows(dataset, DOG, 1, query="")]
-    campaign = make(alice, dataset, [*found, found[0]._replace(query="=chat birman")])
+    candidates = [*rows(dataset, CAT, 2), *rows(dataset, DOG, 1, query="")]
+    campaign = make(alice, dataset, [*candidates, candidates[0]._replace(query="=chat birman")])
     first, second = campaign.questions.filter(topic=CAT).order_by("pk")
     settle(campaign, bob, [first, campaign.questions.get(topic=DOG)], "yes")
     settle(campaign, bob, [second], "no")
@@ -54,19 +54,19 @@ def test_exports_carry_queries_and_come_in_again(pets, tmp_path, alice):
     exporting.export(release, "csv", tmp_path / "out")
 
     with open(tmp_path / "out" / "labels.csv", newline="") as file:
-        found = {row["image"]: row for row in csv.DictReader(file)}
-    assert found["n01/00.png"]["source"] == "'=chat birman; burmese"
-    assert {name: row["value"] for name, row in found.items()} == {
+        rows_by_image = {row["image"]: row for row in csv.DictReader(file)}
+    assert rows_by_image["n01/00.png"]["source"] == "'=chat birman; burmese"
+    assert {name: row["value"] for name, row in rows_by_image.items()} == {
         "n01/00.png": "yes",
         "n01/01.png": "no",
         "n02/00.png": "yes",
     }
 
-    other = factories.make_dataset(alice, "other")
-    for name in found:
-        factories.make_image(other, name)
-    prior_labels.bring_in(other, tmp_path / "out")
-    labels = GivenLabel.objects.filter(item__image__dataset=other)
+    dataset_again = factories.make_dataset(alice, "other")
+    for name in rows_by_image:
+        factories.make_image(dataset_again, name)
+    prior_labels.bring_in(dataset_again, tmp_path / "out")
+    labels = GivenLabel.objects.filter(item__image__dataset=dataset_again)
     assert sorted(labels.values_list("item__image__name", "key", "value")) == [
         ("n01/00.png", CAT, "yes"),
         ("n01/01.png", CAT, "no"),

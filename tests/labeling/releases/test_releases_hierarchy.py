@@ -37,11 +37,11 @@ def home(alice, dataset):
 
 def labels_by_class(release) -> dict[str, dict[str, str]]:
     """value/origin of each class, by image; "?" where it is not decided."""
-    found: dict[str, dict[str, str]] = {}
+    labels: dict[str, dict[str, str]] = {}
     for line in freezing.read(release).labels():
         word = f"{line['value']}/{line['origin']}" if line["decided"] else "?"
-        found.setdefault(line["image"], {})[line["wnid"]] = word
-    return found
+        labels.setdefault(line["image"], {})[line["wnid"]] = word
+    return labels
 
 
 def test_every_class_of_every_image_says_what_it_is_and_whence(home):
@@ -134,9 +134,9 @@ def test_labels_read_back_are_the_labels_that_stand(home):
     release = freezing.freeze(home)
     items = dict(home.questions.values_list("item_id", "item__image__name"))
     live = standing_labels(home, list(items))
-    asked = ("question__item", "question__topic")
+    fields = ("question__item", "question__topic")
     rows = Settlement.objects.filter(question__campaign=home).order_by("pk")
-    sure = {(item, node): stated for item, node, stated in rows.values_list(*asked, "probability")}
+    sure = {(item, node): stated for item, node, stated in rows.values_list(*fields, "probability")}
     nodes = store.of(home).by_key
 
     read = {

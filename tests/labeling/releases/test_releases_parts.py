@@ -31,8 +31,8 @@ def release(campaign) -> Frozen:
     return freezing.read(freezing.freeze(campaign))
 
 
-def things(release: Frozen) -> list[PartedObject]:
-    return [thing for _, found in release.objects() for thing in found]
+def objects_of(release: Frozen) -> list[PartedObject]:
+    return [thing for _, objects in release.objects() for thing in objects]
 
 
 def parts_of(thing: PartedObject) -> dict:
@@ -51,7 +51,7 @@ def test_every_settled_object_has_a_line_by_image_and_name(release):
 
 
 def test_given_and_answered_parts_stand_together_in_the_vocabularys_order(release):
-    first = parts_of(background.without(things(release)[0]))
+    first = parts_of(background.without(objects_of(release)[0]))
 
     assert [(key, part.origin, part.state) for key, part in first.items()] == [
         ("head", "given", "drawn"),
@@ -64,7 +64,7 @@ def test_given_and_answered_parts_stand_together_in_the_vocabularys_order(releas
 
 
 def test_a_given_part_keeps_what_it_was_merged_of(release):
-    head = things(release)[0].parts[0]
+    head = objects_of(release)[0].parts[0]
 
     [known] = [part for part in cats.parted_objects()[0].parts if part.key == "head"]
     assert (head.merges, head.radius, head.names) == (known.merges, 6.5, known.names)
@@ -101,7 +101,7 @@ def test_an_object_that_was_skipped_is_among_the_answers_alone(release):
     assert [line["contains"] for line in answers] == [True, True, True, None]
     assert answers[3]["votes"] == {"too_small": 1}
     assert release.meta["counts"]["dropped"] == 1
-    assert [(photo.name, len(found)) for photo, found in release.objects()] == [
+    assert [(photo.name, len(objects)) for photo, objects in release.objects()] == [
         ("cats/0.png", 2),
         ("cats/1.png", 1),
         ("cats/2.png", 0),
@@ -109,19 +109,19 @@ def test_an_object_that_was_skipped_is_among_the_answers_alone(release):
 
 
 def test_the_rest_is_made_when_read_and_told_apart_where_the_outline_is_known(release):
-    cat, cow, _ = things(release)
+    cat, cow, _ = objects_of(release)
 
     assert [part.key for part in cat.parts[-2:]] == [REST_OBJECT, REST_BACKGROUND]
     assert {part.origin for part in cat.parts[-2:]} == {"made"}
-    own = [to_shapely(part.polygons) for part in cat.parts if part.key != REST_BACKGROUND]
-    assert shapely.equals(shapely.union_all(own), to_shapely(cats.OUTLINE))
+    shapes = [to_shapely(part.polygons) for part in cat.parts if part.key != REST_BACKGROUND]
+    assert shapely.equals(shapely.union_all(shapes), to_shapely(cats.OUTLINE))
     assert cow.outline is None
     assert [part.key for part in cow.parts if part.origin == "made"] == [REST_BACKGROUND]
     assert "unlabeled" not in (release.folder / "objects.jsonl").read_text()
 
 
 def test_parts_and_rest_fill_the_crop(release):
-    for thing in things(release):
+    for thing in objects_of(release):
         covered = shapely.union_all([to_shapely(part.polygons) for part in thing.parts])
 
         assert thing.crop is not None

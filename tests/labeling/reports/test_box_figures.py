@@ -36,21 +36,21 @@ def campaign(alice, dataset):
 
 
 def test_pairs_boxes_and_steps_are_counted(campaign):
-    found = box_figures.figures(campaign)
+    figures = box_figures.figures(campaign)
 
-    assert {row.words: row.count for row in found.pairs if row.count} == {
+    assert {row.words: row.count for row in figures.pairs if row.count} == {
         "Every instance has a box": 2
     }
-    assert found.boxes == 4
-    assert [(row.words, row.answers, row.each, row.seconds) for row in found.steps] == [
+    assert figures.boxes == 4
+    assert [(row.words, row.answers, row.each, row.seconds) for row in figures.steps] == [
         ("Draw", 4, 1.0, 1.0),
         ("Check", 8, 2.0, 1.0),
         ("Look for more", 4, 1.0, 1.0),
     ]
     # Each answer of these people takes a second.
-    assert found.seconds_per_box == 4.0
-    assert [(row.pairs, row.done, row.boxes) for row in found.classes] == [(1, 1, 2), (1, 1, 2)]
-    assert found.assisted == []
+    assert figures.seconds_per_box == 4.0
+    assert [(row.pairs, row.done, row.boxes) for row in figures.classes] == [(1, 1, 2), (1, 1, 2)]
+    assert figures.assisted == []
 
 
 def test_planted_objects_and_gold_by_step(alice, dataset, campaign):
@@ -64,18 +64,18 @@ def test_planted_objects_and_gold_by_step(alice, dataset, campaign):
         known = question.gold.answer
         if question.step == "cover" and known != "complete":
             planted += 1
-            said = boxers.right(question) if planted % 2 else "complete"
+            value = boxers.right(question) if planted % 2 else "complete"
             right += planted % 2
         else:
-            said = boxers.right(question)
-        boxers.answer_seat(bob, seat, said)
+            value = boxers.right(question)
+        boxers.answer_seat(bob, seat, value)
 
     calibrating.calibrate(campaign)
     campaign.refresh_from_db()
 
-    found = box_figures.figures(campaign)
-    assert (found.planted.count, found.planted.total) == (right, planted)
-    assert sum(row.gold.total for row in found.steps) == 12
+    figures = box_figures.figures(campaign)
+    assert (figures.planted.count, figures.planted.total) == (right, planted)
+    assert sum(row.gold.total for row in figures.steps) == 12
     content = campaign.calibration.content
     assert content["annotators"][str(bob.pk)]["sigma"] < 0.03
 
@@ -114,14 +114,14 @@ def test_proposals_are_compared_with_pairs_that_show_none(alice, dataset):
     calibrating.calibrate(campaign)
     campaign.refresh_from_db()
 
-    found = box_figures.figures(campaign)
-    shown, none = found.assisted
-    assert shown.pairs + none.pairs == 30
+    figures = box_figures.figures(campaign)
+    with_proposals, none = figures.assisted
+    assert with_proposals.pairs + none.pairs == 30
     # Two checks and a look for more, beside a drawing as well.
-    assert (shown.seconds_per_box, none.seconds_per_box) == (3.0, 4.0)
-    [row] = found.classes
+    assert (with_proposals.seconds_per_box, none.seconds_per_box) == (3.0, 4.0)
+    [row] = figures.classes
     assert (row.accepted.count, row.accepted.total, row.uses_proposals) == (
-        shown.pairs,
-        shown.pairs,
+        with_proposals.pairs,
+        with_proposals.pairs,
         True,
     )

@@ -59,10 +59,10 @@ def simulated(present: float, *options: str) -> float:
 @pytest.mark.parametrize("mode", ["safe", "strict"])
 @pytest.mark.parametrize("order", ["breadth", "depth"])
 def test_the_range_is_what_simulate_queries_says(mode, order):
-    found = forecasts.per_image(store.load_ilsvrc(), mode, order)
+    forecast = forecasts.per_image(store.load_ilsvrc(), mode, order)
 
     options = ("--mode", mode, "--order", order)
-    assert found == tuple(simulated(present, *options) for present in (1.4, 2.8, 5.6))
+    assert forecast == tuple(simulated(present, *options) for present in (1.4, 2.8, 5.6))
 
 
 def test_the_learned_order_is_forecast_within_the_range():
@@ -152,10 +152,10 @@ def test_finished_images_update_the_forecast(home):
     question_counts.reconcile(home.pk)
     counts = question_counts.of(home.pk)
 
-    found = forecasts.of_campaign(home, counts)
+    forecast = forecasts.of_campaign(home, counts)
 
-    assert found.likely == round(IMAGES * 18)
-    assert counts.questions <= found.low <= found.likely <= found.high < LIKELY
+    assert forecast.likely == round(IMAGES * 18)
+    assert counts.questions <= forecast.low <= forecast.likely <= forecast.high < LIKELY
 
 
 def test_listed_questions_are_a_number_and_no_range(coots):
@@ -175,7 +175,7 @@ def test_a_question_under_many_parents_is_forecast_within_a_pages_time(parents):
             "id": f"l{n}",
             "question": "Is it?",
             "leaf": True,
-            "parents": [f"r{place}" for place in chosen.sample(range(40), parents)],
+            "parents": [f"r{index}" for index in chosen.sample(range(40), parents)],
         }
         for n in range(60)
     ]
@@ -183,12 +183,12 @@ def test_a_question_under_many_parents_is_forecast_within_a_pages_time(parents):
 
     # The processor's time of this thread, which other work on the machine does not lengthen.
     start = time.thread_time()
-    found = forecasts.per_image(graph, "strict")
+    forecast = forecasts.per_image(graph, "strict")
 
     assert time.thread_time() - start < 30
     # As `simulate queries` has it.
-    said = {12: (41.58, 44.45, 56.83), 13: (41.62, 44.76, 58.47)}
-    assert found == pytest.approx(said[parents], rel=0.03)
+    expected = {12: (41.58, 44.45, 56.83), 13: (41.62, 44.76, 58.47)}
+    assert forecast == pytest.approx(expected[parents], rel=0.03)
 
 
 @pytest.mark.parametrize("state", ["draft", "open"])
@@ -197,10 +197,10 @@ def test_the_page_that_is_read_again_and_again_counts_no_questions(home, alice, 
     client = Client()
     client.force_login(alice)
 
-    with CaptureQueriesContext(connection) as found:
+    with CaptureQueriesContext(connection) as captured:
         page = client.get("/campaigns/home/progress/")
 
-    queries = [query["sql"] for query in found]
+    queries = [query["sql"] for query in captured]
     assert ("Opening it would take" in page.content.decode()) == (state == "draft")
     # One for the frame, one for the figures.
     assert len([sql for sql in queries if "labeling_questioncount" in sql]) == 2
@@ -244,8 +244,11 @@ def test_a_campaign_of_boxes_is_forecast_with_the_steps_to_come(alice, dataset):
     assert question_counts.differences(campaign.pk) == {}
     boxers.work(campaign, boxers.people(campaign), whole)
     # Nothing more follows.
-    found = progress.progress(campaign)
-    assert (found.answers_left, found.questions_range) == (0, (found.questions, found.questions))
+    progress_of_boxes = progress.progress(campaign)
+    assert (progress_of_boxes.answers_left, progress_of_boxes.questions_range) == (
+        0,
+        (progress_of_boxes.questions, progress_of_boxes.questions),
+    )
     assert question_counts.differences(campaign.pk) == {}
 
 

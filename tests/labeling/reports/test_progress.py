@@ -56,15 +56,15 @@ def test_a_campaign_is_finished_when_everything_is_settled(coots, bob):
 def test_a_tie_among_all_who_joined_waits_for_somebody_else(coots, bob):
     lifecycle.change_policy(coots, coots.created_by, {"votes": 2, "max_votes": 3})
     coots.refresh_from_db()
-    other = factories.make_user("dora")
-    factories.join(other, coots)
+    dora = factories.make_user("dora")
+    factories.join(dora, coots)
 
     def waiting() -> int:
         return progress.without_anybody(coots, progress.count(coots).counts)
 
     vote(bob, coots, "yes")
     assert waiting() == 0
-    vote(other, coots, "no")
+    vote(dora, coots, "no")
     tied = coots.questions.filter(state="open").count()
     assert tied
     assert waiting() == tied
@@ -115,6 +115,6 @@ def test_answers_to_gold_are_read_only_of_those_nobody_looked_at(
     assert (rows[charlie].accuracy.right, rows[charlie].accuracy.total) == (1, 1)
     assert rows[alice].accuracy.total == 0
     coots.memberships.filter(user=charlie).update(standing=kept)
-    found = list(progress.members(coots))
+    members = list(progress.members(coots))
     with django_assert_num_queries(0):
-        progress.annotators(coots, found)
+        progress.annotators(coots, members)

@@ -59,31 +59,31 @@ def draw(seat: Assignment, polygons: Any, seconds: int, proposal: Proposal | Non
 def test_both_arms_are_told_with_what_became_of_proposals(campaign, bob, charlie):
     for person in (bob, charlie):
         factories.join(person, campaign)
-    asked, golden, other = campaign.questions.order_by("pk")
-    Question.objects.filter(pk__in=[golden.pk, other.pk]).update(state="gold", seats_free=1)
-    for question in (golden, other):
+    open_question, golden, third = campaign.questions.order_by("pk")
+    Question.objects.filter(pk__in=[golden.pk, third.pk]).update(state="gold", seats_free=1)
+    for question in (golden, third):
         Gold.objects.create(question=question, answer=parted.drawn(tail=TAIL))
-    helped = seat_of(bob, asked, assisted=True)
+    helped = seat_of(bob, open_question, assisted=True)
     draw(helped, TAIL, 10, propose(helped, TAIL))
-    draw(seat_of(charlie, asked, assisted=False), HALF, 40)
+    draw(seat_of(charlie, open_question, assisted=False), HALF, 40)
     bad = seat_of(bob, golden, assisted=True)
     draw(bad, WRONG, 10, propose(bad, WRONG))
-    mended = seat_of(bob, other, assisted=True)
+    mended = seat_of(bob, third, assisted=True)
     propose(mended, WRONG)
     draw(mended, HALF, 20, propose(mended, TAIL))
-    draw(seat_of(charlie, other, assisted=False), TAIL, 40)
+    draw(seat_of(charlie, third, assisted=False), TAIL, 40)
 
-    found = proposal_figures.figures(campaign)
+    figures = proposal_figures.figures(campaign)
 
-    assert (found.with_model.drawings, found.without_model.drawings) == (3, 2)
-    assert found.with_model.seconds_per_part.value == pytest.approx(40 / 3)
-    assert found.time_ratio == pytest.approx(1 / 3)
-    assert found.with_model.gold_iou.value == pytest.approx((0 + 0.5) / 2)
-    assert found.without_model.gold_iou.value == 1
-    assert found.with_model.others_iou.value == pytest.approx(0.5)
-    assert (found.requests, found.taken, found.mended, found.refused) == (3, 2, 1, 0)
-    assert (found.bad_proposals.count, found.bad_proposals.of) == (1, 1)
-    assert (found.with_model.bad.count, found.without_model.bad.count) == (1, 0)
+    assert (figures.with_model.drawings, figures.without_model.drawings) == (3, 2)
+    assert figures.with_model.seconds_per_part.value == pytest.approx(40 / 3)
+    assert figures.time_ratio == pytest.approx(1 / 3)
+    assert figures.with_model.gold_iou.value == pytest.approx((0 + 0.5) / 2)
+    assert figures.without_model.gold_iou.value == 1
+    assert figures.with_model.others_iou.value == pytest.approx(0.5)
+    assert (figures.requests, figures.taken, figures.mended, figures.refused) == (3, 2, 1, 0)
+    assert (figures.bad_proposals.count, figures.bad_proposals.of) == (1, 1)
+    assert (figures.with_model.bad.count, figures.without_model.bad.count) == (1, 0)
 
 
 def test_a_campaign_without_a_model_has_no_figures(campaign, alice):
@@ -100,11 +100,11 @@ def test_the_page_the_command_and_the_api_tell_the_same(campaign, alice, bob, ca
     draw(seat, TAIL, 12, propose(seat, TAIL))
 
     page = logged_in(alice).get(reverse("labeling:agreement", args=["cats"])).content.decode()
-    told = logged_in(alice).get("/api/v1/campaigns/cats/proposal-figures/").json()
+    body = logged_in(alice).get("/api/v1/campaigns/cats/proposal-figures/").json()
     call_command("proposals", "report", "cats")
 
     assert "With the model and without" in page
     assert "12.0" in page
-    assert told["with_model"]["seconds_per_part"]["value"] == 12
-    assert told["network"] is None
+    assert body["with_model"]["seconds_per_part"]["value"] == 12
+    assert body["network"] is None
     assert "asked 1, taken 1" in capsys.readouterr().out

@@ -47,9 +47,9 @@ def test_pages_follow_each_other_and_lead_back(pond):
 def test_a_state_is_listed_alone_with_its_number(pond, state):
     page = question_list.page(pond, Filter(state=state), 3)
 
-    wanted = all_ids(pond, state=state)
-    assert ids(page) == wanted[:3]
-    assert page.total == len(wanted)
+    expected = all_ids(pond, state=state)
+    assert ids(page) == expected[:3]
+    assert page.total == len(expected)
 
 
 def test_gold_is_not_listed(pond):
@@ -78,10 +78,10 @@ def test_what_is_narrowed_further_is_counted_only_where_it_fits_a_page(pond):
 
 
 def test_no_page_counts_or_passes_over_rows(pond):
-    with CaptureQueriesContext(connection) as found:
+    with CaptureQueriesContext(connection) as queries:
         question_list.page(pond, ALL, 3, after=all_ids(pond)[2])
 
-    statements = [query["sql"] for query in found][1:]
+    statements = [query["sql"] for query in queries][1:]
     assert len(statements) == len(question_list.LISTED) + 4
     assert [sql for sql in statements if re.search("COUNT|OFFSET", sql)] == []
 

@@ -28,40 +28,40 @@ def policy(**content):
 def test_a_perfect_crowd_makes_no_error_and_costs_its_votes():
     crowd = Crowd(questions=500, people=20, accuracy=(1, 1), random=0, audited=0)
 
-    found = simulate(policy(votes=3, **PLAIN), crowd)
+    outcome = simulate(policy(votes=3, **PLAIN), crowd)
 
-    assert found["error"] == 0
-    assert found["answers_per_question"] == 3
-    assert found["blocked"] == {"rightly": 0, "wrongly": 0}
-    assert found["stated_error"] == {"value": None, "interval": None}
+    assert outcome["error"] == 0
+    assert outcome["answers_per_question"] == 3
+    assert outcome["blocked"] == {"rightly": 0, "wrongly": 0}
+    assert outcome["stated_error"] == {"value": None, "interval": None}
 
 
 def test_a_majority_that_stops_early_decides_the_same_with_a_quarter_fewer_votes():
     crowd = Crowd(questions=20_000, people=100, accuracy=(0.8, 0.8), random=0, audited=0)
 
-    found = simulate(policy(votes=5, max_votes=5, stop_early="decided", **PLAIN), crowd)
+    outcome = simulate(policy(votes=5, max_votes=5, stop_early="decided", **PLAIN), crowd)
 
     # 10 · 0.8² · 0.2³ + 5 · 0.8 · 0.2⁴ + 0.2⁵ = 0.0579, standard deviation 0.0017.
-    assert found["error"] == pytest.approx(0.0579, abs=0.007)
-    assert found["answers_per_question"] == pytest.approx(3.634, abs=0.02)
+    assert outcome["error"] == pytest.approx(0.0579, abs=0.007)
+    assert outcome["answers_per_question"] == pytest.approx(3.634, abs=0.02)
 
 
 def test_majority_of_three_errs_as_the_binomial_says():
     crowd = Crowd(questions=20_000, people=100, accuracy=(0.8, 0.8), random=0, audited=0)
 
-    found = simulate(policy(votes=3, max_votes=3, **PLAIN), crowd)
+    outcome = simulate(policy(votes=3, max_votes=3, **PLAIN), crowd)
 
     # 3 · 0.8 · 0.2² + 0.2³ = 0.104, standard deviation 0.0022.
-    assert found["error"] == pytest.approx(0.104, abs=0.009)
+    assert outcome["error"] == pytest.approx(0.104, abs=0.009)
 
 
 def test_the_seed_decides_everything():
     crowd = Crowd(questions=400, people=20, sleepers=0.1, copiers=0.1)
 
-    found = [simulate(policy(**SURE), crowd, seed) for seed in (1, 1, 2)]
+    outcomes = [simulate(policy(**SURE), crowd, seed) for seed in (1, 1, 2)]
 
-    assert found[0] == found[1]
-    assert found[0] != found[2]
+    assert outcomes[0] == outcomes[1]
+    assert outcomes[0] != outcomes[2]
 
 
 def test_weighing_takes_fewer_answers_than_majority_for_no_more_error():
@@ -77,58 +77,60 @@ def test_weighing_takes_fewer_answers_than_majority_for_no_more_error():
 def test_those_who_guess_are_blocked_and_the_rest_hardly_ever():
     crowd = Crowd(questions=8_000, people=80, random=0.2)
 
-    found = simulate(policy(**SURE), crowd)
+    outcome = simulate(policy(**SURE), crowd)
 
-    assert found["blocked"]["rightly"] >= 14
-    assert found["blocked"]["wrongly"] <= 6
+    assert outcome["blocked"]["rightly"] >= 14
+    assert outcome["blocked"]["wrongly"] <= 6
 
 
 def test_sleepers_are_caught_by_their_runs_where_yes_is_common():
     rules = policy(**PLAIN, run_action="block", run_length=30, signal_answers=40)
     crowd = Crowd(questions=4_000, people=20, prevalence=0.6, random=0, sleepers=0.2, awake=60)
 
-    found = simulate(rules, crowd)
+    outcome = simulate(rules, crowd)
 
-    assert found["blocked"] == {"rightly": 4, "wrongly": 0}
+    assert outcome["blocked"] == {"rightly": 4, "wrongly": 0}
 
 
 def test_those_who_are_too_fast_are_paused_and_their_votes_stand():
     rules = policy(**PLAIN, speed_action="pause", speed_share=0.5, signal_answers=20)
     crowd = Crowd(questions=1_000, people=20, random=0.1)
 
-    found = simulate(rules, crowd)
+    outcome = simulate(rules, crowd)
 
-    assert found["blocked"] == {"rightly": 0, "wrongly": 0}
-    assert found["stopped"] == {"rightly": 2, "wrongly": 0}
+    assert outcome["blocked"] == {"rightly": 0, "wrongly": 0}
+    assert outcome["stopped"] == {"rightly": 2, "wrongly": 0}
 
 
 def test_a_test_before_the_work_keeps_those_who_guess_out():
     rules = policy(**PLAIN, test_questions=30, test_pass=0.8, test_attempts=1)
     crowd = Crowd(questions=200, people=40, accuracy=(0.95, 0.95), random=0.25, audited=0)
 
-    found = simulate(rules, crowd)
+    outcome = simulate(rules, crowd)
 
-    assert found["stopped"]["rightly"] == 10
-    assert found["answers"]["training"] == 40 * 30
+    assert outcome["stopped"]["rightly"] == 10
+    assert outcome["answers"]["training"] == 40 * 30
 
 
 def test_a_crowd_that_runs_out_leaves_the_rest_to_reviewers():
     crowd = Crowd(questions=50, people=3, accuracy=(1, 1), random=0, audited=0)
 
-    found = simulate(policy(votes=5, **PLAIN), crowd)
+    outcome = simulate(policy(votes=5, **PLAIN), crowd)
 
-    assert found["answers"]["votes"] == 150
-    assert found["answers"]["reviews"] == 50
-    assert found["error"] == 0
+    assert outcome["answers"]["votes"] == 150
+    assert outcome["answers"]["reviews"] == 50
+    assert outcome["error"] == 0
 
 
 def test_copiers_repeat_what_was_said_last():
     people = gather(Crowd(people=10, random=0, copiers=1), np.random.default_rng(0))
     last = np.array([1, 0, 1, 0, 1])
 
-    said = people.answers(np.arange(5), 1 - last, np.zeros(5, int), last, np.random.default_rng(0))
+    answers = people.answers(
+        np.arange(5), 1 - last, np.zeros(5, int), last, np.random.default_rng(0)
+    )
 
-    assert said.tolist() == last.tolist()
+    assert answers.tolist() == last.tolist()
 
 
 def test_a_sleeper_says_no_from_the_moment_they_sleep():
@@ -136,11 +138,11 @@ def test_a_sleeper_says_no_from_the_moment_they_sleep():
     people = gather(crowd, np.random.default_rng(0))
     truth, none = np.ones(4, int), np.full(4, -1)
 
-    said = people.answers(
+    answers = people.answers(
         np.arange(4), truth, np.array([0, 9, 10, 99]), none, np.random.default_rng(0)
     )
 
-    assert said.tolist() == [1, 1, 0, 0]
+    assert answers.tolist() == [1, 1, 0, 0]
 
 
 def test_the_shares_of_a_crowd_become_people():
@@ -152,7 +154,7 @@ def test_the_shares_of_a_crowd_become_people():
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "message"),
     [
         ({"colour": 1}, "no key 'colour'"),
         ({"people": 0}, "people is 0"),
@@ -166,8 +168,8 @@ def test_the_shares_of_a_crowd_become_people():
         ({"random": True}, "random is True"),
     ],
 )
-def test_a_crowd_that_makes_no_sense_is_refused_at_its_key(content, said):
-    with pytest.raises(Refusal, match=said) as refused:
+def test_a_crowd_that_makes_no_sense_is_refused_at_its_key(content, message):
+    with pytest.raises(Refusal, match=message) as refused:
         clean_crowd(content)
 
     assert refused.value.field in content

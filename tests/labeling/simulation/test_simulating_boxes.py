@@ -12,28 +12,28 @@ IMAGES = 1_000
 TARGETS = {"covered": 0.979, "good_at_0.5": 0.998, "good_at_0.7": 0.99, "mean_iou": 0.88}
 
 
-def missed(found: dict, unchecked: float) -> set[str]:
+def missed(figures: dict, unchecked: float) -> set[str]:
     """The figures that are not reached."""
-    low = {key for key, least in TARGETS.items() if found[key] < least}
-    return low | ({"gain"} if found["mean_iou"] - unchecked < 0.02 else set())
+    low = {key for key, least in TARGETS.items() if figures[key] < least}
+    return low | ({"gain"} if figures["mean_iou"] - unchecked < 0.02 else set())
 
 
 @pytest.fixture(scope="module")
-def found() -> dict:
+def crowd_figures() -> dict:
     return simulate(BoxCrowd(), Rules(), IMAGES)
 
 
-def test_the_crowd_reaches_every_figure(found):
-    aided, seconds = found["with_proposals"], found["seconds_per_box"]
+def test_the_crowd_reaches_every_figure(crowd_figures):
+    aided, seconds = crowd_figures["with_proposals"], crowd_figures["seconds_per_box"]
 
-    assert missed(found, found["mean_iou_unchecked"]) == set()
-    assert missed(aided, found["mean_iou_unchecked"]) <= {"gain"}
-    assert found["planted"] > 20
-    assert found["planted_found"] >= 0.9
+    assert missed(crowd_figures, crowd_figures["mean_iou_unchecked"]) == set()
+    assert missed(aided, crowd_figures["mean_iou_unchecked"]) <= {"gain"}
+    assert crowd_figures["planted"] > 20
+    assert crowd_figures["planted_found"] >= 0.9
     assert seconds["fast"] <= 28
     assert seconds["slow"] <= 33
     assert aided["seconds_per_box"]["fast"] <= 20
-    assert found["verify_or_draw"] <= 0.92
+    assert crowd_figures["verify_or_draw"] <= 0.92
 
 
 @pytest.mark.parametrize(
@@ -49,10 +49,10 @@ def test_the_crowd_reaches_every_figure(found):
         ),
     ],
 )
-def test_without_a_step_a_figure_is_missed(found, crowd, steps, lost):
+def test_without_a_step_a_figure_is_missed(crowd_figures, crowd, steps, lost):
     run = Pairs(crowd, Rules(), IMAGES, 0, **steps).run()
 
-    assert missed(figures(run, crowd), found["mean_iou_unchecked"]) == lost
+    assert missed(figures(run, crowd), crowd_figures["mean_iou_unchecked"]) == lost
 
 
 @pytest.mark.parametrize("chances", [(0.001, 1_000), (1_000, 0.001), (1, 9)])
@@ -67,14 +67,14 @@ def test_people_without_faults_draw_every_box_once():
     seeing = {"notices": 1, "notices_small": 1, "false_alarm": 0}
     crowd = BoxCrowd(sigma_good=0, hasty=0, elsewhere=0, more=0, **sure, **seeing)
 
-    found = simulate(crowd, Rules(second_looks=0), 200)
+    outcome = simulate(crowd, Rules(second_looks=0), 200)
 
-    assert found["steps_per_box"] == {"draw": 1, "check": 2, "cover": 1}
-    assert (found["covered"], found["mean_iou"]) == (1, 1)
+    assert outcome["steps_per_box"] == {"draw": 1, "check": 2, "cover": 1}
+    assert (outcome["covered"], outcome["mean_iou"]) == (1, 1)
 
 
-def test_mended_proposals_fit_like_drawn_boxes(found):
-    aided = found["with_proposals"]
+def test_mended_proposals_fit_like_drawn_boxes(crowd_figures):
+    aided = crowd_figures["with_proposals"]
     mended = simulate(BoxCrowd(mends=0.5), Rules(), IMAGES)["with_proposals"]
 
     assert aided["accepted"]["mean_iou"] < 0.85

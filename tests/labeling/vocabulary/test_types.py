@@ -44,7 +44,7 @@ def pascal_names() -> dict[str, list[str]]:
     vehicle = "frontside leftside rightside backside roofside leftmirror rightmirror"
     vehicle += " fliplate bliplate door_# wheel_# headlight_# window_#"
     cow = quadruped.format("muzzle lhorn rhorn", split_legs)
-    listed = {
+    names_of_category = {
         "aeroplane": "body stern lwing rwing tail engine_# wheel_#",
         "bicycle": "fwheel bwheel saddle handlebar chainwheel headlight_#",
         "bird": "head leye reye beak torso neck lwing rwing lleg lfoot rleg rfoot tail",
@@ -67,7 +67,7 @@ def pascal_names() -> dict[str, list[str]]:
             for name in names.split()
             for n in (range(1, 21) if "#" in name else (0,))
         ]
-        for category, names in listed.items()
+        for category, names in names_of_category.items()
     }
 
 
@@ -89,22 +89,22 @@ def test_every_part_name_of_pascal_part_means_a_part():
     vocabulary = shipped()
 
     for category, names in pascal_names().items():
-        found = vocabulary.category(category)
-        lost = [name for name in names if found is None or found.part_of(name) is None]
+        parts = vocabulary.category(category)
+        lost = [name for name in names if parts is None or parts.part_of(name) is None]
         assert lost == [], category
 
 
 def test_no_two_names_of_pascal_part_mean_one_instance_unless_they_are_pieces_of_it():
     vocabulary = shipped()
     for category, names in pascal_names().items():
-        found = vocabulary.category(category)
+        parts = vocabulary.category(category)
         meant: dict[tuple[str, str], list[str]] = {}
         for name in names:
-            meant.setdefault(found.part_of(name), []).append(name)
+            meant.setdefault(parts.part_of(name), []).append(name)
         for (key, instance), sources in meant.items():
-            pieces = found.part(key).merge.get(instance, ())
+            pieces = parts.part(key).merge.get(instance, ())
             assert len(sources) == 1 or sorted(sources) == sorted(pieces), sources
-            assert instance == "" or found.part(key).several
+            assert instance == "" or parts.part(key).several
 
 
 def test_the_shipped_vocabulary_drops_left_and_right_front_and_back_upper_and_lower():
@@ -206,7 +206,7 @@ HEAD = "category 1 (dog), part 1 (head): "
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "message"),
     [
         (
             lambda r: r["categories"][1].update(like="cow"),
@@ -283,11 +283,11 @@ HEAD = "category 1 (dog), part 1 (head): "
         ),
     ],
 )
-def test_a_fault_is_named_with_its_place(change, said):
+def test_a_fault_is_named_with_its_place(change, message):
     faults = faults_of(change)
 
     assert len(faults) == 1, faults
-    assert faults[0].startswith(said)
+    assert faults[0].startswith(message)
 
 
 @pytest.mark.parametrize("like", [False, True])
@@ -357,7 +357,7 @@ def test_a_fault_in_a_text_is_named_with_its_line():
 
 
 @pytest.mark.parametrize(
-    ("text", "line", "said"),
+    ("text", "line", "message"),
     [
         ("a: [1", 1, "not YAML"),
         ("title: a\ntitle: b", 2, "says 'title' twice"),
@@ -368,13 +368,13 @@ def test_a_fault_in_a_text_is_named_with_its_line():
         (TEXT.replace("- limb", "- no"), 9, "aliases is False, no text; put it in quotes"),
     ],
 )
-def test_a_text_that_cannot_be_read_is_refused_with_its_line(text, line, said):
+def test_a_text_that_cannot_be_read_is_refused_with_its_line(text, line, message):
     with pytest.raises(VocabularyError) as refused:
         parse(text)
 
     lines = {fault.line for fault in refused.value.found}
     assert line in lines
-    assert said in refused.value.message
+    assert message in refused.value.message
 
 
 def test_a_file_is_read_and_its_faults_are_bad_input(tmp_path):

@@ -66,9 +66,9 @@ def test_a_campaign_runs_from_upload_to_release_by_programs_alone(alices, bobs, 
     base = API + "campaigns/coots/"
     topics = {"topics": [{"key": COOT, "name": "American coot"}]}
     assert alices.post(base + "topics/", topics).json() == {"count": 1}
-    asked = [{"image": f"a/{n}.png", "topic": COOT} for n in range(3)]
+    pairs = [{"image": f"a/{n}.png", "topic": COOT} for n in range(3)]
     for created, existing in ((3, 0), (0, 3)):
-        added = alices.post(base + "questions/", {"questions": asked}).json()
+        added = alices.post(base + "questions/", {"questions": pairs}).json()
         assert added == {"created": created, "existing": existing, "reopened": 0}
     assert alices.post(base + "launch/").json()["state"] == "open"
     invitation = alices.post(base + "invitations/", {"note": "for Bob"}).json()
@@ -147,9 +147,9 @@ def test_zip_and_path_uploads_become_imports(alices, dataset, settings, tmp_path
     report = alices.get(f"{imports}{zipped.json()['id']}/").json()
     assert (report["state"], report["added"], report["refused"]) == ("done", 1, 1)
     assert [row["file"] for row in report["report"]["refused"]] == ["../slip.png"]
-    listed = alices.get(imports).json()["results"]
-    assert [(row["name"], row["added"]) for row in listed] == [("birds", 1), ("x.zip", 1)]
-    assert "report" not in listed[0]
+    imports_of_pond = alices.get(imports).json()["results"]
+    assert [(row["name"], row["added"]) for row in imports_of_pond] == [("birds", 1), ("x.zip", 1)]
+    assert "report" not in imports_of_pond[0]
     for path in ("../outside.png", "/etc", "http://example.org/a.zip", "file:///etc/passwd"):
         refused = alices.post(address, {"path": path})
         assert (refused.status_code, refused.json()["errors"][0]["field"]) == (400, "path")
@@ -204,10 +204,10 @@ def test_gold_is_added_listed_and_retired(coots, alices, dataset):
     row = {"image": "gold.png", "topic": COOT, "answer": "no", "explanation": "A moorhen."}
 
     assert alices.post(base, {"gold": [row]}).json() == {"count": 1}
-    [listed] = alices.get(base).json()["results"]
-    retired = alices.post(f"{base}{listed['question']}/retire/", {"reason": "Disputed."})
+    [gold] = alices.get(base).json()["results"]
+    retired = alices.post(f"{base}{gold['question']}/retire/", {"reason": "Disputed."})
 
-    assert listed["answer"] == "no"
+    assert gold["answer"] == "no"
     assert retired.json()["retired_at"] is not None
     assert alices.get(base + "?retired=false").json()["results"] == []
     listed_questions = alices.get(API + "campaigns/coots/questions/").json()["results"]
@@ -277,15 +277,15 @@ def test_the_history_of_a_question_says_who_answered_what_and_what_counted(
         bobs.post(API + "campaigns/coots/answers/", {"answers": [answer]})
     question = coots.questions.get(assignments__token=seat)
 
-    found = alices.get(f"{API}campaigns/coots/questions/{question.pk}/history/").json()
+    history = alices.get(f"{API}campaigns/coots/questions/{question.pk}/history/").json()
 
-    assert [(row["value"], row["replaced"]) for row in found["answers"]] == [
+    assert [(row["value"], row["replaced"]) for row in history["answers"]] == [
         ("yes", True),
         ("no", False),
     ]
-    assert {row["annotator"] for row in found["answers"]} == {bob.pseudonym}
-    assert found["answers"][0]["seconds"] == 1.5
-    assert found["settlements"] == found["decisions"] == []
+    assert {row["annotator"] for row in history["answers"]} == {bob.pseudonym}
+    assert history["answers"][0]["seconds"] == 1.5
+    assert history["settlements"] == history["decisions"] == []
 
 
 def test_withdrawn_questions_are_asked_no_more(coots, alices, bobs):
@@ -352,8 +352,8 @@ def test_members_change_roles_and_leave(coots, alices, bob, bobs):
     assert alices.patch(address, {"role": "reviewer"}).json()["role"] == "reviewer"
     assert alices.delete(address).status_code == 204
     assert bobs.get(API + "campaigns/coots/").status_code == 404
-    own = coots.memberships.get(role="researcher").pk
-    last = alices.delete(f"{API}campaigns/coots/members/{own}/")
+    membership = coots.memberships.get(role="researcher").pk
+    last = alices.delete(f"{API}campaigns/coots/members/{membership}/")
     assert (last.status_code, last.json()["code"]) == (409, "conflict")
 
 
@@ -364,8 +364,8 @@ def test_a_revoked_invitation_lets_nobody_in(coots, alices, charlie):
     response = program(charlie).post(API + "invitations/accept/", {"secret": made["secret"]})
 
     assert (response.status_code, response.json()["code"]) == (400, "invitation_unusable")
-    listed = alices.get(API + "campaigns/coots/invitations/").content.decode()
-    assert made["secret"] not in listed
+    content = alices.get(API + "campaigns/coots/invitations/").content.decode()
+    assert made["secret"] not in content
 
 
 def test_pages_go_by_cursor_through_every_row_once(coots, alices):

@@ -119,7 +119,7 @@ def test_a_body_that_is_too_large_is_refused(client):
 
 
 @pytest.mark.parametrize(
-    ("method", "address", "limit", "named"),
+    ("method", "address", "limit", "fields"),
     [
         ("POST", "campaigns/coots/answers/", 2**18, "256 KiB"),
         ("POST", "campaigns/", 2**20, "1 MiB"),
@@ -133,7 +133,7 @@ def test_a_body_that_is_too_large_is_refused(client):
 )
 @pytest.mark.parametrize("session", [True, False], ids=["session", "token"])
 def test_each_view_reads_bodies_up_to_its_limit(
-    alice, dataset, coots, method, address, limit, named, session
+    alice, dataset, coots, method, address, limit, fields, session
 ):
     client = APIClient()
     if session:
@@ -147,7 +147,7 @@ def test_each_view_reads_bodies_up_to_its_limit(
     beyond = client.generic(method, API + address, body + b" ", "application/json")
 
     assert within.status_code in (400, 404, 409), within.content
-    assert named in check(beyond, 413)["detail"]
+    assert fields in check(beyond, 413)["detail"]
 
 
 def test_an_upload_that_is_too_large_is_refused_by_its_length(client, dataset, settings):
@@ -274,9 +274,9 @@ def known_fields(
     response = client.generic(method, path, b'{"no such field": 1}', "application/json")
     if response.status_code != 400:
         return []
-    said = " ".join(error["message"] for error in response.json()["errors"])
-    listed = re.search(r"There are: ([\w, ]+)\.", said)
-    names = listed[1].split(", ") if listed else []
+    message = " ".join(error["message"] for error in response.json()["errors"])
+    fields = re.search(r"There are: ([\w, ]+)\.", message)
+    names = fields[1].split(", ") if fields else []
     return [{name: chance.choice(JUNK) for name in names} for _ in range(tries)]
 
 
@@ -307,10 +307,10 @@ def test_a_form_without_a_boundary_is_refused(client, dataset):
 def test_a_token_that_expires_tomorrow_is_listed_without_its_secret(client, alice):
     made = client.post(API + "tokens/", {"name": "laptop", "scope": "write", "days": 1}).json()
 
-    listed = client.get(API + "tokens/").json()["results"]
+    listing = client.get(API + "tokens/").json()["results"]
 
-    assert [row["name"] for row in listed] == ["laptop"]
-    assert "secret" not in listed[0]
+    assert [row["name"] for row in listing] == ["laptop"]
+    assert "secret" not in listing[0]
     assert client.delete(f"{API}tokens/{made['key']}/").status_code == 204
     assert list(tokens.tokens_of(alice)) == []
 

@@ -47,16 +47,16 @@ def test_sending_a_file_again_changes_nothing(alices, pond):
 
 def test_a_zip_becomes_a_job_that_tells_its_end(alices, pond, run_jobs):
     response = send(alices, file=files.zipped({"0.xml": files.voc_xml("0.png")}), format="voc")
-    place = f"{API}datasets/elsewhere/labels/{response.json()['id']}/"
+    url = f"{API}datasets/elsewhere/labels/{response.json()['id']}/"
 
     assert response.status_code == 202
-    assert alices.get(place).json()["result"] is None
+    assert alices.get(url).json()["result"] is None
     run_jobs()
 
-    told = alices.get(place).json()
-    assert (told["state"], told["file"]) == ("done", "voc.zip")
-    assert told["result"] == {"images": 1, "labels": 1, "sources": ["voc.zip"], **NOTHING_ELSE}
-    assert "stored" not in told
+    body = alices.get(url).json()
+    assert (body["state"], body["file"]) == ("done", "voc.zip")
+    assert body["result"] == {"images": 1, "labels": 1, "sources": ["voc.zip"], **NOTHING_ELSE}
+    assert "stored" not in body
 
 
 def test_a_fault_is_a_problem_with_its_place_and_its_cure(alices, pond):
@@ -141,13 +141,13 @@ def test_labels_of_a_release_come_as_a_zip(alices, alice, dataset, name):
 
 def test_without_a_format_it_is_csv_and_an_unknown_one_is_refused(alices, alice, dataset):
     files.home_release(alice, dataset)
-    place = f"{API}campaigns/home/releases/1/labels/"
+    url = f"{API}campaigns/home/releases/1/labels/"
 
-    response = alices.get(place)
+    response = alices.get(url)
     assert "home-1-csv.zip" in response["Content-Disposition"]
     assert zipfile.ZipFile(io.BytesIO(response.getvalue())).testzip() is None
     for query, field in (("format=tsv", "format"), ("form=csv", "form")):
-        response = alices.get(f"{place}?{query}")
+        response = alices.get(f"{url}?{query}")
         assert response.status_code == 400
         assert [error["field"] for error in response.json()["errors"]] == [field]
     assert alices.get(f"{API}campaigns/home/releases/9/labels/").status_code == 404
@@ -158,11 +158,11 @@ def test_many_labels_are_made_by_a_job_and_fetched_later(
 ):
     monkeypatch.setattr(export_files, "AT_ONCE", 0)
     files.home_release(alice, dataset)
-    place = f"{API}campaigns/home/releases/1/labels/?format=jsonl"
+    url = f"{API}campaigns/home/releases/1/labels/?format=jsonl"
 
-    waiting = alices.get(place)
+    waiting = alices.get(url)
     run_jobs()
-    ready = alices.get(place)
+    ready = alices.get(url)
 
     assert (waiting.status_code, waiting["Retry-After"]) == (202, "2")
     assert waiting.json()["state"] == "queued"

@@ -30,19 +30,19 @@ def send(client, **body):
 def test_a_file_becomes_a_job_that_tells_its_report(alices, meadow, run_jobs):
     response = send(alices, file=sent(cow(), cow(category="zebra", x=100)), source="the farm")
     assert response.status_code == 202
-    place = f"{HOME}part-imports/{response.json()['id']}/"
-    assert alices.get(place).json()["report"]["read"] == 0
+    url = f"{HOME}part-imports/{response.json()['id']}/"
+    assert alices.get(url).json()["report"]["read"] == 0
 
     run_jobs()
 
-    told = alices.get(place).json()
-    report = told["report"]
-    assert (told["state"], told["file"], told["progress_done"]) == ("done", "cows.json", 2)
+    body = alices.get(url).json()
+    report = body["report"]
+    assert (body["state"], body["file"], body["progress_done"]) == ("done", "cows.json", 2)
     assert (report["objects"], report["parts"], report["merged"]) == (1, 2, 1)
     assert report["unknown"] == [{"category": "zebra", "part": "", "count": 1}]
-    assert "stored" not in told
+    assert "stored" not in body
     assert [row["id"] for row in alices.get(f"{HOME}part-imports/").json()["results"]] == [
-        told["id"]
+        body["id"]
     ]
 
 
@@ -106,25 +106,25 @@ def test_objects_are_listed_with_their_parts_and_found_by_image_and_category(
 def test_a_radius_is_chosen_and_taken_back(alices, meadow, run_jobs):
     brought(meadow, run_jobs, sent(cow()))
     before = GivenLabel.objects.get(key="leg").geometry
-    place = f"{HOME}objects/{objects.of(meadow).get().pk}/"
-    said = {"part": "leg", "instance": "left front"}
+    url = f"{HOME}objects/{objects.of(meadow).get().pk}/"
+    body = {"part": "leg", "instance": "left front"}
 
-    chosen = alices.post(f"{place}merge/", said | {"radius": 50}, format="json").json()
+    chosen = alices.post(f"{url}merge/", body | {"radius": 50}, format="json").json()
     leg = next(part for part in chosen["parts"] if part["key"] == "leg")
     assert (leg["merges"][0]["radius"], leg["merges"][0]["chosen"]) == (50, True)
-    assert alices.get(place).json() == chosen
+    assert alices.get(url).json() == chosen
 
-    by_package = said | {"radius": 50, "method": "alphashape"}
-    chosen = alices.post(f"{place}merge/", by_package, format="json").json()
+    by_package = body | {"radius": 50, "method": "alphashape"}
+    chosen = alices.post(f"{url}merge/", by_package, format="json").json()
     leg = next(part for part in chosen["parts"] if part["key"] == "leg")
     assert (leg["merges"][0]["method"], leg["merges"][0]["radius"]) == ("alphashape", 50)
 
-    alices.post(f"{place}merge/", said | {"radius": None}, format="json")
+    alices.post(f"{url}merge/", body | {"radius": None}, format="json")
     assert GivenLabel.objects.get(key="leg").geometry == before
 
 
 @pytest.mark.parametrize(
-    ("said", "status"),
+    ("body", "status"),
     [
         ({"part": "leg", "instance": "left front", "radius": -1}, 400),
         ({"part": "leg", "instance": "left front", "radius": 5, "method": "hull"}, 400),
@@ -134,12 +134,12 @@ def test_a_radius_is_chosen_and_taken_back(alices, meadow, run_jobs):
         ({"part": "leg"}, 400),
     ],
 )
-def test_a_merge_that_cannot_be_is_refused(alices, meadow, run_jobs, said, status):
+def test_a_merge_that_cannot_be_is_refused(alices, meadow, run_jobs, body, status):
     brought(meadow, run_jobs, sent(cow()))
     before = list(GivenLabel.objects.values())
-    place = f"{HOME}objects/{objects.of(meadow).get().pk}/merge/"
+    url = f"{HOME}objects/{objects.of(meadow).get().pk}/merge/"
 
-    assert alices.post(place, said, format="json").status_code == status
+    assert alices.post(url, body, format="json").status_code == status
     assert list(GivenLabel.objects.values()) == before
 
 

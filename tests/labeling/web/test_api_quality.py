@@ -141,8 +141,10 @@ def test_rules_that_stop_everybody_are_refused_until_confirmed(client, coots, al
     Membership.objects.filter(user=bob).update(stage="paused")
     body = {"content": {"gold_action": "block"}}
 
-    shown = client.post(f"{API}coots/policies/preview/", body).json()
-    assert [(row["pseudonym"], row["action"]) for row in shown] == [(people[0].pseudonym, "block")]
+    preview = client.post(f"{API}coots/policies/preview/", body).json()
+    assert [(row["pseudonym"], row["action"]) for row in preview] == [
+        (people[0].pseudonym, "block")
+    ]
     refused = client.post(f"{API}coots/policies/", body)
     assert (refused.status_code, refused.json()["code"]) == (409, "blocks_everyone")
     assert coots.policies.count() == 2

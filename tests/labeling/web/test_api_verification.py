@@ -22,8 +22,8 @@ def _glossary(settings):
 
 @pytest.fixture
 def pets(alice, bob, dataset):
-    found = [*rows(dataset, CAT, 3), *rows(dataset, DOG, 2)]
-    campaign = make(alice, dataset, found, settings={"wanted": 1, "audited": 0})
+    candidates = [*rows(dataset, CAT, 3), *rows(dataset, DOG, 2)]
+    campaign = make(alice, dataset, candidates, settings={"wanted": 1, "audited": 0})
     factories.join(bob, campaign)
     settle(campaign, bob, list(campaign.questions.filter(topic=CAT)[:2]), "yes")
     return campaign
@@ -83,14 +83,14 @@ def test_a_campaign_of_candidates_is_made_and_filled_by_the_api(as_alice, datase
     assert made.json()["settings"]["precision"] == 0.997
     assert made.json()["policy"]["method"] == "vote-table"
 
-    asked = {
+    request_body = {
         "questions": [
             {"image": "n01/00.png", "topic": CAT, "query": "burmese"},
             {"image": "n01/00.png", "topic": CAT, "query": "chat birman"},
             {"image": "n01/01.png", "topic": CAT},
         ]
     }
-    added = as_alice.post(f"{API}questions/", asked, JSON)
+    added = as_alice.post(f"{API}questions/", request_body, JSON)
 
     assert (added.status_code, added.json()) == (201, {"created": 2, "existing": 0, "reopened": 0})
     assert sorted(Candidate.objects.values_list("query", flat=True)) == ["burmese", "chat birman"]
@@ -102,20 +102,20 @@ def test_a_campaign_of_candidates_is_made_and_filled_by_the_api(as_alice, datase
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "message"),
     [
         ({"image": "gone.png"}, "questions[1]: 'gone.png' is not in pond"),
         ({"topic": "n99"}, "questions[1]: nothing describes the class 'n99'"),
         ({"query": "q" * 201}, "200 characters"),
     ],
 )
-def test_candidates_at_fault_are_refused_by_their_place(pets, as_alice, change, said):
+def test_candidates_at_fault_are_refused_by_their_place(pets, as_alice, change, message):
     good = {"image": "n01/00.png", "topic": CAT}
 
     refused = as_alice.post(f"{API}questions/", {"questions": [good, good | change]}, JSON)
 
     assert refused.status_code == 400
-    assert said in refused.content.decode()
+    assert message in refused.content.decode()
 
 
 @pytest.mark.parametrize(

@@ -66,11 +66,11 @@ def by_command(user, dataset, row, shell, tmp_path, **_):
 
 @pytest.mark.usefixtures("wordnet")
 @pytest.mark.parametrize("door", [by_page, by_command])
-@pytest.mark.parametrize(("row", "said"), FAULTS.values(), ids=FAULTS)
+@pytest.mark.parametrize(("row", "message"), FAULTS.values(), ids=FAULTS)
 def test_a_new_campaign_refuses_proposals_that_do_not_fit(
-    alice, pond, shell, tmp_path, door, row, said
+    alice, pond, shell, tmp_path, door, row, message
 ):
-    assert said in door(alice, pond, row, shell=shell, tmp_path=tmp_path)
+    assert message in door(alice, pond, row, shell=shell, tmp_path=tmp_path)
     assert not Campaign.objects.exists()
     assert not Question.objects.exists()
 
@@ -84,19 +84,19 @@ def campaign(alice, pond):
 
 
 def ask(user, *rows):
-    asked = [{"image": image, "topic": topic, "boxes": [sides]} for image, topic, sides in rows]
-    return program(user).post(API + "campaigns/boxes/questions/", {"questions": asked})
+    body = [{"image": image, "topic": topic, "boxes": [sides]} for image, topic, sides in rows]
+    return program(user).post(API + "campaigns/boxes/questions/", {"questions": body})
 
 
-@pytest.mark.parametrize(("row", "said"), FAULTS.values(), ids=FAULTS)
-def test_a_program_s_proposals_that_do_not_fit_are_refused(alice, campaign, row, said):
-    if "does not ask" in said:
-        said = "has no class 'n1'"
+@pytest.mark.parametrize(("row", "message"), FAULTS.values(), ids=FAULTS)
+def test_a_program_s_proposals_that_do_not_fit_are_refused(alice, campaign, row, message):
+    if "does not ask" in message:
+        message = "has no class 'n1'"
 
     answer = ask(alice, ("1.png", DOG, SIDES), row)
 
     assert answer.status_code == 400
-    assert said in str(answer.json())
+    assert message in str(answer.json())
     assert not Question.objects.exists()
     assert [topic.key for topic in campaign.topics.all()] == [DOG]
 

@@ -54,9 +54,9 @@ def test_gold_is_no_page_of_its_own_for_reviewers(coots, alice, rita):
 
 
 def test_an_image_of_another_dataset_is_not_there(coots, alice, dora):
-    other = Dataset.objects.get(name="meadow").images.first()
+    foreign = Dataset.objects.get(name="meadow").images.first()
 
-    response = logged_in(alice).get(f"/datasets/pond/images/{other.pk}/thumbnail")
+    response = logged_in(alice).get(f"/datasets/pond/images/{foreign.pk}/thumbnail")
 
     assert response.status_code == 404
 

@@ -39,8 +39,8 @@ def pair_of(campaign):
     return pairs[DOG]
 
 
-def page_of(client, name, *place):
-    return client.get(reverse(f"labeling:{name}", args=["boxes", *place]))
+def page_of(client, name, *args):
+    return client.get(reverse(f"labeling:{name}", args=["boxes", *args]))
 
 
 @pytest.fixture
@@ -56,7 +56,9 @@ def test_the_boxes_that_stand_are_taken_without_scripts(
     campaign, crowd, in_review, as_alice, state, count
 ):
     page = page_of(as_alice, "review")
-    values = {json.loads(one.value)["state"]: one.value for one in page.context["verdicts"]}
+    values = {
+        json.loads(choice.value)["state"]: choice.value for choice in page.context["verdicts"]
+    }
 
     address = reverse("labeling:question_decide", args=["boxes", in_review.pk])
     as_alice.post(address, {"value": values[state], "reason": ""})
@@ -142,7 +144,7 @@ def test_an_overlap_is_decided_and_told_among_the_decisions(overlapping, campaig
     )
 
     assert answer.url.endswith("?after=0")
-    assert [list(one.box) for one in pair_of(campaign).chain.boxes] == [A]
+    assert [list(box.box) for box in pair_of(campaign).chain.boxes] == [A]
     assert "No boxes overlap" in text_of(page_of(as_alice, "overlaps"))
     assert "removed a box" in text_of(page_of(as_alice, "campaign"))
     question = campaign.questions.get(step="review")

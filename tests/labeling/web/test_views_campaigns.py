@@ -88,13 +88,13 @@ def test_naming_of_several_classes_has_examples(desk, dataset):
 
     made = Campaign.objects.get(name="autumn-coots")
     assert made.settings["most"] == 2
-    asked = made.questions.values_list("item__image__name", flat=True)
-    assert sorted(asked) == ["b.png", "c.png"]
+    images = made.questions.values_list("item__image__name", flat=True)
+    assert sorted(images) == ["b.png", "c.png"]
     assert made.topics.get(key="coot").examples.get().image.name == "a.png"
 
 
 @pytest.mark.parametrize(
-    ("changes", "said"),
+    ("changes", "message"),
     [
         ({"title": ""}, "Title is missing. Fill it in."),
         ({"name": "No Spaces"}, "cannot be a name: use 1 to 80 lower-case letters"),
@@ -108,10 +108,10 @@ def test_naming_of_several_classes_has_examples(desk, dataset):
         ({"kind": "naming", "vocabulary": "a,x\na,y"}, "Keys must differ."),
     ],
 )
-def test_a_wrong_form_says_field_and_cure_and_makes_nothing(desk, coots, changes, said):
+def test_a_wrong_form_says_field_and_cure_and_makes_nothing(desk, coots, changes, message):
     response = desk.post("/campaigns/new/", filled(coots.dataset, **changes))
 
-    assert said in text_of(response)
+    assert message in text_of(response)
     assert Campaign.objects.count() == 1
 
 
@@ -228,12 +228,12 @@ def test_questions_are_narrowed_by_state_class_and_name(desk, coots):
     asking.withdraw_questions(coots, [first.pk], None, "")
 
     withdrawn = text_of(desk.get("/campaigns/coots/questions/?state=withdrawn"))
-    named = text_of(desk.get("/campaigns/coots/questions/?q=003"))
+    page = text_of(desk.get("/campaigns/coots/questions/?q=003"))
     none = text_of(desk.get("/campaigns/coots/questions/?state=dropped"))
 
     assert "coots/000.png" in withdrawn
     assert "coots/003.png" not in withdrawn
-    assert ">1 question<" in named
+    assert ">1 question<" in page
     assert "No matching questions" in none
 
 
@@ -376,9 +376,9 @@ def test_what_is_done_again_and_again_is_among_the_jobs_unless_it_went_well(desk
     for state in ("done", "failed", "running", "queued"):
         Job.objects.create(kind=kind, key=f"key-{state}", campaign=coots, state=state)
 
-    shown = desk.get("/campaigns/coots/jobs/").context["page_obj"]
+    jobs = desk.get("/campaigns/coots/jobs/").context["page_obj"]
 
-    assert {job.state for job in shown} == {"failed", "running", "queued"}
+    assert {job.state for job in jobs} == {"failed", "running", "queued"}
 
 
 def test_an_invitation_shows_its_link_once(desk, coots):
@@ -404,13 +404,13 @@ def test_an_invitation_is_withdrawn(desk, coots, alice):
 
 
 @pytest.mark.parametrize(
-    ("changes", "said"),
+    ("changes", "message"),
     [({"days": 0}, "greater than or equal to 1"), ({"role": "king"}, "Select a valid choice")],
 )
-def test_a_wrong_invitation_says_why(desk, coots, changes, said):
+def test_a_wrong_invitation_says_why(desk, coots, changes, message):
     form = {"role": "annotator", "days": 7, "max_uses": 1, **changes}
 
-    assert said in text_of(desk.post("/campaigns/coots/invitations/", form))
+    assert message in text_of(desk.post("/campaigns/coots/invitations/", form))
     assert not coots.invitations.exists()
 
 
@@ -440,7 +440,7 @@ def test_gold_is_added_by_hand_and_by_list(desk, coots):
 
 
 @pytest.mark.parametrize(
-    ("line", "said"),
+    ("line", "message"),
     [
         ("g1.png,n0,yes", "no class &#x27;n0&#x27;"),
         (f"lost.png,{COOT},yes", "not in the dataset"),
@@ -448,13 +448,13 @@ def test_gold_is_added_by_hand_and_by_list(desk, coots):
         ("g1.png", "Line 1: wnid is missing"),
     ],
 )
-def test_a_wrong_list_of_gold_is_refused_whole(desk, coots, line, said):
+def test_a_wrong_list_of_gold_is_refused_whole(desk, coots, line, message):
     factories.make_image(coots.dataset, "g1.png")
     file = upload("gold.csv", line)
 
     page = text_of(desk.post("/campaigns/coots/gold/upload/", {"gold_file": file}))
 
-    assert said in page
+    assert message in page
     assert not coots.questions.filter(state=Question.State.GOLD).exists()
 
 
@@ -525,17 +525,17 @@ def test_a_reason_is_kept_without_its_nul(desk, coots):
 
 
 @pytest.mark.parametrize(
-    ("address", "form", "said"),
+    ("address", "form", "message"),
     [
         ("gold/add/", {"topic": COOT, "answer": "yes"}, "Choose one of the images"),
         ("topics/{}/", {"name": "x", "url": "javascript:x"}, "Enter a valid URL"),
         ("topics/{}/examples/", {"image": "lost.png", "answer": "yes"}, "pond has no image"),
     ],
 )
-def test_a_wrong_form_of_gold_or_a_class_says_what_is_wrong(desk, coots, address, form, said):
+def test_a_wrong_form_of_gold_or_a_class_says_what_is_wrong(desk, coots, address, form, message):
     address = f"/campaigns/coots/{address.format(coots.topics.get().pk)}"
 
-    assert said in text_of(desk.post(address, form))
+    assert message in text_of(desk.post(address, form))
 
 
 DETECTED = "image,wnid,confidence,x0,y0,x1,y1\na.png,n1,.9,1,1,20,20\n"
@@ -556,13 +556,13 @@ def test_boxes_are_asked_of_listed_classes_with_proposals(desk, dataset):
 
 
 @pytest.mark.parametrize(
-    ("rows", "said"),
+    ("rows", "message"),
     [
         ("a.png,n2,.9,1,1,20,20\n", "Line 1: the campaign does not ask for &#x27;n2&#x27;"),
         ("a.png,n1,.9,1,1,200,20\n", "out of its image, which is 64 × 48 pixels"),
     ],
 )
-def test_proposals_that_do_not_fit_are_said_at_their_file(desk, dataset, rows, said):
+def test_proposals_that_do_not_fit_are_said_at_their_file(desk, dataset, rows, message):
     factories.make_image(dataset, "a.png")
     form = filled(dataset, kind="boxes", questions="a.png,n1")
 
@@ -570,7 +570,7 @@ def test_proposals_that_do_not_fit_are_said_at_their_file(desk, dataset, rows, s
         "/campaigns/new/", {**form, "proposals_file": upload("p.csv", rows.encode())}
     )
 
-    assert said in text_of(response)
+    assert message in text_of(response)
     assert not Campaign.objects.exists()
 
 

@@ -32,10 +32,10 @@ def test_new_dataset_leads_to_its_upload(desk):
 
 
 @pytest.mark.parametrize(
-    ("name", "said"), [("Lake", "cannot be a name"), ("pond", "already called")]
+    ("name", "message"), [("Lake", "cannot be a name"), ("pond", "already called")]
 )
-def test_a_wrong_name_says_why(desk, dataset, name, said):
-    assert said in text_of(desk.post("/datasets/new/", {"name": name}))
+def test_a_wrong_name_says_why(desk, dataset, name, message):
+    assert message in text_of(desk.post("/datasets/new/", {"name": name}))
     assert Dataset.objects.count() == 1
 
 
@@ -64,13 +64,13 @@ def test_a_zip_becomes_an_import_with_progress_and_a_report(desk, dataset, run_j
     response = desk.post("/datasets/pond/upload/", {"files": files, "licence": "CC0"})
     address = response["Location"]
     waiting = text_of(desk.get(address))
-    listed = text_of(desk.get("/datasets/pond/"))
+    text = text_of(desk.get("/datasets/pond/"))
     run_jobs()
     report = text_of(desk.get(address))
 
     assert "Waiting for a worker" in waiting
-    assert "coot.png and 1 more" in listed
-    assert "data-refresh" in listed
+    assert "coot.png and 1 more" in text
+    assert "data-refresh" in text
     assert "2 images added" in report
     assert "../slip.png" in report
     assert "2 images added" not in waiting
@@ -234,13 +234,13 @@ def test_a_token_of_somebody_else_is_not_revoked(desk, bob):
 
 
 @pytest.mark.parametrize(
-    ("changes", "said"),
+    ("changes", "message"),
     [({"days": 0}, "greater than or equal to 1"), ({"scope": "all"}, "Select a valid choice")],
 )
-def test_a_wrong_token_form_says_why(desk, changes, said):
+def test_a_wrong_token_form_says_why(desk, changes, message):
     form = {"name": "n", "scope": "read", "days": 30, **changes}
 
-    assert said in text_of(desk.post("/tokens/", form))
+    assert message in text_of(desk.post("/tokens/", form))
     assert not ApiToken.objects.exists()
 
 

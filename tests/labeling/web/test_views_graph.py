@@ -87,8 +87,8 @@ def test_a_new_campaign_takes_a_graph_from_a_file_and_some_images(desk, dataset)
     )
 
     made = Campaign.objects.get(name="everything")
-    asked = made.questions.values_list("item__image__name", "topic")
-    assert sorted(asked) == [
+    pairs = made.questions.values_list("item__image__name", "topic")
+    assert sorted(pairs) == [
         ("0.png", "animal"), ("0.png", "toy"), ("3.png", "animal"), ("3.png", "toy"),
     ]  # fmt: skip
 
@@ -178,11 +178,11 @@ def test_a_chain_of_thousands_is_an_outline_too():
 
     rows = outlining.outline(replaying.build({"nodes": chain}), {})
 
-    depth, found = 0, 0
+    depth, nodes = 0, 0
     while rows:
-        depth, found = depth + 1, found + len(rows)
+        depth, nodes = depth + 1, nodes + len(rows)
         rows = next((row.children for row in rows if row.children), [])
-    assert (found, depth) == (3000, outlining.DEEPEST + 1)
+    assert (nodes, depth) == (3000, outlining.DEEPEST + 1)
 
 
 def test_counts_say_what_stands_and_leave_out_gold_and_what_was_withdrawn(campaign):
@@ -257,7 +257,7 @@ def test_a_whole_graph_replaces_the_one_in_force(desk, campaign, form):
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("", "Choose a file, or write the graph as text."),
         ('{"nodes": [', "not JSON in line 1"),
@@ -273,12 +273,12 @@ def test_a_whole_graph_replaces_the_one_in_force(desk, campaign, form):
         ('{"nodes": [{"id": "a", "question": "?"}]}', "neither children nor a class"),
     ],
 )
-def test_a_fault_is_named_and_nothing_is_changed(desk, campaign, text, said):
+def test_a_fault_is_named_and_nothing_is_changed(desk, campaign, text, message):
     before = edges(campaign)
 
     page = text_of(desk.post("/campaigns/pets/graph/", {"graph": text}))
 
-    assert said in page
+    assert message in page
     assert edges(campaign) == before
     assert campaign.graphs.count() == 1
 

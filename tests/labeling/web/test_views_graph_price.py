@@ -27,21 +27,21 @@ def page(campaign) -> str:
 
 
 def test_until_scenes_are_learned_the_page_says_when(home, as_alice):
-    said = text_of(as_alice.get(page(home)))
+    text = text_of(as_alice.get(page(home)))
 
-    assert "until 200 of them are finished" in said
-    assert "<svg viewBox" not in said
+    assert "until 200 of them are finished" in text
+    assert "<svg viewBox" not in text
 
 
 def test_the_page_has_figure_table_and_n(home, as_alice):
     learned = teach(home)
 
-    said = text_of(as_alice.get(page(home)))
+    text = text_of(as_alice.get(page(home)))
 
-    assert "n = 400 finished images" in said
-    assert said.count('class="missed" points="') == 1
-    assert said.count('<th scope="row"') == len(learned.curve) + 1
-    assert "this campaign’s" in said
+    assert "n = 400 finished images" in text
+    assert text.count('class="missed" points="') == 1
+    assert text.count('<th scope="row"') == len(learned.curve) + 1
+    assert "this campaign’s" in text
 
 
 def test_a_page_costs_as_many_queries_however_many_images(home, as_alice, dataset):
@@ -68,11 +68,11 @@ def test_another_price_looks_at_every_image_again(home, as_alice):
 
 @pytest.mark.parametrize("price", ["", "0", "2", "dear"])
 def test_a_price_that_is_none_is_refused_at_its_field(home, as_alice, price):
-    said = text_of(as_alice.post(page(home), {"price": price}))
+    text = text_of(as_alice.post(page(home), {"price": price}))
 
     home.refresh_from_db()
     assert home.settings["price"] == PRICE
-    assert 'aria-invalid="true"' in said
+    assert 'aria-invalid="true"' in text
 
 
 def test_a_campaign_without_a_price_has_no_such_page(alice, dataset, as_alice):
@@ -103,10 +103,10 @@ def test_the_api_says_the_same(home, as_alice):
     }
     learned = teach(home)
 
-    said = as_alice.get(url).json()
+    body = as_alice.get(url).json()
 
-    assert (said["finished"], said["scenes"], said["error"]) == (400, 2, 0.02)
-    assert said["curve"] == [point.to_json() for point in learned.curve]
+    assert (body["finished"], body["scenes"], body["error"]) == (400, 2, 0.02)
+    assert body["curve"] == [point.to_json() for point in learned.curve]
 
 
 def test_the_marks_of_the_figure_lie_inside_it(home):

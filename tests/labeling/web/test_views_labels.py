@@ -79,11 +79,11 @@ def test_the_campaigns_offered_are_those_that_ask_by_a_graph(desk, alice, datase
 def test_who_does_not_own_the_dataset_sees_counts_and_no_form(bob, alice, dataset, coots):
     coots.memberships.filter(user=bob).update(role="researcher")
     desk = logged_in(bob)
-    place = f"/datasets/{dataset.name}/labels/"
+    url = f"/datasets/{dataset.name}/labels/"
 
-    assert "<h2>Import labels</h2>" not in text_of(desk.get(place))
+    assert "<h2>Import labels</h2>" not in text_of(desk.get(url))
     sent = {"file": files.rows("coots/000.png,x,yes")}
-    assert desk.post(place, sent).status_code == 403
+    assert desk.post(url, sent).status_code == 403
     assert not GivenLabel.objects.exists()
 
 
@@ -113,10 +113,10 @@ def test_each_release_offers_its_labels_in_every_format(desk, alice, dataset):
     page = text_of(desk.get("/campaigns/home/releases/"))
 
     for name, words in label_files.formats():
-        place = f"/campaigns/home/releases/1/labels?format={name}"
-        assert f'href="{place}"' in page
+        url = f"/campaigns/home/releases/1/labels?format={name}"
+        assert f'href="{url}"' in page
         assert f">{words}<span" in page
-        response = desk.get(place)
+        response = desk.get(url)
         assert response["Content-Disposition"] == f'attachment; filename="home-1-{name}.zip"'
         assert zipfile.ZipFile(io.BytesIO(b"".join(response))).testzip() is None
 
@@ -124,15 +124,15 @@ def test_each_release_offers_its_labels_in_every_format(desk, alice, dataset):
 def test_a_large_release_is_waited_for_on_a_page(desk, alice, dataset, run_jobs, monkeypatch):
     monkeypatch.setattr(export_files, "AT_ONCE", 0)
     files.home_release(alice, dataset)
-    place = "/campaigns/home/releases/1/labels?format=coco"
+    url = "/campaigns/home/releases/1/labels?format=coco"
 
-    page = text_of(desk.get(place))
+    page = text_of(desk.get(url))
     assert "Labels of release 1 as COCO JSON" in page
     assert "Waiting for a worker" in page
     run_jobs()
 
-    assert "The file is ready." in text_of(desk.get(place + "&fragment=1"))
-    assert zipfile.ZipFile(io.BytesIO(b"".join(desk.get(place)))).testzip() is None
+    assert "The file is ready." in text_of(desk.get(url + "&fragment=1"))
+    assert zipfile.ZipFile(io.BytesIO(b"".join(desk.get(url)))).testzip() is None
 
 
 def test_a_large_release_with_options_is_waited_for_and_fetched_with_them(
@@ -140,14 +140,14 @@ def test_a_large_release_with_options_is_waited_for_and_fetched_with_them(
 ):
     monkeypatch.setattr(export_files, "AT_ONCE", 0)
     files.home_release(alice, dataset)
-    place = "/campaigns/home/releases/1/labels?format=coco&names=plain"
+    url = "/campaigns/home/releases/1/labels?format=coco&names=plain"
 
-    page = text_of(desk.get(place))
+    page = text_of(desk.get(url))
     run_jobs()
-    ready = text_of(desk.get(place + "&fragment=1"))
+    ready = text_of(desk.get(url + "&fragment=1"))
 
     assert 'hx-get="?format=coco&amp;names=plain&amp;fragment=1"' in page
-    assert f'href="{place.replace("&", "&amp;")}"' in ready
+    assert f'href="{url.replace("&", "&amp;")}"' in ready
 
 
 def test_a_large_release_that_failed_says_why_and_can_be_tried_again(
@@ -155,12 +155,12 @@ def test_a_large_release_that_failed_says_why_and_can_be_tried_again(
 ):
     monkeypatch.setattr(export_files, "AT_ONCE", 0)
     files.home_release(alice, dataset)
-    place = "/campaigns/home/releases/1/labels?format=coco"
-    desk.get(place)
+    url = "/campaigns/home/releases/1/labels?format=coco"
+    desk.get(url)
     job = Job.objects.get(kind=export_files.KIND)
     Job.objects.filter(pk=job.pk).update(state="failed", error="The disk is full.")
 
-    page = text_of(desk.get(place))
+    page = text_of(desk.get(url))
 
     assert "The disk is full." in page
     assert f'action="/campaigns/home/jobs/{job.pk}/retry/"' in page

@@ -21,9 +21,9 @@ def meadow(alice):
 
 @pytest.fixture
 def cows(meadow, run_jobs):
-    listed = "image,category,x0,y0,x1,y1\n2008_000585.jpg,dog,0,0,200,150\n"
+    content = "image,category,x0,y0,x1,y1\n2008_000585.jpg,dog,0,0,200,150\n"
     brought(meadow, run_jobs, sent(cow(), cow(x=90)))
-    brought(meadow, run_jobs, upload(listed, "dogs.csv"))
+    brought(meadow, run_jobs, upload(content, "dogs.csv"))
     return meadow
 
 
@@ -47,14 +47,14 @@ def the(name):
 
 
 def test_the_list_shows_every_object_with_its_parts_over_it(cows, as_alice):
-    shown = page(as_alice)
+    html = page(as_alice)
 
-    assert "3 objects" in shown
-    assert shown.count('class="part"') == 4
-    assert shown.count("<image href") == 3
-    assert 'aria-label="cow-1 in 2008_000585.jpg"' in shown
+    assert "3 objects" in html
+    assert html.count('class="part"') == 4
+    assert html.count("<image href") == 3
+    assert 'aria-label="cow-1 in 2008_000585.jpg"' in html
     # The dog fills its image.
-    assert shown.count("no room") == 1
+    assert html.count("no room") == 1
 
 
 def test_the_list_takes_the_same_queries_for_more_objects(cows, as_alice, run_jobs):
@@ -86,10 +86,10 @@ def test_the_list_takes_the_same_queries_for_more_objects(cows, as_alice, run_jo
     ],
 )
 def test_the_list_is_filtered(cows, as_alice, query, names):
-    shown = page(as_alice, **query)
+    html = page(as_alice, **query)
 
-    assert set(re.findall(r'aria-label="(\S+) in 2008', shown)) == names
-    assert ("No object fits" in shown) == (not names)
+    assert set(re.findall(r'aria-label="(\S+) in 2008', html)) == names
+    assert ("No object fits" in html) == (not names)
 
 
 def test_flagged_merges_are_found(meadow, as_alice, run_jobs):
@@ -99,22 +99,22 @@ def test_flagged_merges_are_found(meadow, as_alice, run_jobs):
 
 
 def test_an_empty_list_says_what_to_do(meadow, as_alice):
-    shown = page(as_alice)
+    html = page(as_alice)
 
-    assert "No objects yet" in shown
-    assert "/datasets/meadow/objects/import/" in shown
+    assert "No objects yet" in html
+    assert "/datasets/meadow/objects/import/" in html
 
 
 def test_one_object_shows_pieces_hull_and_alpha_shape(cows, as_alice):
-    shown = page(as_alice, f"{the('cow-1')}/")
+    html = page(as_alice, f"{the('cow-1')}/")
 
-    assert shown.count('class="piece" d="M') == 2
-    assert shown.count('class="hull" d="M') == 1
-    assert shown.count('class="alpha" d="M') == 1
-    assert "The least radius that joins the pieces" in shown
-    assert "336 px" in shown  # the union: 200 + 136
-    assert "lfuleg, lflleg" in shown
-    assert "Nothing is known of: eye, ear" in shown
+    assert html.count('class="piece" d="M') == 2
+    assert html.count('class="hull" d="M') == 1
+    assert html.count('class="alpha" d="M') == 1
+    assert "The least radius that joins the pieces" in html
+    assert "336 px" in html  # the union: 200 + 136
+    assert "lfuleg, lflleg" in html
+    assert "Nothing is known of: eye, ear" in html
 
 
 @pytest.mark.parametrize(
@@ -132,47 +132,47 @@ def test_the_crop_is_tight_or_with_context_or_the_whole_image(cows, as_alice, cr
 
 def test_another_radius_is_seen_before_it_is_kept(cows, as_alice):
     before = list(GivenLabel.objects.values())
-    asked = {"part": "leg", "instance": "left front", "radius": "50", "fragment": "1"}
+    query = {"part": "leg", "instance": "left front", "radius": "50", "fragment": "1"}
 
-    shown = page(as_alice, f"{the('cow-1')}/", **asked)
+    html = page(as_alice, f"{the('cow-1')}/", **query)
 
-    assert "Tried, not kept yet" in shown
-    assert "50 px" in shown
-    assert "<html" not in shown
+    assert "Tried, not kept yet" in html
+    assert "50 px" in html
+    assert "<html" not in html
     assert list(GivenLabel.objects.values()) == before
 
 
 def test_the_package_is_tried_and_kept_with_its_alpha(cows, as_alice):
-    asked = {"part": "leg", "instance": "left front", "radius": "50", "method": "alphashape"}
-    tried = page(as_alice, f"{the('cow-1')}/", **asked)
+    query = {"part": "leg", "instance": "left front", "radius": "50", "method": "alphashape"}
+    tried = page(as_alice, f"{the('cow-1')}/", **query)
     previewed = html_of(keep(as_alice, preview="1", radius="50", method="alphashape"))
     kept = html_of(keep(as_alice, keep="1", radius="50", method="alphashape"))
 
-    for shown in (tried, previewed, kept):
-        assert "alphashape, alpha 0.0200<" in shown
-        assert '<option value="alphashape" selected>' in shown
+    for html in (tried, previewed, kept):
+        assert "alphashape, alpha 0.0200<" in html
+        assert '<option value="alphashape" selected>' in html
     assert "chosen 50 px by alphashape" in kept
     merge = GivenLabel.objects.get(key="leg", item=the("cow-1")).geometry["merges"][0]
     assert (merge["method"], merge["radius"]) == ("alphashape", 50)
     assert "take radius or alphashape" in page(
-        as_alice, f"{the('cow-1')}/", **(asked | {"method": "hull"})
+        as_alice, f"{the('cow-1')}/", **(query | {"method": "hull"})
     )
 
 
 @pytest.mark.parametrize("radius", ["x", "0", "nan", "1e99"])
 def test_a_radius_that_means_nothing_is_said_beside_the_picture(cows, as_alice, radius):
-    asked = {"part": "leg", "instance": "left front", "radius": radius}
+    query = {"part": "leg", "instance": "left front", "radius": radius}
 
-    shown = page(as_alice, f"{the('cow-1')}/", **asked)
+    html = page(as_alice, f"{the('cow-1')}/", **query)
 
-    assert 'role="alert"' in shown
-    assert "radius" in shown
+    assert 'role="alert"' in html
+    assert "radius" in html
 
 
-def keep(client, **said):
+def keep(client, **fields):
     return client.post(
         f"/datasets/meadow/objects/{the('cow-1')}/merge/",
-        {"part": "leg", "instance": "left front", **said},
+        {"part": "leg", "instance": "left front", **fields},
         follow=True,
     )
 
@@ -190,30 +190,30 @@ def test_a_radius_is_kept_and_taken_back(cows, as_alice):
 
 
 @pytest.mark.parametrize(
-    ("said", "words"),
+    ("fields", "words"),
     [({"radius": "50"}, "Tried, not kept yet"), ({"automatic": "1"}, "The least radius")],
 )
-def test_without_scripts_a_radius_is_tried_by_a_button(cows, as_alice, said, words):
+def test_without_scripts_a_radius_is_tried_by_a_button(cows, as_alice, fields, words):
     before = list(GivenLabel.objects.values())
 
-    shown = html_of(keep(as_alice, preview="1", **said))
+    html = html_of(keep(as_alice, preview="1", **fields))
 
-    assert words in shown
+    assert words in html
     assert list(GivenLabel.objects.values()) == before
 
 
 def test_a_bad_radius_changes_nothing_and_says_so(cows, as_alice):
     before = list(GivenLabel.objects.values())
 
-    shown = html_of(keep(as_alice, radius="much", keep="1"))
+    html = html_of(keep(as_alice, radius="much", keep="1"))
 
-    assert "Give the radius as a number of pixels" in shown
+    assert "Give the radius as a number of pixels" in html
     assert list(GivenLabel.objects.values()) == before
 
 
 def test_a_colleague_reads_and_changes_nothing(cows, colleague):
-    shown = page(colleague, f"{the('cow-1')}/")
-    assert "Keep this radius" not in shown
+    html = page(colleague, f"{the('cow-1')}/")
+    assert "Keep this radius" not in html
     assert "Import objects" not in page(colleague)
     assert "Bring objects in" not in page(colleague, "import/")
 
@@ -252,11 +252,11 @@ def test_an_upload_becomes_a_job_whose_report_is_shown(meadow, as_alice, run_job
     run_jobs()
 
     assert as_alice.get(response["Location"], {"fragment": "1"})["HX-Refresh"] == "true"
-    shown = page(as_alice, f"import/{job.pk}/")
-    assert "1 object in" in shown
-    assert "zebra" in shown
-    assert "no.jpg" in shown
-    assert "Import it once more" in shown
+    html = page(as_alice, f"import/{job.pk}/")
+    assert "1 object in" in html
+    assert "zebra" in html
+    assert "no.jpg" in html
+    assert "Import it once more" in html
     assert "1 objects, 2 parts, 1 refused" in page(as_alice, "import/")
     assert GivenLabel.objects.filter(source="the farm").exists()
 
@@ -274,9 +274,9 @@ def test_an_import_is_done_once_more(meadow, as_alice, run_jobs):
 def test_a_failed_import_says_why_and_is_tried_again(meadow, as_alice, run_jobs):
     job = brought(meadow, run_jobs, upload("{}", "a.json"))
 
-    shown = page(as_alice, f"import/{job.pk}/")
-    assert "The import failed." in shown
-    assert "is no COCO file" in shown
+    html = page(as_alice, f"import/{job.pk}/")
+    assert "The import failed." in html
+    assert "is no COCO file" in html
     as_alice.post(f"/datasets/meadow/objects/import/{job.pk}/again/")
 
     job.refresh_from_db()
@@ -284,7 +284,7 @@ def test_a_failed_import_says_why_and_is_tried_again(meadow, as_alice, run_jobs)
 
 
 @pytest.mark.parametrize(
-    ("said", "words"),
+    ("fields", "words"),
     [
         ({}, "Choose a file"),
         ({"file": upload("", "a.json")}, "The file is empty"),
@@ -292,8 +292,8 @@ def test_a_failed_import_says_why_and_is_tried_again(meadow, as_alice, run_jobs)
         ({"file": upload("x", "a.json"), "format": "odd"}, "Select a valid choice"),
     ],
 )
-def test_a_form_with_faults_says_them_and_takes_nothing(meadow, as_alice, said, words):
-    response = as_alice.post("/datasets/meadow/objects/import/", {"cap": "10", **said})
+def test_a_form_with_faults_says_them_and_takes_nothing(meadow, as_alice, fields, words):
+    response = as_alice.post("/datasets/meadow/objects/import/", {"cap": "10", **fields})
 
     assert words in response.content.decode()
     assert not Job.objects.filter(kind=part_imports.KIND).exists()
@@ -302,8 +302,8 @@ def test_a_form_with_faults_says_them_and_takes_nothing(meadow, as_alice, said, 
 def test_without_a_vocabulary_the_page_offers_the_shipped_one(alice, as_alice):
     files.meadow(alice, vocabulary=False)
 
-    shown = page(as_alice, "import/")
-    assert "Start from the shipped one" in shown
+    html = page(as_alice, "import/")
+    assert "Start from the shipped one" in html
     as_alice.post("/datasets/meadow/vocabulary/start/")
 
     assert "Bring objects in" in page(as_alice, "import/")

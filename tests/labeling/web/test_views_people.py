@@ -63,10 +63,10 @@ def test_invitations_turn_their_own_pages(desk, coots, alice):
 def test_whoever_left_is_named_and_no_member(desk, coots):
     coots.memberships.filter(user__pseudonym="worker-050").update(left_at="2026-11-01T00:00Z")
 
-    found = page(desk)
+    html = page(desk)
 
-    assert [row.user.pseudonym for row in found["left"]] == ["worker-050"]
-    assert "worker-050" not in {row.membership.user.pseudonym for row in found["members"]}
+    assert [row.user.pseudonym for row in html["left"]] == ["worker-050"]
+    assert "worker-050" not in {row.membership.user.pseudonym for row in html["members"]}
 
 
 def test_a_campaigns_own_page_shows_those_who_answered_most_and_where_the_others_are(desk, coots):

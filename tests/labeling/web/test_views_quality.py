@@ -48,17 +48,17 @@ def test_figures_count_votes_and_name_the_most_divided_first(coots):
     last = split.assignments.get(annotator__username="crowd2").answers.get()
     type(last).objects.filter(pk=last.pk).update(value="no")
 
-    found = campaign_figures.figures(coots)
+    figures = campaign_figures.figures(coots)
 
-    assert (found.decided, found.sampled, found.votes) == (6, 6, 5.0)
-    assert found.abstained == pytest.approx(1 / 5)
-    assert found.histogram == [campaign_figures.Bar(5, 6, 1.0)]
-    assert found.disputed[0] == split.pk
-    assert len(found.disputed) == 6
+    assert (figures.decided, figures.sampled, figures.votes) == (6, 6, 5.0)
+    assert figures.abstained == pytest.approx(1 / 5)
+    assert figures.histogram == [campaign_figures.Bar(5, 6, 1.0)]
+    assert figures.disputed[0] == split.pk
+    assert len(figures.disputed) == 6
     # By hand: 23 pairable... every question has 4 votes; five of them 3:1, one 2:2.
     observed = (5 * 6 + 8) / 3
     yes, no = 17, 7
-    assert found.alpha == pytest.approx(1 - 23 * observed / (24**2 - yes**2 - no**2))
+    assert figures.alpha == pytest.approx(1 - 23 * observed / (24**2 - yes**2 - no**2))
 
 
 def test_a_sample_is_about_as_large_as_asked_and_always_the_same(alice, dataset):
@@ -216,8 +216,8 @@ def test_rules_that_cannot_keep_their_error_rates_say_so_before_they_are_saved(d
 def test_the_page_of_gold_says_when_newcomers_need_more_of_it(desk, coots, alice):
     assert "gold questions for each newcomer" not in text_of(desk.get("/campaigns/coots/gold/"))
     golden(coots, alice, 3)
-    wanted = {"training_questions": 4, "test_questions": 2, "test_attempts": 1}
-    lifecycle.change_policy(coots, alice, wanted)
+    rules = {"training_questions": 4, "test_questions": 2, "test_attempts": 1}
+    lifecycle.change_policy(coots, alice, rules)
 
     page = text_of(desk.get("/campaigns/coots/gold/"))
 
@@ -284,9 +284,9 @@ def test_the_cost_to_come_counts_what_voting_will_still_ask_for(alice, dataset):
 def test_every_rule_has_a_group_and_words():
     grouped = [key for group in GROUPS for key in group.keys]
 
-    own = [key for rules in policies.RULES_OF.values() for key in rules]
-    assert sorted(grouped) == sorted([*policies.DEFAULTS, *own])
-    assert set(LABELS) == {*policies.DEFAULTS, *own}
+    keys = [key for rules in policies.RULES_OF.values() for key in rules]
+    assert sorted(grouped) == sorted([*policies.DEFAULTS, *keys])
+    assert set(LABELS) == {*policies.DEFAULTS, *keys}
     assert not PolicyForm(policies.DEFAULTS).errors
 
 
@@ -445,7 +445,7 @@ def test_lifting_a_block_brings_everything_back(desk, coots):
 def test_a_researcher_is_blocked_by_nobody(desk, coots, alice):
     colleague = factories.make_user("colleague")
     factories.join(colleague, coots, "researcher")
-    for user, said in ((alice, "cannot block yourself"), (colleague, "is a researcher")):
+    for user, message in ((alice, "cannot block yourself"), (colleague, "is a researcher")):
         person = member(coots, user)
         assert "Block …" not in text_of(desk.get(f"/campaigns/coots/people/{person.pk}/"))
 
@@ -453,7 +453,7 @@ def test_a_researcher_is_blocked_by_nobody(desk, coots, alice):
             desk.post(f"/campaigns/coots/people/{person.pk}/block/", {"reason": "for fun"})
         )
 
-        assert said in page
+        assert message in page
         person.refresh_from_db()
         assert person.stage == "working"
 
@@ -498,8 +498,8 @@ def test_an_audit_asks_blind_and_counts_too_hard_for_neither_side(desk, coots, a
     row = auditing.next_for(alice, coots)
     desk.post(f"/campaigns/coots/audit/{row.pk}/answer/", {"value": "no"})
 
-    found = auditing.estimate(coots)
-    assert (found.answered, found.audited, found.wrong) == (2, 1, 1)
+    estimate = auditing.estimate(coots)
+    assert (estimate.answered, estimate.audited, estimate.wrong) == (2, 1, 1)
     assert "All answered" in text_of(desk.get("/campaigns/coots/audit/"))
 
 
@@ -540,12 +540,12 @@ def test_one_vote_is_shown_as_one_of_one_with_its_interval(desk, alice, bob, dat
 
     page = text_of(desk.get(f"/campaigns/single/questions/{question.pk}/"))
     rows = text_of(desk.get("/campaigns/single/questions/"))
-    [told] = desk.get("/api/v1/campaigns/single/questions/").json()["results"]
+    [row] = desk.get("/api/v1/campaigns/single/questions/").json()["results"]
 
     assert "said by 1 of 1 who could answer (21 % – 100 %)" in page
     assert "1 of 1</small>" in rows
-    assert (told["probability"], told["votes"]) == (1.0, 1)
-    assert told["interval"] == pytest.approx([0.2065, 1], abs=1e-4)
+    assert (row["probability"], row["votes"]) == (1.0, 1)
+    assert row["interval"] == pytest.approx([0.2065, 1], abs=1e-4)
 
 
 def test_agreement_below_chance_is_shown_as_bad(desk, coots, monkeypatch):
@@ -560,19 +560,19 @@ def test_agreement_below_chance_is_shown_as_bad(desk, coots, monkeypatch):
 
 def test_being_at_work_is_green_for_those_alone_whom_gold_accepted(desk, coots, bob):
     row = member(coots, bob)
-    shown = '<span class="badge {}">working</span>'
-    assert shown.format("working") in text_of(desk.get("/campaigns/coots/people/"))
+    badge = '<span class="badge {}">working</span>'
+    assert badge.format("working") in text_of(desk.get("/campaigns/coots/people/"))
 
     row.standing = {"test": {"right": 12, "total": 12, "verdict": "accepted", "accepted": 1}}
     row.save()
-    assert shown.format("accepted") in text_of(desk.get("/campaigns/coots/people/"))
+    assert badge.format("accepted") in text_of(desk.get("/campaigns/coots/people/"))
 
     words = "Answered “yes” 45 times in a row"
     row.standing["reasons"] = [{"signal": "runs", "action": "none", "words": words}]
     row.save()
     for address in ("/campaigns/coots/", "/campaigns/coots/people/"):
         page = text_of(desk.get(address))
-        assert shown.format("suspect") in page
+        assert badge.format("suspect") in page
         assert words in page
 
 

@@ -23,7 +23,7 @@ def address(release: Release, query: str = "") -> str:
     return reverse("labeling:release_objects", args=where) + query
 
 
-def shown(client, alice, release, query: str = ""):
+def objects_page(client, alice, release, query: str = ""):
     client.force_login(alice)
     response = client.get(address(release, query))
     assert response.status_code == 200
@@ -31,7 +31,7 @@ def shown(client, alice, release, query: str = ""):
 
 
 def test_every_object_is_shown_with_its_parts_over_its_photograph(client, alice, release):
-    response = shown(client, alice, release)
+    response = objects_page(client, alice, release)
 
     tiles = response.context["tiles"]
     assert [(tile.thing.image, tile.thing.name) for tile in tiles] == [
@@ -48,15 +48,15 @@ def test_every_object_is_shown_with_its_parts_over_its_photograph(client, alice,
 
 
 def test_what_is_not_drawn_and_what_nobody_said_is_in_the_legend(client, alice, release):
-    tiles = shown(client, alice, release).context["tiles"]
+    tiles = objects_page(client, alice, release).context["tiles"]
 
-    said = [{part.name: part.label for part in tile.parts} for tile in tiles]
-    assert said[0] == {"head": "given", "torso": "", "leg": "", "tail": "not visible"}
-    assert said[2] == {"head": "", "torso": "", "tail": "occluded", "leg": "nobody said"}
+    labels = [{part.name: part.label for part in tile.parts} for tile in tiles]
+    assert labels[0] == {"head": "given", "torso": "", "leg": "", "tail": "not visible"}
+    assert labels[2] == {"head": "", "torso": "", "tail": "occluded", "leg": "nobody said"}
 
 
 def test_one_category_is_shown_with_the_counts_of_each_part(client, alice, release):
-    response = shown(client, alice, release, f"?category={CAT}")
+    response = objects_page(client, alice, release, f"?category={CAT}")
 
     assert [tile.category for tile in response.context["tiles"]] == ["cat", "cat"]
     rows = {row.name: row.counts for row in response.context["rows"]}
@@ -70,7 +70,7 @@ def test_one_category_is_shown_with_the_counts_of_each_part(client, alice, relea
 
 
 def test_all_categories_are_counted_together_and_lead_to_each(client, alice, release):
-    response = shown(client, alice, release)
+    response = objects_page(client, alice, release)
 
     assert {row.name: row.counts for row in response.context["rows"]} == {
         "cow": [1, 1, 0, 0],
@@ -80,13 +80,13 @@ def test_all_categories_are_counted_together_and_lead_to_each(client, alice, rel
 
 
 def test_a_category_that_is_not_there_shows_all(client, alice, release):
-    assert len(shown(client, alice, release, "?category=n99999999").context["tiles"]) == 3
+    assert len(objects_page(client, alice, release, "?category=n99999999").context["tiles"]) == 3
 
 
 def test_objects_come_in_pages(client, alice, release, monkeypatch):
     monkeypatch.setattr(page, "PAGE", 2)
 
-    second = shown(client, alice, release, "?page=2")
+    second = objects_page(client, alice, release, "?page=2")
 
     assert [tile.thing.image for tile in second.context["tiles"]] == ["cats/1.png"]
     assert "Page 2 of 2" in second.content.decode()
@@ -98,11 +98,11 @@ def test_the_page_takes_as_many_queries_for_many_objects(
     client.force_login(alice)
     monkeypatch.setattr(page, "PAGE", 1)
     client.get(address(release))
-    with django_assert_num_queries(9) as one:
+    with django_assert_num_queries(9) as few:
         client.get(address(release))
     monkeypatch.setattr(page, "PAGE", 12)
 
-    with django_assert_num_queries(len(one)):
+    with django_assert_num_queries(len(few)):
         client.get(address(release))
 
 
@@ -110,7 +110,7 @@ def test_an_object_whose_image_left_the_dataset_is_still_listed(client, alice, r
     item = release.campaign.questions.get(topic=COW).item
     type(item).objects.filter(pk=item.pk).update(name="cow-9")
 
-    tiles = shown(client, alice, release).context["tiles"]
+    tiles = objects_page(client, alice, release).context["tiles"]
 
     assert [tile.item is None for tile in tiles] == [False, True, False]
 
@@ -130,7 +130,7 @@ def test_files_that_were_changed_are_said_with_the_cure(client, alice, release):
 def test_a_release_of_another_kind_has_no_objects(client, alice, dataset):
     campaign = factories.make_campaign(alice, dataset, "coots", images=1)
 
-    text = shown(client, alice, freezing.freeze(campaign)).content.decode()
+    text = objects_page(client, alice, freezing.freeze(campaign)).content.decode()
 
     assert "in a part polygon campaign." in text
 
@@ -148,7 +148,7 @@ def test_the_releases_page_leads_to_objects_and_offers_their_formats(client, ali
 def test_an_empty_release_says_what_will_be_here(client, alice, dataset):
     release = freezing.freeze(cats.campaign_of(alice, dataset))
 
-    text = shown(client, alice, release).content.decode()
+    text = objects_page(client, alice, release).content.decode()
 
     assert "No object is settled in this release" in text
 
@@ -156,12 +156,12 @@ def test_an_empty_release_says_what_will_be_here(client, alice, dataset):
 def test_lines_of_a_category_are_found_without_reading_the_others(release):
     frozen = freezing.read(release)
     path = frozen.folder / "objects.jsonl"
-    found = line_index.by_category(path, frozen.meta["files"]["objects.jsonl"]["sha256"])
+    by_category = line_index.by_category(path, frozen.meta["files"]["objects.jsonl"]["sha256"])
 
-    assert {key: len(lines) for key, lines in found.items()} == {"": 3, CAT: 2, COW: 1}
-    assert found[CAT][1]["image"] == "cats/1.png"
-    assert [line["object"] for line in found[""][0:2]] == ["cat-1", "cow-1"]
-    assert list(found[""]) == list(frozen.lines("objects.jsonl"))
+    assert {key: len(lines) for key, lines in by_category.items()} == {"": 3, CAT: 2, COW: 1}
+    assert by_category[CAT][1]["image"] == "cats/1.png"
+    assert [line["object"] for line in by_category[""][0:2]] == ["cat-1", "cow-1"]
+    assert list(by_category[""]) == list(frozen.lines("objects.jsonl"))
 
 
 def test_an_index_of_another_file_is_refused(tmp_path):

@@ -84,7 +84,7 @@ def test_the_review_takes_as_many_queries_for_three_drawings_as_for_one(cats, al
         factories.join(person, cats)
         crowd.append((person, BETTER))
     draw(bob, cats, TAIL, cats.questions.order_by("-pk").first())
-    with CaptureQueriesContext(connection) as one:
+    with CaptureQueriesContext(connection) as few:
         as_alice.get(url("review"))
 
     question = several(cats, alice, crowd)
@@ -92,7 +92,7 @@ def test_the_review_takes_as_many_queries_for_three_drawings_as_for_one(cats, al
         page = as_alice.get(url("review") + f"?question={question.pk}")
 
     assert len(page.context["picture"].people) == 3
-    assert len(three) == len(one) <= 24
+    assert len(three) == len(few) <= 24
 
 
 def test_a_correction_that_was_refused_goes_on_where_it_was(cats, bob, as_alice):
@@ -137,9 +137,9 @@ def test_agreement_is_by_category_and_part_with_the_worst_first(cats, alice, bob
     factories.join(dora, cats)
     question = several(cats, alice, [(bob, TAIL), (dora, BETTER)])
 
-    found = as_alice.get(url("agreement")).context["found"]
+    agreement = as_alice.get(url("agreement")).context["found"]
 
-    [category] = found.categories
+    [category] = agreement.categories
     assert (category.key, category.objects) == (CAT, 1)
     rows = {row.key: row for row in category.parts}
     assert list(rows) == ["torso", "leg", "tail"]
@@ -240,13 +240,13 @@ def test_training_says_how_right_each_part_is(cats, alice, bob, with_gold):
     qualifying.begin(membership)
     [seat] = qualifying.next_gold(bob, Campaign.objects.get(pk=cats.pk)).seats
 
-    [told] = qualifying.feedback(
+    [result] = qualifying.feedback(
         bob, cats, [submitting.Sent(uuid.uuid4(), seat.token, BETTER, 9_000)]
     )
 
-    assert told.right is True
-    assert told.parts == {"leg": 1, "tail": pytest.approx(0.9), "torso": 1}
-    assert told.answer["parts"] == TAIL["parts"]
+    assert result.right is True
+    assert result.parts == {"leg": 1, "tail": pytest.approx(0.9), "torso": 1}
+    assert result.answer["parts"] == TAIL["parts"]
 
 
 def test_gold_rows_name_their_object(cats, alice):

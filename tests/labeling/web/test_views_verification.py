@@ -28,8 +28,10 @@ def _glossary(settings):
 
 @pytest.fixture
 def pets(alice, bob, dataset):
-    found = [*rows(dataset, CAT, 5), *rows(dataset, DOG, 4)]
-    campaign = make(alice, dataset, found, settings={"wanted": 4, "audited": 0}, cost_per_hour=36)
+    candidates = [*rows(dataset, CAT, 5), *rows(dataset, DOG, 4)]
+    campaign = make(
+        alice, dataset, candidates, settings={"wanted": 4, "audited": 0}, cost_per_hour=36
+    )
     factories.join(bob, campaign)
     settle(campaign, bob, list(campaign.questions.filter(topic=CAT)[:3]), "yes")
     return campaign
@@ -39,8 +41,8 @@ def page(campaign, **query):
     return reverse("labeling:verification", args=[campaign.name], query=query)
 
 
-def post(client, campaign, what, **data):
-    return client.post(reverse(f"labeling:{what}", args=[campaign.name]), data, follow=True)
+def post(client, campaign, name, **data):
+    return client.post(reverse(f"labeling:{name}", args=[campaign.name]), data, follow=True)
 
 
 def form(dataset, **more):
@@ -58,13 +60,13 @@ def test_the_page_has_every_class_with_its_precision_cost_and_state(pets, as_ali
     assert "The classes are being looked at." in empty
     queue.run_all()
 
-    said = words_of(as_alice.get(page(pets)))
+    text = words_of(as_alice.get(page(pets)))
 
-    assert "Burmese cat n01 5 candidates of Burmese cat 3 3 99.90 % by the table" in said
-    assert "0.03 EUR 3 answers being asked" in said
-    assert "no image yet 0.00 EUR 0 answers being asked" in said
-    assert "2 classes have no vote table yet" in said
-    assert "Nothing was audited yet" in said
+    assert "Burmese cat n01 5 candidates of Burmese cat 3 3 99.90 % by the table" in text
+    assert "0.03 EUR 3 answers being asked" in text
+    assert "no image yet 0.00 EUR 0 answers being asked" in text
+    assert "2 classes have no vote table yet" in text
+    assert "Nothing was audited yet" in text
 
 
 def test_classes_are_searched_and_put_in_order(pets, as_alice, bob):
@@ -73,7 +75,7 @@ def test_classes_are_searched_and_put_in_order(pets, as_alice, bob):
 
     def names(**query):
         rows = as_alice.get(page(pets, **query)).context["rows"]
-        return [one.row.topic.key for one in rows]
+        return [row.row.topic.key for row in rows]
 
     assert names() == [CAT, DOG]
     assert names(sort="cost") == names(sort="yes") == [DOG, CAT]
@@ -84,19 +86,19 @@ def test_classes_are_searched_and_put_in_order(pets, as_alice, bob):
 
 
 def test_a_class_is_stopped_and_resumed_with_its_reason_in_the_decisions(pets, as_alice):
-    said = words_of(post(as_alice, pets, "verification_state", stop=DOG, reason="bad queries"))
-    assert "whippet is stopped." in said
-    assert "stopped: by hand" in said
+    text = words_of(post(as_alice, pets, "verification_state", stop=DOG, reason="bad queries"))
+    assert "whippet is stopped." in text
+    assert "stopped: by hand" in text
     assert pets.decisions.get(kind="class").reason == "bad queries"
     overview = words_of(as_alice.get(reverse("labeling:campaign", args=[pets.name])))
     assert "stopped the class whippet" in overview
 
-    said = words_of(post(as_alice, pets, "verification_state", resume=DOG))
-    assert "whippet is asked about again." in said
+    text = words_of(post(as_alice, pets, "verification_state", resume=DOG))
+    assert "whippet is asked about again." in text
     assert set(pets.questions.filter(topic=DOG).values_list("state", flat=True)) == {"open"}
 
-    said = words_of(post(as_alice, pets, "verification_state", stop="n99"))
-    assert "no candidates of such a class" in said
+    text = words_of(post(as_alice, pets, "verification_state", stop="n99"))
+    assert "no candidates of such a class" in text
 
 
 def test_a_class_that_fell_below_the_target_says_so(pets, as_alice, alice):
@@ -110,16 +112,16 @@ def test_a_class_that_fell_below_the_target_says_so(pets, as_alice, alice):
 def test_the_rules_are_changed_on_the_page_and_bad_ones_change_nothing(pets, as_alice):
     Job.objects.all().delete()
     rules = {"precision": 0.99, "wanted": 3, "audited": 0, "budget": 5}
-    said = words_of(post(as_alice, pets, "verification", **rules))
+    text = words_of(post(as_alice, pets, "verification", **rules))
 
-    assert "looked at by these rules" in said
+    assert "looked at by these rules" in text
     pets.refresh_from_db()
     assert pets.settings == rules
     queue.run_all()
     assert Verification.objects.get(topic__key=CAT).reason == "precision"
 
-    said = post(as_alice, pets, "verification", **(rules | {"precision": 1.2}))
-    assert said.context["form"].errors.keys() == {"precision"}
+    response = post(as_alice, pets, "verification", **(rules | {"precision": 1.2}))
+    assert response.context["form"].errors.keys() == {"precision"}
     pets.refresh_from_db()
     assert pets.settings == rules
 
@@ -137,8 +139,8 @@ def test_every_class_leaves_as_csv(pets, as_alice):
 
     response = as_alice.get(reverse("labeling:verification_csv", args=[pets.name]))
 
-    found = list(csv.DictReader(io.StringIO(response.content.decode())))
-    by_class = {row["class"]: row for row in found}
+    rows = list(csv.DictReader(io.StringIO(response.content.decode())))
+    by_class = {row["class"]: row for row in rows}
     cat = by_class[CAT]
     assert (cat["name"], cat["candidates"], cat["yes"], cat["by_table"]) == (
         "Burmese cat",
@@ -174,9 +176,9 @@ def test_another_kind_of_campaign_has_no_such_page(as_alice, alice, dataset):
 
 
 def test_a_campaign_is_made_of_a_list_with_its_rules(as_alice, dataset):
-    found = rows(dataset, CAT, 2)
-    listed = upload("c.csv", "\n".join(f"{row.image},{row.topic},{row.query}" for row in found))
-    data = form(dataset, candidates_file=listed, precision=0.99, wanted=10, audited=0, budget=3)
+    candidates = rows(dataset, CAT, 2)
+    file = upload("c.csv", "\n".join(f"{row.image},{row.topic},{row.query}" for row in candidates))
+    data = form(dataset, candidates_file=file, precision=0.99, wanted=10, audited=0, budget=3)
 
     response = as_alice.post(reverse("labeling:campaign_new"), data)
 
@@ -203,10 +205,10 @@ def test_the_new_form_says_the_line_at_fault_and_makes_nothing(as_alice, dataset
 
 def test_the_price_counts_each_image_and_class_once(as_alice, dataset):
     rows(dataset, CAT, 2)
-    listed = "n01/00.png,n01,a\nn01/00.png,n01,b\nn01/01.png,n01,a"
+    lines = "n01/00.png,n01,a\nn01/00.png,n01,b\nn01/01.png,n01,a"
 
     response = as_alice.post(
-        reverse("labeling:campaign_estimate"), form(dataset, candidates=listed, gold_share=0)
+        reverse("labeling:campaign_estimate"), form(dataset, candidates=lines, gold_share=0)
     )
 
     assert response.context["estimate"].questions == 2
@@ -216,9 +218,9 @@ def test_more_candidates_are_added_on_the_page(pets, as_alice, dataset):
     more = rows(dataset, DOG, 6)
     text = "\n".join(f"{row.image},{row.topic},{row.query}" for row in more)
 
-    said = words_of(post(as_alice, pets, "questions_add", candidates=text))
+    message = words_of(post(as_alice, pets, "questions_add", candidates=text))
 
-    assert "2 candidates were added; 4 were there already." in said
+    assert "2 candidates were added; 4 were there already." in message
     wrong = post(as_alice, pets, "questions_add", candidates="a.png,n01,q")
     assert "Line 1: 'a.png' is not in pond" in wrong.context["form"].errors["candidates"][0]
 

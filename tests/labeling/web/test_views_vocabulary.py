@@ -123,7 +123,7 @@ def test_a_whole_one_becomes_the_next_version(desk, dataset, small, form):
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("", "Choose a file, or write the vocabulary as text."),
         ("categories: [", "line 1: not YAML"),
@@ -136,16 +136,16 @@ def test_a_whole_one_becomes_the_next_version(desk, dataset, small, form):
         ("title: \0", "Null characters are not allowed"),
     ],
 )
-def test_a_fault_is_named_with_its_line_and_nothing_is_changed(desk, dataset, small, text, said):
+def test_a_fault_is_named_with_its_line_and_nothing_is_changed(desk, dataset, small, text, message):
     page = text_of(desk.post(PAGE, {"text": text, "version": 1}))
 
-    assert said in page
+    assert message in page
     assert "Nothing was changed" in page
     assert dataset.vocabularies.count() == 1
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "message"),
     [
         (b"\xff\xfe", "is not UTF-8 text"),
         (b"#" * 2_000_001, "larger than 2 MB"),
@@ -153,18 +153,18 @@ def test_a_fault_is_named_with_its_line_and_nothing_is_changed(desk, dataset, sm
         (b"", "holds no keys"),
     ],
 )
-def test_a_file_that_is_none_is_refused(desk, dataset, small, content, said):
+def test_a_file_that_is_none_is_refused(desk, dataset, small, content, message):
     page = text_of(desk.post(PAGE, {"file": upload("v.yaml", content)}))
 
-    assert said in page
+    assert message in page
     assert dataset.vocabularies.count() == 1
 
 
 def test_what_was_opened_before_another_version_came_is_refused(desk, dataset, small, alice):
     vocabulary_store.start(dataset, alice)
-    other = build(SMALL | {"title": "Other"}).as_yaml()
+    newer = build(SMALL | {"title": "Other"}).as_yaml()
 
-    page = text_of(desk.post(PAGE, {"text": other, "version": 1}))
+    page = text_of(desk.post(PAGE, {"text": newer, "version": 1}))
     row = text_of(desk.post(DOG, dog_form(guidance="All breeds.")))
 
     assert "Version 2 of the vocabulary was saved after" in page
@@ -187,8 +187,8 @@ def test_the_form_of_every_shipped_category_gives_the_category_back(desk, datase
         for form in (page.context["form"], page.context["parts"].management_form):
             sent |= {field.html_name: field.value() or "" for field in form}
         for form in page.context["parts"]:
-            said = {field.html_name: field.value() for field in form}
-            sent |= {key: value for key, value in said.items() if value not in (None, False)}
+            values = {field.html_name: field.value() for field in form}
+            sent |= {key: value for key, value in values.items() if value not in (None, False)}
 
         assert desk.post(f"{PAGE}categories/{category.key}/", sent).status_code == 302
     assert dataset.vocabularies.count() == 1
@@ -219,7 +219,7 @@ def test_a_part_is_changed_added_moved_and_taken_out(desk, dataset, small):
 
 
 @pytest.mark.parametrize(
-    ("changes", "said"),
+    ("changes", "message"),
     [
         ({"parts-1-merge": "left: leg"}, "Merges into itself: leg is a piece of left"),
         ({"parts-1-merge": "luleg"}, "Line 1 has no colon"),
@@ -236,10 +236,12 @@ def test_a_part_is_changed_added_moved_and_taken_out(desk, dataset, small):
         ({"parts-0-DELETE": "on", "parts-1-DELETE": "on"}, "Has no parts; list them"),
     ],
 )
-def test_a_fault_is_said_at_its_field_and_what_was_typed_stays(desk, dataset, small, changes, said):
+def test_a_fault_is_said_at_its_field_and_what_was_typed_stays(
+    desk, dataset, small, changes, message
+):
     page = text_of(desk.post(DOG, dog_form(**changes, **{"parts-0-guidance": "Kept words."})))
 
-    assert said in page
+    assert message in page
     assert "Nothing was saved" in page
     assert "Kept words." in page
     assert dataset.vocabularies.count() == 1
@@ -335,9 +337,9 @@ def test_a_colleague_reads_and_changes_nothing(dataset, alice, small):
 
 def test_the_page_says_which_campaigns_ask_by_which_version(desk, dataset, alice, small):
     mine = factories.make_campaign(alice, dataset, "coots", images=1)
-    other = factories.make_campaign(alice, dataset, "secret", images=1)
-    other.memberships.all().delete()
-    Campaign.objects.filter(pk__in=[mine.pk, other.pk]).update(vocabulary=small)
+    other_campaign = factories.make_campaign(alice, dataset, "secret", images=1)
+    other_campaign.memberships.all().delete()
+    Campaign.objects.filter(pk__in=[mine.pk, other_campaign.pk]).update(vocabulary=small)
     vocabulary_store.start(dataset, alice)
 
     page = text_of(desk.get(PAGE))
