@@ -18,6 +18,7 @@ from labeling.estimators.aggregation import (
     vote_gains,
 )
 from tests.labeling import crowds
+from tests.seeds import for_seeds
 
 
 def labels_of(rows):
@@ -115,7 +116,7 @@ def test_no_answers_at_all_give_no_labels(rows):
     assert not ties.any()
 
 
-@pytest.mark.parametrize("seed", range(20))
+@for_seeds(20)
 def test_the_majority_is_that_of_a_plain_count(seed):
     rng = random.Random(seed)
     rows = [
@@ -169,7 +170,7 @@ def test_a_hundred_thousand_votes_neither_overflow_nor_vanish():
     assert posterior_binary(0.5, [vote_gains(0.9, 0.1)[1]] * 100_000) == 0.0
 
 
-@pytest.mark.parametrize("seed", range(5))
+@for_seeds(5)
 def test_posteriors_and_log_odds_are_bayes_rule(seed):
     crowd = crowds.crowd(seed, classes=2)
     prior = np.array([0.7, 0.3])

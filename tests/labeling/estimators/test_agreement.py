@@ -15,6 +15,7 @@ from labeling.estimators.agreement import (
 )
 from labeling.estimators.intervals import wilson_interval
 from tests.labeling import crowds
+from tests.seeds import for_seeds
 
 
 def kappas(rows, people, items, classes):
@@ -37,7 +38,7 @@ def test_alpha_of_krippendorffs_own_example():
     assert krippendorff_alpha(counts) == pytest.approx(0.743, abs=5e-4)
 
 
-@pytest.mark.parametrize("seed", range(20))
+@for_seeds(20)
 def test_alpha_agrees_with_the_package(seed):
     rng = np.random.default_rng(seed)
     counts = rng.integers(0, 4, (rng.integers(2, 40), rng.integers(2, 6)))
@@ -112,7 +113,7 @@ def test_kappas_of_nothing_are_empty():
     assert kappas(np.zeros((0, 3), int), 0, 0, 0).kappa.shape == (0,)
 
 
-@pytest.mark.parametrize("seed", range(5))
+@for_seeds(5)
 def test_kappa_agrees_with_a_plain_loop_and_scikit_learn(seed):
     from sklearn.metrics import cohen_kappa_score
 

@@ -17,6 +17,7 @@ from labeling.estimators.vote_tables import (
     pool,
     sub_votes,
 )
+from tests.seeds import for_seeds
 
 
 def pilot(images: int, hit: float, alarm: float, prevalence: float, seed: int, votes: int = 10):
@@ -40,7 +41,7 @@ def test_sub_votes_of_an_image_on_paper():
     assert good == pytest.approx(expected)
 
 
-@pytest.mark.parametrize("seed", range(5))
+@for_seeds(5)
 def test_sub_votes_are_those_of_every_subset(seed):
     rng = np.random.default_rng(seed)
     yes, no = rng.integers(0, 5, 6), rng.integers(0, 5, 6)
@@ -94,7 +95,7 @@ def test_the_prior_is_bayes_rule_with_the_crowds_rates():
         assert got[y, n] == pytest.approx(present / (present + absent))
 
 
-@pytest.mark.parametrize("seed", range(10))
+@for_seeds(10)
 def test_tables_rise_with_yes_and_fall_with_no(seed):
     rng = np.random.default_rng(seed)
     yes = rng.integers(0, 15, 30)
@@ -122,7 +123,7 @@ def test_rising_sequences_are_those_of_scikit_learn():
         assert pool(values, weights) == pytest.approx(expected)
 
 
-@pytest.mark.parametrize("seed", range(5))
+@for_seeds(5)
 def test_the_monotone_table_is_the_nearest_one(seed):
     from scipy.optimize import minimize
 

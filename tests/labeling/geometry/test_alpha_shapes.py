@@ -17,6 +17,7 @@ from labeling.geometry.alpha_shapes import Merged, merge
 from labeling.geometry.polygons import as_json, from_json, to_shapely
 from labeling.geometry.regions import area, mask_of, polygons_of
 from tests.labeling import alpha_reference
+from tests.seeds import for_seeds
 
 LEAST = math.sqrt(0.5)
 
@@ -270,7 +271,7 @@ def blobs(seed: int) -> tuple[np.ndarray, np.ndarray]:
     return pieces[0], pieces[1]
 
 
-@pytest.mark.parametrize("seed", range(8))
+@for_seeds(8)
 def test_the_alphashape_package_draws_the_same_at_that_radius(seed):
     pieces = blobs(seed)
     merged = merge(pieces, holes=False)
@@ -290,7 +291,7 @@ def test_the_alphashape_package_draws_the_same_at_that_radius(seed):
 
 
 @pytest.mark.parametrize("factor", [1, 1.7, 40])
-@pytest.mark.parametrize("seed", range(4))
+@for_seeds(4)
 def test_the_method_alphashape_is_the_package_on_all_corners(seed, factor):
     pieces = blobs(seed)
     radius = factor * merge(pieces).joins_at
@@ -326,7 +327,7 @@ def test_another_method_is_an_error():
         merge([pixels((1, 1))], method="hull")
 
 
-@pytest.mark.parametrize("seed", range(6))
+@for_seeds(6)
 def test_leaving_out_deep_corners_changes_nothing(seed):
     pieces = blobs(seed)
     mask = pieces[0] | pieces[1]

@@ -19,6 +19,7 @@ from labeling.simulation.simulating_queries import (
     step,
 )
 from tests.labeling.question_graph.test_replaying import SMALL, ask, random_graph
+from tests.seeds import for_seeds
 
 
 @pytest.fixture(scope="module")
@@ -93,7 +94,7 @@ def test_learned_order_in_strict_mode_has_a_half_width_under_a_thousandth(ilsvrc
 
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize(("name", "choose"), [("breadth", breadth), ("depth", depth)])
-@pytest.mark.parametrize("seed", range(6))
+@for_seeds(6)
 def test_exact_figure_is_the_sum_over_all_images(seed, name, choose, mode):
     graph = random_graph(seed, size=11)
 
@@ -104,7 +105,7 @@ def test_exact_figure_is_the_sum_over_all_images(seed, name, choose, mode):
 
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize(("name", "choose"), [("breadth", breadth), ("depth", depth)])
-@pytest.mark.parametrize("seed", range(15))
+@for_seeds(15)
 def test_drawn_images_are_asked_and_labeled_as_replay_does_it(seed, name, choose, mode):
     graph = random_graph(seed)
     labels = np.random.default_rng(seed).random((12, len(graph.nodes))) < 0.6
@@ -123,7 +124,7 @@ def test_drawn_images_are_asked_and_labeled_as_replay_does_it(seed, name, choose
 
 
 @pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("seed", range(10))
+@for_seeds(10)
 def test_learned_steps_are_those_that_a_campaign_takes(seed, mode):
     graph, chance = random_graph(seed), np.random.default_rng(seed)
     below = leaves_below(graph)

@@ -9,6 +9,7 @@ import shapely
 from labeling.geometry.polygons import Polygons, canonical, tenths, to_shapely
 from labeling.parts import background
 from labeling.parts.model import REST_BACKGROUND, REST_OBJECT
+from tests.seeds import for_seeds
 
 CROP = (0.0, 0.0, 100.0, 80.0)
 
@@ -82,7 +83,7 @@ def test_an_object_without_parts_is_all_rest():
     ]
 
 
-@pytest.mark.parametrize("seed", range(40))
+@for_seeds(40)
 def test_parts_and_both_shares_fill_the_crop_and_meet_in_borders_alone(seed):
     parts = scattered(seed, count=seed % 7)
     outline = tenths(

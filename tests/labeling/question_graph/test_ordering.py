@@ -10,6 +10,7 @@ from labeling.question_graph import ordering
 from labeling.question_graph.ordering import Order, Statistics, learn
 from labeling.question_graph.replaying import MODES, build, replay
 from tests.labeling.question_graph.test_replaying import SMALL, ask, random_graph
+from tests.seeds import for_seeds
 
 
 @pytest.fixture(scope="module")
@@ -107,7 +108,7 @@ def test_an_answer_moves_what_goes_with_it(small):
 
 
 @pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("seed", range(30))
+@for_seeds(30)
 def test_learned_order_only_sorts_the_candidates(seed, mode):
     graph, chance = random_graph(seed), random.Random(seed)
     order = Order(graph, "learned", mode, learn(graph, labels_of(graph, seed=seed)))
@@ -121,7 +122,7 @@ def test_learned_order_only_sorts_the_candidates(seed, mode):
         assert order.next(state) == order.next(replay(graph, answers[:count], mode))
 
 
-@pytest.mark.parametrize("seed", range(30))
+@for_seeds(30)
 def test_learned_order_ends_in_the_labels_of_the_graphs_order_in_safe_mode(seed):
     graph, chance = random_graph(seed), random.Random(seed)
     order = Order(graph, "learned", "safe", learn(graph, labels_of(graph, seed=seed)))

@@ -14,6 +14,7 @@ from labeling.files import BadInput
 from labeling.question_graph import replaying
 from labeling.question_graph.replaying import GraphError, build, replay
 from tests.conftest import skip_or_fail
+from tests.seeds import for_seeds
 
 ILSVRC = Path(__file__).resolve().parents[4] / "shared" / "data" / "ilsvrc_det_hierarchy.json"
 
@@ -199,7 +200,7 @@ def test_another_mode_is_an_error(small):
         replay(small, [], "loose")
 
 
-@pytest.mark.parametrize("seed", range(60))
+@for_seeds(60)
 def test_strict_mode_is_algorithm_1(seed):
     graph, chance = random_graph(seed), random.Random(seed)
     truth = {node.id: chance.choice(["yes", "yes", "no"]) for node in graph.nodes}
@@ -213,7 +214,7 @@ def test_strict_mode_is_algorithm_1(seed):
     assert values(replay(graph, answers, "strict")) == labels
 
 
-@pytest.mark.parametrize("seed", range(60))
+@for_seeds(60)
 def test_safe_mode_agrees_with_its_definition_in_any_order(seed):
     graph, chance = random_graph(seed), random.Random(seed)
     truth = {node.id: chance.choice(["yes", "yes", "no", "unknown"]) for node in graph.nodes}
@@ -243,7 +244,7 @@ def start_of(graph, labels):
     return known
 
 
-@pytest.mark.parametrize("seed", range(80))
+@for_seeds(80)
 def test_safe_mode_holds_for_any_answers_beside_given_labels(seed):
     graph, chance = random_graph(seed), random.Random(seed)
     picked = chance.sample(graph.names, 3)
@@ -272,7 +273,7 @@ def test_safe_mode_holds_for_any_answers_beside_given_labels(seed):
     ]
 
 
-@pytest.mark.parametrize("seed", range(80))
+@for_seeds(80)
 def test_strict_mode_holds_for_any_answers_beside_given_labels(seed):
     graph, chance = random_graph(seed), random.Random(seed)
     picked = chance.sample(graph.names, 3)
@@ -308,7 +309,7 @@ def test_some_random_graph_shows_that_strict_mode_depends_on_the_order():
 
 
 @pytest.mark.parametrize("mode", replaying.MODES)
-@pytest.mark.parametrize("seed", range(25))
+@for_seeds(25)
 def test_a_part_of_the_answers_closes_no_more_than_all_of_them(seed, mode):
     graph, chance = random_graph(seed), random.Random(seed)
     truth = {node.id: chance.choice(["yes", "no"]) for node in graph.nodes}
@@ -320,7 +321,7 @@ def test_a_part_of_the_answers_closes_no_more_than_all_of_them(seed, mode):
 
 
 @pytest.mark.parametrize("mode", replaying.MODES)
-@pytest.mark.parametrize("seed", range(25))
+@for_seeds(25)
 def test_a_label_rests_on_answers_and_is_asked_closed_or_open(seed, mode):
     graph, chance = random_graph(seed), random.Random(seed)
     truth = {node.id: chance.choice(["yes", "no"]) for node in graph.nodes}

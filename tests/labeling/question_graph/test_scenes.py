@@ -9,6 +9,7 @@ from labeling.question_graph import scenes
 from labeling.question_graph.graph import build
 from labeling.question_graph.scenes import Scenes, Utility
 from labeling.simulation.simulating_queries import leaves_below
+from tests.seeds import for_seeds
 
 TREE = {
     "nodes": [
@@ -60,7 +61,7 @@ def draw(graph, known, images, seed=1, error=ERROR):
     return truth, truth ^ (chance.random(truth.shape) < error)
 
 
-@pytest.mark.parametrize("seed", range(5))
+@for_seeds(5)
 def test_posterior_on_a_tree_is_the_sum_over_all_images(seed):
     graph = build(TREE)
     known = made_up(graph, seed=seed)
