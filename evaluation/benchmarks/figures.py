@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import io
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import cycle
 from typing import TYPE_CHECKING, Any
@@ -48,6 +48,19 @@ THEMES = {
     "light": Theme("#1f2933", "#c3cad3", "#0072b2", "#b14d00", "#ffffff"),
     "dark": Theme("#dfe6ee", "#48525f", "#56b4e9", "#e69f00", "#13171f"),
 }
+
+
+@dataclass(frozen=True)
+class ResultFigure:
+    """A figure of a result.
+
+    draw: takes the result, a theme and the kind's figure_options. rows: the result's rows that the
+    figure shows; without any it is left out. words: alt text, from the result and the options.
+    """
+
+    draw: Callable[..., Figure]
+    rows: Callable[[Any], object]
+    words: Callable[..., str]
 
 
 def as_file(figure: Figure, form: str) -> bytes:

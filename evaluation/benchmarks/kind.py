@@ -16,6 +16,7 @@ from django.core.exceptions import ImproperlyConfigured
 from django.utils.module_loading import import_string
 
 from evaluation.benchmarks import folders
+from evaluation.benchmarks.figures import THEMES, ResultFigure, as_file
 from evaluation.benchmarks.tables import Table
 from evaluation.metrics.wordnet.nouns import WordNetMissing
 from evaluation.models import Benchmark, Run
@@ -82,6 +83,8 @@ class BenchmarkKind(Generic[ResultT]):
     gone: ClassVar[type[Refusal]] = Refusal
     # The tables of a result; those of a result as kept under `tables` need no code.
     tables: ClassVar[Sequence[Table]] = ()
+    # The figures of a result, by their name in addresses.
+    result_figures: ClassVar[Mapping[str, ResultFigure]] = {}
     # Reads the JSON of a result that any version stored; without one a result is a dict.
     record: ClassVar[type[Record] | None] = None
 
@@ -170,16 +173,21 @@ class BenchmarkKind(Generic[ResultT]):
         return list(self.tables)
 
     def figures(self, result: ResultT) -> Sequence[str]:
-        """Return the figures that can be drawn of this result."""
+        """Return the names of the figures that can be drawn of this result."""
+        return [name for name, figure in self.result_figures.items() if figure.rows(result)]
+
+    def figure_options(self, result: ResultT, query: Query) -> tuple[Any, ...]:
+        """Return what the figures take after the result and the theme. query: of the address."""
         return ()
 
     def draw(self, name: str, result: ResultT, form: str, theme: str, query: Query) -> bytes:
-        """Return a figure as a file of figures.FORMS. query: what the page's address asks for."""
-        raise NotImplementedError
+        """Return a figure as a file of figures.FORMS."""
+        options = self.figure_options(result, query)
+        return as_file(self.result_figures[name].draw(result, THEMES[theme], *options), form)
 
     def alt(self, name: str, result: ResultT, query: Query) -> str:
-        """What a figure shows, in a sentence."""
-        return ""
+        """Return the figure's alt text."""
+        return self.result_figures[name].words(result, *self.figure_options(result, query))
 
     def figure_query(self, result: ResultT, query: Query) -> str:
         """What of the page's address its figures depend on, as a query."""

@@ -8,9 +8,11 @@ import pytest
 
 from evaluation.benchmarks.figures import THEMES
 from evaluation.benchmarks.kinds.mad import figures, tables
+from evaluation.benchmarks.kinds.mad.kind import Mad
 from evaluation.benchmarks.kinds.mad.scoring import MadResult
 from evaluation.benchmarks.tables import as_csv
 
+MAD = Mad("mad")
 NAMES = ["a", "b", "=cmd()", "resnext101_32x48d_wsl.fb_wsl_ig1b_ft_in1k"]
 
 
@@ -55,8 +57,8 @@ def result() -> MadResult:
 @pytest.mark.parametrize("theme", THEMES)
 @pytest.mark.parametrize("name", figures.FIGURES)
 def test_figures_are_whole_files_in_both_forms(result, name, theme):
-    svg = figures.draw(name, result, "svg", theme)
-    png = figures.draw(name, result, "png", theme)
+    svg = MAD.draw(name, result, "svg", theme, {})
+    png = MAD.draw(name, result, "png", theme, {})
 
     assert ElementTree.fromstring(svg).tag.endswith("svg")
     assert png.startswith(b"\x89PNG")
@@ -65,21 +67,21 @@ def test_figures_are_whole_files_in_both_forms(result, name, theme):
 @pytest.mark.parametrize("name", figures.FIGURES)
 def test_equal_results_give_equal_bytes_even_from_threads(result, name):
     with ThreadPoolExecutor(4) as pool:
-        drawn = set(pool.map(lambda _: figures.draw(name, result), range(8)))
+        drawn = set(pool.map(lambda _: MAD.draw(name, result, "svg", "light", {}), range(8)))
 
     assert len(drawn) == 1
 
 
 @pytest.mark.parametrize("name", figures.FIGURES)
 def test_light_and_dark_differ(result, name):
-    assert figures.draw(name, result, "svg", "light") != figures.draw(name, result, "svg", "dark")
+    assert MAD.draw(name, result, "svg", "light", {}) != MAD.draw(name, result, "svg", "dark", {})
 
 
 def test_figures_say_in_words_what_they_show(result):
-    assert "Highest: a against b, 0.90" in figures.alt("heatmap", result)
-    assert figures.alt("ranks", result).startswith("Ranks: 1 a, 2 b")
-    assert "0.80 at k = 2, 1.00 at k = 3" in figures.alt("ablation", result)
-    assert "empty so far" in figures.alt("ablation", replace(result, ablation=[]))
+    assert "Highest: a against b, 0.90" in MAD.alt("heatmap", result, {})
+    assert MAD.alt("ranks", result, {}).startswith("Ranks: 1 a, 2 b")
+    assert "0.80 at k = 2, 1.00 at k = 3" in MAD.alt("ablation", result, {})
+    assert "empty so far" in MAD.alt("ablation", replace(result, ablation=[]), {})
 
 
 def test_ties_are_listed_by_name(result):

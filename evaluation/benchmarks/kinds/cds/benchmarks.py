@@ -13,27 +13,33 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import IO, Any
 
-from django.db import IntegrityError, transaction
-from django.db.models import Max
+from django.db import transaction
 
-from evaluation.benchmarks.folders import folder_of, made, publish, scratch, stored_name
-from evaluation.benchmarks.kinds.cds.choosing import Choice, Counted, Plan, check, parts_asked
+from evaluation.benchmarks.folders import folder_of, made, scratch, stored_name
+from evaluation.benchmarks.kinds.cds.choosing import Choice, Counted, Plan, check
+from evaluation.benchmarks.submissions import (
+    check_names,
+    check_settled,
+    enter,
+    locked,
+    publish,
+    release_of,
+)
 from evaluation.metrics.wordnet.nouns import UnknownLabel, load
 from evaluation.models import Benchmark, Submission
 from evaluation.readers.frame_predictions import PEOPLE, read_predictions
 from evaluation.readers.sequences import SequenceLine, parse_line, read_sequences, write_sequences
-from evaluation.sequences.part_orders import as_text
-from labeling.campaigns import lifecycle
 from labeling.disk_full import saying_full
-from labeling.errors import Conflict, NotYours, Refusal
+from labeling.errors import Refusal
 from labeling.files import BadInput, file_sha256
 from labeling.jobs import kept_files, shared_files
 from labeling.kinds import KINDS
 from labeling.kinds.base import OBJECTS
-from labeling.models import Campaign, Question, Release, User
+from labeling.models import Campaign, Release, User
 from labeling.releases import freezing
 
 LINES = "sequences.jsonl"
+UNSETTLED = "No object of {} is settled yet. Let people draw its parts first."
 MAX_NAME = 100
 # One file a classifier is open while an upload is cut up.
 MAX_CLASSIFIERS = 100
@@ -48,7 +54,7 @@ def plan(campaign: Campaign, choice: Choice, release: Release | None = None) -> 
     check(choice)
     release = release or freezing.latest_kept(campaign)
     if release is None:
-        _check_settled(campaign)
+        check_settled(campaign, UNSETTLED.format(campaign.title))
         return None
     frozen = freezing.read(release)
     counted = Counted(frozen, choice)
@@ -75,12 +81,10 @@ def create(
     were damaged, or whose categories the orders do not fit.
     """
     choice = Choice(**chosen)
-    lifecycle.check_name(name)
-    if not title.strip():
-        raise Refusal("Give the benchmark a title.", field="title")
+    check_names(name, title)
     _check_campaign(campaign)
     check(choice)
-    release = release or freezing.latest_kept(campaign) or _frozen_now(campaign, owner)
+    release = release or release_of(campaign, owner, UNSETTLED.format(campaign.title))
     with saying_full(), scratch() as folder:
         counted = Counted(freezing.read(release), choice)
         write_sequences(folder / LINES, counted)
@@ -88,23 +92,16 @@ def create(
         existing = Benchmark.objects.filter(name=name, created_by=owner, release=release).first()
         if existing is not None and existing.settings == stated:
             return existing
-        try:
-            with transaction.atomic():
-                benchmark = Benchmark.objects.create(
-                    name=name,
-                    title=title.strip()[:200],
-                    kind=Benchmark.Kind.CDS,
-                    campaign=campaign,
-                    release=release,
-                    settings=stated,
-                    created_by=owner,
-                )
-                publish(benchmark, folder)
-        except IntegrityError as error:
-            raise Conflict(
-                f"A benchmark is already called {name!r}. Choose another name.", field="name"
-            ) from error
-    return benchmark
+        benchmark = Benchmark(
+            name=name,
+            title=title.strip()[:200],
+            kind=Benchmark.Kind.CDS,
+            campaign=campaign,
+            release=release,
+            settings=stated,
+            created_by=owner,
+        )
+        return publish(benchmark, folder, lambda _: None)
 
 
 def lines_path(benchmark: Benchmark) -> Path:
@@ -133,13 +130,6 @@ def first_line_of(benchmark: Benchmark) -> SequenceLine:
     """
     with open_lines(benchmark) as file:
         return parse_line(file.readline())
-
-
-def orders_text(benchmark: Benchmark) -> str:
-    """orders.json, with which `manage.py sequences` makes the same frames."""
-    stated = benchmark.settings
-    parts = parts_asked(benchmark.campaign)
-    return as_text(parts, stated["orders"], settings={"seed": stated["seed"]})
 
 
 def predictions_path(row: Submission) -> Path:
@@ -175,7 +165,7 @@ def add_predictions(
             # Before the lock: it may take long.
             shared_files.put(part, _predictions_name(benchmark, hashes[classifier]))
         with transaction.atomic():
-            benchmark = Benchmark.objects.select_for_update().get(pk=benchmark.pk)
+            benchmark = locked(benchmark)
             rows = {row.name: row for row in benchmark.submissions.all()}
             _check_number(len(rows.keys() | hashes.keys()))
             changed = [
@@ -212,50 +202,10 @@ def _split(path: Path, into: Path) -> dict[str, Path]:
     return paths
 
 
-def enter(benchmark: Benchmark, actor: User, name: str, *, is_people: bool = False) -> Submission:
-    """Return a classifier that takes part from now on, after those that do already.
-
-    The caller's transaction holds the benchmark.
-    """
-    last = benchmark.submissions.aggregate(last=Max("position"))["last"]
-    return Submission.objects.create(
-        benchmark=benchmark,
-        name=name,
-        position=0 if last is None else last + 1,
-        is_people=is_people,
-        submitted_by=actor,
-    )
-
-
-def remove_classifier(benchmark: Benchmark, position: int) -> str:
-    """Return the name of the classifier that stood there and no longer takes part, its file gone.
-
-    Raises NotYours where none stands there, Refusal for the people.
-    """
-    with transaction.atomic():
-        benchmark = Benchmark.objects.select_for_update().get(pk=benchmark.pk)
-        row = benchmark.submissions.filter(position=position).first()
-        if row is None:
-            raise NotYours("The benchmark has no such classifier.")
-        if row.is_people:
-            raise Refusal("People answer in their own campaign; they cannot be removed here.")
-        _remove_later(row)
-        row.delete()
-    return row.name
-
-
 def _check_campaign(campaign: Campaign) -> None:
     if KINDS[campaign.kind].asks != OBJECTS:
         raise Refusal(
             f"{campaign.title} asks for no parts. Choose a campaign in which people draw them.",
-            field="campaign",
-        )
-
-
-def _check_settled(campaign: Campaign) -> None:
-    if not campaign.questions.filter(state=Question.State.SETTLED).exists():
-        raise Refusal(
-            f"No object of {campaign.title} is settled yet. Let people draw its parts first.",
             field="campaign",
         )
 
@@ -319,7 +269,7 @@ def _check_number(number: int) -> None:
 def _replace(row: Submission, part: Path, sha256: str) -> None:
     """Puts the file in the place of the row's old one, which goes when that is committed."""
     if row.sha256:
-        _remove_later(row)
+        remove_later(row)
     row.sha256 = sha256
     row.save(update_fields=["sha256"])
     goal = _predictions_place(row)
@@ -327,12 +277,7 @@ def _replace(row: Submission, part: Path, sha256: str) -> None:
     os.replace(part, goal)
 
 
-def _remove_later(row: Submission) -> None:
+def remove_later(row: Submission) -> None:
     """Removes the file that the row has now, once the transaction is committed."""
     path, name = _predictions_place(row), _predictions_name(row.benchmark, row.sha256)
     transaction.on_commit(lambda: shared_files.remove(path, name))
-
-
-def _frozen_now(campaign: Campaign, owner: User) -> Release:
-    _check_settled(campaign)
-    return freezing.freeze(campaign, owner)

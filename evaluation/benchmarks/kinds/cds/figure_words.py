@@ -3,61 +3,48 @@
 The numbers are in the table beside the figure; this is the finding.
 """
 
-from collections.abc import Callable
-
 from evaluation.scoring.cds import tables, wording
 from evaluation.scoring.cds.result import CdsResult
 from evaluation.scoring.cds.tables import Chosen
 
 
-def alt(name: str, result: CdsResult, chosen: Chosen) -> str:
-    """Return the finding of a figure of FIGURES."""
-    return WORDS[name](result, chosen)
+def content(measure: str, result: CdsResult, chosen: Chosen) -> str:
+    rows = tables.classifier_rows(result, measure, chosen.averaging)
+    machines, people = [], []
+    for at, scheme in enumerate(map(wording.content_scheme, tables.content_schemes(result))):
+        cells = [(row, cell.value) for row in rows if (cell := row.cells[at])]
+        machine_scores = [(value, row.classifier) for row, value in cells if not row.is_people]
+        if machine_scores:
+            value, classifier = min(machine_scores)
+            machines.append(f"{scheme}: {classifier}, {value:.3f}")
+        people += [f"{value:.3f} at {scheme}" for row, value in cells if row.is_people]
+    return (
+        f"Lowest {wording.SCORES[measure]} of a classifier at each content scheme. "
+        f"{'; '.join(machines)}." + (f" People: {', '.join(people)}." if people else "")
+    )
 
 
-def _content(measure: str) -> Callable[[CdsResult, Chosen], str]:
-    def words(result: CdsResult, chosen: Chosen) -> str:
-        rows = tables.classifier_rows(result, measure, chosen.averaging)
-        machines, people = [], []
-        for at, scheme in enumerate(map(wording.content_scheme, tables.content_schemes(result))):
-            cells = [(row, cell.value) for row in rows if (cell := row.cells[at])]
-            machine_scores = [(value, row.classifier) for row, value in cells if not row.is_people]
-            if machine_scores:
-                value, classifier = min(machine_scores)
-                machines.append(f"{scheme}: {classifier}, {value:.3f}")
-            people += [f"{value:.3f} at {scheme}" for row, value in cells if row.is_people]
-        return (
-            f"Lowest {wording.SCORES[measure]} of a classifier at each content scheme. "
-            f"{'; '.join(machines)}." + (f" People: {', '.join(people)}." if people else "")
-        )
-
-    return words
-
-
-def _error(result: CdsResult, chosen: Chosen) -> str:
+def error(result: CdsResult, chosen: Chosen) -> str:
     rows = tables.errors(result)
     each = [f"{row.classifier} {row.error:.2f}" for row in rows if row.error is not None]
     return f"Median error on whole objects, least first: {', '.join(each)}."
 
 
-def _part(measure: str) -> Callable[[CdsResult, Chosen], str]:
-    def words(result: CdsResult, chosen: Chosen) -> str:
-        schemes = tables.part_schemes(result)
-        each = []
-        for row in tables.by_part_scheme(result, measure, chosen.averaging):
-            both = zip(schemes, row.cells, strict=True)
-            cells = [(cell.value, scheme) for scheme, cell in both if cell]
-            if cells:
-                low, high = min(cells), max(cells)
-                each.append(
-                    f"{row.classifier} from {low[0]:.3f} ({low[1]}) to {high[0]:.3f} ({high[1]})"
-                )
-        return f"{wording.SCORES[measure]} by part scheme: {'; '.join(each)}."
-
-    return words
+def part(measure: str, result: CdsResult, chosen: Chosen) -> str:
+    schemes = tables.part_schemes(result)
+    each = []
+    for row in tables.by_part_scheme(result, measure, chosen.averaging):
+        both = zip(schemes, row.cells, strict=True)
+        cells = [(cell.value, scheme) for scheme, cell in both if cell]
+        if cells:
+            low, high = min(cells), max(cells)
+            each.append(
+                f"{row.classifier} from {low[0]:.3f} ({low[1]}) to {high[0]:.3f} ({high[1]})"
+            )
+    return f"{wording.SCORES[measure]} by part scheme: {'; '.join(each)}."
 
 
-def _wins(result: CdsResult, chosen: Chosen) -> str:
+def wins(result: CdsResult, chosen: Chosen) -> str:
     each = [
         f"{row.name}: lowest {row.cds.lowest}, highest {row.cds.highest}"
         for row in tables.winners(result)
@@ -66,7 +53,7 @@ def _wins(result: CdsResult, chosen: Chosen) -> str:
     return f"Who most often has the lowest and the highest CDS. {'; '.join(each)}."
 
 
-def _correlation(result: CdsResult, chosen: Chosen) -> str:
+def correlation(result: CdsResult, chosen: Chosen) -> str:
     rows = tables.where(result.tables.error_correlation, averaging=chosen.averaging, error="frames")
     each = [
         f"{wording.SCORES[row.measure]} Pearson {_number(row.pearson)}, p {_number(row.pearson_p)}"
@@ -79,7 +66,7 @@ def _number(value: float | None) -> str:
     return "unknown" if value is None else f"{value:.2f}"
 
 
-def _ratio(result: CdsResult, chosen: Chosen) -> str:
+def ratio(result: CdsResult, chosen: Chosen) -> str:
     rows = tables.ratios(result, chosen.of)
     total = sum(row.total for row in rows)
     if not total:
@@ -93,7 +80,7 @@ def _ratio(result: CdsResult, chosen: Chosen) -> str:
     )
 
 
-def _presence(result: CdsResult, chosen: Chosen) -> str:
+def presence(result: CdsResult, chosen: Chosen) -> str:
     each = [
         f"{row.name} {row.below_half:.0%}"
         for row in tables.presence(result)
@@ -102,7 +89,7 @@ def _presence(result: CdsResult, chosen: Chosen) -> str:
     return f"Objects with less than half of their category's parts: {', '.join(each)}."
 
 
-def _hardness(result: CdsResult, chosen: Chosen) -> str:
+def hardness(result: CdsResult, chosen: Chosen) -> str:
     each = []
     for form, name in wording.HARDNESS.items():
         rows = tables.hardness(result, form)
@@ -113,17 +100,3 @@ def _hardness(result: CdsResult, chosen: Chosen) -> str:
                 f"{most.median:.3f} ({most.name})"
             )
     return f"Semantic hardness of every object, easiest first: {'; '.join(each)}."
-
-
-WORDS: dict[str, Callable[[CdsResult, Chosen], str]] = {
-    "content": _content("cds"),
-    "content-b": _content("b_cds"),
-    "error": _error,
-    "part": _part("cds"),
-    "part-b": _part("b_cds"),
-    "wins": _wins,
-    "correlation": _correlation,
-    "cl-ratio": _ratio,
-    "presence": _presence,
-    "hardness": _hardness,
-}

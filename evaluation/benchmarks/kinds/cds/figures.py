@@ -11,9 +11,8 @@ from itertools import cycle
 from typing import TYPE_CHECKING
 
 from evaluation.benchmarks.figures import (
-    THEMES,
+    ResultFigure,
     Theme,
-    as_file,
     blank,
     canvas,
     colours,
@@ -26,12 +25,16 @@ from evaluation.benchmarks.figures import (
     styles,
     ticks,
 )
+from evaluation.benchmarks.kinds.cds import figure_words
 from evaluation.scoring.cds import tables, wording
 from evaluation.scoring.cds.result import CdsResult
 from evaluation.scoring.cds.tables import Chosen, Histogram
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+    Draw = Callable[[CdsResult, Theme, Chosen], Figure]
+    Words = Callable[[CdsResult, Chosen], str]
 
 
 def content(measure: str, result: CdsResult, theme: Theme, chosen: Chosen) -> Figure:
@@ -233,43 +236,33 @@ def hardness(result: CdsResult, theme: Theme, chosen: Chosen) -> Figure:
     return figure
 
 
-FIGURES: dict[str, Callable[[CdsResult, Theme, Chosen], Figure]] = {
-    "content": partial(content, "cds"),
-    "content-b": partial(content, "b_cds"),
-    "error": error,
-    "part": partial(part, "cds"),
-    "part-b": partial(part, "b_cds"),
-    "wins": wins,
-    "correlation": correlation,
-    "cl-ratio": ratio,
-    "presence": presence,
-    "hardness": hardness,
+def _figure(draw: Draw, words: Words, table: str, binary: bool = False) -> ResultFigure:
+    """Return a figure of the rows of a result's table; a binary one needs a mapping of classes."""
+
+    def rows(result: CdsResult) -> object:
+        return (not binary or "b_cds" in tables.measures(result)) and getattr(result.tables, table)
+
+    return ResultFigure(draw, rows, words)
+
+
+FIGURES = {
+    "content": _figure(
+        partial(content, "cds"), partial(figure_words.content, "cds"), "by_content_scheme"
+    ),
+    "content-b": _figure(
+        partial(content, "b_cds"),
+        partial(figure_words.content, "b_cds"),
+        "by_content_scheme",
+        binary=True,
+    ),
+    "error": _figure(error, figure_words.error, "error"),
+    "part": _figure(partial(part, "cds"), partial(figure_words.part, "cds"), "by_part_scheme"),
+    "part-b": _figure(
+        partial(part, "b_cds"), partial(figure_words.part, "b_cds"), "by_part_scheme", binary=True
+    ),
+    "wins": _figure(wins, figure_words.wins, "best_and_worst"),
+    "correlation": _figure(correlation, figure_words.correlation, "error_correlation"),
+    "cl-ratio": _figure(ratio, figure_words.ratio, "cl_ratio"),
+    "presence": _figure(presence, figure_words.presence, "part_presence"),
+    "hardness": _figure(hardness, figure_words.hardness, "hardness"),
 }
-# What each stands beside; where that table is empty there is nothing to draw.
-TABLE_OF = {
-    "content": "by_content_scheme",
-    "content-b": "by_content_scheme",
-    "error": "error",
-    "part": "by_part_scheme",
-    "part-b": "by_part_scheme",
-    "wins": "best_and_worst",
-    "correlation": "error_correlation",
-    "cl-ratio": "cl_ratio",
-    "presence": "part_presence",
-    "hardness": "hardness",
-}
-
-
-def drawn(result: CdsResult) -> list[str]:
-    """Return the figures that this result has anything for."""
-    binary = "b_cds" in tables.measures(result)
-    return [
-        name
-        for name in FIGURES
-        if getattr(result.tables, TABLE_OF[name]) and (binary or not name.endswith("-b"))
-    ]
-
-
-def draw(name: str, result: CdsResult, form: str, theme: str, chosen: Chosen) -> bytes:
-    """Return a figure of FIGURES as a file of evaluation.benchmarks.figures.FORMS."""
-    return as_file(FIGURES[name](result, THEMES[theme], chosen), form)

@@ -2,26 +2,29 @@
 
 import io
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import IO, Any
 
+from django.db import transaction
+
 from evaluation.benchmarks import folders
-from evaluation.benchmarks.kind import BenchmarkKind, Query
-from evaluation.benchmarks.kinds.cds import benchmarks, figure_words, figures, pages, running
-from evaluation.benchmarks.kinds.cds.choosing import Choice, Plan
-from evaluation.benchmarks.kinds.cds.tables import TABLES
-from evaluation.benchmarks.tables import Table
+from evaluation.benchmarks.kind import BenchmarkKind
+from evaluation.benchmarks.kinds.cds import benchmarks, running
+from evaluation.benchmarks.kinds.cds.choosing import Choice, Plan, parts_asked
+from evaluation.benchmarks.kinds.cds.pages import CdsPages
+from evaluation.benchmarks.kinds.cds.running import CdsScoring
+from evaluation.benchmarks.submissions import locked, submission_at
 from evaluation.metrics.frames.sequences import PartsError
 from evaluation.models import Benchmark, Run
-from evaluation.scoring.cds.result import CdsResult
+from evaluation.sequences.part_orders import as_text
 from labeling.errors import Refusal
-from labeling.models import Release, User
+from labeling.models import User
 
 GONE = "The sequences of this run are not on this server any more. Score the benchmark again."
 
 
-class Cds(BenchmarkKind[CdsResult]):
+class Cds(CdsScoring, CdsPages):
     family = "cds"
     names = ("cds",)
     title = "CDS benchmark"
@@ -52,7 +55,6 @@ class Cds(BenchmarkKind[CdsResult]):
         "each.",
     }
     refusals = (*BenchmarkKind.refusals, PartsError)
-    tables = TABLES
 
     def plan(self, **chosen: Any) -> Plan | None:
         campaign, release = chosen["campaign"], chosen.get("release")
@@ -68,26 +70,13 @@ class Cds(BenchmarkKind[CdsResult]):
         return benchmarks.add_predictions(benchmark, actor, path, file_name)
 
     def remove(self, benchmark: Benchmark, position: int) -> str:
-        return benchmarks.remove_classifier(benchmark, position)
-
-    def prepare(self, benchmark: Benchmark, run: Run) -> Release:
-        return running.prepare(benchmark, run)
-
-    def score(self, benchmark: Benchmark, release: Release, run: Run) -> CdsResult:
-        return running.score(benchmark, release, run)
-
-    def fingerprint(self, benchmark: Benchmark) -> dict[str, object]:
-        return running.fingerprint(benchmark)
-
-    def obstacle(self, benchmark: Benchmark) -> str:
-        return running.obstacle(benchmark)
-
-    def remove_interim(self, run: Run, gone: Sequence[int]) -> None:
-        super().remove_interim(run, gone)
-        running.remove_interim(run)
-
-    def result_of(self, benchmark: Benchmark, run: Run | None) -> CdsResult | None:
-        return pages.result_of(benchmark, run)
+        with transaction.atomic():
+            row = submission_at(locked(benchmark), position)
+            if row.is_people:
+                raise Refusal("People answer in their own campaign; they cannot be removed here.")
+            benchmarks.remove_later(row)
+            row.delete()
+        return row.name
 
     def result_json(self, benchmark: Benchmark, run: Run) -> Iterator[str]:
         """Return the whole result as docs/explanation/cds.md has it; its sequences come from the
@@ -98,32 +87,11 @@ class Cds(BenchmarkKind[CdsResult]):
             raise Refusal(GONE)
         return _parts(run.result or {}, path)
 
-    def filled_tables(self, result: CdsResult) -> list[Table]:
-        return [table for table in TABLES if getattr(result.tables, table.name)]
-
-    def figures(self, result: CdsResult) -> list[str]:
-        return figures.drawn(result)
-
-    def draw(self, name: str, result: CdsResult, form: str, theme: str, query: Query) -> bytes:
-        return figures.draw(name, result, form, theme, pages.chosen_in(query, result))
-
-    def alt(self, name: str, result: CdsResult, query: Query) -> str:
-        return figure_words.alt(name, result, pages.chosen_in(query, result))
-
-    def figure_query(self, result: CdsResult, query: Query) -> str:
-        return pages.chosen_in(query, result).query()
-
-    def page(
-        self, benchmark: Benchmark, run: Run | None, result: CdsResult | None, query: Query
-    ) -> dict[str, object]:
-        return pages.page(benchmark, run, result, query)
-
-    def submissions_page(self, benchmark: Benchmark) -> dict[str, object]:
-        return pages.submissions_page(benchmark)
-
     def open_file(self, benchmark: Benchmark, name: str) -> IO[bytes]:
         if name == "orders.json":
-            return io.BytesIO(benchmarks.orders_text(benchmark).encode())
+            stated, parts = benchmark.settings, parts_asked(benchmark.campaign)
+            text = as_text(parts, stated["orders"], settings={"seed": stated["seed"]})
+            return io.BytesIO(text.encode())
         return benchmarks.open_lines(benchmark)
 
 

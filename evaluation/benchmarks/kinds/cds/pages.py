@@ -6,9 +6,12 @@ from functools import lru_cache
 from pathlib import Path
 
 from evaluation.benchmarks import folders
+from evaluation.benchmarks.kind import BenchmarkKind, Query
 from evaluation.benchmarks.kinds.cds import benchmarks
+from evaluation.benchmarks.kinds.cds.figures import FIGURES
 from evaluation.benchmarks.kinds.cds.running import SEQUENCES
-from evaluation.benchmarks.kinds.cds.tables import CORRELATIONS, ERRORS
+from evaluation.benchmarks.kinds.cds.tables import CORRELATIONS, ERRORS, TABLES
+from evaluation.benchmarks.tables import Table
 from evaluation.models import Benchmark, Run
 from evaluation.scoring.cds import tables, wording
 from evaluation.scoring.cds.result import CdsResult
@@ -51,48 +54,59 @@ def chosen_in(query: Mapping[str, str], result: CdsResult | None) -> Chosen:
     )
 
 
-def page(
-    row: Benchmark, run: Run | None, result: CdsResult | None, query: Mapping[str, str]
-) -> dict[str, object]:
-    """What the templates of CDS benchmarks show."""
-    chosen = chosen_in(query, result)
-    submissions = list(row.submissions.all())
-    return {
-        "machines": [entry for entry in submissions if not entry.is_people],
-        "people": _people(row),
-        "has_people": any(entry.is_people for entry in submissions),
-        "chosen": chosen,
-        "size": {key: row.settings[key] for key in ("objects", "sequences", "frames", "left_out")},
-        "schemes": _schemes(row),
-        "result": _result(row, run, result, chosen) if result and run else None,
-    }
+class CdsPages(BenchmarkKind[CdsResult]):
+    """What the pages of a CDS benchmark show."""
 
+    record = CdsResult
+    tables = TABLES
+    result_figures = FIGURES
 
-def submissions_page(row: Benchmark) -> dict[str, object]:
-    """Return a frame of the benchmark, and how a person classifies them all; orders.json lies
-    beside.
-    """
-    stated = row.settings
-    schemes = [f"--part-scheme {name}" for name in stated["part_schemes"]]
-    schemes += [f"--content-scheme {name}" for name in stated["content_schemes"]]
-    schemes += ["--include-empty"] * stated["include_empty"]
-    command = [
-        f"manage.py classify {row.campaign.name} --number {row.own_release.number}",
-        "--orders orders.json",
-        *schemes,
-        "--model torchvision:resnet50 --classes wnids.txt --out predictions.csv",
-    ]
-    return {
-        "example": benchmarks.first_line_of(row).frames[0],
-        "command": " \\\n  ".join(command),
-    }
+    def result_of(self, benchmark: Benchmark, run: Run | None) -> CdsResult | None:
+        result = super().result_of(benchmark, run)
+        return result and replace(result, category_names=names_of(benchmark).categories)
 
+    def filled_tables(self, result: CdsResult) -> list[Table]:
+        return [table for table in TABLES if getattr(result.tables, table.name)]
 
-def result_of(row: Benchmark, run: Run | None) -> CdsResult | None:
-    """Return the run's result with what to call its categories; None while there is none."""
-    if run is None or run.state != Run.State.DONE or run.result is None:
-        return None
-    return replace(CdsResult.from_json(run.result), category_names=names_of(row).categories)
+    def figure_options(self, result: CdsResult, query: Query) -> tuple[Chosen]:
+        return (chosen_in(query, result),)
+
+    def figure_query(self, result: CdsResult, query: Query) -> str:
+        return chosen_in(query, result).query()
+
+    def page(
+        self, benchmark: Benchmark, run: Run | None, result: CdsResult | None, query: Query
+    ) -> dict[str, object]:
+        chosen = chosen_in(query, result)
+        submissions = list(benchmark.submissions.all())
+        return {
+            "machines": [entry for entry in submissions if not entry.is_people],
+            "people": _people(benchmark),
+            "has_people": any(entry.is_people for entry in submissions),
+            "chosen": chosen,
+            "size": {
+                key: benchmark.settings[key]
+                for key in ("objects", "sequences", "frames", "left_out")
+            },
+            "schemes": _schemes(benchmark),
+            "result": _result(benchmark, run, result, chosen) if result and run else None,
+        }
+
+    def submissions_page(self, benchmark: Benchmark) -> dict[str, object]:
+        stated = benchmark.settings
+        schemes = [f"--part-scheme {name}" for name in stated["part_schemes"]]
+        schemes += [f"--content-scheme {name}" for name in stated["content_schemes"]]
+        schemes += ["--include-empty"] * stated["include_empty"]
+        command = [
+            f"manage.py classify {benchmark.campaign.name} --number {benchmark.own_release.number}",
+            "--orders orders.json",
+            *schemes,
+            "--model torchvision:resnet50 --classes wnids.txt --out predictions.csv",
+        ]
+        return {
+            "example": benchmarks.first_line_of(benchmark).frames[0],
+            "command": " \\\n  ".join(command),
+        }
 
 
 def names_of(row: Benchmark) -> Names:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from django.db import transaction
 
-from evaluation.benchmarks import class_lists, folders
+from evaluation.benchmarks import class_lists, folders, submissions
 from evaluation.benchmarks.kinds.cds import benchmarks
 from evaluation.metrics.wordnet.nouns import UnknownLabel, load
 from evaluation.models import Benchmark
@@ -163,7 +163,7 @@ def ask(
         raise Refusal(f"Let {FEWEST} to {MOST_VOTES} people name each frame.", field="votes")
     classes = vocabulary_of(benchmark, vocabulary)
     with transaction.atomic():
-        current = Benchmark.objects.select_for_update().get(pk=benchmark.pk)
+        current = submissions.locked(benchmark)
         if current.naming_id is not None:
             raise Conflict(
                 "People are asked already about frames of this benchmark. Make another benchmark "
@@ -182,7 +182,7 @@ def ask(
         benchmark.naming = campaign
         benchmark.save(update_fields=["naming"])
         _share(benchmark.campaign, campaign, actor)
-        benchmarks.enter(benchmark, actor, PEOPLE, is_people=True)
+        submissions.enter(benchmark, actor, PEOPLE, is_people=True)
         payload = {
             "benchmark": benchmark.pk,
             "part_schemes": selection.part_schemes,

@@ -7,7 +7,8 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_GET, require_http_methods
 
 from evaluation.benchmarks import access
-from evaluation.benchmarks.kinds.cds import pages, sequence_pages, viewing
+from evaluation.benchmarks.kind import kind_of
+from evaluation.benchmarks.kinds.cds import sequence_pages, viewing
 from evaluation.models import Benchmark, Run
 from evaluation.scoring.cds.result import CdsResult
 from labeling.web.views.shared import SignedIn, query_of
@@ -94,7 +95,7 @@ def _scored(request: SignedIn, name: str, pk: int) -> tuple[Benchmark, Run, CdsR
     """The benchmark, its run and the result. Raises NotYours, or Http404 where there is none."""
     row = access.benchmark_for(request.user, name, CDS)
     chosen = get_object_or_404(row.runs.select_related("release"), pk=pk, state=Run.State.DONE)
-    result = pages.result_of(row, chosen)
+    result: CdsResult | None = kind_of(row).result_of(row, chosen)
     if result is None:
         raise Http404
     return row, chosen, result

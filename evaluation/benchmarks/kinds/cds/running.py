@@ -1,17 +1,17 @@
-"""How a CDS benchmark is scored: its stored frames, the classifiers' names for them, and people's.
+"""Scoring of a CDS benchmark.
 
-Called by kind.py. What a run says of each sequence goes to files in its folder, the tables into
-the Run.
+The rows of each sequence go to files in the run's folder, the tables into the Run.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from pathlib import Path
 
 from evaluation import devices
 from evaluation.benchmarks import folders
+from evaluation.benchmarks.kind import BenchmarkKind
 from evaluation.benchmarks.kinds.cds import benchmarks, people
 from evaluation.benchmarks.kinds.cds.choosing import SCORED_BY
+from evaluation.benchmarks.submissions import read_all, write_lines
 from evaluation.metrics.wordnet.nouns import load
 from evaluation.models import Benchmark, Run, Submission
 from evaluation.readers.frame_predictions import Predictions, frame_places, read_predictions
@@ -19,98 +19,93 @@ from evaluation.scoring.cds import scoring
 from evaluation.scoring.cds.result import CdsResult, Options
 from evaluation.scoring.scored_release import ScoredRelease
 from labeling.errors import Refusal
-from labeling.files import BadInput, atomic_write, require_file
+from labeling.files import require_file
 from labeling.json_text import canonical_sha256
 from labeling.models import Release
-from labeling.records import Record, to_json
 from labeling.releases import freezing
 
 NOBODY = "Nobody named frames yet. Add the predictions of a classifier, then score."
 SEQUENCES, ANSWERS = "sequences.jsonl", "answers.jsonl"
 
 
-def prepare(benchmark: Benchmark, run: Run) -> Release:
-    """Return the release whose objects are revealed; what people named is frozen on the way."""
-    if benchmark.naming is not None and freezing.fingerprint(benchmark.naming)["last_settlement"]:
-        freezing.freeze(
-            benchmark.naming, run.requested_by, interim=bool(run.settings.get("interim"))
+class CdsScoring(BenchmarkKind[CdsResult]):
+    """How a CDS benchmark is scored."""
+
+    def prepare(self, benchmark: Benchmark, run: Run) -> Release:
+        """Return the release whose objects are revealed; what people named is frozen on the way."""
+        if (
+            benchmark.naming is not None
+            and freezing.fingerprint(benchmark.naming)["last_settlement"]
+        ):
+            freezing.freeze(
+                benchmark.naming, run.requested_by, interim=bool(run.settings.get("interim"))
+            )
+        return benchmark.own_release
+
+    def score(self, benchmark: Benchmark, release: Release, run: Run) -> CdsResult:
+        """Return the tables; sequences.jsonl and answers.jsonl are written into the run's folder.
+
+        Raises one of the kind's refusals.
+        """
+        predictions = predictions_of(benchmark)
+        if predictions is None:
+            raise Refusal(NOBODY)
+        chosen = benchmark.settings
+        people_names = benchmark.submissions.filter(is_people=True).values_list("name", flat=True)
+        scored = scoring.score(
+            benchmarks.lines_of(benchmark),
+            predictions,
+            load(),
+            Options(**{key: chosen[key] for key in SCORED_BY}, people=tuple(people_names)),
+            mapping=chosen["mapping"],
         )
-    return benchmark.own_release
+        with folders.writing_run(benchmark, run.pk) as folder:
+            write_lines(folder / SEQUENCES, scored.sequences())
+            write_lines(folder / ANSWERS, scored.answers())
+        result = replace(
+            scored.result,
+            notes=[*scored.result.notes, *people.notes(benchmark)],
+            release=ScoredRelease(number=release.number, sha256=release.sha256),
+            code_version=freezing.code_version(),
+        )
+        return devices.with_device(result)
 
+    def fingerprint(self, benchmark: Benchmark) -> dict[str, object]:
+        naming = benchmark.naming
+        return {
+            "release": benchmark.own_release.sha256,
+            # Orders and mapping are long, and every run keeps this.
+            "settings": canonical_sha256(benchmark.settings),
+            "classifiers": [
+                list(row)
+                for row in benchmark.submissions.values_list("name", "sha256", "is_people")
+            ],
+            "naming": freezing.fingerprint(naming) if naming is not None else None,
+        }
 
-def score(benchmark: Benchmark, release: Release, run: Run) -> CdsResult:
-    """Return the tables; sequences.jsonl and answers.jsonl are written into the run's folder.
+    def obstacle(self, benchmark: Benchmark) -> str:
+        naming = benchmark.naming
+        if benchmark.submissions.filter(is_people=False).exists():
+            return ""
+        return (
+            "" if naming is not None and freezing.fingerprint(naming)["last_settlement"] else NOBODY
+        )
 
-    Raises one of the kind's refusals.
-    """
-    predictions = predictions_of(benchmark)
-    if predictions is None:
-        raise Refusal(NOBODY)
-    chosen = benchmark.settings
-    people_names = benchmark.submissions.filter(is_people=True).values_list("name", flat=True)
-    scored = scoring.score(
-        benchmarks.lines_of(benchmark),
-        predictions,
-        load(),
-        Options(**{key: chosen[key] for key in SCORED_BY}, people=tuple(people_names)),
-        mapping=chosen["mapping"],
-    )
-    with folders.writing_run(benchmark, run.pk) as folder:
-        _write(folder / SEQUENCES, scored.sequences())
-        _write(folder / ANSWERS, scored.answers())
-    result = replace(
-        scored.result,
-        notes=[*scored.result.notes, *people.notes(benchmark)],
-        release=ScoredRelease(number=release.number, sha256=release.sha256),
-        code_version=freezing.code_version(),
-    )
-    return devices.with_device(result)
+    def remove_interim(self, run: Run, gone: Sequence[int]) -> None:
+        super().remove_interim(run, gone)
+        # Interim releases of what people named, which no run uses any more.
+        naming = run.benchmark.naming
+        newest = people.latest(naming)
+        if naming is not None and newest is not None:
+            freezing.prune(naming, newest)
 
 
 def predictions_of(benchmark: Benchmark) -> Predictions | None:
-    """What every classifier says of every frame, people last; None where there is nobody.
+    """Return every classifier's answer to every frame, people last; None without any.
 
-    Raises BadInput for a file that is gone or does not fit.
+    Raises BadInput for a file that is missing or does not fit.
     """
-    machines = benchmark.submissions.filter(is_people=False)
-    while True:
-        rows = list(machines.all())
-        try:
-            return _joined(_each(benchmark, rows))
-        except (BadInput, FileNotFoundError):
-            # A file that was replaced while we read is no fault: read what is there now.
-            if dict(machines.values_list("pk", "sha256")) == {row.pk: row.sha256 for row in rows}:
-                raise
-
-
-def fingerprint(benchmark: Benchmark) -> dict[str, object]:
-    """What a result depends on, cheaply: while it is unchanged a run gives the same result."""
-    naming = benchmark.naming
-    return {
-        "release": benchmark.own_release.sha256,
-        # Orders and mapping are long, and every run keeps this.
-        "settings": canonical_sha256(benchmark.settings),
-        "classifiers": [
-            list(row) for row in benchmark.submissions.values_list("name", "sha256", "is_people")
-        ],
-        "naming": freezing.fingerprint(naming) if naming is not None else None,
-    }
-
-
-def obstacle(benchmark: Benchmark) -> str:
-    """Why there is no score yet; "" once a classifier takes part or people named anything."""
-    naming = benchmark.naming
-    if benchmark.submissions.filter(is_people=False).exists():
-        return ""
-    return "" if naming is not None and freezing.fingerprint(naming)["last_settlement"] else NOBODY
-
-
-def remove_interim(run: Run) -> None:
-    """Delete the interim releases of what people named that no run uses."""
-    naming = run.benchmark.naming
-    newest = people.latest(naming)
-    if naming is not None and newest is not None:
-        freezing.prune(naming, newest)
+    return read_all(benchmark, lambda rows: _joined(_each(benchmark, rows)))
 
 
 def _joined(each: Iterable[Predictions]) -> Predictions | None:
@@ -131,9 +126,3 @@ def _each(benchmark: Benchmark, machines: Iterable[Submission]) -> Iterator[Pred
     people_predictions = people.predictions(benchmark) if benchmark.naming is not None else None
     if people_predictions is not None:
         yield people_predictions
-
-
-def _write(path: Path, rows: Iterable[Record]) -> None:
-    with atomic_write(path) as file:
-        for row in rows:
-            file.write(to_json(row) + "\n")

@@ -24,6 +24,7 @@ from PIL import Image
 
 from evaluation.benchmarks import folders
 from evaluation.benchmarks.kinds.cds import benchmarks
+from evaluation.benchmarks.submissions import locked
 from evaluation.models import Benchmark
 from evaluation.readers.sequences import SequenceLine, parse_line
 from evaluation.sequences import sequencing
@@ -89,7 +90,7 @@ def ask(benchmark: Benchmark, number: int, actor: User) -> State:
     """
     with transaction.atomic():
         # Two who ask at once get one job.
-        Benchmark.objects.select_for_update().get(pk=benchmark.pk)
+        locked(benchmark)
         current = state(benchmark, number)
         if current.state not in {"missing", "failed"}:
             return current

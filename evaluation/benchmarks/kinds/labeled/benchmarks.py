@@ -7,40 +7,46 @@ import os
 import shutil
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
-from django.db import IntegrityError, transaction
-from django.db.models import Max
+from django.db import transaction
 
-from evaluation.benchmarks.folders import publish, scratch
+from evaluation.benchmarks.folders import scratch
 from evaluation.benchmarks.kinds.labeled import scoremap_zips, scoring
 from evaluation.benchmarks.kinds.labeled.paths import (
     submission_name,
     submission_path,
     submission_place,
     truth_folder,
-    truth_zip,
     zipped,
 )
 from evaluation.benchmarks.kinds.labeled.settings import Settings, checked
 from evaluation.benchmarks.kinds.labeled.truth import ground_truth
 from evaluation.benchmarks.kinds.labeled.truth.ground_truth import CLASSIFICATION, WSOL, Counts
+from evaluation.benchmarks.submissions import (
+    check_names,
+    check_settled,
+    enter,
+    locked,
+    publish,
+    release_of,
+)
 from evaluation.models import Benchmark, Submission
 from evaluation.readers.release_predictions import is_release, sha256_of
 from evaluation.readers.wsol_folders import read_boxes
-from labeling.campaigns import lifecycle
 from labeling.disk_full import saying_full
-from labeling.errors import Conflict, NotYours, Refusal, TooLarge
+from labeling.errors import Refusal, TooLarge
 from labeling.files import BadInput, file_sha256
 from labeling.jobs import shared_files
 from labeling.jobs.kept_files import MAX_BYTES
-from labeling.models import Campaign, Question, Release, User
+from labeling.models import Campaign, Release, User
 from labeling.releases import freezing
 
 TRUTH_GONE = (
     "The ground truth of this benchmark is not on this server any more. Restore the folder of "
     "benchmarks from a backup, or make the benchmark again under another name."
 )
+UNSETTLED = "Nothing in {} is settled yet. Let people answer first."
 EARLIER = "earlier_attempts"
 SENT = "sent"
 MAX_NAME = 100
@@ -66,7 +72,7 @@ def plan(campaign: Campaign, kind: str, release: Release | None = None) -> Plan 
     checked(kind, {})
     release = release or freezing.latest_kept(campaign)
     if release is None:
-        _check_settled(campaign)
+        check_settled(campaign, UNSETTLED.format(campaign.title))
         return None
     return Plan(release.number, kind, ground_truth.count(freezing.read(release), kind))
 
@@ -88,10 +94,8 @@ def create(
     name is the same benchmark. Raises Refusal, with the field; BadInput for damaged files.
     """
     stated = checked(kind, settings)
-    lifecycle.check_name(name)
-    if not title.strip():
-        raise Refusal("Give the benchmark a title.", field="title")
-    release = release or freezing.latest_kept(campaign) or _frozen_now(campaign, owner)
+    check_names(name, title)
+    release = release or release_of(campaign, owner, UNSETTLED.format(campaign.title))
     with saying_full(), scratch() as folder:
         truth = folder / "truth"
         truth.mkdir()
@@ -104,7 +108,7 @@ def create(
         existing = _same(row)
         if existing is None:
             zipped(truth, folder / "truth.zip", name)
-            existing = _published(row, folder)
+            existing = publish(row, folder, _same)
     return existing
 
 
@@ -119,14 +123,6 @@ def chosen_of(benchmark: Benchmark) -> Settings:
 
 def truth_of(benchmark: Benchmark) -> Counts:
     return Counts.from_json(benchmark.settings["truth"])
-
-
-def open_truth(benchmark: Benchmark) -> IO[bytes]:
-    """truth.zip, for the caller to close. Raises Refusal where it is gone."""
-    try:
-        return open(truth_zip(benchmark), "rb")
-    except FileNotFoundError:
-        raise Refusal(TRUTH_GONE) from None
 
 
 def max_bytes(kind: str) -> int:
@@ -169,28 +165,10 @@ def add_submission(
         # Before the lock: it may take long.
         shared_files.put(laid, submission_name(benchmark, sha256))
         with transaction.atomic():
-            benchmark = Benchmark.objects.select_for_update().get(pk=benchmark.pk)
+            benchmark = locked(benchmark)
             row = _entered(benchmark, actor, name, sha256)
             _place(laid, row)
     return row
-
-
-def remove(benchmark: Benchmark, position: int) -> str:
-    """Return the name of the classifier that stood there and no longer takes part, its files gone.
-
-    Its attempts stay counted, should it come again. Raises NotYours where none stands there.
-    """
-    with transaction.atomic():
-        benchmark = Benchmark.objects.select_for_update().get(pk=benchmark.pk)
-        row = benchmark.submissions.filter(position=position).first()
-        if row is None:
-            raise NotYours("The benchmark has no such classifier.")
-        earlier = benchmark.settings.get(EARLIER, {}) | {row.name: row.attempts}
-        benchmark.settings = benchmark.settings | {EARLIER: earlier}
-        benchmark.save(update_fields=["settings"])
-        _remove_later(row)
-        row.delete()
-    return row.name
 
 
 def _same(row: Benchmark) -> Benchmark | None:
@@ -201,38 +179,6 @@ def _same(row: Benchmark) -> Benchmark | None:
         return None
     stated = {key: value for key, value in earlier.settings.items() if key != EARLIER}
     return earlier if stated == row.settings else None
-
-
-def _published(row: Benchmark, folder: Path) -> Benchmark:
-    """The row, saved with the folder as its own; or the same one that somebody made meanwhile.
-
-    Raises Conflict where the name is taken.
-    """
-    try:
-        with transaction.atomic():
-            row.save(force_insert=True)
-            publish(row, folder)
-    except IntegrityError as error:
-        existing = _same(row)
-        if existing is None:
-            raise Conflict(
-                f"A benchmark is already called {row.name!r}. Choose another name.", field="name"
-            ) from error
-        return existing
-    return row
-
-
-def _check_settled(campaign: Campaign) -> None:
-    if not campaign.questions.filter(state=Question.State.SETTLED).exists():
-        raise Refusal(
-            f"Nothing in {campaign.title} is settled yet. Let people answer first.",
-            field="campaign",
-        )
-
-
-def _frozen_now(campaign: Campaign, owner: User) -> Release:
-    _check_settled(campaign)
-    return freezing.freeze(campaign, owner)
 
 
 def _laid_out(benchmark: Benchmark, path: Path, goal: Path, file_name: str) -> Path:
@@ -259,7 +205,7 @@ def _entered(benchmark: Benchmark, actor: User, name: str, sha256: str) -> Submi
     row = benchmark.submissions.filter(name=name).first()
     if row is not None:
         if sha256 != row.sha256:
-            _remove_later(row)
+            remove_later(row)
             row.attempts += 1
         row.sha256 = sha256
         row.save(update_fields=["sha256", "attempts"])
@@ -269,15 +215,8 @@ def _entered(benchmark: Benchmark, actor: User, name: str, sha256: str) -> Submi
             f"A benchmark takes {MAX_CLASSIFIERS} classifiers. Remove some, or make another.",
             field="name",
         )
-    last = benchmark.submissions.aggregate(last=Max("position"))["last"]
-    return Submission.objects.create(
-        benchmark=benchmark,
-        name=name,
-        position=0 if last is None else last + 1,
-        sha256=sha256,
-        attempts=1 + benchmark.settings.get(EARLIER, {}).get(name, 0),
-        submitted_by=actor,
-    )
+    attempts = 1 + benchmark.settings.get(EARLIER, {}).get(name, 0)
+    return enter(benchmark, actor, name, sha256=sha256, attempts=attempts)
 
 
 def _place(laid: Path, row: Submission) -> None:
@@ -290,7 +229,7 @@ def _place(laid: Path, row: Submission) -> None:
     os.replace(laid, goal)
 
 
-def _remove_later(row: Submission) -> None:
+def remove_later(row: Submission) -> None:
     """Removes the files that the row has now, once the transaction is committed."""
     benchmark, sha256, path = row.benchmark, row.sha256, submission_place(row)
 

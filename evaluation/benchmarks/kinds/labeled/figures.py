@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from evaluation.benchmarks.figures import (
-    THEMES,
+    ResultFigure,
     Theme,
-    as_file,
     blank,
     canvas,
     dot,
@@ -381,40 +379,21 @@ def scores_words(result: LabeledResult) -> str:
     return f"Scores of pixels. {'; '.join(parts)}."
 
 
-class Drawing(NamedTuple):
-    """A figure: how it is drawn, from which rows (it is left out where there are none), and its
-    finding in a sentence; the numbers are in the table beside it."""
-
-    draw: Callable[[LabeledResult, Theme], Figure]
-    rows: Callable[[LabeledResult], object]
-    words: Callable[[LabeledResult], str]
-
-
 FIGURES = {
-    "lead": Drawing(lead, rows.measures, lead_words),
-    "at-k": Drawing(at_k, rows.at_k, at_k_words),
-    "per-class": Drawing(per_class, rows.spread, per_class_words),
-    "spread": Drawing(spread, rows.spread, spread_words),
-    "scale": Drawing(scale, rows.scale, scale_words),
-    "comparison": Drawing(comparison, rows.pairs, comparison_words),
-    "classes-won": Drawing(classes_won, rows.classes_won, classes_won_words),
-    "thresholds": Drawing(thresholds, rows.numbered, thresholds_words),
-    "curves": Drawing(curves, rows.curves, curves_words),
-    "scores": Drawing(scores, rows.score_histograms, scores_words),
-    "label-sets": Drawing(
+    "lead": ResultFigure(lead, rows.measures, lead_words),
+    "at-k": ResultFigure(at_k, rows.at_k, at_k_words),
+    "per-class": ResultFigure(per_class, rows.spread, per_class_words),
+    "spread": ResultFigure(spread, rows.spread, spread_words),
+    "scale": ResultFigure(scale, rows.scale, scale_words),
+    "comparison": ResultFigure(comparison, rows.pairs, comparison_words),
+    "classes-won": ResultFigure(classes_won, rows.classes_won, classes_won_words),
+    "thresholds": ResultFigure(thresholds, rows.numbered, thresholds_words),
+    "curves": ResultFigure(curves, rows.curves, curves_words),
+    "scores": ResultFigure(scores, rows.score_histograms, scores_words),
+    "label-sets": ResultFigure(
         label_set_figure.draw, label_set_rows.submissions, label_set_figure.words
     ),
 }
-
-
-def drawn(result: LabeledResult) -> list[str]:
-    """Return the figures that this result has anything for."""
-    return [name for name, figure in FIGURES.items() if figure.rows(result)]
-
-
-def draw(name: str, result: LabeledResult, form: str, theme: str) -> bytes:
-    """Return a figure of FIGURES as a file of evaluation.benchmarks.figures.FORMS."""
-    return as_file(FIGURES[name].draw(result, THEMES[theme]), form)
 
 
 def _panels(

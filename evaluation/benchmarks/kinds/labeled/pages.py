@@ -6,9 +6,11 @@ from functools import lru_cache
 
 from django.urls import reverse
 
+from evaluation.benchmarks.kind import BenchmarkKind, Query
 from evaluation.benchmarks.kinds.labeled import (
     benchmarks,
     class_names,
+    figures,
     paths,
     rows,
     running,
@@ -26,6 +28,7 @@ from evaluation.benchmarks.kinds.labeled.truth.ground_truth import (
     WSOL,
     Counts,
 )
+from evaluation.benchmarks.tables import Table
 from evaluation.models import Benchmark, Run
 from labeling.errors import Refusal
 from labeling.files import BadInput
@@ -36,47 +39,56 @@ from labeling.releases import freezing
 MOST_CLASSES = 200
 
 
-def page(row: Benchmark, run: Run | None, result: LabeledResult | None) -> dict[str, object]:
-    """What the templates of benchmarks on released labels show."""
-    return {
-        "kind_name": wording.KINDS[row.kind],
-        "asked": wording.ASKED[row.kind],
-        "what": _what(row),
-        "split": row.settings["split"],
-        "truth": row.settings["truth"],
-        "has_label_sets": row.kind == CLASSIFICATION,
-        "result": _result(row, run, result) if result and run else None,
-    }
+class LabeledPages(BenchmarkKind[LabeledResult]):
+    """What the pages of a benchmark on released labels show."""
 
+    record = LabeledResult
+    tables = tables.TABLES
+    result_figures = figures.FIGURES
 
-def submissions_page(row: Benchmark) -> dict[str, object]:
-    """What a submission to the benchmark is, and how its file looks."""
-    return {
-        "what": _what(row),
-        "is_test": row.settings["split"] == TEST,
-        "example": example(row),
-        "may_leave_out": row.kind == DETECTION,
-        "truth": row.settings["truth"],
-    }
+    def result_of(self, benchmark: Benchmark, run: Run | None) -> LabeledResult | None:
+        """Return the run's result with its curves and the names of its classes."""
+        result = super().result_of(benchmark, run)
+        if run is None or result is None:
+            return None
+        name = class_names.namer(benchmark)
+        keys = {
+            key for submission in result.submissions for key in rows.by_class(submission.result)
+        }
+        result.curves = running.curves_of(benchmark, run.pk)
+        result.class_names = {key: name(key) for key in keys}
+        return result
+
+    def filled_tables(self, result: LabeledResult) -> list[Table]:
+        """Return the tables that this result has any row of."""
+        return [table for table in self.tables if next(iter(table.rows(result)), None) is not None]
+
+    def page(
+        self, benchmark: Benchmark, run: Run | None, result: LabeledResult | None, query: Query
+    ) -> dict[str, object]:
+        return {
+            "kind_name": wording.KINDS[benchmark.kind],
+            "asked": wording.ASKED[benchmark.kind],
+            "what": _what(benchmark),
+            "split": benchmark.settings["split"],
+            "truth": benchmark.settings["truth"],
+            "has_label_sets": benchmark.kind == CLASSIFICATION,
+            "result": _result(benchmark, run, result) if result and run else None,
+        }
+
+    def submissions_page(self, benchmark: Benchmark) -> dict[str, object]:
+        return {
+            "what": _what(benchmark),
+            "is_test": benchmark.settings["split"] == TEST,
+            "example": example(benchmark),
+            "may_leave_out": benchmark.kind == DETECTION,
+            "truth": benchmark.settings["truth"],
+        }
 
 
 def _what(row: Benchmark) -> str:
     """What a classifier sends in."""
     return "score maps" if row.kind == WSOL else "predictions"
-
-
-def result_of(row: Benchmark, run: Run | None) -> LabeledResult | None:
-    """Return the run's result with its curves and the names of its classes; None while there is
-    none.
-    """
-    if run is None or run.state != Run.State.DONE or run.result is None:
-        return None
-    result = LabeledResult.from_json(run.result)
-    name = class_names.namer(row)
-    keys = {key for submission in result.submissions for key in rows.by_class(submission.result)}
-    result.curves = running.curves_of(row, run.pk)
-    result.class_names = {key: name(key) for key in keys}
-    return result
 
 
 def _result(row: Benchmark, run: Run, result: LabeledResult) -> dict[str, object]:

@@ -7,7 +7,7 @@ Run.
 import json
 import math
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from functools import cached_property
 from pathlib import Path
@@ -17,6 +17,7 @@ import numpy as np
 
 from evaluation import devices
 from evaluation.benchmarks import folders
+from evaluation.benchmarks.kind import BenchmarkKind
 from evaluation.benchmarks.kinds.labeled import benchmarks, paths, scoring
 from evaluation.benchmarks.kinds.labeled.images import image_index
 from evaluation.benchmarks.kinds.labeled.label_sets import reviews, version_scores
@@ -34,6 +35,7 @@ from evaluation.benchmarks.kinds.labeled.truth.ground_truth import (
     WSOL,
 )
 from evaluation.benchmarks.scoring_device import scoring_device
+from evaluation.benchmarks.submissions import read_all, write_lines
 from evaluation.models import Benchmark, Run, Submission
 from evaluation.scoring import comparing, explaining
 from evaluation.scoring.analysis import Analysis, Difficulty, accuracies, analyse, scales_of
@@ -64,21 +66,66 @@ MEASURES = {
 }
 
 
-def score(benchmark: Benchmark, release: Release, run: Run) -> LabeledResult:
-    """Return the result; images.jsonl and, of wsol, curves.json lie in the run's folder. Raises one
-    of the kind's refusals.
+class LabeledScoring(BenchmarkKind[LabeledResult]):
+    """How a benchmark on released labels is scored."""
 
-    Where only the label sets are others than in the last run, everything else is taken from that.
-    """
-    before = _scored_before(benchmark)
-    with saying_full(), folders.writing_run(benchmark, run.pk) as folder:
-        if before is not None:
-            result = LabeledResult.from_json(before.result or {})
-            shutil.copytree(folders.run_folder(benchmark, before.pk), folder, dirs_exist_ok=True)
-        else:
-            result = _result(benchmark, release, _scored(benchmark, folder))
-        result.label_sets = _by_versions(benchmark)
-    return result
+    def prepare(self, benchmark: Benchmark, run: Run) -> Release:
+        return benchmark.own_release
+
+    def score(self, benchmark: Benchmark, release: Release, run: Run) -> LabeledResult:
+        """Return the result, and write images.jsonl and, for wsol, curves.json to the run's folder.
+
+        If only the label sets changed since the last run, everything else is copied from it.
+        Raises one of `refusals`.
+        """
+        before = self._scored_before(benchmark)
+        with saying_full(), folders.writing_run(benchmark, run.pk) as folder:
+            if before is not None:
+                result = LabeledResult.from_json(before.result or {})
+                shutil.copytree(
+                    folders.run_folder(benchmark, before.pk), folder, dirs_exist_ok=True
+                )
+            else:
+                result = _result(
+                    benchmark,
+                    release,
+                    _read_all(benchmark, lambda rows: _written(benchmark, rows, folder)),
+                )
+            result.label_sets = _by_versions(benchmark)
+        return result
+
+    def fingerprint(self, benchmark: Benchmark) -> dict[str, object]:
+        inputs: dict[str, object] = {
+            "release": benchmark.own_release.sha256,
+            "settings": canonical_sha256(benchmarks.chosen_of(benchmark).to_json()),
+            "submissions": [
+                list(row) for row in benchmark.submissions.values_list("name", "sha256", "attempts")
+            ],
+        }
+        # Absent as in runs of before there were any.
+        if versions := list(reviews.applied(benchmark).values_list("sha256", flat=True)):
+            inputs[LABEL_SETS] = versions
+        return inputs
+
+    def result_json(self, benchmark: Benchmark, run: Run) -> Iterator[str]:
+        """Yield the run's result as it is stored, with the curves of WSOL."""
+        curves = {
+            name: kind_curves.to_json()
+            for name, kind_curves in curves_of(benchmark, run.pk).items()
+        }
+        result = (run.result or {}) | {"curves": curves}
+        yield from json.JSONEncoder(ensure_ascii=False, indent=1).iterencode(result)
+        yield "\n"
+
+    def _scored_before(self, benchmark: Benchmark) -> Run | None:
+        """The last run, if nothing but the label sets has changed since."""
+        last = benchmark.runs.filter(state=Run.State.DONE).first()
+        if last is None or last.result is None or not images_path(benchmark, last.pk).is_file():
+            return None
+        now, then = self.fingerprint(benchmark), dict(last.settings.get("signature") or {})
+        if now.pop(LABEL_SETS, None) == then.pop(LABEL_SETS, None) or now != then:
+            return None
+        return last if last.result.get("code_version") == freezing.code_version() else None
 
 
 def _result(benchmark: Benchmark, release: Release, scored: "_Scores") -> LabeledResult:
@@ -97,22 +144,11 @@ def _result(benchmark: Benchmark, release: Release, scored: "_Scores") -> Labele
     return devices.with_device(result, scored.device)
 
 
-def _scored_before(benchmark: Benchmark) -> Run | None:
-    """The last run, if nothing but the label sets has changed since."""
-    last = benchmark.runs.filter(state=Run.State.DONE).first()
-    if last is None or last.result is None or not images_path(benchmark, last.pk).is_file():
-        return None
-    now, then = fingerprint(benchmark), dict(last.settings.get("signature") or {})
-    if now.pop(LABEL_SETS, None) == then.pop(LABEL_SETS, None) or now != then:
-        return None
-    return last if last.result.get("code_version") == freezing.code_version() else None
-
-
 def _by_versions(benchmark: Benchmark) -> list[ScoredVersion] | None:
     """Every submission by every version of the label sets."""
     if benchmark.kind != CLASSIFICATION:
         return None
-    return _as_they_are(benchmark, lambda rows: version_scores.score(benchmark, rows))
+    return _read_all(benchmark, lambda rows: version_scores.score(benchmark, rows))
 
 
 def images_path(benchmark: Benchmark, run: int) -> Path:
@@ -127,21 +163,6 @@ def curves_of(benchmark: Benchmark, run: int) -> dict[str, KindCurves]:
     except FileNotFoundError:
         return {}
     return {name: KindCurves.from_json(curves) for name, curves in json.loads(text).items()}
-
-
-def fingerprint(benchmark: Benchmark) -> dict[str, object]:
-    """What a result depends on, cheaply: while it is unchanged a run gives the same result."""
-    inputs: dict[str, object] = {
-        "release": benchmark.own_release.sha256,
-        "settings": canonical_sha256(benchmarks.chosen_of(benchmark).to_json()),
-        "submissions": [
-            list(row) for row in benchmark.submissions.values_list("name", "sha256", "attempts")
-        ],
-    }
-    # Absent as in runs of before there were any.
-    if versions := list(reviews.applied(benchmark).values_list("sha256", flat=True)):
-        inputs[LABEL_SETS] = versions
-    return inputs
 
 
 class Analyst:
@@ -247,24 +268,13 @@ def _compared(
     return comparing.compare(wrong, classes, confidence, seed, people)
 
 
-def _scored(benchmark: Benchmark, folder: Path) -> _Scores:
-    """Every classifier scored; images.jsonl and curves.json are written."""
-    return _as_they_are(benchmark, lambda rows: _written(benchmark, rows, folder))
-
-
-def _as_they_are(benchmark: Benchmark, read: Callable[[list[Submission]], Found]) -> Found:
-    """What is read of every submission, read again where one was replaced meanwhile."""
-    machines = benchmark.submissions
-    while True:
-        rows = list(machines.all())
+def _read_all(benchmark: Benchmark, read: Callable[[list[Submission]], Found]) -> Found:
+    def read_some(rows: list[Submission]) -> Found:
         if not rows:
             raise Refusal(NOBODY)
-        try:
-            return read(rows)
-        except (BadInput, FileNotFoundError):
-            # A file that was replaced while we read is no fault: read what is there now.
-            if dict(machines.values_list("pk", "sha256")) == {row.pk: row.sha256 for row in rows}:
-                raise
+        return read(rows)
+
+    return read_all(benchmark, read_some)
 
 
 def _written(benchmark: Benchmark, rows: list[Submission], folder: Path) -> _Scores:
@@ -285,8 +295,8 @@ def _written(benchmark: Benchmark, rows: list[Submission], folder: Path) -> _Sco
                 scored = scoring.score(benchmark.kind, truth, path, settings, device)
                 scores.add(row, scored)
                 parts.append(folder / f"{row.position}.part.jsonl")
-                _write(parts[-1], scored.outcomes())
-        _write(folder / IMAGES, _merged([row.name for row in rows], parts))
+                write_lines(parts[-1], scored.outcomes())
+        write_lines(folder / IMAGES, _merged([row.name for row in rows], parts))
         # Here, where nobody waits for a page.
         image_index.index(folder / IMAGES, benchmark.kind)
         if scores.curves:
@@ -310,12 +320,6 @@ def _merged(names: list[str], parts: list[Path]) -> Iterator[Line]:
                 "truth": rows[0]["truth"],
                 "outcomes": {name: row["outcome"] for name, row in zip(names, rows, strict=True)},
             }
-
-
-def _write(path: Path, lines: Iterable[Mapping[str, object]]) -> None:
-    with atomic_write(path) as file:
-        for line in lines:
-            file.write(to_json(line) + "\n")
 
 
 def _notes(settings: Settings, submissions: list[ScoredSubmission]) -> Iterator[str]:

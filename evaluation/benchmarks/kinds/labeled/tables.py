@@ -228,8 +228,3 @@ TABLES = (
     *label_set_tables.TABLES,
     replace(COMPARISON, name="label-set-comparison", rows=label_set_rows.pairs),
 )
-
-
-def filled(result: LabeledResult) -> list[Table]:
-    """Return the tables that this result has any row of."""
-    return [table for table in TABLES if next(iter(table.rows(result)), None) is not None]

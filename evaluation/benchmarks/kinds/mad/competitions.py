@@ -12,6 +12,7 @@ from urllib.parse import quote
 from django.db import transaction
 from django.db.models import Count, F, Q
 
+from evaluation.benchmarks.submissions import locked
 from evaluation.metrics.wordnet.nouns import Synset, UnknownLabel, WordNet
 from evaluation.models import Benchmark, Selection, Submission
 from evaluation.readers import selections
@@ -144,7 +145,7 @@ def add_classifier(
     selection = selections.from_rows(lines, wordnet)
     selections.check_same_rule(meta_of(benchmark), selection.meta, "the joining selection")
     with transaction.atomic():
-        benchmark = Benchmark.objects.select_for_update().get(pk=benchmark.pk)
+        benchmark = locked(benchmark)
         old = list(benchmark.submissions.values_list("name", flat=True))
         used = {name for line in selection.lines for name in line.pair}
         new = [name for name in selection.classifiers if name in used and name not in old]

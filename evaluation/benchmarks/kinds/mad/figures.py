@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from evaluation.benchmarks.figures import THEMES, Theme, as_file, canvas, plain, short, ticks
+from evaluation.benchmarks.figures import ResultFigure, Theme, canvas, plain, short, ticks
 from evaluation.metrics.mad.results import Ranking
 
 if TYPE_CHECKING:
@@ -94,44 +93,30 @@ def ablation(result: Ranking, theme: Theme) -> Figure:
     return figure
 
 
-FIGURES: dict[str, Callable[[Ranking, Theme], Figure]] = {
-    "heatmap": heatmap,
-    "ranks": ranks,
-    "ablation": ablation,
-}
-
-
-def drawn(result: Ranking) -> list[str]:
-    """Return the figures that this result has anything for."""
-    return [name for name in FIGURES if name != "ablation" or result.ablation]
-
-
-def draw(name: str, result: Ranking, form: str = "svg", theme: str = "light") -> bytes:
-    """Return a figure of FIGURES as a file of FORMS."""
-    return as_file(FIGURES[name](result, THEMES[theme]), form)
-
-
-def alt(name: str, result: Ranking) -> str:
-    """What a figure shows, in a sentence; the numbers are in the table beside it."""
+def heatmap_words(result: Ranking) -> str:
     names = result.classifiers
-    if name == "heatmap":
-        cells = [
-            (value, i, j)
-            for i, row in enumerate(result.accuracy)
-            for j, value in enumerate(row)
-            if i != j and value is not None
-        ]
-        if not cells:
-            return "Accuracy matrix, empty so far."
-        low, high = min(cells), max(cells)
-        return (
-            f"Accuracy matrix of {len(names)} classifiers. Highest: {names[high[1]]} against "
-            f"{names[high[2]]}, {high[0]:.2f}. Lowest: {names[low[1]]} against "
-            f"{names[low[2]]}, {low[0]:.2f}."
-        )
-    if name == "ranks":
-        ranked = ", ".join(f"{result.ranks[i]:g} {names[i]}" for i in result.by_rank())
-        return f"Ranks: {ranked}. {result.sure_order().words}".strip()
+    cells = [
+        (value, i, j)
+        for i, row in enumerate(result.accuracy)
+        for j, value in enumerate(row)
+        if i != j and value is not None
+    ]
+    if not cells:
+        return "Accuracy matrix, empty so far."
+    low, high = min(cells), max(cells)
+    return (
+        f"Accuracy matrix of {len(names)} classifiers. Highest: {names[high[1]]} against "
+        f"{names[high[2]]}, {high[0]:.2f}. Lowest: {names[low[1]]} against "
+        f"{names[low[2]]}, {low[0]:.2f}."
+    )
+
+
+def ranks_words(result: Ranking) -> str:
+    ranked = ", ".join(f"{result.ranks[i]:g} {result.classifiers[i]}" for i in result.by_rank())
+    return f"Ranks: {ranked}. {result.sure_order().words}".strip()
+
+
+def ablation_words(result: Ranking) -> str:
     points = _ablation(result)
     if not points:
         return "Ablation over the images per pair, empty so far."
@@ -142,6 +127,13 @@ def alt(name: str, result: Ranking) -> str:
 
 
 def _ablation(result: Ranking) -> list[tuple[int, float]]:
-    """(k, correlation) where there is one."""
+    """Return (k, correlation) of every k that has a correlation."""
     rows = result.ablation or []
     return [(row.k, row.spearman) for row in rows if row.spearman is not None]
+
+
+FIGURES = {
+    "heatmap": ResultFigure(heatmap, lambda _: True, heatmap_words),
+    "ranks": ResultFigure(ranks, lambda _: True, ranks_words),
+    "ablation": ResultFigure(ablation, lambda result: result.ablation, ablation_words),
+}

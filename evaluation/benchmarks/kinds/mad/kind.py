@@ -5,19 +5,18 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import IO, Any
 
-from evaluation.benchmarks.kind import BenchmarkKind, Moving, Query
-from evaluation.benchmarks.kinds.mad import competitions, figures, pages, scoring
-from evaluation.benchmarks.kinds.mad.scoring import MadResult
-from evaluation.benchmarks.kinds.mad.tables import TABLES
+from evaluation.benchmarks.kinds.mad import competitions
+from evaluation.benchmarks.kinds.mad.pages import MadPages
+from evaluation.benchmarks.kinds.mad.scoring import MadScoring
 from evaluation.metrics.mad import ranking
 from evaluation.models import Benchmark, Run
 from evaluation.readers import selections
 from labeling.errors import NotYours
-from labeling.models import Release, User
+from labeling.models import User
 from labeling.releases import freezing
 
 
-class Mad(BenchmarkKind[MadResult]):
+class Mad(MadScoring, MadPages):
     family = "mad"
     names = ("mad",)
     title = "MAD competition"
@@ -41,8 +40,6 @@ class Mad(BenchmarkKind[MadResult]):
     run_files = {"answers.jsonl": "mad: what people settled on, by image and class."}
     refusals = (ranking.RankingError,)
     gone = NotYours
-    tables = TABLES
-    record = MadResult
 
     def plan(self, **chosen: Any) -> competitions.Plan:
         return competitions.plan(chosen["lines"], chosen["dataset"], chosen.get("policy"))
@@ -59,47 +56,6 @@ class Mad(BenchmarkKind[MadResult]):
 
     def accepted(self, names: Sequence[str]) -> str:
         return f"Joined: {', '.join(names)}. Only the new pairs are asked."
-
-    def prepare(self, benchmark: Benchmark, run: Run) -> Release:
-        return freezing.freeze(
-            benchmark.campaign, run.requested_by, interim=bool(run.settings.get("interim"))
-        )
-
-    def score(self, benchmark: Benchmark, release: Release, run: Run) -> MadResult:
-        return scoring.score(benchmark, release)
-
-    def fingerprint(self, benchmark: Benchmark) -> dict[str, object]:
-        classifiers = benchmark.submissions.values_list("name", "accuracy")
-        return {
-            "marks": freezing.fingerprint(benchmark.campaign),
-            "classifiers": [list(row) for row in classifiers],
-            "selections": benchmark.selections.count(),
-            "conventions": {key: benchmark.settings[key] for key in competitions.DEFAULTS},
-        }
-
-    def obstacle(self, benchmark: Benchmark) -> str:
-        return scoring.obstacle(benchmark)
-
-    def remove_interim(self, run: Run, gone: Sequence[int]) -> None:
-        if run.release is not None:
-            freezing.prune(run.benchmark.campaign, run.release)
-
-    def figures(self, result: MadResult) -> list[str]:
-        return figures.drawn(result)
-
-    def draw(self, name: str, result: MadResult, form: str, theme: str, query: Query) -> bytes:
-        return figures.draw(name, result, form, theme)
-
-    def alt(self, name: str, result: MadResult, query: Query) -> str:
-        return figures.alt(name, result)
-
-    def moving(self, benchmark: Benchmark) -> Moving:
-        return pages.moving(benchmark)
-
-    def page(
-        self, benchmark: Benchmark, run: Run | None, result: MadResult | None, query: Query
-    ) -> dict[str, object]:
-        return pages.page(benchmark, result)
 
     def open_file(self, benchmark: Benchmark, name: str) -> IO[bytes]:
         lines = competitions.selection_of(benchmark).text_lines()

@@ -6,10 +6,10 @@ from itertools import pairwise
 
 from django.urls import reverse
 
-from evaluation.benchmarks.kind import Moving
-from evaluation.benchmarks.kinds.mad import competitions, tables
+from evaluation.benchmarks.kind import BenchmarkKind, Moving, Query
+from evaluation.benchmarks.kinds.mad import competitions, figures, tables
 from evaluation.benchmarks.kinds.mad.scoring import MadResult
-from evaluation.models import Benchmark, Selection, Submission
+from evaluation.models import Benchmark, Run, Selection, Submission
 from labeling.kinds import policies
 from labeling.models import Campaign
 from labeling.reports import progress
@@ -23,35 +23,41 @@ META_WORDS = {
 }
 
 
-def moving(row: Benchmark) -> Moving:
-    """Return how far people are, and what changes when they answer."""
-    now = progress.progress(row.campaign)
-    estimate = competitions.estimate(now.questions, policies.of(row.campaign))
-    return Moving(
-        mark=(now.finished, now.answers),
-        is_moving=row.campaign.state == Campaign.State.OPEN,
-        context={"progress": now, "estimate": estimate},
-    )
+class MadPages(BenchmarkKind[MadResult]):
+    """What the pages of a competition show."""
 
+    record = MadResult
+    tables = tables.TABLES
+    result_figures = figures.FIGURES
 
-def page(row: Benchmark, result: MadResult | None) -> dict[str, object]:
-    """What the templates of competitions show, beside what moves."""
-    meta = row.settings["meta"]
-    context: dict[str, object] = {
-        "is_draft": row.campaign.state == Campaign.State.DRAFT,
-        "meta": [(words, meta[key]) for key, words in META_WORDS.items() if key in meta],
-        "pair_table": tables.PAIRS.page_context(_pairs(row, result)),
-        "result": result,
-    }
-    if result is not None:
-        context |= {
-            "ranking": tables.RANKS.page_context(result),
-            "accuracy": tables.ACCURACY.page_context(result),
-            "beats": tables.BEATS.page_context(result),
-            "cases": tables.cases(result),
-            "ablation": tables.ABLATION.page_context(result),
+    def moving(self, benchmark: Benchmark) -> Moving:
+        now = progress.progress(benchmark.campaign)
+        estimate = competitions.estimate(now.questions, policies.of(benchmark.campaign))
+        return Moving(
+            mark=(now.finished, now.answers),
+            is_moving=benchmark.campaign.state == Campaign.State.OPEN,
+            context={"progress": now, "estimate": estimate},
+        )
+
+    def page(
+        self, benchmark: Benchmark, run: Run | None, result: MadResult | None, query: Query
+    ) -> dict[str, object]:
+        meta = benchmark.settings["meta"]
+        context: dict[str, object] = {
+            "is_draft": benchmark.campaign.state == Campaign.State.DRAFT,
+            "meta": [(words, meta[key]) for key, words in META_WORDS.items() if key in meta],
+            "pair_table": tables.PAIRS.page_context(_pairs(benchmark, result)),
+            "result": result,
         }
-    return context
+        if result is not None:
+            context |= {
+                "ranking": tables.RANKS.page_context(result),
+                "accuracy": tables.ACCURACY.page_context(result),
+                "beats": tables.BEATS.page_context(result),
+                "cases": tables.cases(result),
+                "ablation": tables.ABLATION.page_context(result),
+            }
+        return context
 
 
 def neighbours(row: Benchmark, first: Submission, second: Submission) -> dict[str, str | None]:

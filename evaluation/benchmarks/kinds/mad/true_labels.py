@@ -6,6 +6,7 @@ from typing import Any
 from django.db import transaction
 
 from evaluation.benchmarks import class_lists
+from evaluation.benchmarks.submissions import locked
 from evaluation.metrics.wordnet import distances
 from evaluation.metrics.wordnet.nouns import UnknownLabel, WordNet
 from evaluation.models import Benchmark, Selection
@@ -48,7 +49,7 @@ def ask_true_label(
             "call wrong. The true label is asked only where both are."
         )
     with transaction.atomic():
-        benchmark = Benchmark.objects.select_for_update().get(pk=benchmark.pk)
+        benchmark = locked(benchmark)
         if benchmark.naming is None:
             benchmark.naming = _open(benchmark, actor, wordnet)
             benchmark.save(update_fields=["naming"])

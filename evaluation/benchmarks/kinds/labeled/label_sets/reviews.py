@@ -19,6 +19,7 @@ from django.utils import timezone
 from evaluation.benchmarks import folders
 from evaluation.benchmarks.kinds.labeled import benchmarks, paths, scoring
 from evaluation.benchmarks.kinds.labeled.truth.ground_truth import CLASSIFICATION, TRUTH
+from evaluation.benchmarks.submissions import locked
 from evaluation.metrics.wordnet.nouns import WordNet
 from evaluation.models import Benchmark, MistakeReview, Submission
 from evaluation.readers.class_files import Classified, Labels, read_truth
@@ -134,7 +135,7 @@ def take_up(
         reviewing.write_strata(queue_folder / STRATA, inputs.pool.images, strata)
         with transaction.atomic():
             # Whoever takes the same up waits here, then finds it.
-            Benchmark.objects.select_for_update().get(pk=benchmark.pk)
+            locked(benchmark)
             row, is_new = MistakeReview.objects.get_or_create(
                 benchmark=benchmark,
                 campaign=campaign,

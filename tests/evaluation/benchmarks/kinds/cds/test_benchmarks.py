@@ -7,6 +7,7 @@ import shutil
 import pytest
 
 from evaluation.benchmarks import folders as benchmark_folders
+from evaluation.benchmarks.kind import kind_of
 from evaluation.benchmarks.kinds.cds import benchmarks, running
 from evaluation.benchmarks.kinds.cds.choosing import Choice
 from evaluation.models import Benchmark, Submission
@@ -90,7 +91,10 @@ def test_orders_come_as_they_are_uploaded(alice, cats):
 
     assert list(reveal.settings["orders"]) == ["last", "random", "first"]
     assert reveal.settings["orders"]["last"][COW] == ["horn", "head"]
-    assert json.loads(benchmarks.orders_text(reveal))["orders"] == reveal.settings["orders"]
+    assert (
+        json.load(kind_of(reveal).open_file(reveal, "orders.json"))["orders"]
+        == reveal.settings["orders"]
+    )
 
 
 @pytest.mark.parametrize(
@@ -365,7 +369,7 @@ def test_a_classifier_leaves_with_its_file_and_the_next_gets_a_place_of_its_own(
     path = benchmarks.predictions_path(reveal.submissions.get(name="alpha"))
 
     with django_capture_on_commit_callbacks(execute=True):
-        assert benchmarks.remove_classifier(reveal, 0) == "alpha"
+        assert kind_of(reveal).remove(reveal, 0) == "alpha"
     world.add(reveal, alice, tmp_path, gamma=world.always_right)
 
     assert not path.exists()
@@ -378,9 +382,9 @@ def test_who_is_not_there_and_people_cannot_be_removed(alice, reveal):
     )
 
     with pytest.raises(NotYours):
-        benchmarks.remove_classifier(reveal, 7)
+        kind_of(reveal).remove(reveal, 7)
     with pytest.raises(Refusal, match="their own campaign"):
-        benchmarks.remove_classifier(reveal, 0)
+        kind_of(reveal).remove(reveal, 0)
 
     assert reveal.submissions.get().is_people
 
@@ -439,7 +443,7 @@ def test_predictions_that_are_replaced_while_they_are_read_are_read_again(
             monkeypatch.setattr(running, "read_predictions", read)
             with django_capture_on_commit_callbacks(execute=True):
                 world.add(reveal, alice, tmp_path, beta=world.right_at_last)
-                benchmarks.remove_classifier(reveal, 0)
+                kind_of(reveal).remove(reveal, 0)
         return read(path, *rest, **options)
 
     monkeypatch.setattr(running, "read_predictions", replaced_at_first)

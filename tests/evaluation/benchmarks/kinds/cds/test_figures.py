@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from evaluation.benchmarks.kinds.cds import figure_words, figures
-from evaluation.scoring.cds.tables import Chosen
+from evaluation.benchmarks.kinds.cds import figures
+from evaluation.benchmarks.kinds.cds.kind import Cds
 from tests.evaluation.cds import results
 
-DEFAULT = Chosen()
+CDS = Cds("cds")
 
 
 @pytest.fixture(scope="module")
@@ -23,15 +23,15 @@ def with_contents(result, change):
     return replace(result, tables=replace(result.tables, by_content_scheme=rows))
 
 
-def words(name, result, chosen=DEFAULT):
-    return figure_words.alt(name, result, chosen)
+def words(name, result, **query):
+    return CDS.alt(name, result, query)
 
 
 @pytest.mark.parametrize("name", figures.FIGURES)
 def test_figures_are_whole_files_in_both_forms_and_themes(result, name):
-    light = figures.draw(name, result, "svg", "light", DEFAULT)
-    dark = figures.draw(name, result, "svg", "dark", DEFAULT)
-    png = figures.draw(name, result, "png", "dark", DEFAULT)
+    light = CDS.draw(name, result, "svg", "light", {})
+    dark = CDS.draw(name, result, "svg", "dark", {})
+    png = CDS.draw(name, result, "png", "dark", {})
 
     assert ElementTree.fromstring(light).tag.endswith("svg")
     assert light != dark
@@ -40,15 +40,15 @@ def test_figures_are_whole_files_in_both_forms_and_themes(result, name):
 
 def test_equal_results_give_equal_bytes_even_from_threads(result):
     with ThreadPoolExecutor(4) as pool:
-        drawn = pool.map(
-            lambda _: figures.draw("content", result, "svg", "light", DEFAULT), range(6)
-        )
+        drawn = pool.map(lambda _: CDS.draw("content", result, "svg", "light", {}), range(6))
 
         assert len(set(drawn)) == 1
 
 
-def test_every_figure_has_words_and_a_table():
-    assert set(figures.FIGURES) == set(figure_words.WORDS) == set(figures.TABLE_OF)
+@pytest.mark.parametrize("name", figures.FIGURES)
+def test_every_figure_has_words_and_rows(result, name):
+    assert words(name, result)
+    assert figures.FIGURES[name].rows(result)
 
 
 def test_words_tell_the_finding(result):
@@ -67,14 +67,14 @@ def test_words_and_picture_follow_what_the_reader_chose(result):
     changed = with_contents(
         result, lambda row: replace(row, value=0.9) if row.averaging == "script" else row
     )
-    script = Chosen("script")
+    script = {"averaging": "script"}
 
-    assert "alpha, 0.900" in words("content", changed, script)
+    assert "alpha, 0.900" in words("content", changed, **script)
     assert "alpha, 0.400" in words("content", changed)
-    assert figures.draw("content", changed, "svg", "light", script) != figures.draw(
-        "content", changed, "svg", "light", DEFAULT
+    assert CDS.draw("content", changed, "svg", "light", script) != CDS.draw(
+        "content", changed, "svg", "light", {}
     )
-    assert "CL-ratios of beta" in words("cl-ratio", result, Chosen(of="beta"))
+    assert "CL-ratios of beta" in words("cl-ratio", result, of="beta")
 
 
 def test_a_result_without_a_mapping_has_fewer_figures(result):
@@ -85,8 +85,8 @@ def test_a_result_without_a_mapping_has_fewer_figures(result):
     tables = replace(result.tables, **kept, error=[], error_correlation=[], cl_ratio=[])
     bare = replace(result, tables=tables)
 
-    assert figures.drawn(result) == list(figures.FIGURES)
-    assert figures.drawn(bare) == ["content", "part", "wins", "presence", "hardness"]
+    assert CDS.figures(result) == list(figures.FIGURES)
+    assert CDS.figures(bare) == ["content", "part", "wins", "presence", "hardness"]
 
 
 def test_unknown_values_leave_gaps(result):
@@ -96,5 +96,5 @@ def test_unknown_values_leave_gaps(result):
 
     changed = with_contents(result, without)
 
-    assert figures.draw("content", changed, "svg", "light", DEFAULT)
+    assert CDS.draw("content", changed, "svg", "light", {})
     assert "gamma" not in words("content", changed)

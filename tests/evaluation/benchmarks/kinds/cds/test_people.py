@@ -8,6 +8,7 @@ import pytest
 from PIL import Image as Pillow
 
 from evaluation.benchmarks import class_lists, folders
+from evaluation.benchmarks.kind import kind_of
 from evaluation.benchmarks.kinds.cds import benchmarks, people, people_frames, running
 from evaluation.models import Benchmark
 from evaluation.readers.frame_predictions import NOT_ASKED
@@ -321,7 +322,8 @@ def test_people_stand_beside_the_machines_with_the_cds_reckoned_by_hand(
     assert set(campaign.questions.values_list("state", flat=True)) == {"settled", "dropped"}
     run = benchmark.runs.create(requested_by=alice)
 
-    result = running.score(benchmark, running.prepare(benchmark, run), run)
+    kind = kind_of(benchmark)
+    result = kind.score(benchmark, kind.prepare(benchmark, run), run)
 
     assert result.classifiers == ["net", "people"]
     rows = sequences_of(benchmark, run)

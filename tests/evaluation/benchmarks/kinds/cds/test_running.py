@@ -7,6 +7,7 @@ import pytest
 from django.utils import timezone
 
 from evaluation.benchmarks import folders, runs
+from evaluation.benchmarks.kind import kind_of
 from evaluation.benchmarks.kinds.cds import benchmarks
 from evaluation.devices import versions
 from evaluation.models import Benchmark, Run
@@ -117,7 +118,7 @@ def test_another_failure_is_kept_on_the_run_and_fails_the_job(scored, monkeypatc
     def fail(*_args, **_options):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("evaluation.benchmarks.kinds.cds.running.atomic_write", fail)
+    monkeypatch.setattr("evaluation.benchmarks.submissions.atomic_write", fail)
     run = runs.request(scored)
     for _ in range(queue.MAX_FAILURES):
         queue.run(Job.objects.get(kind="score").pk)
@@ -154,9 +155,9 @@ def test_a_classifier_that_comes_changes_or_goes_changes_the_benchmark(
     world.add(scored, alice, tmp_path, beta=world.always_right)
     assert runs.has_changed(scored)
     finished(scored, run_jobs)
-    benchmarks.remove_classifier(scored, 0)
+    kind_of(scored).remove(scored, 0)
     assert runs.has_changed(scored)
-    benchmarks.remove_classifier(scored, 1)
+    kind_of(scored).remove(scored, 1)
     assert not runs.has_changed(scored)
 
 

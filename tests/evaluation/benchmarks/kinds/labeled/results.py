@@ -156,7 +156,7 @@ def comparison(kind: str, value: float | None) -> Comparison | None:
 def result(kind: str, *values: float | None) -> LabeledResult:
     """Of submissions with these leading values, alpha first; by default one of 0.2 and one of 0.4.
 
-    `curves` stand beside it, as pages.result_of adds them.
+    `curves` stand beside it, as LabeledPages.result_of adds them.
     """
     values = values or (0.2, 0.4)
     names = ("alpha", "beta", "gamma")[: len(values)]

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from evaluation.benchmarks import folders
+from evaluation.benchmarks.kind import kind_of
 from evaluation.benchmarks.kinds.labeled import benchmarks, paths, scoremap_zips
 from evaluation.models import Benchmark
 from labeling.disk_full import StorageFull
@@ -54,7 +55,7 @@ def test_a_benchmark_has_the_files_that_score_reads(wordnet, alice, cats, kind):
 
 
 def test_the_truth_can_be_taken_away(maps):
-    with benchmarks.open_truth(maps) as file, zipfile.ZipFile(file) as archive:
+    with kind_of(maps).open_file(maps, "truth.zip") as file, zipfile.ZipFile(file) as archive:
         names = archive.namelist()
         ids = archive.read("wsol/image_ids.txt")
 
@@ -145,7 +146,7 @@ def test_a_taken_name_is_refused_and_the_same_again_is_the_same(alice, cats, map
 
 def test_the_same_again_is_the_same_after_a_classifier_left(alice, cats, maps, tmp_path):
     world.submit(maps, alice, tmp_path)
-    benchmarks.remove(maps, 0)
+    kind_of(maps).remove(maps, 0)
 
     assert world.make(alice, cats, "wsol") == maps
 
@@ -220,12 +221,12 @@ def test_an_old_file_goes_when_the_new_one_is_committed(
 def test_attempts_outlive_a_removal(alice, maps, tmp_path, django_capture_on_commit_callbacks):
     world.submit(maps, alice, tmp_path)
     with django_capture_on_commit_callbacks(execute=True):
-        assert benchmarks.remove(maps, 0) == "alpha"
+        assert kind_of(maps).remove(maps, 0) == "alpha"
 
     assert sent(maps) == []
     assert world.submit(maps, alice, tmp_path).attempts == 2
     with pytest.raises(NotYours):
-        benchmarks.remove(maps, 7)
+        kind_of(maps).remove(maps, 7)
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,9 @@ from django.test import Client
 from django.urls import reverse
 
 from evaluation.benchmarks import runs
-from evaluation.benchmarks.kinds.labeled import benchmarks, figures, pages, running, tables
+from evaluation.benchmarks.kind import kind_of
+from evaluation.benchmarks.kinds.labeled import benchmarks, running, tables
+from evaluation.benchmarks.kinds.labeled.kind import Labeled
 from evaluation.models import Benchmark, Run
 from labeling.models import Campaign, Image
 from labeling.releases import freezing
@@ -125,10 +127,10 @@ def test_the_page_of_every_kind_has_its_numbers_tables_and_figures(kind, scored,
     # Made by hand, of five images: the one that stands first is not surely the best.
     assert f"{best} <strong>" in page
     assert "Which is the best is not sure" in page or f"{best} is the best" in page
-    result = pages.result_of(run.benchmark, run)
-    for name in figures.drawn(result):
+    result = kind_of(run.benchmark).result_of(run.benchmark, run)
+    for name in Labeled(result.kind).figures(result):
         assert address("figure", run, name, "svg") in page, name
-    for table in tables.filled(result):
+    for table in Labeled(result.kind).filled_tables(result):
         assert address("result_csv", run, table.name) in page, table.name
     assert address("labeled_images", run) in page
     assert f"{best} <strong>" in read(as_alice, address("run", run))

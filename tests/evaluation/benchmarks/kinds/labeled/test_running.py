@@ -11,6 +11,7 @@ import torch
 
 from evaluation import devices
 from evaluation.benchmarks import folders, runs
+from evaluation.benchmarks.kind import kind_of
 from evaluation.benchmarks.kinds.labeled import benchmarks, paths, running
 from evaluation.benchmarks.kinds.labeled.results import LabeledResult
 from evaluation.devices import versions
@@ -80,7 +81,10 @@ def test_a_run_says_what_score_says_of_the_downloaded_truth(
 
 
 def taken_away(benchmark, folder):
-    with benchmarks.open_truth(benchmark) as file, zipfile.ZipFile(file) as archive:
+    with (
+        kind_of(benchmark).open_file(benchmark, "truth.zip") as file,
+        zipfile.ZipFile(file) as archive,
+    ):
         archive.extractall(folder)
     return folder / benchmark.name
 
@@ -180,7 +184,7 @@ def test_two_classifiers_are_compared_where_the_kind_compares(scored, run_jobs):
 
 
 def test_one_alone_is_compared_with_nobody(scored, run_jobs):
-    benchmarks.remove(scored, 1)
+    kind_of(scored).remove(scored, 1)
 
     assert finished(scored, run_jobs).result["comparison"] is None
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 
 from evaluation.benchmarks.kinds.labeled import figures, rows, tables
+from evaluation.benchmarks.kinds.labeled.kind import Labeled
 from evaluation.benchmarks.kinds.labeled.results import LabeledResult
 from evaluation.scoring.analysis import analyse
 from evaluation.scoring.comparing import Estimate
@@ -120,7 +121,7 @@ def test_a_note_that_several_submissions_have_comes_once():
 def test_every_filled_table_has_a_row_for_every_submission_it_is_about(kind):
     result = results.result(kind)
 
-    for table in tables.filled(result):
+    for table in Labeled(result.kind).filled_tables(result):
         name = table.name
         head, content = table.content(result)
         assert {len(row) for row in content} == {len(head)}, name
@@ -136,27 +137,29 @@ def test_nulls_crash_no_table_no_figure_and_no_words(kind, values):
 
     for table in tables.TABLES:
         table.content(result)
-    for name in figures.drawn(result):
-        assert figures.draw(name, result, "svg", "dark").startswith(b"<?xml")
+    for name in Labeled(result.kind).figures(result):
+        assert Labeled(result.kind).draw(name, result, "svg", "dark", {}).startswith(b"<?xml")
         assert figures.FIGURES[name].words(result).endswith(".")
 
 
 def test_a_result_of_nothing_has_no_figure_and_no_table():
     bare = replace(results.result("wsol"), submissions=[], curves={}, notes=[])
 
-    assert figures.drawn(bare) == []
-    assert tables.filled(bare) == []
+    assert Labeled(bare.kind).figures(bare) == []
+    assert Labeled(bare.kind).filled_tables(bare) == []
     assert rows.answer(bare) is None
 
 
 def test_figures_are_the_same_bytes_each_time_and_differ_by_theme():
     result = results.result("localization")
 
-    first = figures.draw("lead", result, "svg", "light")
+    first = Labeled(result.kind).draw("lead", result, "svg", "light", {})
 
-    assert first == figures.draw("lead", result, "svg", "light")
-    assert first != figures.draw("lead", result, "svg", "dark")
-    assert figures.draw("comparison", result, "png", "light").startswith(b"\x89PNG")
+    assert first == Labeled(result.kind).draw("lead", result, "svg", "light", {})
+    assert first != Labeled(result.kind).draw("lead", result, "svg", "dark", {})
+    assert (
+        Labeled(result.kind).draw("comparison", result, "png", "light", {}).startswith(b"\x89PNG")
+    )
 
 
 def test_names_that_matplotlib_would_read_as_something_else_are_written_as_they_are():
@@ -165,7 +168,7 @@ def test_names_that_matplotlib_would_read_as_something_else_are_written_as_they_
         submission.name = name
 
     for name in ("lead", "at-k", "per-class"):
-        drawn = figures.draw(name, result, "svg", "light").decode()
+        drawn = Labeled(result.kind).draw(name, result, "svg", "light", {}).decode()
         assert "_hidden" in drawn, name
         assert "$\\nope$" in drawn, name
 
@@ -175,7 +178,7 @@ def test_many_classes_are_a_curve():
     values = {f"n{at:08d}": at / 200 for at in range(201)}
     result.submissions[0].result.analysis = analyse(values, {}, "AP")
 
-    drawn = figures.draw("per-class", result, "svg", "light").decode()
+    drawn = Labeled(result.kind).draw("per-class", result, "svg", "light", {}).decode()
 
     assert "n00000007" not in drawn
     assert "from 0.000 to 1.000 over 201 classes" in figures.FIGURES["per-class"].words(result)
@@ -186,7 +189,7 @@ def test_the_axis_of_scales_has_a_number_however_near_the_scales_are():
     for at, point in enumerate(result.submissions[0].result.analysis.by_scale.rows):
         point.scale = 0.3 + 0.01 * at
 
-    drawn = figures.draw("scale", result, "svg", "light").decode()
+    drawn = Labeled(result.kind).draw("scale", result, "svg", "light", {}).decode()
 
     assert "20 %" in drawn or "50 %" in drawn
 

@@ -1,0 +1,113 @@
+"""What benchmarks of several kinds do with new rows, submissions and result files."""
+
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import TypeVar
+
+from django.db import IntegrityError, transaction
+from django.db.models import Max
+
+from evaluation.benchmarks import folders
+from evaluation.models import Benchmark, Submission
+from labeling.campaigns import lifecycle
+from labeling.errors import Conflict, NotYours, Refusal
+from labeling.files import BadInput, atomic_write
+from labeling.models import Campaign, Question, Release, User
+from labeling.records import Record, to_json
+from labeling.releases import freezing
+
+Read = TypeVar("Read")
+
+
+def check_names(name: str, title: str) -> None:
+    """Raise Refusal for a name that cannot be part of an address, and for an empty title."""
+    lifecycle.check_name(name)
+    if not title.strip():
+        raise Refusal("Give the benchmark a title.", field="title")
+
+
+def check_settled(campaign: Campaign, refusal: str) -> None:
+    """Raise Refusal with this sentence if no question of the campaign is settled."""
+    if not campaign.questions.filter(state=Question.State.SETTLED).exists():
+        raise Refusal(refusal, field="campaign")
+
+
+def release_of(campaign: Campaign, owner: User, unsettled: str) -> Release:
+    """Return the campaign's latest kept release, or one frozen now.
+
+    Raises Refusal with the sentence `unsettled` if there is nothing to freeze.
+    """
+    release = freezing.latest_kept(campaign)
+    if release is None:
+        check_settled(campaign, unsettled)
+        release = freezing.freeze(campaign, owner)
+    return release
+
+
+def publish(
+    benchmark: Benchmark, folder: Path, same: Callable[[Benchmark], Benchmark | None]
+) -> Benchmark:
+    """Save a new benchmark with its folder.
+
+    If the name is taken, return what `same` gives, or raise Conflict if it gives None.
+    """
+    try:
+        with transaction.atomic():
+            benchmark.save(force_insert=True)
+            folders.publish(benchmark, folder)
+    except IntegrityError as error:
+        existing = same(benchmark)
+        if existing is None:
+            raise Conflict(
+                f"A benchmark is already called {benchmark.name!r}. Choose another name.",
+                field="name",
+            ) from error
+        return existing
+    return benchmark
+
+
+def locked(benchmark: Benchmark) -> Benchmark:
+    """Return the benchmark, locked until the caller's transaction ends."""
+    return Benchmark.objects.select_for_update().get(pk=benchmark.pk)
+
+
+def submission_at(benchmark: Benchmark, position: int) -> Submission:
+    """Return the submission at this position. Raises NotYours if there is none."""
+    row = benchmark.submissions.filter(position=position).first()
+    if row is None:
+        raise NotYours("The benchmark has no such classifier.")
+    return row
+
+
+def enter(benchmark: Benchmark, actor: User, name: str, **fields: object) -> Submission:
+    """Create a submission after the existing ones. The caller holds the lock on the benchmark."""
+    last = benchmark.submissions.aggregate(last=Max("position"))["last"]
+    return Submission.objects.create(
+        benchmark=benchmark,
+        name=name,
+        position=0 if last is None else last + 1,
+        submitted_by=actor,
+        **fields,
+    )
+
+
+def read_all(benchmark: Benchmark, read: Callable[[list[Submission]], Read]) -> Read:
+    """Return read(submissions of classifiers); reads again if one was replaced meanwhile.
+
+    Raises what `read` raises if no file was replaced.
+    """
+    machines = benchmark.submissions.filter(is_people=False)
+    while True:
+        rows = list(machines.all())
+        try:
+            return read(rows)
+        except (BadInput, FileNotFoundError):
+            if dict(machines.values_list("pk", "sha256")) == {row.pk: row.sha256 for row in rows}:
+                raise
+
+
+def write_lines(path: Path, lines: Iterable[Record | Mapping[str, object]]) -> None:
+    """Write a JSONL file."""
+    with atomic_write(path) as file:
+        for line in lines:
+            file.write(to_json(line) + "\n")
