@@ -173,9 +173,9 @@ def pages(name: str, user_id: int, cursor: int, returned: int, count: int = 100)
 def _put_back(user_id: int) -> None:
     from django.db.models import F
 
-    from labeling.models import Assignment, Question
+    from labeling.models import Question, Seat
 
-    held = Assignment.objects.filter(annotator_id=user_id, state="leased")
+    held = Seat.objects.filter(annotator_id=user_id, state="leased")
     ids = list(held.values_list("question_id", flat=True))
     Question.objects.filter(pk__in=ids, state="open").update(seats_free=F("seats_free") + 1)
     held.delete()
@@ -193,7 +193,7 @@ def one_of_the_crowd(people: list[int]) -> list[float]:
     """Return milliseconds of each page of newcomers who ask for one after another."""
     from labeling.assignment import claiming
     from labeling.db.sql import writing
-    from labeling.models import Assignment, Campaign, User
+    from labeling.models import Campaign, Seat, User
 
     campaign = Campaign.objects.get(name="large")
     users = list(User.objects.filter(pk__in=people))
@@ -205,7 +205,7 @@ def one_of_the_crowd(people: list[int]) -> list[float]:
         times.append(_timed(lambda user=user: claiming.next_page(user, campaign)))
         # Answered, so that the next page is a new one.
         with writing():
-            Assignment.objects.filter(annotator=user, state="leased").update(state="answered")
+            Seat.objects.filter(annotator=user, state="leased").update(state="answered")
         time.sleep(random.uniform(0, 2 * PAUSE_S))
     return times
 

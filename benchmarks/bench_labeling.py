@@ -252,14 +252,14 @@ def _person(username: str, campaign_name: str, pages: int = 0) -> dict[str, Any]
     from django.middleware.csrf import _get_new_csrf_string
     from django.test import Client
 
-    from labeling.models import Assignment, Campaign, Membership, Question
+    from labeling.models import Campaign, Membership, Question, Seat
 
     user = get_user_model().objects.create_user(username, tutorials=["contains"])
     campaign = Campaign.objects.get(name=campaign_name)
     Membership.objects.create(user=user, campaign=campaign)
     client = Client()
     client.force_login(user)
-    seats = _take_seats(user, campaign, pages * 100, Assignment, Question)
+    seats = _take_seats(user, campaign, pages * 100, Seat, Question)
     return {
         "user": user.pk,
         "session": client.cookies["sessionid"].value,
@@ -268,7 +268,7 @@ def _person(username: str, campaign_name: str, pages: int = 0) -> dict[str, Any]
     }
 
 
-def _take_seats(user: Any, campaign: Any, count: int, assignments: Any, questions: Any) -> list:
+def _take_seats(user: Any, campaign: Any, count: int, seat_model: Any, questions: Any) -> list:
     """Seats beyond what a page would give, so that the run times answers and nothing else."""
     from datetime import timedelta
 
@@ -279,9 +279,9 @@ def _take_seats(user: Any, campaign: Any, count: int, assignments: Any, question
     pks = list(free.values_list("pk", flat=True)[:count])
     until = timezone.now() + timedelta(hours=1)
     rows = [
-        assignments(question_id=pk, annotator=user, subject=pk, leased_until=until) for pk in pks
+        seat_model(question_id=pk, annotator=user, subject=pk, leased_until=until) for pk in pks
     ]
-    assignments.objects.bulk_create(rows, batch_size=1000)
+    seat_model.objects.bulk_create(rows, batch_size=1000)
     for start in range(0, len(pks), 1000):
         questions.objects.filter(pk__in=pks[start : start + 1000]).update(
             seats_free=F("seats_free") - 1

@@ -15,13 +15,13 @@ from labeling.campaigns import lifecycle
 from labeling.db import question_counts
 from labeling.models import (
     Answer,
-    Assignment,
     Campaign,
     Dataset,
     Image,
     Item,
     Membership,
     Question,
+    Seat,
     Settlement,
     User,
 )
@@ -119,7 +119,7 @@ def _answer(questions: list[Question], votes: list[Votes]) -> None:
         answers[question] = [
             Answer(
                 id=uuid7(),
-                assignment=Assignment(
+                assignment=Seat(
                     question=question,
                     annotator_id=person,
                     subject=question.pk,
@@ -134,7 +134,7 @@ def _answer(questions: list[Question], votes: list[Votes]) -> None:
             for person, value, late in question_answers
         ]
     every = [answer for question_answers in answers.values() for answer in question_answers]
-    Assignment.objects.bulk_create((answer.assignment for answer in every), batch_size=CHUNK)
+    Seat.objects.bulk_create((answer.assignment for answer in every), batch_size=CHUNK)
     Answer.objects.bulk_create(every, batch_size=CHUNK)
     settle(
         (question, [str(answer.pk) for answer in question_answers if not answer.late])

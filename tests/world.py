@@ -22,13 +22,13 @@ from labeling.exchange import naming_campaigns
 from labeling.follow_ups import asking, candidate_lists, opening
 from labeling.jobs import queue
 from labeling.models import (
-    Assignment,
     Calibration,
     Campaign,
     Dataset,
     Import,
     Job,
     Question,
+    Seat,
     User,
 )
 from labeling.parts import simplifying
@@ -256,7 +256,7 @@ def _furnish(world: World) -> None:
         factories.join(world.bob, made)
         factories.join(world.vera, made, "reviewer")
     note = flagging.flag(world.bob, campaign, uuid4(), seat, "Blurred.")
-    world.signature = image_url(Assignment.objects.get(token=seat), world.bob).split("?")[1]
+    world.signature = image_url(Seat.objects.get(token=seat), world.bob).split("?")[1]
     world.parts = {
         "campaign": campaign.name,
         "dataset": world.dataset.name,

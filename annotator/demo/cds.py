@@ -31,7 +31,7 @@ from labeling.campaigns import lifecycle
 from labeling.datasets import objects, vocabulary_store
 from labeling.exchange import part_campaigns
 from labeling.files import atomic_write
-from labeling.models import Assignment, Campaign, Dataset, User
+from labeling.models import Campaign, Dataset, Seat, User
 from labeling.parts.model import PartedObject
 from labeling.releases import freezing
 
@@ -137,7 +137,7 @@ def _corners(box: list[float]) -> tuple[float, float, float, float]:
 def _draw(user: User, campaign: Campaign, drawings: dict[str, Any]) -> None:
     while seats := claiming.next_page(user, campaign).seats:
         tokens = [seat.token for seat in seats]
-        taken = Assignment.objects.filter(token__in=tokens).select_related("question__item__image")
+        taken = Seat.objects.filter(token__in=tokens).select_related("question__item__image")
         sent = [
             submitting.Sent(
                 uuid7(),

@@ -20,7 +20,7 @@ from labeling.answers.sent import uuid7
 from labeling.assignment import claiming
 from labeling.campaigns import lifecycle
 from labeling.jobs import queue
-from labeling.models import Assignment, Campaign, Dataset, Job, User
+from labeling.models import Campaign, Dataset, Job, Seat, User
 
 SEEN = Path(__file__).resolve().parent / "seen.csv"
 NAME = "demo-labeled"
@@ -87,7 +87,7 @@ def _answer(user: User, campaign: Campaign, seen: set[tuple[str, str]]) -> int:
     """How many answers this person gave, until nothing was asked of them."""
     count = 0
     while seats := claiming.next_page(user, campaign).seats:
-        rows = Assignment.objects.filter(token__in=[seat.token for seat in seats]).values_list(
+        rows = Seat.objects.filter(token__in=[seat.token for seat in seats]).values_list(
             "token", "question__item__image__name", "question__topic"
         )
         sent = [

@@ -17,7 +17,7 @@ from labeling.answers.sent import uuid7
 from labeling.assignment import claiming
 from labeling.campaigns import lifecycle
 from labeling.follow_ups import following, opening
-from labeling.models import Assignment, Campaign, Dataset, User
+from labeling.models import Campaign, Dataset, Seat, User
 from labeling.quality import monitoring
 from labeling.quality.gold import add_gold
 from labeling.question_graph import replaying
@@ -105,7 +105,7 @@ def _make(owner: User, dataset: Dataset) -> Campaign:
 def _answer(user: User, campaign: Campaign, yes: set[tuple[str, str]] | None) -> None:
     """Answers the first questions of all images: yes to these, or to everything."""
     while seats := claiming.next_page(user, campaign).seats:
-        rows = Assignment.objects.filter(token__in=[seat.token for seat in seats]).values_list(
+        rows = Seat.objects.filter(token__in=[seat.token for seat in seats]).values_list(
             "token", "question__item__image__name", "question__topic"
         )
         submitting.submit(

@@ -16,7 +16,7 @@ from labeling.assignment import claiming
 from labeling.campaigns import lifecycle
 from labeling.datasets import vocabulary_store
 from labeling.exchange import part_campaigns, part_imports
-from labeling.models import Assignment, Campaign, Dataset, User
+from labeling.models import Campaign, Dataset, Seat, User
 
 SOURCE = Path(__file__).resolve().parent / "parts.json"
 NAME = "demo-parts"
@@ -79,7 +79,7 @@ def _draw(user: User, campaign: Campaign) -> None:
         "half": True,
     }
     claiming.next_page(user, campaign, campaign.questions.count())
-    mine = Assignment.objects.filter(annotator=user, question__campaign=campaign)
+    mine = Seat.objects.filter(annotator=user, question__campaign=campaign)
     token = mine.get(question__item__image__name=CAT).token
     submitting.submit(user, campaign, [submitting.Sent(uuid7(), token, drawing, 95_000)])
     claiming.return_seats_of(user, campaign)

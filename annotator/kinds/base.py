@@ -13,7 +13,7 @@ from annotator.kinds import tutorials
 from annotator.pages import bodies
 from labeling.answers.sent import Sent, read_form
 from labeling.kinds import Kind
-from labeling.models import Assignment, Campaign, Question, User
+from labeling.models import Campaign, Question, Seat, User
 from labeling.reports.box_overview import Shown
 from labeling.reports.part_overview import ObjectRow
 
@@ -168,6 +168,6 @@ class Page:
         """Return an answer in the words of the page."""
         return self.kind.in_words(value, campaign.settings)
 
-    def compared(self, value: Any, gold: Any, seat: Assignment, campaign: Campaign) -> object:
+    def compared(self, value: Any, gold: Any, seat: Seat, campaign: Campaign) -> object:
         """Return an answer beside the known one, for the template; None where words suffice."""
         return None

@@ -12,7 +12,7 @@ from labeling.boxes.cleaning import as_box, holds
 from labeling.geometry.boxes import iou
 from labeling.kinds import policies
 from labeling.kinds.boxes import BAD, NONE, STEPS, KnownDrawing, KnownMissing
-from labeling.models import Answer, Assignment, Campaign, Question, User
+from labeling.models import Answer, Campaign, Question, Seat, User
 from labeling.reports import box_overview
 from labeling.reports.box_overview import Layer, Picture, Points, Shown
 
@@ -64,7 +64,7 @@ class Boxes(Page):
         """
         seats = {
             seat.token: seat
-            for seat in Assignment.objects.filter(
+            for seat in Seat.objects.filter(
                 token__in=[row["seat"] for row in rows],
                 annotator=user,
                 question__campaign=campaign,
@@ -94,7 +94,7 @@ class Boxes(Page):
             return gettext("Not good")
         return box_overview.words_of(value, self.kind.words(campaign.settings))
 
-    def compared(self, value: Any, gold: Any, seat: Assignment, campaign: Campaign) -> "Comparison":
+    def compared(self, value: Any, gold: Any, seat: Seat, campaign: Campaign) -> "Comparison":
         """Return an answer beside the known one, over the photograph."""
         content = box_overview.shows(seat.question)
         compare = {DRAW: _drawn, CHECK: _checked, COVER: _covered}[seat.question.step]

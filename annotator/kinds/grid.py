@@ -16,7 +16,7 @@ from annotator.pages import seats
 from labeling.answers.sent import Sent, check_batch, new_id, read_duration, read_id, read_token
 from labeling.errors import NotYours, Refusal
 from labeling.kinds import policies
-from labeling.models import Assignment, Campaign, Question, User
+from labeling.models import Campaign, Question, Seat, User
 
 YES, NO, HARD = "yes", "no", "hard"
 
@@ -38,7 +38,7 @@ class Grid(Page):
         """Return the seats with the size of each image: the page is laid out before any
         image came.
         """
-        seat_sizes = Assignment.objects.filter(token__in=[row["seat"] for row in rows]).values_list(
+        seat_sizes = Seat.objects.filter(token__in=[row["seat"] for row in rows]).values_list(
             "token", "question__item__image__width", "question__item__image__height"
         )
         sizes = {token: [width, height] for token, width, height in seat_sizes}
@@ -96,9 +96,7 @@ class Grid(Page):
             raise NotYours(
                 gettext("The last page can no longer be changed. Go on with the next one.")
             )
-        payload = seats.describe(
-            [seats.Shown.of(seat) for seat, _ in seats_with_values], user, campaign
-        )
+        payload = seats.describe([seat for seat, _ in seats_with_values], user, campaign)
         values = {seat.token: answer for seat, answer in seats_with_values}
         return SeatPage(request, campaign, {**payload, "left": None}, values)
 

@@ -11,7 +11,7 @@ from annotator.kinds.base import Context, Page
 from annotator.pages import seats
 from labeling.answers.sent import Sent, read_form
 from labeling.kinds.naming import keys_of
-from labeling.models import Assignment, Campaign
+from labeling.models import Campaign, Seat
 
 # Siblings that stand side by side.
 SIDE_BY_SIDE = 12
@@ -37,7 +37,7 @@ class Naming(Page):
             "classes": list(listing(campaign.settings["vocabulary"])),
         }
 
-    def compared(self, value: Any, gold: Any, seat: Assignment, campaign: Campaign) -> object:
+    def compared(self, value: Any, gold: Any, seat: Seat, campaign: Campaign) -> object:
         """Return the known classes and those that were chosen, with what the page says of each."""
         if "most" not in campaign.settings:
             return None

@@ -19,11 +19,11 @@ from labeling.assistance import seats as assistance
 from labeling.datasets import objects
 from labeling.geometry.polygons import from_json
 from labeling.geometry.svg import path_data, view_box
-from labeling.models import Answer, Assignment, Campaign, Draft, Item, Question, SentBack, User
+from labeling.models import Answer, Campaign, Draft, Item, Question, Seat, SentBack, User
 from labeling.parts.joining import labels_in
 from labeling.reports.part_overview import STATE_WORDS, ObjectRow, object_of, parts_of, tone_of
 
-LEASED = Assignment.State.LEASED
+LEASED = Seat.State.LEASED
 
 
 class Parts(Page):
@@ -91,7 +91,7 @@ class Parts(Page):
         tokens = [row["seat"] for row in rows]
         seats = {
             seat.token: seat
-            for seat in Assignment.objects.filter(
+            for seat in Seat.objects.filter(
                 token__in=tokens, annotator=user, question__campaign=campaign
             ).select_related("question__item__image")
         }
@@ -154,7 +154,7 @@ class Parts(Page):
         ]
         return ", ".join(counts) or gettext("nothing changed")
 
-    def compared(self, value: Any, gold: Any, seat: Assignment, campaign: Campaign) -> "Comparison":
+    def compared(self, value: Any, gold: Any, seat: Seat, campaign: Campaign) -> "Comparison":
         """Return a drawing beside the known one."""
         topic = seat.question.topic
         mine, known = labels_in(value), labels_in(gold)
@@ -221,7 +221,7 @@ class Comparison:
     parts: list[ComparedPart]
 
 
-def _latest(seats: Iterable[Assignment]) -> tuple[dict[int, Answer], dict[int, SentBack]]:
+def _latest(seats: Iterable[Seat]) -> tuple[dict[int, Answer], dict[int, SentBack]]:
     """The latest answer of each seat, and the latest note of a reviewer. Two queries."""
     seats = list(seats)
     answers = Answer.objects.filter(assignment__in=seats).order_by("assignment_id", "revision")

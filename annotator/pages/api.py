@@ -23,7 +23,7 @@ from labeling.answers.sent import MAX_BATCH, MAX_DURATION_MS, Sent
 from labeling.assignment import claiming
 from labeling.campaigns.access import campaign_for
 from labeling.errors import NotYours
-from labeling.models import Answer, Assignment
+from labeling.models import Answer, Seat
 from labeling.quality import monitoring, qualifying
 from labeling.web.api.base import BaseViewSet, Body, CampaignViewSet
 from labeling.web.serializers.common import AnyField
@@ -160,7 +160,7 @@ class Anything(BaseContentNegotiation):
 
 
 class SeatViewSet(BaseViewSet):
-    queryset = Assignment.objects.none()
+    queryset = Seat.objects.none()
     serializer_class = SeatSerializer
     pagination_class = None
     content_negotiation_class = Anything
@@ -191,7 +191,7 @@ class SeatViewSet(BaseViewSet):
     @action(["post"], detail=True, url_name="seat-flag")
     def flag(self, request: Request, token: str) -> Response:
         """Tell the campaign's researchers about the image of my own seat."""
-        seat = Assignment.objects.filter(token=token, annotator=self.user)
+        seat = Seat.objects.filter(token=token, annotator=self.user)
         row = seat.select_related("question__campaign").first()
         if row is None:
             raise NotYours("This image is not with you.")

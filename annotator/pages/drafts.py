@@ -10,7 +10,7 @@ from annotator.pages import bodies, seats
 from annotator.pages.worded import campaign_for
 from labeling.answers import drafts
 from labeling.answers.sent import read_token
-from labeling.models import Assignment, Campaign
+from labeling.models import Campaign, Seat
 
 
 @require_POST
@@ -45,10 +45,9 @@ def label_seat(request: HttpRequest, name: str) -> HttpResponse:
     body = bodies.read_object(request)
     bodies.check_user(request, body)
     seat = _seat(request, campaign, body)
-    seat_rows = [seats.Shown.of(seat)]
-    return JsonResponse(seats.describe(seat_rows, person(request), campaign))
+    return JsonResponse(seats.describe([seat], person(request), campaign))
 
 
-def _seat(request: HttpRequest, campaign: Campaign, body: bodies.Body) -> Assignment:
+def _seat(request: HttpRequest, campaign: Campaign, body: bodies.Body) -> Seat:
     """The seat that the body names. Raises NotYours for one of another campaign, too."""
     return seats.seat_of(person(request), read_token(body.get("seat")), campaign)

@@ -13,7 +13,7 @@ from annotator.pages import seats
 from annotator.pages.worded import campaign_for
 from labeling.campaigns import texts
 from labeling.kinds import KINDS
-from labeling.models import Assignment, Campaign, User
+from labeling.models import Campaign, Seat, User
 from labeling.reports import overview
 
 SHOWN = 24
@@ -45,9 +45,7 @@ def label_last(request: HttpRequest, name: str) -> HttpResponse:
 def last_answers(user: User, campaign: Campaign) -> list[LastAnswer]:
     """Gold or not, settled or not, an answer looks the same here. Six queries."""
     rows = list(
-        Assignment.objects.filter(
-            annotator=user, question__campaign=campaign, state=Assignment.State.ANSWERED
-        )
+        Seat.objects.filter(annotator=user, question__campaign=campaign, state=Seat.State.ANSWERED)
         .select_related("question")
         .order_by("-ordinal", "-pk")[:SHOWN]
     )

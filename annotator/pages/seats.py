@@ -7,8 +7,8 @@ no name, no hash, no date.
 """
 
 from collections.abc import Collection, Iterable, Mapping
-from datetime import datetime, timedelta
-from typing import Any, NamedTuple, Self
+from datetime import timedelta
+from typing import Any
 
 from django.conf import settings
 from django.core.signing import (
@@ -28,40 +28,28 @@ from annotator.kinds import page_of
 from annotator.kinds.base import SeatRow, SeatsPayload, TopicRow
 from annotator.pages.wording import article_for, headline
 from labeling.answers import submitting, window
-from labeling.assignment import claiming
+from labeling.assignment.claiming import SeatView
 from labeling.campaigns import texts
 from labeling.datasets import images
 from labeling.errors import NotAllowed, NotYours
 from labeling.kinds import policies
 from labeling.models import (
     Answer,
-    Assignment,
     Campaign,
     Image,
     Membership,
+    Seat,
     Topic,
     User,
 )
 
 signer = TimestampSigner(salt="annotator.pages.seats.image")
-LEASED, ANSWERED = Assignment.State.LEASED, Assignment.State.ANSWERED
+LEASED, ANSWERED = Seat.State.LEASED, Seat.State.ANSWERED
 # A day's session; the seat itself closes much earlier.
 MAX_AGE = timedelta(hours=12)
 
 
-class Shown(NamedTuple):
-    """A seat as the page knows it."""
-
-    token: str
-    topic: str
-    created_at: datetime
-
-    @classmethod
-    def of(cls, seat: Assignment) -> Self:
-        return cls(seat.token, seat.question.topic, seat.created_at)
-
-
-def image_url(seat: claiming.Seat | Shown | Assignment, user: User) -> str:
+def image_url(seat: SeatView | Seat, user: User) -> str:
     """Return the address of a seat's image: for this person only, the same for half a day."""
     periods = max(0, (timezone.now() - seat.created_at) // MAX_AGE)
     start = b62_encode(int((seat.created_at + periods * MAX_AGE).timestamp()))
@@ -83,7 +71,7 @@ def check_signature(token: str, user: User, signature: str) -> None:
         raise NotAllowed(gettext("This address was not signed for you."), code="forged") from error
 
 
-def seat_of(user: User, token: str, campaign: Campaign | None = None) -> Assignment:
+def seat_of(user: User, token: str, campaign: Campaign | None = None) -> Seat:
     """Return the member's own seat while it is open or its answer may still change, in the campaign
     where one is named. Raises NotYours.
     """
@@ -93,7 +81,7 @@ def seat_of(user: User, token: str, campaign: Campaign | None = None) -> Assignm
     return seat
 
 
-def seat_to_save(user: User, token: str, campaign: Campaign) -> Assignment:
+def seat_to_save(user: User, token: str, campaign: Campaign) -> Seat:
     """As seat_of; of somebody whose work was stopped any seat that they had, since their draft is
     kept too. Raises NotYours."""
     members = Membership.objects.active().filter(user=user, campaign=campaign)
@@ -104,9 +92,9 @@ def seat_to_save(user: User, token: str, campaign: Campaign) -> Assignment:
     return seat_of(user, token, campaign)
 
 
-def _seat(user: User, token: str, campaign: Campaign | None) -> Assignment | None:
+def _seat(user: User, token: str, campaign: Campaign | None) -> Seat | None:
     seat = (
-        Assignment.objects.filter(token=token, annotator=user)
+        Seat.objects.filter(token=token, annotator=user)
         .select_related("question__item__image", "question__campaign__policy")
         .first()
     )
@@ -114,7 +102,7 @@ def _seat(user: User, token: str, campaign: Campaign | None) -> Assignment | Non
     return None if elsewhere else seat
 
 
-def seats_of(user: User, campaign: Campaign, tokens: Iterable[str]) -> list[tuple[Assignment, Any]]:
+def seats_of(user: User, campaign: Campaign, tokens: Iterable[str]) -> list[tuple[Seat, Any]]:
     """Return the member's own seats among these that may still be looked at, each with its current
     answer (None before any), in the order of their tokens.
     """
@@ -122,9 +110,7 @@ def seats_of(user: User, campaign: Campaign, tokens: Iterable[str]) -> list[tupl
     if member is None:
         return []
     rows = list(
-        Assignment.objects.filter(
-            token__in=list(tokens), annotator=user, question__campaign=campaign
-        )
+        Seat.objects.filter(token__in=list(tokens), annotator=user, question__campaign=campaign)
         .select_related("question__item__image")
         .order_by("token")
     )
@@ -148,7 +134,7 @@ def latest_values(seats: Collection[int]) -> dict[int, Any]:
     return dict(rows.values_list("assignment", "value"))
 
 
-def is_viewable(user: User, seat: Assignment) -> bool:
+def is_viewable(user: User, seat: Seat) -> bool:
     """Return whether the image may still be looked at: held, or answered so lately that it may
     change.
 
@@ -171,7 +157,7 @@ def _active_member(user: User, campaign: Campaign) -> Membership | None:
 
 
 def _is_revisable(
-    member: Membership, campaign: Campaign, seat: Assignment, answered: window.Answered
+    member: Membership, campaign: Campaign, seat: Seat, answered: window.Answered
 ) -> bool:
     return campaign.state != Campaign.State.CLOSED and window.is_open(
         policies.of(campaign),
@@ -251,7 +237,7 @@ def media_type_of(content: bytes) -> str:
 
 
 def describe(
-    page_seats: Iterable[claiming.Seat | Shown],
+    page_seats: Iterable[SeatView | Seat],
     user: User,
     campaign: Campaign,
     known: Iterable[str] = (),

@@ -22,7 +22,7 @@ from annotator.pages import seats
 from annotator.pages.worded import campaign_for
 from labeling.answers.sent import new_id
 from labeling.errors import Conflict, NotYours
-from labeling.models import Assignment, Campaign, Decision, Membership
+from labeling.models import Campaign, Decision, Membership, Seat
 from labeling.quality import qualifying
 
 Stage = Membership.Stage
@@ -122,7 +122,7 @@ def _result(
     request: HttpRequest,
     value: object,
     row: qualifying.Feedback,
-    seat: Assignment,
+    seat: Seat,
     campaign: Campaign,
 ) -> Context:
     """One answer as the page shows it."""

@@ -24,7 +24,7 @@ from labeling.answers.sent import new_id, read_token
 from labeling.assignment import claiming
 from labeling.errors import Conflict, InTraining, NotWorking, NotYours, Refusal
 from labeling.kinds import KINDS, policies
-from labeling.models import Assignment, Campaign, Example, Membership, User
+from labeling.models import Campaign, Example, Membership, Seat, User
 from labeling.quality import memberships, monitoring, qualifying
 
 
@@ -102,8 +102,8 @@ def _seats_to_show(request: HttpRequest, campaign: Campaign) -> SeatPage:
     user, token = person(request), request.GET.get("seat")
     if token:
         seat = seats.seat_of(user, read_token(token), campaign)
-        payload = seats.describe([seats.Shown.of(seat)], user, campaign)
-        values = seats.latest_values([seat.pk]) if seat.state == Assignment.State.ANSWERED else {}
+        payload = seats.describe([seat], user, campaign)
+        values = seats.latest_values([seat.pk]) if seat.state == Seat.State.ANSWERED else {}
         # A drawing is in its row already, without what annotators are not shown of it.
         drawn = any(row.get("answer") is not None for row in payload["seats"])
         values_by_token = {seat.token: True if drawn else values[seat.pk]} if values else {}

@@ -15,7 +15,7 @@ from django.utils.translation import gettext
 from labeling.db.sql import writing
 from labeling.errors import Conflict, Refusal, TooLarge
 from labeling.kinds import policies
-from labeling.models import Assignment, Draft
+from labeling.models import Draft, Seat
 
 MAX_BYTES = 1024 * 1024
 # A draft begins at the seconds since then: begun again after it was forgotten, it never has
@@ -39,7 +39,7 @@ class Outdated(Conflict):
         self.draft = draft
 
 
-def save(seat: Assignment, content: object, base: int, device: str = "") -> int:
+def save(seat: Seat, content: object, base: int, device: str = "") -> int:
     """Return the version under which the draft is kept from now on; the seat's lease begins again.
 
     base: the version that this one was made from, 0 for none. Raises Outdated when the draft has
@@ -51,15 +51,13 @@ def save(seat: Assignment, content: object, base: int, device: str = "") -> int:
         version = _put(seat, content, base, device, now)
         until = now + timedelta(minutes=policies.of(seat.question.campaign)["lease_minutes"])
         # A lease that runs longer, of what was sent back to be mended, is not cut short.
-        Assignment.objects.filter(
-            pk=seat.pk, state=Assignment.State.LEASED, leased_until__lt=until
-        ).update(leased_until=until)
+        Seat.objects.filter(pk=seat.pk, state=Seat.State.LEASED, leased_until__lt=until).update(
+            leased_until=until
+        )
     return version
 
 
-def _put(
-    seat: Assignment, content: dict[str, object], base: int, device: str, now: datetime
-) -> int:
+def _put(seat: Seat, content: dict[str, object], base: int, device: str, now: datetime) -> int:
     fields = {"content": content, "device": device, "saved_at": now}
     drafts = Draft.objects.filter(assignment=seat)
     if base:
@@ -101,7 +99,7 @@ def check(content: object) -> dict[str, object]:
     return content
 
 
-def of(seats: Iterable[Assignment]) -> dict[int, Draft]:
+def of(seats: Iterable[Seat]) -> dict[int, Draft]:
     """Return the drafts of these seats, by the seat's primary key. One query."""
     return {draft.assignment_id: draft for draft in Draft.objects.filter(assignment__in=seats)}
 

@@ -11,7 +11,7 @@ from django.utils import timezone
 from django.utils.translation import gettext
 
 from labeling.errors import Conflict, NotYours, Refusal
-from labeling.models import Assignment, Campaign, Flag, Membership, User
+from labeling.models import Campaign, Flag, Membership, Seat, User
 
 MAX_TEXT = 500
 # Of one person in one campaign, without an answer yet: the list is for people to read.
@@ -24,9 +24,7 @@ def flag(user: User, campaign: Campaign, key: UUID, token: str, note: str) -> Fl
     Raises NotYours, Conflict for another flag of that id, or Refusal.
     """
     note = _text(note, "note", gettext("Say what the researchers should know of this image"))
-    seat = Assignment.objects.filter(
-        token=token, annotator=user, question__campaign=campaign
-    ).first()
+    seat = Seat.objects.filter(token=token, annotator=user, question__campaign=campaign).first()
     members = Membership.objects.active().exclude(stage=Membership.Stage.BLOCKED)
     if seat is None or not members.filter(user=user, campaign=campaign).exists():
         raise NotYours(gettext("This image is not with you."), field="seat")

@@ -42,11 +42,11 @@ from labeling.jobs import queue
 from labeling.kinds import KINDS, About, Kind, policies
 from labeling.models import (
     Answer,
-    Assignment,
     Campaign,
     Job,
     Membership,
     Question,
+    Seat,
     User,
 )
 
@@ -94,7 +94,7 @@ class Result:
 
 
 @dataclass
-class _Seat:
+class _SubmittedSeat:
     """A seat of this person as the batch goes through it."""
 
     pk: int
@@ -117,7 +117,7 @@ class _Batch:
 
     now: datetime
     member: "_Member"
-    seats: dict[str, _Seat]
+    seats: dict[str, _SubmittedSeat]
     known: dict[UUID, tuple[str, Any, int | None, int]]
     questions: dict[int, Locked]
     # It is many: up to the tenth answer, then the person is watched.
@@ -269,7 +269,7 @@ def _lock_asked(user: User, campaign: Campaign, tokens: Sequence[str]) -> dict[i
 
 def _seats(
     user: User, campaign: Campaign, tokens: Sequence[str], *, has_geometry: bool, drawn: bool
-) -> dict[str, _Seat]:
+) -> dict[str, _SubmittedSeat]:
     """This person's seats by token, with how often and since when each was answered; what was sent
     back is answered again."""
     if not tokens:
@@ -281,7 +281,7 @@ def _seats(
         "AND +a.annotator_id = %s AND +q.campaign_id = %s",
         [*tokens, user.pk, campaign.pk],
     )
-    seats = {row[1]: _Seat(*row) for row in rows}
+    seats = {row[1]: _SubmittedSeat(*row) for row in rows}
     by_pk = {seat.pk: seat for seat in seats.values()}
     # The ordinal is set by the first answer: most seats have none, and no query to make.
     answered_before = [seat.pk for seat in seats.values() if seat.ordinal is not None]
@@ -302,7 +302,7 @@ def _seats(
 
 
 def _about(seats: Iterable[int]) -> Iterator[tuple[int, About]]:
-    rows = Assignment.objects.filter(pk__in=list(seats)).values_list(
+    rows = Seat.objects.filter(pk__in=list(seats)).values_list(
         "pk",
         "question__topic",
         "question__item__image__width",
@@ -352,7 +352,7 @@ def _accept(batch: _Batch, sent: Sent) -> int:
     if batch.member.campaign_state == Campaign.State.CLOSED:
         raise _refusal("campaign_closed")
     question = batch.questions.get(seat.question_id)
-    if seat.state == Assignment.State.ANSWERED:
+    if seat.state == Seat.State.ANSWERED:
         _check_window(batch, seat)
     elif question is not None:
         _take_again(batch, seat, question)
@@ -374,15 +374,15 @@ def _accept(batch: _Batch, sent: Sent) -> int:
     if not seat.revisions:
         batch.answered += 1
         seat.ordinal = batch.member.answered + batch.answered
-    if seat.state != Assignment.State.ANSWERED:
-        seat.state, seat.changed = Assignment.State.ANSWERED.value, True
+    if seat.state != Seat.State.ANSWERED:
+        seat.state, seat.changed = Seat.State.ANSWERED.value, True
         seat.first_at = batch.now
     batch.known[sent.id] = (seat.token, value, sent.duration_ms, seat.revisions)
     seat.revisions += 1
     return seat.revisions - 1
 
 
-def _check_again(batch: _Batch, sent: Sent, seat: _Seat | None) -> int:
+def _check_again(batch: _Batch, sent: Sent, seat: _SubmittedSeat | None) -> int:
     """The revision that this answer was when it first came. Raises a conflict for another body."""
     token, known_value, known_ms, revision = batch.known[sent.id]
     value = sent.value
@@ -394,7 +394,7 @@ def _check_again(batch: _Batch, sent: Sent, seat: _Seat | None) -> int:
     return revision
 
 
-def _clean_value(batch: _Batch, sent: Sent, seat: _Seat | None) -> object:
+def _clean_value(batch: _Batch, sent: Sent, seat: _SubmittedSeat | None) -> object:
     if seat is None and batch.member.kind.has_geometry:
         raise _refusal("not_your_seat")
     context = seat.context if seat else None
@@ -410,7 +410,7 @@ def _is_token(seat: object) -> bool:
     return isinstance(seat, str) and re.fullmatch("[0-9a-f]{32}", seat) is not None
 
 
-def _check_window(batch: _Batch, seat: _Seat) -> None:
+def _check_window(batch: _Batch, seat: _SubmittedSeat) -> None:
     assert seat.ordinal is not None
     if not window.is_open(
         batch.member.policy,
@@ -422,7 +422,7 @@ def _check_window(batch: _Batch, seat: _Seat) -> None:
         raise _refusal("revision_closed")
 
 
-def _take_again(batch: _Batch, seat: _Seat, question: Locked) -> None:
+def _take_again(batch: _Batch, seat: _SubmittedSeat, question: Locked) -> None:
     """A seat whose lease ran out is ours again if its question still has one; without one the
     answer is late, as it is for a person who was stopped since, who leaves a seat that they hold.
     Gold always has one, and so nothing is refused here that gold is not.
@@ -433,7 +433,7 @@ def _take_again(batch: _Batch, seat: _Seat, question: Locked) -> None:
         raise _refusal("question_closed")
     if question.state != Question.State.OPEN:
         return
-    is_leased = seat.state == Assignment.State.LEASED
+    is_leased = seat.state == Seat.State.LEASED
     if batch.member.stage != Membership.Stage.WORKING:
         seat.late = True
         if is_leased:
@@ -491,8 +491,8 @@ def count_late(user_id: int, campaign_id: int) -> list[Locked]:
     They count where the person has a seat or the question still has a free one, and to gold. Return
     the questions that have more votes now; settle them. The membership must be locked.
     """
-    seats = Assignment.objects.filter(
-        annotator=user_id, question__campaign=campaign_id, state=Assignment.State.ANSWERED
+    seats = Seat.objects.filter(
+        annotator=user_id, question__campaign=campaign_id, state=Seat.State.ANSWERED
     )
     late = Answer.objects.filter(late=True, assignment__in=seats)
     rows = dict(late.values_list("assignment", "assignment__question"))

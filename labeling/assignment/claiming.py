@@ -34,7 +34,7 @@ from labeling.db.sql import (
 )
 from labeling.errors import CampaignClosed, Conflict, InTraining, Newcomer, NotWorking, NotYours
 from labeling.kinds import policies
-from labeling.models import Assignment, Campaign, Decision, Membership, User
+from labeling.models import Campaign, Decision, Membership, Seat, User
 from labeling.models.people import new_token
 
 # Seats of one page at most.
@@ -52,13 +52,12 @@ Stage = Membership.Stage
 
 
 @dataclass(frozen=True)
-class Seat:
-    """One question on a person's page. Only the token may leave the server."""
+class SeatView:
+    """A seat on a person's page. Only the token may leave the server."""
 
     token: str
     question_id: int
     topic: str
-    image_id: int
     image_name: str
     created_at: datetime
 
@@ -69,7 +68,7 @@ class Page:
     person could answer, these included, as worked out when they had answered so many. None of it
     tells gold from the rest."""
 
-    seats: list[Seat]
+    seats: list[SeatView]
     left: int
     answered: int = 0
 
@@ -146,7 +145,7 @@ def _left(fill: Fill, seats_on_page: int) -> int:
 
 
 OPEN_SEATS = """
-SELECT a.token, q.id, q.topic, i.image_id, m.name, a.created_at
+SELECT a.token, q.id, q.topic, m.name, a.created_at
 FROM labeling_assignment a
 JOIN labeling_question q ON q.id = a.question_id
 JOIN labeling_item i ON i.id = q.item_id
@@ -156,12 +155,15 @@ ORDER BY a.ordinal IS NULL, a.token
 """
 
 
-def open_seats(user: User, campaign: Campaign) -> list[Seat]:
+def open_seats(user: User, campaign: Campaign) -> list[SeatView]:
     """Return the seats this person holds and has not answered: where they left off. First what was
     answered once and sent back.
     """
     rows = fetch_prepared(OPEN_SEATS, [user.pk, campaign.pk])
-    return [Seat(*(*row[:5], row[5].replace(tzinfo=UTC))) for row in rows]
+    return [
+        SeatView(token, pk, topic, name, at.replace(tzinfo=UTC))
+        for token, pk, topic, name, at in rows
+    ]
 
 
 @retried
@@ -462,12 +464,12 @@ def return_seat(user: User, token: str) -> None:
     """Give a seat back unanswered (skip): the question goes to the end of the fresh lane, for
     others first. Twice is no error. Raises NotYours, or Conflict once it was answered.
     """
-    seat = Assignment.objects.filter(token=token, annotator=user).values_list("pk", "state").first()
+    seat = Seat.objects.filter(token=token, annotator=user).values_list("pk", "state").first()
     if seat is None:
         raise NotYours(gettext(NOT_YOUR_SEAT), code="not_your_seat")
     if not give_back([seat[0]], FRESH):
-        state = Assignment.objects.values_list("state", flat=True).get(pk=seat[0])
-        if state == Assignment.State.ANSWERED:
+        state = Seat.objects.values_list("state", flat=True).get(pk=seat[0])
+        if state == Seat.State.ANSWERED:
             raise Conflict(
                 gettext("You have answered this one already. You may change your answer.")
             )
@@ -475,9 +477,7 @@ def return_seat(user: User, token: str) -> None:
 
 def return_seats_of(user: User, campaign: Campaign) -> int:
     """Return how many open seats this person gave back, all at once: they left."""
-    held = Assignment.objects.filter(
-        annotator=user, question__campaign=campaign, state=Assignment.State.LEASED
-    )
+    held = Seat.objects.filter(annotator=user, question__campaign=campaign, state=Seat.State.LEASED)
     return give_back(list(held.values_list("pk", flat=True)), RETURNED)
 
 
@@ -489,8 +489,8 @@ def leave(user: User, campaign: Campaign, tokens: Collection[str], seen_at: date
     """
     until = timezone.now() + AFTER_LEAVING
     renewed = seen_at + timedelta(minutes=policies.of(campaign)["lease_minutes"])
-    seats = Assignment.objects.filter(
-        state=Assignment.State.LEASED, leased_until__gt=until, leased_until__lte=renewed
+    seats = Seat.objects.filter(
+        state=Seat.State.LEASED, leased_until__gt=until, leased_until__lte=renewed
     )
     with writing():
         held = seats.filter(

@@ -7,7 +7,7 @@ from django.db import transaction
 from django.db.models import Count, OuterRef, Subquery
 
 from labeling.errors import Refusal
-from labeling.models import Answer, Assignment, Decision, Membership, Quota, User
+from labeling.models import Answer, Decision, Membership, Quota, Seat, User
 
 MOST = 1_000_000
 
@@ -67,7 +67,7 @@ def _answered(member: Membership) -> dict[str, int]:
     rows = (
         Answer.objects.filter(
             assignment__annotator=member.user_id,
-            assignment__state=Assignment.State.ANSWERED,
+            assignment__state=Seat.State.ANSWERED,
             assignment__question__campaign=member.campaign_id,
             pk=Subquery(latest.values("pk")[:1]),
         )

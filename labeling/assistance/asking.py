@@ -13,7 +13,7 @@ from labeling.assistance import embedding, networks
 from labeling.errors import NotAllowed, Refusal
 from labeling.geometry.polygons import from_json
 from labeling.kinds.base import GivenProposal
-from labeling.models import Assignment, Assistance, Proposal, SegmentationNetwork
+from labeling.models import Assistance, Proposal, Seat, SegmentationNetwork
 from labeling.promptable import prompts as prompting
 from labeling.promptable import workers
 from labeling.promptable.workers import POOL, Reply
@@ -40,7 +40,7 @@ class TooOften(Refusal):
     code = "too_often"
 
 
-def propose(seat: Assignment, part: str, raw_prompts: object) -> Proposal:
+def propose(seat: Seat, part: str, raw_prompts: object) -> Proposal:
     """Return the model's outline of the part, by what the person showed. The same again is the same
     row.
 
@@ -100,7 +100,7 @@ def _check_part(part: object, settings: dict[str, object], topic: str) -> None:
         raise Refusal(f"There is no part {str(part)[:80]!r} here.", field="part")
 
 
-def _check_rate(seat: Assignment) -> None:
+def _check_rate(seat: Seat) -> None:
     since = timezone.now() - timedelta(minutes=1)
     recent = Proposal.objects.filter(assignment__annotator=seat.annotator_id, created_at__gt=since)
     if len(recent.values_list("pk")[:MOST_A_MINUTE]) == MOST_A_MINUTE:

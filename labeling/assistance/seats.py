@@ -11,22 +11,22 @@ from labeling.assistance import networks
 from labeling.consensus import calibrations
 from labeling.db.sql import lock_questions, writing
 from labeling.models import (
-    Assignment,
     Assistance,
     Campaign,
     ImageEmbedding,
     Membership,
     Question,
+    Seat,
     SegmentationNetwork,
 )
 from labeling.promptable import arms
 
-LEASED = Assignment.State.LEASED
-LIVE = (LEASED, Assignment.State.ANSWERED)
+LEASED = Seat.State.LEASED
+LIVE = (LEASED, Seat.State.ANSWERED)
 
 
 def assisted(
-    seats: Sequence[Assignment], campaign: Campaign, network: SegmentationNetwork
+    seats: Sequence[Seat], campaign: Campaign, network: SegmentationNetwork
 ) -> dict[int, bool]:
     """Return whether each of one person's seats on a page draws with the model, by primary key;
     without those of training, and answered ones that were given before there was a network. Queries
@@ -53,7 +53,7 @@ def _known(pks: Collection[int]) -> dict[int, bool]:
     return dict(rows.values_list("assignment_id", "assisted"))
 
 
-def _decide(fresh: Sequence[Assignment], campaign: Campaign, network: SegmentationNetwork) -> None:
+def _decide(fresh: Sequence[Seat], campaign: Campaign, network: SegmentationNetwork) -> None:
     people = networks.people_asked(campaign)
     questions = Question.objects.in_bulk({seat.question_id for seat in fresh})
     images = {seat.question.item.image_id for seat in fresh}

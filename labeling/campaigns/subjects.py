@@ -14,10 +14,10 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from labeling.db.sql import batches
-from labeling.models import Assignment, Campaign, Item, Question, User
+from labeling.models import Campaign, Item, Question, Seat, User
 
 BATCH = 500
-State = Assignment.State
+State = Seat.State
 
 
 def derive(item_of_image: Mapping[int, int]) -> None:
@@ -70,13 +70,13 @@ def _bar(by_image: Mapping[int, list[int]], campaigns: QuerySet[Campaign]) -> No
         campaign__in=list(campaigns.values_list("pk", flat=True)), item__in=list(items)
     )
     seen = (
-        Assignment.objects.filter(question__in=list(questions.values_list("pk", flat=True)))
+        Seat.objects.filter(question__in=list(questions.values_list("pk", flat=True)))
         .order_by("pk")
         .values_list("annotator", "question", "question__item__image")
     )
     now = timezone.now()
     seats = [
-        Assignment(
+        Seat(
             annotator_id=annotator,
             subject=-thing,
             question_id=question,
@@ -86,7 +86,7 @@ def _bar(by_image: Mapping[int, list[int]], campaigns: QuerySet[Campaign]) -> No
         for annotator, question, image in seen
         for thing in by_image[image]
     ]
-    Assignment.objects.bulk_create(seats, batch_size=BATCH, ignore_conflicts=True)
+    Seat.objects.bulk_create(seats, batch_size=BATCH, ignore_conflicts=True)
 
 
 def hold(user: User, question: Question) -> bool:
@@ -96,9 +96,9 @@ def hold(user: User, question: Question) -> bool:
     """
     if question.subject is None or question.subject >= 0:
         return True
-    Assignment.objects.bulk_create(
+    Seat.objects.bulk_create(
         [
-            Assignment(
+            Seat(
                 annotator=user,
                 subject=question.subject,
                 question=question,
@@ -108,6 +108,4 @@ def hold(user: User, question: Question) -> bool:
         ],
         ignore_conflicts=True,
     )
-    return Assignment.objects.filter(
-        annotator=user, subject=question.subject, question=question
-    ).exists()
+    return Seat.objects.filter(annotator=user, subject=question.subject, question=question).exists()

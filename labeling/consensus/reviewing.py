@@ -17,12 +17,12 @@ from labeling.jobs import queue
 from labeling.kinds import KINDS, About, policies
 from labeling.models import (
     Answer,
-    Assignment,
     Campaign,
     Decision,
     Membership,
     Policy,
     Question,
+    Seat,
     SentBack,
     Settlement,
     User,
@@ -225,7 +225,7 @@ def _lease_again(question: Locked, seats: Sequence[int]) -> None:
     hours = policies.whole(content)["return_hours"]
     execute(
         "UPDATE labeling_assignment SET state = 'leased', leased_until = %s "  # noqa: S608
-        f"WHERE id IN ({numbers(seats)}) AND state = '{Assignment.State.ANSWERED.value}'",
+        f"WHERE id IN ({numbers(seats)}) AND state = '{Seat.State.ANSWERED.value}'",
         [moment(timezone.now() + timedelta(hours=hours))],
     )
 

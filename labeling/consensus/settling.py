@@ -41,7 +41,7 @@ from labeling.estimators.intervals import share_interval
 from labeling.jobs import queue
 from labeling.kinds import KINDS
 from labeling.kinds.deciding import Vote
-from labeling.models import Answer, Assignment, Campaign, Question, Settlement
+from labeling.models import Answer, Campaign, Question, Seat, Settlement
 from labeling.records import Record
 
 State = Question.State
@@ -163,9 +163,9 @@ def _follow_up(changed: Sequence[Locked]) -> None:
 def _under_lease(questions: Sequence[Locked]) -> Counter[int]:
     """How many seats of each question somebody holds."""
     return Counter(
-        Assignment.objects.filter(
+        Seat.objects.filter(
             question_id__in=[question.id for question in questions],
-            state=Assignment.State.LEASED,
+            state=Seat.State.LEASED,
         ).values_list("question_id", flat=True)
     )
 

@@ -15,7 +15,7 @@ from labeling.db.sql import Locked, in_runs
 from labeling.graphs import store
 from labeling.kinds import KINDS, Kind, Verdict, deciding, policies
 from labeling.kinds.deciding import Skills, Vote
-from labeling.models import Answer, Assignment, Policy, Question, SentBack, Settlement
+from labeling.models import Answer, Policy, Question, Seat, SentBack, Settlement
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ def votes_on(question_ids: Sequence[int]) -> dict[int, list[Vote]]:
 def votes_on_page(question_ids: Collection[int]) -> dict[int, list[Vote]]:
     """As votes_on, of questions that a page shows: in two queries, which read what lies together
     at once."""
-    rows = Assignment.objects.filter(in_runs("question_id", question_ids))
+    rows = Seat.objects.filter(in_runs("question_id", question_ids))
     seats = {pk: (question, person) for pk, question, person in rows.values_list(*SEAT)}
     answers = _counting(Answer.objects.filter(in_runs("assignment_id", seats)))
     return _by_question((*seats[row[0]], *row) for row in answers.values_list(*REVISION))

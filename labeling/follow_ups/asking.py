@@ -15,7 +15,7 @@ from labeling.errors import Conflict, Refusal
 from labeling.follow_ups import chaining
 from labeling.kinds import KINDS, policies
 from labeling.kinds.base import CHAINS, GRAPH, OBJECTS
-from labeling.models import Assignment, Campaign, Decision, Item, Policy, Question, User
+from labeling.models import Campaign, Decision, Item, Policy, Question, Seat, User
 
 BATCH = 2_000
 # Why no pairs of image and class are added, by what a kind asks about.
@@ -223,8 +223,8 @@ def take_out(campaign: Campaign, question_ids: Iterable[int], states: Sequence[s
     with question_counts.repeats(campaign.pk, [row[-1] for row in rows if row[-1]]):
         Question.objects.filter(pk__in=pks).update(state=Question.State.WITHDRAWN, seats_free=0)
     question_counts.changed(before, after)
-    Assignment.objects.filter(question_id__in=pks, state=Assignment.State.LEASED).update(
-        state=Assignment.State.CLOSED
+    Seat.objects.filter(question_id__in=pks, state=Seat.State.LEASED).update(
+        state=Seat.State.CLOSED
     )
     return pks
 

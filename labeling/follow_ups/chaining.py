@@ -22,7 +22,7 @@ from labeling.geometry.boxes import Box
 from labeling.kinds import box_pairs, policies
 from labeling.kinds.box_pairs import ASIDE, Asked, Content, Replayed, Wanted
 from labeling.kinds.boxes import STEPS, rules_of
-from labeling.models import Answer, Assignment, Campaign, Item, Policy, Question, Settlement
+from labeling.models import Answer, Campaign, Item, Policy, Question, Seat, Settlement
 
 State, Lane = Question.State, Question.Lane
 # First questions that are opened in one transaction.
@@ -220,7 +220,7 @@ def _people(pks: Sequence[int], counting: Mapping[int, Sequence[str]]) -> dict[i
 
 def _barred(pks: Sequence[int]) -> dict[int, frozenset[int]]:
     """Who must not answer each question."""
-    rows = Assignment.objects.filter(question__in=pks, state=Assignment.State.BARRED)
+    rows = Seat.objects.filter(question__in=pks, state=Seat.State.BARRED)
     return _by_question(rows.values_list("question_id", "annotator_id"))
 
 
@@ -291,12 +291,12 @@ def _next_rounds(campaign: Campaign, items: Collection[int]) -> dict[tuple[int, 
 
 def _bar(rows: Iterable[tuple[Question, frozenset[int]]]) -> None:
     now = timezone.now()
-    Assignment.objects.bulk_create(
-        Assignment(
+    Seat.objects.bulk_create(
+        Seat(
             question=question,
             annotator_id=person,
             subject=question.pk,
-            state=Assignment.State.BARRED,
+            state=Seat.State.BARRED,
             leased_until=now,
         )
         for question, people in rows

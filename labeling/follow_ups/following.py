@@ -36,7 +36,7 @@ from labeling.graphs import image_state, learned_order, store
 from labeling.jobs import queue
 from labeling.kinds import KINDS, policies
 from labeling.kinds.base import CHAINS, GRAPH
-from labeling.models import Assignment, Campaign, Image, Job, Policy, Question, Settlement
+from labeling.models import Campaign, Image, Job, Policy, Question, Seat, Settlement
 from labeling.question_graph import planning
 from labeling.question_graph.inferring import Inference
 from labeling.question_graph.planning import Asked, Choice, Plan
@@ -377,8 +377,8 @@ def _withdraw(planned: Planned, locked: dict[int, Locked]) -> int:
         before = [locked[pk] for pk in leaving]
         gone = [q._replace(state=State.WITHDRAWN.value, seats_free=0) for q in before]
         question_counts.changed(before, gone)
-        Assignment.objects.filter(question_id__in=leaving, state=Assignment.State.LEASED).update(
-            state=Assignment.State.CLOSED
+        Seat.objects.filter(question_id__in=leaving, state=Seat.State.LEASED).update(
+            state=Seat.State.CLOSED
         )
     return len(leaving)
 

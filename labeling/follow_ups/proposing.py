@@ -12,7 +12,7 @@ from labeling.db.sql import lock_questions, retried, writing
 from labeling.jobs import queue
 from labeling.kinds import box_pairs, policies
 from labeling.kinds.boxes import STEPS, rules_of
-from labeling.models import Assignment, Campaign, Job, Question
+from labeling.models import Campaign, Job, Question, Seat
 
 CHUNK = 500
 
@@ -85,9 +85,7 @@ def _turn(pks: Sequence[int]) -> int:
     """How many of these pairs now begin the other way; those that somebody has begun stay."""
     with writing():
         locked = {row.id: row for row in lock_questions(pks)}
-        begun = set(
-            Assignment.objects.filter(question__in=pks).values_list("question_id", flat=True)
-        )
+        begun = set(Seat.objects.filter(question__in=pks).values_list("question_id", flat=True))
         rows = Question.objects.select_related("policy", "item__image").filter(
             pk__in=[pk for pk in pks if pk not in begun], state=Question.State.OPEN
         )

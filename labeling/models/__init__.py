@@ -5,7 +5,7 @@
 | people.py | User, ApiToken, Membership, Quota, Invitation |
 | images.py | Dataset, Image, Import, Item, GivenLabel, Vocabulary |
 | campaigns.py | Campaign, CampaignText, Policy, Graph, Calibration, Topic, Example, Decision |
-| questions.py | Question and its counters, Gold, Assignment, Answer, Draft, SentBack, |
+| questions.py | Question and its counters, Gold, Seat, Answer, Draft, SentBack, |
 | | Settlement, Audit |
 | candidates.py | Candidate, Verification |
 | flags.py | Flag |
@@ -44,12 +44,12 @@ from labeling.models.people import (
 )
 from labeling.models.questions import (
     Answer,
-    Assignment,
     Audit,
     Draft,
     Gold,
     Question,
     QuestionCount,
+    Seat,
     SentBack,
     Settlement,
 )
@@ -58,7 +58,6 @@ from labeling.models.work import Job, Release, ReplacedRelease
 __all__ = [
     "Answer",
     "ApiToken",
-    "Assignment",
     "Assistance",
     "Audit",
     "Calibration",
@@ -88,6 +87,7 @@ __all__ = [
     "Quota",
     "Release",
     "ReplacedRelease",
+    "Seat",
     "SecondAnswer",
     "SegmentationNetwork",
     "SentBack",

@@ -4,7 +4,7 @@ from django.utils import timezone
 from labeling.models.campaigns import Campaign
 from labeling.models.images import Image
 from labeling.models.people import new_token
-from labeling.models.questions import Assignment
+from labeling.models.questions import Seat
 from labeling.models.work import Job
 
 
@@ -58,9 +58,7 @@ class Assistance(models.Model):
     """Whether the drawing of a seat may ask the model: decided once, when its page is first given.
     Without a row it may not."""
 
-    assignment = models.OneToOneField(
-        Assignment, on_delete=models.CASCADE, related_name="assistance"
-    )
+    assignment = models.OneToOneField(Seat, on_delete=models.CASCADE, related_name="assistance")
     assisted = models.BooleanField()
     decided_at = models.DateTimeField(default=timezone.now)
 
@@ -76,7 +74,7 @@ class Proposal(models.Model):
     """
 
     assignment = models.ForeignKey(
-        Assignment, on_delete=models.CASCADE, related_name="proposals", db_index=False
+        Seat, on_delete=models.CASCADE, related_name="proposals", db_index=False
     )
     token = models.CharField(max_length=32, default=new_token)
     part = models.CharField(max_length=200)

@@ -14,9 +14,7 @@ class Flag(models.Model):
     campaign = models.ForeignKey(
         "labeling.Campaign", on_delete=models.CASCADE, related_name="flags", db_index=False
     )
-    assignment = models.ForeignKey(
-        "labeling.Assignment", on_delete=models.PROTECT, related_name="flags"
-    )
+    assignment = models.ForeignKey("labeling.Seat", on_delete=models.PROTECT, related_name="flags")
     annotator = models.ForeignKey("labeling.User", on_delete=models.PROTECT, related_name="flags")
     note = models.CharField(max_length=500)
     reply = models.CharField(max_length=500, blank=True)

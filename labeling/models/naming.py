@@ -3,7 +3,7 @@ from django.utils import timezone
 
 from labeling.models.campaigns import Campaign
 from labeling.models.images import Image
-from labeling.models.questions import Assignment
+from labeling.models.questions import Seat
 
 
 class NamedProposal(models.Model):
@@ -31,9 +31,7 @@ class SecondAnswer(models.Model):
     The first answer on the seat stays closed to revisions (window.py).
     """
 
-    assignment = models.OneToOneField(
-        Assignment, on_delete=models.PROTECT, related_name="second_answer"
-    )
+    assignment = models.OneToOneField(Seat, on_delete=models.PROTECT, related_name="second_answer")
     shown = models.JSONField()
     value = models.JSONField(null=True, blank=True)
     looks = models.JSONField(null=True, blank=True)

@@ -161,11 +161,11 @@ class Gold(models.Model):
         return f"gold of {self.question}"
 
 
-class Assignment(models.Model):
-    """A seat: this person answers this question, under a lease.
+class Seat(models.Model):
+    """A person's lease on a question, and afterwards the place of their answers to it.
 
-    Unique on (annotator, subject) alone: the subject follows from the question, so this also
-    keeps one seat per annotator and question, with one index less on the hottest table.
+    Unique on (annotator, subject) only: the subject follows from the question, so this also allows
+    one seat per annotator and question, with one index fewer on the most written table.
     """
 
     class State(models.TextChoices):
@@ -178,11 +178,11 @@ class Assignment(models.Model):
         # Never a seat: this person must not answer the question, such as check their own box.
         BARRED = "barred", "barred"
 
-    question = models.ForeignKey(Question, on_delete=models.CASCADE, related_name="assignments")
+    question = models.ForeignKey(Question, on_delete=models.CASCADE, related_name="seats")
     annotator = models.ForeignKey(
         "labeling.User",
         on_delete=models.PROTECT,
-        related_name="assignments",
+        related_name="seats",
         db_index=False,
     )
     subject = models.BigIntegerField()
@@ -196,6 +196,8 @@ class Assignment(models.Model):
     ordinal = models.PositiveIntegerField(null=True, blank=True)
 
     class Meta:
+        # The model's former name, which backups and raw statements use.
+        db_table = "labeling_assignment"
         constraints = [
             models.UniqueConstraint(
                 fields=["annotator", "subject"], name="one_seat_per_annotator_and_subject"
@@ -231,6 +233,10 @@ class Assignment(models.Model):
     def __str__(self) -> str:
         return f"seat {self.pk}"
 
+    @property
+    def topic(self) -> str:
+        return self.question.topic
+
 
 class Answer(models.Model):
     """A revision within a seat. Never changed, never deleted."""
@@ -244,7 +250,7 @@ class Answer(models.Model):
     # Made by the client, so that a retry is recognised.
     id = models.UUIDField(primary_key=True)
     assignment = models.ForeignKey(
-        Assignment, on_delete=models.PROTECT, related_name="answers", db_index=False
+        Seat, on_delete=models.PROTECT, related_name="answers", db_index=False
     )
     revision = models.PositiveSmallIntegerField(default=0)
     value = models.JSONField()
@@ -279,7 +285,7 @@ class Answer(models.Model):
 class Draft(models.Model):
     """Unsent work on a seat, saved as it grows: it comes back after a crash and on any machine."""
 
-    assignment = models.OneToOneField(Assignment, on_delete=models.CASCADE, related_name="draft")
+    assignment = models.OneToOneField(Seat, on_delete=models.CASCADE, related_name="draft")
     # The kind's own: what the page needs to go on.
     content = models.JSONField(default=dict)
     # Counted by the server: whoever saves says which one they started from.
@@ -295,7 +301,7 @@ class Draft(models.Model):
 class SentBack(models.Model):
     """An answer that a reviewer sent back to whoever gave it: it counts no more, but stays."""
 
-    assignment = models.ForeignKey(Assignment, on_delete=models.PROTECT, related_name="sent_back")
+    assignment = models.ForeignKey(Seat, on_delete=models.PROTECT, related_name="sent_back")
     answer = models.OneToOneField(Answer, on_delete=models.PROTECT, related_name="sent_back")
     note = models.TextField()
     reviewer = models.ForeignKey("labeling.User", on_delete=models.PROTECT, related_name="+")

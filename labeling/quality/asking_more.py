@@ -18,7 +18,7 @@ from labeling.errors import Conflict, Refusal
 from labeling.kinds import KINDS, policies
 from labeling.kinds.base import CHAINS
 from labeling.kinds.policies import RULES, Rule
-from labeling.models import Assignment, Campaign, Decision, Policy, Question, Settlement, User
+from labeling.models import Campaign, Decision, Policy, Question, Seat, Settlement, User
 from labeling.plurals import count_of
 
 CHUNK = 1_000
@@ -150,7 +150,7 @@ def _with_votes(policy: policies.Policy, votes: int) -> policies.Policy:
 
 
 def _unanswered(campaign: Campaign) -> QuerySet[Question]:
-    answered = Assignment.objects.filter(question=OuterRef("pk"), state=Assignment.State.ANSWERED)
+    answered = Seat.objects.filter(question=OuterRef("pk"), state=Seat.State.ANSWERED)
     # Versions that never came in force, such as a pilot's, are for the questions that have them.
     pilot_decisions = campaign.decisions.filter(kind=Decision.Kind.POLICY, content__has_key="pilot")
     pilots = [content["version"] for content in pilot_decisions.values_list("content", flat=True)]

@@ -24,12 +24,12 @@ from labeling.jobs import queue
 from labeling.kinds import KINDS
 from labeling.kinds.base import CANDIDATES, CHAINS
 from labeling.models import (
-    Assignment,
     Audit,
     Campaign,
     Decision,
     Membership,
     Question,
+    Seat,
     Settlement,
     User,
 )
@@ -136,7 +136,7 @@ def next_for(user: User, campaign: Campaign, sample: int | None = None) -> Audit
     audits = _open_to(user, campaign).filter(sample=sample).order_by("pk")
     rows = list(audits.values_list("pk", flat=True)[: BATCH * 2])
     # What was chosen for them before, and takes others away from them, stays chosen.
-    held = audits.filter(question__subject__lt=0, question__assignments__annotator=user)
+    held = audits.filter(question__subject__lt=0, question__seats__annotator=user)
     chosen = held.values_list("pk", flat=True).first()
     while rows:
         pk = rows.pop(user.pk % len(rows)) if chosen is None else chosen
@@ -149,10 +149,10 @@ def next_for(user: User, campaign: Campaign, sample: int | None = None) -> Audit
 
 def _open_to(user: User, campaign: Campaign) -> QuerySet[Audit]:
     """Unanswered audits that this person may answer."""
-    seen = Assignment.objects.filter(annotator=user, subject=OuterRef("its_subject")).exclude(
+    seen = Seat.objects.filter(annotator=user, subject=OuterRef("its_subject")).exclude(
         # Of one thing a person sees one part, ever (subjects.py).
         Q(subject__gte=0) | Q(question=OuterRef("question_id")),
-        state__in=[Assignment.State.RETURNED, Assignment.State.CLOSED],
+        state__in=[Seat.State.RETURNED, Seat.State.CLOSED],
     )
     decided = Decision.objects.filter(
         campaign=campaign, kind=Decision.Kind.REVIEW, actor=user

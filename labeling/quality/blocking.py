@@ -28,13 +28,13 @@ from labeling.db.sql import (
 from labeling.errors import NotYours, Refusal
 from labeling.models import (
     Answer,
-    Assignment,
     Calibration,
     Campaign,
     Decision,
     Membership,
     Policy,
     Question,
+    Seat,
     User,
 )
 
@@ -69,12 +69,12 @@ def affected(campaign: Campaign, user: User) -> dict[str, int]:
     return {
         "answers": voted.count(),
         "questions": voted.filter(question__state__in=settling.DECIDED).count(),
-        "seats": held.filter(state=Assignment.State.LEASED).count(),
+        "seats": held.filter(state=Seat.State.LEASED).count(),
     }
 
 
-def _seats_of(campaign_id: int, user_id: int) -> QuerySet[Assignment]:
-    return Assignment.objects.filter(annotator=user_id, question__campaign=campaign_id)
+def _seats_of(campaign_id: int, user_id: int) -> QuerySet[Seat]:
+    return Seat.objects.filter(annotator=user_id, question__campaign=campaign_id)
 
 
 def block(
@@ -174,13 +174,13 @@ def _lock_questions(campaign_id: int, user_id: int) -> list[Locked]:
     """Every question on which this person voted or has a seat, locked by id; gold is not locked
     anywhere, and its seats go back at once."""
     held = _seats_of(campaign_id, user_id)
-    leased = held.filter(state=Assignment.State.LEASED)
+    leased = held.filter(state=Seat.State.LEASED)
     golden = leased.filter(question__state=Question.State.GOLD).values_list("pk", flat=True)
-    Assignment.objects.filter(pk__in=list(golden), state=Assignment.State.LEASED).update(
-        state=Assignment.State.RETURNED
+    Seat.objects.filter(pk__in=list(golden), state=Seat.State.LEASED).update(
+        state=Seat.State.RETURNED
     )
     question_ids = (
-        held.filter(state__in=[Assignment.State.ANSWERED, Assignment.State.LEASED])
+        held.filter(state__in=[Seat.State.ANSWERED, Seat.State.LEASED])
         .exclude(question__state=Question.State.GOLD)
         .order_by("question_id")
         .values_list("question_id", flat=True)

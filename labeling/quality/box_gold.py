@@ -36,7 +36,7 @@ from labeling.follow_ups import asking, chaining
 from labeling.geometry.boxes import Box
 from labeling.kinds.box_pairs import Content
 from labeling.kinds.boxes import BAD, NONE
-from labeling.models import Assignment, Campaign, Decision, Gold, Image, Question, User
+from labeling.models import Campaign, Decision, Gold, Image, Question, Seat, User
 
 BATCH = 500
 # Shares of the gold to draw where nothing is left to draw, and where an attempt was rejected.
@@ -212,7 +212,7 @@ def _make(campaign: Campaign, known: Known, source: str) -> int:
 def _bar(campaign: Campaign, known: Known, subject: int) -> None:
     """Keeps those who worked on the pair from its gold."""
     people = (
-        Assignment.objects.filter(
+        Seat.objects.filter(
             question__campaign=campaign,
             question__item=known.item,
             question__topic=known.topic,
@@ -223,12 +223,12 @@ def _bar(campaign: Campaign, known: Known, subject: int) -> None:
         .distinct()
     )
     now = timezone.now()
-    Assignment.objects.bulk_create(
-        Assignment(
+    Seat.objects.bulk_create(
+        Seat(
             question_id=subject,
             annotator_id=person,
             subject=subject,
-            state=Assignment.State.BARRED,
+            state=Seat.State.BARRED,
             leased_until=now,
         )
         for person in people

@@ -28,12 +28,12 @@ from labeling.kinds import KINDS, About, policies
 from labeling.kinds.base import CHAINS
 from labeling.models import (
     Answer,
-    Assignment,
     Campaign,
     Decision,
     Gold,
     Membership,
     Question,
+    Seat,
     Settlement,
     User,
 )
@@ -252,8 +252,8 @@ def _gold_question(
 def _replace(question: Question) -> bool:
     """Make gold of a question, in its row. Return False where somebody answered or holds it."""
     [before] = lock_questions([question.pk])
-    used = Assignment.objects.filter(
-        question=question, state__in=[Assignment.State.LEASED, Assignment.State.ANSWERED]
+    used = Seat.objects.filter(
+        question=question, state__in=[Seat.State.LEASED, Seat.State.ANSWERED]
     )
     if before.state not in (Question.State.OPEN, Question.State.WITHDRAWN) or used.exists():
         return False
@@ -464,16 +464,16 @@ def _answered(
         assignment__question__campaign=campaign,
         assignment__question__state=Question.State.GOLD,
         assignment__question__gold__retired_at=None,
-        assignment__state=Assignment.State.ANSWERED,
+        assignment__state=Seat.State.ANSWERED,
     )
     if question_ids is not None:
         known &= Q(assignment__question__in=list(question_ids))
     if latest_seats is not None:
-        seats = Assignment.objects.filter(
+        seats = Seat.objects.filter(
             question__campaign=campaign,
             question__state=Question.State.GOLD,
             question__gold__retired_at=None,
-            state=Assignment.State.ANSWERED,
+            state=Seat.State.ANSWERED,
         )
         known = Q(assignment__in=seats.order_by("-pk").values("pk")[:latest_seats]) & known
     rows = (

@@ -13,7 +13,7 @@ from django.db.models.functions import Coalesce
 
 from labeling.estimators.intervals import wilson_interval
 from labeling.kinds import KINDS, policies
-from labeling.models import Answer, Assignment, Campaign, Membership, Question, User
+from labeling.models import Answer, Campaign, Membership, Question, Seat, User
 
 
 @dataclass(frozen=True)
@@ -68,11 +68,11 @@ def _errors_by(campaign: Campaign, column: str, order: Sequence[str]) -> list[Gi
     Of the latest LATEST seats on gold in force the last revision, in training and tests too. Empty
     where no answer has a value there.
     """
-    seats = Assignment.objects.filter(
+    seats = Seat.objects.filter(
         question__campaign=campaign,
         question__state=Question.State.GOLD,
         question__gold__retired_at=None,
-        state=Assignment.State.ANSWERED,
+        state=Seat.State.ANSWERED,
     )
     rows = (
         Answer.objects.filter(assignment__in=seats.order_by("-pk").values("pk")[:LATEST])
@@ -121,9 +121,9 @@ def agreement_by_language(campaign: Campaign) -> list[LanguageAgreement]:
     languages meet. Pairs of one question are not independent, so the interval is too narrow.
     One query.
     """
-    seats = Assignment.objects.filter(
-        question__campaign=campaign, state=Assignment.State.ANSWERED
-    ).exclude(question__state=Question.State.GOLD)
+    seats = Seat.objects.filter(question__campaign=campaign, state=Seat.State.ANSWERED).exclude(
+        question__state=Question.State.GOLD
+    )
     rows = (
         Answer.objects.filter(assignment__in=seats.order_by("-pk").values("pk")[:LATEST])
         .order_by("assignment_id", "revision")
@@ -191,9 +191,7 @@ def rights(
         return {}
     since = _working_since(campaign, people) if since is None else since
     rows = (
-        Answer.objects.filter(
-            _on_gold(campaign, people), assignment__state=Assignment.State.ANSWERED
-        )
+        Answer.objects.filter(_on_gold(campaign, people), assignment__state=Seat.State.ANSWERED)
         .order_by("assignment__ordinal", "assignment_id", "revision")
         .values_list(
             "assignment_id",

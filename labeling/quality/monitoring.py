@@ -20,7 +20,7 @@ from labeling.errors import Conflict, NotAllowed, Refusal
 from labeling.estimators import annotator_checks
 from labeling.estimators.annotator_checks import Given, SequentialTest, Tested
 from labeling.kinds import KINDS, policies
-from labeling.models import Answer, Assignment, Campaign, Gold, Job, Membership, Question, User
+from labeling.models import Answer, Campaign, Gold, Job, Membership, Question, Seat, User
 from labeling.quality import blocking, gold, gold_results, qualifying
 
 logger = logging.getLogger(__name__)
@@ -212,7 +212,7 @@ def _recent(campaign: Campaign, membership: Membership) -> list[_Row]:
     """What this person answered last in this stage, in the order in which they did."""
     answers = Answer.objects.filter(
         assignment__annotator_id=membership.user_id,
-        assignment__state=Assignment.State.ANSWERED,
+        assignment__state=Seat.State.ANSWERED,
         # Counted by submitting.py for each person, so the last ones need no sorting of them all.
         assignment__ordinal__gt=membership.answered - RECENT,
         assignment__question__campaign=campaign,
@@ -244,9 +244,9 @@ def _answers_of_others(
     if not question_ids:
         return []
     blocked = campaign.memberships.filter(stage=Stage.BLOCKED).values("user")
-    seats = Assignment.objects.filter(
-        question_id__in=question_ids, state=Assignment.State.ANSWERED
-    ).exclude(annotator_id=membership.user_id)
+    seats = Seat.objects.filter(question_id__in=question_ids, state=Seat.State.ANSWERED).exclude(
+        annotator_id=membership.user_id
+    )
     seats = seats.exclude(annotator__in=blocked)
     if limit is not None:
         seats = seats.order_by("pk")[:limit]

@@ -24,13 +24,13 @@ from labeling.db.sql import retried, writing
 from labeling.errors import CampaignClosed, Newcomer, NotYours
 from labeling.graphs import store
 from labeling.kinds import KINDS, Kind, policies
-from labeling.models import Answer, Assignment, Campaign, Decision, Gold, Membership, Question, User
+from labeling.models import Answer, Campaign, Decision, Gold, Membership, Question, Seat, User
 from labeling.models.people import new_token
 from labeling.plurals import count_of
 
 Stage = Membership.Stage
 COMING_IN = (Stage.TRAINING, Stage.TEST)
-FREE = (Assignment.State.RETURNED, Assignment.State.CLOSED)
+FREE = (Seat.State.RETURNED, Seat.State.CLOSED)
 
 
 @dataclass(frozen=True)
@@ -197,20 +197,18 @@ def _fill(membership: Membership, size: int | None) -> None:
         _seat(membership, _spread(membership, pool, page_size - len(held)), now, until)
 
 
-def _open(membership: Membership) -> QuerySet[Assignment]:
-    return Assignment.objects.filter(
+def _open(membership: Membership) -> QuerySet[Seat]:
+    return Seat.objects.filter(
         annotator_id=membership.user_id,
         question__campaign_id=membership.campaign_id,
-        state=Assignment.State.LEASED,
+        state=Seat.State.LEASED,
     )
 
 
 def unseen(membership: Membership) -> "QuerySet[Question, Unseen]":
     """(question, subject, topic, answer, when they were last given it, step) of the gold in force
     that this person never answered and does not hold; of questions that a graph still asks."""
-    seats = Assignment.objects.filter(
-        annotator_id=membership.user_id, subject=OuterRef("its_subject")
-    )
+    seats = Seat.objects.filter(annotator_id=membership.user_id, subject=OuterRef("its_subject"))
     gold = Question.objects.filter(
         campaign_id=membership.campaign_id,
         lane=Question.Lane.GOLD,
@@ -247,7 +245,7 @@ def _of_one_topic(pool: Sequence[Unseen], held: Sequence[str]) -> list[Unseen]:
 def _spread(membership: Membership, candidates: Sequence[Unseen], count: int) -> list[Unseen]:
     """So many of these, by chance: the step, then the answer, then the topic that this stage dealt
     least first, also where it deals them one by one."""
-    dealt = Assignment.objects.filter(
+    dealt = Seat.objects.filter(
         annotator_id=membership.user_id,
         question__campaign_id=membership.campaign_id,
         question__state=Question.State.GOLD,
@@ -274,21 +272,21 @@ def _seat(membership: Membership, chosen: Sequence[Unseen], now: datetime, until
     feedback can tell it from what somebody met at work."""
     again = {
         row.subject: row
-        for row in Assignment.objects.filter(
+        for row in Seat.objects.filter(
             annotator_id=membership.user_id, subject__in=[subject for _, subject, *_ in chosen]
         )
     }
     new = []
     for question_id, subject, *_ in chosen:
-        row = again.get(subject) or Assignment(annotator_id=membership.user_id, subject=subject)
+        row = again.get(subject) or Seat(annotator_id=membership.user_id, subject=subject)
         if row.pk and row.question_id != question_id:
             row.token = new_token()
-        row.question_id, row.state = question_id, Assignment.State.LEASED
+        row.question_id, row.state = question_id, Seat.State.LEASED
         row.leased_until, row.created_at = until, now
         if not row.pk:
             new.append(row)
-    Assignment.objects.bulk_create(new)
-    Assignment.objects.bulk_update(
+    Seat.objects.bulk_create(new)
+    Seat.objects.bulk_update(
         again.values(),
         ["question", "state", "token", "leased_until", "created_at"],
     )
@@ -302,7 +300,7 @@ def _state(membership: Membership) -> Done:
             assignment__annotator_id=membership.user_id,
             assignment__question__campaign_id=membership.campaign_id,
             assignment__question__state=Question.State.GOLD,
-            assignment__state=Assignment.State.ANSWERED,
+            assignment__state=Seat.State.ANSWERED,
             assignment__created_at__gte=membership.working_since,
         )
         .order_by("assignment__ordinal", "revision")
@@ -427,7 +425,7 @@ def _known(membership: Membership, tokens: Sequence[Any]) -> dict[str, Gold]:
     """The gold behind the seats that training gave: never what somebody met at work."""
     if membership.stage != Stage.TRAINING:
         return {}
-    rows = Assignment.objects.filter(
+    rows = Seat.objects.filter(
         token__in=[token for token in tokens if isinstance(token, str)],
         annotator_id=membership.user_id,
         question__campaign_id=membership.campaign_id,

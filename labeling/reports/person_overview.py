@@ -11,13 +11,13 @@ from labeling.kinds import KINDS, policies
 from labeling.kinds.policies import ACTIONS
 from labeling.models import (
     Answer,
-    Assignment,
     Campaign,
     Decision,
     Gold,
     Image,
     Membership,
     Question,
+    Seat,
     Settlement,
 )
 from labeling.quality import gold_results
@@ -50,10 +50,10 @@ def recent_answers(membership: Membership, limit: int = SHOWN) -> list[AnswerRow
     """Return the person's latest answers, newest first. Five queries."""
     campaign = membership.campaign
     seats = list(
-        Assignment.objects.filter(
+        Seat.objects.filter(
             annotator_id=membership.user_id,
             question__campaign=campaign,
-            state=Assignment.State.ANSWERED,
+            state=Seat.State.ANSWERED,
         )
         .select_related("question__item__image")
         .order_by("-ordinal", "-pk")[:limit]

@@ -18,7 +18,7 @@ from labeling.estimators.intervals import mean_interval, wilson_interval
 from labeling.geometry import regions
 from labeling.geometry.polygons import from_json
 from labeling.kinds import KINDS
-from labeling.models import Answer, Assignment, Assistance, Campaign, Gold, Proposal
+from labeling.models import Answer, Assistance, Campaign, Gold, Proposal, Seat
 from labeling.parts.joining import DRAWN, TAKEN, PartLabel, labels_in, likeness
 from labeling.records import Record
 
@@ -106,7 +106,7 @@ class _Values:
 
 
 @dataclass(frozen=True)
-class _Seat:
+class _DrawnSeat:
     """A seat with its latest answer that draws; gold: what is known of its question."""
 
     pk: int
@@ -130,7 +130,7 @@ def figures(campaign: Campaign, most: int | None = None) -> ProposalFigures:
     """most: of the latest seats; None for all."""
     seats = _read(campaign, most)
     values = {True: _Values(), False: _Values()}
-    alone: dict[int, list[_Seat]] = defaultdict(list)
+    alone: dict[int, list[_DrawnSeat]] = defaultdict(list)
     for seat in seats:
         if not seat.came:
             alone[seat.question].append(seat)
@@ -163,12 +163,12 @@ def figures(campaign: Campaign, most: int | None = None) -> ProposalFigures:
 def _seats_of(campaign: Campaign) -> QuerySet[Assistance]:
     return Assistance.objects.filter(
         assignment__question__campaign=campaign,
-        assignment__state=Assignment.State.ANSWERED,
+        assignment__state=Seat.State.ANSWERED,
         assignment__ordinal__isnull=False,
     )
 
 
-def _read(campaign: Campaign, most: int | None) -> list[_Seat]:
+def _read(campaign: Campaign, most: int | None) -> list[_DrawnSeat]:
     """Four queries."""
     rows = (
         _seats_of(campaign)
@@ -204,13 +204,13 @@ def _seat(
     seconds: float,
     value: Mapping[str, Any],
     known: Mapping[int, Mapping[str, Any]],
-) -> _Seat:
+) -> _DrawnSeat:
     came = {key: part["came"] for key, part in value["parts"].items() if "came" in part}
     gold = labels_in(known[question]) if question in known else None
-    return _Seat(pk, question, assisted, seconds, labels_in(value), came, gold)
+    return _DrawnSeat(pk, question, assisted, seconds, labels_in(value), came, gold)
 
 
-def _add(values: _Values, seat: _Seat, alone: Iterable[_Seat]) -> None:
+def _add(values: _Values, seat: _DrawnSeat, alone: Iterable[_DrawnSeat]) -> None:
     drawn = [key for key, label in seat.labels.items() if label.state == DRAWN]
     values.drawings += 1
     values.parts += len(drawn)
@@ -232,7 +232,9 @@ def _add(values: _Values, seat: _Seat, alone: Iterable[_Seat]) -> None:
     ]
 
 
-def _bad_proposals(seats: Sequence[_Seat], proposals: Mapping[tuple[int, str], Proposal]) -> Share:
+def _bad_proposals(
+    seats: Sequence[_DrawnSeat], proposals: Mapping[tuple[int, str], Proposal]
+) -> Share:
     """Of the last proposal for each part of gold."""
     bad_proposals = accepted = 0
     for seat in seats:

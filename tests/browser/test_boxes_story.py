@@ -13,7 +13,7 @@ import pytest
 
 from labeling.boxes.chain import CHECK, COVER
 from labeling.geometry.boxes import iou
-from labeling.models import Answer, Assignment, Campaign
+from labeling.models import Answer, Campaign, Seat
 from tests import factories
 from tests.browser import box_hands as hands
 from tests.browser.conftest import expect
@@ -84,13 +84,13 @@ def box_what_is_asked(page, site, campaign: Campaign) -> int:
             return sent
         hands.wait(page)
         seat = hands.seat_of(page)
-        seats = Assignment.objects.select_related("question__item__image")
+        seats = Seat.objects.select_related("question__item__image")
         _box(page, seats.get(token=seat))
         page.wait_for_selector(f"{hands.READY}:not([data-seat='{seat}']), {FINISHED}")
         sent += 1
 
 
-def _box(page, seat: Assignment) -> None:
+def _box(page, seat: Seat) -> None:
     """Answers one step with the mouse."""
     question = seat.question
     image = question.item.image

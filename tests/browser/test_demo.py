@@ -7,7 +7,7 @@ import pytest
 from django.core.management import call_command
 
 from annotator.demo import build
-from labeling.models import Answer, Assignment, User
+from labeling.models import Answer, Seat, User
 from tests.annotator.truth import answer_everything, truth
 from tests.browser.conftest import let_pass
 
@@ -44,7 +44,7 @@ def label_until_nothing_is_left(page, address: str) -> int:
             return answered
         before = page.get_attribute("html", "data-on-screen")
         let_pass(page)
-        seat = Assignment.objects.select_related("question__item__image").get(token=before)
+        seat = Seat.objects.select_related("question__item__image").get(token=before)
         page.keyboard.press(KEYS[truth(seat.question)])
         answered += 1
 

@@ -79,7 +79,7 @@ def crowded(cats: Campaign, alice: User) -> Campaign:
 
 def answer(person: User, campaign: Campaign, says) -> None:
     while seats := claiming.next_page(person, campaign).seats:
-        mine = person.assignments.filter(token__in=[seat.token for seat in seats])
+        mine = person.seats.filter(token__in=[seat.token for seat in seats])
         images = dict(mine.values_list("token", "question__item__image__name"))
         sent = [
             submitting.Sent(uuid.uuid4(), seat.token, says(images[seat.token]), 900 + 37 * number)

@@ -191,7 +191,7 @@ def test_preview_shows_what_annotators_see_and_takes_no_answer(page, cats, site)
     page.keyboard.press("y")
     page.locator("button[value=yes]").click(force=True)
     assert page.url.endswith("/preview/")
-    assert not cats.questions.filter(assignments__isnull=False).exists()
+    assert not cats.questions.filter(seats__isnull=False).exists()
 
 
 def test_forms_with_faults_look_right(page, busy, site, looked_at):

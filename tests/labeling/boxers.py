@@ -15,7 +15,7 @@ from labeling.campaigns import lifecycle
 from labeling.errors import InTraining
 from labeling.exchange import box_campaigns
 from labeling.follow_ups import asking, following, opening
-from labeling.models import Assignment, Campaign, Dataset, Question, Settlement, User
+from labeling.models import Campaign, Dataset, Question, Seat, Settlement, User
 from labeling.quality import qualifying
 from labeling.question_graph import replaying
 from tests import factories
@@ -58,7 +58,7 @@ def box(sides: list[float], *flags: str) -> dict[str, object]:
     return {"box": sides, "how": "drag", "flags": list(flags)}
 
 
-def answer(person: User, seat: claiming.Seat, value: object) -> submitting.Result:
+def answer(person: User, seat: claiming.SeatView, value: object) -> submitting.Result:
     question = Question.objects.get(pk=seat.question_id)
     sent = [Sent(uuid.uuid4(), seat.token, value, 1_000)]
     return submitting.submit(person, question.campaign, sent)[0]
@@ -108,7 +108,7 @@ def steps(campaign: Campaign) -> list[tuple[str, str]]:
 
 
 def seats_of(person: User) -> list[str]:
-    return list(Assignment.objects.filter(annotator=person).values_list("state", flat=True))
+    return list(Seat.objects.filter(annotator=person).values_list("state", flat=True))
 
 
 def proposals(campaign: Campaign, rows: dict[tuple[str, str], list[list[float]]]) -> Any:
@@ -120,7 +120,7 @@ def proposals(campaign: Campaign, rows: dict[tuple[str, str], list[list[float]]]
     return box_campaigns.ask(campaign, list(rows), proposed)
 
 
-def claim(person: User, campaign: Campaign, size: int = 1) -> list[claiming.Seat]:
+def claim(person: User, campaign: Campaign, size: int = 1) -> list[claiming.SeatView]:
     return claiming.next_page(person, campaign, size).seats
 
 
@@ -148,7 +148,7 @@ def labeled(
     return made
 
 
-def train(person: User, campaign: Campaign) -> list[claiming.Seat]:
+def train(person: User, campaign: Campaign) -> list[claiming.SeatView]:
     """The next question of somebody in training."""
     with contextlib.suppress(InTraining):
         qualifying.next_page(person, campaign, 1)
@@ -165,7 +165,7 @@ def right(question: Question) -> object:
     return "loose" if known == "bad" else known
 
 
-def seat_all_gold(person: User, campaign: Campaign) -> list[Assignment]:
+def seat_all_gold(person: User, campaign: Campaign) -> list[Seat]:
     """Seats of this person on a gold question of each pair, of every step in turn, as if they had
     been dealt them."""
     pairs: dict[int, list[Question]] = {}
@@ -173,7 +173,7 @@ def seat_all_gold(person: User, campaign: Campaign) -> list[Assignment]:
         pairs.setdefault(question.subject or question.pk, []).append(question)
     subjects = {pk: rows[index % len(rows)] for index, (pk, rows) in enumerate(pairs.items())}
     return [
-        Assignment.objects.create(
+        Seat.objects.create(
             question=question,
             annotator=person,
             subject=subject,
@@ -183,7 +183,7 @@ def seat_all_gold(person: User, campaign: Campaign) -> list[Assignment]:
     ]
 
 
-def answer_seat(person: User, seat: Assignment, value: object) -> None:
+def answer_seat(person: User, seat: Seat, value: object) -> None:
     sent = [Sent(uuid.uuid4(), seat.token, value, 1_000)]
     [result] = submitting.submit(person, seat.question.campaign, sent)
     assert result.status == "accepted", result.message

@@ -10,7 +10,7 @@ from labeling.campaigns import lifecycle
 from labeling.db import question_counts
 from labeling.follow_ups import candidate_lists
 from labeling.follow_ups.candidate_lists import Row
-from labeling.models import Answer, Assignment, Campaign, Dataset, Question, Settlement, User
+from labeling.models import Answer, Campaign, Dataset, Question, Seat, Settlement, User
 from tests import factories
 
 CAT, DOG = "n01", "n02"
@@ -73,11 +73,11 @@ def settle(
     """Settles these questions on one vote of the person, without asking anybody else."""
     now = timezone.now()
     for question in questions:
-        seat = Assignment.objects.create(
+        seat = Seat.objects.create(
             question=question,
             annotator=user,
             subject=question.pk,
-            state=Assignment.State.ANSWERED,
+            state=Seat.State.ANSWERED,
             leased_until=now,
             ordinal=1,
         )

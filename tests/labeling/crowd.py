@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from labeling.answers import submitting
 from labeling.assignment import claiming
-from labeling.models import Answer, Assignment, Campaign, Membership, Question, User
+from labeling.models import Answer, Campaign, Membership, Question, Seat, User
 from labeling.quality.gold import add_gold
 from tests import factories
 
@@ -126,7 +126,7 @@ def give(
     *,
     ms: int | None = 2000,
     at: datetime | None = None,
-) -> list[Assignment]:
+) -> list[Seat]:
     """Answers straight into the rows, as the pages would have written them, but nothing settles."""
     pairs = list(zip(questions, values, strict=True))
     if not pairs:
@@ -134,9 +134,9 @@ def give(
     at = at or timezone.now()
     campaign_id = pairs[0][0].campaign_id
     member = Membership.objects.get(user=user, campaign_id=campaign_id)
-    seats = Assignment.objects.bulk_create(
+    seats = Seat.objects.bulk_create(
         [
-            Assignment(
+            Seat(
                 question=question,
                 annotator=user,
                 subject=question.subject or question.pk,

@@ -80,7 +80,7 @@ def label(person: int, seed: int, seconds: float) -> dict[str, int]:
 
     from labeling.answers import submitting
     from labeling.assignment import claiming
-    from labeling.models import Assignment, Campaign, User
+    from labeling.models import Campaign, Seat, User
 
     chance = random.Random(seed)
     user = User.objects.get(username=f"person{person}")
@@ -100,7 +100,7 @@ def label(person: int, seed: int, seconds: float) -> dict[str, int]:
         mood = chance.random()
         if mood < 0.1:
             # Gone for lunch: the leases run out, and somebody's sweep returns the seats.
-            Assignment.objects.filter(token__in=[seat.token for seat in page.seats]).update(
+            Seat.objects.filter(token__in=[seat.token for seat in page.seats]).update(
                 leased_until="2020-01-01T00:00:00Z"
             )
             claiming.return_expired()
@@ -142,15 +142,15 @@ def check(people: int) -> dict[str, int]:
     """Counts of the finished campaign. Raises AssertionError where a promise was broken."""
     from labeling.consensus import settling
     from labeling.db import question_counts
-    from labeling.models import Answer, Assignment, Campaign, Question, Settlement
+    from labeling.models import Answer, Campaign, Question, Seat, Settlement
 
     campaign = Campaign.objects.get(name=CAMPAIGN)
-    leased = Assignment.objects.filter(state="leased").count()
+    leased = Seat.objects.filter(state="leased").count()
     assert leased == 0, f"{leased} seats still under lease"
     states: Counter[str] = Counter()
     for question in Question.objects.exclude(state="gold").order_by("pk"):
         states[question.state] += 1
-        answered = Assignment.objects.filter(question=question, state="answered")
+        answered = Seat.objects.filter(question=question, state="answered")
         seats = answered.count()
         assert seats == answered.values("annotator").distinct().count()
         if question.state == "open":
@@ -167,10 +167,10 @@ def check(people: int) -> dict[str, int]:
         _check_needed(question, [vote.value for vote in votes])
     assert list(settling.rebuild(campaign)) == []
     assert question_counts.differences(campaign.pk) == {}
-    gold = Assignment.objects.filter(question__state="gold", state="answered")
+    gold = Seat.objects.filter(question__state="gold", state="answered")
     assert gold.exists()
     for membership in campaign.memberships.all():
-        mine = Assignment.objects.filter(annotator=membership.user, state="answered")
+        mine = Seat.objects.filter(annotator=membership.user, state="answered")
         assert membership.answered == mine.count()
         ordinals = sorted(mine.values_list("ordinal", flat=True))
         assert ordinals == list(range(1, len(ordinals) + 1))

@@ -10,7 +10,7 @@ from labeling.campaigns import lifecycle
 from labeling.consensus import calibrations
 from labeling.follow_ups import following
 from labeling.graphs import image_state, store
-from labeling.models import Assignment, Campaign, Dataset, Question, Settlement, User
+from labeling.models import Campaign, Dataset, Question, Seat, Settlement, User
 from labeling.question_graph import planning
 from labeling.question_graph.inferring import LearnedScenes
 from labeling.question_graph.scenes import Scenes
@@ -134,8 +134,8 @@ def standing_labels(
     return values
 
 
-def lease(user: User, row: Question) -> Assignment:
-    return Assignment.objects.create(
+def lease(user: User, row: Question) -> Seat:
+    return Seat.objects.create(
         question=row,
         annotator=user,
         subject=row.pk,

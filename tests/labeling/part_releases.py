@@ -10,11 +10,11 @@ from labeling.datasets import objects, vocabulary_store
 from labeling.exchange import part_campaigns
 from labeling.models import (
     Answer,
-    Assignment,
     Campaign,
     Dataset,
     Question,
     Release,
+    Seat,
     Settlement,
     User,
 )
@@ -60,11 +60,11 @@ def campaign_of(owner: User, dataset: Dataset, **fields: Any) -> Campaign:
 
 def settle(question: Question, user: User, value: dict[str, Any], **fields: Any) -> Settlement:
     """The question settled, or dropped, by this one person's answer."""
-    seat = Assignment.objects.create(
+    seat = Seat.objects.create(
         question=question,
         annotator=user,
         subject=question.pk,
-        state=Assignment.State.ANSWERED,
+        state=Seat.State.ANSWERED,
         leased_until=timezone.now(),
     )
     answer = Answer.objects.create(id=uuid.uuid4(), assignment=seat, value=value, duration_ms=900)

@@ -9,7 +9,7 @@ from PIL import Image, ImageDraw
 
 from labeling.assistance import embedding, networks
 from labeling.jobs import queue
-from labeling.models import Assignment, Assistance, Campaign, Dataset, User
+from labeling.models import Assistance, Campaign, Dataset, Seat, User
 from labeling.models import Image as DatasetImage
 from tests.labeling import parted
 from tests.labeling.promptable import made_up
@@ -50,11 +50,9 @@ def embed(campaign: Campaign) -> None:
     assert job.state == "done", job.error
 
 
-def seat_of(
-    user: User, campaign: Campaign, number: int = 0, *, assisted: bool = True
-) -> Assignment:
+def seat_of(user: User, campaign: Campaign, number: int = 0, *, assisted: bool = True) -> Seat:
     """The person's seat on that image, with the model or without."""
-    seat = Assignment.objects.select_related("question__item__image", "question__campaign").get(
+    seat = Seat.objects.select_related("question__item__image", "question__campaign").get(
         annotator=user,
         question__campaign=campaign,
         question__item__image__name=f"cats/{number}.png",

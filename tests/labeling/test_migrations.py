@@ -78,6 +78,8 @@ def test_a_site_of_the_second_edition_gets_the_schema_of_a_new_site(throwaway):
 
     assert schema() == squashed
     assert rows("SELECT username_key FROM labeling_user") == [("alice",)]
+    names = "SELECT model FROM django_content_type WHERE model IN ('assignment', 'seat')"
+    assert rows(names) == [("seat",)]
     assert not {key for key in MigrationLoader(None).graph.nodes if key not in applied()}
 
 

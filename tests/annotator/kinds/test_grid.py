@@ -11,7 +11,7 @@ from labeling.campaigns import lifecycle
 from labeling.follow_ups import following
 from labeling.graphs import store
 from labeling.kinds import KINDS
-from labeling.models import Answer, Assignment, Campaign, Image, Question
+from labeling.models import Answer, Campaign, Image, Question, Seat
 from tests import factories
 from tests.clients import logged_in
 
@@ -121,7 +121,7 @@ def test_one_image_of_a_page_is_skipped(as_bob):
     as_bob.post(LABEL, form(tokens) | {"skip": tokens[0]})
 
     assert not Answer.objects.exists()
-    assert Assignment.objects.get(token=tokens[0]).state == Assignment.State.RETURNED
+    assert Seat.objects.get(token=tokens[0]).state == Seat.State.RETURNED
 
 
 @pytest.mark.parametrize(
@@ -158,8 +158,8 @@ def test_a_page_asks_the_same_of_the_database_for_five_images_and_for_one(
     with django_assert_max_num_queries(40) as many:
         tokens = seats_on_page(as_bob.get(LABEL))
     as_bob.post(LABEL, form(tokens))
-    Question.objects.filter(assignments=None).exclude(
-        pk=Question.objects.filter(assignments=None).first().pk
+    Question.objects.filter(seats=None).exclude(
+        pk=Question.objects.filter(seats=None).first().pk
     ).update(state=Question.State.WITHDRAWN, seats_free=0)
 
     with django_assert_max_num_queries(40) as few:
@@ -171,7 +171,7 @@ def test_a_page_asks_the_same_of_the_database_for_five_images_and_for_one(
 
 def test_large_images_come_to_a_tile_as_thumbnails(as_bob):
     small, large = as_bob.get(LABEL).context["setup"]["seats"][:2]
-    row = Image.objects.get(items__questions__assignments__token=large["seat"])
+    row = Image.objects.get(items__questions__seats__token=large["seat"])
     Image.objects.filter(pk=row.pk).update(width=4000, height=3000)
 
     responses = [as_bob.get(seat["image"] + "&tile=1") for seat in (small, large)]
@@ -200,7 +200,7 @@ def test_a_preview_shows_a_page_and_then_another_question(client, alice, campaig
     assert [len(response.context["tiles"]) for response in (first, second)] == [5, 3]
     assert first.context["first"]["topic"] == third.context["first"]["topic"] == "animal"
     assert second.context["first"]["topic"] == "apple"
-    assert not Assignment.objects.exists()
+    assert not Seat.objects.exists()
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from labeling.answers import submitting, window
 from labeling.assignment import claiming
 from labeling.campaigns import lifecycle
 from labeling.consensus import reviewing
-from labeling.models import Answer, Assignment, Campaign, Draft, Question, SentBack
+from labeling.models import Answer, Campaign, Draft, Question, Seat, SentBack
 from tests import factories
 from tests.clients import logged_in
 from tests.labeling import parted
@@ -271,7 +271,7 @@ def test_a_note_stays_with_who_changed_the_drawing_while_it_was_read(alice, bob,
     token = claiming.next_page(bob, campaign).seats[0].token
     for _ in range(2):
         answer(bob, campaign, token)
-    seat = Assignment.objects.get(token=token)
+    seat = Seat.objects.get(token=token)
     reviewing.send_back(campaign, seat.question_id, alice, "Mind the tail.")
 
     [row] = page_of(campaign).describe_seats([{"seat": token, "topic": parted.CAT}], bob, campaign)
@@ -285,22 +285,22 @@ def answer(user, campaign, token):
     assert result.status == submitting.ACCEPTED, result.message
 
 
-def sent_back(reviewer, user, campaign, token) -> Assignment:
+def sent_back(reviewer, user, campaign, token) -> Seat:
     answer(user, campaign, token)
-    seat = Assignment.objects.get(token=token)
+    seat = Seat.objects.get(token=token)
     SentBack.objects.create(
         assignment=seat, answer=seat.answers.get(), note="Mind the tail.", reviewer=reviewer
     )
     until = timezone.now() + timezone.timedelta(hours=48)
-    Assignment.objects.filter(pk=seat.pk).update(state="leased", leased_until=until)
+    Seat.objects.filter(pk=seat.pk).update(state="leased", leased_until=until)
     return seat
 
 
-def drawn(user, campaign) -> Assignment:
+def drawn(user, campaign) -> Seat:
     """A seat that the user has answered."""
     token = claiming.next_page(user, campaign).seats[0].token
     answer(user, campaign, token)
-    return Assignment.objects.get(token=token)
+    return Seat.objects.get(token=token)
 
 
 def send(user, campaign, seat) -> submitting.Result:
@@ -406,7 +406,7 @@ def test_without_scripts_the_page_shows_what_is_given_and_takes_a_reason(as_bob)
 def test_drafts_are_the_same_for_gold(as_bob, bob, campaign, page):
     """What is told of a seat, and of its draft, has the same form whatever stands behind it."""
     golden, plain = page["seats"][:2]
-    Question.objects.filter(assignments__token=golden["seat"]).update(state="gold", seats_free=1)
+    Question.objects.filter(seats__token=golden["seat"]).update(state="gold", seats_free=1)
 
     replies = [save(as_bob, bob, row["seat"]) for row in (golden, plain)]
     drafts = [

@@ -8,7 +8,7 @@ import pytest
 from django.urls import reverse
 
 from labeling.db import question_counts
-from labeling.models import Answer, Assignment, Gold, Item, Question
+from labeling.models import Answer, Gold, Item, Question, Seat
 from tests import factories
 from tests.clients import logged_in, text_of
 from tests.labeling import boxers
@@ -179,7 +179,7 @@ def test_gold_and_other_questions_bring_the_same_keys(golden, as_bob, campaign, 
     campaign.memberships.filter(user=bob).update(stage="working")
     rows = {}
     for question in campaign.questions.all():
-        seat = Assignment.objects.create(
+        seat = Seat.objects.create(
             question=question, annotator=bob, subject=question.pk, leased_until="2100-01-01T00:00Z"
         )
         page = as_bob.get(f"{reverse('label', args=['boxes'])}?seat={seat.token}")

@@ -17,7 +17,7 @@ from PIL import Image as Pillow
 from annotator.pages import seats
 from labeling.campaigns import lifecycle
 from labeling.datasets import images
-from labeling.models import Answer, Assignment, Example, Flag, Image, Membership, User
+from labeling.models import Answer, Example, Flag, Image, Membership, Seat, User
 from labeling.quality.gold import add_gold
 from tests import factories
 from tests.clients import logged_in
@@ -59,7 +59,7 @@ def test_page_tells_tokens_and_topics_and_nothing_else(page):
 
 
 def leased(bob):
-    return Assignment.objects.filter(annotator=bob, state="leased").count()
+    return Seat.objects.filter(annotator=bob, state="leased").count()
 
 
 @pytest.fixture
@@ -292,11 +292,11 @@ def test_skipping_returns_the_seat_and_twice_is_no_error(as_bob, bob, page):
     first, second = post(as_bob, SKIP, body), post(as_bob, SKIP, body)
 
     assert first.status_code == second.status_code == 200
-    assert Assignment.objects.get(token=body["seat"]).state == Assignment.State.RETURNED
+    assert Seat.objects.get(token=body["seat"]).state == Seat.State.RETURNED
 
 
 def until(token):
-    return Assignment.objects.get(token=token).leased_until - timezone.now()
+    return Seat.objects.get(token=token).leased_until - timezone.now()
 
 
 def test_a_closed_page_keeps_its_seats_for_a_minute_and_a_reload_renews_them(as_bob, bob, page):
@@ -391,9 +391,9 @@ def test_signature_of_one_seat_opens_no_other(as_bob, page):
     assert response.json()["code"] == "forged"
 
 
-@pytest.mark.parametrize("state", [Assignment.State.RETURNED, Assignment.State.CLOSED])
+@pytest.mark.parametrize("state", [Seat.State.RETURNED, Seat.State.CLOSED])
 def test_image_of_a_seat_that_left_is_gone(as_bob, page, state):
-    Assignment.objects.update(state=state)
+    Seat.objects.update(state=state)
 
     assert as_bob.get(page["seats"][0]["image"]).status_code == 404
 
@@ -444,13 +444,13 @@ def test_every_image_of_a_campaign_is_kept_equally_long(
     lifecycle.change_policy(coots, alice, policy)
     page = post(as_bob, PAGE, {"user": bob.pk}).json()["seats"]
     post(as_bob, ANSWERS, {"user": bob.pk, "answers": [answer(page[0]["seat"])]})
-    Assignment.objects.filter(token=page[1]["seat"]).update(
+    Seat.objects.filter(token=page[1]["seat"]).update(
         leased_until=timezone.now() + timedelta(minutes=1)
     )
 
     addresses = [row["image"] + size for row in page for size in ("", "&tile=1")]
 
-    assert Assignment.objects.filter(question__state="gold").exists()
+    assert Seat.objects.filter(question__state="gold").exists()
     controls = {as_bob.get(address)["Cache-Control"] for address in addresses}
     assert controls == {f"private, {expected}"}
 
@@ -461,7 +461,7 @@ def test_an_images_address_stays_equal_while_the_seat_is_held(as_bob, bob, page)
         return setup["seats"][0]["image"]
 
     row = page["seats"][0]
-    Assignment.objects.update(created_at=F("created_at") - timedelta(hours=11, minutes=59))
+    Seat.objects.update(created_at=F("created_at") - timedelta(hours=11, minutes=59))
     began = [row["image"] for row in post(as_bob, PAGE, {"user": bob.pk}).json()["seats"]]
 
     assert began == [row["image"] for row in post(as_bob, PAGE, {"user": bob.pk}).json()["seats"]]
@@ -471,7 +471,7 @@ def test_an_images_address_stays_equal_while_the_seat_is_held(as_bob, bob, page)
     assert as_bob.get(address(row)).status_code == 200
     assert address(row) != row["image"], "the lease began earlier"
 
-    Assignment.objects.update(created_at=F("created_at") - timedelta(minutes=2))
+    Seat.objects.update(created_at=F("created_at") - timedelta(minutes=2))
 
     assert address(row) not in began, "it is for half a day"
     assert as_bob.get(address(row)).status_code == 200
@@ -511,7 +511,7 @@ def test_tiles_of_an_image_come_to_its_annotator_alone(as_bob, alice, charlie, c
     forged = row["image"].partition("?")[0] + f"?{signature}&detail=0,4,0"
     assert as_bob.get(forged).status_code == 403
     assert as_bob.get(second["image"] + "&detail=0,4,0").status_code == 200
-    Assignment.objects.update(state=Assignment.State.RETURNED)
+    Seat.objects.update(state=Seat.State.RETURNED)
     assert as_bob.get(tile).status_code == 404
 
 
@@ -557,7 +557,7 @@ def test_nothing_tells_gold_from_the_rest(as_bob, alice, bob, coots):
 
     page = post(as_bob, PAGE, {"user": bob.pk}).json()
     tokens = [seat["seat"] for seat in page["seats"]]
-    golden = set(Assignment.objects.filter(question__state="gold").values_list("token", flat=True))
+    golden = set(Seat.objects.filter(question__state="gold").values_list("token", flat=True))
     headers = {
         frozenset(
             (key, value)

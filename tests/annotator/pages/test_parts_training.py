@@ -8,7 +8,7 @@ from django.test import Client
 from django.urls import reverse
 
 from labeling.datasets import objects
-from labeling.models import Answer, Assignment, Campaign
+from labeling.models import Answer, Campaign, Seat
 from labeling.quality.gold import add_gold
 from tests import factories
 from tests.clients import logged_in
@@ -99,7 +99,7 @@ def test_a_faulty_drawing_is_refused_with_its_part_and_asked_again(as_bob):
     assert response.status_code == 200
     assert b"torso" in response.content
     assert not Answer.objects.exists()
-    assert Assignment.objects.get().state == "leased"
+    assert Seat.objects.get().state == "leased"
 
 
 def test_the_preview_shows_the_object_and_claims_nothing(alice, campaign):
@@ -109,4 +109,4 @@ def test_the_preview_shows_the_object_and_claims_nothing(alice, campaign):
 
     assert b'd="M10 8 22 8 22 20 10 20Z"' in response.content
     assert b"torso, leg, tail" in response.content
-    assert not Assignment.objects.exists()
+    assert not Seat.objects.exists()

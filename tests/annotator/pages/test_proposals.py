@@ -7,7 +7,7 @@ from django.urls import reverse
 
 from labeling.assistance import asking
 from labeling.datasets import objects
-from labeling.models import Answer, Assignment, Assistance, Campaign, Proposal
+from labeling.models import Answer, Assistance, Campaign, Proposal, Seat
 from labeling.promptable import workers
 from labeling.quality import gold
 from tests import factories
@@ -151,7 +151,7 @@ def test_gold_is_asked_and_told_as_all_else(campaign, alice, bob, as_bob):
     prompted.paint(image)
     prompted.embed(campaign)
     question = campaign.questions.get(state="gold")
-    seat = Assignment.objects.create(
+    seat = Seat.objects.create(
         question=question,
         annotator=bob,
         subject=question.pk,

@@ -497,7 +497,7 @@ def test_a_second_press_at_once_sends_no_second_page(page):
 
 
 def test_closed_questions_are_said_and_forgotten(page):
-    Question.objects.filter(assignments__token=seats_shown(page)[0]).update(
+    Question.objects.filter(seats__token=seats_shown(page)[0]).update(
         state=Question.State.WITHDRAWN, seats_free=0
     )
 

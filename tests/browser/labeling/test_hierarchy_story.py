@@ -15,7 +15,7 @@ from django.core.management import call_command
 
 from labeling.answers import submitting
 from labeling.assignment import claiming
-from labeling.models import Answer, Assignment, Campaign, Question, User
+from labeling.models import Answer, Campaign, Question, Seat, User
 from labeling.quality import monitoring
 from tests import factories
 from tests.browser.labeling.test_grid import FINISHED, another, finish, wait_for_chip, wait_for_page
@@ -67,7 +67,7 @@ def says(who: str, image: str, node: str) -> str:
 
 def asked_by(token: str) -> tuple[str, str]:
     """The image and the question of a seat."""
-    seats = Assignment.objects.filter(token=token)
+    seats = Seat.objects.filter(token=token)
     return seats.values_list("question__item__image__name", "question__topic").get()
 
 
@@ -240,13 +240,13 @@ def test_a_bad_annotators_votes_come_back_and_the_labels_come_out(
     assert people["mallory"].is_visible("text=Your work in this campaign has ended.")
 
     # Others answer them, one page of it here, and Mallory is asked nothing any more.
-    seats = mallory.user.assignments.count()
+    seats = mallory.user.seats.count()
     helper = "dave" if label_gets("dave", campaign) else "erin"
     people[helper].goto(site("/campaigns/everything-in-it/label/"))
     assert label_a_page(people[helper], helper) > 0
     people[helper].goto(site("/"))
     label_to_the_end(campaign, run_jobs)
-    assert mallory.user.assignments.count() == seats
+    assert mallory.user.seats.count() == seats
     assert not campaign.questions.filter(state="open").exists()
 
     # What two careful people disagree about is decided by key; what is below it is then asked.
@@ -279,7 +279,7 @@ def test_a_bad_annotators_votes_come_back_and_the_labels_come_out(
 def label_gets(who: str, campaign: Campaign) -> bool:
     """Whether a question is open that this person has not answered."""
     user = User.objects.get(username=who)
-    return campaign.questions.filter(state="open").exclude(assignments__annotator=user).exists()
+    return campaign.questions.filter(state="open").exclude(seats__annotator=user).exists()
 
 
 def check(rows: list[dict[str, str]]) -> None:

@@ -9,7 +9,7 @@ from django.contrib.sessions.models import Session
 from django.db.models.functions import Now
 from django.utils import timezone
 
-from labeling.models import Answer, Assignment, Membership, Question
+from labeling.models import Answer, Membership, Question, Seat
 from tests import factories
 from tests.browser.conftest import NARROW, WIDE, count_images, expect, let_pass, log_in
 
@@ -50,7 +50,7 @@ def given():
 
 def leased(user):
     """How many seats the person holds for longer than a minute."""
-    longer = Assignment.objects.filter(leased_until__gt=Now() + timedelta(minutes=1))
+    longer = Seat.objects.filter(leased_until__gt=Now() + timedelta(minutes=1))
     return longer.filter(annotator=user, state="leased").count()
 
 
@@ -450,7 +450,7 @@ def test_coming_back_renews_the_same_seats(browser_as, bob, lake, site, way):
         wait_for_leases(page, bob, 0)
         page.go_back()
     else:
-        Assignment.objects.update(leased_until=timezone.now())
+        Seat.objects.update(leased_until=timezone.now())
         with page.expect_navigation():
             page.evaluate("dispatchEvent(new PageTransitionEvent('pageshow', {persisted: true}))")
     page.wait_for_selector(SHOWN)
@@ -546,7 +546,7 @@ def test_an_answer_to_a_question_that_closed_meanwhile_is_not_counted(page):
 
 
 def test_an_answer_after_its_lease_is_taken_all_the_same(page):
-    Assignment.objects.update(state=Assignment.State.RETURNED)
+    Seat.objects.update(state=Seat.State.RETURNED)
     Question.objects.update(seats_free=0)
 
     press(page, "y")
@@ -643,7 +643,7 @@ def test_undoing_a_skip_does_not_tell_whether_a_seat_is_free(page):
     page.route("**/label/page/", lambda route: route.abort())
     first = shown(page)
     skip(page)
-    gone = Assignment.objects.get(state="returned")
+    gone = Seat.objects.get(state="returned")
     Question.objects.filter(pk=gone.question_id).update(seats_free=0)
 
     page.keyboard.press("ArrowLeft")

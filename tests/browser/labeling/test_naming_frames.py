@@ -9,7 +9,7 @@ from labeling.campaigns import lifecycle
 from labeling.datasets.images import add_file
 from labeling.follow_ups import asking
 from labeling.jobs import queue
-from labeling.models import Answer, Assignment, Job
+from labeling.models import Answer, Job, Seat
 from tests import factories
 from tests.browser.conftest import let_pass
 from tests.browser.labeling.test_labeling import SHOWN, wait_for_chip
@@ -84,7 +84,7 @@ def test_a_researcher_asks_and_a_person_names_one_frame_of_each_object(
         )
     )
     assert said == ["hard", "none", "{'key': 'n02123045'}"]
-    subjects = Assignment.objects.filter(annotator=bob).values_list("subject", flat=True)
+    subjects = Seat.objects.filter(annotator=bob).values_list("subject", flat=True)
     assert len(set(subjects)) == len(subjects) == 3
 
 

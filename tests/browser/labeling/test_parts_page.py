@@ -9,7 +9,7 @@ from django.utils import timezone
 from labeling.answers import submitting
 from labeling.assignment import claiming
 from labeling.datasets import vocabulary_store
-from labeling.models import Answer, Assignment, Draft, SentBack
+from labeling.models import Answer, Draft, Seat, SentBack
 from tests import factories
 from tests.browser import drawing_hands as hands
 from tests.browser.conftest import expect, let_pass
@@ -80,7 +80,7 @@ def test_the_same_with_the_keyboard_alone(page):
 
 def test_keys_that_move_the_view_are_harmless_at_the_end(page, campaign):
     campaign.questions.update(state="settled", seats_free=0)
-    Assignment.objects.update(state="closed")
+    Seat.objects.update(state="closed")
     page.reload()
     page.locator("[data-finished]").wait_for()
 
@@ -208,7 +208,7 @@ def test_an_earlier_drawing_can_be_gone_back_to_and_changed(page):
     before, after = values()
     assert before["parts"]["leg"] == {"state": "not_visible"}
     assert after["parts"] == before["parts"] | {"leg": {"state": "occluded"}}
-    assert Assignment.objects.get(token=first).answers.count() == 2
+    assert Seat.objects.get(token=first).answers.count() == 2
 
 
 def test_what_was_sent_back_comes_first_with_its_note_and_the_drawing(
@@ -217,12 +217,12 @@ def test_what_was_sent_back_comes_first_with_its_note_and_the_drawing(
     seats = claiming.next_page(bob, campaign).seats
     drawn = parted.drawn(torso=parted.square(24, 10, 50, 30), leg="occluded", tail="occluded")
     submitting.submit(bob, campaign, [submitting.Sent(uuid.uuid4(), seats[-1].token, drawn, 9000)])
-    seat = Assignment.objects.get(token=seats[-1].token)
+    seat = Seat.objects.get(token=seats[-1].token)
     SentBack.objects.create(
         assignment=seat, answer=seat.answers.get(), note="The tail is there.", reviewer=alice
     )
     until = timezone.now() + timezone.timedelta(hours=48)
-    Assignment.objects.filter(pk=seat.pk).update(state="leased", leased_until=until)
+    Seat.objects.filter(pk=seat.pk).update(state="leased", leased_until=until)
 
     page = browser_as(bob)
     hands.open_page(page, site)

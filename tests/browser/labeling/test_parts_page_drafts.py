@@ -4,7 +4,7 @@ import pytest
 from django.contrib.sessions.models import Session
 
 from labeling.answers import drafts
-from labeling.models import Answer, Assignment, Draft
+from labeling.models import Answer, Draft, Seat
 from tests import factories
 from tests.browser import drawing_hands as hands
 from tests.browser.conftest import log_in
@@ -205,7 +205,7 @@ def test_the_chip_tells_of_a_drawing_that_is_not_saved_while_logged_out(
 
 
 def test_a_seat_that_went_to_somebody_else_keeps_the_drawing_and_says_so(page):
-    Assignment.objects.update(state="returned")
+    Seat.objects.update(state="returned")
 
     hands.press(page, "y")
 

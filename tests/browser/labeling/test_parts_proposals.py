@@ -3,7 +3,7 @@
 import pytest
 
 from labeling.assignment import claiming
-from labeling.models import Answer, Assignment, Draft, Proposal
+from labeling.models import Answer, Draft, Proposal, Seat
 from tests import factories
 from tests.browser import drawing_hands as hands
 from tests.browser.conftest import expect
@@ -152,7 +152,7 @@ def test_a_proposal_that_waits_is_not_sent_over(page):
 
 
 def test_a_drawing_without_the_model_has_the_tool_off(browser_as, bob, campaign, site):
-    seat = Assignment.objects.get(annotator=bob)
+    seat = Seat.objects.get(annotator=bob)
     prompted.seat_of(bob, campaign, assisted=False)
     page = browser_as(bob)
     hands.open_page(page, site)

@@ -8,7 +8,7 @@ from django.utils import timezone
 from labeling.answers import drafts
 from labeling.assignment import claiming
 from labeling.errors import Refusal, TooLarge
-from labeling.models import Assignment, Draft
+from labeling.models import Draft, Seat
 from tests import factories
 from tests.labeling import parted
 
@@ -16,11 +16,11 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def seat(alice, bob, dataset) -> Assignment:
+def seat(alice, bob, dataset) -> Seat:
     campaign = parted.parts_campaign(alice, dataset, policy={"lease_minutes": 30})
     factories.join(bob, campaign)
     claiming.next_page(bob, campaign)
-    return Assignment.objects.filter(annotator=bob).first()
+    return Seat.objects.filter(annotator=bob).first()
 
 
 def test_every_saving_makes_the_next_version(seat):
@@ -58,7 +58,7 @@ def test_a_draft_begun_again_never_has_an_old_number(seat, monkeypatch):
 
 
 def test_saving_renews_the_lease_and_never_cuts_it_short(seat):
-    seats = Assignment.objects.filter(pk=seat.pk)
+    seats = Seat.objects.filter(pk=seat.pk)
     now = timezone.now()
     seats.update(leased_until=now + timedelta(minutes=1))
     drafts.save(seat, {}, 0)
@@ -72,11 +72,11 @@ def test_saving_renews_the_lease_and_never_cuts_it_short(seat):
 
 def test_a_seat_that_is_not_held_gets_no_lease(seat):
     expired = timezone.now() - timedelta(minutes=1)
-    Assignment.objects.filter(pk=seat.pk).update(state="answered", leased_until=expired)
+    Seat.objects.filter(pk=seat.pk).update(state="answered", leased_until=expired)
 
     drafts.save(seat, {}, 0)
 
-    assert Assignment.objects.get(pk=seat.pk).leased_until == expired
+    assert Seat.objects.get(pk=seat.pk).leased_until == expired
 
 
 @pytest.mark.parametrize(

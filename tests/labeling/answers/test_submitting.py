@@ -13,12 +13,12 @@ from labeling.errors import NotYours, TooLarge
 from labeling.follow_ups import asking
 from labeling.models import (
     Answer,
-    Assignment,
     Gold,
     Graph,
     Job,
     Membership,
     Question,
+    Seat,
     SecondAnswer,
     Settlement,
 )
@@ -72,9 +72,7 @@ def age(minutes):
 
 
 def expire():
-    Assignment.objects.filter(state="leased").update(
-        leased_until=timezone.now() - timedelta(seconds=1)
-    )
+    Seat.objects.filter(state="leased").update(leased_until=timezone.now() - timedelta(seconds=1))
     claiming.return_expired()
 
 
@@ -162,9 +160,7 @@ def test_a_mind_may_be_changed_for_ten_minutes_or_three_answers(pond, bob, seats
 def test_an_answer_whose_proposal_was_seen_stays_closed(pond, bob, seats):
     submitting.submit(bob, pond, [sent(seats[0])])
     # Of the second edition, where a second pass showed what models name.
-    SecondAnswer.objects.create(
-        assignment=Assignment.objects.get(token=seats[0].token), shown=[COOT]
-    )
+    SecondAnswer.objects.create(assignment=Seat.objects.get(token=seats[0].token), shown=[COOT])
 
     assert codes(submitting.submit(bob, pond, [sent(seats[0], "no")])) == ["revision_closed"]
 
@@ -201,7 +197,7 @@ def test_an_expired_seat_is_taken_again_while_it_is_free(pond, bob, seats):
     assert codes(submitting.submit(bob, pond, [sent(seat) for seat in seats])) == ["accepted"] * 6
     question = Question.objects.get(pk=seats[0].question_id)
     assert question.seats_free == 1
-    assert Assignment.objects.filter(state="answered").count() == 6
+    assert Seat.objects.filter(state="answered").count() == 6
 
 
 def test_the_answer_to_a_seat_that_others_filled_is_kept_and_late(pond, alice, bob, charlie, seats):
@@ -514,4 +510,4 @@ def test_a_transaction_that_dies_leaves_nothing_behind(pond, bob, seats, monkeyp
         submitting.submit(bob, pond, [sent(seats[0])])
 
     assert not Answer.objects.exists()
-    assert Assignment.objects.get(token=seats[0].token).state == "leased"
+    assert Seat.objects.get(token=seats[0].token).state == "leased"

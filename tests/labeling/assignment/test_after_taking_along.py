@@ -11,7 +11,7 @@ from django.utils import timezone
 from labeling.answers import submitting
 from labeling.answers.sent import Sent
 from labeling.assignment import claiming
-from labeling.models import Answer, Assignment
+from labeling.models import Answer, Seat
 from tests import factories
 
 
@@ -35,9 +35,9 @@ def test_seats_of_a_set_become_ordinary_ones_and_return_when_their_time_is_over(
     executor.migrate(executor.loader.graph.leaf_nodes())
 
     assert claiming.next_page(bob, pond) == page
-    assert set(Assignment.objects.values_list("leased_until", flat=True)) == {until}
+    assert set(Seat.objects.values_list("leased_until", flat=True)) == {until}
     assert send(bob, pond, page.seats[0]) == "accepted"
-    Assignment.objects.filter(state="leased").update(leased_until=timezone.now())
+    Seat.objects.filter(state="leased").update(leased_until=timezone.now())
     assert claiming.return_expired() == 4
     assert len(claiming.next_page(charlie, pond).seats) == 4
     assert send(bob, pond, page.seats[1]) == "accepted"

@@ -9,7 +9,7 @@ from labeling.campaigns import lifecycle
 from labeling.errors import InTraining, Newcomer, NotWorking
 from labeling.follow_ups import asking
 from labeling.kinds import KINDS
-from labeling.models import Assignment, Gold, Graph, Membership, Question
+from labeling.models import Gold, Graph, Membership, Question, Seat
 from labeling.quality import qualifying
 from tests import factories
 from tests.labeling.crowd import answer, give, query_count
@@ -108,7 +108,7 @@ def test_a_page_is_short_rather_than_mixed_and_the_next_goes_on(zoo, bob):
     # Animals, cats and dogs come in turn, since the queue has them in turn.
     assert sum(size for _, size in sizes) == 30
     assert sorted(size for topic, size in sizes if topic == "cat") == [2, 4, 4]
-    assert Assignment.objects.filter(annotator=bob, state="answered").count() == 30
+    assert Seat.objects.filter(annotator=bob, state="answered").count() == 30
 
 
 def test_a_cursor_never_passes_a_question_that_was_off_topic(zoo, bob):
@@ -213,7 +213,7 @@ def test_gold_of_a_page_is_about_its_topic(by_topic, alice, bob, dataset):
     assert met["dog"] == 0
     assert met["animal"] > 3
     assert met["cat"] > 3
-    ordinary = Assignment.objects.filter(annotator=bob, question__state="open")
+    ordinary = Seat.objects.filter(annotator=bob, question__state="open")
     assert ordinary.count() == 30
 
 
@@ -229,7 +229,7 @@ def test_a_topics_page_costs_one_query_more_whatever_its_size(zoo, bob, charlie,
 def test_a_lapsed_page_comes_back_when_nothing_else_is_left_and_by_topic(zoo, bob):
     page = claiming.next_page(bob, zoo)
     first = {seat.question_id for seat in page.seats}
-    Assignment.objects.update(leased_until="2020-01-01T00:00:00Z")
+    Seat.objects.update(leased_until="2020-01-01T00:00:00Z")
     claiming.return_expired()
 
     met = []
@@ -250,7 +250,7 @@ def test_somebody_in_training_gets_no_page(zoo, bob, stage):
         claiming.next_page(bob, zoo)
 
     assert (refused.value.status, refused.value.code) == (409, "in_training")
-    assert not Assignment.objects.exists()
+    assert not Seat.objects.exists()
 
 
 @pytest.mark.parametrize(
@@ -263,7 +263,7 @@ def test_somebody_whose_work_rests_is_told_so_without_any_item(zoo, bob, stage, 
         claiming.next_page(bob, zoo)
 
     assert (refused.value.status, refused.value.code) == (403, code)
-    assert not Assignment.objects.exists()
+    assert not Seat.objects.exists()
 
 
 def test_a_persons_own_share_of_gold_goes_before_the_policys_unless_that_is_less(zoo, alice, bob):

@@ -7,7 +7,7 @@ from django.utils import timezone
 from labeling.assignment import claiming, counters, gold_mixing
 from labeling.campaigns import lifecycle
 from labeling.errors import CampaignClosed, Conflict, NotYours
-from labeling.models import Answer, Assignment, Campaign, Draft, Membership, Question
+from labeling.models import Answer, Campaign, Draft, Membership, Question, Seat
 from labeling.quality import memberships, qualifying
 from labeling.quality.gold import add_gold
 from tests import factories
@@ -36,9 +36,7 @@ def pond(alice, bob, dataset):
 
 
 def expire():
-    Assignment.objects.filter(state="leased").update(
-        leased_until=timezone.now() - timedelta(seconds=1)
-    )
+    Seat.objects.filter(state="leased").update(leased_until=timezone.now() - timedelta(seconds=1))
 
 
 def ids(page):
@@ -64,7 +62,7 @@ def test_a_reload_hands_back_the_same_seats_in_the_same_order(pond, bob):
 
     assert again == page
     assert claiming.open_seats(bob, pond) == page.seats
-    assert not Assignment.objects.filter(leased_until__lt=timezone.now()).exists()
+    assert not Seat.objects.filter(leased_until__lt=timezone.now()).exists()
 
 
 def test_answered_seats_are_filled_up_and_open_ones_stay(pond, bob):
@@ -93,8 +91,8 @@ def test_everyone_sees_each_question_once_and_it_gets_its_votes(pond, alice, bob
             answer(person, pond, seats)
 
     assert set(pond.questions.values_list("state", flat=True)) == {"settled"}
-    assert not Assignment.objects.filter(annotator=alice).exists()
-    assert Assignment.objects.filter(state="answered").count() == 60
+    assert not Seat.objects.filter(annotator=alice).exists()
+    assert Seat.objects.filter(state="answered").count() == 60
 
 
 def test_an_expired_seat_goes_to_the_next_person_first(pond, bob, charlie):
@@ -171,7 +169,7 @@ def test_only_the_holder_gives_a_seat_back(pond, bob, charlie):
         refusals.append((refused.value.code, refused.value.message))
 
     assert len(set(refusals)) == 1
-    assert Assignment.objects.get(token=token).state == "leased"
+    assert Seat.objects.get(token=token).state == "leased"
 
 
 def test_every_fourth_page_begins_with_fresh_questions(pond, bob):
@@ -272,7 +270,7 @@ def test_a_campaign_that_is_not_open_gives_no_page(alice, dataset, actions):
     with pytest.raises(CampaignClosed):
         claiming.next_page(alice, campaign)
 
-    assert not Assignment.objects.exists()
+    assert not Seat.objects.exists()
 
 
 def test_a_stranger_and_somebody_who_left_get_no_page(pond, alice, bob, charlie):
@@ -335,9 +333,9 @@ def test_no_gold_is_given_once_nothing_else_is_left(golden, bob):
     while seats := claiming.next_page(bob, golden).seats:
         answer(bob, golden, seats)
 
-    ordinary = Assignment.objects.filter(annotator=bob, question__state="open")
+    ordinary = Seat.objects.filter(annotator=bob, question__state="open")
     assert ordinary.count() == 40
-    met = Assignment.objects.filter(annotator=bob, question__state="gold").count()
+    met = Seat.objects.filter(annotator=bob, question__state="gold").count()
     assert 0 < met <= 40
     assert claiming.next_page(bob, golden).seats == []
 
@@ -497,7 +495,7 @@ def test_a_share_is_whole_pages_while_much_is_left(pond, bob, charlie):
 
 
 def lease_of(token):
-    return Assignment.objects.get(token=token).leased_until - timezone.now()
+    return Seat.objects.get(token=token).leased_until - timezone.now()
 
 
 def test_leases_of_a_closed_page_end_within_a_minute(golden, bob):
@@ -530,14 +528,14 @@ def test_leaving_is_ignored_once_a_reload_has_renewed_the_leases(pond, bob):
 def test_leaving_leaves_drafts_and_answers(pond, bob, charlie):
     factories.join(charlie, pond)
     tokens = [seat.token for seat in claiming.next_page(bob, pond).seats]
-    rows = [Assignment.objects.get(token=token) for token in tokens]
+    rows = [Seat.objects.get(token=token) for token in tokens]
     Draft.objects.create(assignment=rows[0])
     answer(bob, pond, claiming.open_seats(bob, pond)[1:2])
     # Sent back: answered once, and leased again.
-    Assignment.objects.filter(pk=rows[2].pk).update(ordinal=1)
-    before = [Assignment.objects.get(token=token).leased_until for token in tokens[:3]]
+    Seat.objects.filter(pk=rows[2].pk).update(ordinal=1)
+    before = [Seat.objects.get(token=token).leased_until for token in tokens[:3]]
 
     assert claiming.leave(charlie, pond, tokens, timezone.now()) == 0
     assert claiming.leave(bob, pond, tokens, timezone.now()) == len(before)
 
-    assert [Assignment.objects.get(token=token).leased_until for token in tokens[:3]] == before
+    assert [Seat.objects.get(token=token).leased_until for token in tokens[:3]] == before

@@ -48,14 +48,14 @@ def _until(look: Callable[[], bool], seconds: float = 60) -> None:
 
 def _finish(people: int, seconds: float = 60) -> None:
     """One after the other, until nobody finds anything: what is open then has no voter left."""
-    from labeling.models import Assignment
+    from labeling.models import Seat
 
-    Assignment.objects.filter(state="leased").update(leased_until="2020-01-01T00:00:00Z")
+    Seat.objects.filter(state="leased").update(leased_until="2020-01-01T00:00:00Z")
     for person in [*range(people), *range(people)]:
         hammer.label(person, 1000 + person, seconds)
     from labeling.assignment import claiming
 
-    Assignment.objects.filter(state="leased").update(leased_until="2020-01-01T00:00:00Z")
+    Seat.objects.filter(state="leased").update(leased_until="2020-01-01T00:00:00Z")
     claiming.return_expired()
 
 
@@ -79,14 +79,14 @@ def test_threads_lose_nothing_and_give_no_vote_too_many(throwaway, kind, questio
 
 
 def test_processes_killed_at_any_moment_lose_nothing(throwaway, questions):
-    from labeling.models import Assignment
+    from labeling.models import Seat
 
     # The first is killed while it works, wherever it is; of many, two are.
     people, victims = (6, 2) if questions > 40 else (4, 1)
     hammer.build(questions=questions, people=people)
     workers = [_worker(throwaway, person, person, 20) for person in range(people)]
     for person, victim in enumerate(workers[:victims]):
-        mine = Assignment.objects.filter(annotator__username=f"person{person}")
+        mine = Seat.objects.filter(annotator__username=f"person{person}")
         _until(lambda mine=mine: mine.filter(state="answered").exists())
         victim.send_signal(signal.SIGKILL)
     for worker in workers[victims:]:
@@ -117,7 +117,7 @@ def test_nobody_goes_without_while_there_is_a_topic_left(throwaway):
 
 def test_the_last_seat_goes_to_one_annotator(throwaway):
     from labeling.assignment import claiming
-    from labeling.models import Assignment, Campaign, Question, User
+    from labeling.models import Campaign, Question, Seat, User
 
     hammer.build(questions=1, people=8)
     Question.objects.filter(state="open").update(seats_free=1)
@@ -129,13 +129,13 @@ def test_the_last_seat_goes_to_one_annotator(throwaway):
     # Gold may come beside it.
     last = Question.objects.get(state="open").pk
     assert [seat.question_id for page in pages for seat in page.seats].count(last) == 1
-    assert Assignment.objects.filter(question__state="open").count() == 1
+    assert Seat.objects.filter(question__state="open").count() == 1
     assert Question.objects.get(state="open").seats_free == 0
 
 
 def test_two_tabs_of_one_person_share_a_page(throwaway):
     from labeling.assignment import claiming
-    from labeling.models import Assignment, Campaign, User
+    from labeling.models import Campaign, Seat, User
 
     hammer.build(questions=60, people=1)
     campaign = Campaign.objects.get(name=hammer.CAMPAIGN)
@@ -144,7 +144,7 @@ def test_two_tabs_of_one_person_share_a_page(throwaway):
     pages = at_once(*[partial(claiming.next_page, user, campaign)] * 4)
 
     assert all(page.seats == pages[0].seats for page in pages)
-    assert Assignment.objects.filter(state="leased").count() == 8
+    assert Seat.objects.filter(state="leased").count() == 8
 
 
 def test_the_same_answer_from_many_sides_is_kept_once(throwaway):
@@ -222,9 +222,7 @@ def test_blocks_while_answers_come_in_void_every_vote_and_give_it_back(throwaway
     decided = Question.objects.exclude(state__in=["gold", "open"])
     for question in decided:
         counted = Settlement.objects.filter(question=question).latest("pk").answers
-        voters = question.assignments.filter(answers__in=counted).values_list(
-            "annotator", flat=True
-        )
+        voters = question.seats.filter(answers__in=counted).values_list("annotator", flat=True)
         assert not void & set(voters)
     for person in (0, 1):
         membership = Membership.objects.get(user__username=f"person{person}")

@@ -39,7 +39,7 @@ def bobs(farm, bob):
     return farm.memberships.get(user=bob)
 
 
-def page(campaign, user, size=None) -> list[claiming.Seat]:
+def page(campaign, user, size=None) -> list[claiming.SeatView]:
     return claiming.next_page(user, campaign, size).seats
 
 

@@ -7,7 +7,7 @@ from labeling.assignment.waiting import Waiting, waiting_for
 from labeling.campaigns import lifecycle
 from labeling.consensus import reviewing
 from labeling.follow_ups import asking
-from labeling.models import Assignment, Question, SentBack
+from labeling.models import Question, Seat, SentBack
 from labeling.quality.gold import add_gold
 from tests import factories
 from tests.labeling import parted
@@ -94,7 +94,7 @@ def test_what_was_sent_back_is_named(alice, bob, dataset):
     reviewing.send_back(cats, seat.question_id, alice, "Mind the tail.")
 
     assert SentBack.objects.exists()
-    assert Assignment.objects.get(token=seat.token).state == "leased"
+    assert Seat.objects.get(token=seat.token).state == "leased"
     assert of(bob, cats).sent_back
 
 

@@ -15,11 +15,11 @@ from labeling.geometry import regions
 from labeling.geometry.polygons import from_json
 from labeling.models import (
     Answer,
-    Assignment,
     Assistance,
     Campaign,
     ImageEmbedding,
     Proposal,
+    Seat,
     Settlement,
     User,
 )
@@ -40,7 +40,7 @@ def campaign(alice, bob, dataset, tmp_path) -> Campaign:
 
 
 @pytest.fixture
-def seat(bob, campaign) -> Assignment:
+def seat(bob, campaign) -> Seat:
     claiming.next_page(bob, campaign)
     return prompted.seat_of(bob, campaign)
 
@@ -53,14 +53,14 @@ def answer_of(proposal: Proposal, **came: Any) -> dict[str, Any]:
     return {"parts": {proposal.part: part}, "half": True}
 
 
-def send(user: User, campaign: Campaign, seat: Assignment, value: object) -> submitting.Result:
+def send(user: User, campaign: Campaign, seat: Seat, value: object) -> submitting.Result:
     (result,) = submitting.submit(
         user, campaign, [Sent(uuid.uuid4(), seat.token, value, 30_000, None)]
     )
     return result
 
 
-def kept(seat: Assignment, part: str = "tail") -> dict[str, Any] | None:
+def kept(seat: Seat, part: str = "tail") -> dict[str, Any] | None:
     value = Answer.objects.filter(assignment=seat).latest("revision").value
     return value["parts"][part].get("came")
 
@@ -88,7 +88,7 @@ def test_a_drawing_without_the_model_gets_no_proposal(bob, campaign, seat):
     with pytest.raises(NotAllowed, match="made without the model"):
         asking.propose(alone, "tail", CLICK)
     networks.remove(campaign)
-    seat = Assignment.objects.select_related("question__item__image").get(pk=seat.pk)
+    seat = Seat.objects.select_related("question__item__image").get(pk=seat.pk)
     with pytest.raises(NotAllowed, match="made without the model"):
         asking.propose(seat, "tail", CLICK)
 
@@ -207,7 +207,7 @@ def test_one_of_two_drawings_is_made_without_the_model(campaign, bob, charlie):
     network = networks.of(campaign)
     for person in (bob, charlie):
         claiming.next_page(person, campaign)
-        seats = Assignment.objects.filter(annotator=person).select_related("question__item")
+        seats = Seat.objects.filter(annotator=person).select_related("question__item")
         arms.assisted(list(seats), campaign, network)
 
     assisted_by_question: dict[int, list[bool]] = {}
@@ -219,7 +219,7 @@ def test_one_of_two_drawings_is_made_without_the_model(campaign, bob, charlie):
 
 def test_the_arm_of_a_seat_stays(campaign, bob):
     claiming.next_page(bob, campaign)
-    seats = list(Assignment.objects.filter(annotator=bob).select_related("question__item"))
+    seats = list(Seat.objects.filter(annotator=bob).select_related("question__item"))
     network = networks.of(campaign)
 
     first = arms.assisted(seats, campaign, network)
@@ -230,7 +230,7 @@ def test_the_arm_of_a_seat_stays(campaign, bob):
 
 def test_of_a_page_every_image_has_an_embedding_or_nobody_is_helped(campaign, bob):
     claiming.next_page(bob, campaign)
-    seats = list(Assignment.objects.filter(annotator=bob).select_related("question__item"))
+    seats = list(Seat.objects.filter(annotator=bob).select_related("question__item"))
     ImageEmbedding.objects.first().delete()
 
     assert set(arms.assisted(seats, campaign, networks.of(campaign)).values()) == {False}

@@ -18,7 +18,6 @@ from labeling.assistance import networks
 from labeling.assistance import seats as arms
 from labeling.errors import Refusal
 from labeling.models import (
-    Assignment,
     Assistance,
     Campaign,
     Gold,
@@ -26,6 +25,7 @@ from labeling.models import (
     Membership,
     Proposal,
     Question,
+    Seat,
     SegmentationNetwork,
     Settlement,
 )
@@ -61,24 +61,24 @@ def network_of(campaign: Campaign) -> SegmentationNetwork:
     return network
 
 
-def seat(user: Any, question: Question) -> Assignment:
-    return Assignment.objects.create(
+def seat(user: Any, question: Question) -> Seat:
+    return Seat.objects.create(
         question=question, annotator=user, subject=question.pk, leased_until="2100-01-01T00:00Z"
     )
 
 
-def claimed(user: Any, campaign: Campaign) -> Assignment:
+def claimed(user: Any, campaign: Campaign) -> Seat:
     claiming.next_page(user, campaign)
-    return Assignment.objects.select_related("question__campaign").get(annotator=user)
+    return Seat.objects.select_related("question__campaign").get(annotator=user)
 
 
-def draw(user: Any, seat: Assignment, value: dict[str, Any]) -> None:
+def draw(user: Any, seat: Seat, value: dict[str, Any]) -> None:
     sent = Sent(uuid.uuid4(), seat.token, value, 9000, None)
     (result,) = submitting.submit(user, seat.question.campaign, [sent])
     assert result.status == "accepted", result
 
 
-def helped(seat: Assignment, polygons: Any) -> dict[str, Any]:
+def helped(seat: Seat, polygons: Any) -> dict[str, Any]:
     """A drawing that is what the model proposed."""
     Assistance.objects.create(assignment=seat, assisted=True)
     row = Proposal.objects.create(
@@ -218,7 +218,7 @@ def test_an_answer_from_before_the_network_is_in_no_arm(alice, bob, dataset):
     campaign = parted.parts_campaign(alice, dataset, policy={"votes": 2})
     factories.join(bob, campaign)
     old_seat = seat(bob, parted.question(campaign))
-    old_seat.state = Assignment.State.ANSWERED
+    old_seat.state = Seat.State.ANSWERED
 
     assert arms.assisted([old_seat], campaign, network_of(campaign)) == {}
 

@@ -95,11 +95,11 @@ def test_a_withdrawn_question_closes_its_seats_and_comes_back_with_its_answers(c
     page = claiming.next_page(bob, coots, 6)
     seat, second = page.seats[0], page.seats[1]
     answer(bob, coots, [seat])
-    answered = Question.objects.get(assignments__token=seat.token)
-    leased = Question.objects.get(assignments__token=second.token)
+    answered = Question.objects.get(seats__token=seat.token)
+    leased = Question.objects.get(seats__token=second.token)
 
     asking.withdraw_questions(coots, [answered.pk, leased.pk], alice, "not needed")
-    assert leased.assignments.get().state == "closed"
+    assert leased.seats.get().state == "closed"
     pairs = [(q.item.image.name, COOT) for q in (answered, leased)]
     asking.add_questions(coots, pairs)
 

@@ -14,7 +14,7 @@ from labeling.campaigns import lifecycle, subjects
 from labeling.datasets import objects
 from labeling.errors import NotAllowed
 from labeling.follow_ups import asking, opening
-from labeling.models import Assignment, Item, Question
+from labeling.models import Item, Question, Seat
 from labeling.quality import auditing, gold, qualifying
 from tests import factories
 from tests.labeling import crowd, parted
@@ -68,7 +68,7 @@ def ask(owner, dataset, names, name="what", **fields):
 
 def seated_subjects(user):
     """Of which things this person ever held a seat on how many images."""
-    seats = Assignment.objects.filter(annotator=user, question__item__derived_from__isnull=False)
+    seats = Seat.objects.filter(annotator=user, question__item__derived_from__isnull=False)
     seats = seats.filter(question__item__region__isnull=True)
     return sorted(seats.values_list("question__item__derived_from", flat=True))
 
@@ -79,7 +79,7 @@ def say(user, campaign, seats, value=CAT):
 
 def expire():
     expired = timezone.now() - timedelta(seconds=1)
-    Assignment.objects.filter(state="leased").update(leased_until=expired)
+    Seat.objects.filter(state="leased").update(leased_until=expired)
     assigning.return_expired()
 
 
@@ -166,7 +166,7 @@ def test_a_question_closed_under_ones_hands_gives_no_other_image(frames, alice, 
     held = assigning.next_page(bob, frames).seats
     asking.withdraw_questions(frames, [seat.question_id for seat in held], alice, "")
 
-    assert set(Assignment.objects.values_list("state", flat=True)) == {"closed"}
+    assert set(Seat.objects.values_list("state", flat=True)) == {"closed"}
     assert assigning.next_page(bob, frames).seats == []
 
 
@@ -346,7 +346,7 @@ def test_a_seat_given_back_between_reading_and_claiming_stays_where_it_is(
     assert assigning.next_page(bob, second).seats == []
     assert len(seen) == 3
     assert seated_subjects(bob) == [thing.pk for thing in cats]
-    assert {seat.question.campaign for seat in Assignment.objects.all()} == {first}
+    assert {seat.question.campaign for seat in Seat.objects.all()} == {first}
 
 
 def test_tabs_and_campaigns_at_once_give_one_image_of_a_thing(throwaway):

@@ -8,7 +8,7 @@ from labeling.campaigns import lifecycle
 from labeling.consensus import calibrating, calibrations, learned_skills
 from labeling.follow_ups import asking
 from labeling.kinds import deciding
-from labeling.models import Answer, Assignment, Calibration, Question
+from labeling.models import Answer, Calibration, Question, Seat
 from labeling.models.people import new_token
 from labeling.quality.gold import add_gold, retire_gold
 from tests import factories
@@ -32,7 +32,7 @@ def people(campaign, count):
 
 def say(person, question, value, *, late=False, revision=0):
     """An answer as it lies in the database."""
-    seat, _ = Assignment.objects.get_or_create(
+    seat, _ = Seat.objects.get_or_create(
         annotator=person,
         question=question,
         defaults={

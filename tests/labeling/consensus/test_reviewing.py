@@ -11,7 +11,7 @@ from labeling.assignment import claiming
 from labeling.campaigns import lifecycle
 from labeling.consensus import reviewing, settling
 from labeling.errors import Conflict, NotYours, Refusal
-from labeling.models import Answer, Assignment, Decision, Draft, Question, SentBack, Settlement
+from labeling.models import Answer, Decision, Draft, Question, Seat, SentBack, Settlement
 from labeling.quality import blocking, gold, memberships
 from tests import factories
 from tests.labeling.crowd import at_once, send
@@ -155,7 +155,7 @@ def test_it_may_be_mended_long_after_minds_could_be_changed(cats, alice, bob):
     bob_here = cats.memberships.get(user=bob)
     bob_here.answered = 500
     bob_here.save()
-    seat = Assignment.objects.get(question=question)
+    seat = Seat.objects.get(question=question)
     assert send(bob, cats, [seat], BETTER)[0].code == "revision_closed"
 
     reviewing.send_back(cats, question.pk, alice, NOTE)
@@ -211,11 +211,11 @@ def test_a_reviewer_decides_about_what_was_looked_at(cats, alice, bob):
 def test_after_its_hours_others_are_asked_and_what_comes_then_is_kept(cats, alice, bob):
     question = draw(bob, cats)
     reviewing.send_back(cats, question.pk, alice, NOTE)
-    seat = Assignment.objects.get(question=question)
+    seat = Seat.objects.get(question=question)
     dora = factories.make_user("dora")
     factories.join(dora, cats)
     assert question.pk not in {s.question_id for s in claiming.next_page(dora, cats, 9).seats}
-    Assignment.objects.filter(pk=seat.pk).update(leased_until=timezone.now() - timedelta(minutes=1))
+    Seat.objects.filter(pk=seat.pk).update(leased_until=timezone.now() - timedelta(minutes=1))
 
     assert claiming.return_expired() == 1
     draw(dora, cats, BETTER, question)
@@ -229,7 +229,7 @@ def test_after_its_hours_others_are_asked_and_what_comes_then_is_kept(cats, alic
 
 def test_a_revision_that_was_on_its_way_is_the_mended_one(cats, alice, bob):
     question = draw(bob, cats)
-    seat = Assignment.objects.get(question=question)
+    seat = Seat.objects.get(question=question)
     assert send(bob, cats, [seat], BETTER)[0].status == "accepted"
     assert latest(question).value == stored(TAIL)
     reviewing.send_back(cats, question.pk, alice, NOTE)
@@ -243,7 +243,7 @@ def test_a_revision_that_was_on_its_way_is_the_mended_one(cats, alice, bob):
 def test_sending_the_same_again_is_no_second_answer(cats, alice, bob):
     question = draw(bob, cats)
     reviewing.send_back(cats, question.pk, alice, NOTE)
-    seat = Assignment.objects.get(question=question)
+    seat = Seat.objects.get(question=question)
     # Not on tenths: what is kept differs from what was sent.
     sent = submitting.Sent(uuid.uuid4(), seat.token, drawn(tail=square(40.04, 30, 50, 40)), 5)
 
@@ -280,7 +280,7 @@ def test_one_of_two_drawings_can_be_sent_back(cats, alice, bob, pair):
     reviewing.send_back(cats, question.pk, alice, NOTE, answers=[str(hers.pk)])
 
     assert state(question) == "open"
-    assert Assignment.objects.get(annotator=bob, question=question).state == "answered"
+    assert Seat.objects.get(annotator=bob, question=question).state == "answered"
     draw(dora, cats, BETTER, question)
     assert state(question) == "review"
     assert latest(question).value["agreement"]["tail"]["iou"] == 0.9
@@ -356,7 +356,7 @@ def test_the_seat_can_be_given_back_for_others(cats, alice, bob):
     question = draw(bob, cats)
     reviewing.send_back(cats, question.pk, alice, NOTE)
 
-    claiming.return_seat(bob, Assignment.objects.get(question=question).token)
+    claiming.return_seat(bob, Seat.objects.get(question=question).token)
 
     question.refresh_from_db()
     assert (question.state, question.seats_free) == ("open", 1)
@@ -395,7 +395,7 @@ def test_two_reviewers_at_once_decide_once(throwaway):
     factories.join(rita, campaign, "reviewer")
     factories.join(bob, campaign)
     question = draw(bob, campaign)
-    seat = Assignment.objects.get(question=question)
+    seat = Seat.objects.get(question=question)
 
     outcomes = at_once(
         lambda: reviewing.accept(campaign, question.pk, alice),

@@ -18,12 +18,12 @@ from labeling.follow_ups import asking
 from labeling.kinds import KINDS
 from labeling.models import (
     Answer,
-    Assignment,
     Calibration,
     Graph,
     Job,
     Policy,
     Question,
+    Seat,
     Settlement,
 )
 from labeling.quality import blocking
@@ -195,7 +195,7 @@ def test_a_rebuild_equals_what_stands(coots, crowd):
     ]
     for person, column in zip(crowd, zip(*ballots, strict=True), strict=False):
         vote(person, coots, dict(zip(pks, column, strict=True)))
-    late = Assignment.objects.filter(annotator=crowd[0], question_id=pks[0]).get()
+    late = Seat.objects.filter(annotator=crowd[0], question_id=pks[0]).get()
     answer(crowd[0], coots, [late], "no")
     assert Answer.objects.filter(late=True).count() == 1
 
@@ -219,7 +219,7 @@ def test_tallies_count_each_persons_last_answer_abstentions_too(coots, crowd):
     for person, value in zip(crowd, ["yes", "yes", "no", "hard", "yes"], strict=False):
         vote(person, coots, value)
     first, *_ = coots.questions.order_by("pk")
-    seat = first.assignments.get(annotator=crowd[2])
+    seat = first.seats.get(annotator=crowd[2])
     # A mind changed after the question settled is kept, and moves nothing.
     answer(crowd[2], coots, [seat], "hard")
 
@@ -470,7 +470,7 @@ class _World:
         model.state, model.free = verdict.state, verdict.more
 
     def expire(self, person, which, value):
-        Assignment.objects.filter(annotator=self.crowd[person], state="leased").update(
+        Seat.objects.filter(annotator=self.crowd[person], state="leased").update(
             leased_until=timezone.now() - timedelta(minutes=1)
         )
         claiming.return_expired()
@@ -492,7 +492,7 @@ class _World:
         for pk, state, free in rows:
             model = self.models[pk]
             assert (state, free) == (model.state, model.free)
-        answered = Assignment.objects.filter(question__in=self.models, state="answered").count()
+        answered = Seat.objects.filter(question__in=self.models, state="answered").count()
         assert answered == sum(len(model.answered_by) for model in self.models.values())
 
     def finish(self):

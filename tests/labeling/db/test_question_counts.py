@@ -17,7 +17,7 @@ from labeling.db import question_counts
 from labeling.db.question_counts import Counts
 from labeling.db.sql import lock_questions
 from labeling.follow_ups import asking, following
-from labeling.models import Assignment, Campaign, Question, QuestionCount
+from labeling.models import Campaign, Question, QuestionCount, Seat
 from labeling.quality import blocking, gold, piloting
 from tests import factories
 from tests.labeling import hammer, hierarchies
@@ -66,7 +66,7 @@ def test_seats_are_counted_as_they_are_taken_and_come_back(pond, bob, charlie):
     assert right(pond) == Counts(open=6, free=2, seats_free=2)
 
     claiming.return_seat(bob, seats[0].token)
-    Assignment.objects.filter(annotator=charlie).update(
+    Seat.objects.filter(annotator=charlie).update(
         leased_until=timezone.now() - timedelta(minutes=1)
     )
     claiming.return_expired()
@@ -76,7 +76,7 @@ def test_seats_are_counted_as_they_are_taken_and_come_back(pond, bob, charlie):
 
 def test_an_answer_after_the_lease_takes_its_seat_again(pond, bob):
     seats = claiming.next_page(bob, pond).seats
-    Assignment.objects.update(leased_until=timezone.now() - timedelta(minutes=1))
+    Seat.objects.update(leased_until=timezone.now() - timedelta(minutes=1))
     claiming.return_expired()
     assert right(pond).seats_free == 12
 

@@ -82,7 +82,7 @@ def test_a_write_is_recognised(line):
     "line",
     [
         'execute("UPDATE labeling_question SET follow_up = true WHERE state = 1", [])',
-        "seats.update(state=Assignment.State.CLOSED)",
+        "seats.update(state=Seat.State.CLOSED)",
         "rows.update(policy=policy)",
     ],
 )

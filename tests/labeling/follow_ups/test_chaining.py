@@ -13,7 +13,7 @@ from labeling.consensus import reviewing, settling
 from labeling.db import question_counts
 from labeling.errors import Conflict, Refusal
 from labeling.follow_ups import asking, chaining, following
-from labeling.models import Assignment, Item, Question, Settlement
+from labeling.models import Item, Question, Seat, Settlement
 from labeling.quality import blocking
 from tests import factories
 from tests.labeling import boxers
@@ -129,7 +129,7 @@ def test_a_rebuild_still_reports_lost_settlements_of_pairs(alice, campaign, crow
 def test_a_block_takes_back_what_followed_and_lifting_it_brings_it_back(alice, campaign, crowd):
     boxers.settle(campaign, crowd, box(A), "good", "complete")
     before = boxers.steps(campaign)
-    checker = Assignment.objects.filter(question__step="check", state="answered").first().annotator
+    checker = Seat.objects.filter(question__step="check", state="answered").first().annotator
 
     blocking.block(campaign, member(campaign, checker), alice, "careless")
     following.advance(campaign)
@@ -150,7 +150,7 @@ def test_a_block_takes_back_what_followed_and_lifting_it_brings_it_back(alice, c
 
 def test_a_box_whose_drawer_is_blocked_is_drawn_and_checked_anew(alice, campaign, crowd):
     boxers.settle(campaign, crowd, box(A), "good", "complete")
-    drawer = Assignment.objects.get(question__step="draw", state="answered").annotator
+    drawer = Seat.objects.get(question__step="draw", state="answered").annotator
 
     blocking.block(campaign, member(campaign, drawer), alice, "careless")
     following.advance(campaign)

@@ -16,7 +16,7 @@ from labeling.consensus import settling
 from labeling.db import question_counts
 from labeling.follow_ups import chaining, following
 from labeling.kinds.base import CHAINS
-from labeling.models import Assignment, Campaign, Membership, Question, User
+from labeling.models import Campaign, Membership, Question, Seat, User
 from labeling.quality import blocking
 from tests import factories
 from tests.labeling import boxers
@@ -168,6 +168,6 @@ def check(campaign: Campaign) -> None:
                 # Whoever drew a box does not check it.
                 assert not before.people & after.people
     # Nobody holds a seat that they are barred from, and no counter is off.
-    assert not Assignment.objects.filter(state="barred", answers__isnull=False).exists()
+    assert not Seat.objects.filter(state="barred", answers__isnull=False).exists()
     assert question_counts.differences(campaign.pk) == {}
     assert list(settling.rebuild(campaign)) == []

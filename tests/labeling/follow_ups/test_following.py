@@ -12,7 +12,7 @@ from labeling.errors import Conflict, Refusal
 from labeling.exchange import prior_labels
 from labeling.follow_ups import asking, following
 from labeling.graphs import learned_order, store
-from labeling.models import Assignment, Job, Question, Settlement
+from labeling.models import Job, Question, Seat, Settlement
 from labeling.quality import gold
 from labeling.question_graph import ordering
 from tests import factories
@@ -187,7 +187,7 @@ def test_a_question_that_opens_again_takes_all_below_it_away_with_its_seats(home
     assert states_of(home)["dog"] == states_of(home)["cat"] == "withdrawn"
     assert question(home, "cat").seats_free == 0
     seat.refresh_from_db()
-    assert seat.state == Assignment.State.CLOSED
+    assert seat.state == Seat.State.CLOSED
     assert labels(home)["n02084071"] == ("unknown", None)
 
 

@@ -68,9 +68,7 @@ def state_of(campaign: Campaign) -> dict[str, Any]:
             for q in questions
         ],
         "seats": sorted(
-            questions.values_list(
-                "assignments__annotator", "topic", "item__image", "assignments__state"
-            ),
+            questions.values_list("seats__annotator", "topic", "item__image", "seats__state"),
             key=str,
         ),
         "people": list(

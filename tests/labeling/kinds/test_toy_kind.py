@@ -15,7 +15,7 @@ from labeling.campaigns import lifecycle
 from labeling.exchange import export_files
 from labeling.follow_ups import opening
 from labeling.kinds import KINDS
-from labeling.models import Assignment, Question
+from labeling.models import Question, Seat
 from labeling.releases import freezing
 from tests import factories
 
@@ -125,7 +125,7 @@ def by_page(user, answers):
         assert "Which colour is it?" in page.content.decode()
         assert 'data-key="r"' in page.content.decode()
         seat = page.context["first"]["seat"]
-        image = Assignment.objects.get(token=seat).question.item.image.name
+        image = Seat.objects.get(token=seat).question.item.image.name
         form = {"id": str(uuid.uuid4()), "seat": seat, "value": answers[image]}
         assert "after=" in client.post(address, form)["Location"]
 
@@ -143,7 +143,7 @@ def by_api(user, answers):
     ]:
         rows = []
         for row in page:
-            image = Assignment.objects.get(token=row["seat"]).question.item.image.name
+            image = Seat.objects.get(token=row["seat"]).question.item.image.name
             rows.append({"id": str(uuid.uuid4()), "seat": row["seat"], "value": answers[image]})
         done = client.post(sent, {"answers": rows}, content_type="application/json").json()
         assert {result["status"] for result in done["results"]} == {"accepted"}

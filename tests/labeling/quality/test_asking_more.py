@@ -126,7 +126,7 @@ def test_a_changed_policy_is_applied_to_questions_without_answers(alice, bob, da
     factories.join(bob, campaign)
     held = claiming.next_page(bob, campaign, 3).seats
     vote(bob, campaign, "yes", size=1)
-    answered = campaign.questions.get(assignments__state="answered")
+    answered = campaign.questions.get(seats__state="answered")
     lifecycle.change_policy(campaign, alice, {"votes": votes, "stop_early": "never"})
 
     assert asking_more.apply_policy(campaign, alice) == 5

@@ -15,12 +15,12 @@ from labeling.errors import NotYours, Refusal
 from labeling.follow_ups import asking
 from labeling.models import (
     Answer,
-    Assignment,
     Calibration,
     Decision,
     Job,
     Membership,
     Question,
+    Seat,
     Settlement,
 )
 from labeling.quality import blocking
@@ -109,7 +109,7 @@ def test_a_mind_changed_while_a_question_was_open_again_changes_nothing_that_com
     settle(coots, crowd, ["yes", "no", "no", "yes", "yes"])
     before = settlements_in_force(coots)
     blocking.block(coots, member(crowd[0], coots), alice)
-    answer(crowd[3], coots, Assignment.objects.filter(annotator=crowd[3]), "no")
+    answer(crowd[3], coots, Seat.objects.filter(annotator=crowd[3]), "no")
     vote(crowd[5], coots, "yes")
     assert {settlement[0] for _, settlement in settlements_in_force(coots).values()} == {"no"}
 
@@ -156,7 +156,7 @@ def test_open_questions_get_the_seats_that_void_votes_held_and_give_them_back(co
 
     blocking.unblock(coots, member(crowd[0], coots), alice)
     assert set(coots.questions.values_list("state", "seats_free")) == {("open", 2)}
-    assert len(held) == Assignment.objects.filter(annotator=crowd[2], state="leased").count()
+    assert len(held) == Seat.objects.filter(annotator=crowd[2], state="leased").count()
 
 
 def test_seats_of_a_blocked_person_go_back_to_others(coots, alice, bob):
@@ -164,7 +164,7 @@ def test_seats_of_a_blocked_person_go_back_to_others(coots, alice, bob):
 
     blocking.block(coots, member(bob, coots), alice)
 
-    assert not Assignment.objects.filter(annotator=bob, state="leased").exists()
+    assert not Seat.objects.filter(annotator=bob, state="leased").exists()
     assert set(coots.questions.values_list("seats_free", flat=True)) == {5}
 
 
@@ -380,7 +380,7 @@ class World:
             claiming.next_page(person, self.campaign)
 
     def revise(self, person, values):
-        seats = Assignment.objects.filter(
+        seats = Seat.objects.filter(
             annotator=person, question__campaign=self.campaign, state="answered"
         )
         self.send(person, seats, values)
@@ -400,7 +400,7 @@ class World:
     def check(self):
         assert consistent(self.campaign)
         for question in self.campaign.questions.all():
-            leased = question.assignments.filter(state="leased").count()
+            leased = question.seats.filter(state="leased").count()
             if question.state == "open":
                 assert question.seats_free + leased > 0
             else:

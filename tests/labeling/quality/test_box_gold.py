@@ -10,7 +10,7 @@ from labeling.errors import Conflict, Refusal
 from labeling.follow_ups import asking
 from labeling.kinds import KINDS, policies
 from labeling.kinds.boxes import SIDES
-from labeling.models import Assignment, Gold, Question
+from labeling.models import Gold, Question, Seat
 from labeling.quality import box_gold, gold_results
 from labeling.quality.box_gold import Known
 from labeling.quality.gold import add_gold, gold_from_settled
@@ -210,9 +210,9 @@ def test_a_complete_pair_becomes_gold_for_those_who_did_not_work_on_it(alice, ca
     assert made == 3
     assert gold_from_settled(campaign, alice, pair.values_list("pk", flat=True)) == 0
     gold = Question.objects.filter(state="gold").order_by("pk").first()
-    barred = Assignment.objects.filter(question=gold, state="barred")
+    barred = Seat.objects.filter(question=gold, state="barred")
     worked = set(
-        Assignment.objects.filter(question__topic=DOG, question__round__gte=0).values_list(
+        Seat.objects.filter(question__topic=DOG, question__round__gte=0).values_list(
             "annotator", flat=True
         )
     )

@@ -19,7 +19,7 @@ from labeling.boxes import shaking
 from labeling.boxes.cleaning import as_box, holds
 from labeling.follow_ups import asking, following
 from labeling.geometry.boxes import iou
-from labeling.models import Assignment, Question
+from labeling.models import Question, Seat
 from labeling.quality.gold import add_gold
 from tests import factories
 from tests.labeling import boxers
@@ -127,7 +127,7 @@ class Visit:
         return pk
 
     def answer(self, token, step):
-        question = Assignment.objects.get(token=token).question
+        question = Seat.objects.get(token=token).question
         if self.source.random() < 0.1:
             skip = self.post("label_skip", seat=token)
             self.note(token, f"{step}: skip", (skip.status_code, normal(skip.content.decode())))
@@ -177,7 +177,7 @@ def labeled(monkeypatch, alice, bob, dataset):
     diary = Diary()
     crowd = boxers.people(campaign)
     Visit(campaign, bob, crowd, world, diary).run()
-    seats = Assignment.objects.filter(annotator=bob, question__state="gold")
+    seats = Seat.objects.filter(annotator=bob, question__state="gold")
     diary.golden = set(seats.values_list("token", flat=True))
     return diary
 

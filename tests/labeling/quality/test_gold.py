@@ -11,7 +11,7 @@ from labeling.db import question_counts
 from labeling.errors import Conflict, Refusal
 from labeling.follow_ups import asking
 from labeling.graphs import store
-from labeling.models import Answer, Assignment, Question
+from labeling.models import Answer, Question, Seat
 from labeling.quality import gold_results, monitoring
 from labeling.quality.gold import (
     add_gold,
@@ -82,7 +82,7 @@ def test_gold_is_never_given_twice_to_one_person(coots, alice, bob, gold):
     coots.refresh_from_db()
     answer_all(bob, coots, "no")
 
-    seats = [question.assignments.filter(annotator=bob).count() for question in gold]
+    seats = [question.seats.filter(annotator=bob).count() for question in gold]
 
     assert max(seats) == 1
 
@@ -129,7 +129,7 @@ def test_gold_that_was_retired_and_comes_again_is_not_given_twice(coots, alice, 
     coots.policy.content["gold_share"] = 0.5
     coots.policy.save()
     answer_all(bob, coots, "yes")
-    met = set(Assignment.objects.filter(question__in=gold).values_list("question", flat=True))
+    met = set(Seat.objects.filter(question__in=gold).values_list("question", flat=True))
     assert met
     rows = []
     for question in gold:
@@ -142,7 +142,7 @@ def test_gold_that_was_retired_and_comes_again_is_not_given_twice(coots, alice, 
 
     answer_all(bob, coots, "yes")
 
-    seats = Assignment.objects.filter(annotator=bob, question__state="gold")
+    seats = Seat.objects.filter(annotator=bob, question__state="gold")
     images = list(seats.values_list("question__item", flat=True))
     assert len(images) == len(set(images))
 

@@ -6,7 +6,7 @@ import pytest
 from django.utils import timezone
 
 from labeling.estimators.intervals import wilson_interval
-from labeling.models import Answer, Assignment
+from labeling.models import Answer, Seat
 from labeling.quality import gold_results
 from labeling.quality.gold import retire_gold
 from tests import factories
@@ -15,7 +15,7 @@ from tests.labeling.crowd import make_gold
 
 def give(user, question, *answers):
     """The person's revisions on the question, each (value, input method)."""
-    seat = Assignment.objects.create(
+    seat = Seat.objects.create(
         question=question,
         annotator=user,
         subject=question.pk,

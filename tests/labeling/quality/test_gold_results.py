@@ -26,8 +26,8 @@ def test_a_revised_gold_answer_counts_as_revised(coots, alice, bob, gold):
     coots.refresh_from_db()
     seats = claiming.next_page(bob, coots).seats
     tokens = set(
-        coots.questions.filter(state="gold", assignments__annotator=bob).values_list(
-            "assignments__token", flat=True
+        coots.questions.filter(state="gold", seats__annotator=bob).values_list(
+            "seats__token", flat=True
         )
     )
     answer(bob, coots, seats, "no")

@@ -28,7 +28,7 @@ from labeling.assignment import claiming, gold_mixing
 from labeling.campaigns import lifecycle
 from labeling.follow_ups import asking, following
 from labeling.graphs import store
-from labeling.models import Answer, Assignment, Gold, Question
+from labeling.models import Answer, Gold, Question, Seat
 from tests import factories
 from tests.labeling import hierarchies
 from tests.labeling.crowd import vote
@@ -255,7 +255,7 @@ class Visit:
 
     def lapse(self, tokens):
         """The leases run out; some of the answers come all the same, when others have been."""
-        held = Assignment.objects.filter(annotator=self.user, state="leased")
+        held = Seat.objects.filter(annotator=self.user, state="leased")
         held.update(leased_until=timezone.now() - timedelta(minutes=1))
         if self.source.random() < 0.3:
             # Not yet swept: a reload makes the leases new.
@@ -357,7 +357,7 @@ def labeled(monkeypatch, alice, bob, dataset):
             for person in (bob, *others):
                 factories.join(person, campaign)
             Visit(campaign, bob, others, diary, source, looking).run()
-        seats = Assignment.objects.filter(annotator=bob, question__state="gold")
+        seats = Seat.objects.filter(annotator=bob, question__state="gold")
         diary.golden = set(seats.values_list("token", flat=True))
         return diary
 
@@ -394,7 +394,7 @@ def count_ordinary_questions_alone(monkeypatch):
     def exact(user, campaign, size=None, **more):
         seats = next_page(user, campaign, size, **more).seats
         free = Question.objects.filter(campaign=campaign, state="open", seats_free__gt=0)
-        ahead = free.exclude(assignments__annotator=user).count()
+        ahead = free.exclude(seats__annotator=user).count()
         share = campaign.policy.content["gold_share"]
         return claiming.Page(seats, len(seats) + round(ahead / (1 - share)))
 

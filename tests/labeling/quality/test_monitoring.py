@@ -115,7 +115,7 @@ def test_watching_twice_does_nothing_twice(pond, bob, golden):
 
 
 def test_open_seats_of_a_paused_person_go_to_others(pond, bob, golden, open_questions):
-    seat = open_questions[0].assignments.create(
+    seat = open_questions[0].seats.create(
         annotator=bob,
         subject=open_questions[0].pk,
         leased_until=timezone.now() + timedelta(hours=1),

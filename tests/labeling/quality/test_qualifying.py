@@ -9,7 +9,7 @@ from labeling.assignment import claiming
 from labeling.campaigns import lifecycle
 from labeling.errors import CampaignClosed, InTraining, NotYours
 from labeling.graphs import store
-from labeling.models import Assignment, Membership, Question
+from labeling.models import Membership, Question, Seat
 from labeling.quality import gold_results, monitoring, qualifying
 from tests import factories
 from tests.labeling.crowd import COOT, give, make_gold
@@ -31,7 +31,7 @@ def member(campaign, user):
 
 
 def known(seat):
-    return Assignment.objects.get(token=seat.token).question.gold.answer
+    return Seat.objects.get(token=seat.token).question.gold.answer
 
 
 def opposite(answer):
@@ -115,7 +115,7 @@ def test_the_test_tells_nothing_of_single_answers(school, bob):
 def test_whoever_fails_may_try_again_on_other_gold_and_then_has_failed(school, bob):
     begin(school, bob)
     do(school, bob)
-    met = set(Assignment.objects.values_list("subject", flat=True))
+    met = set(Seat.objects.values_list("subject", flat=True))
 
     first = [seat.question_id for seat in qualifying.next_gold(bob, school).seats]
     qualifying.feedback(bob, school, sent(qualifying.next_gold(bob, school).seats, wrong=2))
@@ -176,7 +176,7 @@ def test_gold_of_training_and_test_never_comes_again_and_counts_for_no_standing(
     do(school, bob, wrong=1)
     lifecycle.change_policy(school, alice, POLICY | {"gold_share": 0.5})
     school.refresh_from_db()
-    met = set(Assignment.objects.filter(annotator=bob).values_list("subject", flat=True))
+    met = set(Seat.objects.filter(annotator=bob).values_list("subject", flat=True))
 
     page = qualifying.next_page(bob, school, 100)
 
@@ -188,7 +188,7 @@ def test_feedback_is_given_on_no_seat_that_work_gave(school, alice, bob):
     # Gold met at work, its answer still open to change, then training once more.
     golden = list(school.questions.filter(state="gold")[:2])
     seats = give(bob, golden[:1], ["yes"])
-    open_one = golden[1].assignments.create(
+    open_one = golden[1].seats.create(
         annotator=bob, subject=golden[1].pk, leased_until="2099-01-01T00:00Z"
     )
     qualifying.move(member(school, bob), "training", None, "again", expected="working")
@@ -238,9 +238,9 @@ def test_gold_that_was_seen_and_given_back_comes_again_before_any_other(school, 
     do(school, bob)
 
     # They know of each that it is gold: none is left that could come at work.
-    answered = Assignment.objects.filter(annotator=bob, state="answered")
+    answered = Seat.objects.filter(annotator=bob, state="answered")
     assert seen <= set(answered.values_list("question", flat=True))
-    assert not Assignment.objects.filter(annotator=bob).exclude(state="answered").exists()
+    assert not Seat.objects.filter(annotator=bob).exclude(state="answered").exists()
 
 
 @pytest.mark.parametrize("size", [1, 4])
@@ -372,7 +372,7 @@ def test_only_gold_is_given_out_and_nothing_settles(school, bob):
     do(school, bob)
     do(school, bob)
 
-    seats_of_work = Assignment.objects.filter(annotator=bob).exclude(question__state="gold")
+    seats_of_work = Seat.objects.filter(annotator=bob).exclude(question__state="gold")
     assert not seats_of_work.exists()
     assert not Question.objects.filter(settlements__isnull=False).exists()
 

@@ -14,7 +14,7 @@ from labeling.assignment import claiming
 from labeling.consensus import reviewing
 from labeling.errors import Refusal
 from labeling.kinds import policies
-from labeling.models import Answer, Assignment
+from labeling.models import Answer, Seat
 from labeling.quality import blocking, monitoring
 from labeling.web import tokens
 from tests import factories
@@ -89,14 +89,14 @@ def test_a_paused_persons_answers_are_late_whenever_their_lease_ends(coots, alic
     """Seats gathered before let nobody work on."""
     seat, *_ = skipped(bob, coots)
     until = timezone.now() + timedelta(minutes=20 - minutes)
-    Assignment.objects.filter(token=seat).update(leased_until=until)
+    Seat.objects.filter(token=seat).update(leased_until=until)
     monitoring.pause(member(bob, coots), alice, "to be looked at")
 
     (result,) = submitting.submit(bob, coots, [submitting.Sent(uuid.uuid4(), seat, "yes", 9)])
 
     assert (result.status, result.code) == ("accepted", "")
     assert Answer.objects.get().late
-    free = coots.questions.get(assignments__token=seat).seats_free
+    free = coots.questions.get(seats__token=seat).seats_free
     assert free == policies.of(coots)["votes"]
 
 

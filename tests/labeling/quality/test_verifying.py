@@ -84,7 +84,7 @@ def test_each_class_is_counted_by_itself_and_its_cost_follows_its_answers(pets):
 def test_answers_to_gold_cost_their_class_and_count_as_no_candidate(pets, bob):
     make_gold(pets, pets.created_by, ["yes"], topic=DOG)
     gold = pets.questions.filter(state="gold").get()
-    gold.assignments.create(
+    gold.seats.create(
         annotator=bob, subject=gold.pk, state="answered", leased_until=pets.opened_at, ordinal=1
     ).answers.create(id="0" * 31 + "1", value="yes", duration_ms=10_000)
 

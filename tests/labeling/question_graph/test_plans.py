@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from labeling.answers import submitting
 from labeling.assignment import claiming
-from labeling.models import Assignment
+from labeling.models import Seat
 from labeling.quality import monitoring
 from labeling.quality.gold import add_gold
 from tests import factories
@@ -65,9 +65,7 @@ def test_no_statement_reads_all_that_a_person_or_campaign_ever_did(
             work(person)
         claiming.return_seat(bob, claiming.next_page(bob, campaign).seats[0].token)
         held = claiming.next_page(charlie, campaign).seats
-    Assignment.objects.filter(state="leased").update(
-        leased_until=timezone.now() - timedelta(minutes=1)
-    )
+    Seat.objects.filter(state="leased").update(leased_until=timezone.now() - timedelta(minutes=1))
     with connection.execute_wrapper(explain):
         claiming.return_expired()
         submitting.submit(

@@ -15,11 +15,11 @@ from labeling.errors import NotYours
 from labeling.files import BadInput
 from labeling.models import (
     Answer,
-    Assignment,
     Calibration,
     Campaign,
     Policy,
     Question,
+    Seat,
     Settlement,
     User,
 )
@@ -53,7 +53,7 @@ def say(
 
 
 def _answer(question: Question, user: User, value: str, *, late: bool = False) -> Answer:
-    seat, _ = Assignment.objects.get_or_create(
+    seat, _ = Seat.objects.get_or_create(
         question=question,
         annotator=user,
         subject=question.pk,

@@ -183,7 +183,7 @@ def test_what_comes_after_the_cut_is_of_the_next_release(pond, people, in_ranges
 
 def test_an_answer_that_was_revised_counts_as_the_settlement_says(pond, in_ranges):
     question = factories.questions_of(pond)[0]
-    seat = question.assignments.earliest("pk")
+    seat = question.seats.earliest("pk")
     Answer.objects.create(
         id="01890a5d-ac96-774b-bcce-b302099a8057", assignment=seat, revision=1, value="no"
     )

@@ -123,7 +123,7 @@ def test_gold_teaches_how_far_off_people_are_and_the_release_states_it(campaign)
     assert read(campaign).meta["stated"][DOG]["iou_error"] == pytest.approx(0.0913, abs=0.001)
 
     [drawer] = campaign.questions.filter(step="draw", state="settled").values_list(
-        "assignments__annotator", flat=True
+        "seats__annotator", flat=True
     )
     content = {"annotators": {str(drawer): {"sigma": 0.01, "sides": 400, "answers": 9, "gold": 9}}}
     campaign.calibration = Calibration.objects.create(campaign=campaign, number=1, content=content)

@@ -8,7 +8,7 @@ from django.urls import reverse
 
 from labeling.answers import submitting
 from labeling.answers.sent import Sent
-from labeling.models import Assignment, Assistance, Campaign, Gold, Proposal, Question, User
+from labeling.models import Assistance, Campaign, Gold, Proposal, Question, Seat, User
 from labeling.reports import proposal_figures
 from tests import factories
 from tests.clients import logged_in
@@ -25,8 +25,8 @@ def campaign(alice, dataset) -> Campaign:
     return parted.parts_campaign(alice, dataset, policy={"votes": 2, "review": "disputed"})
 
 
-def seat_of(user: User, question: Question, *, assisted: bool) -> Assignment:
-    seat = Assignment.objects.create(
+def seat_of(user: User, question: Question, *, assisted: bool) -> Seat:
+    seat = Seat.objects.create(
         question=question,
         annotator=user,
         subject=question.pk,
@@ -36,7 +36,7 @@ def seat_of(user: User, question: Question, *, assisted: bool) -> Assignment:
     return seat
 
 
-def propose(seat: Assignment, polygons: Any) -> Proposal:
+def propose(seat: Seat, polygons: Any) -> Proposal:
     return Proposal.objects.create(
         assignment=seat,
         part="tail",
@@ -47,7 +47,7 @@ def propose(seat: Assignment, polygons: Any) -> Proposal:
     )
 
 
-def draw(seat: Assignment, polygons: Any, seconds: int, proposal: Proposal | None = None) -> None:
+def draw(seat: Seat, polygons: Any, seconds: int, proposal: Proposal | None = None) -> None:
     value = parted.drawn(tail=polygons)
     if proposal:
         value["parts"]["tail"]["came"] = {"proposal": proposal.token, "edits": 0}

@@ -275,7 +275,7 @@ def test_the_history_of_a_question_says_who_answered_what_and_what_counted(
     for value in ("yes", "no"):
         answer = {"id": str(uuid.uuid4()), "seat": seat, "value": value, "duration_ms": 1500}
         bobs.post(API + "campaigns/coots/answers/", {"answers": [answer]})
-    question = coots.questions.get(assignments__token=seat)
+    question = coots.questions.get(seats__token=seat)
 
     history = alices.get(f"{API}campaigns/coots/questions/{question.pk}/history/").json()
 

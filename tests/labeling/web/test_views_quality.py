@@ -45,7 +45,7 @@ def test_figures_of_nothing_are_none(coots):
 def test_figures_count_votes_and_name_the_most_divided_first(coots):
     crowd(coots, ["yes", "yes", "yes", "no", "hard"])
     split = coots.questions.order_by("pk").first()
-    last = split.assignments.get(annotator__username="crowd2").answers.get()
+    last = split.seats.get(annotator__username="crowd2").answers.get()
     type(last).objects.filter(pk=last.pk).update(value="no")
 
     figures = campaign_figures.figures(coots)

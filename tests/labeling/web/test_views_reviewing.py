@@ -55,7 +55,7 @@ def several(campaign, alice, people, **policy):
     latest = campaign.policies.latest("version")
     waiting = campaign.questions.filter(state="open")
     question = waiting.order_by("pk").first()
-    held = question.assignments.filter(state="leased").count()
+    held = question.seats.filter(state="leased").count()
     waiting.update(policy=latest, seats_free=len(people) - held)
     campaign.refresh_from_db()
     for person, value in people:

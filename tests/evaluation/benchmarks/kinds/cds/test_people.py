@@ -17,7 +17,7 @@ from labeling.assignment import claiming
 from labeling.campaigns import lifecycle
 from labeling.errors import Conflict, Refusal
 from labeling.jobs import queue
-from labeling.models import Assignment, Image, Item, Job
+from labeling.models import Image, Item, Job, Seat
 from labeling.releases import freezing
 from tests import factories
 from tests.clients import html_of
@@ -376,7 +376,7 @@ def test_what_people_do_not_agree_on_is_named_nothing(benchmark, alice):
     answers = iter([{"key": CAT}, {"key": COW}] * cost.people)
     name_all(campaign, cost.people, lambda image: next(answers))
     assert set(campaign.questions.values_list("state", flat=True)) <= {"dropped", "settled"}
-    assert not Assignment.objects.filter(state="leased", question__campaign=campaign).exists()
+    assert not Seat.objects.filter(state="leased", question__campaign=campaign).exists()
 
 
 def sequences_of(benchmark, run):
