@@ -109,7 +109,8 @@ def pytest_runtest_setup(item) -> None:
             pytest.skip("no GPU is here that torch can use")
 
 
-MEMORY_PAGES = 1_000_000_000 // os.sysconf("SC_PAGE_SIZE")
+# A full collection takes seconds in a process this large, so not after every file.
+MEMORY_PAGES = 3_000_000_000 // os.sysconf("SC_PAGE_SIZE")
 
 
 @pytest.hookimpl(wrapper=True)
@@ -121,7 +122,7 @@ def pytest_runtest_teardown(item, nextitem):
     if at_end and sys.platform == "linux":
         if int(Path("/proc/self/statm").read_text().split()[1]) > MEMORY_PAGES:
             gc.collect()
-        ctypes.CDLL(None).malloc_trim(0)
+            ctypes.CDLL(None).malloc_trim(0)
     return result
 
 
