@@ -1,4 +1,6 @@
-"""Who may see a benchmark: researchers of its campaign, and staff. For others it does not exist."""
+"""Access to benchmarks: researchers of the campaign, and staff. Nobody else learns that
+one exists.
+"""
 
 from django.db.models import QuerySet
 
@@ -15,9 +17,9 @@ def benchmarks_for(user: User) -> QuerySet[Benchmark]:
 
 
 def benchmark_for(user: User, name: str, family: str = "") -> Benchmark:
-    """Return the benchmark of that name, if this person researches in its campaign.
+    """Return the benchmark of that name if this user researches in its campaign.
 
-    family: of kinds, for what it alone has. Raises NotYours.
+    family: if given, the family that its kind must have. Raises NotYours.
     """
     refusal = NotYours("There is no such benchmark, or it is not yours.")
     benchmark = (

@@ -1,4 +1,4 @@
-"""Benchmarks of every kind over HTTP, for researchers: made, submitted to, scored and read."""
+"""API of benchmarks of every kind, for researchers: create, submit, score and read."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
@@ -52,8 +52,10 @@ Viewset = TypeVar("Viewset", bound=BaseViewSet)
 def _described(
     base: type[Viewset], fields: Mapping[str, object], **schemas: Callable[[Any], Any]
 ) -> type[Viewset]:
-    """The viewset with these fields, whose actions have schemas of their own: extend_schema_view
-    knows only the actions that REST framework names."""
+    """Return a subclass of the viewset with these fields and a schema for each named action.
+
+    extend_schema_view only knows the actions that REST framework names.
+    """
 
     def copied(action: Callable[..., Any]) -> Callable[..., Any]:
         @wraps(action)
@@ -73,7 +75,7 @@ class BenchmarkFilters(django_filters.FilterSet):
 
 
 class BenchmarkViewSet(BaseViewSet):
-    """Lists and reads benchmarks. `maker` gives it a family, whose benchmarks it makes."""
+    """Lists and reads benchmarks. `maker` sets the family that it can create."""
 
     queryset = Benchmark.objects.none()
     serializer_class = BenchmarkSerializer
@@ -85,7 +87,7 @@ class BenchmarkViewSet(BaseViewSet):
     family = ""
 
     def list(self, request: Request) -> Response:
-        """Return the benchmarks in whose campaign I research."""
+        """Return the benchmarks in campaigns where I am a researcher."""
         rows = benchmarks_for(self.user).select_related("campaign__dataset", "naming", "release")
         return self.paged(rows, BenchmarkSerializer)
 
@@ -117,9 +119,7 @@ class BenchmarkViewSet(BaseViewSet):
 
 
 def maker(family: str, *, deprecated: bool = False) -> type[BenchmarkViewSet]:
-    """Return the viewset that makes and plans benchmarks of a family, described as its
-    kind says.
-    """
+    """Return the viewset that creates and plans benchmarks of a family."""
     texts = import_module(families()[family].serializers)
     fields: dict[str, object] = {"family": family}
     needed = [field for field in texts.NEW().fields.values() if field.required]
@@ -149,16 +149,16 @@ class SubmissionViewSet(BaseViewSet):
     max_upload_bytes = MAX_BYTES
 
     def list(self, request: Request, benchmark: str) -> Response:
-        """Who takes part, and how many different files came under each name."""
+        """Return the submissions, each with its number of attempts."""
         rows = benchmark_for(self.user, benchmark).submissions.all()
         return self.paged(rows, self.get_serializer_class())
 
     @extend_schema(request=NewSubmissionSerializer, responses={201: JoinedSerializer})
     def create(self, request: Request, benchmark: str) -> Response:
-        """Classifiers join, or take this file in place of their old one.
+        """Add classifiers, or replace the files of existing ones.
 
-        Then the benchmark is scored; a MAD competition asks people about the new pairs first.
-        `joined` names those that changed: the same file again changes nothing.
+        Then the benchmark is scored; a MAD competition first asks people about the new pairs.
+        `joined` names the classifiers that changed: the same file again changes nothing.
         """
         row = benchmark_for(self.user, benchmark)
         body = self.read(NewSubmissionSerializer)
@@ -173,10 +173,10 @@ class SubmissionViewSet(BaseViewSet):
 
     @extend_schema(request=SubmissionUpload, responses=ReleasedSubmissionSerializer)
     def update(self, request: Request, benchmark: str, classifier: str) -> Response:
-        """Return a classifier takes part with this file, or has it in place of its old one.
+        """Add a classifier with this file, or replace its earlier file.
 
-        Then the benchmark is scored. The same file again changes nothing; another one counts as a
-        further attempt.
+        Then the benchmark is scored. The same file again changes nothing; a different one counts as
+        a further attempt.
         """
         row = benchmark_for(self.user, benchmark)
         if kind_of(row).names_in_file:
@@ -188,7 +188,7 @@ class SubmissionViewSet(BaseViewSet):
 
     @extend_schema(responses={204: None})
     def destroy(self, request: Request, benchmark: str, classifier: str) -> Response:
-        """Return a classifier leaves with its predictions; the others are scored without it."""
+        """Remove a classifier and its predictions; the others are scored again without it."""
         row = benchmark_for(self.user, benchmark)
         submission = row.submissions.filter(name=classifier).first()
         if submission is None:
@@ -231,7 +231,7 @@ class SubmissionViewSet(BaseViewSet):
 
 
 class OldSubmissionViewSet(SubmissionViewSet):
-    """What one kind had of its own before there were submissions: `old_submissions` makes them."""
+    """Addresses that single kinds had before `submissions/`. See `old_submissions`."""
 
     serializer_class = SubmissionSerializer
     max_upload_bytes = kept_files.MAX_BYTES
@@ -240,7 +240,7 @@ class OldSubmissionViewSet(SubmissionViewSet):
 
     @extend_schema(deprecated=True)
     def list(self, request: Request, benchmark: str) -> Response:
-        """Return the classifiers that take part, in the order of the tables."""
+        """Return the classifiers in the order of the tables."""
         return super().list(request, benchmark)
 
     def create(self, request: Request, benchmark: str) -> Response:
@@ -251,14 +251,12 @@ class OldSubmissionViewSet(SubmissionViewSet):
 
     @extend_schema(responses={204: None}, deprecated=True)
     def remove(self, request: Request, benchmark: str, position: int) -> Response:
-        """Return a classifier leaves with its predictions; the others are scored without it."""
+        """Remove a classifier and its predictions; the others are scored again without it."""
         return self._removed(benchmark_for(self.user, benchmark, self.family), position)
 
 
 def old_submissions(family: str, body: type[Body], description: str) -> type[OldSubmissionViewSet]:
-    """Return the viewset of an address that takes in submissions of one family, with a body of its
-    own.
-    """
+    """Return the viewset of an old address that takes submissions of one family."""
     schema = extend_schema(
         request=body,
         responses={201: JoinedSerializer},
@@ -269,7 +267,7 @@ def old_submissions(family: str, body: type[Body], description: str) -> type[Old
 
 
 class FileViewSet(BaseViewSet):
-    """Files that kinds keep of a benchmark and of a run. `files` gives it one."""
+    """Serves one of the files that kinds keep of a benchmark or a run. See `files`."""
 
     queryset = Benchmark.objects.none()
     file_name = ""
@@ -298,7 +296,7 @@ class FileViewSet(BaseViewSet):
 
 
 def files(name: str, words: Sequence[str]) -> type[FileViewSet]:
-    """Return the viewset that gives out the file of this name."""
+    """Return the viewset that serves the file of this name."""
     schema = extend_schema(
         description=" ".join(words),
         responses={(200, downloads.type_of(name)): OpenApiTypes.BINARY},
@@ -319,21 +317,21 @@ class RunViewSet(BaseViewSet):
     ordering = "-pk"
 
     def list(self, request: Request, benchmark: str) -> Response:
-        """Scorings, the newest first, without their results."""
+        """Return the runs, newest first, without their results."""
         rows = benchmark_for(self.user, benchmark).runs.defer("result").select_related("release")
         return self.paged(rows, RunSerializer)
 
     @extend_schema(request=None, responses={202: RunSerializer})
     def create(self, request: Request, benchmark: str) -> Response:
-        """Ask for a scoring. One that waits already is the one you get; 409 with the reason while
-        there is nothing to compare yet.
+        """Request a run, or return the one that is already queued. Responds 409 with the reason
+        while there is nothing to compare yet.
         """
         row = benchmark_for(self.user, benchmark)
         return self.answer(RunSerializer, runs.score_now(row, self.user), 202)
 
     @extend_schema(responses=RunResultSerializer)
     def retrieve(self, request: Request, benchmark: str, pk: int) -> Response:
-        """Return one scoring with its result."""
+        """Return one run with its result."""
         row = benchmark_for(self.user, benchmark)
         run = row.runs.filter(pk=pk).select_related("release").first()
         if run is None:

@@ -1,4 +1,4 @@
-"""The addresses of benchmarks in the API: of all kinds, of single ones, and those of before."""
+"""API addresses of benchmarks: those of all kinds, of single kinds, and old ones."""
 
 from collections import defaultdict
 from typing import Any
@@ -23,7 +23,7 @@ NAMES = {
 
 
 def _files() -> Addresses:
-    """An address for each name of a file that any kind has."""
+    """Return an address for each file name that any kind has."""
     words: dict[str, list[str]] = defaultdict(list)
     for kind in families().values():
         for name, text in kind.files.items():
@@ -74,7 +74,7 @@ in_benchmark: Addresses = [
 
 
 def _makers() -> Addresses:
-    """Two addresses for each family: to make a benchmark, and to plan one."""
+    """Return two addresses per family: create a benchmark, and plan one."""
     addresses: Addresses = []
     for family in families():
         view, prefix = api.maker(family), f"benchmark-kinds/{family}/"

@@ -1,4 +1,4 @@
-"""Lists of WordNet's classes to choose from, with names that people tell apart."""
+"""Lists of WordNet classes to choose from, with unambiguous names."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -7,10 +7,10 @@ from evaluation.metrics.wordnet.nouns import WordNet
 
 
 def classes(wnids: Iterable[str], wordnet: WordNet) -> list[dict[str, str]]:
-    """{"key": wnid, "name"} of each class once, by name, no name twice: a first lemma that two
-    share shows the synonyms too, and where these are the same, what kind of thing it is.
+    """Return {"key": wnid, "name"} for each class once, sorted by name; no name occurs twice.
 
-    Raises UnknownLabel for what is no noun of WordNet.
+    Classes with the same first lemma show their synonyms too; if these are also the same, the
+    hypernym. Raises UnknownLabel for a wnid that is no noun of WordNet.
     """
     indices = {wnid: wordnet.index(wnid) for wnid in wnids}
     lemmas = {wnid: wordnet.synset(index).lemmas for wnid, index in indices.items()}
@@ -31,7 +31,7 @@ def classes(wnids: Iterable[str], wordnet: WordNet) -> list[dict[str, str]]:
 
 
 def _distinct(names: dict[str, str], longer: dict[str, str]) -> dict[str, str]:
-    """The names, longer where several have the same."""
+    """Return the names, replaced by `longer` where several classes have the same name."""
     counts = Counter(name.casefold() for name in names.values())
     return {
         wnid: longer[wnid] if counts[name.casefold()] > 1 else name for wnid, name in names.items()

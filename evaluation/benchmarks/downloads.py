@@ -1,4 +1,4 @@
-"""Results as files to take away, with the same names and headers whatever they are results of."""
+"""Download responses of results: file names and headers."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,12 +15,12 @@ Response = TypeVar("Response", bound=HttpResponseBase)
 
 
 def name_of(row: Benchmark, run: Run, end: str) -> str:
-    """What a file of a run is called, such as cats-run-7-summary.csv."""
+    """Return the file name of a run's download, such as cats-run-7-summary.csv."""
     return f"{row.name}-run-{run.pk}{end}"
 
 
 def attached(response: Response, name: str) -> Response:
-    """Return the response as a file of this name to keep."""
+    """Return the response as an attachment of this name."""
     response["Content-Disposition"] = content_disposition_header(True, name) or ""
     return response
 
@@ -52,7 +52,7 @@ def csv(
 def figure(
     request: HttpRequest, row: Benchmark, run: Run, name: str, form: str, content: bytes
 ) -> HttpResponse:
-    """Return a figure of a run's result, to look at, or to keep where the address has ?download."""
+    """Return a figure of a run's result, as an attachment if the address has ?download."""
     response = HttpResponse(content, content_type=FORMS[form])
     # A run's result never changes, so neither does its figure.
     response["Cache-Control"] = "private, max-age=3600"

@@ -1,8 +1,7 @@
-"""Figures of results, the same on the page and in a paper, with matplotlib.
+"""Shared pieces of the figures of results, with matplotlib; pages and papers use the same figures.
 
-Each draws on a `Figure` of its own and gives back SVG or PNG bytes, equal for equal results.
-`alt()` tells each in words for those who cannot see it.
-Colours: Okabe and Ito's set and cividis, which colour-blind people tell apart.
+Each figure is drawn on its own `Figure` and returned as SVG or PNG bytes; equal results give equal
+bytes. Colours: Okabe and Ito's set and cividis, both safe for colour-blind readers.
 """
 
 from __future__ import annotations
@@ -64,7 +63,7 @@ class ResultFigure:
 
 
 def as_file(figure: Figure, form: str) -> bytes:
-    """Return the bytes of a file of FORMS. A PNG has 200 dots per inch."""
+    """Return the bytes of a file in one of FORMS. A PNG has 200 dots per inch."""
     import matplotlib as mpl
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.backends.backend_svg import FigureCanvasSVG
@@ -81,7 +80,7 @@ def as_file(figure: Figure, form: str) -> bytes:
 
 
 def short(name: str) -> str:
-    """Return the name as matplotlib writes it, cut in its middle when it is long.
+    """Return the name for matplotlib, shortened in the middle if it is long.
 
     >>> short("resnext101_32x48d_wsl.fb_wsl_ig1b_ft_in1k")
     'resnext101_…1b_ft_in1k'
@@ -95,7 +94,7 @@ def short(name: str) -> str:
 
 
 def canvas(theme: Theme, width: float, height: float) -> tuple[Figure, Axes]:
-    """Return a figure of that many inches with one pair of axes, its ground transparent."""
+    """Return a transparent figure of this size in inches with one pair of axes."""
     figure = blank(width, height)
     axes = figure.add_subplot()
     ink(axes, theme)
@@ -103,7 +102,7 @@ def canvas(theme: Theme, width: float, height: float) -> tuple[Figure, Axes]:
 
 
 def blank(width: float, height: float) -> Figure:
-    """Return a transparent figure of that many inches without axes."""
+    """Return a transparent figure of this size in inches without axes."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(width, height), layout="constrained")
@@ -118,7 +117,7 @@ def ticks(*bins: int, integer: bool = False) -> MaxNLocator:
 
 
 def ink(axes: Axes, theme: Theme) -> None:
-    """Letters in the theme's ink on no ground."""
+    """Draw text in the theme's colour, without a background."""
     axes.patch.set_alpha(0)
     axes.tick_params(colors=theme.ink, labelsize=9)
     axes.xaxis.label.set_color(theme.ink)
@@ -127,7 +126,7 @@ def ink(axes: Axes, theme: Theme) -> None:
 
 
 def plain(axes: Axes, theme: Theme, grid: str) -> None:
-    """Nothing but a base line, and a grid along one axis."""
+    """Draw only the bottom spine, and a grid along one axis."""
     axes.set_axisbelow(True)
     axes.grid(axis=grid, color=theme.faint, lw=0.6)  # type: ignore[arg-type]
     for side, spine in axes.spines.items():
@@ -141,14 +140,14 @@ def colours(theme: Theme) -> tuple[str, ...]:
 
 
 def styles(names: Sequence[str], theme: Theme) -> list[tuple[str, str, str]]:
-    """Return every name with a colour and a mark of its own: colour alone tells nothing."""
+    """Return every name with a colour and a marker, so that colour alone is not needed."""
     return list(zip(names, cycle(colours(theme)), cycle(MARKS), strict=False))
 
 
 def dot(
     axes: Axes, cell: Mapping[str, Any], y: float, colour: str, mark: str, theme: Theme
 ) -> None:
-    """A cell's value with its interval from low to high; nothing where it has none."""
+    """Draw a cell's value with its interval; nothing if it has no value."""
     if cell["value"] is None:
         return
     if cell["low"] is not None:
@@ -157,13 +156,13 @@ def dot(
 
 
 def names_down(axes: Axes, names: Sequence[str]) -> None:
-    """The names down the side, the first on top."""
+    """Label the y axis with the names, the first at the top."""
     axes.set_yticks(range(len(names)), [short(name) for name in names])
     axes.set_ylim(len(names) - 0.5, -0.5)
 
 
 def legend(figure: Figure, theme: Theme, count: int) -> None:
-    """Above the axes, where it covers nothing."""
+    """Place the legend above the axes, where it covers nothing."""
     figure.legend(
         loc="outside upper center",
         ncols=min(4, max(1, count)),

@@ -1,7 +1,7 @@
-"""Where benchmarks keep their files: a folder each below the data folder, with one a run.
+"""Folders of benchmarks: one each below the data folder, with one per run.
 
-What other machines see of it (labeling/jobs/shared_files.py): the folder as it was made, each
-submission, and each run's folder.
+Other machines share (labeling/jobs/shared_files.py) the folder as it was created, each
+submission and each run's folder.
 """
 
 import os
@@ -24,17 +24,17 @@ def root() -> Path:
 
 
 def folder_of(benchmark: Benchmark) -> Path:
-    """Return where this machine writes what belongs to the benchmark."""
+    """Return the local folder of the benchmark."""
     return root() / str(benchmark.pk)
 
 
 def stored_name(benchmark: Benchmark, below: str) -> str:
-    """Return the name in the store of what lies in the benchmark's folder."""
+    """Return the name in the shared store of a path in the benchmark's folder."""
     return f"benchmarks/{benchmark.pk}/{below}"
 
 
 def publish(benchmark: Benchmark, folder: Path) -> None:
-    """Make the folder the new benchmark's: the last step before its row is committed."""
+    """Move the folder to the new benchmark: the last step before its row is committed."""
     # What a transaction that never ended may have left under this number.
     shutil.rmtree(folder_of(benchmark), ignore_errors=True)
     shared_files.put(folder, stored_name(benchmark, _MADE))
@@ -42,7 +42,7 @@ def publish(benchmark: Benchmark, folder: Path) -> None:
 
 
 def made(benchmark: Benchmark, below: str) -> Path:
-    """Return where a file or folder lies that was made with the benchmark; it may be gone."""
+    """Return the path of a file or folder created with the benchmark; it may be missing."""
     local = folder_of(benchmark) / below
     if local.exists():
         return local
@@ -51,13 +51,13 @@ def made(benchmark: Benchmark, below: str) -> Path:
 
 
 def run_folder(benchmark: Benchmark, run: int) -> Path:
-    """Return where the files of a run lie; they may be gone."""
+    """Return the folder of a run; it may be missing."""
     return shared_files.find(_run_place(benchmark, run), _run_name(benchmark, run))
 
 
 @contextmanager
 def writing_run(benchmark: Benchmark, run: int) -> Iterator[Path]:
-    """An empty folder, which is the run's once it is filled; nothing of it stays otherwise."""
+    """Yield an empty folder that becomes the run's on success and is removed otherwise."""
     with scratch() as folder:
         filling = folder / "run"
         filling.mkdir()
@@ -86,7 +86,7 @@ def _run_name(benchmark: Benchmark, run: int) -> str:
 
 @contextmanager
 def scratch() -> Iterator[Path]:
-    """An empty folder beside the benchmarks', gone afterwards unless it was moved."""
+    """Yield a temporary folder next to the benchmarks' folders; removed unless it was moved."""
     root().mkdir(parents=True, exist_ok=True)
     folder = Path(tempfile.mkdtemp(prefix=".new.", dir=root()))
     try:

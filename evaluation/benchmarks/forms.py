@@ -1,4 +1,4 @@
-"""The researcher's forms that every kind of benchmark has."""
+"""Forms that every kind of benchmark has."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -15,14 +15,14 @@ from labeling.web.forms.kept import KeepsFiles, KeptFileInput
 
 
 def add_fault(form: forms.Form, error: Exception, field: str) -> None:
-    """Add what the domain refused to the field that it names, else to `field`."""
+    """Add the error to the field that it names, else to `field`."""
     error_field = getattr(error, "field", None)
     target_field = error_field if error_field in form.fields else field
     form.add_error(target_field if target_field in form.fields else None, str(error))
 
 
 def limited(file: UploadedFile | None, most: int) -> UploadedFile | None:
-    """Return the file. Raises ValidationError where it has more than so many bytes."""
+    """Return the file. Raises ValidationError if it is larger than `most` bytes."""
     if file is not None and (file.size is None or file.size > most):
         size = f"{most // 1024**2} MiB" if most >= 1024**2 else f"{most // 1024} KiB"
         raise forms.ValidationError(f"The file is larger than {size}.")
@@ -30,7 +30,7 @@ def limited(file: UploadedFile | None, most: int) -> UploadedFile | None:
 
 
 class NamedForm(KeepsFiles):
-    """What every new benchmark has. query: of the address, which may fill in `from_address`."""
+    """Fields of every new benchmark. query: fills in the fields of `from_address`."""
 
     title = forms.CharField(max_length=200)
     name = forms.SlugField(
@@ -49,15 +49,15 @@ class NamedForm(KeepsFiles):
             self.offer_files(query)
 
     def grouped(self) -> dict[str, list[forms.BoundField]]:
-        """`groups` with their fields in place of the names."""
+        """Return `groups` with bound fields instead of names."""
         return {group: [self[name] for name in names] for group, names in self.groups.items()}
 
     def chosen(self) -> dict[str, object]:
-        """What the kind's `plan` and `create` take."""
+        """Return the arguments of the kind's `plan` and `create`."""
         return dict(self.cleaned_data)
 
     def context(self) -> dict[str, object]:
-        """What its template shows beside the form."""
+        """Return further context for the form's template."""
         return {}
 
 
@@ -79,7 +79,7 @@ class NewBenchmarkForm(NamedForm):
 
 
 class SubmissionForm(KeepsFiles):
-    """What one classifier, or several, answer."""
+    """The predictions of one or more classifiers."""
 
     file = forms.FileField(label="Predictions", widget=KeptFileInput(attrs={"data-key": "u"}))
     # Which field has the file: forms that open pages may still send keep their names.
@@ -89,12 +89,12 @@ class SubmissionForm(KeepsFiles):
         super().__init__(*args, **kwargs)
 
     def sent(self) -> tuple[Path, str]:
-        """What was sent: where it lies, and what the person calls it."""
+        """Return the path of the upload and its original file name."""
         return self.path(self.file_field), self.cleaned_data[self.file_field].name
 
 
 class NamedSubmissionForm(SubmissionForm):
-    """What one classifier answers."""
+    """The predictions of one classifier, with its name."""
 
     name = forms.CharField(
         max_length=100,

@@ -1,7 +1,7 @@
-"""A kind of benchmark: what the framework asks of it, and the kinds that the settings name.
+"""Base class of the kinds of benchmark, and the registry of those in the settings.
 
-A kind is a class in a package of its own, named in ASSAY_BENCHMARK_KINDS: docs/how-to/develop.md,
-"A new kind of benchmark". The framework knows kinds by this class alone.
+A kind is a class in its own package, listed in ASSAY_BENCHMARK_KINDS: docs/how-to/develop.md,
+"A new kind of benchmark". The framework uses kinds only through this class.
 """
 
 import json
@@ -35,8 +35,11 @@ REQUIRED = ("family", "names", "title", "create", "accept", "prepare", "score", 
 
 @dataclass(frozen=True)
 class Moving:
-    """What changes on a benchmark's page without a run: strings that change when it does, whether
-    the page looks again, and what its templates show of it."""
+    """What changes on a benchmark's page between runs.
+
+    mark: strings that change with it. is_moving: whether the page polls. context: for its
+    templates.
+    """
 
     mark: tuple[object, ...] = ()
     is_moving: bool = False
@@ -44,7 +47,7 @@ class Moving:
 
 
 class BenchmarkKind(Generic[ResultT]):
-    """One name that Benchmark.kind may have; a class may serve several names."""
+    """The kind of one value of Benchmark.kind; a class may serve several."""
 
     # Its part of the address where one is made; the names that it serves; what people call it.
     family: ClassVar[str] = ""
@@ -92,34 +95,35 @@ class BenchmarkKind(Generic[ResultT]):
         self.name = name
 
     def plan(self, **chosen: Any) -> object:
-        """What a benchmark of this choice would have, for its page; None while the campaign has no
-        release. Raises what `create` does."""
+        """Return a preview of the benchmark that `create` would make, or None while the campaign
+        has no release. Raises what `create` does.
+        """
         return None
 
     def create(self, owner: User, **chosen: Any) -> Benchmark:
-        """Return the benchmark of this choice; the same choice again gives the same benchmark.
+        """Create a benchmark; the same arguments again return the same benchmark.
 
-        chosen: what the form's `chosen` or the serializers' `chosen` gives. Raises Refusal with the
-        field, BadInput for damaged files.
+        chosen: from `chosen` of the form or the serializers. Raises Refusal with the field,
+        BadInput for damaged files.
         """
         raise NotImplementedError
 
     def accept(
         self, benchmark: Benchmark, actor: User, path: Path, file_name: str, name: str = ""
     ) -> list[str]:
-        """Return the names of the classifiers whose submissions came or changed, all or none.
+        """Return the names of the classifiers that were added or changed; all or nothing.
 
-        file_name: what the person calls the file at `path`, for messages. name: of the classifier,
+        file_name: the user's name for the file at `path`, for messages. name: of the classifier,
         unless names_in_file. Raises BadInput with the line, Refusal.
         """
         raise NotImplementedError
 
     def remove(self, benchmark: Benchmark, position: int) -> str:
-        """Return the name of the classifier at this position, which no longer takes part."""
+        """Remove the classifier at this position and return its name."""
         raise Refusal("A classifier cannot be removed from this benchmark.")
 
     def max_bytes(self) -> int:
-        """Return the size of the largest file that is taken in."""
+        """Return the largest size of an upload in bytes."""
         return kept_files.MAX_BYTES
 
     @property
@@ -128,44 +132,42 @@ class BenchmarkKind(Generic[ResultT]):
         return False
 
     def accepted(self, names: Sequence[str]) -> str:
-        """What the site says when submissions came or changed."""
+        """Return the site's message after submissions were added or changed."""
         return f"Taken in: {', '.join(names)}. This page shows the score once it is there."
 
     def prepare(self, benchmark: Benchmark, run: Run) -> Release:
-        """Return the release that is scored."""
+        """Return the release to score."""
         raise NotImplementedError
 
     def score(self, benchmark: Benchmark, release: Release, run: Run) -> ResultT:
-        """Return the result: a Record, or a dict of strict JSON values. Raises one of
-        `refusals`.
-        """
+        """Return the result as a Record or a JSON dict. Raises one of `refusals`."""
         raise NotImplementedError
 
     def fingerprint(self, benchmark: Benchmark) -> dict[str, object]:
-        """What a result depends on, cheaply: while it is unchanged a run gives the same result."""
+        """Return what a result depends on; a run is needed only when this changes. Must be
+        cheap.
+        """
         raise NotImplementedError
 
     def obstacle(self, benchmark: Benchmark) -> str:
-        """Why nothing can be scored yet, as a sentence for people; "" once something can."""
+        """Return a sentence why nothing can be scored yet, or ""."""
         if benchmark.submissions.exists():
             return ""
         return "Nobody takes part yet. Add a submission, then score."
 
     def remove_interim(self, run: Run, gone: Sequence[int]) -> None:
-        """Delete what only the interim runs of these ids, which were replaced by `run`, used."""
+        """Delete the files of the interim runs in `gone`, which `run` replaces."""
         folders.remove_runs(run.benchmark, gone)
 
     def result_of(self, benchmark: Benchmark, run: Run | None) -> ResultT | None:
-        """Return the run's result with what its pages, tables and figures need; None while it has
-        none.
-        """
+        """Return the run's result with everything its pages need; None without a result."""
         if run is None or run.state != Run.State.DONE or run.result is None:
             return None
         result: Any = run.result if self.record is None else self.record.from_json(run.result)
         return result
 
     def result_json(self, benchmark: Benchmark, run: Run) -> str | Iterator[str]:
-        """Return the whole result as JSON, at once or in parts."""
+        """Return the whole result as JSON, at once or in pieces."""
         return json.dumps(run.result, ensure_ascii=False, indent=1) + "\n"
 
     def filled_tables(self, result: ResultT) -> list[Table]:
@@ -173,15 +175,15 @@ class BenchmarkKind(Generic[ResultT]):
         return list(self.tables)
 
     def figures(self, result: ResultT) -> Sequence[str]:
-        """Return the names of the figures that can be drawn of this result."""
+        """Return the names of the figures that have something to show."""
         return [name for name, figure in self.result_figures.items() if figure.rows(result)]
 
     def figure_options(self, result: ResultT, query: Query) -> tuple[Any, ...]:
-        """Return what the figures take after the result and the theme. query: of the address."""
+        """Return the arguments of the figures after the result and the theme."""
         return ()
 
     def draw(self, name: str, result: ResultT, form: str, theme: str, query: Query) -> bytes:
-        """Return a figure as a file of figures.FORMS."""
+        """Return a figure as a file in one of figures.FORMS."""
         options = self.figure_options(result, query)
         return as_file(self.result_figures[name].draw(result, THEMES[theme], *options), form)
 
@@ -190,7 +192,7 @@ class BenchmarkKind(Generic[ResultT]):
         return self.result_figures[name].words(result, *self.figure_options(result, query))
 
     def figure_query(self, result: ResultT, query: Query) -> str:
-        """What of the page's address its figures depend on, as a query."""
+        """Return the part of the page's query that its figures depend on."""
         return ""
 
     def moving(self, benchmark: Benchmark) -> Moving:
@@ -199,27 +201,27 @@ class BenchmarkKind(Generic[ResultT]):
     def page(
         self, benchmark: Benchmark, run: Run | None, result: ResultT | None, query: Query
     ) -> dict[str, object]:
-        """What its templates show beside what pages.py gives; `result` replaces the result."""
+        """Return template context beyond that of pages.py; `result` replaces the result."""
         return {"result": result}
 
     def submissions_page(self, benchmark: Benchmark) -> dict[str, object]:
-        """What its part of the page of submissions shows."""
+        """Return template context for the kind's part of the submissions page."""
         return {}
 
     def open_file(self, benchmark: Benchmark, name: str) -> IO[bytes]:
-        """Return one of `files`, for the caller to close. Raises Refusal where it is gone."""
+        """Return one of `files`, opened; the caller closes it. Raises Refusal if it is missing."""
         raise NotImplementedError
 
     def run_path(self, run: Run, name: str) -> Path:
-        """Return where one of `run_files` lies, which may be gone."""
+        """Return the path of one of `run_files`, which may be missing."""
         return folders.run_folder(run.benchmark, run.pk) / name
 
     def run_file_name(self, run: Run, name: str) -> str:
-        """What one of `run_files` is called once it is taken away."""
+        """Return the download name of one of `run_files`."""
         return f"{run.benchmark.name}-run-{run.pk}-{name}"
 
     def template(self, part: str) -> list[str]:
-        """Return the kind's template of this name, else the framework's."""
+        """Return the kind's template of this name, falling back to the framework's."""
         return [self.templates.format(part=part), f"evaluation/{part}.html"]
 
     def table_of(self, name: str) -> Table | None:
@@ -227,14 +229,12 @@ class BenchmarkKind(Generic[ResultT]):
 
 
 def kinds() -> dict[str, BenchmarkKind]:
-    """Return every value of Benchmark.kind that is known → its kind, in the order of the
-    setting.
-    """
+    """Return every known value of Benchmark.kind with its kind, in the order of the setting."""
     return _loaded(tuple(settings.ASSAY_BENCHMARK_KINDS))
 
 
 def families() -> dict[str, BenchmarkKind]:
-    """Return every family → the kind of its first name."""
+    """Return every family with the kind of its first name."""
     by_family: dict[str, BenchmarkKind] = {}
     for kind in kinds().values():
         by_family.setdefault(kind.family, kind)
@@ -242,9 +242,7 @@ def families() -> dict[str, BenchmarkKind]:
 
 
 def kind_of(benchmark: Benchmark) -> BenchmarkKind:
-    """Return the benchmark's kind. Raises ImproperlyConfigured where the settings no longer name
-    it.
-    """
+    """Return the benchmark's kind. Raises ImproperlyConfigured if the settings do not list it."""
     try:
         return kinds()[benchmark.kind]
     except KeyError:

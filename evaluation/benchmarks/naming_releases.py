@@ -1,4 +1,4 @@
-"""Releases of naming campaigns as submissions: what people named, beside classifiers."""
+"""Releases of naming campaigns as submissions, to compare people with classifiers."""
 
 from pathlib import Path
 
@@ -14,7 +14,7 @@ from labeling.releases import freezing
 
 
 def releases_for(user: User) -> QuerySet[Release]:
-    """Return the releases of naming campaigns that this person researches in, the newest first."""
+    """Return the releases of naming campaigns in which this user researches, newest first."""
     kinds = [kind.name for kind in KINDS.values() if kind.release == CLASS and kind.has_vocabulary]
     mine = campaigns_for(user, RESEARCHER).filter(kind__in=kinds)
     return (
@@ -35,8 +35,8 @@ def release_field(user: User) -> forms.ModelChoiceField:
 
 
 def release_of(user: User, campaign: str, number: int | None) -> Release:
-    """Return the release of that number, else the newest. Raises NotYours, and Refusal where there
-    is none.
+    """Return the release of that number, else the newest. Raises NotYours, and Refusal if there is
+    none.
     """
     row = campaign_for(user, campaign, RESEARCHER)
     if number is not None:
@@ -48,5 +48,5 @@ def release_of(user: User, campaign: str, number: int | None) -> Release:
 
 
 def sent(release: Release) -> tuple[Path, str]:
-    """Return where its files lie, and what people call it."""
+    """Return the release's folder and its name for people."""
     return freezing.folder_of(release), str(release)

@@ -1,4 +1,4 @@
-"""What the page of a benchmark and of a run shows: rows read and put together, no request."""
+"""Context of the pages of a benchmark and of a run."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -19,8 +19,10 @@ PARTS = ("_head", "_state", "_empty", "_result", "_about")
 
 @dataclass(frozen=True)
 class UnderWay:
-    """What moves on the page, without a result: the newest run, the one that waits and how far it
-    is (done, of), the latest done and what the kind adds; `seen` changes when any of it does."""
+    """The state of a benchmark apart from results: the newest run, the waiting one with its
+    progress (done, of), the last finished one, and what the kind adds. `seen` changes when any of
+    it does.
+    """
 
     newest: Run | None
     waiting: Run | None
@@ -33,7 +35,7 @@ class UnderWay:
 
 @dataclass(frozen=True)
 class Drawing:
-    """A figure: its address for each of FORMS, and the query that they take."""
+    """A figure: its address in each of FORMS, and their query."""
 
     alt: str
     query: str
@@ -66,7 +68,7 @@ def under_way(row: Benchmark) -> UnderWay:
 def benchmark(
     row: Benchmark, run: Run | None, query: Query, now: UnderWay | None = None
 ) -> dict[str, object]:
-    """Return the page of a benchmark with the result of `run`."""
+    """Return the context of a benchmark's page with the result of `run`."""
     kind = kind_of(row)
     now = now or under_way(row)
     newest = now.newest
@@ -127,7 +129,7 @@ def _outputs(
 
 
 def _steps(waiting: Run | None) -> tuple[int, int] | None:
-    """How much of the run's job is done, of how much."""
+    """Return the progress of the run's job as (done, of)."""
     if waiting is None:
         return None
     job = runs.job_of(waiting)

@@ -1,8 +1,8 @@
 """Runs: a benchmark scored on a frozen release. The only writer of Run.
 
-Scores never come from live answers: a run freezes first, then scores what was frozen, as the
-benchmark's kind does (kind.py). Runs asked for by people and by the night are kept; interim ones,
-made by the clock while people answer, are replaced by the next.
+Scores never come from live answers: a run first freezes, then the benchmark's kind (kind.py) scores
+the frozen release. Runs requested by people and by the nightly round are kept; the next run
+replaces interim ones, which the clock requests while people answer.
 """
 
 import logging
@@ -58,10 +58,9 @@ AT_WORK_STEPS = ("watch", "calibrate")
 
 
 def request(benchmark: Benchmark, actor: User | None = None, *, interim: bool = False) -> Run:
-    """Return the run that waits to score this benchmark: a new one with its job, or the one in the
-    queue.
+    """Return the benchmark's queued run, or create one with its job.
 
-    A run that has begun does not count: it may have frozen too early.
+    A run that has started does not count: it may have frozen before the last answers.
     """
     with transaction.atomic():
         Benchmark.objects.select_for_update().get(pk=benchmark.pk)
@@ -82,14 +81,14 @@ def request(benchmark: Benchmark, actor: User | None = None, *, interim: bool = 
 
 
 def obstacle(benchmark: Benchmark) -> str:
-    """Why there is nothing to score yet, as a sentence for people; "" once there is."""
+    """Return a sentence why nothing can be scored yet, or ""."""
     return kind_of(benchmark).obstacle(benchmark)
 
 
 def submit(
     benchmark: Benchmark, actor: User, path: Path, file_name: str, name: str = ""
 ) -> list[str]:
-    """What the kind's `accept` gives; where a new submission is scored at once, its score waits."""
+    """Return what the kind's `accept` returns; request a run if the kind scores at once."""
     kind = kind_of(benchmark)
     changed = kind.accept(benchmark, actor, path, file_name, name)
     if changed and kind.scores_at_once:
@@ -98,9 +97,7 @@ def submit(
 
 
 def remove(benchmark: Benchmark, actor: User, position: int) -> str:
-    """Return the name of the classifier that no longer takes part; the others are scored without
-    it.
-    """
+    """Remove a classifier and return its name; the others are scored again without it."""
     gone = kind_of(benchmark).remove(benchmark, position)
     if benchmark.submissions.exists():
         request(benchmark, actor)
@@ -108,17 +105,17 @@ def remove(benchmark: Benchmark, actor: User, position: int) -> str:
 
 
 def score_now(benchmark: Benchmark, actor: User | None = None) -> Run:
-    """Return the run that somebody asks for. Raises Conflict while there is nothing to score."""
+    """Return a run requested by a user. Raises Conflict while there is nothing to score."""
     if reason := obstacle(benchmark):
         raise Conflict(reason, code="nothing_to_score")
     return request(benchmark, actor)
 
 
 def execute(job: Job) -> None:
-    """Freezes, scores and keeps the result, once. Job payload: {"run": pk}.
+    """Freeze, score and store the result, once. Job payload: {"run": pk}.
 
-    Where there is no score yet (the kind's refusals) the run fails with that reason, and the job
-    is done: nothing is broken. Any other failure is kept on the run and raised again.
+    If the kind refuses, the run fails with that reason and the job is done. Any other failure is
+    stored on the run and raised again.
     """
     run = (
         Run.objects.select_related(
@@ -168,14 +165,12 @@ def latest(benchmark: Benchmark) -> Run | None:
 
 
 def job_of(run: Run) -> Job | None:
-    """Return the newest job that scores for this run."""
+    """Return the newest job that scores this run."""
     return Job.objects.filter(kind="score", key=f"run {run.pk}").order_by("-pk").first()
 
 
 def has_changed(benchmark: Benchmark) -> bool:
-    """Return whether anything that a result depends on changed since the last run, and there is
-    something to score.
-    """
+    """Return whether a result would differ from the last run's and there is something to score."""
     now = kind_of(benchmark).fingerprint(benchmark)
     last = benchmark.runs.exclude(state__in=UNFINISHED).defer("result").first()
     if last is not None and last.settings.get("signature") == now:
@@ -184,8 +179,9 @@ def has_changed(benchmark: Benchmark) -> bool:
 
 
 def rescore_changed() -> list[Run]:
-    """Interim runs for benchmarks in which something settled, one at most every
-    ASSAY_RESCORE_SECONDS each."""
+    """Request interim runs of benchmarks with new settlements, at most one per benchmark every
+    ASSAY_RESCORE_SECONDS.
+    """
     _fail_abandoned()
     patience = timezone.now() - timedelta(seconds=settings.ASSAY_RESCORE_SECONDS)
     return [
@@ -198,9 +194,11 @@ def rescore_changed() -> list[Run]:
 
 
 def nightly(progress: Any = None) -> dict[str, int]:
-    """Counts of the questions settled, releases frozen and runs done: a round of its own of what
-    the clock starts every night, here and now, with all jobs that wait: cron needs no worker.
-    What a worker of the site takes of it is waited for."""
+    """Run a nightly round here and now with all waiting jobs, so that cron needs no worker.
+
+    Waits for jobs that a worker of the site takes. Returns the counts of settled questions,
+    frozen releases and finished runs.
+    """
     night = start_night(timezone.now().isoformat())
     queue.run_all(progress.update if progress else None)
     before: set[int] = set()
@@ -221,7 +219,7 @@ def nightly(progress: Any = None) -> dict[str, int]:
 
 
 def _unfinished(night: str) -> set[int]:
-    """The jobs of the night, those of its runs among them, that wait or run."""
+    """Return the night's unfinished jobs, including those of its runs."""
     mine = Job.objects.filter(kind=NIGHTLY, key__endswith=f":{night}")
     scored = mine.filter(payload__has_key="run").values_list("payload__run", flat=True)
     runs_of = Q(kind="score", key__in=[f"run {pk}" for pk in scored])
@@ -232,18 +230,20 @@ def _unfinished(night: str) -> set[int]:
 
 
 def _pending_without_error() -> Q:
-    """Jobs that run, or wait and have not failed: when those are tried again is the sweep's."""
+    """Return the condition for jobs that run, or wait and have not failed; the sweep retries
+    others.
+    """
     return Q(state=Job.State.RUNNING) | Q(state=Job.State.QUEUED, error="")
 
 
 def start_night(night: str | None = None) -> str:
-    """Return the name of the night's round, whose first jobs are queued unless they were before.
+    """Start the night's round unless it has been started; return its name.
 
-    A job for each campaign and step, each of which queues the next and the last one for each
-    benchmark; a campaign that is a draft has its benchmarks scored, and nothing else.
+    Queues the first job of every campaign; each job queues the next step, and the last one the
+    scoring of each benchmark. For a draft campaign only its benchmarks are scored.
     night: by default the one that was due last, so that a second clock or a repeated message starts
-    nothing, and a round that starts hours late leaves the next night to its own round.
-    Removes what rounds of more than a week ago got done, and sessions that ended.
+    nothing, and a round that starts hours late does not replace the next night's.
+    Also deletes the finished jobs of rounds older than a week, and expired sessions.
     """
     rounds.record("nightly")
     now = timezone.now()
@@ -261,8 +261,10 @@ def start_night(night: str | None = None) -> str:
 
 
 def execute_nightly(job: Job) -> None:
-    """The job "nightly": one step of a night's round. Harmless to run twice. However it ends, the
-    next step is queued, since a step that fails is tried again and holds up nothing."""
+    """Run the job "nightly": one step of a night's round. Safe to run twice.
+
+    The next step is queued even if this one fails, which is retried on its own.
+    """
     night, step = job.payload["night"], job.payload["step"]
     if step == "score":
         benchmark = _benchmarks().filter(pk=job.payload["benchmark"]).first()
@@ -279,7 +281,9 @@ def execute_nightly(job: Job) -> None:
 
 
 def _is_early(job: Job) -> bool:
-    """Whether what still waits or runs may change what would be frozen; not for ever."""
+    """Return whether pending jobs may still change the frozen state; False after
+    FREEZE_PATIENCE.
+    """
     assert job.campaign is not None, "a step names its campaign"
     if job.created_at <= timezone.now() - FREEZE_PATIENCE:
         return False
@@ -287,7 +291,7 @@ def _is_early(job: Job) -> bool:
 
 
 def _settle(campaign: Campaign) -> int:
-    """How many questions had their votes but, by a crash, no verdict. Counters are mended too."""
+    """Settle questions that had their votes but, after a crash, no verdict; repair the counters."""
     settled = settling.settle_complete(campaign)
     question_counts.reconcile(campaign.pk)
     counters.note_settled(campaign.pk)
@@ -309,7 +313,7 @@ def _calibrate(campaign: Campaign) -> bool:
 
 
 def _freeze(campaign: Campaign) -> bool:
-    """Whether there is a release more than before."""
+    """Freeze the campaign if it changed; return whether there is a new release."""
     if not _differs(campaign):
         return False
     before = campaign.releases.count()
@@ -327,7 +331,7 @@ NIGHT_STEPS: dict[str, Callable[[Campaign], int]] = {
 
 
 def _score_nightly(benchmark: Benchmark) -> Run | None:
-    """The run that scores what changed; none where nothing did."""
+    """Request a run if something changed."""
     _fail_abandoned()
     kept = benchmark.runs.filter(state=Run.State.DONE).first()
     stale = kept is not None and kept.settings.get("interim")
@@ -372,9 +376,9 @@ def _keep(job: Job, result: dict[str, int]) -> None:
 
 
 def _fail_abandoned() -> None:
-    """Fails the runs whose job was given up without a word from its worker.
+    """Fail the runs whose job was given up without a word from its worker.
 
-    An unfinished run keeps the clock from asking for another.
+    An unfinished run keeps the clock from requesting another.
     """
     for run in Run.objects.filter(state__in=UNFINISHED).only("pk"):
         job = job_of(run)
@@ -418,14 +422,14 @@ def _finish(
 
 
 def _sentence(error: Exception) -> str:
-    """The error with its cure, as a sentence for people."""
+    """Return the error with its cure as a sentence."""
     text, cure = str(error), getattr(error, "cure", None)
     text += f"; {cure}" if cure and cure not in text else ""
     return text if text.endswith((".", "!", "?")) else f"{text}."
 
 
 def _forget_interim(run: Run) -> None:
-    """Removes the interim runs before this one, and what they alone needed."""
+    """Delete the interim runs before this one with their files."""
     run.refresh_from_db()
     if run.state != Run.State.DONE or run.release is None:
         return

@@ -1,4 +1,4 @@
-"""Where runs of benchmarks are computed: what the setting ASSAY_SCORING_DEVICE says."""
+"""The device on which runs of benchmarks are computed: the setting ASSAY_SCORING_DEVICE."""
 
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
@@ -8,10 +8,10 @@ from labeling.files import BadInput
 
 
 def scoring_device() -> str:
-    """Return the device for a run, on the machine of the worker that asks.
+    """Return the device for a run on this worker's machine.
 
-    Raises ImproperlyConfigured where it is not here, which is no refusal of a run: once the setting
-    or the machine is mended, the same is scored again.
+    Raises ImproperlyConfigured if it is missing. This does not fail the run: it is scored once the
+    setting or the machine is fixed.
     """
     try:
         return devices.checked(settings.ASSAY_SCORING_DEVICE)

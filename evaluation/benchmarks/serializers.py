@@ -1,7 +1,7 @@
-"""What the API sends and takes of every benchmark.
+"""API serializers of every benchmark.
 
-A kind's own module of serializers has `NEW`, `PLAN` and `PLANNED` (what makes a benchmark, what is
-asked of a plan and the plan), what they do in words (NEW_WORDS, PLAN_WORDS) and `chosen`.
+A kind's own module of serializers has `NEW`, `PLAN` and `PLANNED` (the bodies of creating and
+planning a benchmark, and the plan), their descriptions (NEW_WORDS, PLAN_WORDS) and `chosen`.
 """
 
 from typing import Any
@@ -68,7 +68,7 @@ class SubmissionSerializer(serializers.ModelSerializer):
 
 
 class ReleasedSubmissionSerializer(SubmissionSerializer):
-    """The same under the name that generated clients know from `submissions/`."""
+    """The same serializer under the name that generated clients know from `submissions/`."""
 
 
 CAMPAIGN_HELP = (
@@ -147,7 +147,7 @@ PLAN_WORDS = "What a benchmark would have."
 
 
 def chosen(user: User, body: dict[str, Any]) -> dict[str, Any]:
-    """What the kind's `plan` and `create` take, of a checked body."""
+    """Return the arguments of the kind's `plan` and `create` from a validated body."""
     campaign = campaign_for(user, body.pop("campaign"), RESEARCHER)
     if "release" in body:
         body["release"] = release_for(campaign, body["release"])

@@ -1,4 +1,4 @@
-"""What benchmarks of several kinds do with new rows, submissions and result files."""
+"""Steps that several kinds of benchmark share: new benchmarks, submissions, result files."""
 
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Tables of results: one declaration of their columns for the pages and for CSV files. Pure."""
+"""Tables of results: one declaration of columns for pages and CSV files. Pure."""
 
 import csv
 import io
@@ -15,12 +15,12 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 @dataclass(frozen=True)
 class Column:
-    """A column: its key in CSV files and in a row, and what pages write above it.
+    """A column: its key in CSV files and in a row, and its heading on pages.
 
-    digits: after the point on pages, as floatformat takes them: -1 for one unless it is 0, "0g"
-    with thousands apart; None writes the value as it is. template: shows the cell instead, given
-    `column`, `value` and `row`. of: the cell of a row, where it is not the row's key or attribute
-    of that name. A column without words is on no page.
+    digits: decimals on pages, as in floatformat: -1 for one unless it is 0, "0g" with thousands
+    separators; None shows the value unchanged. template: renders the cell instead, given `column`,
+    `value` and `row`. of: returns the cell of a row if it is not the row's key or attribute of that
+    name. A column without words is only in CSV files.
     """
 
     key: str
@@ -39,12 +39,12 @@ class Column:
 
 @dataclass(frozen=True)
 class Table:
-    """A table of a result: its name in addresses, its rows, its columns in the order of CSV files.
+    """A table of a result: its name in addresses, its rows, its columns in CSV order.
 
-    rows: dataclasses, or dicts: of these a column that no row has is left out, and a key that is
-    not declared comes last, in CSV files alone. Dataclasses without declared columns have one for
-    each field. columns: of a result, where they depend on it. page: the keys of the columns on
-    pages, where their order is another.
+    rows: dataclasses, or dicts: a column that no dict has is left out, and an undeclared key comes
+    last, only in CSV files. Dataclasses without declared columns have one per field. columns: a
+    function of the result if they depend on it. page: the keys of the columns on pages, if their
+    order differs.
     """
 
     name: str
@@ -54,7 +54,7 @@ class Table:
     page: tuple[str, ...] = ()
 
     def content(self, result: Any) -> tuple[list[str], list[list[object]]]:
-        """Head and rows, as they go into a CSV file; a list becomes one cell."""
+        """Return the head and the rows of the CSV file; a list becomes one cell."""
         columns, rows = self._filled(result)
         there = dict.fromkeys(key for _, cells in rows for key in cells)
         kept = [column.key for column in columns if column.key in there]
@@ -62,8 +62,9 @@ class Table:
         return head, [[_cell(cells.get(key)) for key in head] for _, cells in rows]
 
     def page_context(self, result: Any) -> dict[str, object]:
-        """What `_table.html` shows: the columns with words that any row has a value of,
-        all of them without rows."""
+        """Return the context of `_table.html`: columns with words that have a value in any row; all
+        of them if there are no rows.
+        """
         declared, rows = self._filled(result)
         known = {column.key: column for column in declared if column.words}
         columns = [
@@ -79,7 +80,7 @@ class Table:
     def _filled(
         self, result: Any
     ) -> tuple[tuple[Column, ...], list[tuple[Any, dict[str, object]]]]:
-        """The columns, and each row with its cells by key."""
+        """Return the columns, and each row with its cells by key."""
         columns = self.columns(result) if callable(self.columns) else self.columns
         return columns, [(row, _cells(row, columns)) for row in self.rows(result)]
 
@@ -99,8 +100,8 @@ def _cell(value: object) -> object:
 
 
 def as_csv(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
-    r"""Return the table as CSV, safe to open: a text that a spreadsheet would run gets a quote
-    before it.
+    r"""Return the table as CSV; text that a spreadsheet would run as a formula gets a quote before
+    it.
 
     >>> as_csv(["name", "change"], [["=1+1", -2]])
     "name,change\r\n'=1+1,-2\r\n"

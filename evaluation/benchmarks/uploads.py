@@ -1,4 +1,4 @@
-"""Files that came with a request: read under a path, with faults that name their field."""
+"""Uploaded files: read from a temporary path, with errors that name their field."""
 
 import tempfile
 from collections.abc import Callable, Iterator
@@ -14,7 +14,7 @@ T = TypeVar("T")
 
 
 class NoWordNet(Refusal):
-    """The site lacks what the request needs; the request itself is sound."""
+    """The site lacks WordNet; the request itself is valid."""
 
     status = 503
     code = "no_wordnet"
@@ -31,7 +31,7 @@ def load_wordnet() -> nouns.WordNet:
 
 @contextmanager
 def uploaded(file: Any) -> Iterator[Path]:
-    """The uploaded file under a path, for as long as it is read."""
+    """Yield a temporary path of the uploaded file."""
     with tempfile.NamedTemporaryFile() as copy:
         for chunk in file.chunks():
             copy.write(chunk)
@@ -40,7 +40,7 @@ def uploaded(file: Any) -> Iterator[Path]:
 
 
 def read_file(field: str, file: Any, read: Callable[[Path], T]) -> T:
-    """What is read of an uploaded file. Raises Refusal naming the field and the line."""
+    """Return what `read` makes of an uploaded file. Raises Refusal with the field and the line."""
     with uploaded(file) as path:
         try:
             return read(path)

@@ -1,4 +1,4 @@
-"""The researcher's pages about benchmarks of every kind: read, call the kind, render."""
+"""Pages of benchmarks of every kind, for researchers."""
 
 from collections.abc import Callable
 from typing import Any
@@ -99,7 +99,7 @@ def _status(form: Any) -> int:
 @login_required
 @require_GET
 def benchmark(request: SignedIn, name: str) -> HttpResponse:
-    """Return the benchmark's page with its newest result; to htmx only what moved."""
+    """Show the benchmark with its newest result; to htmx only the part that changed."""
     row = access.benchmark_for(request.user, name)
     now = pages.under_way(row)
     is_htmx = request.headers.get("HX-Request") == "true"
@@ -135,7 +135,7 @@ def score(request: SignedIn, name: str) -> HttpResponse:
 @login_required
 @require_http_methods(["GET", "POST"])
 def submissions(request: SignedIn, name: str) -> HttpResponse:
-    """Who takes part, what a file looks like, and the form that takes one in."""
+    """Show the submissions, an example file, and the form for a new one."""
     row = access.benchmark_for(request.user, name)
     kind = kind_of(row)
     data = (request.POST, request.FILES) if request.method == "POST" else ()
@@ -250,7 +250,7 @@ def figure(request: SignedIn, name: str, pk: int, figure: str, form: str) -> Htt
 
 
 def _scored(request: SignedIn, name: str, pk: int) -> tuple[Benchmark, Run]:
-    """The benchmark and its run, which is done. Raises NotYours, or Http404."""
+    """Return the benchmark and its finished run. Raises NotYours, or Http404."""
     row = access.benchmark_for(request.user, name)
     done = row.runs.filter(state=Run.State.DONE).select_related("release")
     chosen = get_object_or_404(done, pk=pk)
@@ -260,8 +260,10 @@ def _scored(request: SignedIn, name: str, pk: int) -> tuple[Benchmark, Run]:
 
 
 def moved(name: str, *methods: str, **fixed: Any) -> Callable[..., HttpResponseBase]:
-    """Return the view of an address of an earlier version: it leads those who may see the page to
-    the address `name`, by 301 for GET and by 308, which sends the form again, else.
+    """Return the view of an address of an earlier version, which redirects users with access to
+    `name`.
+
+    Responds 301 to GET, and 308 to others, so that the form is sent again.
     """
 
     @login_required

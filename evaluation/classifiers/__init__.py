@@ -1,1 +1,1 @@
-"""Opening networks and running them on images. Needs torch; no Django."""
+"""Networks: opening them and running them on images. Needs torch; no Django."""

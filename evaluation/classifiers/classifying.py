@@ -1,7 +1,7 @@
-"""Frames through a classifier into a predictions file; a run that was stopped goes on. No Django.
+"""Classifies frames into a predictions file; a stopped run can be resumed. No Django.
 
-Batches are kept as they are done in a file beside the goal, `.<name>.work`: first a line with the
-settings, then a line a batch. Torch is imported inside functions.
+Finished batches are stored in a file beside the goal, `.<name>.work`: first a line with the
+settings, then a line per batch. Torch is imported inside functions.
 """
 
 import contextlib
@@ -34,9 +34,9 @@ Row = list[str]
 
 @dataclass
 class Work:
-    """A predictions file that is being made. done_by: the frames that each classifier has already.
+    """A predictions file in progress. done_by: the finished frames of each classifier.
 
-    rows are strings: frame, classifier, then wnid and confidence, the likeliest first.
+    Rows are strings: frame, classifier, then wnid and confidence, most likely first.
     """
 
     out: Path
@@ -47,19 +47,19 @@ class Work:
 
     @property
     def done(self) -> set[str]:
-        """Return the frames that any classifier has already."""
+        """Return the frames that any classifier has finished."""
         return set().union(*self.done_by.values())
 
     def add(self, rows: list[Row]) -> None:
-        """Keep a batch. Killed in the middle, the file lacks all of it."""
+        """Store a batch. If the process is killed meanwhile, all of the batch is missing."""
         self.file.write(_line(rows))
         self.file.flush()
         self.added += len(rows)
 
     def finish(self, classes: int = 0) -> int:
-        """Return the number of rows the predictions file has, now that it is there and whole.
+        """Write the predictions file and return its number of rows.
 
-        classes: of the classifier that has the most; 0: as many as the first row names.
+        classes: of the classifier with the most; 0: as many as the first row has.
         """
         count, width = 0, 2 + 2 * min(classes, TOP)
         with atomic_write(self.out) as file:
@@ -78,10 +78,10 @@ class Work:
 
 @contextlib.contextmanager
 def opened(out: Path, settings: Mapping[str, object], restart: bool = False) -> Iterator[Work]:
-    """The work on a predictions file: what a stopped run of the same settings left, else new.
+    """Yield the work on a predictions file: that of a stopped run with the same settings, else new.
 
-    settings: everything that the predictions depend on, as JSON. restart: forget what is there.
-    Raises BadInput: the settings of what is there are others; another run is at it; the folder
+    settings: everything that the predictions depend on, as JSON. restart: discard earlier work.
+    Raises BadInput: the earlier work has other settings; another run holds the file; the folder
     does not exist.
     """
     if out.is_dir():
@@ -103,14 +103,13 @@ def classify(
     batch: int = BATCH,
     watch: Callable[[int], object] | None = None,
 ) -> int:
-    """Return the number of frames classified: those that the work does not have yet.
+    """Classify the frames that are not finished yet; return how many.
 
-    frames: id and (H, W, 3) uint8, of any size; a batch takes them from one sequence after the
-    other, and no more are held. The five likeliest classes are kept, or as many as there are;
-    among equal ones the first class comes first. watch: is told how many more are done.
-    Where a GPU's memory runs out, fewer than `batch` are given to the network at once.
-    Raises BadInput where the network gives something that is not a number, and where the GPU's
-    memory does not hold one frame.
+    frames: id and (H, W, 3) uint8, of any size; only one batch is held at a time. The five
+    likeliest classes are kept, or all if there are fewer; ties go to the first class. watch: called
+    with how many more are done. If a GPU's memory runs out, the network gets fewer than `batch` at
+    once. Raises BadInput if the network returns NaN, or if the GPU's memory does not hold one
+    frame.
     """
     before, done = work.added, work.done_by.get(classifier.name, set())
     for rows in batch_rows((frame for frame in frames if frame[0] not in done), classifier, batch):
@@ -123,7 +122,7 @@ def classify(
 def batch_rows(
     frames: Iterable[tuple[str, "Tensor"]], classifier: "Classifier", batch: int = BATCH
 ) -> Iterator[list[Row]]:
-    """Yield the rows of every batch of frames, as classify keeps them."""
+    """Yield the rows of every batch of frames, as in `classify`."""
     import torch
 
     at_once = Batch(batch, "frame")
@@ -147,7 +146,7 @@ def batch_rows(
 
 
 def read_frames(files: Iterable[tuple[str, Path]]) -> Iterator[tuple[str, "Tensor"]]:
-    """Yield the frames in image files, by id: (H, W, 3) uint8; a few are read ahead.
+    """Yield the frames in image files with their ids: (H, W, 3) uint8; a few are read ahead.
 
     Raises BadInput for a file that is missing or is no image.
     """
@@ -158,7 +157,7 @@ def read_frames(files: Iterable[tuple[str, Path]]) -> Iterator[tuple[str, "Tenso
 
 
 def columns(classes: int) -> Row:
-    """Return the header for so many classes a frame.
+    """Return the header for this many classes per frame.
 
     >>> columns(2)
     ['frame', 'classifier', 'wnid', 'confidence', 'wnid_2', 'confidence_2']
@@ -185,10 +184,10 @@ def _read(file: tuple[str, Path]) -> tuple[str, NDArray[np.uint8]]:
 def likeliest(
     probabilities: "Tensor", count: int, classifier: str, names: Sequence[str]
 ) -> tuple["Tensor", "Tensor"]:
-    """(N, K) places of the `count` likeliest classes of each image, and their probabilities.
+    """Return (N, K) indices of the `count` likeliest classes per image, and their probabilities.
 
-    K is less than count where there are fewer classes. Among equal ones the first class comes
-    first. names: of the images. Raises BadInput for a probability that is no number.
+    K is less than count if there are fewer classes. Ties go to the first class. names: of the
+    images. Raises BadInput for a probability that is NaN.
     """
     wrong = (~probabilities.isfinite().all(1)).nonzero()
     if len(wrong):
@@ -215,7 +214,7 @@ def _rows(names: list[str], classifier: "Classifier", probabilities: "Tensor") -
 
 
 def _resumed(file: IO[bytes], path: Path, settings: dict[str, object]) -> dict[str, set[str]]:
-    """The frames that are done, by classifier; a batch that was not wholly written is cut off."""
+    """Return the finished frames by classifier; a batch that was not fully written is cut off."""
     file.seek(0)
     head = file.readline()
     if not head.endswith(b"\n"):

@@ -1,4 +1,4 @@
-"""Frames through a classifier as tasks, each a whole number of batches. No Django."""
+"""Tasks that classify frames, each a whole number of batches. No Django."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -21,12 +21,12 @@ Files = Sequence[tuple[str, Path]]
 
 
 def frames_in(batch: int) -> int:
-    """Return the number of frames a task takes."""
+    """Return the number of frames per task."""
     return max(1, FRAMES // batch) * batch
 
 
 def of_files(stretches: Sequence[Files], networks: Networks, batch: int) -> list[Task]:
-    """Return the tasks that classify frames in files, by id; each is read once for its SHA-256."""
+    """Return the tasks that classify frames in files; each file is read once for its SHA-256."""
     return map_in_tasks(
         named_files,
         stretches,
@@ -89,9 +89,7 @@ def named_frames(
     photographs: str,
     opening: Mapping[str, Any],
 ) -> bytes:
-    """Return the rows of frames of a release, by batch. revealed: as Revealing.arguments
-    gives it.
-    """
+    """Return the rows of frames of a release, by batch. revealed: from Revealing.arguments."""
     frames = release_tasks.revealed_frames(revealed, Path(photographs), opening["device"])
     return _rows(frames, networks, batch, opening)
 

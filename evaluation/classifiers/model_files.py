@@ -31,7 +31,7 @@ FORMS = {"tensor(float)": "float32", "tensor(float16)": "float16", "tensor(doubl
 
 @dataclass(frozen=True)
 class Opened:
-    """A network before it is on its device. weights: what results say of them."""
+    """A network before it is moved to its device. weights: their description in results."""
 
     preparation: Preparation
     on: "Callable[[str], Network]"
@@ -39,10 +39,9 @@ class Opened:
 
 
 def load(path: Path, device: str) -> Opened:
-    """Return the network in a file, in the size that the file says, else 224 × 224; colours in [0,
-    1].
+    """Return the network in a file, at its stated input size or 224 × 224; colours in [0, 1].
 
-    Raises BadInput for a file that is none of the three.
+    Raises BadInput for a file of none of the three formats.
     """
     if path.suffix.lower() == ".onnx":
         return _onnx(path, device)
@@ -60,7 +59,7 @@ def load(path: Path, device: str) -> Opened:
 
 
 def _kind(path: Path) -> str:
-    """What an archive of torch's holds, "" for other files."""
+    """Return the kind of a torch archive; "" for other files."""
     try:
         with zipfile.ZipFile(path) as archive:
             names = {name.partition("/")[2] for name in archive.namelist()}
@@ -140,9 +139,7 @@ def _onnx(path: Path, device: str) -> Opened:
 
 
 def imported(library: str, module: str = "") -> Any:
-    """Return the module, by default the library itself. Raises BadInput that says how to install
-    it.
-    """
+    """Return the module, by default the library itself. Raises BadInput with how to install it."""
     cure = APART if library in LARGE else f"install it: pip install {library}"
     try:
         return importlib.import_module(module or library)
@@ -159,9 +156,9 @@ def imported(library: str, module: str = "") -> Any:
 
 
 def in_batches(network: "Network", least: int, most: int | None) -> "Network":
-    """Return the network for any number of images, where it takes `least` to `most` at once.
+    """Return a network for any number of images from one that takes `least` to `most` at once.
 
-    Too many come in turns; too few are filled up with black ones, whose outputs are dropped.
+    Larger batches are split; smaller ones are filled with black images, whose outputs are dropped.
     """
     import torch
 
@@ -180,7 +177,7 @@ def in_batches(network: "Network", least: int, most: int | None) -> "Network":
 
 
 def _bounds(program: Any, count: Any) -> tuple[int, int | None]:
-    """How few and how many images an exported program takes at once; None: any number."""
+    """Return the smallest and largest batch of an exported program; None: any size."""
     if isinstance(count, int):
         return count, count
     bounds = program.range_constraints.get(count.node.expr)
@@ -191,7 +188,7 @@ def _bounds(program: Any, count: Any) -> tuple[int, int | None]:
 
 
 def _sized(shape: Any) -> Preparation:
-    """As high and wide as the file says, where it does."""
+    """Return the opened network with the input size in the file, if it states one."""
     height, width = shape[2:]
     fixed = isinstance(height, int) and isinstance(width, int)
     return Preparation(size=(height, width)) if fixed else Preparation()

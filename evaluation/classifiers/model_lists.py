@@ -1,4 +1,4 @@
-"""models.yaml: several models, each with what it is given. No Django."""
+"""models.yaml: several models with their options. No Django."""
 
 import math
 from collections.abc import Mapping
@@ -20,7 +20,7 @@ CURE = "write NAME: {file, size, mean, std, fit, classes}; only file is needed"
 class Model:
     """A model to open. preparing: fields of Preparation that the file states.
 
-    classes: a file, or the name of a shipped list; None where the command says which.
+    classes: a file, or the name of a shipped list; None if the command states it.
     """
 
     spec: str
@@ -29,9 +29,7 @@ class Model:
 
 
 def read_models(path: Path) -> list[Model]:
-    """Return the models of a file, in its order. Paths are relative to its folder. Raises
-    BadInput.
-    """
+    """Return the models of a file in order. Paths are relative to its folder. Raises BadInput."""
     require_file(path, CURE)
     try:
         content, lines = strict_yaml.load_with_lines("\n".join(text_lines(path)))
@@ -78,7 +76,7 @@ EXPECTED = {
 
 
 def _beside(path: Path, name: str) -> str:
-    """A file beside models.yaml, else the name as it is."""
+    """Return the path of a file beside models.yaml, else the name unchanged."""
     return str(path.parent / name) if (path.parent / name).exists() else name
 
 

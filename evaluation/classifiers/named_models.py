@@ -1,6 +1,6 @@
-"""Networks that torchvision and timm have by name, with weights that are here already. No Django.
+"""Networks of torchvision and timm by name, with weights on this machine. No Django.
 
-Nothing is downloaded: weights are those in the library's own cache, or in a file. The libraries are
+Nothing is downloaded: weights come from the library's own cache or from a file. The libraries are
 in requirements-models.txt and are imported inside functions.
 """
 
@@ -24,9 +24,7 @@ T = TypeVar("T")
 def load(
     library: str, name: str, classes: int, weights: Path | None, random_weights: bool
 ) -> Opened:
-    """Return the named network, prepared for as its library says, with weights; see
-    classifiers.load.
-    """
+    """Return the named network with weights and its library's preparation; see opening.load."""
     if weights is not None and random_weights:
         raise BadInput("weights are given and random ones asked for", cure="leave out one of them")
     make = {"torchvision": _torchvision, "timm": _timm}[library]
@@ -44,7 +42,7 @@ def load(
 
 
 def seeded(make: Callable[[], T]) -> T:
-    """What is made, with the same random weights each time."""
+    """Return what `make` builds, with the same random weights each time."""
     import torch
 
     with torch.random.fork_rng(devices=[]):
@@ -114,7 +112,7 @@ def _timm(name: str, outputs: int | None) -> tuple[Any, Preparation, str]:
 
 
 def _timm_file(config: Any) -> Path | None:
-    """Pretrained weights in the cache of the hub, or in torch's, where timm looks for them too."""
+    """Return pretrained weights in the hub's cache, or in torch's, where timm looks too."""
     if config.hf_hub_id:
         hub = imported("huggingface_hub")
         name, _, revision = config.hf_hub_id.partition("@")
@@ -126,7 +124,7 @@ def _timm_file(config: Any) -> Path | None:
 
 
 def _cached(url: str) -> Path | None:
-    """What torch keeps of an address, if it does."""
+    """Return torch's cached file of an address, if there is one."""
     import torch
 
     file = Path(torch.hub.get_dir()) / "checkpoints" / Path(urlsplit(url).path).name
@@ -134,7 +132,7 @@ def _cached(url: str) -> Path | None:
 
 
 def fill(network: Any, path: Path) -> None:
-    """Put the file's weights into the network, all of them."""
+    """Load the file's weights into the network. All must fit."""
     try:
         network.load_state_dict(_state(path))
     except RuntimeError as error:
@@ -147,9 +145,10 @@ def fill(network: Any, path: Path) -> None:
 
 
 def _state(path: Path) -> Mapping[str, Any]:
-    """Names and tensors of a file that holds nothing else; nothing in it is run.
+    """Return the names and tensors of a weights file; no code in it is run.
 
-    Also those under "state_dict", as training scripts save them, and of several GPUs ("module.").
+    Also accepts "state_dict", as training scripts save it, and the "module." prefix of several
+    GPUs.
     """
     import torch
 

@@ -1,8 +1,8 @@
-"""Classifiers that look at images: from a library, a file or an import path. No Django.
+"""Image classifiers from a library, a file or an import path. No Django.
 
-`load` opens one, tries it on two images and checks how many classes it has. Files of
-TorchScript, exported programs and ONNX carry code that runs here, as import paths do: they are for
-the command line, never for uploads. Torch is imported inside functions.
+`load` opens one, tries it on two images and checks its number of classes. TorchScript, exported
+programs, ONNX and import paths run code here: they are for the command line, never for uploads.
+Torch is imported inside functions.
 """
 
 import hashlib
@@ -32,10 +32,10 @@ TOLERANCE = 2e-3
 
 @dataclass(frozen=True)
 class Classifier:
-    """A network, its classes in the order of its outputs, and what it takes.
+    """A network, its classes in the order of its outputs, and its preparation.
 
-    network: (B, 3, height, width) float32 on the device → (B, C) of what it gives: "probabilities"
-    or "logits", which softmax makes probabilities of. source: what was loaded, as results name it.
+    network: (B, 3, height, width) float32 on the device → (B, C) "probabilities", or "logits", to
+    which softmax is applied. source: what was loaded, as results state it.
     """
 
     name: str
@@ -47,18 +47,20 @@ class Classifier:
     gives: str = "logits"
 
     def prepare(self, frame: "Tensor") -> "Tensor":
-        """(3, height, width) float32 on the classifier's device, of a (H, W, 3) uint8 frame."""
+        """Return (3, height, width) float32 on the classifier's device from a (H, W, 3) uint8
+        frame.
+        """
         return self.preparation(frame.to(self.device))
 
     def outputs(self, batch: "Tensor") -> "Tensor":
-        """(B, C) float32 of what the network gives, through which gradients come back."""
+        """Return the (B, C) float32 output of the network, with gradients."""
         return _outputs(self.network, batch)
 
     def __call__(self, batch: "Tensor") -> "Tensor":
-        """(B, C) float32 probabilities of a batch of prepared frames (B, 3, height, width).
+        """Return (B, C) float32 probabilities of a batch of prepared frames (B, 3, height, width).
 
-        Raises BadInput where the network fails or gives another shape. That a GPU's memory ran out
-        is raised as it came, see devices.Batch.
+        Raises BadInput if the network fails or returns another shape. An out-of-memory error of a
+        GPU is raised unchanged, see devices.Batch.
         """
         try:
             outputs = _inferred(self.network, batch)
@@ -95,12 +97,12 @@ def load(
     """Return the classifier of a spec: torchvision:NAME, timm:NAME, FILE.pt, FILE.pt2, FILE.onnx or
     package.module:factory.
 
-    `name=spec` names it, as name does. classes: wnids in the order of its outputs. weights: of a
-    named model, a state_dict or safetensors; without them the library's own, where this machine has
-    them: nothing is downloaded. random_weights: none at all, the same ones each time. preparing:
-    fields of Preparation that differ from the model's own.
-    Raises BadInput: no such model, library, file or weights; another number of outputs than
-    classes; another size than the network takes.
+    `name=spec` names it, as name does. classes: wnids in the order of its outputs. weights: a
+    state_dict or safetensors for a named model; by default the library's own from this machine's
+    cache: nothing is downloaded. random_weights: no weights, the same random ones each time.
+    preparing: fields of Preparation that differ from the model's own.
+    Raises BadInput: no such model, library, file or weights; the number of outputs differs from
+    classes; the network does not take this size.
     """
     spec_name, spec = split(spec)
     device = devices.checked(device)
@@ -143,15 +145,15 @@ def load(
 
 
 def absolute(spec: str) -> str:
-    """Return the spec without its name and, of a file, by a path that any process understands."""
+    """Return the spec without its name, with an absolute path for a file."""
     spec = split(spec)[1]
     return str(Path(spec).absolute()) if Path(spec).exists() else spec
 
 
 def _imported(spec: str, weights: Path | None) -> model_files.Opened:
-    """The module that a factory makes, called without arguments; or a module that has the name.
+    """Return the network from a factory, called without arguments, or the network of that name.
 
-    Random weights are the same each time. weights: a state_dict or safetensors to fill it with.
+    Random weights are the same each time. weights: a state_dict or safetensors to load.
     Raises BadInput: no such module or name, an error in it, or something that is no network.
     """
     import torch
@@ -179,7 +181,7 @@ def _imported(spec: str, weights: Path | None) -> model_files.Opened:
 
 
 def _sha256(network: Any) -> str:
-    """Of all its weights, by name: what it is filled with may change where its name does not."""
+    """Return the hash of all weights with their names: weights may change while a name does not."""
     digest = hashlib.sha256()
     for name, value in sorted(network.state_dict().items()):
         digest.update(f"{name} {tuple(value.shape)} {value.dtype}\n".encode())
@@ -188,7 +190,9 @@ def _sha256(network: Any) -> str:
 
 
 def split(spec: str) -> tuple[str, str]:
-    """Return the name and the rest of `name=spec`; a file whose name has such a sign is a file."""
+    """Return the name and the rest of `name=spec`; an existing file with "=" in its name
+    is a file.
+    """
     match = NAMED.fullmatch(spec)
     return (match[1], match[2]) if match and not Path(spec).exists() else ("", spec)
 
@@ -217,9 +221,9 @@ def _tried(
     classes: int,
     spec: str,
 ) -> str:
-    """What the network gives, of a black image and of noise: "probabilities" or "logits".
+    """Return whether the network gives "probabilities" or "logits", from a black image and noise.
 
-    Decided once: row by row, a chance sum of 1 would turn one frame's confidences into others.
+    Decided once: decided row by row, a logit row that happens to sum to 1 would be misread.
     """
     import torch
 
@@ -275,6 +279,6 @@ def _shape(outputs: "Tensor") -> str:
 
 
 def _reason(error: Exception) -> str:
-    """The last line: TorchScript names the place, then the fault."""
+    """Return the last line of the error: TorchScript puts the code location before it."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     return first_line(Exception(lines[-1]) if lines else error)

@@ -1,4 +1,4 @@
-"""How a frame becomes what a classifier takes: size, fit and colours. No Django.
+"""Preparation of frames for a classifier: size, fit and colours. No Django.
 
 Torch is imported inside functions.
 """
@@ -19,9 +19,9 @@ INTERPOLATIONS = ("bilinear", "bicubic")
 class Preparation:
     """size: height and width in pixels. mean, std: of red, green and blue in [0, 1].
 
-    fit: squash stretches the whole frame to the size; pad keeps its proportions and fills up with
-    the mean colour, which becomes 0; crop scales until the middle covers the size and cuts off the
-    rest. crop_share: of the scaled frame's shorter side, how much crop keeps.
+    fit: squash stretches the whole frame to the size; pad keeps its proportions and fills the rest
+    with the mean colour, which becomes 0; crop scales until the middle covers the size and cuts off
+    the rest. crop_share: the share of the scaled frame's shorter side that crop keeps.
     """
 
     size: tuple[int, int] = (224, 224)
@@ -47,14 +47,14 @@ class Preparation:
             )
 
     def as_dict(self) -> dict[str, object]:
-        """For results: what was done, and nothing that was not."""
+        """Return the fields that apply, for results."""
         fields = {key: list(v) if isinstance(v, tuple) else v for key, v in asdict(self).items()}
         if self.fit != "crop":
             del fields["crop_share"]
         return fields | {"antialias": True}
 
     def __call__(self, frame: "Tensor") -> "Tensor":
-        """(3, height, width) float32 of a frame (H, W, 3) uint8, on its device."""
+        """Return (3, height, width) float32 of a frame (H, W, 3) uint8, on its device."""
         image = frame.permute(2, 0, 1).float() / 255
         colours = image.new_tensor([self.mean, self.std]).view(2, 3, 1, 1)
         fitted = {"squash": self._squashed, "crop": self._cropped, "pad": self._padded}[self.fit]

@@ -1,4 +1,4 @@
-"""Whether what a stopped run left may be gone on with. No Django."""
+"""Checks whether the work of a stopped run can be resumed. No Django."""
 
 import fcntl
 from collections.abc import Mapping
@@ -9,9 +9,9 @@ from labeling.files import BadInput
 
 
 def refuse_other(before: object, settings: Mapping[str, object], path: Path, restart: str) -> None:
-    """Raise BadInput that names each setting which was another one before.
+    """Raise BadInput that names each changed setting.
 
-    before: the settings that `path` has. restart: what else a person may do, for the cure.
+    before: the settings in `path`. restart: the alternative to name in the cure.
     """
     if not isinstance(before, Mapping):
         raise BadInput("has no settings of a run", file=path, cure=restart)
@@ -26,7 +26,7 @@ def refuse_other(before: object, settings: Mapping[str, object], path: Path, res
 
 
 def lock(file: IO[bytes], out: Path) -> None:
-    """Keep other runs from the file until it is closed. Raises BadInput where one has it."""
+    """Lock the file until it is closed. Raises BadInput if another run holds it."""
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

@@ -1,6 +1,6 @@
-"""Networks that tasks take: named by what they are, opened once in a process. No Django.
+"""Networks in tasks: identified by their content, opened once per process. No Django.
 
-A process that makes one task after the other keeps the network that it opened for the first.
+A process that runs several tasks keeps the network of the first one open.
 """
 
 import json
@@ -25,8 +25,8 @@ LIBRARIES = ("torchvision", "timm", "onnxruntime")
 class Networks:
     """The networks of a command's tasks.
 
-    arguments: what they are, as JSON, which names a task's results; locations: how and from where
-    each machine opens them. gpus: how many a task takes.
+    arguments: their identity as JSON, part of a task's key; locations: from where each machine
+    opens them. gpus: how many a task needs.
     """
 
     arguments: Sequence[Mapping[str, Any]]
@@ -42,9 +42,9 @@ class Networks:
         random_weights: bool,
         preparing: Sequence[Mapping[str, Any]],
     ) -> "Networks":
-        """Return the networks of specs, which opening.load opened with these options.
+        """Return the networks of specs that opening.load opened with these options.
 
-        preparing: of each.
+        preparing: of each network.
         """
         device = classifiers[0].device
         locations = {
@@ -66,9 +66,7 @@ class Networks:
 def opened(
     arguments: Sequence[Mapping[str, Any]], locations: Mapping[str, Any]
 ) -> Sequence[Classifier]:
-    """Return the classifiers on this machine. Raises BadInput where one is another than it was
-    named.
-    """
+    """Return the classifiers on this machine. Raises BadInput if one differs from its identity."""
     return _opened(json.dumps(arguments), json.dumps(locations))
 
 
@@ -103,7 +101,7 @@ def _opened(arguments: str, locations: str) -> Sequence[Classifier]:
 
 
 def _identity(classifier: Classifier) -> Mapping[str, Any]:
-    """Everything that a classifier's outputs depend on."""
+    """Return everything that a classifier's outputs depend on."""
     return {
         "name": classifier.name,
         "classes": canonical_sha256(classifier.classes),

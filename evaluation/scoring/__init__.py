@@ -1,3 +1,4 @@
-"""One module for each `score` verb: files in, every figure out. No Django.
+"""One module per `score` verb, from files to figures. No Django.
 
-MAD has no such verb: `mad rank` and its benchmark call metrics/mad/ranking.py."""
+MAD has no such verb: `mad rank` and its benchmark call metrics/mad/ranking.py.
+"""

@@ -1,7 +1,7 @@
-"""The analysis of a mean over classes: by class, by the scale of objects, by property. No Django.
+"""Analysis of a mean over classes: by class, by the scale of objects, by property. No Django.
 
 Source: Russakovsky et al. (2015), §6.3 and Appendix B. Values are accuracies (1 − error) or APs by
-class, higher is better; NaN for a class that has none, which is left out of everything.
+class, higher is better; NaN for a class without a value, which is left out everywhere.
 """
 
 import math
@@ -35,7 +35,9 @@ class ClassValue(Record):
 
 @dataclass(kw_only=True)
 class Tied(Record):
-    """The value of the last class that is listed: how many classes have it, and are listed."""
+    """The value of the last listed class: how many classes have it, and how many of them are
+    listed.
+    """
 
     value: float | None
     classes: int
@@ -50,8 +52,9 @@ class Extremes(Record):
 
 @dataclass(kw_only=True)
 class PerClass(Record):
-    """Values by class. classes: those that have one; rows: of all. histogram: its edges and counts;
-    range: lowest, highest and difference."""
+    """Values by class. classes: number with a value; rows: all classes. histogram: edges and
+    counts; range: lowest, highest and difference.
+    """
 
     classes: int
     mean: float | None
@@ -83,7 +86,7 @@ class ByScale(Record):
 
 @dataclass(kw_only=True)
 class Analysis(Record):
-    """The analysis of one value a class. measure: what the values are."""
+    """The analysis of one value per class. measure: what the values are."""
 
     measure: str
     per_class: PerClass
@@ -93,7 +96,7 @@ class Analysis(Record):
 
 @dataclass(kw_only=True)
 class ClassDifficulty(Record):
-    """How hard the objects of a class are to find. images: those that have the class."""
+    """How hard the objects of a class are to find. images: number with the class."""
 
     wnid: str
     images: int
@@ -106,7 +109,7 @@ class ClassDifficulty(Record):
 
 @dataclass(kw_only=True)
 class Difficulty(Record):
-    """Means over the classes of `rows`; of cpl over those of two instances or more."""
+    """Means over the classes of `rows`; of cpl over those with two or more instances."""
 
     classes: int
     scale: float | None
@@ -126,11 +129,11 @@ def analyse(
     properties: Mapping[str, Codes] | None = None,
     seed: int = 0,
 ) -> Analysis:
-    """Return all that follows from one value a class: by class, by scale, by property.
+    """Return the analysis of one value per class: by class, by scale, by property.
 
-    values, images (how many a class has), scales (share of the image) and properties by class.
-    measure: what the values are, as the result names it. by_scale is None without scales,
-    properties without scales and properties.
+    values, images (number per class), scales (share of the image) and properties by class. measure:
+    what the values are, for the result. by_scale is None without scales, properties without scales
+    and properties.
     """
     return Analysis(
         measure=measure,
@@ -145,7 +148,7 @@ def analyse(
 def accuracies(
     wrong: NDArray[np.bool_], classes: Sequence[str]
 ) -> tuple[dict[str, float], dict[str, int]]:
-    """class → its accuracy, and class → its images, of the (N,) errors of images; classes sorted.
+    """Return class → accuracy, and class → number of images, from (N,) errors; classes sorted.
 
     >>> accuracies(np.array([True, False, False]), ["n1", "n1", "n2"])
     ({'n1': 0.5, 'n2': 1.0}, {'n1': 2, 'n2': 1})
@@ -157,10 +160,10 @@ def accuracies(
 
 
 def per_class(values: Mapping[str, float], images: Mapping[str, int]) -> PerClass:
-    """Histogram in twenty bins, range, and the easiest and hardest ten.
+    """Return a histogram in twenty bins, the range, and the ten easiest and hardest classes.
 
-    The last bin has what is 1. Equal classes go by wnid, the easiest and the hardest both; `tied`
-    counts the classes that are equal to the last listed.
+    The last bin includes 1. Equal classes are ordered by wnid in both lists; `tied` counts the
+    classes equal to the last listed.
     """
     known = {wnid: value for wnid, value in values.items() if not math.isnan(value)}
     rows = [ClassValue(wnid=c, value=values[c], images=images.get(c)) for c in sorted(values)]
@@ -193,7 +196,7 @@ def _extremes(values: Mapping[str, float], images: Mapping[str, int], sign: int)
 
 
 def by_scale(values: Mapping[str, float], scales: Mapping[str, float]) -> ByScale:
-    """Value against scale, one row a class that has both, and how they go together."""
+    """Return value against scale, one row per class with both, and their correlation."""
     both = [c for c in sorted(values) if c in scales and not math.isnan(values[c])]
     class_scales, class_values = [scales[c] for c in both], [values[c] for c in both]
     return ByScale(
@@ -212,7 +215,9 @@ def by_properties(
     properties: Mapping[str, Codes],
     seed: int = 0,
 ) -> Properties:
-    """§6.3.4: what classes of each size, deformability, texture and kind come to at equal scale."""
+    """Return the values of classes of each size, deformability, texture and kind at equal scale
+    (§6.3.4).
+    """
     classes = [c for c in sorted(values) if c in scales and c in properties]
     classes = [c for c in classes if not math.isnan(values[c])]
     return by_property(
@@ -229,9 +234,9 @@ def chance(
 ) -> Difficulty:
     """Return how hard the objects are to find: scale, CPL, instances and neighbours of every class.
 
-    boxes: true ones; sizes: (I, 2) width and height by number of the image; names: of the classes.
-    The head has the means over classes that have boxes, as the paper gives them; CPL over those of
-    two instances or more. `instances_per_image` counts images that have the class.
+    boxes: true ones; sizes: (I, 2) width and height by image index; names: of the classes. The
+    result begins with the means over classes with boxes, as in the paper; CPL over those with two
+    or more instances. `instances_per_image` counts images that have the class.
     """
     own_sizes = np.asarray(sizes, float)[boxes.images]
     shares = object_scale.image_shares(boxes.corners, own_sizes, inclusive)
@@ -282,5 +287,5 @@ def _difficulty(rows: list[ClassDifficulty]) -> Difficulty:
 
 
 def scales_of(difficulty: Difficulty) -> dict[str, float]:
-    """class → scale, from what chance() gives."""
+    """Return class → scale from the result of chance()."""
     return {row.wnid: row.scale for row in difficulty.rows if row.scale is not None}

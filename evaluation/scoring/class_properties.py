@@ -1,7 +1,7 @@
-"""Size, deformability, texture and kind of classes: the file of them, and figures by them.
+"""Size, deformability, texture and kind of classes: their file, and figures by them.
 
-Source: Russakovsky et al. (2015), §6.3.4. Values of a class that has none of its own are the mean
-of those of the classes below it, as in the paper. No Django.
+Source: Russakovsky et al. (2015), §6.3.4. A class without its own values gets the mean of the
+classes below it, as in the paper. No Django.
 """
 
 import math
@@ -36,7 +36,7 @@ MATCHING = (
 
 
 class Codes(NamedTuple):
-    """Places among BINS."""
+    """Indices in BINS."""
 
     size: int
     deformability: int
@@ -46,7 +46,7 @@ class Codes(NamedTuple):
 
 @dataclass(kw_only=True)
 class Matched(Record):
-    """The classes of a bin that are left at equal scale, their means and interval."""
+    """The classes of a bin that remain at equal scale, their means and interval."""
 
     classes: int
     scale: float | None
@@ -56,7 +56,7 @@ class Matched(Record):
 
 @dataclass(kw_only=True)
 class PropertyBin(Record):
-    """The classes of one value of a property. left_out: too few are left at equal scale."""
+    """The classes of one value of a property. left_out: too few remain at equal scale."""
 
     bin: str
     classes: int
@@ -88,10 +88,10 @@ class Properties(Record):
 
 
 def read_properties(path: Path, wordnet: WordNet) -> dict[int, Codes]:
-    """synset → its properties, of `wnid,size,deformability,texture,natural` rows.
+    """Return synset → properties from `wnid,size,deformability,texture,natural` rows.
 
-    Raises BadInput with the line for an unknown class, one that comes again, and for an empty cell
-    or one that is none of the words.
+    Raises BadInput with the line for an unknown or duplicate class, an empty cell or an unknown
+    word.
     """
     labels = Labels(wordnet)
     codes_of: dict[int, Codes] = {}
@@ -119,10 +119,10 @@ def _code(name: str, text: str, path: Path, line: int) -> int:
 def properties_of(
     classes: Mapping[str, int], known: Mapping[int, Codes], wordnet: WordNet
 ) -> tuple[dict[str, Codes], int]:
-    """class → its properties, and how many took them from the classes below.
+    """Return class → properties, and how many were taken from the classes below.
 
-    classes: synset by name. Means are rounded to the nearest value, a half to the smaller. A class
-    without its own values and without any below is left out.
+    classes: synset by name. Means are rounded to the nearest value, halves down. A class without
+    its own values and without any below is left out.
     """
     below: dict[int, list[Codes]] = {}
     missing = set(classes.values()) - set(known)
@@ -147,9 +147,9 @@ def by_property(
     generator: np.random.Generator,
     left_out: int = 0,
 ) -> Properties:
-    """Return the bins of Figure 14, each row of the figure matched within itself.
+    """Return the bins of Figure 14, matched within each row of the figure.
 
-    properties, scales, values: of C classes. Rows: one for each property, deformability of man-made
+    properties, scales, values: of C classes. Rows: one per property, deformability of man-made
     and natural classes, and no or low texture of both.
     """
     codes = np.array(properties, np.int64).reshape(-1, len(BINS))

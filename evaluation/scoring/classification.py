@@ -1,4 +1,4 @@
-"""What a classification is worth: every figure of `score classification`. No Django."""
+"""Every figure of `score classification`. No Django."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -29,7 +29,7 @@ IDS = "unknown: the classes are ids"
 
 @dataclass(kw_only=True)
 class People(Record):
-    """The release that a submission is. images: of the truth that are settled or dropped in it."""
+    """A submission that is a release. images: of the truth that are settled or dropped in it."""
 
     campaign: str
     number: int | None
@@ -39,10 +39,11 @@ class People(Record):
 
 @dataclass(kw_only=True)
 class ClassificationResult(Record):
-    """What a submission is worth. name, submissions, comparison: of several; see explaining.py for
+    """The scores of a submission. name, submissions, comparison: of several; see explaining.py for
     analysis and objects. hp_at_k, hit_at_k, mean_correct_set_size: by k. people: of a release.
-    multi_label_accuracy, multi_label_comparison: where label sets are given; label_set: where they
-    are a version that a review of mistakes wrote."""
+    multi_label_accuracy, multi_label_comparison: with label sets; label_set: if they are a version
+    written by a review of mistakes.
+    """
 
     name: str | None = None
     images: int
@@ -76,11 +77,11 @@ def score(
     seed: int = 0,
     valid_sets: LabelSets | None = None,
 ) -> ClassificationResult:
-    """Errors, hp@k and hit@k with their intervals.
+    """Return errors, hp@k and hit@k with their intervals.
 
-    valid_labels: a list of wnids from which hCorrectSets are drawn, those of the truth where it is
-    not given. valid_sets: every class that is right on an image; the classes must be synsets.
-    Raises BadInput for a class of the truth that the list lacks, and where all sets are empty.
+    valid_labels: wnids from which hCorrectSets are drawn; by default those of the truth.
+    valid_sets: every class that is right on an image; the classes must be synsets. Raises BadInput
+    for a class of the truth that the list lacks, and if all sets are empty.
     """
     notes: list[str] = []
     figure = _figures(confidence, seed, notes)
@@ -126,8 +127,10 @@ def score_all(
     seed: int = 0,
     valid_sets: LabelSets | None = None,
 ) -> ClassificationResult:
-    """Return the figures of the first submission; of several, those of each, and their comparison
-    by top-5 errors, with label sets by multi-label errors too. submissions: by name, on one truth.
+    """Return the figures of the first submission; for several, those of each and their comparison.
+
+    They are compared by top-5 errors and, with label sets, by multi-label errors. submissions: by
+    name, on one truth.
     """
     scored = {
         name: score(classified, wordnet, valid_labels, confidence, seed, valid_sets)
@@ -163,7 +166,7 @@ def score_all(
 
 
 def wrong(classified: Classified) -> NDArray[np.bool_]:
-    """(N,) whether the first five predictions lack the class of the image."""
+    """Return (N,) whether the first five predictions lack the class of the image."""
     return ilsvrc.wrong_at(classified.truth, classified.predicted, 5)
 
 
@@ -173,8 +176,10 @@ def true_classes(classified: Classified) -> list[str]:
 
 
 def outcomes(classified: Classified, wordnet: WordNet | None = None) -> Iterator[ImageOutcome]:
-    """What became of each image, in the order of the truth; None where people were not asked.
-    Without heights where there is no wordnet or the classes are ids."""
+    """Yield the outcome of each image in the order of the truth; None if people were not asked.
+
+    Without heights if there is no wordnet or the classes are ids.
+    """
     truth, predicted = classified.truth, classified.predicted
     names = [*classified.classes, None]
     heights: list[int | None] = [None] * len(truth)
@@ -222,7 +227,9 @@ def _figures(confidence: float, seed: int, notes: list[str]) -> Figure:
     def figure(
         name: str, values: NDArray[Any], scale: float, most: float | None = None
     ) -> Estimate:
-        """name: as results have it. most: what an image may be worth, where not the scale."""
+        """Return a figure. name: as in results. most: the highest value of an image, if not the
+        scale.
+        """
         low, high, rounds, stable = mean_interval(
             values, confidence, generator, bounds=(0, scale if most is None else most)
         )

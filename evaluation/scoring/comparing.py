@@ -1,4 +1,4 @@
-"""Several submissions on the same images: which differ, and the best of all. No Django.
+"""Compares submissions on the same images: which differ, and the best of all. No Django.
 
 Source: Russakovsky et al. (2015), §6.2, §6.3 and §6.4.1.
 """
@@ -30,7 +30,7 @@ ALL_PAIRS, WITH_PEOPLE = "all pairs", "pairs of people and a classifier"
 
 @dataclass(kw_only=True)
 class Estimate(Record):
-    """A value with its interval: low and high. rounds: of the bootstrap, 0 for no interval."""
+    """A value with its interval. rounds: of the bootstrap, 0 for no interval."""
 
     value: float | None
     interval: list[float | None] | None
@@ -40,10 +40,10 @@ class Estimate(Record):
 @dataclass(kw_only=True)
 class Pair(Record):
     """Two submissions on the same images. difference: first − second, of the errors or of the mean
-    AP. The errors of each and the tests of them are not of detection.
+    AP. Detection has no errors and no tests of them.
 
-    either_right: the share of images on which one of the two is right at least. mcnemar_holm_p: the
-    p value adjusted by Holm, of pairs that Comparison.holm counts. Older results lack the three.
+    either_right: the share of images on which at least one is right. mcnemar_holm_p: the p-value
+    adjusted by Holm, for pairs that Comparison.holm counts. Older results lack these.
     """
 
     first: str
@@ -81,7 +81,7 @@ class BestByImage(Record):
 
 @dataclass(kw_only=True)
 class Optimistic(Record):
-    """The best of all submissions. by_image: not of detection."""
+    """The best of all submissions. by_image: not for detection."""
 
     by_class: BestByClass
     by_image: BestByImage | None = None
@@ -89,7 +89,7 @@ class Optimistic(Record):
 
 @dataclass(kw_only=True)
 class HolmFamily(Record):
-    """Which tests Holm's method adjusts, and how many."""
+    """The tests that Holm's method adjusts, and how many."""
 
     over: str
     tests: int
@@ -97,8 +97,9 @@ class HolmFamily(Record):
 
 @dataclass(kw_only=True)
 class Comparison(Record):
-    """Several submissions against each other. Benchmarks of detection have classes_won alone;
-    results of the first edition lack `sure`, those of the first two `holm`."""
+    """Several submissions compared. Benchmarks of detection have only classes_won; the oldest
+    results lack `sure` and `holm`.
+    """
 
     images: int | None = None
     confidence: float | None = None
@@ -116,13 +117,12 @@ def compare(
     seed: int = 0,
     people: Collection[str] = (),
 ) -> Comparison:
-    """Return every pair of two or more submissions tested, and the "optimistic" model over all of
-    them.
+    """Return the tests of every pair of submissions, and the "optimistic" model over all of them.
 
-    wrong: (N,) by name of the submission, of the same images in the same order; classes: (N,) the
-    class of each. people: the submissions that are people's: the tests of one of them against a
-    classifier are adjusted by Holm's method, without any those of all pairs. Raises ValueError for
-    arrays of other lengths.
+    wrong: (N,) by name of the submission, for the same images in the same order; classes: (N,) the
+    class of each. people: submissions by people: if there are any, Holm's method adjusts the tests
+    of one of them against a classifier, else those of all pairs. Raises ValueError for arrays of
+    different lengths.
     """
     for name, flags in wrong.items():
         if len(flags) != len(classes):
@@ -156,10 +156,10 @@ def compare(
 def sure(
     values: Mapping[str, float], pairs: Sequence[Pair], level: float, less_is_better: bool = True
 ) -> bands.Order:
-    """Return which of the submissions' order is sure, by the tests of every two on the same images.
+    """Return which ranks of the submissions are confirmed by the pairwise tests on the same images.
 
-    values: what the submissions are ordered by. pairs: as compare() has them: McNemar's p where
-    there is one, else the interval of the difference, which then must not hold 0.
+    values: the submissions are ordered by them. pairs: from compare(): McNemar's p if there is one,
+    else the interval of the difference must exclude 0.
     """
     tested = {frozenset((pair.first, pair.second)): pair for pair in pairs}
 
@@ -180,8 +180,7 @@ def sure(
 
 
 def best_by_class(values: Mapping[str, Mapping[str, float]]) -> dict[str, float]:
-    """class → the highest of what the submissions reach on it, accuracy or AP; NaN where none has
-    any.
+    """Return class → the highest value of any submission, accuracy or AP; NaN if none has one.
 
     >>> best_by_class({"A": {"n1": 0.5, "n2": 0.1}, "B": {"n1": 0.2, "n2": 0.4}})
     {'n1': 0.5, 'n2': 0.4}
@@ -199,7 +198,7 @@ def best_by_class(values: Mapping[str, Mapping[str, float]]) -> dict[str, float]
 
 
 def classes_won(values: Mapping[str, Mapping[str, float]]) -> dict[str, int]:
-    """submission → in how many classes it is the best; those that share it all win, at 0 nobody.
+    """Return submission → in how many classes it is the best; ties count for all, 0 for none.
 
     >>> classes_won({"A": {"n1": 0.5, "n2": 0.0}, "B": {"n1": 0.5, "n2": 0.0}})
     {'A': 1, 'B': 1}
@@ -212,7 +211,7 @@ def classes_won(values: Mapping[str, Mapping[str, float]]) -> dict[str, int]:
 
 
 def mean_of(values: Mapping[str, float]) -> float:
-    """Return the mean over classes that have a value; NaN for none."""
+    """Return the mean over classes with a value; NaN if there are none."""
     known = [value for value in values.values() if not math.isnan(value)]
     return math.fsum(known) / len(known) if known else math.nan
 
@@ -243,7 +242,7 @@ def _pairs(
 
 
 def _adjust(pairs: Sequence[Pair], people: Collection[str]) -> HolmFamily:
-    """Which pairs now have a p value adjusted by Holm."""
+    """Return the pairs with p-values adjusted by Holm."""
     with_people = [pair for pair in pairs if (pair.first in people) != (pair.second in people)]
     tested = with_people or pairs
     adjusted = holm([pair.mcnemar_p for pair in tested if pair.mcnemar_p is not None])
@@ -258,7 +257,7 @@ def _add_either_right(
     confidence: float,
     generator: np.random.Generator,
 ) -> None:
-    """After the other intervals, which then are drawn as in results of earlier versions."""
+    """Add the number last, so that the random draws of the other intervals stay the same."""
     for pair in pairs:
         either = ~(wrong[pair.first] & wrong[pair.second])
         low, high, *_ = mean_interval(either, confidence, generator, bounds=(0, 1))

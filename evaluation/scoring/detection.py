@@ -1,4 +1,4 @@
-"""What detections are worth: every figure of `score detection`. No Django."""
+"""Every figure of `score detection`. No Django."""
 
 import itertools
 import math
@@ -75,9 +75,10 @@ class ClassPrecision(Record):
 
 @dataclass(kw_only=True)
 class DetectionResult(Record):
-    """What a submission is worth. name, submissions, comparison, classes_won: of several; see
+    """The scores of a submission. name, submissions, comparison, classes_won: of several; see
     explaining.py for analysis and objects. excluded: pairs of an image and a class. by_iou: the
-    mean AP at each IoU of a range."""
+    mean AP at each IoU of a range.
+    """
 
     name: str | None = None
     mean_ap: Estimate
@@ -102,9 +103,10 @@ class DetectionResult(Record):
 
 @dataclass(frozen=True)
 class Detected:
-    """A submission matched. names: of all N images; labels: of the classes. truth: the objects that
-    count; boxes, confidences: the detections that count, in the order of the file. by_iou: (T, C)
-    average precisions at the IoUs of a range."""
+    """A matched submission. names: of all N images; labels: of the classes. truth: the objects that
+    count; boxes, confidences: the detections that count, in file order. by_iou: (T, C) average
+    precisions at the IoUs of a range.
+    """
 
     names: list[str]
     labels: list[str]
@@ -118,7 +120,7 @@ class Detected:
 
     @property
     def ap(self) -> NDArray[np.float64]:
-        """(C,) the AP of each class, over a range of IoUs their mean; NaN without objects."""
+        """Return the (C,) AP of each class, the mean over a range of IoUs; NaN without objects."""
         return self.measured.ap if self.by_iou is None else self.by_iou.mean(axis=0)
 
     @property
@@ -127,21 +129,19 @@ class Detected:
 
 
 def _mean(values: NDArray[np.float64]) -> float:
-    """Return the mean over classes that have objects; NaN where none has."""
+    """Return the mean over classes that have objects; NaN if none has."""
     known = values[~np.isnan(values)]
     return float(known.mean()) if len(known) else math.nan
 
 
 def read(truth: Path, predictions: Path, options: Options) -> Detected:
-    """Return the detections of a file against the truth. Raises BadInput with the place of
-    a fault.
-    """
+    """Return the detections of a file against the truth. Raises BadInput with the position."""
     [detected] = read_all(truth, {predictions.stem: predictions}, options).values()
     return detected
 
 
 def read_all(truth: Path, predictions: Mapping[str, Path], options: Options) -> dict[str, Detected]:
-    """Several submissions by name, on the same images; the truth is read once."""
+    """Return several submissions by name on the same images; the truth is read once."""
     known = read_truth(truth, options)
     true_images = len(known.images.places)
     rows = {name: read_found(path, known, options) for name, path in predictions.items()}
@@ -154,13 +154,13 @@ def read_all(truth: Path, predictions: Mapping[str, Path], options: Options) -> 
 
 
 def score(detected: Detected, options: Options) -> DetectionResult:
-    """Mean AP and the AP of every class with their intervals."""
+    """Return the mean AP and the AP of every class with intervals."""
     return _scored(detected, _bootstrapped(detected, options), options)
 
 
 def score_all(submissions: Mapping[str, Detected], options: Options) -> DetectionResult:
-    """Return the figures of the first submission; of several, those of each, what they won, and
-    pairs.
+    """Return the figures of the first submission; for several, those of each, the classes won and
+    the pairs.
     """
     drawn = {name: _bootstrapped(detected, options) for name, detected in submissions.items()}
     scored = {
@@ -179,20 +179,22 @@ def score_all(submissions: Mapping[str, Detected], options: Options) -> Detectio
 
 
 def precisions_of(detected: Detected) -> dict[str, float]:
-    """class → its AP, of the classes that have objects."""
+    """Return class → AP for the classes that have objects."""
     known = np.flatnonzero(detected.measured.positives).tolist()
     return {detected.labels[c]: float(detected.ap[c]) for c in known}
 
 
 def images_of(detected: Detected) -> dict[str, int]:
-    """class → how many images have it."""
+    """Return class → number of its images."""
     pairs = np.unique(np.stack([detected.truth.classes, detected.truth.images]), axis=1)
     counts = np.bincount(pairs[0], minlength=len(detected.labels))
     return {detected.labels[c]: int(counts[c]) for c in np.flatnonzero(counts).tolist()}
 
 
 def outcomes(detected: Detected) -> Iterator[ImageOutcome]:
-    """Image by image: the true boxes, the surest detections with what they hit, and the missed."""
+    """Yield per image the true boxes, the most confident detections with what they hit,
+    and misses.
+    """
     counts = np.arange(len(detected.names) + 1)
     matched = _Matched.of(detected)
     objects = np.argsort(detected.truth.images, kind="stable")
@@ -216,8 +218,9 @@ def outcomes(detected: Detected) -> Iterator[ImageOutcome]:
 
 @dataclass(frozen=True)
 class _Matched:
-    """Detections by image, the surest first (order). By their own numbers: hit, and iou, with the
-    object that was taken, else the best with any of the class. taken: (K,) whether objects were."""
+    """Detections by image, most confident first (order). By detection: hit, and iou with the object
+    that it matched, else the best with any of the class. taken: (K,) whether objects were matched.
+    """
 
     of_: Detected
     order: NDArray[np.int64]
@@ -240,7 +243,7 @@ class _Matched:
         return cls(detected, order, hit, iou, taken)
 
     def rows(self, start: int, end: int) -> list[list[Any]]:
-        """wnid, confidence, x0, y0, x1, y1, whether it is a hit, IoU."""
+        """Return wnid, confidence, x0, y0, x1, y1, whether it is a hit, and IoU of each."""
         selected, detected = self.order[start:end], self.of_
         columns = zip(
             detected.boxes.classes[selected].tolist(),
@@ -255,7 +258,7 @@ class _Matched:
 
 @dataclass(frozen=True)
 class _Matching:
-    """The objects that detections are matched with. rank: of images, as COCO orders them."""
+    """The objects to match detections with. rank: of images in COCO's order."""
 
     truth: Truth
     objects: Boxes
@@ -328,7 +331,7 @@ class _Matching:
 
 
 def _id_order(item: tuple[Any, int]) -> tuple[bool, Any]:
-    """Order ids that are numbers before those that are texts."""
+    """Return a sort key that puts numeric ids before text."""
     return isinstance(item[0], str), item[0]
 
 
@@ -419,7 +422,7 @@ def _comparison(
     best: BestByClass,
     options: Options,
 ) -> Comparison:
-    """By how much the mean AP of each is above that of each after it, and the best of all."""
+    """Return the differences in mean AP of all pairs, and the best of all."""
     pairs = []
     means = {name: detected.mean_ap for name, detected in submissions.items()}
     for first, second in itertools.combinations(submissions, 2):
@@ -448,7 +451,10 @@ def _difference(
     drawn: Mapping[str, PrecisionIntervals | None],
     options: Options,
 ) -> Interval | None:
-    """By rounds of the same images; of few images as wide as both intervals allow."""
+    """Return the difference with its interval from rounds of the same images.
+
+    With few images it is as wide as both intervals allow.
+    """
     a, b = drawn[first], drawn[second]
     if not (a and b):
         return None
@@ -475,7 +481,7 @@ def _estimate(value: float, interval: Interval | None) -> Estimate:
 
 
 def _units(detected: Detected) -> int:
-    """Images with objects: others add no information about precision."""
+    """Return the images with objects; others do not affect precision."""
     return len(np.unique(detected.truth.images))
 
 
@@ -489,7 +495,10 @@ def _mean_interval(
 def _widened(
     interval: Interval | None, value: float, units: int, options: Options
 ) -> Interval | None:
-    """Of few objects (or images) resampling finds nothing to doubt: an AP of 1 would be sure."""
+    """Return a wider interval for few objects (or images).
+
+    Resampling alone would call an AP of 1 certain.
+    """
     return interval and widened(interval, float(value), units, options.confidence)
 
 

@@ -1,6 +1,6 @@
-"""A result with its analysis: by class, by the scale of objects, by property. No Django.
+"""Adds the analysis to a result: by class, by the scale of objects, by property. No Django.
 
-One call for `score classification`, `localization` and `detection`, and for the site.
+Used by `score classification`, `localization` and `detection`, and by the site.
 """
 
 from collections.abc import Mapping
@@ -26,8 +26,9 @@ Scored = TypeVar("Scored", ClassificationResult, LocalizationResult, DetectionRe
 
 @dataclass(frozen=True)
 class Asked:
-    """What to explain by. boxes: true ones, read with `options`, whose images need sizes unless
-    `sizes_needed` is off; properties: a file of them, which needs boxes."""
+    """Input of the analysis. boxes: true ones, read with `options`, whose images need sizes unless
+    `sizes_needed` is off; properties: a file of them, which needs boxes.
+    """
 
     boxes: Path | None = None
     options: box_files.Options = field(default_factory=box_files.Options)
@@ -46,8 +47,8 @@ def explain(
     """Return the result with `analysis` of each submission and of the best by class, and `objects`.
 
     values: by submission and class, the first submission first; see analysis.analyse(). The result
-    has `submissions` where there are several. Properties need wordnet. Raises
-    BadInput for what is wrong with the files that are asked for.
+    has `submissions` if there are several. Properties need wordnet. Raises BadInput for invalid
+    files.
     """
     objects = difficulty(request) if request.boxes else None
     scales = scales_of(objects) if objects else None
@@ -87,9 +88,7 @@ def explain(
 
 
 def difficulty(request: Asked) -> Difficulty | None:
-    """Return how hard the objects of true boxes are to find; None without sizes that are not
-    needed.
-    """
+    """Return how hard the objects of true boxes are to find; None if optional sizes are missing."""
     assert request.boxes is not None
     truth = box_files.read_truth(request.boxes, request.options)
     sizes = truth.images.size_table()

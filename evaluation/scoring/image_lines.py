@@ -1,13 +1,13 @@
-"""What became of each image, as every verb of `score` yields it and images.jsonl keeps it. Pure.
+"""The outcome of each image, as every `score` verb yields it and images.jsonl stores it. Pure.
 
-Read by the thousand, so plain dicts of JSON.
+Plain JSON dicts, because they are read by the thousand.
 """
 
 from typing import Any, TypedDict
 
 
 class PlacedBox(TypedDict):
-    """The box of a score map at a threshold; None where the map has none there."""
+    """The box of a score map at a threshold; None if the map has none there."""
 
     iou: float
     box: list[float] | None
@@ -48,8 +48,9 @@ Outcome = TypedDict(
 
 
 class ImageOutcome(TypedDict):
-    """truth: boxes x0, y0, x1, y1 in pixels of the image and, but for wsol, their class. outcome:
-    None where the submission says nothing of the image."""
+    """truth: boxes x0, y0, x1, y1 in pixels of the image and, except for wsol, their class.
+    outcome: None if the submission does not cover the image.
+    """
 
     image: str
     classes: list[str]
@@ -58,7 +59,7 @@ class ImageOutcome(TypedDict):
 
 
 class Line(TypedDict):
-    """The same of every classifier by its name, as images.jsonl has it."""
+    """The outcomes of every classifier by name, as in images.jsonl."""
 
     image: str
     classes: list[str]

@@ -1,4 +1,4 @@
-"""What a single-object localization is worth: every figure of `score localization`. No Django."""
+"""Every figure of `score localization`. No Django."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -31,8 +31,9 @@ K = 5
 
 @dataclass(kw_only=True)
 class LocalizationResult(Record):
-    """What a submission is worth. name, submissions, comparison: of several; see explaining.py for
-    analysis and objects. class_error: of the class alone."""
+    """The scores of a submission. name, submissions, comparison: of several; see explaining.py for
+    analysis and objects. class_error: of the class alone.
+    """
 
     name: str | None = None
     error: Estimate
@@ -53,12 +54,12 @@ class LocalizationResult(Record):
 
 @dataclass(frozen=True)
 class Localized:
-    """N images that count, and up to K predictions of each, the surest first.
+    """N images that count, and up to K predictions of each, most confident first.
 
-    names: of the images; classes: the wnid of each. truth: (N,) its number in `labels`. objects:
-    their boxes, images numbered as here. predicted: (N, K) numbers of labels, ABSENT where a rank
-    is missing; boxes: (N, K, 4), overlaps: (N, K) the best IoU with a box of the image where the
-    class is right, else 0. strict: an IoU of 0.5 is not enough. notes: what reading left out.
+    names: of the images; classes: the wnid of each. truth: (N,) its index in `labels`. objects:
+    their boxes, images indexed as here. predicted: (N, K) indices of labels, ABSENT if a rank
+    is missing; boxes: (N, K, 4), overlaps: (N, K) the best IoU with a box of the image if the class
+    is right, else 0. strict: an IoU of 0.5 is not enough. notes: what reading left out.
     """
 
     names: list[str]
@@ -75,14 +76,12 @@ class Localized:
 
     @property
     def right(self) -> NDArray[np.bool_]:
-        """(N, K) whether each prediction has both the class and a box of the image."""
+        """Return (N, K) whether each prediction has both the class and a box of the image."""
         return localized(self.overlaps, self.strict)
 
 
 def read(truth: Path, predictions: Path, options: Options) -> Localized:
-    """Return the predictions of a file against the truth. Raises BadInput with the place of a
-    fault.
-    """
+    """Return the predictions of a file against the truth. Raises BadInput with the position."""
     [predicted] = read_all(truth, {predictions.stem: predictions}, options).values()
     return predicted
 
@@ -90,7 +89,7 @@ def read(truth: Path, predictions: Path, options: Options) -> Localized:
 def read_all(
     truth: Path, predictions: Mapping[str, Path], options: Options
 ) -> dict[str, Localized]:
-    """Several submissions by name, on the same images; the truth is read once."""
+    """Return several submissions by name on the same images; the truth is read once."""
     counted = _Counted.of(read_truth(truth, options), options)
     return {
         name: counted.localized(read_found(path, counted.known, options, ranked=True))
@@ -127,7 +126,7 @@ def score(predicted: Localized, options: Options) -> LocalizationResult:
 
 
 def score_all(submissions: Mapping[str, Localized], options: Options) -> LocalizationResult:
-    """Return the figures of the first submission; of several, those of each, and their
+    """Return the figures of the first submission; for several, those of each and their
     comparison.
     """
     scored = {name: score(predicted, options) for name, predicted in submissions.items()}
@@ -144,12 +143,12 @@ def score_all(submissions: Mapping[str, Localized], options: Options) -> Localiz
 
 
 def wrong(predicted: Localized) -> NDArray[np.bool_]:
-    """(N,) whether none of the K predictions of an image is right."""
+    """Return (N,) whether none of the K predictions of an image is right."""
     return np.logical_not(predicted.right.any(axis=1))
 
 
 def outcomes(predicted: Localized) -> Iterator[ImageOutcome]:
-    """Image by image, in the order of names: the true boxes and the predictions."""
+    """Yield per image, in the order of names, the true boxes and the predictions."""
     right = predicted.right
     ends = np.searchsorted(predicted.objects.images, np.arange(len(predicted.names) + 1))
     for i, name in enumerate(predicted.names):
@@ -171,8 +170,9 @@ def outcomes(predicted: Localized) -> Iterator[ImageOutcome]:
 
 @dataclass(frozen=True)
 class _Counted:
-    """The images that count. index_of: (I,) their numbers from 0 by those of `known`, ABSENT for
-    one that is left out; kept: (N,) the way back; class_of: (I,)."""
+    """The images that count. index_of: (I,) their new indices by those in `known`, ABSENT for those
+    left out; kept: (N,) the inverse; class_of: (I,).
+    """
 
     known: Truth
     class_of: NDArray[np.int64]
@@ -185,7 +185,9 @@ class _Counted:
 
     @classmethod
     def of(cls, known: Truth, options: Options) -> "_Counted":
-        """Raise BadInput where nothing is left, and for an image with a second class."""
+        """Return the images that count. Raises BadInput if none is left, and for an image with two
+        classes.
+        """
         class_of = _classes(known)
         excluded, unknown = read_excluded(known, options)
         drawn = class_of != ABSENT
@@ -212,7 +214,7 @@ class _Counted:
         )
 
     def localized(self, rows: Rows) -> Localized:
-        """Predictions by their rank: by confidence, then by their order in the file."""
+        """Return the predictions by rank: by confidence, then by their order in the file."""
         predictions = _renumbered(rows.boxes, self.index_of)
         counts = self.index_of[rows.boxes.images] != ABSENT
         order = np.lexsort((-rows.confidences[counts], predictions.images))
@@ -244,7 +246,7 @@ class _Counted:
 
 
 def _renumbered(boxes: Boxes, index_of: NDArray[np.int64]) -> Boxes:
-    """The boxes of images that count, by their new numbers."""
+    """Return the boxes of images that count, by their new indices."""
     kept = boxes.of(index_of[boxes.images] != ABSENT)
     return Boxes(index_of[kept.images], kept.classes, kept.corners)
 
@@ -254,7 +256,9 @@ def _by_image(boxes: Boxes) -> Boxes:
 
 
 def _classes(truth: Truth) -> NDArray[np.int64]:
-    """(I,) the class of every image, ABSENT without boxes. Raises BadInput for a second class."""
+    """Return the (I,) class of every image, ABSENT without boxes. Raises BadInput for a second
+    class.
+    """
     boxes = truth.objects.boxes
     class_of = np.full(len(truth.images.places), ABSENT, np.int64)
     # Backwards, so that the first row of an image stays.

@@ -1,4 +1,4 @@
-"""Multi-label accuracy: whether the first prediction is one of the classes that are right.
+"""Multi-label accuracy: whether the first prediction is one of the right classes.
 
 Source: Beyer et al. (2020), ReaL. No Django.
 """
@@ -16,8 +16,9 @@ from labeling.files import BadInput
 
 @dataclass(kw_only=True)
 class MultiLabelAccuracy(Estimate):
-    """images: over how many the mean is. Left out are those whose set is empty, and those without
-    a line in the sets."""
+    """images: the number averaged over. Images with an empty set or without a line in the sets are
+    left out.
+    """
 
     images: int
     empty_sets: int
@@ -27,7 +28,8 @@ class MultiLabelAccuracy(Estimate):
 @dataclass(frozen=True)
 class InSets:
     """counted: (N,) which images have a set that is not empty; right: (N,) whether the first
-    prediction is in it."""
+    prediction is in it.
+    """
 
     counted: NDArray[np.bool_]
     right: NDArray[np.bool_]
@@ -35,7 +37,9 @@ class InSets:
 
 
 def in_sets(classified: Classified, sets: LabelSets) -> InSets:
-    """Raise BadInput where no image counts. The classes must be synsets."""
+    """Return which images count and are right. Raises BadInput if none counts. Classes must be
+    synsets.
+    """
     assert classified.synsets is not None
     # The last one stands for ABSENT, which is in no set.
     synsets = [*classified.synsets, -1]

@@ -1,4 +1,4 @@
-"""Which release a run scored, as every result of a run keeps it. Pure."""
+"""The release that a run scored, as stored in every result. Pure."""
 
 from dataclasses import dataclass
 

@@ -1,1 +1,1 @@
-"""The kinds of benchmark, a package each."""
+"""The kinds of benchmark, one package each."""

@@ -1,1 +1,1 @@
-"""Photographs through networks into a pool of predictions, which `mad select` reads. No Django."""
+"""Classifies photographs into a pool of predictions, which `mad select` reads. No Django."""

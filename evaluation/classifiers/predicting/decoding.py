@@ -1,7 +1,7 @@
 """Batches of photographs, decoded and prepared by processes ahead of the network. No Django.
 
-The processes read the list of photographs themselves and write pixels into memory that is shared;
-what goes through a pipe is where a batch begins, and which of its photographs cannot be read.
+The processes read the list of photographs themselves and write pixels to shared memory. Pipes only
+carry where a batch begins and which of its photographs cannot be read.
 """
 
 import ctypes
@@ -40,9 +40,9 @@ Pixels = NDArray[np.float32]
 
 @dataclass(frozen=True)
 class Batch:
-    """A stretch of the list. images: those that may be read; refused: others in between.
+    """Consecutive lines of the list. images: readable ones; refused: the others.
 
-    start, end: where its lines begin and end in the list, in bytes.
+    start, end: byte offsets of its lines in the list.
     """
 
     start: int
@@ -52,7 +52,7 @@ class Batch:
 
 
 def batches_of(path: Path, size: int, start: int = 0) -> Generator[Batch]:
-    """Yield the list, cut after every `size` photographs, from a place where a batch begins."""
+    """Yield batches of `size` photographs, from the offset of a batch."""
     with open(path, "rb") as file:
         file.seek(start)
         batch = Batch(start, start, [], [])
@@ -69,7 +69,7 @@ def batches_of(path: Path, size: int, start: int = 0) -> Generator[Batch]:
 
 @dataclass(frozen=True)
 class Plan:
-    """What every process is to know. size: photographs in a batch."""
+    """What every process needs to know. size: photographs per batch."""
 
     source: Source
     list_path: Path
@@ -81,7 +81,9 @@ class Plan:
         return [(self.size, 3, *preparation.size) for preparation in self.preparations]
 
     def views(self, memory: Any) -> list[list[Pixels]]:
-        """For each of DEPTH batches and each preparation, its (size, 3, height, width)."""
+        """Return an array (size, 3, height, width) for each of DEPTH batches and each
+        preparation.
+        """
         values = np.frombuffer(memory, np.float32)
         slots, at = [], 0
         for _ in range(DEPTH):
@@ -98,7 +100,7 @@ class Plan:
 
 
 class Decoders:
-    """processes: how many decode beside this one; 0: it decodes itself."""
+    """Processes that decode batches. processes: how many besides this one; 0: decode here."""
 
     def __init__(self, plan: Plan, processes: int) -> None:
         self.plan = plan
@@ -145,10 +147,10 @@ class Decoders:
     def prepared(
         self, batches: Iterable[Batch]
     ) -> Iterator[tuple[Batch, list[Pixels], dict[int, str]]]:
-        """Yield each batch with its pixels by preparation and why some of its places are empty
+        """Yield each batch with its pixels by preparation, and why some positions are empty
         (black).
 
-        The pixels stay until the next batch is asked for.
+        The pixels are valid until the next batch is requested.
         """
         numbered = enumerate(batches)
         waiting = deque(map(self._sent, islice(numbered, DEPTH - 1)))
@@ -186,8 +188,10 @@ class Decoders:
 
 
 def _refuse_too_large(plan: Plan) -> None:
-    """Raises BadInput for batches that the machine's memory cannot hold. Shared memory is a sparse
-    file: a process that writes past the room for it is killed."""
+    """Raise BadInput for batches that do not fit into memory.
+
+    Shared memory is a sparse file: a process that writes beyond the available space is killed.
+    """
     needed, there = 4 * plan.length(), os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     if needed > there:
         raise BadInput(
@@ -198,7 +202,7 @@ def _refuse_too_large(plan: Plan) -> None:
 
 
 def _work(pipe: Connection, memory: Any, plan: Plan, number: int, processes: int) -> None:
-    """Fills every processes-th place of each batch, until the other end of the pipe is gone."""
+    """Fill every processes-th position of each batch until the other end of the pipe closes."""
     import torch
 
     # Ctrl-C reaches every process; the one that started this says when to end.
@@ -223,7 +227,7 @@ def _work(pipe: Connection, memory: Any, plan: Plan, number: int, processes: int
 def _fill(
     plan: Plan, images: Sequence[Entry], slot: Sequence[Pixels], places: Iterable[int] | None = None
 ) -> dict[int, str]:
-    """Writes the pixels of these places; black, with the reason, where there are none."""
+    """Write the pixels at these positions; black, with the reason, for unreadable ones."""
     import torch
 
     reasons = {}

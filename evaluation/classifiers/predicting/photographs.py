@@ -1,8 +1,8 @@
-"""The photographs of a folder, a zip or a manifest: sorted into a file, and opened one by one.
+"""The photographs of a folder, a zip or a manifest: sorted into a list file and opened one by one.
 
 The list is a file because it may have millions of lines, `name TAB location TAB stamp TAB reason`.
 location: the path below the folder, or the number of the zip's entry; "" for a refused file, which
-has a reason. stamp: the size, for a zip's entry its checksum too, to recognize another list.
+has a reason. stamp: the size, plus the checksum of a zip's entry, to detect changes.
 """
 
 import hashlib
@@ -40,12 +40,12 @@ DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, Runtim
 
 
 class Unreadable(Exception):
-    """A photograph that cannot be read; `str()` is the sentence that says why."""
+    """A photograph that cannot be read; `str()` is a sentence with the reason."""
 
 
 @dataclass(frozen=True)
 class Entry:
-    """A line of the list. location: where the photograph is; "" where it is refused."""
+    """A line of the list. location: where the photograph is; "" if it is refused."""
 
     name: str
     location: str
@@ -62,7 +62,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class Listed:
-    """The list: how many photographs may be read and how many files are refused."""
+    """The list with its numbers of readable photographs and refused files."""
 
     path: Path
     images: int
@@ -72,7 +72,7 @@ class Listed:
 
 @dataclass
 class Source:
-    """A folder, zip or manifest. Pickled, it opens its zip again."""
+    """A folder, zip or manifest. After unpickling it opens its zip again."""
 
     path: Path
     kind: str
@@ -85,7 +85,7 @@ class Source:
         self.__dict__.update(state, _open=ExitStack())
 
     def pixels(self, location: str) -> NDArray[np.uint8]:
-        """(H, W, 3), upright, sRGB, on white. Raises Unreadable."""
+        """Return the photograph (H, W, 3), upright, in sRGB, on white. Raises Unreadable."""
         try:
             with self._opened(location) as file:
                 return np.array(image_files.upright(file, max_pixels=MOST_PIXELS))
@@ -99,7 +99,7 @@ class Source:
             raise Unreadable("It is damaged. Pack the zip again.") from None
 
     def as_locations(self) -> dict[str, str]:
-        """What another machine opens it by."""
+        """Return the arguments of of_locations on another machine."""
         return {"path": str(self.path.absolute()), "kind": self.kind}
 
     @classmethod
@@ -108,9 +108,9 @@ class Source:
         return cls(Path(locations["path"]), locations["kind"])
 
     def sha256(self, entries: Iterable[Entry]) -> str:
-        """Of these lines of the list, and of the files that they name.
+        """Return the hash of these lines of the list and of their files.
 
-        A zip's entries have a checksum in their lines, which is enough.
+        A zip's entries have a checksum in their lines, so only the lines are hashed.
         """
         digest = hashlib.sha256()
         for entry in entries:
@@ -122,7 +122,7 @@ class Source:
         return digest.hexdigest()
 
     def entries(self) -> Iterator[Entry]:
-        """Yield every file, in no order. Raises BadInput for what is no source at all."""
+        """Yield every file in any order. Raises BadInput for an invalid source."""
         entries = {"folder": self._in_folder, "zip": self._in_zip, "manifest": self._in_manifest}
         try:
             yield from entries[self.kind]()
@@ -140,7 +140,7 @@ class Source:
         return self._root.resolve()
 
     def close(self) -> None:
-        """Close the zip, which the next photograph opens again."""
+        """Close the zip; the next photograph opens it again."""
         self._open.close()
         self.__dict__.pop("_archive", None)
 
@@ -187,7 +187,7 @@ class Source:
 
 
 def source_of(path: Path) -> Source:
-    """Return the photographs at a path. Raises BadInput for what is no folder, zip or manifest."""
+    """Return the photographs at a path. Raises BadInput unless it is a folder, zip or manifest."""
     if path.is_dir():
         return Source(path, "folder")
     if not path.is_file():
@@ -204,9 +204,9 @@ def source_of(path: Path) -> Source:
 
 
 def write_list(source: Source, goal: Path) -> Listed:
-    """Write the sorted list of the source's files. Memory holds HELD lines of it.
+    """Write the sorted list of the source's files, holding HELD lines in memory.
 
-    Raises BadInput: no source at all, no photographs in it, two of one name.
+    Raises BadInput: an invalid source, no photographs in it, two with the same name.
     """
     digest, counts, before = hashlib.sha256(), [0, 0], None
     with atomic_write(goal, "wb") as out:
@@ -226,7 +226,7 @@ def write_list(source: Source, goal: Path) -> Listed:
 
 
 def _sorted(lines: Iterable[bytes], folder: Path) -> Iterator[bytes]:
-    """The lines in ascending order of bytes, sorted in pieces that wait in files without names."""
+    """Yield the lines sorted by bytes; sorted runs are kept in temporary files and merged."""
     waiting = iter(lines)
     with ExitStack() as files:
         pieces: list[IO[bytes]] = []
@@ -247,7 +247,7 @@ def _entry(file: Found | Refused, location: str, stamp: str) -> Entry:
 
 
 def _escaped(text: str) -> str:
-    """The text in one line of UTF-8."""
+    """Return the text as one line of UTF-8."""
     return _CONTROLS.sub(lambda match: match[0].encode("unicode_escape").decode(), text)
 
 

@@ -1,9 +1,9 @@
-"""A pool of predictions while it is made; a run that was stopped goes on. No Django.
+"""A pool of predictions in progress; a stopped run can be resumed. No Django.
 
-Until the pool is whole everything lies in `.predict` in its folder: files that only grow, and
-predict.json, which says how long each was when a batch was done, and by which settings it is made.
-What a killed run wrote beyond that is cut off. The whole files are then moved into the folder,
-images.txt and predict.json last.
+Until the pool is complete everything is in `.predict` in its folder: files that only grow, and
+predict.json with the settings and the length of each file after the last batch. What a killed run
+wrote beyond that is cut off. Complete files are then moved into the folder, images.txt and
+predict.json last.
 """
 
 import contextlib
@@ -38,8 +38,9 @@ HEADER_BYTES = 128
 
 @dataclass(frozen=True)
 class Predicted:
-    """What a classifier predicts of N images. labels: (N, K) places in the list of classes, the
-    likeliest first; confidences: (N, K) float32."""
+    """A classifier's predictions for N images. labels: (N, K) indices in the list of classes, most
+    likely first; confidences: (N, K) float32.
+    """
 
     labels: NDArray[Any]
     confidences: NDArray[np.float32]
@@ -47,9 +48,9 @@ class Predicted:
 
 @dataclass
 class State:
-    """What of a pool is done. start: where the next batch begins in the list; sizes: bytes of each
-    file; at_once: images that each classifier is given at once, fewer than a batch where a GPU's
-    memory ran out."""
+    """How far a pool is. start: offset of the next batch in the list; sizes: bytes of each file;
+    at_once: images per call of each classifier, fewer than a batch if a GPU's memory ran out.
+    """
 
     settings: dict[str, Any]
     start: int = 0
@@ -62,7 +63,9 @@ class State:
 
 @dataclass
 class Pool:
-    """classes: wnids; top: how many of each image are listed in NAME.csv, None: there is none."""
+    """A pool in progress. classes: wnids; top: classes per image in NAME.csv, None: no
+    such file.
+    """
 
     out: Path
     state: State
@@ -93,9 +96,9 @@ class Pool:
         predictions: Mapping[str, Predicted],
         start: int,
     ) -> None:
-        """Keep a batch: its images, what was skipped and why, and what each classifier predicts.
+        """Add a batch: its images, what was skipped and why, and each classifier's predictions.
 
-        start: where the next batch begins in the list.
+        start: offset of the next batch in the list.
         """
         self._append(IMAGES, "".join(f"{image}\n" for image in images).encode())
         self._append(SKIPPED, _csv(skipped))
@@ -113,7 +116,7 @@ class Pool:
             self.keep()
 
     def keep(self) -> None:
-        """Make the batches so far outlive this process."""
+        """Flush the batches so far to disk."""
         for file in self._files.values():
             file.flush()
             os.fsync(file.fileno())
@@ -122,7 +125,7 @@ class Pool:
         self._kept = time.monotonic()
 
     def finish(self) -> None:
-        """Move the whole pool into its folder. Killed in the middle, it is gone on with."""
+        """Move the complete pool into its folder. If killed meanwhile, the next run continues."""
         if not self.state.whole:
             with atomic_write(self.work / CLASSES) as out:
                 out.writelines(f"{wnid}\n" for wnid in self.classes)
@@ -147,7 +150,7 @@ class Pool:
                 yield image, rank, self.classes[label], f"{confidence:.6g}"
 
     def _head(self, name: str, dtype: str) -> None:
-        """Writes the array's header before its values."""
+        """Write the array's header before its values."""
         head = io.BytesIO()
         header = {"shape": (self.state.images,), "fortran_order": False}
         np.lib.format.write_array_header_1_0(
@@ -158,7 +161,7 @@ class Pool:
         os.pwrite(self._files[name].fileno(), head.getvalue(), 0)
 
     def _begin(self) -> None:
-        """Opens the files, each as long as the state says."""
+        """Open the files, truncated to the lengths in the state."""
         heads = {SKIPPED: b"image,reason\n"} | {
             f"{name}.csv": b"image,rank,wnid,confidence\n" for name in self.names
         }
@@ -192,11 +195,10 @@ def opened(
     names: Sequence[str],
     top: int | None = None,
 ) -> Iterator[Pool]:
-    """The pool in `out`, in which working() holds: what an earlier run of these settings left, or
-    all that it made, else new.
+    """Return the pool in `out`, within working(): from an earlier run of these settings, else new.
 
-    settings: everything that the predictions depend on, as JSON. Raises BadInput: the settings of
-    what is there are others, or what is there is damaged.
+    settings: everything that the predictions depend on, as JSON. Raises BadInput: the earlier pool
+    has other settings or is damaged.
     """
     new_settings = json.loads(json.dumps(settings))
     state, cure = _read(out / STATE), ANOTHER
@@ -223,10 +225,10 @@ def opened(
 
 @contextlib.contextmanager
 def working(out: Path, restart: bool = False) -> Iterator[Path]:
-    """The folder in `out` in which the pool is made; no other run works there meanwhile.
+    """Yield the folder in `out` where the pool is made, locked against other runs.
 
-    restart: forget what is there. It goes when the pool is whole, or no image was named.
-    Raises BadInput: `out` holds anything but a pool that this made; another run is at it.
+    restart: discard earlier work. The folder is removed once the pool is complete, or if no image
+    was classified. Raises BadInput: `out` holds anything else; another run holds the lock.
     """
     if out.exists() and not out.is_dir():
         raise BadInput("is a file, expected a folder", file=out, cure=ANOTHER)
@@ -264,7 +266,7 @@ def _locked(path: Path, out: Path) -> IO[bytes]:
 
 
 def _refuse_others(out: Path, work: Path) -> None:
-    """Raises BadInput for what is neither the work nor a file that the work has moved."""
+    """Raise BadInput for files that neither belong to the work nor were moved by it."""
     moved = set()
     with contextlib.suppress(BadInput):
         state = _read(work / STATE)
@@ -275,7 +277,7 @@ def _refuse_others(out: Path, work: Path) -> None:
 
 
 def _may_go(out: Path, work: Path) -> bool:
-    """Whether the pool is whole, or no image has been named yet."""
+    """Return whether the pool is complete, or no image has been classified yet."""
     try:
         state = _read(work / STATE)
     except BadInput:

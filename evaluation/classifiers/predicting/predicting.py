@@ -1,8 +1,8 @@
-"""Photographs through classifiers into a pool: every batch decoded once, and kept. No Django.
+"""Runs classifiers over photographs into a pool, decoding every batch once. No Django.
 
-Batches are cut at fixed places of the sorted list and have one size: what cannot be read is black
-in them, and so is what the last one lacks. So each photograph meets a network in the same company
-whenever the run was stopped.
+Batches start at fixed positions of the sorted list and have one size; unreadable photographs and
+the rest of the last batch are black. So a photograph is always in the same batch with the same
+others, wherever a run was stopped.
 """
 
 import hashlib
@@ -31,18 +31,18 @@ LONGEST_NAME_BYTES = 200
 
 @dataclass
 class Speed:
-    """images: that were named in this run; seconds: that each classifier took for them."""
+    """images: classified in this run; seconds: of each classifier."""
 
     images: int = 0
     seconds: dict[str, float] = field(default_factory=dict)
 
     def rate(self, name: str) -> float | None:
-        """Return images a second; None where none was named."""
+        """Return images per second; None without images."""
         return self.images / self.seconds[name] if self.images else None
 
 
 def refuse_names(names: Sequence[str]) -> None:
-    """Raise BadInput for a name that comes twice or cannot be that of files."""
+    """Raise BadInput for a duplicate name, or one that cannot be a file name."""
     for name in names:
         cure = "give it another name, as NAME=MODEL"
         if names.count(name) > 1:
@@ -58,15 +58,17 @@ def refuse_names(names: Sequence[str]) -> None:
 
 
 def joined(classifiers: Sequence[Classifier]) -> list[str]:
-    """Return the classes of a pool of these: those of the first, then what others have besides."""
+    """Return the classes of a pool of these classifiers: those of the first, then
+    additional ones.
+    """
     return list(dict.fromkeys(wnid for classifier in classifiers for wnid in classifier.classes))
 
 
 @dataclass(frozen=True)
 class Named:
-    """A batch that went through the networks: its images, what was skipped of it and why.
+    """A classified batch: its images, and what was skipped and why.
 
-    end: where the next batch begins in the list.
+    end: offset of the next batch in the list.
     """
 
     images: list[str]
@@ -84,10 +86,10 @@ def predict(
     watch: Callable[[int], object] = lambda _: None,
     tell: Callable[[str], object] = devices.logger.warning,
 ) -> Speed:
-    """Add to the pool what it lacks. processes: that decode beside this one; 0: none.
+    """Add the missing predictions to the pool. processes: decoders besides this process; 0: none.
 
-    watch: is told how many more photographs are done; tell: that a GPU's memory did not hold a
-    batch. Raises BadInput where a network gives something that is no number.
+    watch: called with how many more photographs are done; tell: called when a GPU's memory did not
+    hold a batch. Raises BadInput if a network returns NaN.
     """
     speed = Speed(seconds={classifier.name: 0.0 for classifier in classifiers})
     at_once = {
@@ -114,10 +116,9 @@ def predicted_batches(
     start: int = 0,
     seconds: dict[str, float] | None = None,
 ) -> Iterator[Named]:
-    """Yield every batch from `start`, a place in the list where one begins, with the `top`
-    likeliest.
+    """Yield every batch from offset `start` with the `top` likeliest classes.
 
-    seconds: of each classifier, to which is added what it takes.
+    seconds: the time of each classifier is added to it.
     """
     batches = decoding.batches_of(plan.list_path, plan.size, start)
     places = {wnid: index for index, wnid in enumerate(joined(classifiers))}
@@ -143,8 +144,9 @@ def predicted_batches(
 
 @contextmanager
 def _repeatable() -> Iterator[None]:
-    """The same numbers for the same batch, whether it is the first of a run or a later one, and
-    on a GPU those of a CPU to the sixth digit."""
+    """Make a batch's numbers independent of what ran before, and a GPU's equal to a CPU's to six
+    digits.
+    """
     # TF32 keeps three digits; TorchScript fuses operations once it has seen a few batches.
     with (
         torch.backends.cudnn.flags(enabled=True, deterministic=True, allow_tf32=False),
@@ -154,7 +156,7 @@ def _repeatable() -> Iterator[None]:
 
 
 def _skipped(batch: decoding.Batch, reasons: Mapping[int, str]) -> list[tuple[str, str]]:
-    """What of a batch was refused or cannot be read, and why, in the order of the list."""
+    """Return what was refused or is unreadable in a batch, and why, in the order of the list."""
     refused = [(entry.name, entry.reason) for entry in batch.refused]
     unread = [(batch.images[at].name, reason) for at, reason in reasons.items()]
     return sorted(refused + unread, key=lambda row: row[0].encode())
@@ -163,7 +165,7 @@ def _skipped(batch: decoding.Batch, reasons: Mapping[int, str]) -> list[tuple[st
 def _predicted(
     probabilities: Tensor, count: int, name: str, images: Sequence[str], table: NDArray[np.int64]
 ) -> Predicted:
-    """table: of each output, the place of its class in the pool."""
+    """Return the predictions. table: index in the pool's classes of each output."""
     labels, confidences = classifying.likeliest(probabilities, count, name, images)
     # Half precision and rounding leave [0, 1] by a little; + 0 makes -0 a 0.
     return Predicted(
@@ -172,7 +174,7 @@ def _predicted(
 
 
 def _probabilities(classifier: Classifier, prepared: Pixels, at_once: devices.Batch) -> Tensor:
-    """(B, C) of a batch; where memory ran out, of all of it in parts of the size that fits."""
+    """Return (B, C) of a batch; if memory runs out, computed in parts of a size that fits."""
 
     def in_parts(size: int) -> Tensor:
         # Copies: a network may write into its images, which the next classifier gets too.
@@ -185,7 +187,7 @@ def _probabilities(classifier: Classifier, prepared: Pixels, at_once: devices.Ba
 def settings(
     image_list: Listed, classifiers: Sequence[Classifier], batch: int, top: int | None
 ) -> Mapping[str, object]:
-    """Everything that the predictions depend on, as JSON."""
+    """Return everything that the predictions depend on, as JSON."""
     digests = {
         classifier.name: hashlib.sha256("\n".join(classifier.classes).encode()).hexdigest()
         for classifier in classifiers

@@ -1,7 +1,7 @@
-"""Photographs through classifiers as tasks, each a whole number of batches. No Django.
+"""Tasks that classify photographs, each a whole number of batches. No Django.
 
-Batches are cut where one run cuts them, so each photograph meets a network in the same company
-however many processes there are.
+Batches are the same as in a single run, so a photograph is always in the same batch with the same
+others, whatever the number of processes.
 """
 
 import tempfile
@@ -31,14 +31,14 @@ PHOTOGRAPHS = 1024
 
 @dataclass(frozen=True)
 class Stretch:
-    """A part of the list of photographs, from one byte of it to another."""
+    """A part of the list of photographs, by byte offsets."""
 
     start: int
     end: int
 
 
 def stretches_of(image_list: Listed, batch: int) -> list[Stretch]:
-    """Return the list, cut into what a task takes."""
+    """Return the list in parts, one per task."""
     stretches = []
     with closing(decoding.batches_of(image_list.path, batch)) as batches:
         while part := list(islice(batches, max(1, PHOTOGRAPHS // batch))):
@@ -55,9 +55,9 @@ def tasks_of(
     top: int | None,
     processes: int,
 ) -> list[Task]:
-    """Return the tasks that name these photographs; each file is read once for its SHA-256.
+    """Return the tasks that classify these photographs; each file is read once for its SHA-256.
 
-    processes: that decode beside each task. Raises BadInput.
+    processes: decoders of each task. Raises BadInput.
     """
     return map_in_tasks(
         predicted_stretch,
@@ -89,9 +89,9 @@ def predicted_stretch(
     opening: Mapping[str, Any],
     processes: int,
 ) -> bytes:
-    """What each network names in a stretch of the list, batch by batch.
+    """Return each network's predictions for a part of the list, batch by batch.
 
-    photographs: SHA-256 of the list's lines and of the files that they name.
+    photographs: SHA-256 of the list's lines and of their files.
     """
     from evaluation.classifiers.predicting import predicting
 
@@ -124,7 +124,7 @@ def predicted_stretch(
 
 
 def add(content: bytes, stretch: Stretch, pool: Pool) -> None:
-    """Add to the pool what it lacks of a task's batches."""
+    """Add the batches of a task that the pool lacks."""
     arrays, batches = unpacked(content)
     # Read whole, once: an array of a pack is decoded whenever it is asked for.
     columns = {

@@ -1,1 +1,1 @@
-"""Score maps of many images, by a network, as a folder of arrays that can be resumed."""
+"""Score maps of many images by a network, as a folder of arrays; can be resumed."""

@@ -1,6 +1,6 @@
-"""A folder of score maps, `<id>.npy` each; a run that was stopped goes on. No Django.
+"""A folder of score maps, `<id>.npy` each; a stopped run can be resumed. No Django.
 
-`settings.json` beside them says how they were made; `score wsol` passes it over.
+`settings.json` beside them says how they were made; `score wsol` ignores it.
 """
 
 import contextlib
@@ -23,13 +23,13 @@ ANOTHER = "give another --out"
 
 @dataclass
 class Folder:
-    """Score maps that are being made. done: the ids whose maps are there and whole."""
+    """Score maps in progress. done: the ids whose maps are complete."""
 
     path: Path
     done: set[str] = field(default_factory=set)
 
     def write(self, name: str, scores: NDArray[np.float32]) -> None:
-        """Keep the map (h, w) of an id. Killed in the middle, there is none."""
+        """Write the map (h, w) of an id. If the process is killed meanwhile, there is none."""
         path = self.path / f"{name}.npy"
         path.parent.mkdir(parents=True, exist_ok=True)
         with atomic_write(path, "wb") as file:
@@ -39,10 +39,11 @@ class Folder:
 
 @contextlib.contextmanager
 def opened(path: Path, settings: Mapping[str, object], names: Sequence[str]) -> Iterator[Folder]:
-    """The folder, made where it is not there, for the maps of these ids.
+    """Yield the folder for the maps of these ids, created if missing.
 
-    settings: everything that the maps depend on, as JSON. Raises BadInput: it was begun with
-    others; it has maps of no id, which `score wsol` would refuse; another run is at it.
+    settings: everything that the maps depend on, as JSON. Raises BadInput: it was started with
+    other settings; it has maps of unknown ids, which `score wsol` would refuse; another run holds
+    it.
     """
     path.mkdir(parents=True, exist_ok=True)
     if not (path / SETTINGS).exists() and any(path.rglob("*.npy")):
@@ -62,7 +63,7 @@ def opened(path: Path, settings: Mapping[str, object], names: Sequence[str]) -> 
 
 
 def _check_settings(file: IO[bytes], path: Path, settings: dict[str, object], begun: bool) -> None:
-    """Compares with what is there, or writes them where no map was made yet."""
+    """Compare the stored settings, or store them if there is no map yet."""
     file.seek(0)
     try:
         before = json.loads(file.read())
@@ -77,13 +78,13 @@ def _check_settings(file: IO[bytes], path: Path, settings: dict[str, object], be
 
 
 def _remove_halves(path: Path) -> None:
-    """What a killed run had not finished to write."""
+    """Remove incomplete files of a killed run."""
     for half in path.rglob(".*.npy.*.part"):
         half.unlink()
 
 
 def _is_whole(path: Path) -> bool:
-    """Whether it is a map: numpy's, 2-D, float32, and as long as its header says."""
+    """Return whether it is a complete map: numpy, 2-D, float32, as long as its header says."""
     try:
         scores = np.load(path, mmap_mode="r", allow_pickle=False)
     except NO_ARRAY:

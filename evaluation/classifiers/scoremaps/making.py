@@ -1,4 +1,4 @@
-"""Images through a network into score maps, a batch at a time. No Django."""
+"""Computes score maps of images by a network, one batch at a time. No Django."""
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, nullcontext
@@ -30,12 +30,11 @@ def make(
     batch: int = 32,
     watch: Callable[[int], object] | None = None,
 ) -> int:
-    """Return how many of the maps are constant. frames: id and (H, W, 3) of those that lack one.
+    """Write the missing maps and return how many are constant. frames: id and (H, W, 3).
 
-    batch: how many images, or noised and interpolated copies, the network is given at once; fewer
-    where a GPU's memory runs out. watch: is told how many more are done. Raises Unsuited where the
-    network lacks what the method needs, BadInput where a map has something that is no number and
-    where the GPU's memory does not hold one image.
+    batch: images, or noised and interpolated copies, per call of the network; fewer if a GPU's
+    memory runs out. watch: called with how many more are done. Raises Unsuited if the network lacks
+    what the method needs, BadInput if a map has NaN or the GPU's memory does not hold one image.
     """
     constant = 0
     for name, scores in maps(frames, plan, batch):
@@ -49,7 +48,7 @@ def make(
 def maps(
     frames: Iterable[Frame], plan: Plan, batch: int = 32
 ) -> Iterator[tuple[str, NDArray[np.float32]]]:
-    """Id and map of every image, as make writes them."""
+    """Yield the id and map of every image, as `make` writes them."""
     at_once = Batch(batch)
     with _strides(plan):
         for number, (names, images) in enumerate(_batches(frames, plan, batch)):
@@ -63,7 +62,7 @@ def maps(
 def likeliest_classes(
     frames: Iterable[Frame], plan: Plan, batch: int = 32
 ) -> Iterator[tuple[str, str]]:
-    """Id and likeliest class of every image."""
+    """Yield the id and likeliest class of every image."""
     at_once = Batch(batch)
 
     for names, images in _batches(frames, plan, batch):
@@ -79,7 +78,7 @@ def _likeliest(images: Tensor, classifier: Classifier, part: slice) -> list[int]
 
 
 def _batches(frames: Iterable[Frame], plan: Plan, batch: int) -> Iterator[tuple[list[str], Tensor]]:
-    """Ids and prepared images (B, 3, H, W); fewer at once where many gradients make a map."""
+    """Yield ids and prepared images (B, 3, H, W); fewer at once if a map needs many gradients."""
     waiting = iter(frames)
     while part := list(islice(waiting, images_at_once(plan, batch))):
         images = [plan.classifier.prepare(torch.from_numpy(pixels)) for _, pixels in part]
@@ -87,7 +86,7 @@ def _batches(frames: Iterable[Frame], plan: Plan, batch: int) -> Iterator[tuple[
 
 
 def _maps_of(names: list[str], images: Tensor, plan: Plan, batch: int) -> Tensor:
-    """(B, h, w) the maps of these images, as they are written."""
+    """Return (B, h, w) maps of these images, as they are written."""
     size = images_at_once(plan, batch)
     parts = (slice(at, at + size) for at in range(0, len(names), size))
     resized = [_resized(_maps(names[part], images[part], plan, batch), plan) for part in parts]
@@ -105,7 +104,7 @@ def _maps(names: list[str], images: Tensor, plan: Plan, batch: int) -> Tensor:
 
 
 def _start(plan: Plan, images: Tensor) -> Tensor:
-    """(3, 1, 1) the colour that integrated gradients begin with, as the network takes it."""
+    """Return (3, 1, 1), the prepared colour at which integrated gradients start."""
     if plan.baseline == "zero":
         return images.new_zeros((3, 1, 1))
     mean, std = (

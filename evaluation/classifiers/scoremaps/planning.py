@@ -1,4 +1,4 @@
-"""What score maps are to be made, by which network, and of which class. No Django, no torch."""
+"""Which score maps to make, by which network, of which class. No Django, no torch."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -15,12 +15,12 @@ RESIZES = ("bilinear", "bicubic", "none")
 
 @dataclass(frozen=True)
 class Plan:
-    """What maps are to be made, by which network.
+    """Which maps to make, by which network.
 
-    labels: of each image the index of its class, or None for the one that the network names. grid:
-    how many places a side CAM's map shall have, by lowering strides; None: the network's own.
-    baseline: of integrated gradients, a black image or zeros as the network takes them. side: that
-    of the maps as written, brought there by `resize`; "none" leaves them as they are.
+    labels: the class index of each image, or None for the predicted class. grid: the size of CAM's
+    map, reached by lowering strides; None: the network's own. baseline: of integrated gradients, a
+    black image or prepared zeros. side: of the written maps, resized by `resize`; "none" leaves
+    them unchanged.
     """
 
     classifier: Classifier
@@ -32,7 +32,7 @@ class Plan:
     resize: str = "bilinear"
 
     def as_dict(self) -> dict[str, object]:
-        """For results: what was done, and nothing that was not."""
+        """Return the fields that apply, for results."""
         method = self.recipe.method
         fields = self.recipe.as_dict() | {"target": "predicted" if self.labels is None else "true"}
         fields |= {"grid": self.grid} if method == "cam" else {}
@@ -42,17 +42,14 @@ class Plan:
 
 
 def images_at_once(plan: Plan, batch: int) -> int:
-    """Return the number of images given to the network at once; fewer where many gradients make
-    a map.
-    """
+    """Return the number of images per call of the network; fewer if a map needs many gradients."""
     return max(batch // plan.recipe.averages, 1)
 
 
 def read_classes(source: str) -> list[str]:
-    """Return the classes in the order of the outputs: those of a file, or the numbers from 0 to N −
-    1.
+    """Return the classes in output order: those of a file, or the numbers 0 … N − 1.
 
-    Raises BadInput for a class that comes twice: which output is meant would be anybody's guess.
+    Raises BadInput for a duplicate class: its output would be ambiguous.
     """
     if source.isdecimal() and not Path(source).exists():
         if not 1 <= int(source) <= MOST_CLASSES:
@@ -74,9 +71,9 @@ def read_classes(source: str) -> list[str]:
 
 
 def outputs_of(labels: Mapping[str, str], classes: Sequence[str], file: Path) -> dict[str, int]:
-    """Return the output for each image's class. file: where the labels are from.
+    """Return the output of each image's class. file: source of the labels, for messages.
 
-    Raises BadInput for a class that is none of the network's.
+    Raises BadInput for a class that the network lacks.
     """
     at = {name: index for index, name in enumerate(classes)}
     for name, label in labels.items():

@@ -1,4 +1,4 @@
-"""The images that score maps are made of, in a folder as WSOL users have it. No Django.
+"""Reads the images of score maps from a folder in WSOL layout. No Django.
 
 Ids are paths below the folder. Images are read ahead of the network.
 """
@@ -21,7 +21,7 @@ Size = tuple[int, int]
 
 
 def refuse_missing(folder: Path, names: Sequence[str]) -> None:
-    """Raise BadInput for the first image that is not there, before anything is done."""
+    """Raise BadInput for the first missing image, before any work is done."""
     for name in names:
         if not (folder / name).is_file():
             raise BadInput("the image is missing", file=folder / name, cure="check --images")
@@ -30,9 +30,9 @@ def refuse_missing(folder: Path, names: Sequence[str]) -> None:
 def read(
     folder: Path, names: Sequence[str], orientation: str, sizes: Mapping[str, Size]
 ) -> Generator[tuple[str, NDArray[np.uint8]]]:
-    """Yield each image by its id, (H, W, 3).
+    """Yield each image with its id, (H, W, 3).
 
-    sizes: the width and height that some should have. Raises BadInput for one that cannot be read
+    sizes: expected width and height of some images. Raises BadInput for an image that is unreadable
     or has another size.
     """
 

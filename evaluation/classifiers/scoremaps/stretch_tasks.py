@@ -1,7 +1,6 @@
-"""Score maps as tasks, each of which packs those of a stretch of the images. No Django.
+"""Tasks that make the score maps of a part of the images. No Django.
 
-A stretch is a whole number of batches, so each image meets the network in the same company as in
-one run.
+A part is a whole number of batches, so each image is in the same batch as in a single run.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -28,7 +27,7 @@ MAPS, BYTES = 1000, 1 << 28
 
 @dataclass(frozen=True)
 class Images:
-    """Where the images are. sizes: the width and height that some should have, by id."""
+    """The folder of images. sizes: expected width and height of some images, by id."""
 
     folder: Path
     orientation: str
@@ -36,7 +35,7 @@ class Images:
 
 
 def stretches_of(names: Sequence[str], plan: Plan, batch: int) -> list[Sequence[str]]:
-    """Return the ids, cut into what a task takes."""
+    """Return the ids in parts, one per task."""
     together = planning.images_at_once(plan, batch)
     most = min(MAPS, BYTES // (4 * plan.side**2))
     step = max(1, most // together) * together
@@ -53,7 +52,7 @@ def tasks_of(
 ) -> list[Task]:
     """Return the tasks that make the maps of these ids; each image is read once for its SHA-256.
 
-    with_classes: whether they also return the network's class of each image. Raises BadInput.
+    with_classes: also return the predicted class of each image. Raises BadInput.
     """
     return map_in_tasks(
         packed_maps,
@@ -96,7 +95,7 @@ def packed_maps(
     sizes: Mapping[str, Sequence[int]],
     opening: Mapping[str, Any],
 ) -> bytes:
-    """Return the maps of a stretch of images and, if named, their likeliest classes, else None.
+    """Return the maps of some images and, if `named`, their likeliest classes, else None.
 
     images: SHA-256 of the files.
     """
@@ -125,12 +124,12 @@ def packed_maps(
 
 
 def unpack(content: bytes, names: Sequence[str]) -> Iterator[tuple[str, NDArray[np.float32]]]:
-    """Yield the map of each id, as a task packed them."""
+    """Yield each id with its map from a task's result."""
     maps, _ = unpacked(content)
     for number, name in enumerate(names):
         yield name, maps[str(number)]
 
 
 def classes_in(content: bytes, names: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Id and likeliest class of each image, as a task that was asked for them packed them."""
+    """Yield each id with its likeliest class from a task's result."""
     yield from zip(names, unpacked(content)[1], strict=True)

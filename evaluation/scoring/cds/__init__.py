@@ -1,1 +1,1 @@
-"""`score cds`: sequences and predictions → CDS and every table. No Django."""
+"""`score cds`: from sequences and predictions to CDS and every table. No Django."""

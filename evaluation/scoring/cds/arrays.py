@@ -1,4 +1,4 @@
-"""Scores of sequences → the arrays that the tables are made of. No Django."""
+"""Arrays of the scores of sequences, from which the tables are computed. No Django."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ Flags = NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Places:
-    """Where each of S lines stands in the arrays: names of the axes, and (S,) numbers."""
+    """Indices of S lines in the arrays: names along the axes, and (S,) indices."""
 
     categories: tuple[str, ...]
     part_schemes: tuple[str, ...]
@@ -31,9 +31,9 @@ class Places:
 
 
 def places(lines: Sequence[SequenceLine]) -> Places:
-    """Objects by category, image and name; schemes as the paper lists them, then by name.
+    """Return the indices: objects sorted by category, image and name; schemes in the paper's order.
 
-    The order of the lines does not matter.
+    Other schemes follow by name. The order of the lines does not matter.
     """
     objects = sorted({(line.category, line.image, line.object) for line in lines})
     parts = _ordered((line.part_scheme for line in lines), PART_SCHEMES)
@@ -65,11 +65,10 @@ def scores(
     right: dict[str, Flags] | None,
     people: Sequence[str],
 ) -> Scores:
-    """Return the arrays of all classifiers; each score (S,) is NaN where a classifier was not
-    asked.
+    """Return the arrays of all classifiers; a score (S,) is NaN if a classifier was not asked.
 
-    right: (Q,) a classifier. Machines are those that saw every sequence and are no people; where
-    nobody is left, everybody.
+    right: (Q,) per classifier. Machines are the classifiers that saw every sequence and are not
+    people; if there are none, all classifiers.
     """
     names = tuple(cds)
     seen = {name: ~np.isnan(values) for name, values in cds.items()}
@@ -110,7 +109,7 @@ def scores(
 
 
 def _clusters(objects: Sequence[tuple[str, str, str]]) -> NDArray[np.int64]:
-    """The number of each object's image within its category, objects being sorted."""
+    """Return the index of each object's image within its category. The objects are sorted."""
     clusters, before, number = np.zeros(len(objects), np.int64), ("", ""), -1
     for index, (category, image, _) in enumerate(objects):
         if (category, image) != before:
@@ -127,7 +126,7 @@ def histograms(
     right: dict[str, Flags] | None,
     cds: dict[str, Floats],
 ) -> Histograms:
-    """Return every CL-ratio of what was asked, and the parts that each object has."""
+    """Return every CL-ratio of sequences that were asked, and the parts of each object."""
     # Each begins with nothing, which can be joined where there is nothing else.
     owner, classifier, index, bins = ([np.zeros(0, np.int64)] for _ in range(4))
     for number, (name, flags) in enumerate((right or {}).items()):

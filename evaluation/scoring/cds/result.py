@@ -1,4 +1,4 @@
-"""How `score cds` computes, and what it finds, as it is printed and as runs store it. Pure."""
+"""Options and result of `score cds`, as printed and as stored by runs. Pure."""
 
 from dataclasses import dataclass, field
 
@@ -19,9 +19,10 @@ from labeling.records import Record
 
 @dataclass(frozen=True)
 class Options:
-    """bootstrap: rounds, 0 for no intervals. people: classifiers that stand beside the machines: in
-    the tables by scheme, but not in what compares machines or images. captchas: at most so many
-    candidates are listed."""
+    """bootstrap: rounds, 0 for no intervals. people: classifiers that are people: included in the
+    tables by scheme, but not in comparisons of machines or images. captchas: most candidates to
+    list.
+    """
 
     measure: str = "wup"
     convention: str = "clean"
@@ -35,8 +36,7 @@ class Options:
 
 @dataclass(kw_only=True)
 class CdsTables(Record):
-    """Every table by its name in docs/explanation/cds.md. averaging: the rule of the printed
-    tables."""
+    """Every table by its name in docs/explanation/cds.md. averaging: of the printed tables."""
 
     averaging: str = "text"
     error: list[ErrorRow] = field(default_factory=list)
@@ -52,7 +52,7 @@ class CdsTables(Record):
 
 @dataclass(kw_only=True)
 class Scores(Record):
-    """Of a sequence, or of one classifier's answers to it. b_cds: with a mapping."""
+    """The scores of a sequence, or of one classifier's answers to it. b_cds: with a mapping."""
 
     cds: float
     b_cds: float | None = None
@@ -74,9 +74,9 @@ class SequenceScores(Record):
 
 @dataclass(kw_only=True)
 class Answer(Record):
-    """What a classifier answered to a frame.
+    """A classifier's answer to a frame.
 
-    wnid, name: None where it named nothing. right: None without a mapping.
+    wnid, name: None if it named nothing. right: None without a mapping.
     """
 
     wnid: str | None
@@ -87,9 +87,9 @@ class Answer(Record):
 
 @dataclass(kw_only=True)
 class AnsweredSequence(Record):
-    """A line of a run's answers.jsonl: a sequence as docs/explanation/cds.md has it, and every
-    classifier's answers to its frames, with the scores. A classifier that was not asked is left
-    out."""
+    """A line of a run's answers.jsonl: a sequence as in docs/explanation/cds.md, with every
+    classifier's answers to its frames and the scores. Classifiers that were not asked are left out.
+    """
 
     image: str
     category: str
@@ -114,10 +114,10 @@ class Bootstrap(Record):
 class CdsResult(Record):
     """How CDS was computed, and every table.
 
-    sequences: how many, or the scores of each. few_objects: categories whose intervals say little.
-    category_names: what to call a category that is a wnid. instances: wnids of instances among the
-    classes, where there are any. sure: what of the order of the machines is sure. device,
-    versions: see devices.with_device. release, code_version: of a benchmark's run.
+    sequences: their number, or the scores of each. few_objects: categories with too few objects for
+    useful intervals. category_names: names of categories that are wnids. instances: wnids of
+    instances among the classes. sure: the confirmed order of the machines. device, versions: see
+    devices.with_device. release, code_version: of a benchmark's run.
     """
 
     classifiers: list[str]

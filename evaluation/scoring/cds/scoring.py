@@ -1,4 +1,4 @@
-"""Sequences and predictions → CDS of every sequence and every table. No Django.
+"""Computes CDS of every sequence and every table. No Django.
 
 Source: Sarvadevabhatla, Venkatraman, Venkatesh Babu (2016). docs/explanation/cds.md describes
 every table.
@@ -38,7 +38,7 @@ MEASURES = ("wup", "path", "lin", "vector", "vector_pairs")
 
 @dataclass(frozen=True)
 class Scored:
-    """What `score` found. similarities, right: classifier → (Q,) of all frames in order."""
+    """The result of `score`. similarities, right: classifier → (Q,) of all frames in order."""
 
     result: CdsResult
     lines: Sequence[SequenceLine]
@@ -52,7 +52,7 @@ class Scored:
     b_cds: dict[str, NDArray[np.float64]] | None
 
     def sequences(self) -> Iterator[SequenceScores]:
-        """Yield one for each line and each classifier that saw it."""
+        """Yield one row per line and classifier that saw it."""
         for number, line in enumerate(self.lines):
             for classifier, scores in self.scores(number).items():
                 yield SequenceScores(
@@ -67,7 +67,7 @@ class Scored:
                 )
 
     def scores(self, number: int) -> dict[str, Scores]:
-        """Of a line, of every classifier that was asked; b_cds with a mapping."""
+        """Return the scores of a line by classifier that was asked; b_cds with a mapping."""
         return {
             name: Scores(
                 cds=float(self.cds[name][number]),
@@ -109,7 +109,7 @@ class Scored:
         ]
 
     def with_sequences(self) -> CdsResult:
-        """Return the result with the scores of every sequence in place of how many there are."""
+        """Return the result with the scores of every sequence instead of their number."""
         return replace(self.result, sequences=list(self.sequences()))
 
 
@@ -120,11 +120,11 @@ def score(
     options: Options | None = None,
     mapping: dict[str, list[str]] | None = None,
 ) -> Scored:
-    """CDS of every sequence and classifier, B-CDS with a mapping, and every table.
+    """Return CDS of every sequence and classifier, B-CDS with a mapping, and every table.
 
     mapping: category → wnids that are right for it. Raises BadInput: a measure that CDS cannot
-    take, a category or a class that WordNet does not know (with the line it came on), a category
-    that the mapping lacks, a frame that the predictions lack.
+    use, a category or class that WordNet does not know (with its line), a category that the mapping
+    lacks, a frame that the predictions lack.
     """
     options = options or Options()
     _check(options)
@@ -186,10 +186,11 @@ def score(
 def _apart(
     lines: Sequence[SequenceLine], cds_of: dict[str, NDArray[np.float64]], options: Options
 ) -> bands.Order:
-    """Which machines are told apart, the least mean CDS first, by the sign test over objects.
+    """Return which machines differ significantly by the sign test over objects, lowest mean CDS
+    first.
 
-    An object speaks for the machine with the lower mean CDS over its sequences; objects that one of
-    the two did not see, and equal means, speak for none.
+    An object counts for the machine with the lower mean CDS over its sequences. Objects that one of
+    the two did not see, and equal means, do not count.
     """
     keys = [(line.category, line.image, line.object) for line in lines]
     number = {key: i for i, key in enumerate(dict.fromkeys(keys))}
@@ -231,7 +232,7 @@ def _check(options: Options) -> None:
 def _flat(
     lines: Sequence[SequenceLine], predictions: Predictions
 ) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    """Where each sequence starts, (S + 1,), and the place of every frame in order, (Q,)."""
+    """Return where each sequence starts, (S + 1,), and the index of every frame in order, (Q,)."""
     starts = np.zeros(len(lines) + 1, np.int64)
     np.cumsum([len(line.frames) for line in lines], out=starts[1:])
     frames = np.empty(int(starts[-1]), np.int32)

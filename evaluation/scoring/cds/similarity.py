@@ -1,4 +1,4 @@
-"""What the categories of sequences and the classes of predictions are in WordNet. No Django."""
+"""WordNet meanings of the categories of sequences and the classes of predictions. No Django."""
 
 from collections.abc import Sequence
 
@@ -14,7 +14,7 @@ from labeling.files import BadInput
 
 
 class Meanings:
-    """What categories and classes are in WordNet."""
+    """The synsets of categories and classes."""
 
     def __init__(
         self,
@@ -34,7 +34,9 @@ class Meanings:
         self.meant = [as_word(wordnet, i) for i in self.exact] if by == "word" else self.exact
 
     def similarities(self, categories: list[str]) -> NDArray[np.float64]:
-        """(categories, classes + 2) in [0, 1]; NOTHING and NOT_ASKED, the last, are like none."""
+        """Return (categories, classes + 2) in [0, 1]; the last two, NOTHING and NOT_ASKED,
+        are 0.
+        """
         rows = [self._category(name) for name in categories]
         try:
             matrix = similarity_matrix(
@@ -46,7 +48,7 @@ class Meanings:
         return np.pad(np.clip(matrix, 0, 1), ((0, 0), (0, -NOT_ASKED)))
 
     def right(self, categories: list[str], mapping: dict[str, list[str]]) -> NDArray[np.bool_]:
-        """(categories, classes + 2): whether a class stands for a category."""
+        """Return (categories, classes + 2): whether a class is right for a category."""
         is_right = np.zeros((len(categories), len(self.exact) - NOT_ASKED), bool)
         for row, category in enumerate(categories):
             wnids = self._mapped(category, mapping)
@@ -55,23 +57,23 @@ class Meanings:
         return is_right
 
     def names(self) -> dict[str, str]:
-        """Return every class → its first lemma."""
+        """Return class → first lemma."""
         both = zip(self.predictions.classes, self.exact, strict=True)
         return {name: self.wordnet.first_lemma(i) for name, i in both}
 
     def categories(self, categories: list[str]) -> dict[str, str]:
-        """What to call every category that is a wnid: by its first lemma; others as they are."""
+        """Return category → name: the first lemma of a wnid, other categories unchanged."""
         return {
             name: self.wordnet.first_lemma(self._category(name)) if WNID.fullmatch(name) else name
             for name in categories
         }
 
     def instances(self, categories: list[str]) -> list[str]:
-        """Wnids of the instances among what the categories and the classes stand for."""
+        """Return the wnids of instances among the synsets of categories and classes."""
         return instances(self.wordnet, [*map(self._category, categories), *self.meant])
 
     def notes(self, allowed: NDArray[np.bool_] | None) -> list[str]:
-        """What to know of the similarities, and of the mapping."""
+        """Return notes on the similarities and the mapping."""
         notes = [NOTE] if self.measure.startswith("vector") else []
         notes += self._instances_by_word()
         if allowed is not None and not allowed.any():
@@ -82,7 +84,7 @@ class Meanings:
         return notes
 
     def _instances_by_word(self) -> list[str]:
-        """A note that names the classes whose word is first of all an instance."""
+        """Return a note with the classes whose first sense is an instance."""
         class_notes = [
             f"{self.predictions.classes[number]} ({self.wordnet.first_lemma(exact)}) as "
             f"{self.wordnet.name(meant)}"
@@ -94,7 +96,9 @@ class Meanings:
         return [f"by word, these classes are compared as instances: {', '.join(class_notes)}"]
 
     def _mapped(self, category: str, mapping: dict[str, list[str]]) -> list[str]:
-        """The wnids of a category, which the mapping may call otherwise (dog.n.01, n02084071)."""
+        """Return the wnids of a category, which the mapping may spell otherwise (dog.n.01,
+        n02084071).
+        """
         if category in mapping:
             return mapping[category]
         meant_by = self._category(category)

@@ -1,4 +1,4 @@
-"""A CDS result as its pages and figures show it: rows ordered, put together, put into words. Pure.
+"""Rows of a CDS result for its pages and figures: ordered and aggregated. Pure.
 
 The result is a run's, without the sequences.
 """
@@ -24,22 +24,22 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Chosen:
-    """What a reader chose to see: the averaging rule, and whose CL-ratios ("" for all)."""
+    """The reader's choices: the averaging rule, and whose CL-ratios ("" for all)."""
 
     averaging: str = "text"
     of: str = ""
 
     def query(self) -> str:
-        """For an address; nothing where the page shows its defaults."""
+        """Return the query for an address; "" for the defaults."""
         chosen = {"averaging": self.averaging if self.averaging != "text" else "", "of": self.of}
         return urlencode({key: value for key, value in chosen.items() if value})
 
 
 @dataclass(frozen=True)
 class Cell:
-    """A classifier's score, such as its average at a scheme. is_best: the lowest, surely so.
+    """A classifier's score, such as its average at a scheme. is_best: the lowest, significantly so.
 
-    gain: the improvement in signed percent, and its interval; empty where there is none.
+    gain: the improvement in signed percent with its interval; empty if there is none.
     """
 
     value: float
@@ -52,9 +52,9 @@ class Cell:
 
 @dataclass(frozen=True)
 class ClassifierRow:
-    """A classifier's row of a grid: a cell for each scheme, None where it was not asked.
+    """A classifier's row of a grid: a cell per scheme, None if it was not asked.
 
-    mean: over the schemes, None where one is missing.
+    mean: over the schemes, None if one is missing.
     """
 
     classifier: str
@@ -74,10 +74,10 @@ class PeopleMean:
 
 @dataclass(frozen=True)
 class Lead:
-    """Which machine needs least of the object.
+    """The machine that needs least of the object.
 
-    wins: in how many of the content schemes its CDS is the lowest of the machines'. sure: what of
-    their order is sure.
+    wins: the number of content schemes at which it has the lowest CDS of the machines. sure: their
+    confirmed order.
     """
 
     best: ClassifierRow
@@ -90,7 +90,7 @@ class Lead:
 
 @dataclass
 class Winners:
-    """Who had the lowest and the highest CDS and B-CDS of a category most often."""
+    """Who most often had the lowest and the highest CDS and B-CDS of a category."""
 
     category: str
     name: str
@@ -100,7 +100,7 @@ class Winners:
 
 @dataclass
 class Histogram:
-    """Counts of ten bins of [0, 1]. name: what they are of, an index j or a category."""
+    """Counts in ten bins of [0, 1]. name: an index j or a category."""
 
     name: str
     total: int = 0
@@ -132,13 +132,13 @@ def where(rows: Iterable[T], **fields: object) -> list[T]:
 
 
 def content_schemes(result: CdsResult) -> list[str]:
-    """Return the content schemes of the result, those of the paper first and in its order."""
+    """Return the content schemes of the result, those of the paper first."""
     schemes = (row.content_scheme for row in result.tables.by_content_scheme)
     return _in_order(schemes, CONTENT_SCHEMES)
 
 
 def part_schemes(result: CdsResult) -> list[str]:
-    """Return the part schemes of the result, those of the paper first and in its order."""
+    """Return the part schemes of the result, those of the paper first."""
     return _in_order((row.part_scheme for row in result.tables.by_part_scheme), PART_SCHEMES)
 
 
@@ -148,26 +148,26 @@ def _in_order(names: Iterable[str], known: Sequence[str]) -> list[str]:
 
 
 def category_name(result: CdsResult, category: str) -> str:
-    """What people call the category."""
+    """Return the category's name."""
     return result.category_names.get(category, category)
 
 
 def measures(result: CdsResult) -> list[str]:
-    """cds, and b_cds where a mapping was given."""
+    """Return cds, and b_cds if a mapping was given."""
     rows = result.tables.by_content_scheme
     valued = {row.measure for row in rows if row.value is not None}
     return [name for name in wording.SCORES if name in valued]
 
 
 def classifier_rows(result: CdsResult, measure: str, averaging: str) -> list[ClassifierRow]:
-    """Return every classifier over the content schemes, least needed first, people last."""
+    """Return every classifier over the content schemes, lowest first, people last."""
     rows = where(result.tables.by_content_scheme, measure=measure, averaging=averaging)
     by_cell = {(row.classifier, row.content_scheme): row for row in rows}
     return _grid(result, content_schemes(result), by_cell)
 
 
 def by_part_scheme(result: CdsResult, measure: str, averaging: str) -> list[ClassifierRow]:
-    """Return the same over part schemes."""
+    """Return every classifier over the part schemes, lowest first, people last."""
     rows = where(result.tables.by_part_scheme, measure=measure, averaging=averaging)
     return _grid(result, part_schemes(result), {(r.classifier, r.part_scheme): r for r in rows})
 
@@ -177,7 +177,9 @@ def _grid(
     schemes: list[str],
     rows: Mapping[tuple[str, str], ContentSchemeRow | PartSchemeRow],
 ) -> list[ClassifierRow]:
-    """rows: by classifier and scheme. People take no machine's mark."""
+    """Return the grid. rows: by classifier and scheme. People never take the mark of the best
+    machine.
+    """
     values = {key: row.value for key, row in rows.items() if row.value is not None}
     leading = leaders(result)
     lowest = {
@@ -245,7 +247,7 @@ def _values(row: ClassifierRow) -> list[float]:
 
 
 def _ordered(result: CdsResult, names: list[str]) -> bands.Order:
-    """What of this order the sign test over objects makes sure; of older results, nothing."""
+    """Return the order that the sign test over objects confirms; nothing for older results."""
     sure = result.sure
     apart = {tuple(pair) for pair in sure.apart} if sure else set()
     level = sure.level if sure else result.bootstrap.level
@@ -253,7 +255,7 @@ def _ordered(result: CdsResult, names: list[str]) -> bands.Order:
 
 
 def leaders(result: CdsResult) -> list[str]:
-    """Machines that nothing is surely better than, while something is surely worse."""
+    """Return the machines that none beats significantly, if any machine is significantly worse."""
     rank_bands = result.sure.bands if result.sure else []
     return rank_bands[0] if len(rank_bands) > 1 else []
 
@@ -268,7 +270,7 @@ def _people(ranked: list[ClassifierRow], best: ClassifierRow) -> PeopleMean | No
 
 
 def errors(result: CdsResult) -> list[ErrorRow]:
-    """Table 1, the least error first, people last."""
+    """Return the rows of Table 1, lowest error first, people last."""
     return sorted(
         result.tables.error,
         key=lambda row: (row.classifier == PEOPLE, row.error is None, row.error or 0),
@@ -276,7 +278,7 @@ def errors(result: CdsResult) -> list[ErrorRow]:
 
 
 def winners(result: CdsResult) -> list[Winners]:
-    """Return one for each category."""
+    """Return one row per category."""
     by_category: dict[str, Winners] = {}
     for row in result.tables.best_and_worst:
         name = category_name(result, row.category)
@@ -285,7 +287,7 @@ def winners(result: CdsResult) -> list[Winners]:
 
 
 def ratios(result: CdsResult, of: str) -> list[Histogram]:
-    """CL-ratios of a classifier, "" for all: one histogram for each index j, in order."""
+    """Return the CL-ratios of a classifier, "" for all: one histogram per index j."""
     by_index: dict[int, Histogram] = {}
     for row in where(result.tables.cl_ratio, classifier=of):
         histogram = by_index.setdefault(row.index, Histogram(str(row.index)))
@@ -295,7 +297,7 @@ def ratios(result: CdsResult, of: str) -> list[Histogram]:
 
 
 def presence(result: CdsResult) -> list[Histogram]:
-    """Return the share m / M of its parts that an object has: one histogram for each category."""
+    """Return the share m / M of its parts that an object has: one histogram per category."""
     by_category: dict[str, Histogram] = {}
     for row in result.tables.part_presence:
         name = category_name(result, row.category)
@@ -305,7 +307,7 @@ def presence(result: CdsResult) -> list[Histogram]:
 
 
 def hardness(result: CdsResult, form: str) -> list[Hardness]:
-    """Return one for each content scheme or classifier."""
+    """Return one row per content scheme or classifier."""
     return [
         Hardness(of, median(row.hardness for row in rows), rows[0], rows[-1])
         for of, rows in by_of(result, form).items()
@@ -313,8 +315,8 @@ def hardness(result: CdsResult, form: str) -> list[Hardness]:
 
 
 def by_of(result: CdsResult, form: str) -> dict[str, list[HardnessRow]]:
-    """Return the hardness rows of one form, the easiest first, by content scheme, in the paper's
-    order, or by classifier.
+    """Return the hardness rows of one form, easiest first, by content scheme in the paper's order,
+    or by classifier.
     """
     by_scheme: dict[str, list[HardnessRow]] = {}
     for row in where(result.tables.hardness, form=form):

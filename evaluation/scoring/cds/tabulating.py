@@ -1,4 +1,4 @@
-"""Scores of sequences → every table of a CDS benchmark, and what is to be noted. No Django."""
+"""Computes every table of a CDS benchmark from the scores of sequences, with notes. No Django."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -67,7 +67,7 @@ def tables_of(
 
 
 def few_objects(lines: Sequence[SequenceLine]) -> list[str]:
-    """Categories with so few objects that resampling them says little, sorted."""
+    """Return the categories with too few objects for resampling, sorted."""
     known = Counter(category for category, _, _ in {(x.category, x.image, x.object) for x in lines})
     return sorted(category for category, count in known.items() if count < FEW)
 

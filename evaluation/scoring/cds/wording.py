@@ -1,4 +1,4 @@
-"""What pages, forms, figures and commands call the scores, rules and schemes of CDS. Pure."""
+"""Words for the scores, rules and schemes of CDS on pages, in forms, figures and commands. Pure."""
 
 from evaluation.metrics.frames.foveation import CONTENT_SCHEMES
 
@@ -32,7 +32,7 @@ CONTENT_SCHEME_WORDS = {
 
 
 def content_scheme(key: str) -> str:
-    """What to call a content scheme; one of a file's own is called as it is.
+    """Return the name of a content scheme; one from a user's file is unchanged.
 
     >>> content_scheme("low"), content_scheme("mine")
     ('low detail', 'mine')
@@ -41,9 +41,7 @@ def content_scheme(key: str) -> str:
 
 
 def content_choices() -> list[tuple[str, str]]:
-    """Return the content schemes for a form: each with its name, its key and what a frame of it
-    shows.
-    """
+    """Return the content schemes for a form: name, key and what a frame shows."""
     return [
         (key, f"{content_scheme(key).capitalize()} ({key}): {CONTENT_SCHEME_WORDS[key]}")
         for key in CONTENT_SCHEMES

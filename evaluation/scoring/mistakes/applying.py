@@ -1,5 +1,7 @@
-"""A review of mistakes → label sets of a new version, how often labels and models were wrong, and
-every submission scored again. No Django."""
+"""Turns a review of mistakes into a new version of the label sets. No Django.
+
+Also computes how often labels and models were wrong, and scores every submission again.
+"""
 
 import csv
 import io
@@ -24,15 +26,16 @@ UNANSWERED = "no_prediction"
 
 @dataclass(kw_only=True)
 class Share(Estimate):
-    """images: of how many; of an estimate from a sample, how many were reviewed."""
+    """images: the denominator; for an estimate from a sample, how many were reviewed."""
 
     images: int
 
 
 @dataclass(kw_only=True)
 class Rates(Record):
-    """Shares of all images that could be reviewed, by the reviewed ones, each of the sample with
-    its weight. tags: of images with a tag on one of their classes, of each tag that was given."""
+    """Shares of all images that could be reviewed, estimated from the reviewed ones, sampled images
+    by weight. tags: shares of images with each tag on one of their classes.
+    """
 
     label_not_valid: Share
     several_valid: Share
@@ -43,8 +46,9 @@ class Rates(Record):
 
 @dataclass(kw_only=True)
 class Mistakes(Record):
-    """A model's disagreements with the label sets before, as reviewers judged them: shares by
-    answer, and by tag."""
+    """Reviewers' verdicts on a model's disagreements with the previous label sets: shares by answer
+    and by tag.
+    """
 
     images: int
     answers: dict[str, Share]
@@ -53,8 +57,9 @@ class Mistakes(Record):
 
 @dataclass(kw_only=True)
 class Rescored(Record):
-    """Multi-label accuracy of a submission by the label sets before and after, and as the review
-    estimates it. mistakes: of the models whose disagreements were reviewed."""
+    """Multi-label accuracy of a submission by the label sets before and after, and as estimated
+    from the review. mistakes: of the models whose disagreements were reviewed.
+    """
 
     name: str
     sha256: str
@@ -66,7 +71,7 @@ class Rescored(Record):
 
 @dataclass(kw_only=True)
 class Applied(SetVersion):
-    """A version with what it came from: version.json of a benchmark's.
+    """A version with its sources: version.json of a benchmark's.
 
     counts: images by stratum, pairs, and images whose set changed.
     """
@@ -78,7 +83,7 @@ class Applied(SetVersion):
 
 @dataclass(kw_only=True)
 class Review(Applied):
-    """version.json: the version with what it came from and what it says."""
+    """version.json: the version with its sources and figures."""
 
     rates: Rates
     submissions: list[Rescored]
@@ -97,8 +102,8 @@ class Reviewed:
 
 
 def reviewed(pool: Pool, strata: Strata, judged: Mapping[Pair, Judgement]) -> Reviewed:
-    """Return the label sets after the review: on a reviewed image the classes that were judged
-    valid, on any other what was there.
+    """Return the label sets after the review: the valid classes on reviewed images, else
+    unchanged.
     """
     after = list(pool.sets)
     valid: dict[str, set[int]] = {}
@@ -111,7 +116,7 @@ def reviewed(pool: Pool, strata: Strata, judged: Mapping[Pair, Judgement]) -> Re
 
 
 def rates(review: Reviewed, confidence: float, generator: np.random.Generator) -> Rates:
-    """Return how often labels are not valid, several are, none is, or nobody can say."""
+    """Return how often the label is not valid, several are, none is, or it is undecidable."""
     pool, after = review.pool, review.after
     cannot = {
         image for (image, _), judgement in review.judged.items() if judgement.answer == CANNOT
@@ -147,8 +152,9 @@ def accuracy(
     confidence: float,
     generator: np.random.Generator,
 ) -> Share:
-    """Multi-label accuracy of a submission: whether its first class is in the set, over the images
-    that it was asked about and whose set is not empty."""
+    """Return the multi-label accuracy of a submission: how often its first class is in the set,
+    over the images that it was asked about and whose set is not empty.
+    """
     counted = pool.was_asked[name] & np.array([bool(label_set) for label_set in sets], bool)
     return _mean(pool.right(name, sets)[counted], confidence, generator)
 
@@ -156,7 +162,7 @@ def accuracy(
 def estimated(
     review: Reviewed, name: str, confidence: float, generator: np.random.Generator
 ) -> Share:
-    """Return the same by the reviewed images alone, each of the sample with its weight."""
+    """Return the same from the reviewed images only, sampled images by weight."""
     outcome = np.where(review.pool.right(name, review.after), FOR, AGAINST)
     empty = np.array([not label_set for label_set in review.after], bool)
     outcome[~review.pool.was_asked[name] | empty] = LEFT_OUT
@@ -187,7 +193,7 @@ def rescored(
 
 
 def lines(review: Reviewed, wnid_of: Callable[[int], str]) -> Iterator[str]:
-    """sets.csv: a row for each class of an image, one with an empty wnid for an empty set."""
+    """Yield sets.csv: a row per class of an image, one with an empty wnid for an empty set."""
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
     writer.writerow(("image", "wnid"))
@@ -201,14 +207,14 @@ def lines(review: Reviewed, wnid_of: Callable[[int], str]) -> Iterator[str]:
 
 
 def changed(review: Reviewed) -> int:
-    """On how many images the label set is another one."""
+    """Return on how many images the label set differs."""
     return sum(a != b for a, b in zip(review.pool.sets, review.after, strict=True))
 
 
 def mistakes(
     review: Reviewed, name: str, confidence: float, generator: np.random.Generator
 ) -> Mistakes:
-    """What reviewers said of each disagreement of a model that was reviewed."""
+    """Return reviewers' verdicts on each disagreement of a reviewed model."""
     pool = review.pool
     places = review.strata.disagreements
     wrong = places[~pool.right(name, pool.sets)[places]].tolist()
@@ -248,7 +254,9 @@ def _estimated(
     confidence: float,
     generator: np.random.Generator,
 ) -> Share:
-    """The share FOR in the whole pool. outcomes: (N,), of which the reviewed ones are read."""
+    """Return the estimated share in the whole pool. outcomes: (N,), of which the reviewed
+    are read.
+    """
     estimate = sampled_share(
         outcomes[strata.disagreements],
         outcomes[strata.sampled],

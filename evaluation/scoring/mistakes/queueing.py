@@ -1,4 +1,4 @@
-"""Which images of a truth are looked at again, and the pairs that reviewers are asked about.
+"""Which images of a truth are reviewed, and the pairs that reviewers are asked about.
 
 Every image on which a chosen model disagrees with its label set, and a random share of the others.
 No Django.
@@ -26,11 +26,11 @@ EMPTY: frozenset[int] = frozenset()
 
 @dataclass(frozen=True)
 class Pool:
-    """N images with their label sets before a review, and what each submission says first.
+    """N images with their label sets before a review, and each submission's first prediction.
 
-    sets: synsets by image, empty where no class is right or none is known. first: (N,) synsets by
-    submission, ABSENT where it says nothing. was_asked: (N,) by submission, whether it was asked
-    about the image.
+    sets: synsets by image, empty if no class is right or none is known. first: (N,) synsets by
+    submission, ABSENT if it has none. was_asked: (N,) by submission, whether it was asked about the
+    image.
     """
 
     images: list[str]
@@ -39,14 +39,16 @@ class Pool:
     was_asked: dict[str, NDArray[np.bool_]]
 
     def right(self, name: str, sets: Sequence[frozenset[int]]) -> NDArray[np.bool_]:
-        """(N,) whether the submission's first class is in the set of the image."""
+        """Return (N,) whether the submission's first class is in the set of the image."""
         first = self.first[name].tolist()
         return np.array([synset in valid for synset, valid in zip(first, sets, strict=True)], bool)
 
 
 @dataclass(frozen=True)
 class Strata:
-    """Places of images, ascending. disagreements: all are reviewed; sampled: of the agreements."""
+    """Indices of images, ascending. disagreements: all are reviewed; sampled: from the
+    agreements.
+    """
 
     disagreements: NDArray[np.int64]
     agreements: NDArray[np.int64]
@@ -60,7 +62,8 @@ class Strata:
 def pool_of(submissions: Mapping[str, Classified], sets: LabelSets | None) -> Pool:
     """Return the pool of `submissions`, by name, on one whole truth whose classes are synsets.
 
-    Without sets each image has the class of the truth."""
+    Without sets each image has the class of the truth.
+    """
     truth = next(iter(submissions.values()))
     synsets = _synsets(truth, truth.truth).tolist()
     return Pool(
@@ -77,10 +80,11 @@ def pool_of(submissions: Mapping[str, Classified], sets: LabelSets | None) -> Po
 
 
 def split(pool: Pool, models: Sequence[str], share: float, seed: int) -> Strata:
-    """Of the images with a label set that every chosen model was asked about: those on which one
-    of them says no class of it, the others, and of these so large a share, at least one.
+    """Return the strata of the images with a label set that every chosen model was asked about.
 
-    The images with the least hashes are the sample: it depends on no order and no generator.
+    Disagreements: one of the models names a class outside the set. Of the others, the share to
+    sample, at least one image. The sample has the lowest hashes, so it depends on no order and no
+    generator.
     """
     in_pool = np.array([bool(label_set) for label_set in pool.sets], bool)
     for name in models:
@@ -99,11 +103,11 @@ def queue(
     seed: int,
     wnid_of: Callable[[int], str],
 ) -> list[Pair]:
-    """Return every class of the label set and every first class of a chosen model, on each reviewed
-    image.
+    """Return every class of the label set and every first class of a chosen model, for each
+    reviewed image.
 
-    In the order of hashes, so that pairs of one image stand apart and nothing tells which class is
-    of the truth, of a model, or how many there are.
+    Ordered by hash, so that pairs of one image are apart and nothing tells whether a class is from
+    the truth or a model, or how many there are.
     """
     pairs = [
         (pool.images[index], synset)
@@ -114,16 +118,14 @@ def queue(
 
 
 def lines(meta: QueueMeta, pairs: Sequence[Pair], wnid_of: Callable[[int], str]) -> Iterator[str]:
-    """Yield the queue as a file: the meta line, then a line for each pair."""
+    """Yield the queue as a file: the meta line, then a line per pair."""
     yield json.dumps({"meta": meta.to_json()}, ensure_ascii=False) + "\n"
     for image, synset in pairs:
         yield json.dumps({"image": image, "wnid": wnid_of(synset)}, ensure_ascii=False) + "\n"
 
 
 def counts(pool: Pool, strata: Strata) -> dict[str, int]:
-    """Return images by stratum; left_out: without a label set, or a model was not asked
-    about them.
-    """
+    """Return images by stratum; left_out: without a label set, or not asked of every model."""
     disagreements, agreements = len(strata.disagreements), len(strata.agreements)
     return {
         "images": len(pool.images),
@@ -145,6 +147,6 @@ def _candidates(pool: Pool, models: Sequence[str], index: int) -> set[int]:
 
 
 def _synsets(classified: Classified, numbers: NDArray[np.integer]) -> NDArray[np.int64]:
-    """The synsets of numbers of classes; ABSENT stays."""
+    """Return the synsets of class indices; ABSENT stays."""
     assert classified.synsets is not None
     return np.array([*classified.synsets, ABSENT], np.int64)[numbers]

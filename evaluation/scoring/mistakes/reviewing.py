@@ -1,4 +1,4 @@
-"""A review of mistakes from its choice to label sets of a new version. No Django."""
+"""A review of mistakes, from its choice of images to a new version of the label sets. No Django."""
 
 import csv
 import json
@@ -26,7 +26,8 @@ DISAGREEMENT, SAMPLED, AGREEMENT = STRATA = ("disagreement", "sampled", "agreeme
 @dataclass(frozen=True)
 class Inputs:
     """Labels and submissions. sha256: of each submission, by name; sets: before the review, None
-    for the truth's one class."""
+    for the truth's single class.
+    """
 
     classified: Mapping[str, Classified]
     sha256: Mapping[str, str]
@@ -36,7 +37,9 @@ class Inputs:
 
     @property
     def version(self) -> int:
-        """Of the label sets; 1 for the truth's one class, and for sets that no review wrote."""
+        """Return the version of the label sets; 1 for the truth's single class, and for sets that
+        no review wrote.
+        """
         return self.sets.version.version if self.sets and self.sets.version else 1
 
     @cached_property
@@ -46,7 +49,7 @@ class Inputs:
 
 @dataclass(frozen=True)
 class Chosen:
-    """What a review looks at."""
+    """The images of a review."""
 
     meta: QueueMeta
     pairs: list[Pair]
@@ -56,8 +59,9 @@ class Chosen:
 def choose(
     inputs: Inputs, models: Sequence[str], agreements: float, seed: int, wordnet: WordNet
 ) -> Chosen:
-    """Return every disagreement of the models, and a share of the agreements. Raises BadInput where
-    no image with a label set was given to every model.
+    """Return every disagreement of the models, and a share of the agreements.
+
+    Raises BadInput if no image with a label set was given to every model.
     """
     pool = inputs.pool
     strata = queueing.split(pool, models, agreements, seed)
@@ -79,8 +83,8 @@ def choose(
 def strata_of(queue: Queue, inputs: Inputs, wordnet: WordNet) -> Strata:
     """Return the strata that a queue was chosen from.
 
-    Raises BadInput where labels or predictions are other files than those that it was made of, and
-    where it has other pairs than these give.
+    Raises BadInput if labels or predictions differ from the files it was made of, or if its pairs
+    do.
     """
     models = _models_of(queue.meta, inputs, queue.path)
     strata = queueing.split(inputs.pool, models, queue.meta.agreements, queue.meta.seed)
@@ -102,7 +106,7 @@ def write_version(
     confidence: float,
     seed: int,
 ) -> Review:
-    """sets.csv and version.json of the next version, in the folder, and what the latter says."""
+    """Write sets.csv and version.json of the next version into the folder; return the latter."""
     review = applying.reviewed(inputs.pool, strata, judged)
     generator = np.random.default_rng(seed)
     with atomic_write(folder / SETS) as file:
@@ -130,7 +134,7 @@ def write_version(
 
 
 def strata_lines(images: Sequence[str], strata: Strata) -> Iterator[tuple[str, str]]:
-    """`image,stratum` rows of the images that could be reviewed."""
+    """Yield `image,stratum` rows of the images that could be reviewed."""
     stratum_of = dict.fromkeys(strata.agreements.tolist(), AGREEMENT)
     stratum_of |= dict.fromkeys(strata.sampled.tolist(), SAMPLED)
     stratum_of |= dict.fromkeys(strata.disagreements.tolist(), DISAGREEMENT)
@@ -146,7 +150,7 @@ def write_strata(path: Path, images: Sequence[str], strata: Strata) -> None:
 
 
 def read_strata(path: Path, images: Sequence[str]) -> Strata:
-    """What write_strata wrote of these images. Raises BadInput for anything else."""
+    """Return the strata in a file of strata_lines. Raises BadInput for anything else."""
     places = {image: index for index, image in enumerate(images)}
     by_stratum: dict[str, list[int]] = {word: [] for word in STRATA}
     for line, (image, stratum) in rows(path, ("image", "stratum")):
@@ -162,14 +166,14 @@ def read_strata(path: Path, images: Sequence[str]) -> Strata:
 def answer_rows(
     pairs: Sequence[Pair], judged: Mapping[Pair, Judgement], wnid_of: Callable[[int], str]
 ) -> Iterator[tuple[str, str, str, str]]:
-    """`image,wnid,answer,tags` rows, in the order of the queue."""
+    """Yield `image,wnid,answer,tags` rows in the order of the queue."""
     for image, synset in pairs:
         judgement = judged[image, synset]
         yield safe_cell(image), wnid_of(synset), judgement.answer, " ".join(judgement.tags)
 
 
 def _models_of(meta: QueueMeta, inputs: Inputs, path: Path) -> list[str]:
-    """The submissions that the queue's models are now."""
+    """Return the current submissions of the queue's models."""
     cure = "give the files that the queue was made of"
     for name, was, now in (
         ("truth", meta.truth_sha256, inputs.truth_sha256),

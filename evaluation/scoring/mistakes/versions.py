@@ -1,6 +1,7 @@
-"""Submissions by every version of a benchmark's label sets. No Django.
+"""Scores of submissions by every version of a benchmark's label sets. No Django.
 
-Version 1 is the truth's one class; each later one came of a review of mistakes by the one before.
+Version 1 is the truth's single class; each later one came from a review of mistakes by the
+previous.
 """
 
 from collections.abc import Mapping, Sequence
@@ -23,8 +24,9 @@ FIRST = 1
 
 @dataclass(kw_only=True)
 class VersionScore(Record):
-    """A submission by one version. is_reviewed: whether the review looked at its mistakes; without
-    that, valid ones among them may count as wrong. estimated: by the reviewed images alone."""
+    """A submission by one version. is_reviewed: whether the review covered its mistakes; if not,
+    some that are valid may count as wrong. estimated: from the reviewed images only.
+    """
 
     name: str
     accuracy: Share
@@ -36,7 +38,8 @@ class VersionScore(Record):
 @dataclass(kw_only=True)
 class ScoredVersion(Record):
     """A version with every submission by it. images: with a label set that is not empty; changed:
-    whose set the review changed. comparison: of several submissions, by the newest version."""
+    whose set the review changed. comparison: of several submissions, by the newest version.
+    """
 
     version: int
     sha256: str | None
@@ -51,7 +54,7 @@ class ScoredVersion(Record):
 
 @dataclass(frozen=True)
 class Version:
-    """A version as it was applied. sets: (N,) in the order of the truth."""
+    """An applied version. sets: (N,) in the order of the truth."""
 
     applied: Applied
     sets: list[frozenset[int]]
@@ -120,7 +123,7 @@ def _compared(
     confidence: float,
     seed: int,
 ) -> Comparison | None:
-    """Several submissions by the images with a label set that all were asked about."""
+    """Compare submissions on the images with a label set that all were asked about."""
     counted = np.logical_and.reduce(
         [np.array([bool(label_set) for label_set in pool.sets], bool), *pool.was_asked.values()]
     )

@@ -23,8 +23,9 @@ MOST_CUES = 1000
 
 @dataclass(kw_only=True)
 class CuePair(Record):
-    """alpha is infinite where the background cue never comes with the class, and NaN where neither
-    does, or a cue has no patches."""
+    """alpha is infinite if the background cue never occurs with the class, and NaN if neither does
+    or a cue has no patches.
+    """
 
     foreground: str
     background: str
@@ -33,8 +34,9 @@ class CuePair(Record):
 
 @dataclass(kw_only=True)
 class ClassCues(Record):
-    """Posteriors and ratios of the cues of a class. least_alpha leaves NaN out; of a class that is
-    well_posed all other alphas are 1 or more."""
+    """Posteriors and ratios of the cues of a class. least_alpha ignores NaN; if well_posed, all
+    other alphas are 1 or more.
+    """
 
     well_posed: bool
     least_alpha: float
@@ -44,7 +46,7 @@ class ClassCues(Record):
 
 @dataclass(kw_only=True)
 class CuesResult(Record):
-    """well_posed: the share of classes that are."""
+    """well_posed: the share of well-posed classes."""
 
     well_posed: float
     classes: dict[str, ClassCues]
@@ -52,9 +54,9 @@ class CuesResult(Record):
 
 @dataclass
 class Cues:
-    """Of one class: its cues, which of them belong to the object, and their patches.
+    """The cues of one class, which of them belong to the object, and their patches.
 
-    counts: of each cue, in images without the class and with it.
+    counts: of each cue, in images without and with the class.
     """
 
     names: list[str] = field(default_factory=list)
@@ -63,10 +65,10 @@ class Cues:
 
 
 def read_cues(path: Path) -> dict[str, Cues]:
-    """Class → its cues, from a CSV with the columns of COLUMNS.
+    """Return class → its cues, from a CSV with the columns of COLUMNS.
 
     Raises BadInput with the line for an empty name, a region other than REGIONS, a count that is no
-    whole number, a cue that comes twice for a class, more than MOST_CUES for one; and for a class
+    whole number, a duplicate cue of a class, more than MOST_CUES per class; and for a class
     without a cue of one region.
     """
     classes: dict[str, Cues] = {}

@@ -1,4 +1,4 @@
-"""The outcome of every image of `score wsol`, at the thresholds that its result states."""
+"""The outcome of every image of `score wsol`, at the thresholds in its result."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,12 +21,12 @@ def box_outcomes(
     result: BoxResult,
     predictions: Path | None = None,
 ) -> Iterator[ImageOutcome]:
-    """What each image adds to a result of Boxes, in the order of image_ids.txt.
+    """Yield the outcome of each image of Boxes in the order of image_ids.txt.
 
     The outcome has `max_box_acc` (the largest component's box), each IoU of `max_box_acc_v2` (the
-    box that fits best) and, with predictions, `top1_localization`, each at the threshold that the
-    result states. Boxes are in pixels of the image. The shares of `right` are the accuracies of the
-    result. As many images are held as are worked on.
+    best box) and, with predictions, `top1_localization`, each at the threshold in the result. Boxes
+    are in pixels of the image. The shares of `right` are the accuracies of the result. Only the
+    images in work are held in memory.
     """
     images = wsol_folders.read_boxes(metadata)
     class_right = wsol_folders.read_named(predictions, images) if predictions else None
@@ -53,7 +53,7 @@ def box_outcomes(
 
 
 def _thresholds(result: BoxResult, protocol: box_scores.Protocol) -> dict[str, int]:
-    """Which threshold each number of the result takes."""
+    """Return the threshold of each number of the result."""
     best = {"max_box_acc": result.max_box_acc, **result.max_box_acc_v2.best}
     if result.top1_localization is not None:
         best["top1_localization"] = result.top1_localization
@@ -86,8 +86,9 @@ def mask_outcomes(
     protocol: box_scores.Protocol,
     result: MaskResult,
 ) -> Iterator[ImageOutcome]:
-    """What each image adds to a result of Masks, in the order of image_ids.txt: px_acc,
-    px_prec and px_rec of its own pixels at the threshold of `px_acc`; None over nothing.
+    """Yield the outcome of each image of Masks in the order of image_ids.txt.
+
+    px_acc, px_prec and px_rec of its own pixels at the threshold of `px_acc`; None if undefined.
     """
     truth = Masks.read(metadata, masks, protocol)
     read = reader(scoremaps, protocol, [image.name for image in truth.images])

@@ -1,4 +1,4 @@
-"""WSOL results, and how far their accuracies may be trusted: intervals over the images. Pure."""
+"""WSOL results, and intervals of their accuracies over the images. Pure."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ Bounds = list[float | None]
 
 @dataclass(kw_only=True)
 class Best(Record):
-    """The accuracy at its best threshold: the lowest of equals."""
+    """The accuracy at its best threshold, the lowest in a tie."""
 
     accuracy: float | None
     threshold: float
@@ -21,7 +21,7 @@ class Best(Record):
 
 @dataclass(kw_only=True)
 class BestByIou(Record):
-    """The same for each IoU that is asked for, such as "0.5", and the mean of the accuracies."""
+    """The best accuracy at each required IoU, such as "0.5", and their mean."""
 
     best: dict[str, Best]
     mean: float | None
@@ -38,7 +38,7 @@ class BestByIou(Record):
 
 @dataclass(kw_only=True)
 class Intervals(Record):
-    """low and high of each accuracy; of max_box_acc_v2 by IoU and of their "mean"."""
+    """Bounds of each accuracy; of max_box_acc_v2 by IoU and of their "mean"."""
 
     level: float
     max_box_acc: Bounds
@@ -66,7 +66,8 @@ class Curves(Record):
 @dataclass(kw_only=True)
 class BoxResult(Record):
     """The result of `score wsol` for boxes. top1_localization, top1_accuracy: with a classifier's
-    classes. device: that it was computed on. Results of the first edition lack `intervals`."""
+    classes. device: where it was computed. The oldest results lack `intervals`.
+    """
 
     protocol: str
     normalize: str
@@ -104,7 +105,7 @@ class MaskResult(Record):
 
 @dataclass(kw_only=True)
 class WsolResult(BoxResult):
-    """Both of a submission to a benchmark: pixels only where people drew parts."""
+    """Both results of a submission to a benchmark: masks only where people drew parts."""
 
     masks: int | None = None
     pxap: float | None = None
@@ -115,10 +116,10 @@ class WsolResult(BoxResult):
 
 
 def intervals(result: BoxResult) -> Intervals:
-    """Clopper and Pearson's of a share of the images.
+    """Return Clopper-Pearson intervals of shares of the images.
 
-    Exact for the accuracy of boxes at a threshold that is given; it does not allow for a
-    threshold that was chosen on the same images. The mean over IoUs is taken for such a share.
+    Exact for the accuracy of boxes at a given threshold; ignores that the threshold was chosen on
+    the same images. The mean over IoUs is treated as such a share.
     """
 
     def bounds(value: float | None) -> Bounds:

@@ -1,4 +1,4 @@
-"""Score maps of a folder against its ground truth, over several threads or on a GPU. No Django."""
+"""Scores a folder of maps against its ground truth, in several threads or on a GPU. No Django."""
 
 from abc import ABC, abstractmethod
 from collections import deque
@@ -35,7 +35,7 @@ BATCH_PIXELS = 1 << 26
 
 
 class Scoring(ABC, Generic[Row, Truth, Sums, Result]):
-    """Compares a score map of each image with its truth; a subclass a kind of truth."""
+    """Compares the score map of each image with its truth; one subclass per kind of truth."""
 
     def __init__(self, images: list[Row], protocol: Protocol) -> None:
         self.images: list[Row] = images
@@ -44,17 +44,17 @@ class Scoring(ABC, Generic[Row, Truth, Sums, Result]):
     def score(
         self, scoremaps: Path | None, device: str = devices.CPU, by_torch: bool | None = None
     ) -> Result:
-        """Return what `score wsol` prints. Without scoremaps: of the center-Gaussian baseline.
+        """Return the result of `score wsol`. Without scoremaps: of the center-Gaussian baseline.
 
-        device: a name that devices.checked gave. by_torch: many maps at once, on any device; by
-        default wherever the device is not the CPU, for which compiled loops are 8 to 180 times as
-        quick. The result is the same.
+        device: a name from devices.checked. by_torch: many maps at once, on any device; the default
+        unless the device is the CPU, where compiled loops are 8 to 180 times as fast. The result is
+        the same.
         """
         read = reader(scoremaps, self.protocol, [image.name for image in self.images])
         return self.result(self.sums(read, device, by_torch), scoremaps, device)
 
     def sums(self, read: Read, device: str = devices.CPU, by_torch: bool | None = None) -> Sums:
-        """Return the counts over all images. read: as reader() returns it."""
+        """Return the counts over all images. read: from reader()."""
         total = self.empty()
         if device != devices.CPU if by_torch is None else by_torch:
             self._add_in_batches(total, read, device)
@@ -73,24 +73,24 @@ class Scoring(ABC, Generic[Row, Truth, Sums, Result]):
 
     @abstractmethod
     def truth_of(self, image: Row) -> Truth:
-        """Return what the map of an image is compared with."""
+        """Return the truth of an image."""
 
     @abstractmethod
     def add(self, sums: Sums, scores: NDArray[Any], image: Row) -> None:
-        """Add an image to sums."""
+        """Add an image to the sums."""
 
     @abstractmethod
     def add_batch(
         self, sums: Sums, maps: Maps, truths: list[tuple[Row, Truth]], device: str
     ) -> None:
-        """Add many images at once, by torch."""
+        """Add many images at once with torch."""
 
     @abstractmethod
     def shape_of(self, image: Row, truth: Truth) -> tuple[int, ...]:
         """Return (height, width) of the pixels that the protocol "paper" compares."""
 
     def in_order(self) -> list[Row]:
-        """Return the images in the order in which batches take them."""
+        """Return the images in the order of the batches."""
         return self.images
 
     def _sums_of(self, read: Read, images: list[Row]) -> Sums:
@@ -102,8 +102,8 @@ class Scoring(ABC, Generic[Row, Truth, Sums, Result]):
     def _add_in_batches(self, total: Sums, read: Read, device: str) -> None:
         """Add all images to the sums.
 
-        Several threads load while a batch is worked on. A batch has BATCH_PIXELS at most, or one
-        map; it is halved where a GPU's memory does not hold it.
+        Several threads load while a batch is computed. A batch has at most BATCH_PIXELS, or one
+        map; it is halved if a GPU's memory does not hold it.
         """
         batch = devices.Batch(max(1, len(self.images)), "score map")
         waiting: list[tuple[NDArray[Any], tuple[Row, Truth]]] = []
@@ -242,14 +242,14 @@ class Masks(Scoring[MaskedImage, NDArray[np.uint8], MaskScore, MaskResult]):
 def _scored_pixels(
     scores: NDArray[Any], shape: tuple[int, ...], protocol: Protocol
 ) -> tuple[int, int]:
-    """(height, width) that a map takes of a batch, shape being its image's."""
+    """Return (height, width) that a map takes in a batch. shape: of its image."""
     if protocol.name == "reference":
         return protocol.size, protocol.size
     return max(scores.shape[0], shape[0]), max(scores.shape[1], shape[1])
 
 
 def settings(protocol: Protocol, scoremaps: Path | None, images: int) -> dict[str, object]:
-    """Return how it was scored: what every result begins with."""
+    """Return the scoring settings, which every result begins with."""
     return {
         "protocol": protocol.name,
         "normalize": protocol.normalize,
@@ -259,7 +259,7 @@ def settings(protocol: Protocol, scoremaps: Path | None, images: int) -> dict[st
 
 
 def reader(scoremaps: Path | None, protocol: Protocol, names: list[str] | None) -> Read:
-    """What gives the map of an image by its id; the files of names are looked for at once."""
+    """Return a function from an image id to its map. Files of `names` are checked at once."""
     if scoremaps is None:
         middle = center_gaussian(protocol.size, protocol.size)
         return lambda name: middle
@@ -269,10 +269,9 @@ def reader(scoremaps: Path | None, protocol: Protocol, names: list[str] | None) 
 
 
 def in_parts(score: Callable[[list[Item]], Part], items: list[Item]) -> Iterator[Part]:
-    """What score gives for every 32 items, in order, over as many threads as there are cores.
+    """Yield score(part) for every 32 items in order, computed in one thread per core.
 
-    Counts only are summed, so however it is cut the result is the same. A few parts are worked on
-    ahead of the reader, no more.
+    Results are sums of counts, so the split does not matter. Only a few parts are computed ahead.
     """
     threads = processors.count()
     parts = (items[at : at + 32] for at in range(0, len(items), 32))

@@ -1,7 +1,7 @@
 """The three splits of WSOL benchmarks, and how often a test split has been scored.
 
-train-weaksup has class labels alone and trains; train-fullsup has boxes or masks and chooses every
-setting; test is scored once, at the end. No Django.
+train-weaksup has only class labels and is for training; train-fullsup has boxes or masks and is for
+choosing every setting; test is scored once, at the end. No Django.
 
 Source: Choe et al., "Evaluation for Weakly Supervised Object Localization" (TPAMI 2022), §4.2.
 """
@@ -24,7 +24,7 @@ _TRUTH = ("image_ids.txt", "class_labels.txt", "localization.txt")
 
 
 def split_of(metadata: Path) -> str | None:
-    """Return the split that a folder is named after, if it is.
+    """Return the split in a folder's name, if any.
 
     >>> split_of(Path("metadata/ILSVRC/test"))
     'test'
@@ -35,7 +35,7 @@ def split_of(metadata: Path) -> str | None:
 
 
 def check(split: str | None, metadata: Path) -> None:
-    """Raise BadInput for train-weaksup, on which there is nothing to score localization by."""
+    """Raise BadInput for train-weaksup, which has no localization truth."""
     if split == WEAK:
         raise BadInput(
             f"{WEAK} has class labels only, so no localization is scored on it",
@@ -46,7 +46,7 @@ def check(split: str | None, metadata: Path) -> None:
 
 
 def truth_hash(metadata: Path) -> str:
-    """SHA-256 of a folder's ids, classes and localization."""
+    """Return the SHA-256 of a folder's ids, classes and localization."""
     digest = hashlib.sha256()
     for name in _TRUTH:
         with open(metadata / name, "rb") as file:
@@ -55,7 +55,7 @@ def truth_hash(metadata: Path) -> str:
 
 
 def maps_hash(scoremaps: Path, metadata: Path) -> str:
-    """SHA-256 of the score maps of a folder's images, in the order of their ids."""
+    """Return the SHA-256 of the score maps of a folder's images in the order of their ids."""
     names = list(read_ids(metadata))
     maps = ScoreMaps(scoremaps, names)
 
@@ -69,12 +69,10 @@ def maps_hash(scoremaps: Path, metadata: Path) -> str:
 
 
 def count(record: Path, truth: str, maps: str) -> int:
-    """Return the number of sets of score maps scored against a truth, this one among
-    them.
+    """Record this set of score maps; return how many sets were scored against the truth.
 
-    record: a file of lines {"truth", "maps"} of SHA-256, made where there is none, and only ever
-    added to; the same maps again add nothing. It may be counted in several processes at once, and
-    a line that a crash cut short is passed over.
+    record: a file of lines {"truth", "maps"} of SHA-256, created if missing, append-only; the same
+    maps again add nothing. Several processes may write at once; a truncated line is skipped.
     """
     record.parent.mkdir(parents=True, exist_ok=True)
     with open(record, "ab+") as file:

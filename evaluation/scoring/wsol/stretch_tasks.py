@@ -1,6 +1,6 @@
-"""Score maps against their truth as tasks, each of which counts a stretch of the images.
+"""Tasks that score a part of the images of `score wsol`.
 
-What they count are integers, so their sums are those of one run; see evaluation/engines.
+They count integers, so their sums equal those of a single run; see evaluation/engines.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -30,7 +30,7 @@ Row = TypeVar("Row", Image, MaskedImage)
 
 
 def stretches_of(images: Sequence[Row]) -> list[Sequence[Row]]:
-    """Return the images, cut into what a task takes."""
+    """Return the images in parts, one per task."""
     return split(images, IMAGES)
 
 
@@ -40,7 +40,7 @@ def box_tasks(
     scoremaps: Path | None,
     device: str,
 ) -> list[Task]:
-    """Return the tasks that count what Boxes does over stretches of its images.
+    """Return the tasks that count Boxes over parts of the images.
 
     Each score map is read once for its SHA-256. Raises BadInput.
     """
@@ -76,7 +76,7 @@ def counted_boxes(
     scoremaps: str | None,
     device: str,
 ) -> bytes:
-    """BoxScore of a stretch of images, as arrays of numpy's. maps: SHA-256 of the score maps."""
+    """Return the BoxScore of some images as numpy arrays. maps: SHA-256 of the score maps."""
     device, rule = devices.checked(device), Protocol(**protocol)
     read = _reader(scoremaps, maps, rule, names)
     stretch_images = [
@@ -94,7 +94,7 @@ def counted_boxes(
 
 
 def joined_boxes(boxes: scoring.Boxes, objects: Iterable[bytes]) -> BoxScore:
-    """Return the sum of what tasks counted."""
+    """Return the sum of the tasks' counts."""
     total = boxes.empty()
     for content in objects:
         counted, (images, class_hits) = unpacked(content)
@@ -112,10 +112,10 @@ def mask_tasks(
     device: str,
     store: Store | None = None,
 ) -> list[Task]:
-    """Return the tasks that count what Masks does over stretches of its images.
+    """Return the tasks that count Masks over parts of the images.
 
-    Each map and mask is read for its SHA-256. store: where the masks are kept, of which
-    other machines have no file. Raises BadInput.
+    Each map and mask is read for its SHA-256. store: keeps the masks for machines that lack the
+    files. Raises BadInput.
     """
     return map_in_tasks(
         counted_masks,
@@ -151,7 +151,7 @@ def counted_masks(
     device: str,
     kept: tuple[str, str] | None,
 ) -> bytes:
-    """MaskScore of a stretch of images, as arrays of numpy's. maps, masks: SHA-256 of the files.
+    """Return the MaskScore of some images as numpy arrays. maps, masks: SHA-256 of the files.
 
     kept: the store that has the masks, and their key in it.
     """
@@ -169,7 +169,7 @@ def counted_masks(
 
 
 def joined_masks(masks: scoring.Masks, objects: Iterable[bytes]) -> MaskScore:
-    """Return the sum of what tasks counted."""
+    """Return the sum of the tasks' counts."""
     total = masks.empty()
     for content in objects:
         counted, (images, labels) = unpacked(content)
@@ -179,7 +179,7 @@ def joined_masks(masks: scoring.Masks, objects: Iterable[bytes]) -> MaskScore:
 
 
 def _maps_sha256(stretch: Sequence[Image | MaskedImage], scoremaps: Path | None) -> str | None:
-    """Return the SHA-256 of the stretch's score maps; None for the baseline, which has no files."""
+    """Return the SHA-256 of these images' score maps; None for the baseline, which has no files."""
     if scoremaps is None:
         return None
     maps = ScoreMaps(scoremaps, None)
@@ -200,7 +200,7 @@ def _reader(
 def _fetched(
     images: list[MaskedImage], kept: tuple[str, str] | None
 ) -> Iterator[list[MaskedImage]]:
-    """The images with masks that are on this machine."""
+    """Yield the images with paths of masks on this machine."""
     if kept is None:
         yield images
         return

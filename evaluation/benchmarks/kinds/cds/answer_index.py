@@ -1,8 +1,7 @@
-"""Where each sequence lies in a run's answers.jsonl, so that a page of thousands reads a few lines.
-Pure.
+"""Index of a run's answers.jsonl, so that a page reads only the lines it needs. Pure.
 
-A line has a sequence as docs/explanation/cds.md has it, then `answers` and `scores`, which are
-most of it and are not read for the index.
+The index reads the sequence at the start of each line (docs/explanation/cds.md) and skips
+`answers` and `scores`, which make up most of it.
 """
 
 import json
@@ -22,7 +21,7 @@ _REST = re.compile(rb',\s*"answers"\s*:\s*\{')
 
 
 class Place(NamedTuple):
-    """One sequence: its line, from 0, and what it reveals of which object."""
+    """One sequence: its line, from 0, its object and its schemes."""
 
     number: int
     image: str
@@ -33,7 +32,7 @@ class Place(NamedTuple):
 
 
 class Thing(NamedTuple):
-    """One object, as pages list it."""
+    """An object as pages list it."""
 
     image: str
     object: str
@@ -42,7 +41,7 @@ class Thing(NamedTuple):
 
 @dataclass
 class Answers:
-    """The sequences of a run in the order of the file."""
+    """The sequences of a run in file order."""
 
     lines: Sequence[Line]
     places: list[Place] = field(default_factory=list)
@@ -76,7 +75,7 @@ class Answers:
         part: str | None = None,
         content: str | None = None,
     ) -> int | None:
-        """Return the line of an object's sequence: of these schemes, or the first that fits."""
+        """Return the line of an object's sequence with these schemes, or of the first that fits."""
         numbers = self.numbers.get((image or "", name or ""), {})
         for (part_scheme, content_scheme), number in numbers.items():
             if part in (None, part_scheme) and content in (None, content_scheme):
@@ -85,7 +84,7 @@ class Answers:
 
 
 def index(path: Path) -> Answers:
-    """Return every sequence of an answers.jsonl. Raises BadInput where the file is gone."""
+    """Return the index of an answers.jsonl. Raises BadInput if the file is missing."""
     try:
         stated = path.stat()
     except FileNotFoundError:
@@ -97,7 +96,7 @@ def index(path: Path) -> Answers:
 
 @lru_cache(maxsize=8)
 def _read(path: Path, written_ns: int, size: int) -> Answers:
-    """written_ns, size: a file that was written again is read again."""
+    """Read the index. written_ns, size: cache keys, so that a rewritten file is read again."""
     lines = Objects[Line](path)
     answers = Answers(lines)
     start = 0

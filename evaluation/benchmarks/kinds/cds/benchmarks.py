@@ -1,9 +1,9 @@
-"""CDS benchmarks: the objects of a release revealed part by part, and who named them.
+"""CDS benchmarks: objects of a release revealed part by part, and their submissions.
 
-The only writer of their Submission rows, and of their Benchmark rows but `naming` (people.py). A
-benchmark's folder has sequences.jsonl (which frames there are), `predictions/` (a file a
-classifier, named by its hash), `runs/<pk>/` (what a run says of each sequence), `frames/` (what was
-looked at) and `people/` (what people are asked).
+The only writer of their Submission rows, and of their Benchmark rows except `naming` (people.py). A
+benchmark's folder has sequences.jsonl (the frames), `predictions/` (a file per classifier, named
+by its hash), `runs/<pk>/` (the scores of each sequence), `frames/` (a cache of drawn frames) and
+`people/` (what people are asked).
 """
 
 import contextlib
@@ -46,7 +46,7 @@ MAX_CLASSIFIERS = 100
 
 
 def plan(campaign: Campaign, choice: Choice, release: Release | None = None) -> Plan | None:
-    """What a benchmark of this choice would reveal; None where the campaign has no release yet.
+    """Return a preview of the benchmark; None while the campaign has no release.
 
     Raises what `create` does.
     """
@@ -72,13 +72,13 @@ def create(
     release: Release | None = None,
     **chosen: Any,
 ) -> Benchmark:
-    """Return a benchmark on the objects of a release: without one, on the campaign's latest kept
-    one, or on one frozen now.
+    """Create a benchmark on the objects of a release: by default the campaign's latest kept one, or
+    one frozen now.
 
-    chosen: the fields of Choice. All or nothing; the same again by the same person under the same
-    name is the same benchmark. Raises Refusal: another kind of campaign, nothing settled, no part
-    drawn, a scheme without an order, a category without a class; BadInput for a release whose files
-    were damaged, or whose categories the orders do not fit.
+    chosen: the fields of Choice. All or nothing; the same arguments by the same user return the
+    same benchmark. Raises Refusal: wrong kind of campaign, nothing settled, no part drawn, a scheme
+    without an order, a category without a class; BadInput for a release whose files are damaged or
+    whose categories do not fit the orders.
     """
     choice = Choice(**chosen)
     check_names(name, title)
@@ -109,12 +109,12 @@ def lines_path(benchmark: Benchmark) -> Path:
 
 
 def lines_of(benchmark: Benchmark) -> list[SequenceLine]:
-    """Return which frames reveal which object, in the order of sequences.jsonl."""
+    """Return the sequences in the order of sequences.jsonl."""
     return read_sequences(lines_path(benchmark))
 
 
 def open_lines(benchmark: Benchmark) -> IO[bytes]:
-    """sequences.jsonl, for the caller to close. Raises Refusal where it is gone."""
+    """Open sequences.jsonl; the caller closes it. Raises Refusal if it is missing."""
     try:
         return open(lines_path(benchmark), "rb")
     except FileNotFoundError:
@@ -125,8 +125,8 @@ def open_lines(benchmark: Benchmark) -> IO[bytes]:
 
 
 def first_line_of(benchmark: Benchmark) -> SequenceLine:
-    """Return the first of lines_of, without reading the others. Raises Refusal where they
-    are gone.
+    """Return the first sequence without reading the others. Raises Refusal if the file is
+    missing.
     """
     with open_lines(benchmark) as file:
         return parse_line(file.readline())
@@ -137,24 +137,23 @@ def predictions_path(row: Submission) -> Path:
 
 
 def _predictions_place(row: Submission) -> Path:
-    """Where they lie on the machine that took them in."""
+    """Return the path on the machine that received the file."""
     return folder_of(row.benchmark) / "predictions" / f"{row.pk}-{row.sha256[:12]}.csv"
 
 
 def _predictions_name(benchmark: Benchmark, sha256: str) -> str:
-    """Their name in the store; a file names its classifier, so no other has the same."""
+    """Return the name in the shared store. A file names its classifier, so names are unique."""
     return stored_name(benchmark, f"predictions/{sha256}.csv")
 
 
 def add_predictions(
     benchmark: Benchmark, actor: User, path: Path, name: str = "predictions.csv"
 ) -> list[str]:
-    """Return the names of the classifiers whose predictions came or changed, out of a file of any
-    number.
+    """Return the names of the classifiers that were added or changed by a file of one or more.
 
-    name: what the person calls the file, for messages. A classifier that is here already takes the
-    new predictions in place of its old ones; the same file again changes nothing. All or nothing.
-    Raises BadInput with the line, Refusal for a name or a number that cannot be.
+    name: the user's name for the file, for messages. New predictions replace a classifier's old
+    ones; the same file again changes nothing. All or nothing. Raises BadInput with the line,
+    Refusal for invalid names or too many classifiers.
     """
     with kept_files.called(name):
         _check_predictions(benchmark, path)
@@ -180,10 +179,9 @@ def add_predictions(
 
 
 def _split(path: Path, into: Path) -> dict[str, Path]:
-    """classifier → a CSV in the folder `into` with its rows of a file that was checked.
+    """Split a checked file into one CSV per classifier; return their paths by name.
 
-    Every column is kept, in the order of the file; files are named by number. As many files are
-    open as there are classifiers.
+    All columns are kept. One file per classifier is open at a time.
     """
     paths: dict[str, Path] = {}
     with contextlib.ExitStack() as files:
@@ -211,8 +209,7 @@ def _check_campaign(campaign: Campaign) -> None:
 
 
 def _check_predictions(benchmark: Benchmark, path: Path) -> None:
-    """Raises BadInput for predictions that are not of the benchmark's frames or of WordNet's nouns,
-    Refusal for names of classifiers that cannot be. Stops at the first of them."""
+    """Raise BadInput for unknown frames or wnids, Refusal for invalid classifier names."""
     nouns = load()
 
     def check_class(wnid: str, line: int) -> None:
@@ -267,7 +264,7 @@ def _check_number(number: int) -> None:
 
 
 def _replace(row: Submission, part: Path, sha256: str) -> None:
-    """Puts the file in the place of the row's old one, which goes when that is committed."""
+    """Move the file into place; the row's old file is removed on commit."""
     if row.sha256:
         remove_later(row)
     row.sha256 = sha256
@@ -278,6 +275,6 @@ def _replace(row: Submission, part: Path, sha256: str) -> None:
 
 
 def remove_later(row: Submission) -> None:
-    """Removes the file that the row has now, once the transaction is committed."""
+    """Remove the row's current file on commit."""
     path, name = _predictions_place(row), _predictions_name(row.benchmark, row.sha256)
     transaction.on_commit(lambda: shared_files.remove(path, name))

@@ -1,4 +1,4 @@
-"""What a CDS benchmark reveals and how it is scored: chosen, checked, counted. Writes nothing."""
+"""Settings of a CDS benchmark: chosen, validated and counted. Writes nothing."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -30,10 +30,10 @@ Classes = Mapping[str, Sequence[str]]
 
 @dataclass(frozen=True)
 class Choice:
-    """What is revealed, and how it is scored.
+    """The chosen settings.
 
-    orders: scheme → category (wnid) → its parts in order, of every scheme but `random`. mapping:
-    category → wnids of the classes that are right.
+    orders: scheme → category (wnid) → its parts in order, for every scheme but `random`. mapping:
+    category → wnids of the classes that count as right.
     """
 
     part_schemes: Sequence[str] = (RANDOM,)
@@ -50,7 +50,7 @@ class Choice:
 
 @dataclass(frozen=True)
 class Plan:
-    """What a benchmark would reveal. left_out: objects without a drawn part."""
+    """Counts of a planned benchmark. left_out: objects without a drawn part."""
 
     release: int
     objects: int
@@ -61,19 +61,21 @@ class Plan:
 
 
 def categories_of(frozen: Frozen) -> dict[str, str]:
-    """Category (wnid) → its name."""
+    """Return category (wnid) → name."""
     categories = frozen.meta["campaign"]["settings"].get("categories", {})
     return {key: category["name"] for key, category in categories.items()}
 
 
 def parts_asked(campaign: Campaign) -> dict[str, list[str]]:
-    """Category (wnid) → keys of its parts that the campaign asks for; none for another kind."""
+    """Return category (wnid) → keys of the parts that the campaign asks for; empty for
+    other kinds.
+    """
     categories = campaign.settings.get("categories", {}).items()
     return {key: [part["key"] for part in category["parts"]] for key, category in categories}
 
 
 class Counted:
-    """The lines of a choice, once through, counted on the way."""
+    """One pass over the lines of a choice, counted on the way."""
 
     def __init__(self, frozen: Frozen, choice: Choice) -> None:
         self.choice = choice
@@ -95,7 +97,7 @@ class Counted:
             yield line
 
     def plan(self, release: Release) -> Plan:
-        """What was counted. Raises Refusal where that is nothing, or lacks a class."""
+        """Return the counts. Raises Refusal if there are none, or if a class is missing."""
         if not self.sequences:
             raise Refusal(
                 f"Release {release.number} has no object with a drawn part. Let people draw some, "
@@ -114,7 +116,7 @@ class Counted:
         )
 
     def settings(self, release: Release) -> dict[str, object]:
-        """What the benchmark keeps of the choice and of what it makes, as JSON has it."""
+        """Return the benchmark's settings as JSON."""
         made = self.plan(release)
         stated = asdict(self.choice) | {
             "orders": self.orders,
@@ -140,7 +142,7 @@ class Counted:
 
 
 def _orders(frozen: Frozen, choice: Choice) -> part_orders.Orders:
-    """The orders of the chosen schemes, in their order. Raises BadInput where they do not fit."""
+    """Return the orders of the chosen schemes. Raises BadInput if they do not fit."""
     parts = parts_of(frozen)
     orders: dict[str, dict[str, tuple[str, ...]]] = {}
     if choice.orders:
@@ -152,7 +154,7 @@ def _orders(frozen: Frozen, choice: Choice) -> part_orders.Orders:
 
 
 def check(choice: Choice) -> None:
-    """Raise Refusal for what no benchmark can be made of, whatever the release says."""
+    """Raise Refusal for a choice that is invalid for every release."""
     _check_names("part_schemes", choice.part_schemes, (RANDOM, *(choice.orders or {})))
     _check_names("content_schemes", choice.content_schemes, CONTENT_SCHEMES)
     for field, known in (("measure", MEASURES), ("convention", CONVENTIONS), ("by", BY)):

@@ -1,6 +1,6 @@
-"""What each figure of a CDS result says, in a sentence: for those who cannot see it. Pure.
+"""Alt texts of the figures of a CDS result. Pure.
 
-The numbers are in the table beside the figure; this is the finding.
+The numbers are in the table beside the figure; each text states the finding.
 """
 
 from evaluation.scoring.cds import tables, wording

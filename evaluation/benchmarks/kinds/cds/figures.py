@@ -1,6 +1,6 @@
-"""Figures of a CDS result, with matplotlib, in the look of evaluation/benchmarks/figures.py.
+"""Figures of a CDS result, in the style of evaluation/benchmarks/figures.py.
 
-Each takes the result, a theme and what the reader chose; figure_words.py has each in words.
+Each takes the result, a theme and the reader's choices; figure_words.py has the alt texts.
 """
 
 from __future__ import annotations
@@ -38,9 +38,7 @@ if TYPE_CHECKING:
 
 
 def content(measure: str, result: CdsResult, theme: Theme, chosen: Chosen) -> Figure:
-    """Return every classifier's score at each content scheme with its interval: Table 2 as a
-    picture.
-    """
+    """Draw every classifier's score per content scheme with its interval (Table 2)."""
     rows = tables.classifier_rows(result, measure, chosen.averaging)
     schemes = tables.content_schemes(result)
     figure, axes = canvas(theme, 7.0, 1.5 + max(0.55, 0.16 * len(schemes)) * len(rows))
@@ -61,7 +59,7 @@ def content(measure: str, result: CdsResult, theme: Theme, chosen: Chosen) -> Fi
 
 
 def error(result: CdsResult, theme: Theme, chosen: Chosen) -> Figure:
-    """Table 1: every classifier's median error at the last frame, with its interval."""
+    """Draw every classifier's median error at the last frame with its interval (Table 1)."""
     rows = tables.errors(result)
     figure, axes = canvas(theme, 7.0, 1.1 + 0.36 * max(1, len(rows)))
     for at, row in enumerate(rows):
@@ -76,7 +74,7 @@ def error(result: CdsResult, theme: Theme, chosen: Chosen) -> Figure:
 
 
 def part(measure: str, result: CdsResult, theme: Theme, chosen: Chosen) -> Figure:
-    """Return the score by part scheme, a bar for each classifier: Supplement C, Fig. 1."""
+    """Draw the score per part scheme, a bar per classifier (Supplement C, Fig. 1)."""
     schemes = tables.part_schemes(result)
     rows = tables.by_part_scheme(result, measure, chosen.averaging)
     figure, axes = canvas(theme, 7.0, 3.8)
@@ -99,9 +97,7 @@ def part(measure: str, result: CdsResult, theme: Theme, chosen: Chosen) -> Figur
 
 
 def wins(result: CdsResult, theme: Theme, chosen: Chosen) -> Figure:
-    """Return how often, of all part and content schemes, one classifier had the lowest and the
-    highest CDS of a category.
-    """
+    """Draw how often one classifier had the lowest and the highest CDS of a category."""
     rows = [(row.name, row.cds) for row in tables.winners(result) if row.cds]
     figure, axes = canvas(theme, 7.0, 1.3 + 0.42 * max(1, len(rows)))
     most = max((row.combinations for _, row in rows), default=1) or 1
@@ -130,7 +126,7 @@ def wins(result: CdsResult, theme: Theme, chosen: Chosen) -> Figure:
 
 
 def correlation(result: CdsResult, theme: Theme, chosen: Chosen) -> Figure:
-    """Return a dot for each content scheme: error against CDS and, where there is one, B-CDS."""
+    """Draw a dot per content scheme: error against CDS and, if present, B-CDS."""
     correlations = tables.where(
         result.tables.error_correlation, averaging=chosen.averaging, error="frames"
     )
@@ -158,7 +154,7 @@ def correlation(result: CdsResult, theme: Theme, chosen: Chosen) -> Figure:
 
 
 def ratio(result: CdsResult, theme: Theme, chosen: Chosen) -> Figure:
-    """CL-ratios: how many sequences, by the index j and the ten bins of the ratio."""
+    """Draw the CL-ratios: number of sequences by index j and ten bins of the ratio."""
     rows = tables.ratios(result, chosen.of)
     figure, axes = canvas(theme, 7.0, 3.9)
     counts = [[row.counts[at] for row in rows] for at in range(10)]
@@ -183,7 +179,7 @@ def _extent(rows: Sequence[Histogram]) -> tuple[float, float, float, float]:
 
 
 def presence(result: CdsResult, theme: Theme, chosen: Chosen) -> Figure:
-    """Return a small histogram for each category: the share of its parts that an object has."""
+    """Draw a histogram per category: the share of its parts that an object has."""
     rows = tables.presence(result)
     wide = min(4, max(1, len(rows)))
     high = -(-len(rows) // wide) or 1
@@ -206,8 +202,9 @@ def presence(result: CdsResult, theme: Theme, chosen: Chosen) -> Figure:
 
 
 def hardness(result: CdsResult, theme: Theme, chosen: Chosen) -> Figure:
-    """Semantic hardness of every object, the easiest first: a curve for each content scheme, and
-    one for each classifier."""
+    """Draw the semantic hardness of every object, easiest first: a curve per content scheme, and
+    one per classifier.
+    """
     figure = blank(7.0, 3.8)
     grid = figure.subplots(1, 2, sharey=True, squeeze=False)
     for axes, form in zip(grid.flat, wording.HARDNESS, strict=True):
@@ -237,7 +234,7 @@ def hardness(result: CdsResult, theme: Theme, chosen: Chosen) -> Figure:
 
 
 def _figure(draw: Draw, words: Words, table: str, binary: bool = False) -> ResultFigure:
-    """Return a figure of the rows of a result's table; a binary one needs a mapping of classes."""
+    """Return a figure of one of the result's tables. binary: needs a mapping of classes."""
 
     def rows(result: CdsResult) -> object:
         return (not binary or "b_cds" in tables.measures(result)) and getattr(result.tables, table)

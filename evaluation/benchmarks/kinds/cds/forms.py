@@ -1,4 +1,4 @@
-"""The researcher's forms about CDS benchmarks."""
+"""Forms of CDS benchmarks."""
 
 from dataclasses import asdict
 from pathlib import Path
@@ -38,7 +38,7 @@ MAX_FILE = 16 * 1024 * 1024
 
 
 class CDSForm(NewBenchmarkForm):
-    """A new benchmark on the objects of a parts campaign: what it reveals, how it is scored."""
+    """A new benchmark on the objects of a parts campaign."""
 
     random = forms.BooleanField(
         required=False, initial=True, label="Reveal the parts in a random order, by the seed"
@@ -144,7 +144,7 @@ class CDSForm(NewBenchmarkForm):
 
 
 class PredictionsForm(SubmissionForm):
-    """What classifiers name every frame."""
+    """The predictions of classifiers for every frame."""
 
     file = forms.FileField(
         label="Predictions",

@@ -79,8 +79,8 @@ class Cds(CdsScoring, CdsPages):
         return row.name
 
     def result_json(self, benchmark: Benchmark, run: Run) -> Iterator[str]:
-        """Return the whole result as docs/explanation/cds.md has it; its sequences come from the
-        run's file.
+        """Return the whole result as in docs/explanation/cds.md, with sequences from the run's
+        file.
         """
         path = folders.run_folder(benchmark, run.pk) / running.SEQUENCES
         if not path.is_file():

@@ -1,4 +1,4 @@
-"""What the pages of a CDS benchmark show of its result: rows read and put together, no HTML."""
+"""Context of the pages of a CDS benchmark. No HTML."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -24,7 +24,7 @@ from labeling.reports import progress
 
 @dataclass(frozen=True)
 class Names:
-    """What a release calls its categories, and the parts of each by key."""
+    """Names of a release's categories, and of their parts by key."""
 
     categories: dict[str, str] = field(default_factory=dict)
     parts: dict[str, dict[str, str]] = field(default_factory=dict)
@@ -32,7 +32,7 @@ class Names:
 
 @dataclass(frozen=True)
 class MeasureGrids:
-    """What the page shows of CDS or of B-CDS."""
+    """The tables of CDS or of B-CDS."""
 
     key: str
     rows: list[tables.ClassifierRow]
@@ -44,7 +44,7 @@ class MeasureGrids:
 
 
 def chosen_in(query: Mapping[str, str], result: CdsResult | None) -> Chosen:
-    """What the address asks for; the default in place of what the result lacks."""
+    """Return the reader's choices in the query, with defaults for what the result lacks."""
     averaging = query.get("averaging", "")
     of = query.get("of", "")
     known = result.classifiers if result else []
@@ -110,7 +110,7 @@ class CdsPages(BenchmarkKind[CdsResult]):
 
 
 def names_of(row: Benchmark) -> Names:
-    """Return the names of the benchmark's release; none where its files are gone."""
+    """Return the names in the benchmark's release; empty if its files are missing."""
     if row.release is None:
         return Names()
     return _names(freezing.folder_of(row.release), row.release.sha256)
@@ -132,14 +132,13 @@ def _names(folder: Path, sha256: str) -> Names:
 
 
 def _people(row: Benchmark) -> dict[str, object] | None:
-    """The campaign that asks people for names and how far it is; None where nobody is asked."""
+    """Return the naming campaign and its progress; None if there is none."""
     naming = row.naming
     return {"campaign": naming, "progress": progress.progress(naming)} if naming else None
 
 
 def _schemes(row: Benchmark) -> dict[str, list[tuple[str, ...]]]:
-    """The part schemes of the benchmark, each in words; its content schemes, each with its name and
-    in words."""
+    """Return the part schemes and content schemes with their descriptions."""
     return {
         "part": [
             (name, wording.PART_SCHEME_WORDS.get(name, "")) for name in row.settings["part_schemes"]

@@ -1,8 +1,8 @@
-"""People as a classifier: what single frames show, asked in a campaign of its own.
+"""People as a classifier: a naming campaign asks what single frames show.
 
-One person sees one frame of an object, whatever its schemes (labeling/campaigns/subjects.py).
-people/frames.jsonl in the benchmark's folder lists the image of each frame; what people settled on
-comes from the latest release of the campaign. docs/explanation/cds.md.
+One person sees one frame of an object, in any scheme (labeling/campaigns/subjects.py).
+people/frames.jsonl in the benchmark's folder lists the image of each frame; answers come from the
+campaign's latest release. See docs/explanation/cds.md.
 """
 
 import random
@@ -52,8 +52,9 @@ FEWEST, MOST_VOTES = 1, 25
 
 @dataclass(frozen=True)
 class Asked:
-    """What people are asked about. objects: at most so many, drawn by the benchmark's seed; None
-    for all."""
+    """What people are asked. objects: the most to ask about, drawn by the benchmark's seed; None
+    for all.
+    """
 
     part_schemes: tuple[str, ...]
     content_schemes: tuple[str, ...]
@@ -62,8 +63,9 @@ class Asked:
 
 @dataclass(frozen=True)
 class Cost:
-    """What asking comes to. people: different people that it takes at least, since each sees one
-    frame of an object. estimate: as lifecycle.estimate has it."""
+    """Estimated cost. people: the least number of different people, since each sees one frame of an
+    object. estimate: as in lifecycle.estimate.
+    """
 
     objects: int
     sequences: int
@@ -78,9 +80,7 @@ def asked_of(
     content_scheme: str | Sequence[str],
     objects: int | None = None,
 ) -> Asked:
-    """Return the schemes, each given alone or as a list. Raises Refusal for one that is not
-    revealed.
-    """
+    """Return the schemes, each given alone or as a list. Raises Refusal for an unknown scheme."""
     chosen = []
     for field, value in (("part_scheme", part_scheme), ("content_scheme", content_scheme)):
         names = tuple(dict.fromkeys([value] if isinstance(value, str) else value))
@@ -109,7 +109,7 @@ def lines_of(benchmark: Benchmark, selection: Asked) -> list[SequenceLine]:
 
 
 def cost(benchmark: Benchmark, selection: Asked, votes: int) -> Cost:
-    """What asking costs at most: frames of one object that look alike are asked once."""
+    """Return the highest cost; identical frames of one object are asked only once."""
     lines = lines_of(benchmark, selection)
     frames = Counter({(line.image, line.object): 0 for line in lines})
     for line in lines:
@@ -124,14 +124,14 @@ def cost(benchmark: Benchmark, selection: Asked, votes: int) -> Cost:
 
 
 def default_classes(benchmark: Benchmark) -> list[str]:
-    """Wnids: the categories of the benchmark and the classes that its mapping calls right."""
+    """Return the wnids of the benchmark's categories and of the classes in its mapping."""
     mapping = benchmark.settings["mapping"] or {}
     wnids = {line.category for line in benchmarks.lines_of(benchmark)}
     return sorted(wnids.union(*mapping.values()))
 
 
 def vocabulary_of(benchmark: Benchmark, wnids: Iterable[str] | None = None) -> list[dict[str, str]]:
-    """{"key", "name"} of the classes to choose from. Raises Refusal for what WordNet lacks."""
+    """Return {"key", "name"} of the classes to choose from. Raises Refusal if WordNet lacks one."""
     try:
         return class_lists.classes(wnids or default_classes(benchmark), load())
     except UnknownLabel as unknown:
@@ -152,10 +152,10 @@ def ask(
     vocabulary: Sequence[str] | None = None,
     objects: int | None = None,
 ) -> Campaign:
-    """Return the draft campaign in which people will name the frames; a job makes them and asks.
+    """Create the draft campaign in which people will name the frames; a job adds the questions.
 
-    Every frame is named by `votes` people, out of `vocabulary` (wnids). The actor invites people
-    and opens the campaign once its job is done. Raises Refusal, and Conflict where people are asked
+    Every frame is named by `votes` people from `vocabulary` (wnids). The actor invites people
+    and opens the campaign once the job is done. Raises Refusal, and Conflict if there is a campaign
     already.
     """
     selection = asked_of(benchmark, part_scheme, content_scheme, objects)
@@ -194,12 +194,12 @@ def ask(
 
 
 def frames_path(benchmark: Benchmark) -> Path:
-    """Return a line for each frame that people are asked about: {"frame": id, "image": name}."""
+    """Return the path of the JSONL file of frames: {"frame": id, "image": name} per line."""
     return shared_files.find(frames_place(benchmark), frames_name(benchmark))
 
 
 def frames_place(benchmark: Benchmark) -> Path:
-    """Return where it is written."""
+    """Return the path at which this machine writes that file."""
     return folders.folder_of(benchmark) / "people" / "frames.jsonl"
 
 
@@ -208,11 +208,10 @@ def frames_name(benchmark: Benchmark) -> str:
 
 
 def predictions(benchmark: Benchmark) -> Predictions | None:
-    """What people named, as the classifier `people`, by the latest release of their campaign.
+    """Return people's answers in the campaign's latest release as the classifier `people`.
 
-    None before anything is settled. A frame of which people answered "none of these", or that was
-    dropped as too hard or because they did not agree, is named nothing; one that is not settled
-    counts as not asked, so its sequence has no score of theirs.
+    None if nothing is settled yet. A frame answered "none of these", or dropped as too hard or for
+    disagreement, has no name; an open frame counts as not asked, so its sequence has no score.
     """
     settled = _settled(benchmark)
     if not settled:
@@ -229,7 +228,7 @@ def predictions(benchmark: Benchmark) -> Predictions | None:
 
 
 def notes(benchmark: Benchmark) -> list[str]:
-    """What a result must tell about its people: how many sequences wait for their answers."""
+    """Return a note on how many sequences wait for people's answers."""
     if benchmark.naming is None or not frames_path(benchmark).exists():
         return []
     images, settled = set(_images(benchmark)), _settled(benchmark)
@@ -244,7 +243,7 @@ def notes(benchmark: Benchmark) -> list[str]:
 
 
 def _settled(benchmark: Benchmark) -> dict[str, str | None]:
-    """Frame → what the latest release of the campaign says of it; open frames are left out."""
+    """Return frame → its value in the latest release; open frames are left out."""
     release = latest(benchmark.naming)
     if release is None or not frames_path(benchmark).exists():
         return {}
@@ -255,12 +254,12 @@ def _settled(benchmark: Benchmark) -> dict[str, str | None]:
 
 
 def _images(benchmark: Benchmark) -> dict[str, str]:
-    """Frame → image."""
+    """Return frame → image."""
     return {str(row["frame"]): str(row["image"]) for _, row in json_lines(frames_path(benchmark))}
 
 
 def latest(naming: Campaign | None) -> Release | None:
-    """Return the release that says what the campaign says now, else its newest one."""
+    """Return the release with the campaign's current state, else its newest one."""
     if naming is None:
         return None
     rows = list(naming.releases.order_by("-number"))
@@ -271,7 +270,9 @@ def latest(naming: Campaign | None) -> Release | None:
 
 
 def _policy(votes: int) -> policies.Policy:
-    """So many people name each frame, no more; what they do not agree on is named nothing."""
+    """Return a policy under which exactly `votes` people name each frame; disagreement means no
+    name.
+    """
     return policies.clean(
         {
             "votes": votes,
@@ -285,7 +286,7 @@ def _policy(votes: int) -> policies.Policy:
 
 
 def _share(source: Campaign, naming: Campaign, actor: User) -> None:
-    """Who researches in the benchmark's campaign does in this one. Annotators are invited again."""
+    """Copy the researchers of the benchmark's campaign. Annotators are invited again."""
     role = Membership.Role.RESEARCHER
     others = source.memberships.active().filter(role=role).exclude(user=actor)
     Membership.objects.bulk_create(
@@ -302,7 +303,7 @@ def _dataset(benchmark: Benchmark, actor: User) -> Dataset:
 
 
 def _free_name(model: Any, name: str) -> str:
-    """The name, with a number behind it where it is taken."""
+    """Return the name, with a number appended if it is taken."""
     tried = (name if number < 2 else f"{name}-{number}" for number in range(1, 1_000))
     return next(
         candidate for candidate in tried if not model.objects.filter(name=candidate).exists()

@@ -1,6 +1,6 @@
-"""The job that makes the frames which people name, and asks about them.
+"""The job that adds frames as images and asks people about them.
 
-It may be killed at any moment and run again: what is there stays, and nothing is asked twice.
+It can be killed and run again: existing frames stay, and nothing is asked twice.
 """
 
 import hashlib
@@ -36,10 +36,10 @@ BATCH = 500
 
 
 def execute(job: Job) -> None:
-    """Add the frames to the campaign's dataset as images and asks what each shows. May run again.
+    """Add the frames to the campaign's dataset as images and create the questions. May run again.
 
     Job payload: {"benchmark": pk, "part_schemes", "content_schemes", "objects"}. Raises Refusal and
-    BadInput for a photograph that is gone or another than was released.
+    BadInput for a photograph that is missing or differs from the released one.
     """
     benchmark = Benchmark.objects.select_related(
         "campaign__dataset", "naming__dataset", "release__campaign__dataset"
@@ -61,9 +61,7 @@ def execute(job: Job) -> None:
 
 
 def image_name(frame: str) -> str:
-    """Return the name of a frame's image: the frame's id, or a hash of it where that cannot be a
-    name.
-    """
+    """Return the image name of a frame: its id, or a hash if the id is no valid name."""
     try:
         if len(frame) <= MAX_NAME and clean_name(frame) == frame:
             return frame
@@ -73,8 +71,10 @@ def image_name(frame: str) -> str:
 
 
 def png(pixels: NDArray[np.uint8], thing: Thing) -> bytes:
-    """Return the frame as a file. Frames of one object that look alike are the same file; those of
-    different objects (all black, say) are not, so that each has an object of its own.
+    """Return the frame as a PNG file.
+
+    Identical frames of one object give the same file. Those of different objects (all black, for
+    example) do not, so that each object has its own images.
     """
     notes = PngInfo()
     notes.add_text("object", hashlib.sha256("\0".join(thing).encode()).hexdigest())
@@ -91,7 +91,7 @@ def _made(
     item_ids: dict[Thing, int],
     known: dict[str, str],
 ) -> Iterator[tuple[str, str]]:
-    """(frame, name of its image) of every frame that is not known yet, its image added."""
+    """Yield (frame, image name) for every new frame, after adding its image."""
     of = {frame: (line.image, line.object) for line in lines for frame in line.frames}
     left = of.keys() - known.keys()
     done, total = len(of) - len(left), len(of)
@@ -113,7 +113,7 @@ def _made(
 
 
 def _add(dataset: Dataset, frame: str, pixels: NDArray[np.uint8], thing: Thing) -> Image:
-    """The frame's image: one that an earlier turn added, or a new one, or the one that looks so."""
+    """Return the frame's image: from an earlier run, an identical one, or a new one."""
     name = image_name(frame)
     image = dataset.images.filter(name=name).first()
     if image is None:
@@ -124,8 +124,10 @@ def _add(dataset: Dataset, frame: str, pixels: NDArray[np.uint8], thing: Thing) 
 
 
 def _ask(campaign: Campaign, names: list[str], seed: int) -> None:
-    """One question for each image, in an order by chance: what is next tells nothing, and a page
-    has frames of many objects."""
+    """Create one question per image in random order.
+
+    So the order tells nothing, and a page shows frames of many objects.
+    """
     topic = opening.NAMING_TOPIC | {"name": people.QUESTION}
     lifecycle.define_topics(campaign, [topic])
     random.Random(seed).shuffle(names)
@@ -134,10 +136,10 @@ def _ask(campaign: Campaign, names: list[str], seed: int) -> None:
 
 
 def _items(dataset: Dataset, objects: set[Thing]) -> dict[Thing, int]:
-    """The item of each object in the dataset of its photographs, by image and name.
+    """Return the item of each object in the dataset of its photographs, by image and name.
 
-    An object that is no longer called so stands for its photograph as a whole: then one person sees
-    one frame of all such objects in it. Raises Refusal for a photograph that is gone.
+    An object that has been renamed is represented by its whole photograph: then one person sees one
+    frame of all such objects in it. Raises Refusal for a missing photograph.
     """
     names = sorted({image for image, _ in objects})
     item_ids: dict[Thing, int] = {}
@@ -164,8 +166,10 @@ def _items(dataset: Dataset, objects: set[Thing]) -> dict[Thing, int]:
 
 @contextmanager
 def _written(benchmark: Benchmark) -> Iterator[tuple[dict[str, str], Any]]:
-    """frames.jsonl as it grows: what an earlier turn on this machine wrote, and how to add to it.
-    Whole and under its name when all went well."""
+    """Yield the known frames and a function that appends one to frames.jsonl.
+
+    The file gets its final name on success.
+    """
     goal = people.frames_place(benchmark)
     part = goal.with_suffix(".part")
     part.parent.mkdir(parents=True, exist_ok=True)

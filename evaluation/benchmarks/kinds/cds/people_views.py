@@ -1,4 +1,4 @@
-"""The researcher's page that has people name single frames, with what it will cost."""
+"""The researcher's page that asks people to name frames, with the estimated cost."""
 
 from typing import Any
 
@@ -25,7 +25,7 @@ MAX_WORDS = 1024 * 1024
 
 
 class PeopleForm(forms.Form):
-    """Which frames people name, how many people each, and out of which classes."""
+    """Which frames people name, how many people per frame, and from which classes."""
 
     part_scheme = forms.MultipleChoiceField(
         label="Part schemes", widget=forms.CheckboxSelectMultiple
@@ -70,7 +70,7 @@ class PeopleForm(forms.Form):
             chosen.initial = names[:1]
 
     def ask_options(self) -> dict[str, Any]:
-        """What asking.ask takes."""
+        """Return the options of people.ask."""
         return self.cleaned_data | {
             "vocabulary": lists.read_names(self.cleaned_data["vocabulary"]) or None
         }
@@ -79,7 +79,7 @@ class PeopleForm(forms.Form):
 @login_required
 @require_http_methods(["GET", "POST"])
 def people(request: SignedIn, name: str) -> HttpResponse:
-    """What asking people would cost, the action, and afterwards how far it is."""
+    """Show the cost and start asking; later show the progress."""
     row = access.benchmark_for(request.user, name, "cds")
     if "fragment" in request.GET and row.naming is not None:
         fragment_context = {"benchmark": row, "naming": row.naming, "job": _job(row)}
@@ -116,5 +116,5 @@ def people(request: SignedIn, name: str) -> HttpResponse:
 
 
 def _job(row: Benchmark) -> Job | None:
-    """The work that makes the frames, as it stands."""
+    """Return the current job that adds the frames."""
     return Job.objects.filter(kind=asking.JOB, key=str(row.pk)).order_by("-pk").first()

@@ -1,5 +1,4 @@
-"""The pages of single sequences in a CDS result, and their frames, for those who research in its
-campaign."""
+"""Pages of single sequences in a CDS result, and their frames."""
 
 from django.contrib.auth.decorators import login_required
 from django.http import FileResponse, Http404, HttpResponse, HttpResponseBase, JsonResponse
@@ -19,9 +18,7 @@ CDS = "cds"
 @login_required
 @require_GET
 def objects(request: SignedIn, name: str, pk: int) -> HttpResponse:
-    """Return every object of the run: searchable, with its scores at one part and content
-    scheme.
-    """
+    """Show the objects of the run, searchable, with scores at one part and content scheme."""
     row, chosen, result = _scored(request, name, pk)
     context = sequence_pages.objects(row, chosen, result, request.GET)
     context |= {"benchmark": row, "run": chosen, "query": query_of(request)}
@@ -31,7 +28,7 @@ def objects(request: SignedIn, name: str, pk: int) -> HttpResponse:
 @login_required
 @require_GET
 def viewer(request: SignedIn, name: str, pk: int, number: int) -> HttpResponse:
-    """Return one sequence, frame by frame, with every classifier's answer under each."""
+    """Show one sequence frame by frame, with every classifier's answers."""
     row, chosen, result = _scored(request, name, pk)
     context = sequence_pages.viewer(row, chosen, result, number, request.GET)
     if context is None:
@@ -43,7 +40,7 @@ def viewer(request: SignedIn, name: str, pk: int, number: int) -> HttpResponse:
 @login_required
 @require_GET
 def galleries(request: SignedIn, name: str, pk: int) -> HttpResponse:
-    """Return the easiest, median and hardest objects, and CAPTCHA candidates."""
+    """Show the easiest, median and hardest objects, and CAPTCHA candidates."""
     row, chosen, result = _scored(request, name, pk)
     context = sequence_pages.galleries(row, chosen, result, request.GET)
     context |= {"benchmark": row, "run": chosen, "query": query_of(request)}
@@ -53,7 +50,7 @@ def galleries(request: SignedIn, name: str, pk: int) -> HttpResponse:
 @login_required
 @require_http_methods(["GET", "POST"])
 def frames(request: SignedIn, name: str, pk: int, number: int) -> HttpResponse:
-    """Return how far a sequence's frames are; POST has them drawn. A form goes back to its page."""
+    """Return the state of a sequence's frames; POST starts drawing them. A form redirects back."""
     row = _of_run(request, name, pk)
     if request.method == "GET":
         state = viewing.state(row, number)
@@ -67,7 +64,7 @@ def frames(request: SignedIn, name: str, pk: int, number: int) -> HttpResponse:
 @login_required
 @require_GET
 def frame(request: SignedIn, name: str, pk: int, number: int, frame: int) -> HttpResponseBase:
-    """Return one frame, from 1, once it is drawn."""
+    """Return one drawn frame, numbered from 1."""
     row = _of_run(request, name, pk)
     try:
         file = viewing.open_frame(row, number, frame)
@@ -80,19 +77,21 @@ def frame(request: SignedIn, name: str, pk: int, number: int, frame: int) -> Htt
 
 
 def _of_run(request: SignedIn, name: str, pk: int) -> Benchmark:
-    """The benchmark that has this run. Raises NotYours, or Http404 for another's run."""
+    """Return the benchmark that has this run. Raises NotYours, or Http404 for another's run."""
     row = access.benchmark_for(request.user, name, CDS)
     get_object_or_404(row.runs.only("pk"), pk=pk)
     return row
 
 
 def _is_form(request: SignedIn) -> bool:
-    """Whether a browser sent it without the viewer's script, which asks for JSON."""
+    """Return whether a browser sent this without the viewer's script, which asks for JSON."""
     return request.get_preferred_type(["application/json", "text/html"]) == "text/html"
 
 
 def _scored(request: SignedIn, name: str, pk: int) -> tuple[Benchmark, Run, CdsResult]:
-    """The benchmark, its run and the result. Raises NotYours, or Http404 where there is none."""
+    """Return the benchmark, its run and the result. Raises NotYours, or Http404 without a
+    result.
+    """
     row = access.benchmark_for(request.user, name, CDS)
     chosen = get_object_or_404(row.runs.select_related("release"), pk=pk, state=Run.State.DONE)
     result: CdsResult | None = kind_of(row).result_of(row, chosen)

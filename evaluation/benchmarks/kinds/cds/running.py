@@ -32,7 +32,7 @@ class CdsScoring(BenchmarkKind[CdsResult]):
     """How a CDS benchmark is scored."""
 
     def prepare(self, benchmark: Benchmark, run: Run) -> Release:
-        """Return the release whose objects are revealed; what people named is frozen on the way."""
+        """Return the benchmark's release, after freezing what people named."""
         if (
             benchmark.naming is not None
             and freezing.fingerprint(benchmark.naming)["last_settlement"]
@@ -43,9 +43,9 @@ class CdsScoring(BenchmarkKind[CdsResult]):
         return benchmark.own_release
 
     def score(self, benchmark: Benchmark, release: Release, run: Run) -> CdsResult:
-        """Return the tables; sequences.jsonl and answers.jsonl are written into the run's folder.
+        """Return the tables, and write sequences.jsonl and answers.jsonl to the run's folder.
 
-        Raises one of the kind's refusals.
+        Raises one of `refusals`.
         """
         predictions = predictions_of(benchmark)
         if predictions is None:
@@ -116,7 +116,7 @@ def _joined(each: Iterable[Predictions]) -> Predictions | None:
 
 
 def _each(benchmark: Benchmark, machines: Iterable[Submission]) -> Iterator[Predictions]:
-    """The predictions of every file, then people's; one is held at a time."""
+    """Yield the predictions of every file, then people's; only one is held in memory."""
     lines = benchmarks.lines_of(benchmark)
     frames = frame_places(lines)
     for row in machines:

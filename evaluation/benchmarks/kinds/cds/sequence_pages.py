@@ -1,4 +1,4 @@
-"""What the pages about single sequences show: the list of objects, the viewer, the galleries."""
+"""Context of the pages about single sequences: the list of objects, the viewer, the galleries."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -34,8 +34,9 @@ Photographs = Mapping[tuple[str | None, str | None], Item]
 
 @dataclass(frozen=True)
 class ObjectRow:
-    """An object in the list. number: its line in answers.jsonl; None, as line, where there is no
-    sequence of these schemes. cells: by classifier, None for one that was not asked."""
+    """An object in the list. number: its line in answers.jsonl; None, like `line`, without a
+    sequence of these schemes. cells: by classifier; None if it was not asked.
+    """
 
     thing: Thing
     category: str
@@ -46,7 +47,7 @@ class ObjectRow:
 
 @dataclass(frozen=True)
 class Frame:
-    """A frame of the viewer. number: from 1. repeats: it looks as the frame before."""
+    """A frame of the viewer. number: from 1. repeats: it is identical to the previous frame."""
 
     number: int
     weight: float
@@ -68,13 +69,13 @@ class AnswerCell:
 
     @property
     def width(self) -> str:
-        """Of the bar, in percent."""
+        """Return the width of the bar in percent."""
         return f"{100 * self.answer.similarity:.4g}"
 
 
 @dataclass(frozen=True)
 class AnswerRow:
-    """A classifier's answers along a sequence. current: its answer at the frame on the page."""
+    """A classifier's answers along a sequence. current: its answer to the current frame."""
 
     classifier: str
     is_people: bool
@@ -85,9 +86,9 @@ class AnswerRow:
 
 @dataclass(frozen=True)
 class Ways:
-    """Lines to go to: other objects with these schemes, other schemes of this object.
+    """Links to other objects with these schemes, and to other schemes of this object.
 
-    at: the object's place among `of` objects, from 1. parts, contents: key, name, line.
+    at: the object's position among `of` objects, from 1. parts, contents: key, name, line.
     """
 
     at: int
@@ -128,7 +129,7 @@ class Gallery:
 
 @dataclass(frozen=True)
 class CaptchaFrame:
-    """picture: its address, None where the frame is not drawn."""
+    """A frame of a CAPTCHA. picture: its address; None if the frame is not drawn."""
 
     number: int
     url: str
@@ -137,7 +138,7 @@ class CaptchaFrame:
 
 @dataclass(frozen=True)
 class Captcha:
-    """A candidate. pair: an easy object of another category, and pair_number a line of it."""
+    """A CAPTCHA candidate. pair: an easy object of another category; pair_number: its line."""
 
     row: CaptchaRow
     category: str
@@ -149,7 +150,7 @@ class Captcha:
 
 
 def answers_of(row: Benchmark, run: Run) -> Answers:
-    """Return the sequences of the run. Raises Refusal where their file is gone."""
+    """Return the sequences of the run. Raises Refusal if the file is missing."""
     try:
         return answer_index.index(folders.run_folder(row, run.pk) / ANSWERS)
     except BadInput:
@@ -159,9 +160,7 @@ def answers_of(row: Benchmark, run: Run) -> Answers:
 
 
 def objects(row: Benchmark, run: Run, result: CdsResult, query: Query) -> dict[str, object]:
-    """Return the objects that the address asks for, with their scores at one part and content
-    scheme.
-    """
+    """Return the objects that match the query, with their scores at one part and content scheme."""
     index = answers_of(row, run)
     part = _known(query.get("part", ""), tables.part_schemes(result))
     content = _known(query.get("content", ""), tables.content_schemes(result))
@@ -225,8 +224,8 @@ def _object_rows(
 def viewer(
     row: Benchmark, run: Run, result: CdsResult, number: int, query: Query
 ) -> dict[str, object] | None:
-    """Return one sequence with what everybody answered at each frame; None where there is no such
-    line.
+    """Return one sequence with every classifier's answer to each frame; None for an
+    unknown line.
     """
     index = answers_of(row, run)
     if number >= len(index.places):
@@ -279,7 +278,7 @@ def _frame_url(row: Benchmark, run: Run, number: int, frame: int) -> str:
 
 
 def _added(row: Benchmark, line: AnsweredSequence) -> list[str]:
-    """The part that each frame adds, in words; "frame 3" where the benchmark does not say."""
+    """Return the name of the part that each frame adds; "frame 3" if it is unknown."""
     count = len(line.frames)
     orders = row.settings.get("orders", {}).get(line.part_scheme, {})
     order = orders.get(line.category, [])
@@ -323,7 +322,7 @@ def _ways(index: Answers, entry: Place, result: CdsResult) -> Ways:
 
 
 def _after(names: Sequence[str], name: str) -> str:
-    """The next of the names, after the last the first."""
+    """Return the next name; the first after the last."""
     return names[(names.index(name) + 1) % len(names)]
 
 
@@ -384,7 +383,7 @@ def _tile(
 def _photographs(
     row: Benchmark, keys: Iterable[tuple[str | None, str | None]]
 ) -> dict[tuple[str | None, str | None], Item]:
-    """The objects of these images and names, while the dataset still has them."""
+    """Return the objects of these images and names that are still in the dataset."""
     known = [(image, name) for image, name in keys if image is not None and name is not None]
     rows = Item.objects.filter(
         image__dataset=row.campaign.dataset_id,
@@ -396,7 +395,7 @@ def _photographs(
 
 
 def _picture(item: Item | None, content: str | None) -> Picture | None:
-    """The last frame of the object, which is its crop of the photograph: where and how much."""
+    """Return the object's crop of the photograph (its last frame)."""
     if item is None:
         return None
     image = item.image
@@ -434,7 +433,7 @@ def _captchas(
 def _captcha_frames(
     row: Benchmark, run: Run, index: Answers, captcha: CaptchaRow
 ) -> list[CaptchaFrame]:
-    """The frames that a CAPTCHA may show, with the way to each."""
+    """Return the frames that a CAPTCHA may show, with links."""
     number = index.number_of(
         captcha.image, captcha.object, captcha.part_scheme, captcha.content_scheme
     )

@@ -1,4 +1,4 @@
-"""What the API takes of CDS benchmarks."""
+"""API serializers of CDS benchmarks."""
 
 from typing import Any
 
@@ -73,7 +73,7 @@ PLAN_WORDS = "What a benchmark would reveal. A campaign without a release is ref
 
 
 def chosen(user: User, body: dict[str, Any]) -> dict[str, Any]:
-    """What the kind's `plan` and `create` take, of a checked body."""
+    """Return the arguments of the kind's `plan` and `create` from a validated body."""
     body = on_release(user, body)
     if "content_schemes" in body:
         body["content_schemes"] = sorted(

@@ -1,4 +1,4 @@
-"""The tables of a CDS result: the columns of its CSV files, and of tables on its page."""
+"""Tables of a CDS result: columns of its CSV files and of the tables on its page."""
 
 from collections.abc import Iterable
 
@@ -10,8 +10,9 @@ NBSP = "\N{NO-BREAK SPACE}"
 
 
 def _stored(name: str, *keys: str) -> Table:
-    """A CSV file of rows as they are stored: a column that they lack is left out, and one that is
-    not declared comes last."""
+    """Return a CSV table of rows as stored; missing columns are left out, unknown ones
+    come last.
+    """
 
     def rows(result: CdsResult) -> Iterable[dict[str, object]]:
         return [row.to_json() for row in getattr(result.tables, name)]

@@ -1,4 +1,4 @@
-"""The pages of benchmarks that reveal objects part by part."""
+"""Addresses of the pages of CDS benchmarks."""
 
 from django.urls import URLPattern, path
 

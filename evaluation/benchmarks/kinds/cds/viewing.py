@@ -1,8 +1,8 @@
-"""Frames to look at: drawn when somebody opens a sequence, and kept while they are looked at.
+"""Drawn frames of sequences, cached while they are viewed.
 
 A job draws one sequence into `frames/<number>/<frame>.webp` in the benchmark's folder, frames from
-1, lossless. The folders are a cache: beyond ASSAY_FRAME_SEQUENCES of them, those that nobody looked
-at for longest go. Frames of one benchmark never change, so drawing them twice is drawing the same.
+1, lossless. Beyond ASSAY_FRAME_SEQUENCES folders, the least recently viewed ones are removed.
+Frames of a benchmark never change, so drawing them again gives the same files.
 """
 
 import os
@@ -55,10 +55,10 @@ WEBP = {"lossless": True, "method": 0}
 
 @dataclass(frozen=True)
 class State:
-    """How far the frames of a sequence are.
+    """How many frames of a sequence are drawn.
 
-    state: "done", "queued", "running", "failed", or "missing" where nobody asked for them. ready:
-    how many of the `total` can be shown. error: why it failed, as a sentence.
+    state: "done", "queued", "running", "failed", or "missing" if nobody requested them. ready:
+    how many of the `total` are drawn. error: why drawing failed, as a sentence.
     """
 
     state: str
@@ -75,18 +75,17 @@ class State:
 
 
 class TooManyWaiting(Refusal):
-    """A person asked for many sequences that are not drawn yet."""
+    """The user has requested too many sequences that are not drawn yet."""
 
     status = 429
     code = "too_many_waiting"
 
 
 def ask(benchmark: Benchmark, number: int, actor: User) -> State:
-    """Return how far the frames of line `number`, from 0, are; a job draws them where none does
-    yet.
+    """Return the state of the frames of line `number`, from 0; start a job if there is none.
 
-    After a failure, asking is trying again. Raises NotYours where there is no such line, and
-    TooManyWaiting: a person's own must not pile up in front of everybody's scores.
+    A request after a failure tries again. Raises NotYours for an unknown line, and TooManyWaiting:
+    one user's requests must not delay everybody's scores.
     """
     with transaction.atomic():
         # Two who ask at once get one job.
@@ -101,10 +100,9 @@ def ask(benchmark: Benchmark, number: int, actor: User) -> State:
 
 
 def state(benchmark: Benchmark, number: int) -> State:
-    """Return how far they are, as the files and the job say. Raises NotYours where there is no such
-    line.
+    """Return the state of the frames from files and job. Raises NotYours for an unknown line.
 
-    One query, and none once they are there.
+    One query, none once the frames are drawn.
     """
     total = len(line_of(benchmark, number).frames)
     ready = _count_ready(benchmark, number, total)
@@ -122,7 +120,7 @@ def state(benchmark: Benchmark, number: int) -> State:
 
 
 def open_frame(benchmark: Benchmark, number: int, frame: int) -> IO[bytes]:
-    """Return the frame, from 1, as WebP. Raises FileNotFoundError where it is not drawn."""
+    """Open a frame, numbered from 1, as WebP. Raises FileNotFoundError if it is not drawn."""
     # A longer number may be no file's name.
     path = _path(benchmark, min(number, MOST), min(frame, MOST))
     if not path.parent.exists():
@@ -135,7 +133,7 @@ def open_frame(benchmark: Benchmark, number: int, frame: int) -> IO[bytes]:
 
 
 def is_drawn(benchmark: Benchmark, number: int, frame: int) -> bool:
-    """Return whether the frame, from 1, can be shown."""
+    """Return whether the frame, numbered from 1, is drawn."""
     return _path(benchmark, number, frame).is_file()
 
 
@@ -166,7 +164,7 @@ def execute(job: Job) -> None:
 
 
 def _fetch(benchmark: Benchmark, number: int) -> None:
-    """Brings the frames here that another machine drew, if there are any."""
+    """Copy frames here that another machine drew."""
     folder = _folder(benchmark, number)
     if shared_files.fetch(_stored_name(benchmark, number), folder):
         os.utime(folder)
@@ -174,7 +172,7 @@ def _fetch(benchmark: Benchmark, number: int) -> None:
 
 
 def _forget_stored() -> None:
-    """Removes from the store what was drawn first, beyond ASSAY_FRAME_SEQUENCES."""
+    """Remove the oldest frames in the store beyond ASSAY_FRAME_SEQUENCES."""
     if not shared_files.is_shared():
         return
     stored = sorted(shared_files.list_files(FOLDER), key=lambda row: row.written)
@@ -193,7 +191,7 @@ def _check_waiting(actor: User) -> None:
 
 
 def line_of(benchmark: Benchmark, number: int) -> SequenceLine:
-    """Line `number`, from 0, without reading on. Raises NotYours where there is none."""
+    """Return line `number`, from 0, without reading further. Raises NotYours if there is none."""
     with suppress(FileNotFoundError), open(benchmarks.lines_path(benchmark), "rb") as file:
         text = next(islice(file, min(number, MOST), None), None)
         if text is not None:
@@ -202,9 +200,7 @@ def line_of(benchmark: Benchmark, number: int) -> SequenceLine:
 
 
 def forget_unused(keep: Path) -> int:
-    """Return the number of sequences removed from the cache, because others were looked at later.
-    `keep` stays.
-    """
+    """Remove the least recently viewed sequences and return how many. `keep` stays."""
     cached = []
     for folder in _cached(keep):
         if folder.name.startswith(GONE):
@@ -236,7 +232,7 @@ def _drawn(benchmark: Benchmark, line: SequenceLine) -> list[tuple[str, NDArray[
 
 
 def _object(frozen: Frozen, line: SequenceLine) -> tuple[Photograph, PartedObject]:
-    """The line's photograph and object, as the release has them."""
+    """Return the line's photograph and object from the release."""
     [photo] = (row for row in frozen.images() if row["name"] == line.image)
     [thing] = (
         row
@@ -247,7 +243,7 @@ def _object(frozen: Frozen, line: SequenceLine) -> tuple[Photograph, PartedObjec
 
 
 def _cached(sequence_folder: Path) -> Iterator[Path]:
-    """The folders of all sequences of all benchmarks, given one of them."""
+    """Return the folders of all sequences of all benchmarks, given one of them."""
     return sequence_folder.parents[2].glob(f"*/{FOLDER}/*")
 
 

@@ -1,3 +1,1 @@
-"""Benchmarks whose truth is the labels of a release: classification, localization, detection,
-wsol.
-"""
+"""Benchmarks whose truth is a release's labels: classification, localization, detection, wsol."""

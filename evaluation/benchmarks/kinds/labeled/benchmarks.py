@@ -1,6 +1,6 @@
-"""Benchmarks whose ground truth is the labels of a release, and who takes part in them.
+"""Benchmarks whose ground truth is the labels of a release, and their submissions.
 
-The only writer of their Benchmark and Submission rows. What their folders hold: paths.py.
+The only writer of their Benchmark and Submission rows. paths.py describes their folders.
 """
 
 import os
@@ -57,7 +57,7 @@ MAX_ZIP_BYTES = 2 * 1024**3
 
 @dataclass(frozen=True)
 class Plan:
-    """The release and truth that a new benchmark would have."""
+    """The release and truth of a planned benchmark."""
 
     release: int
     kind: str
@@ -65,9 +65,9 @@ class Plan:
 
 
 def plan(campaign: Campaign, kind: str, release: Release | None = None) -> Plan | None:
-    """Return the plan of a benchmark of this kind; None where the campaign has no release yet.
+    """Return a preview of the benchmark; None while the campaign has no release.
 
-    Raises Refusal where the release has nothing of the kind, BadInput for damaged files.
+    Raises Refusal if the release has nothing of this kind, BadInput for damaged files.
     """
     checked(kind, {})
     release = release or freezing.latest_kept(campaign)
@@ -87,11 +87,11 @@ def create(
     release: Release | None = None,
     **settings: Any,
 ) -> Benchmark:
-    """Return a benchmark on the labels of a release: without one, on the campaign's latest kept
-    one, or on one frozen now.
+    """Create a benchmark on the labels of a release: by default the campaign's latest kept one, or
+    one frozen now.
 
-    settings: of DEFAULTS[kind]. All or nothing; the same again by the same person under the same
-    name is the same benchmark. Raises Refusal, with the field; BadInput for damaged files.
+    settings: of DEFAULTS[kind]. All or nothing; the same arguments by the same user return the
+    same benchmark. Raises Refusal with the field; BadInput for damaged files.
     """
     stated = checked(kind, settings)
     check_names(name, title)
@@ -117,7 +117,7 @@ def settings_of(benchmark: Benchmark) -> Settings:
 
 
 def chosen_of(benchmark: Benchmark) -> Settings:
-    """What was chosen when it was made: which split it is, and how it is scored."""
+    """Return the settings as chosen at creation: the split, and how to score."""
     return replace(settings_of(benchmark), truth=None, earlier_attempts=None)
 
 
@@ -126,7 +126,7 @@ def truth_of(benchmark: Benchmark) -> Counts:
 
 
 def max_bytes(kind: str) -> int:
-    """Of a file that is sent in."""
+    """Return the largest size of an upload."""
     return MAX_ZIP_BYTES if kind == WSOL else MAX_BYTES
 
 
@@ -139,13 +139,13 @@ def check_bytes(kind: str, size: int) -> None:
 def add_submission(
     benchmark: Benchmark, actor: User, name: str, path: Path, file_name: str
 ) -> Submission:
-    """Return the classifier with its predictions, checked whole against the truth.
+    """Return the submission of a classifier, after validating all of its predictions.
 
-    path: a CSV or COCO JSON file; of a classification also a release of a naming campaign, folder
-    or zip; of wsol a zip of <id>.npy, or a folder of them. file_name: what
-    the person calls it, for messages. Under a name that is there already, other predictions take
-    the place of the old ones and count as another attempt; the same again change nothing. All or
-    nothing. Raises BadInput with the place, Refusal, TooLarge.
+    path: a CSV or COCO JSON file; for a classification also a release of a naming campaign, folder
+    or zip; for wsol a zip or folder of <id>.npy. file_name: the user's name for it, for messages.
+    Under an existing name, different predictions replace the old ones and count as another
+    attempt; the same ones change nothing. All or nothing. Raises BadInput with the position,
+    Refusal, TooLarge.
     """
     _check_name(name)
     if not truth_folder(benchmark).is_dir():
@@ -172,7 +172,7 @@ def add_submission(
 
 
 def _same(row: Benchmark) -> Benchmark | None:
-    """The same benchmark, where the same person made it before."""
+    """Return the identical benchmark that the same user created before, if any."""
     kept = ("name", "kind", "release", "created_by")
     earlier = Benchmark.objects.filter(**{field: getattr(row, field) for field in kept}).first()
     if earlier is None:
@@ -182,7 +182,7 @@ def _same(row: Benchmark) -> Benchmark | None:
 
 
 def _laid_out(benchmark: Benchmark, path: Path, goal: Path, file_name: str) -> Path:
-    """A copy of what was sent, unpacked where it is a zip of score maps; where it is."""
+    """Copy the upload to `goal`, unpacking a zip of score maps; return the path of the copy."""
     if benchmark.kind != WSOL:
         if path.is_dir() and is_release(path) and benchmark.kind == CLASSIFICATION:
             zipped(path, goal, "release")
@@ -201,7 +201,7 @@ def _laid_out(benchmark: Benchmark, path: Path, goal: Path, file_name: str) -> P
 
 
 def _entered(benchmark: Benchmark, actor: User, name: str, sha256: str) -> Submission:
-    """The classifier's row with these predictions; the caller's transaction holds the benchmark."""
+    """Return the classifier's row with these predictions. The caller holds the benchmark's lock."""
     row = benchmark.submissions.filter(name=name).first()
     if row is not None:
         if sha256 != row.sha256:
@@ -220,7 +220,7 @@ def _entered(benchmark: Benchmark, actor: User, name: str, sha256: str) -> Submi
 
 
 def _place(laid: Path, row: Submission) -> None:
-    """Moves the files to the path of the row; the last step before it is committed."""
+    """Move the files to the row's path: the last step before it is committed."""
     goal = submission_place(row)
     goal.parent.mkdir(parents=True, exist_ok=True)
     # What a transaction that never ended may have left under this number, or the same file
@@ -230,7 +230,7 @@ def _place(laid: Path, row: Submission) -> None:
 
 
 def remove_later(row: Submission) -> None:
-    """Removes the files that the row has now, once the transaction is committed."""
+    """Remove the row's current files on commit."""
     benchmark, sha256, path = row.benchmark, row.sha256, submission_place(row)
 
     def remove_both() -> None:
@@ -250,12 +250,12 @@ def _remove(path: Path) -> None:
 
 
 def _first_id(benchmark: Benchmark) -> str:
-    """The file of the score map that comes first."""
+    """Return the file name of the first score map."""
     return f"{read_boxes(truth_folder(benchmark))[0].name}.npy"
 
 
 def _check_name(name: str) -> None:
-    """Raises Refusal for a name that cannot be seen, or cannot stand in an address."""
+    """Raise Refusal for a name that is invisible or cannot be part of an address."""
     if not name or not name.isprintable() or name != name.strip():
         raise Refusal(
             f"The name {name[:40]!r} is empty or has characters that cannot be seen. Give the "

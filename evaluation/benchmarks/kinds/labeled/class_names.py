@@ -1,4 +1,4 @@
-"""What people call the classes of a benchmark: as its release does, else as WordNet does."""
+"""Names of a benchmark's classes: from its release, else from WordNet."""
 
 import json
 from collections.abc import Callable
@@ -15,8 +15,8 @@ Namer = Callable[[str], str]
 
 
 def namer(row: Benchmark) -> Namer:
-    """Return a function from a class (a wnid, or any id) to its name; to the id where nobody has
-    one.
+    """Return a function from a class (a wnid, or any id) to its name, or to the id if it
+    has none.
     """
     release = row.release
     known = _names_in_release(freezing.folder_of(release), release.sha256) if release else {}
@@ -25,7 +25,7 @@ def namer(row: Benchmark) -> Namer:
 
 @lru_cache(maxsize=16)
 def _names_in_release(folder: Path, sha256: str) -> dict[str, str]:
-    """The names in a release; nothing where its files are gone."""
+    """Return the names in a release; empty if its files are missing."""
     try:
         categories = frozen.head(folder, sha256)["campaign"]["settings"].get("categories", {})
         with open(folder / "topics.jsonl", encoding="utf-8") as file:

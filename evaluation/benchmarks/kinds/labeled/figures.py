@@ -1,4 +1,4 @@
-"""Figures of a result on released labels, by matplotlib, in the style of benchmarks/figures.py."""
+"""Figures of a result on released labels, in the style of benchmarks/figures.py."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ BINS = 20
 
 
 def lead(result: LabeledResult, theme: Theme) -> Figure:
-    """Return the leading numbers of every submission with their intervals, a panel each."""
+    """Draw the main numbers of every submission with their intervals, one panel each."""
     entries, measures = rows.submission_rows(result), rows.measures(result)
     figure, panels = _panels(1, len(measures), 1.1 + 0.36 * len(entries), sharey=True)
     for axes, column in zip(panels, range(len(measures)), strict=True):
@@ -52,7 +52,7 @@ def lead(result: LabeledResult, theme: Theme) -> Figure:
 
 
 def at_k(result: LabeledResult, theme: Theme) -> Figure:
-    """hp@k and hit@k against k, a line for each submission with its intervals."""
+    """Draw hp@k and hit@k against k, a line with intervals per submission."""
     entries = rows.at_k(result)
     keys = [key for key in wording.AT_K if any(row.measure == key for row in entries)]
     figure, panels = _panels(1, len(keys), 3.7, sharey=True)
@@ -78,9 +78,7 @@ def at_k(result: LabeledResult, theme: Theme) -> Figure:
 
 
 def per_class(result: LabeledResult, theme: Theme) -> Figure:
-    """Return every class's value, the easiest first: by name where they are few, else as a
-    curve.
-    """
+    """Draw every class's value, easiest first: by name if there are few, else as a curve."""
     classes = [row for row in rows.per_class(result) if row.mean is not None]
     is_named = len(classes) <= NAMED_CLASSES
     figure, axes = canvas(theme, 7.0, 1.5 + 0.26 * len(classes) if is_named else 3.6)
@@ -116,7 +114,7 @@ def per_class(result: LabeledResult, theme: Theme) -> Figure:
 
 
 def spread(result: LabeledResult, theme: Theme) -> Figure:
-    """Return the number of classes with each value, in twenty bins, a line for each submission."""
+    """Draw a histogram of class values in twenty bins, a line per submission."""
     spreads = rows.spread(result)
     figure, axes = canvas(theme, 7.0, 3.4)
     for row, (_, colour, _) in zip(spreads, styles([r.name for r in spreads], theme), strict=True):
@@ -137,7 +135,7 @@ def spread(result: LabeledResult, theme: Theme) -> Figure:
 
 
 def scale(result: LabeledResult, theme: Theme) -> Figure:
-    """Return a dot for each class: the share of the image its things take, against its value."""
+    """Draw a dot per class: the share of the image that its objects cover, against its value."""
     from matplotlib.ticker import LogLocator, NullLocator
 
     scales = rows.scale(result)
@@ -172,7 +170,7 @@ def scale(result: LabeledResult, theme: Theme) -> Figure:
 
 
 def comparison(result: LabeledResult, theme: Theme) -> Figure:
-    """Return the difference in error of every pair with its interval; 0 is no difference."""
+    """Draw the difference in error of every pair with its interval; 0 means no difference."""
     pairs = rows.pairs(result)
     figure, axes = canvas(theme, 7.0, 1.2 + 0.36 * max(1, len(pairs)))
     for at, row in enumerate(pairs):
@@ -185,7 +183,7 @@ def comparison(result: LabeledResult, theme: Theme) -> Figure:
 
 
 def classes_won(result: LabeledResult, theme: Theme) -> Figure:
-    """In how many classes each submission is the best."""
+    """Draw in how many classes each submission is the best."""
     winners = rows.classes_won(result)
     figure, axes = canvas(theme, 7.0, 1.1 + 0.34 * max(1, len(winners)))
     axes.barh(range(len(winners)), [row.classes for row in winners], 0.6, color=theme.mark)
@@ -197,7 +195,7 @@ def classes_won(result: LabeledResult, theme: Theme) -> Figure:
 
 
 def thresholds(result: LabeledResult, theme: Theme) -> Figure:
-    """Box accuracy of every submission, by the IoU that is asked for."""
+    """Draw the box accuracy of every submission by required IoU."""
     number_rows = [row for row in rows.numbered(result) if row.number != "px_acc"]
     names = rows.names(result)
     figure, axes = canvas(theme, 7.0, 1.5 + 0.6 * len(names))
@@ -218,9 +216,7 @@ def thresholds(result: LabeledResult, theme: Theme) -> Figure:
 
 
 def curves(result: LabeledResult, theme: Theme) -> Figure:
-    """Return every measure against the threshold of the score map, a panel each, a line a
-    submission.
-    """
+    """Draw every measure against the score map's threshold, a panel each, a line per submission."""
     curve_rows = rows.curves(result)
     titles = list(dict.fromkeys(row.words for row in curve_rows))
     figure, panels = _grid(len(titles), 0.8, 2.1)
@@ -255,7 +251,7 @@ def _line(axes: Axes, row: rows.Curve, style: tuple[str, str, str], *, is_named:
 
 
 def scores(result: LabeledResult, theme: Theme) -> Figure:
-    """Return which scores the pixels of the maps have, a panel for each submission."""
+    """Draw a histogram of the maps' scores, a panel per submission."""
     histograms = rows.score_histograms(result)
     names = list(dict.fromkeys(row.name for row in histograms))
     kinds = list(dict.fromkeys(row.words for row in histograms))
@@ -405,7 +401,7 @@ def _panels(
 
 
 def _grid(count: int, first: float, each: float) -> tuple[Figure, list[Axes]]:
-    """So many panels in two columns. first, each: inches of the frame and of a row."""
+    """Return `count` panels in two columns. first, each: inches of the frame and of a row."""
     wide = 2 if count > 1 else 1
     high = -(-count // wide) or 1
     figure, panels = _panels(high, wide, first + each * high, sharex=True, sharey=True)

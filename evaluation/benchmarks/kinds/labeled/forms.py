@@ -1,4 +1,4 @@
-"""The researcher's forms about benchmarks on released labels."""
+"""Forms of benchmarks on released labels."""
 
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,7 @@ WSOL = "wsol"
 
 
 class CampaignForm(forms.Form):
-    """Whose labels are to be the truth."""
+    """The campaign whose labels become the truth."""
 
     campaign = forms.ModelChoiceField(
         Campaign.objects.none(),
@@ -37,7 +37,7 @@ class CampaignForm(forms.Form):
 
 
 class LabeledForm(NewBenchmarkForm):
-    """A new benchmark on the labels of a campaign: its kind, which split it is, how it scores."""
+    """A new benchmark on the labels of a campaign: its kind, its split, how to score."""
 
     kind = forms.ChoiceField(
         choices=list(wording.KINDS.items()), error_messages={"required": "Choose a kind."}
@@ -92,7 +92,7 @@ class LabeledForm(NewBenchmarkForm):
                 self.fields[name].required = False
 
     def chosen(self) -> dict[str, Any]:
-        """Return the settings are those that the chosen kind has."""
+        """Return the arguments of `create`, with only the settings of the chosen kind."""
         names = ("kind", "name", "title", "campaign", *DEFAULTS[self.cleaned_data["kind"]])
         return {name: self.cleaned_data[name] for name in names}
 
@@ -120,13 +120,13 @@ class LabeledForm(NewBenchmarkForm):
         return [self[name] for name in ("confidence", "seed")]
 
     def has_scoring_faults(self) -> bool:
-        """Return whether the folded part has a fault to show."""
+        """Return whether the collapsed part has errors to show."""
         names = {key for defaults in DEFAULTS.values() for key in defaults} - {"split"}
         return any(self[name].errors for name in names)
 
 
 def _campaign(form: CampaignForm) -> Campaign | None:
-    """The campaign that is asked for, or the only one there is to choose."""
+    """Return the campaign in the query, or the only one that can be chosen."""
     if form.is_bound:
         return form.cleaned_data["campaign"] if form.is_valid() else None
     mine = list(form.fields["campaign"].queryset[:2])  # type: ignore[attr-defined]
@@ -137,7 +137,7 @@ def _campaign(form: CampaignForm) -> Campaign | None:
 
 
 class PredictionsForm(NamedSubmissionForm):
-    """What one classifier answers for every image."""
+    """The predictions of one classifier for every image."""
 
     def __init__(self, *args: Any, benchmark: Benchmark, **kwargs: Any) -> None:
         super().__init__(*args, benchmark=benchmark, **kwargs)

@@ -1,4 +1,4 @@
-"""What the pages of a benchmark on released labels show of its result: no request, no HTML."""
+"""Context of the pages of a benchmark on released labels. No HTML."""
 
 import csv
 from dataclasses import dataclass, replace
@@ -87,7 +87,7 @@ class LabeledPages(BenchmarkKind[LabeledResult]):
 
 
 def _what(row: Benchmark) -> str:
-    """What a classifier sends in."""
+    """Return the plural noun for what a classifier uploads."""
     return "score maps" if row.kind == WSOL else "predictions"
 
 
@@ -119,7 +119,7 @@ def _result(row: Benchmark, run: Run, result: LabeledResult) -> dict[str, object
 
 
 def _label_sets(result: LabeledResult) -> dict[str, object] | None:
-    """Every submission by every version; None where no review was applied."""
+    """Return every submission by version; None if no review was applied."""
     versions = label_set_rows.versions(result)
     if not versions:
         return None
@@ -135,7 +135,7 @@ def _label_sets(result: LabeledResult) -> dict[str, object] | None:
 
 
 def _classes(row: Benchmark, result: LabeledResult) -> dict[str, object] | None:
-    """Every class, the easiest and hardest, and how far they lie apart; None without any value."""
+    """Return every class, the easiest and hardest, and their spread; None without any value."""
     if not rows.spread(result):
         return None
     count = len(rows.per_class(result))
@@ -152,7 +152,7 @@ def _classes(row: Benchmark, result: LabeledResult) -> dict[str, object] | None:
 
 
 def conventions(result: LabeledResult) -> list[tuple[str, object]]:
-    """Return how the numbers were made, in words: (what, how)."""
+    """Return the conventions of the numbers as (name, description)."""
     settings, entries = result.settings, list[tuple[str, object]]()
     entries.append(("Split", settings.split))
     if settings.protocol:
@@ -182,8 +182,9 @@ def conventions(result: LabeledResult) -> list[tuple[str, object]]:
 
 @dataclass(frozen=True)
 class Choice:
-    """A kind with its truth in a campaign, or why it cannot be. truth, release: None where the
-    campaign has no release yet: one is frozen with the benchmark."""
+    """A kind with its truth in a campaign, or why it is impossible. truth, release: None if the
+    campaign has no release yet; then one is frozen with the benchmark.
+    """
 
     kind: str
     name: str
@@ -194,7 +195,7 @@ class Choice:
 
 
 def choices(campaign: Campaign) -> list[Choice]:
-    """Return every kind in this campaign."""
+    """Return every kind for this campaign."""
     release = freezing.latest_kept(campaign)
     return [_choice(campaign, kind, release) for kind in wording.KINDS]
 
@@ -213,7 +214,9 @@ def _choice(campaign: Campaign, kind: str, release: Release | None) -> Choice:
 
 @lru_cache(maxsize=64)
 def _counted(pk: int, sha256: str, kind: str) -> Counts:
-    """What the release holds for the kind; it never changes. Raises as benchmarks.plan does."""
+    """Return the release's counts for the kind; they never change. Raises as
+    benchmarks.plan does.
+    """
     release = Release.objects.select_related("campaign").get(pk=pk, sha256=sha256)
     plan = benchmarks.plan(release.campaign, kind, release)
     assert plan is not None, "a release was given"
@@ -221,9 +224,7 @@ def _counted(pk: int, sha256: str, kind: str) -> Counts:
 
 
 def example(row: Benchmark) -> dict[str, str]:
-    """Return how a submission looks, about an image of the benchmark: the text, what it is called,
-    and what a line says.
-    """
+    """Return an example submission for an image of the benchmark: text, file name, explanation."""
     head, lines, words = wording.EXAMPLES[row.kind]
     image, wnid = _first_of(row)
     filled = [line.format(image=image, wnid=wnid) for line in lines]
@@ -236,7 +237,7 @@ def example(row: Benchmark) -> dict[str, str]:
 
 
 def _first_of(row: Benchmark) -> tuple[str, str]:
-    """An image of the truth and its class; made up where the files are gone."""
+    """Return an image of the truth and its class; an invented one if the files are missing."""
     folder = paths.truth_folder(row)
     try:
         if row.kind == WSOL:

@@ -1,8 +1,8 @@
-"""Where the files of a benchmark on released labels lie in its folder.
+"""Paths in the folder of a benchmark on released labels.
 
-truth/: what `score KIND` reads; truth.zip: the same to take away; submissions/: a file of
-predictions or a folder of score maps a classifier, named by its hash; runs/<pk>/: what a run says
-of each image.
+truth/: input of `score KIND`; truth.zip: the same as a download; submissions/: a file of
+predictions or a folder of score maps per classifier, named by its hash; runs/<pk>/: outcomes of
+each image.
 """
 
 import shutil
@@ -33,24 +33,24 @@ def submission_path(row: Submission) -> Path:
 
 
 def submission_place(row: Submission) -> Path:
-    """Return where they lie on the machine that took them in."""
+    """Return the path on the machine that received the submission."""
     return folder_of(row.benchmark) / "submissions" / f"{row.pk}-{row.sha256[:_DIGITS]}"
 
 
 def submission_name(benchmark: Benchmark, sha256: str) -> str:
-    """Their name in the store, the same for all classifiers of a benchmark that sent them."""
+    """Return the name in the shared store; equal files of one benchmark share it."""
     end = shared_files.FOLDER if benchmark.kind == WSOL else ""
     return stored_name(benchmark, f"submissions/{sha256}{end}")
 
 
 def zipped(folder: Path, goal: Path, name: str) -> None:
-    """The files of the folder as a zip, below a folder of that name; the same bytes each time."""
+    """Zip the files of the folder below a folder of that name; equal files give equal bytes."""
     with goal.open("wb") as file:
         zip_into(folder, file, name)
 
 
 def zip_into(folder: Path, goal: IO[bytes], name: str) -> None:
-    """As zipped, into an open file."""
+    """Write the same zip to an open file."""
     with zipfile.ZipFile(goal, "w", zipfile.ZIP_DEFLATED, compresslevel=3) as archive:
         for path in sorted(path for path in folder.rglob("*") if path.is_file()):
             entry = zipfile.ZipInfo(f"{name}/{path.relative_to(folder).as_posix()}")

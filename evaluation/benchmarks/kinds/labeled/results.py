@@ -1,4 +1,4 @@
-"""The result of a run: what every submission is worth, as stored and as pages read it. Pure."""
+"""The result of a run, as stored and as pages read it. Pure."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -33,7 +33,9 @@ RESULTS: dict[str, type[KindResult]] = {
 
 @dataclass(kw_only=True)
 class ScoredSubmission(Record):
-    """result: as `score KIND` prints it, with the analysis of classes and without curves."""
+    """A submission's result: as printed by `score KIND`, with the analysis of classes and without
+    curves.
+    """
 
     name: str
     attempts: int
@@ -42,7 +44,7 @@ class ScoredSubmission(Record):
 
 @dataclass(kw_only=True)
 class KindCurves(Record):
-    """Of WSOL: as `score wsol --curves` has them; masks only where people drew parts."""
+    """The curves of `score wsol --curves`; masks only where people drew parts."""
 
     boxes: Curves | None = None
     masks: Curves | None = None
@@ -50,11 +52,12 @@ class KindCurves(Record):
 
 @dataclass(kw_only=True)
 class LabeledResult(Record):
-    """comparison: of several submissions; None for wsol. objects: of true boxes. device, versions:
-    see devices.with_device; results of before lack them.
+    """The result of a run.
 
-    label_sets: every version and the submissions by it, where a review of mistakes was applied.
-    curves (by submission) and class_names are not stored with it: kind.result_of adds them.
+    comparison: of several submissions; None for wsol. objects: of true boxes. device, versions: see
+    devices.with_device; older results lack them. label_sets: every version with the submissions'
+    scores, if a review of mistakes was applied. curves (by submission) and class_names are not
+    stored; LabeledPages.result_of adds them.
     """
 
     kind: str

@@ -1,6 +1,6 @@
-"""Rows of a result on released labels: the numbers of tables, figures and CSV files. Pure.
+"""Rows of a result on released labels for tables, figures and CSV files. Pure.
 
-A number that is not there is None in a row, never a fault.
+A missing number is None in a row.
 """
 
 import math
@@ -30,7 +30,7 @@ HISTOGRAMS = {
 class Cell:
     """A number with its interval, and the threshold of an accuracy.
 
-    best: nothing is surely better. selection: the images that it links to.
+    best: no other is significantly better. selection: the images that it links to.
     """
 
     value: float | None
@@ -42,13 +42,13 @@ class Cell:
 
     @property
     def query(self) -> str:
-        """Of the page of its images; "" for none."""
+        """Return the query of the page of its images; "" if it has none."""
         return self.selection.query() if self.selection else ""
 
 
 @dataclass(frozen=True)
 class SubmissionRow:
-    """A submission with a cell for each leading number."""
+    """A submission with a cell per main number."""
 
     name: str
     images: int | None
@@ -62,7 +62,7 @@ class SubmissionRow:
 
 @dataclass(frozen=True)
 class Answer:
-    """Who leads by the first leading number, who comes next, and what of the order is sure."""
+    """Who leads by the first main number, who comes next, and which ranks are confirmed."""
 
     measure: wording.Measure
     best: SubmissionRow
@@ -72,8 +72,9 @@ class Answer:
 
 @dataclass(frozen=True)
 class MeasureRow:
-    """A number other than the leading ones, with a cell for each submission. number: whose images
-    its cells lead to; "" for none. measure, k: of hp@k and hit@k."""
+    """A number other than the main ones, with a cell per submission. number: whose images its cells
+    link to; "" for none. measure, k: of hp@k and hit@k.
+    """
 
     number: str
     name: str
@@ -90,8 +91,7 @@ class SetSize:
 
 @dataclass(frozen=True)
 class ClassRow:
-    """A class with a cell for each submission. positives: its objects; detections: of each
-    submission."""
+    """A class with a cell per submission. positives: its objects; detections: per submission."""
 
     wnid: str
     name: str
@@ -108,7 +108,7 @@ class ClassRow:
 
 @dataclass(frozen=True)
 class Spread:
-    """How far the classes of a submission lie apart."""
+    """How far apart a submission's class values are."""
 
     name: str
     classes: int
@@ -121,7 +121,7 @@ class Spread:
 
 @dataclass(frozen=True)
 class Scale:
-    """Values of a submission against the scale of objects. points: (scale, value, class)."""
+    """A submission's values against the scale of objects. points: (scale, value, class)."""
 
     name: str
     points: list[tuple[float, float, str]]
@@ -137,7 +137,7 @@ class Won:
 
 @dataclass(frozen=True)
 class Curve:
-    """Values of a submission at thresholds of its score maps."""
+    """A submission's values at thresholds of its score maps."""
 
     name: str
     words: str
@@ -147,7 +147,7 @@ class Curve:
 
 @dataclass(frozen=True)
 class ScoreHistogram:
-    """Pixels of a submission by score. shares: of all of them."""
+    """A submission's pixels by score. shares: of all pixels."""
 
     name: str
     words: str
@@ -157,7 +157,7 @@ class ScoreHistogram:
 
 
 def names(result: LabeledResult) -> list[str]:
-    """Return the submissions, in the order of the result."""
+    """Return the submissions in the order of the result."""
     return [submission.name for submission in result.submissions]
 
 
@@ -192,7 +192,7 @@ def cell_of(estimate: Estimate) -> Cell:
 
 
 def _wsol_interval(scored: KindResult, path: tuple[str, ...]) -> list[float | None] | None:
-    """Results of the first edition had none: a share of the images has one all the same."""
+    """Return the interval of a share of images; the oldest results did not store it."""
     if not isinstance(scored, BoxResult) or not scored.images:
         return None
     interval = getattr(scored.intervals or intervals(scored), path[0], None)
@@ -200,12 +200,12 @@ def _wsol_interval(scored: KindResult, path: tuple[str, ...]) -> list[float | No
 
 
 def level(result: LabeledResult) -> float:
-    """Of the intervals, and of what is sure."""
+    """Return the confidence level of the intervals and tests."""
     return result.settings.confidence or LEVEL
 
 
 def sure(result: LabeledResult, measure: wording.Measure) -> bands.Order:
-    """Return which of the order by a measure is sure: by the paired tests where these are of the
+    """Return which ranks by a measure are confirmed: by the paired tests if there are any for the
     measure, else by intervals that do not overlap.
     """
     column = dict(zip(names(result), _column(result, measure), strict=True))
@@ -220,7 +220,7 @@ def sure(result: LabeledResult, measure: wording.Measure) -> bands.Order:
 
 
 def measures(result: LabeledResult) -> list[wording.Measure]:
-    """Return the leading numbers that any submission has."""
+    """Return the main numbers that any submission has."""
     return [
         measure
         for measure in wording.LEADS[result.kind]
@@ -233,9 +233,10 @@ def _column(result: LabeledResult, measure: wording.Measure) -> list[Cell]:
 
 
 def submission_rows(result: LabeledResult) -> list[SubmissionRow]:
-    """Return every submission, best by the first leading number first.
+    """Return every submission, best by the first main number first.
 
-    `best` marks those of a column of which nothing is surely better, where that is not all.
+    `best` marks the cells of a column of which no other is significantly better, unless that is
+    all.
     """
     leading = measures(result)
     columns = []
@@ -267,7 +268,7 @@ def submission_rows(result: LabeledResult) -> list[SubmissionRow]:
 
 
 def answer(result: LabeledResult) -> Answer | None:
-    """None without any number."""
+    """Return who leads and what is confirmed; None without any number."""
     leading = measures(result)
     ranked = [row for row in submission_rows(result) if row.lead.value is not None]
     if not ranked:
@@ -279,7 +280,7 @@ def answer(result: LabeledResult) -> Answer | None:
 def _measure_row(
     result: LabeledResult, path: tuple[str, ...], number: str, name: str, case: str = "right"
 ) -> MeasureRow | None:
-    """None where no submission has it."""
+    """Return the row of a number; None if no submission has it."""
     cells = [cell_at(submission.result, *path) for submission in result.submissions]
     if all(cell.value is None for cell in cells):
         return None
@@ -292,7 +293,9 @@ def _measure_row(
 
 
 def at_k(result: LabeledResult) -> list[MeasureRow]:
-    """hp@k and hit@k. hp@k has no image that is right or wrong: it leads to those of hit@k."""
+    """Return hp@k and hit@k. An image is not right or wrong by hp@k, so it links to those
+    of hit@k.
+    """
     rows = []
     for key, words in wording.AT_K.items():
         ks = {
@@ -308,7 +311,7 @@ def at_k(result: LabeledResult) -> list[MeasureRow]:
 
 
 def set_sizes(result: LabeledResult) -> list[SetSize]:
-    """Return the mean size of hCorrectSet by k, which all submissions share."""
+    """Return the mean size of hCorrectSet by k, the same for all submissions."""
     for submission in result.submissions:
         sizes = getattr(submission.result, "mean_correct_set_size", None)
         if sizes:
@@ -317,7 +320,7 @@ def set_sizes(result: LabeledResult) -> list[SetSize]:
 
 
 def thresholds(result: LabeledResult) -> list[MeasureRow]:
-    """WSOL at each IoU, and pixels, with accuracy and threshold."""
+    """Return accuracy and threshold of WSOL at each IoU, and of pixels."""
     deltas = {
         key
         for submission in result.submissions
@@ -341,12 +344,12 @@ def thresholds(result: LabeledResult) -> list[MeasureRow]:
 
 
 def numbered(result: LabeledResult) -> list[MeasureRow]:
-    """Return those whose cells lead to images."""
+    """Return the rows whose cells link to images."""
     return [row for row in thresholds(result) if row.number]
 
 
 def by_class(scored: KindResult) -> dict[str, ClassValue]:
-    """Class → its value of one submission, whatever its kind calls it."""
+    """Return class → value of one submission, whatever its kind calls it."""
     if not isinstance(scored, WsolResult):
         if scored.analysis is None:
             return {
@@ -362,12 +365,12 @@ def by_class(scored: KindResult) -> dict[str, ClassValue]:
 
 
 def scored_classes(scored: KindResult) -> dict[str, ClassPrecision]:
-    """What detection counts in each class beside its AP; {} for other kinds."""
+    """Return what detection counts in each class besides its AP; {} for other kinds."""
     return scored.per_class if isinstance(scored, DetectionResult) else {}
 
 
 def per_class(result: LabeledResult) -> list[ClassRow]:
-    """Return every class, easiest first by the mean of the cells; without any value last."""
+    """Return every class, easiest first by the mean of the cells; classes without a value last."""
     columns = [by_class(submission.result) for submission in result.submissions]
     counted = [scored_classes(submission.result) for submission in result.submissions]
     number = wording.CLASS_IMAGES[result.kind]
@@ -393,7 +396,7 @@ def per_class(result: LabeledResult) -> list[ClassRow]:
 
 
 def spread(result: LabeledResult) -> list[Spread]:
-    """Of each submission that has any value of a class."""
+    """Return the spread of each submission that has class values."""
     rows = []
     for submission in result.submissions:
         values = [row.value for row in by_class(submission.result).values()]
@@ -406,19 +409,19 @@ def spread(result: LabeledResult) -> list[Spread]:
 
 
 def easiest(result: LabeledResult) -> list[ClassRow]:
-    """At most LISTED classes over all submissions, none of which is among the hardest."""
+    """Return at most LISTED classes over all submissions, none of which is among the hardest."""
     known = [row for row in per_class(result) if row.mean is not None]
     return known[: min(LISTED, len(known) // 2)]
 
 
 def hardest(result: LabeledResult) -> list[ClassRow]:
-    """As many, the hardest first."""
+    """Return as many classes, hardest first."""
     known = [row for row in per_class(result) if row.mean is not None]
     return known[::-1][: min(LISTED, len(known) // 2)]
 
 
 def scale(result: LabeledResult) -> list[Scale]:
-    """Of each submission that has values and scales of classes."""
+    """Return the scales of each submission that has values and scales of classes."""
     rows = []
     for submission in result.submissions:
         analysis = None if isinstance(submission.result, WsolResult) else submission.result.analysis
@@ -438,7 +441,7 @@ def pairs(result: LabeledResult) -> list[comparing.Pair]:
 
 
 def classes_won(result: LabeledResult) -> list[Won]:
-    """In how many classes each submission is the best; most first."""
+    """Return in how many classes each submission is the best; most first."""
     comparison = result.comparison
     won = comparison.classes_won if comparison else None
     if won is None and comparison and comparison.optimistic:
@@ -463,7 +466,7 @@ def curves(result: LabeledResult) -> list[Curve]:
 
 
 def _parts(result: LabeledResult) -> Iterator[tuple[str, Curves]]:
-    """The curves of boxes and of masks, with their submission."""
+    """Yield the curves of boxes and of masks, with their submission."""
     for name, kind_curves in (result.curves or {}).items():
         for part in (kind_curves.boxes, kind_curves.masks):
             if part is not None:
@@ -471,7 +474,7 @@ def _parts(result: LabeledResult) -> Iterator[tuple[str, Curves]]:
 
 
 def score_histograms(result: LabeledResult) -> list[ScoreHistogram]:
-    """Return the number of pixels with each score, in at most SCORE_BINS bins."""
+    """Return the number of pixels per score, in at most SCORE_BINS bins."""
     return [
         _binned(name, words, getattr(part, key))
         for name, part in _parts(result)
@@ -481,7 +484,7 @@ def score_histograms(result: LabeledResult) -> list[ScoreHistogram]:
 
 
 def _binned(name: str, words: str, counts: list[int]) -> ScoreHistogram:
-    """The last place, of scores of exactly 1, joins the last bin."""
+    """Return the counts in bins; the last position, for scores of exactly 1, joins the last bin."""
     count = max(1, len(counts) - 1)
     bins = min(SCORE_BINS, count)
     sums = [0] * bins
@@ -495,7 +498,7 @@ def _binned(name: str, words: str, counts: list[int]) -> ScoreHistogram:
 
 
 def notes(result: LabeledResult) -> list[tuple[list[str], str]]:
-    """(submissions, note): those of the run first, of nobody; one that several have comes once."""
+    """Return (submissions, note): those of the run first, with no submissions; equal notes once."""
     names_by_note: dict[str, list[str]] = {note: [] for note in result.notes}
     for submission in result.submissions:
         reason = getattr(submission.result, "reason", None)

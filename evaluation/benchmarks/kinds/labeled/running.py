@@ -1,7 +1,6 @@
-"""How a benchmark on released labels is scored: as `score KIND` scores the files of its truth.
+"""Scoring of a benchmark on released labels, as `score KIND` scores the files of its truth.
 
-Called by kind.py. The outcome of each image goes to files in its folder, the figures into the
-Run.
+The outcome of each image goes to files in the run's folder, the figures into the Run.
 """
 
 import json
@@ -118,7 +117,7 @@ class LabeledScoring(BenchmarkKind[LabeledResult]):
         yield "\n"
 
     def _scored_before(self, benchmark: Benchmark) -> Run | None:
-        """The last run, if nothing but the label sets has changed since."""
+        """Return the last run if only the label sets have changed since."""
         last = benchmark.runs.filter(state=Run.State.DONE).first()
         if last is None or last.result is None or not images_path(benchmark, last.pk).is_file():
             return None
@@ -145,19 +144,21 @@ def _result(benchmark: Benchmark, release: Release, scored: "_Scores") -> Labele
 
 
 def _by_versions(benchmark: Benchmark) -> list[ScoredVersion] | None:
-    """Every submission by every version of the label sets."""
+    """Return every submission's score by every version of the label sets."""
     if benchmark.kind != CLASSIFICATION:
         return None
     return _read_all(benchmark, lambda rows: version_scores.score(benchmark, rows))
 
 
 def images_path(benchmark: Benchmark, run: int) -> Path:
-    """images.jsonl of a run: what became of each image, by classifier."""
+    """Return images.jsonl of a run: each image's outcome by classifier."""
     return folders.run_folder(benchmark, run) / IMAGES
 
 
 def curves_of(benchmark: Benchmark, run: int) -> dict[str, KindCurves]:
-    """Classifier → its curves; none for other kinds than wsol, and where the file is gone."""
+    """Return classifier → its curves; empty for kinds other than wsol, and if the file is
+    missing.
+    """
     try:
         text = (folders.run_folder(benchmark, run) / CURVES).read_text(encoding="utf-8")
     except FileNotFoundError:
@@ -168,7 +169,7 @@ def curves_of(benchmark: Benchmark, run: int) -> dict[str, KindCurves]:
 class Analyst:
     """Analyses the results of several classifiers on one truth.
 
-    objects: of the true boxes; None where the truth has none.
+    objects: of the true boxes; None if the truth has none.
     """
 
     def __init__(self, kind: str, truth: Path, settings: Settings) -> None:
@@ -201,8 +202,7 @@ class Analyst:
 
 
 class _Scores:
-    """What is kept of the classifiers as they are scored, one after the other. device: that was
-    used for them."""
+    """Results collected while the classifiers are scored one by one. device: the one used."""
 
     def __init__(self, analyst: Analyst) -> None:
         self.analyst = analyst
@@ -225,7 +225,7 @@ class _Scores:
             self.errors[row.name] = scored
 
     def comparison(self, settings: Settings) -> comparing.Comparison | None:
-        """Of several classifiers, where the kind compares them."""
+        """Return the comparison of several classifiers, if the kind has one."""
         if len(self.submissions) < 2:
             return None
         if self.errors:
@@ -246,7 +246,7 @@ class _Scores:
 def _compared(
     scored_by_name: Mapping[str, scoring.Scored], confidence: float, seed: int
 ) -> comparing.Comparison | None:
-    """Several submissions on the images that all of them answer; None where there are none."""
+    """Compare submissions on the images that all of them answer; None if there are none."""
     people = {
         name: scored.settled
         for name, scored in scored_by_name.items()
@@ -309,7 +309,9 @@ def _written(benchmark: Benchmark, rows: list[Submission], folder: Path) -> _Sco
 
 
 def _merged(names: list[str], parts: list[Path]) -> Iterator[Line]:
-    """The outcomes of every classifier, image by image; a line of each file is held at a time."""
+    """Yield the outcomes of every classifier image by image; one line per file is held in
+    memory.
+    """
     with ExitStack() as files:
         opened = [files.enter_context(part.open(encoding="utf-8")) for part in parts]
         for lines in zip(*opened, strict=True):
@@ -323,7 +325,7 @@ def _merged(names: list[str], parts: list[Path]) -> Iterator[Line]:
 
 
 def _notes(settings: Settings, submissions: list[ScoredSubmission]) -> Iterator[str]:
-    """A test split is for one look: names who was scored on it more often."""
+    """Yield a note for each classifier that was scored more than once on a test split."""
     if settings.split != TEST:
         return
     for submission in submissions:

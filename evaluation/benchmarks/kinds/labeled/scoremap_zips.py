@@ -1,4 +1,4 @@
-"""Score maps as they come: a zip of <id>.npy, or a folder of them, laid out in a folder of ours."""
+"""Uploaded score maps: a zip or folder of <id>.npy, copied to a folder of ours."""
 
 import hashlib
 import os
@@ -18,11 +18,11 @@ ENDING = ".npy"
 
 
 def unpack(path: Path, folder: Path, images: int) -> Path:
-    """Return the folder with the maps of a zip, which is below `folder`, a new one. Raises Refusal,
-    naming the file in the zip.
+    """Return the folder of a zip's maps, which is in `folder`, a new one. Raises Refusal naming the
+    file in the zip.
 
-    images: how many maps are expected. A zip whose maps all lie in one folder is taken as if it
-    held that folder's content.
+    images: the number of expected maps. If all maps are in one folder of the zip, that folder is
+    returned.
     """
     _check_entries(path, 2 * (images + MORE_FILES))
     limits = archives.Limits(
@@ -37,7 +37,7 @@ def unpack(path: Path, folder: Path, images: int) -> Path:
 
 
 def copy(path: Path, folder: Path) -> Path:
-    """Return the maps of a folder, copied into `folder`, a new one. Raises BadInput for a link."""
+    """Copy the maps of a folder to `folder`, a new one. Raises BadInput for a link."""
     folder.mkdir()
     for source in sorted(path.rglob(f"*{ENDING}")):
         if source.is_symlink() or not source.is_file():
@@ -49,7 +49,7 @@ def copy(path: Path, folder: Path) -> Path:
 
 
 def without_top(folder: Path, first: str) -> Path:
-    """Return the folder, or the only one in it where the map of the first image lies there."""
+    """Return the folder, or its only subfolder if the map of the first image is there."""
     inner = list(folder.iterdir())
     if len(inner) == 1 and not (folder / first).exists() and (inner[0] / first).is_file():
         return inner[0]
@@ -57,7 +57,7 @@ def without_top(folder: Path, first: str) -> Path:
 
 
 def sha256(folder: Path) -> str:
-    """Return one hash over the names and contents of the maps below a folder."""
+    """Return one hash of the names and contents of the maps below a folder."""
     whole = hashlib.sha256()
     for path in sorted(folder.rglob(f"*{ENDING}")):
         with path.open("rb") as file:
@@ -67,8 +67,9 @@ def sha256(folder: Path) -> str:
 
 
 def _check_entries(path: Path, most: int) -> None:
-    """Raises Refusal for more than `most` entries, and for what is no file of its own: a link, a
-    locked one, a zip in the zip."""
+    """Raise Refusal for more than `most` entries, and for entries that are no plain files: a link,
+    an encrypted file, a zip in the zip.
+    """
     with path.open("rb") as file, open_zip(file, most) as archive:
         for entry in in_zip(archive, path.stat().st_size):
             if isinstance(entry, Refused) and not _is_of_system(entry.file):

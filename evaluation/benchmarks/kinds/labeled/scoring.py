@@ -1,4 +1,4 @@
-"""What a classifier sent in against the truth of its benchmark, as `score KIND`. No Django."""
+"""Scores a submission against the truth of its benchmark, as `score KIND` does. No Django."""
 
 import os
 from collections.abc import Callable, Iterator, Mapping
@@ -38,14 +38,14 @@ from labeling.files import BadInput
 
 @dataclass(frozen=True)
 class Scored:
-    """What a classifier is worth. result: as `score KIND` prints it, of wsol what it prints of
-    boxes and of masks together, without curves.
+    """The scores of a submission. result: as printed by `score KIND`; for wsol, boxes and masks
+    together, without curves.
 
-    outcomes: what became of each image, in the order of the truth; called once. wrong, classes:
-    (N,) whether each image is an error, and its class, where the kind has errors. having: class →
-    how many images have it, of detection. settled: which images of the truth people settled, where
-    a release of theirs is scored: `wrong` and `classes` are of these alone. curves: of wsol, under
-    "boxes" and "masks".
+    outcomes: each image's outcome in the order of the truth; can be called once. wrong, classes:
+    (N,) whether each image is an error, and its class, for kinds with errors. having: class →
+    number of its images, for detection. settled: which images of the truth people settled, if the
+    submission is a release of theirs: `wrong` and `classes` cover only these. curves: for wsol,
+    under "boxes" and "masks".
     """
 
     result: KindResult
@@ -60,9 +60,9 @@ class Scored:
 def score(
     kind: str, truth: Path, path: Path, settings: Settings, device: str = devices.CPU
 ) -> Scored:
-    """device: one that may be used; the result of wsol has the one that was.
+    """Return the scores. device: a usable one; a wsol result states the one that was used.
 
-    Raises BadInput for predictions that do not fit the truth, and for files that are gone.
+    Raises BadInput for predictions that do not fit the truth, and for missing files.
     """
     if kind == WSOL:
         return _wsol(truth, path, settings, device)
@@ -70,12 +70,12 @@ def score(
 
 
 def check(kind: str, truth: Path, path: Path, settings: Settings) -> None:
-    """Raise BadInput unless the predictions can be scored: they are read whole."""
+    """Raise BadInput unless all predictions can be scored."""
     _CHECKS[kind](truth, path, settings)
 
 
 def check_truth(kind: str, truth: Path, settings: Settings) -> None:
-    """Raise Refusal where the truth cannot be scored: labels may be more than files can hold."""
+    """Raise Refusal for a truth that cannot be scored: labels may be more than files can hold."""
     if kind != WSOL:
         _check_classes(truth / TRUTH)
     try:
@@ -92,7 +92,7 @@ def check_truth(kind: str, truth: Path, settings: Settings) -> None:
 
 
 def _check_classes(truth: Path) -> None:
-    """Raises Refusal where a class is no noun of WordNet, which the readers ask for."""
+    """Raise Refusal for a class that is no noun of WordNet, which the readers require."""
     try:
         nouns = load()
     except WordNetMissing:
@@ -116,7 +116,7 @@ def _check_classes(truth: Path) -> None:
 
 
 def options_of(truth: Path, settings: Settings) -> box_files.Options:
-    """Return how the boxes of a truth are read and scored (localization, detection)."""
+    """Return how to read and score the boxes of a truth (localization, detection)."""
     excluded = truth / EXCLUDED
     return box_files.Options(
         images=truth / IMAGES,
@@ -129,7 +129,7 @@ def options_of(truth: Path, settings: Settings) -> box_files.Options:
 
 
 def read_classified(truth: Path, path: Path, settings: Settings) -> class_files.Classified:
-    """What a submission to a classification says of each image. Raises BadInput."""
+    """Return the labels that a classification submission gives each image. Raises BadInput."""
     return release_predictions.read_submission(truth / TRUTH, path, load())
 
 
@@ -193,7 +193,7 @@ def _wsol(truth: Path, path: Path, settings: Settings, device: str) -> Scored:
 def _both(
     boxes: Callable[[], Iterator[ImageOutcome]], masks: Callable[[], Iterator[ImageOutcome]]
 ) -> Iterator[ImageOutcome]:
-    """What became of each image's boxes, and of its pixels beside it."""
+    """Yield the outcome of each image's boxes together with that of its pixels."""
     for box_outcome, mask_outcome in zip(boxes(), masks(), strict=True):
         assert box_outcome["outcome"] is not None, "every image has a map"
         assert mask_outcome["outcome"] is not None, "every image has a map"
@@ -229,9 +229,9 @@ _CHECKS: dict[str, Callable[[Path, Path, Settings], object]] = {
 
 @contextmanager
 def called(sent: Path, name: str, truth: Path) -> Iterator[None]:
-    """Faults name files as the person does who sent them: never by where they lie on this server.
+    """Rename files in errors to the user's names, without paths on this server.
 
-    sent: the file or folder that the person calls `name`.
+    sent: the file or folder that the user calls `name`.
     """
     try:
         yield
@@ -245,8 +245,9 @@ def called(sent: Path, name: str, truth: Path) -> Iterator[None]:
 
 
 def _where(file: str | None, sent: Path, name: str) -> str:
-    """A file of a folder that was sent is named after the folder; one of the truth is known
-    by its own."""
+    """Return the user's name for a file: below the uploaded folder, or its own name in the
+    truth.
+    """
     if file is None or Path(file) == sent:
         return name
     if Path(file).is_relative_to(sent):

@@ -1,4 +1,4 @@
-"""What the API takes and sends of benchmarks on released labels."""
+"""API serializers of benchmarks on released labels."""
 
 from rest_framework import serializers
 

@@ -1,4 +1,4 @@
-"""What a benchmark on released labels may choose, by kind, and what it is unless one does."""
+"""Settings of a benchmark on released labels and their defaults, by kind."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -44,9 +44,9 @@ _RANGES = {
 
 @dataclass(kw_only=True)
 class Settings(Record):
-    """As a benchmark keeps them: those of its kind.
+    """Stored settings of a benchmark, only those of its kind.
 
-    truth: what it holds. earlier_attempts: how often classifiers that were removed had been scored.
+    truth: its counts. earlier_attempts: attempts of classifiers that were removed.
     """
 
     split: str
@@ -71,7 +71,7 @@ class Settings(Record):
 
 
 def checked(kind: str, chosen: Mapping[str, object]) -> Settings:
-    """Return every setting of the kind, as chosen or as usual. Raises Refusal with the field."""
+    """Return every setting of the kind, with defaults. Raises Refusal with the field."""
     if kind not in KINDS:
         raise Refusal(f"{kind!r} is not one of {', '.join(KINDS)}.", field="kind")
     usual = DEFAULTS[kind]

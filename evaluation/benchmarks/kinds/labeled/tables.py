@@ -1,4 +1,4 @@
-"""The tables of a result on released labels: the columns of its pages and CSV files. Pure.
+"""Tables of a result on released labels: columns of its pages and CSV files. Pure.
 
 A number of each submission is a column on a page and a row of a CSV file.
 """
@@ -24,7 +24,7 @@ def _nth(at: int) -> Callable[[SubmissionRow | MeasureRow | ClassRow], Cell]:
 
 
 def _cells(words: list[str]) -> list[Column]:
-    """A column for each cell of the rows."""
+    """Return a column per cell of the rows."""
     return [
         Column(f"cell_{at}", column_words, template=CELL, of=_nth(at))
         for at, column_words in enumerate(words)
@@ -54,7 +54,7 @@ def _class_columns(result: LabeledResult) -> tuple[Column, ...]:
 
 
 def _significant(key: str) -> Callable[[Pair], str | None]:
-    """A p of three digits."""
+    """Return a p-value with three digits."""
 
     def read(pair: Pair) -> str | None:
         value = getattr(pair, key)
@@ -69,7 +69,7 @@ def _errors(pair: Pair) -> str:
 
 
 def _either_right(pair: Pair) -> Cell | None:
-    """None in results of earlier versions."""
+    """Return the cell; None for results of earlier versions, which lack the number."""
     return rows.cell_of(pair.either_right) if pair.either_right else None
 
 

@@ -1,4 +1,4 @@
-"""The pages of benchmarks whose ground truth is the labels of a release."""
+"""Addresses of the pages of benchmarks on released labels."""
 
 from django.urls import URLPattern, path
 

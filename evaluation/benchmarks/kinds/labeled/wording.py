@@ -1,4 +1,4 @@
-"""What the pages call the numbers, settings and kinds of benchmarks on released labels. Pure."""
+"""Words for the numbers, settings and kinds of benchmarks on released labels. Pure."""
 
 from typing import NamedTuple
 
@@ -56,8 +56,9 @@ EXAMPLES = {
 
 
 class Measure(NamedTuple):
-    """A leading number. path: to it in a submission's result. number, case: of the images that it
-    leads to (outcomes.py)."""
+    """A main number. path: in a submission's result. number, case: the images that it links to
+    (outcomes.py).
+    """
 
     key: str
     words: str

@@ -1,1 +1,1 @@
-"""MAD competitions: a campaign on a selection, scored as ranks."""
+"""MAD competitions: a campaign on a selection of images, scored as ranks."""

@@ -1,4 +1,4 @@
-"""What MAD competitions alone have in the API: accuracies, selections, true labels."""
+"""API of MAD competitions: accuracies, selections, true labels."""
 
 import django_filters
 from drf_spectacular.utils import extend_schema
@@ -30,7 +30,7 @@ class CompetitionViewSet(BaseViewSet):
 
     @extend_schema(request=AccuraciesSerializer, responses=ChangedSerializer)
     def accuracies(self, request: Request, benchmark: str) -> Response:
-        """States the accuracies that were published elsewhere; the next run compares with them."""
+        """Set accuracies that were published elsewhere; the next run compares with them."""
         row = benchmark_for(self.user, benchmark, MAD)
         stated = self.read(AccuraciesSerializer)["accuracies"]
         changed = competitions.set_accuracies(row, stated)
@@ -54,15 +54,13 @@ class SelectionViewSet(BaseViewSet):
     filterset_class = SelectionFilters
 
     def list(self, request: Request, benchmark: str) -> Response:
-        """Return which image stands for which pair, at which rank; reserves and dropped
-        ones too.
-        """
+        """Return the images of every pair with their ranks, including reserves and dropped ones."""
         rows = benchmark_for(self.user, benchmark, MAD).selections.select_related("first", "second")
         return self.paged(rows, SelectionSerializer)
 
     @extend_schema(request=TrueLabelsSerializer, responses={201: NamingSerializer})
     def true_labels(self, request: Request, benchmark: str) -> Response:
-        """Ask people for the true label where both classifiers were wrong."""
+        """Ask people for the true label of images where both classifiers were wrong."""
         row = benchmark_for(self.user, benchmark, MAD)
         keys = set(self.read(TrueLabelsSerializer)["selections"])
         chosen = list(row.selections.filter(pk__in=keys).select_related("first", "second"))

@@ -1,4 +1,4 @@
-"""The addresses of the API that MAD competitions alone have."""
+"""API addresses of MAD competitions."""
 
 from django.urls import URLPattern, path
 

@@ -1,8 +1,8 @@
-"""MAD competitions: from a selection to questions, replacements, and what joins later.
+"""MAD competitions: from a selection to questions, replacements and new classifiers.
 
-The only writer of Selection, and of the Benchmark and Submission rows of this kind. A pair's images
-follow one rule, the same that `mad rank` applies to a file (ranking.images_in_place): the first
-images of its list that were not dropped, as many as it had within top_k.
+The only writer of Selection, and of the Benchmark and Submission rows of this kind. The images of a
+pair follow the same rule as in `mad rank` (ranking.images_in_place): the first images of its list
+that were not dropped, as many as it had within top_k.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -36,7 +36,7 @@ Key = tuple[str, str]
 
 @dataclass(frozen=True)
 class Plan:
-    """What a competition would ask, and what it lacks."""
+    """Counts of a planned competition, and missing images."""
 
     classifiers: list[str]
     pairs: int
@@ -51,7 +51,7 @@ class Plan:
 def plan(
     selection: SelectionFile, dataset: Dataset, policy: Mapping[str, object] | None = None
 ) -> Plan:
-    """Counts, cost by the policy, and the images that the dataset lacks, chosen or in reserve."""
+    """Return the counts, the cost by the policy, and the images that the dataset lacks."""
     questions = selection.questions()
     chosen = {image for image, _ in questions}
     there = _images_in(dataset, {line.image for line in selection.lines})
@@ -69,7 +69,7 @@ def plan(
 
 
 def estimate(questions: int, policy: Mapping[str, object]) -> forecasts.Estimate:
-    """What so many questions cost, without gold: it is added later, if at all."""
+    """Return the cost of this many questions without gold, which is added later, if at all."""
     return forecasts.estimate(forecasts.known_number(questions), {**policy, "gold_share": 0})
 
 
@@ -86,13 +86,13 @@ def create(
     vocabulary: Sequence[str] | None = None,
     settings: dict[str, object] | None = None,
 ) -> Benchmark:
-    """Return a benchmark over a draft campaign that asks each (image, class) of the selection once.
+    """Create a benchmark with a draft campaign that asks each (image, class) of the selection once.
 
-    lines: a selection that was read, or the objects of its lines, the meta line first.
-    vocabulary: wnids to choose the true label from; by default the classes of the selection.
-    settings: smoothing, bootstrap and seed of its runs. All or nothing; the same selection under
-    the same name by the same person again is the same benchmark. Raises Refusal listing the chosen
-    images that the dataset lacks (those in reserve may come later).
+    lines: a selection as read, or the objects of its lines, the meta line first. vocabulary: wnids
+    to choose the true label from; by default the classes of the selection. settings: smoothing,
+    bootstrap and seed of its runs. All or nothing; the same selection under the same name by the
+    same user returns the same benchmark. Raises Refusal listing the chosen images that the dataset
+    lacks (reserves may be added later).
     """
     selection = selections.from_rows(lines, wordnet)
     stated = {**DEFAULTS, **(settings or {})}
@@ -136,11 +136,10 @@ def add_classifier(
     lines: SelectionFile | Sequence[Row],
     wordnet: WordNet | None,
 ) -> list[str]:
-    """Return the names of the classifiers that joined with the lines of `mad add`; only their pairs
-    are asked about.
+    """Add classifiers with the lines of `mad add` and return their names.
 
-    Lines that are there already are passed over, so sending a file twice adds nothing; one that
-    says otherwise of a pair is a Conflict. All or nothing.
+    Only their pairs are asked. Known lines are skipped, so sending a file twice adds nothing; a
+    line that contradicts a known one is a Conflict. All or nothing.
     """
     selection = selections.from_rows(lines, wordnet)
     selections.check_same_rule(meta_of(benchmark), selection.meta, "the joining selection")
@@ -166,11 +165,11 @@ def add_classifier(
 
 @retried
 def replace_dropped(job: Job) -> None:
-    """Take a dropped question's image out of the pairs that asked it; each takes its next reserve.
+    """Replace a dropped question's image by the next reserve in each pair that asked it.
 
-    Job payload: {"question": pk}. What is taken stays taken. Pairs whose reserve is missing from
-    the dataset keep a gap, and the job fails naming the images; retried, it fills every gap there
-    is. A campaign without a benchmark has nothing to replace.
+    Job payload: {"question": pk}. Pairs whose reserve is missing from the dataset keep a gap, and
+    the job fails naming the images; a retry fills every gap it can. Does nothing for a campaign
+    without a benchmark.
     """
     question = Question.objects.select_related("item__image").get(pk=job.payload["question"])
     with transaction.atomic():
@@ -189,9 +188,7 @@ def replace_dropped(job: Job) -> None:
 
 
 def selection_of(benchmark: Benchmark) -> SelectionFile:
-    """Return the whole selection as it now is, joined classifiers included; ready for `mad
-    rank`.
-    """
+    """Return the whole selection including added classifiers, as input of `mad rank`."""
     meta = meta_of(benchmark)
     names = benchmark.submissions.values_list("name", flat=True)
     meta = replace(meta, classifiers=meta.in_order(names))
@@ -214,14 +211,12 @@ def selection_of(benchmark: Benchmark) -> SelectionFile:
 
 
 def meta_of(benchmark: Benchmark) -> Meta:
-    """Return the meta line of its selection."""
+    """Return the meta line of the selection."""
     return Meta.from_json(benchmark.settings["meta"])
 
 
 def set_accuracies(benchmark: Benchmark, accuracies: dict[str, float | None]) -> int:
-    """Return the number of accuracies of classifiers that changed. Raises Refusal for a name that
-    does not compete.
-    """
+    """Set accuracies and return how many changed. Raises Refusal for an unknown classifier."""
     rows = {row.name: row for row in benchmark.submissions.all()}
     if unknown := sorted(set(accuracies) - set(rows)):
         raise Refusal(
@@ -243,7 +238,7 @@ def set_accuracies(benchmark: Benchmark, accuracies: dict[str, float | None]) ->
 
 
 def topic_of(synset: Synset) -> lifecycle.TopicRow:
-    """Return a class as people read it: name, synonyms, gloss and where to read more."""
+    """Return a class for people: name, synonyms, gloss and a link."""
     name, *synonyms = synset.lemmas
     page = quote(name[:1].upper() + name[1:].replace(" ", "_"))
     return {
@@ -256,9 +251,7 @@ def topic_of(synset: Synset) -> lifecycle.TopicRow:
 
 
 def topics_of(keys: Iterable[str], wordnet: WordNet | None) -> list[lifecycle.TopicRow]:
-    """Return the classes as people read them; one that WordNet does not know has its key as its
-    name.
-    """
+    """Return the classes for people; one that WordNet does not know is named by its key."""
 
     def topic(key: str) -> lifecycle.TopicRow:
         try:
@@ -274,7 +267,7 @@ def _plain(key: str) -> lifecycle.TopicRow:
 
 
 def _checked_vocabulary(wnids: Sequence[str] | None, wordnet: WordNet | None) -> list[str] | None:
-    """wordnet: None where classes may have any names."""
+    """Return the vocabulary. wordnet: None if classes may have any name."""
     if not wnids:
         return None
     if wordnet is None:
@@ -377,7 +370,7 @@ def _lines_of_new_pairs(
 
 
 def _dropped_keys(benchmark: Benchmark, images: Iterable[str]) -> set[Key]:
-    """Which questions about these images were dropped as too hard."""
+    """Return the questions about these images that were dropped as too hard."""
     names = sorted(images)
     keys: set[Key] = set()
     for start in range(0, len(names), BATCH):
@@ -391,9 +384,9 @@ def _dropped_keys(benchmark: Benchmark, images: Iterable[str]) -> set[Key]:
 
 
 def _drop(benchmark: Benchmark, keys: set[Key]) -> list[str]:
-    """Drops what these questions make unusable and fills the gaps; reserve images that are missing.
+    """Drop the images of these questions, fill the gaps, and return missing reserves.
 
-    The caller holds the benchmark's row, so drops that race come one after the other.
+    The caller holds the benchmark's lock, so that concurrent drops run one after the other.
     """
     gone = [
         row
@@ -415,7 +408,7 @@ def _drop(benchmark: Benchmark, keys: set[Key]) -> list[str]:
 
 
 def _fill(benchmark: Benchmark) -> tuple[list[Selection], list[str]]:
-    """The reserves that enter pairs with a gap, and missing images that should have."""
+    """Return the reserves that enter pairs with a gap, and those that the dataset lacks."""
     top_k = benchmark.settings["meta"]["top_k"]
     chosen, reserve = Selection.State.CHOSEN, Selection.State.RESERVE
     gaps = (
@@ -461,7 +454,7 @@ def _keys_of(row: Selection) -> list[Key]:
 
 
 def _withdraw_unneeded(benchmark: Benchmark, keys: set[Key]) -> None:
-    """Stops asking what no pair needs any more; what was settled stays settled."""
+    """Withdraw open questions that no pair needs any more."""
     images = {image for image, _ in keys}
     needed = {
         key
@@ -506,5 +499,5 @@ def _refuse_waiting(images: list[str]) -> None:
 
 
 def class_names(campaign: Campaign) -> dict[str, str]:
-    """wnid → the name that people see."""
+    """Return wnid → name for people."""
     return dict(campaign.topics.values_list("key", "name"))

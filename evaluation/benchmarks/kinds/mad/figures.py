@@ -1,4 +1,4 @@
-"""Figures of a ranking, in the look of evaluation/benchmarks/figures.py."""
+"""Figures of a ranking, in the style of evaluation/benchmarks/figures.py."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def heatmap(result: Ranking, theme: Theme) -> Figure:
-    """Return the accuracy matrix: row against column, on the images chosen for the two."""
+    """Draw the accuracy matrix: row against column, on the images of their pair."""
     from matplotlib import colormaps
 
     names = [short(name) for name in result.classifiers]
@@ -46,7 +46,7 @@ def heatmap(result: Ranking, theme: Theme) -> Figure:
 
 
 def ranks(result: Ranking, theme: Theme) -> Figure:
-    """Return every classifier's rank and the places between which it surely is, best on top."""
+    """Draw every classifier's rank and the ranks that are confirmed for it, best first."""
     order = result.by_rank()
     figure, axes = canvas(theme, 7.0, 1.2 + 0.36 * len(order))
     for row, ((low, high), index) in enumerate(zip(result.sure_order().places, order, strict=True)):
@@ -63,7 +63,7 @@ def ranks(result: Ranking, theme: Theme) -> Figure:
 
 
 def ablation(result: Ranking, theme: Theme) -> Figure:
-    """Return how far the rank with fewer images per pair agrees with the rank with all of them."""
+    """Draw the correlation of the ranks with fewer images per pair with those from all images."""
     points = _ablation(result)
     figure, axes = canvas(theme, 7.0, 3.4)
     axes.plot(

@@ -1,4 +1,4 @@
-"""The researcher's forms about MAD competitions."""
+"""Forms of MAD competitions."""
 
 from typing import Any
 
@@ -28,7 +28,7 @@ LABELS = {
 
 
 class CompetitionForm(NamedForm):
-    """A new competition: its selection, its images, its instructions, and what it costs."""
+    """A new competition: its selection, images and instructions."""
 
     title = forms.CharField(max_length=200, help_text="People see it above every question.")
     dataset = forms.ModelChoiceField(
@@ -85,7 +85,7 @@ class CompetitionForm(NamedForm):
         return _read_text(upload, MAX_VOCABULARY).split() if upload else []
 
     def chosen(self) -> dict[str, object]:
-        """What competitions.create takes. Raises BadInput for a selection at fault."""
+        """Return the arguments of competitions.create. Raises BadInput for an invalid selection."""
         data, net = self.cleaned_data, selections.wordnet_for(self.path("selection"))
         return {
             "lines": selections.read(self.path("selection"), net, data["selection"].name),
@@ -116,7 +116,7 @@ def _policy_field(key: str) -> forms.Field:
 
 
 class JoinForm(SubmissionForm):
-    """A classifier that joins."""
+    """A classifier to add."""
 
     file = None  # type: ignore[assignment]
     file_field = "selection"
@@ -130,7 +130,7 @@ class JoinForm(SubmissionForm):
 
 
 class AccuracyForm(KeepsFiles):
-    """Published accuracies, typed or from a file, that the ranks are compared with."""
+    """Published accuracies to compare the ranks with, typed or from a file."""
 
     file = forms.FileField(
         required=False,
@@ -173,7 +173,7 @@ class AccuracyForm(KeepsFiles):
 
 
 def _read_text(upload: UploadedFile, most: int) -> str:
-    """What the file says, if it has at most so many bytes. Raises ValidationError."""
+    """Return the text of a file of at most `most` bytes. Raises ValidationError."""
     limited(upload, most)
     try:
         return upload.read().decode("utf-8-sig")

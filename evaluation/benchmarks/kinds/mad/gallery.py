@@ -1,6 +1,6 @@
-"""The counterexamples of a pair: its images, both predictions and the answers to them.
+"""Counterexamples of a pair: its images, both predictions and people's answers.
 
-Read live, for looking at; scores come from frozen releases alone (runs.py).
+Shows current answers; scores only use frozen releases (runs.py).
 """
 
 from collections import Counter
@@ -46,9 +46,7 @@ class Entry:
 
 
 def entries(benchmark: Benchmark, first: Submission, second: Submission) -> list[Entry]:
-    """Return the images that stand for the pair or were dropped from it, by rank; reserves stay
-    out.
-    """
+    """Return the pair's chosen and dropped images by rank, without reserves."""
     rows = list(
         benchmark.selections.filter(first=first, second=second)
         .exclude(state=Selection.State.RESERVE)
@@ -93,7 +91,7 @@ def entries(benchmark: Benchmark, first: Submission, second: Submission) -> list
 
 
 def counts(gallery_entries: Sequence[Entry]) -> list[tuple[str, int]]:
-    """Return the number of entries each case has, in the order of CASES."""
+    """Return the number of entries of each case, in the order of CASES."""
     tally = Counter(entry.case for entry in gallery_entries)
     return [(case, tally[case]) for case in CASES]
 

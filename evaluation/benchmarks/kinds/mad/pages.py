@@ -1,4 +1,4 @@
-"""What the pages of a competition show: rows read and put together, no request, no HTML."""
+"""Context of the pages of a competition. No HTML."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -96,7 +96,7 @@ class PairLine:
 
 
 def _pairs(row: Benchmark, result: MadResult | None) -> Sequence[PairLine]:
-    """Every pair; with its accuracies once there is a result."""
+    """Return every pair, with its accuracies if there is a result."""
     counted: dict[tuple[str, str], PairLine] = {}
     lines = (
         row.selections.exclude(state=Selection.State.RESERVE)

@@ -1,4 +1,4 @@
-"""How a MAD competition is scored: its newest release is ranked. Called by kind.py."""
+"""Scoring of a MAD competition."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,8 +19,9 @@ from labeling.releases import freezing
 
 @dataclass(kw_only=True)
 class MadResult(Ranking):
-    """The result of a run. counts: of the release's questions and votes. accuracies: as stated for
-    each classifier. device, versions: see devices.with_device."""
+    """The result of a run. counts: the release's questions and votes. accuracies: the published
+    ones. device, versions: see devices.with_device.
+    """
 
     release: ScoredRelease
     counts: dict[str, int] | None = None
@@ -39,7 +40,7 @@ class MadScoring(BenchmarkKind[MadResult]):
         )
 
     def score(self, benchmark: Benchmark, release: Release, run: Run) -> MadResult:
-        """Return the result of ranking the benchmark on a release.
+        """Return the ranking on a release.
 
         Unsettled images are left out and counted under `pending`. Raises RankingError.
         """

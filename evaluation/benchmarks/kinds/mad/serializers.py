@@ -1,4 +1,4 @@
-"""What the API sends and takes of MAD competitions."""
+"""API serializers of MAD competitions."""
 
 from typing import Any
 
@@ -98,7 +98,7 @@ PLAN_WORDS = "What a competition would ask and cost, and which images the datase
 
 
 def chosen(user: User, body: dict[str, Any]) -> dict[str, object]:
-    """What competitions.create takes, of a checked body."""
+    """Return the arguments of competitions.create from a validated body."""
     dataset = dataset_for(user, body.pop("dataset"))
     with uploaded(body.pop("selection")) as path:
         net = selections.wordnet_for(path, load_wordnet)

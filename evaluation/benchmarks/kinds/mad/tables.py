@@ -1,4 +1,4 @@
-"""The tables of a ranking: the numbers beside every figure, and the CSV files."""
+"""Tables of a ranking, for pages and CSV files."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ MEANINGS = {"I": "both right", "II": "one right", "III": "neither right"}
 
 @dataclass(frozen=True)
 class RankRow:
-    """The classifier at index `i` of the result, and between which places it surely is."""
+    """The classifier at index `i` of the result, and the ranks that are confirmed for it."""
 
     result: MadResult
     i: int
@@ -31,7 +31,7 @@ class RankRow:
 
 @dataclass(frozen=True)
 class PairRow:
-    """A pair: its images and both accuracies."""
+    """A pair: its number of images and both accuracies."""
 
     first: str
     second: str
@@ -44,7 +44,7 @@ class PairRow:
 
 @dataclass(frozen=True)
 class CaseRow:
-    """share: of all images of pairs; None of nothing."""
+    """A case. share: of the images of all pairs; None if there are none."""
 
     case: str
     meaning: str
@@ -53,13 +53,13 @@ class CaseRow:
 
 
 def ranking(result: MadResult) -> list[RankRow]:
-    """Return a row for each classifier, best first."""
+    """Return a row per classifier, best first."""
     places = zip(result.by_rank(), result.sure_order().places, strict=True)
     return [RankRow(result, i, first, last) for i, (first, last) in places]
 
 
 def pairs(result: MadResult) -> list[PairRow]:
-    """Return a row for each pair."""
+    """Return a row per pair."""
     rows = []
     for row in result.pairs:
         (first, i), (second, j) = ((name, result.classifiers.index(name)) for name in row.pair)
@@ -69,7 +69,7 @@ def pairs(result: MadResult) -> list[PairRow]:
 
 
 def cases(result: MadResult) -> list[CaseRow]:
-    """Return images of each case and their share."""
+    """Return the number of images of each case and their share."""
     total = sum(result.cases.values())
     return [
         CaseRow(case, MEANINGS[case], count, count / total if total else None)
@@ -78,14 +78,14 @@ def cases(result: MadResult) -> list[CaseRow]:
 
 
 class Square(Table):
-    """A matrix of the result: a row and a column for each classifier."""
+    """A matrix of the result: a row and a column per classifier."""
 
     def content(self, result: MadResult) -> tuple[list[str], list[list[object]]]:
         named_rows = zip(result.classifiers, getattr(result, self.name), strict=True)
         return ["classifier", *result.classifiers], [[name, *row] for name, row in named_rows]
 
     def page_context(self, result: MadResult) -> dict[str, object]:
-        """As on pages, with nothing on the diagonal."""
+        """Return the page's context with an empty diagonal."""
         head = Column("classifier", "Classifier", is_number=False)
         columns = [Column(name, name, digits=3) for name in result.classifiers]
         rows = [
@@ -102,7 +102,7 @@ class Square(Table):
 
 
 def _of(path: str) -> Callable[[RankRow], object]:
-    """The classifier's own of a list of the result, where there is one."""
+    """Return the classifier's entry in a list of the result, if there is one."""
     values = attrgetter(path)
 
     def cell(row: RankRow) -> object:

@@ -1,4 +1,4 @@
-"""Where both classifiers are wrong: asking people for the true label, and how far each was off."""
+"""True labels of images where both classifiers are wrong, and how far off each label is."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -20,7 +20,7 @@ BATCH = 500
 
 
 def both_wrong(benchmark: Benchmark, rows: Iterable[Selection]) -> list[Selection]:
-    """Return those of the rows of which people said no to both labels."""
+    """Return the rows where people said no to both labels."""
     rows = list(rows)
     settled = settled_values(benchmark.campaign, {row.image for row in rows})
     return [
@@ -34,10 +34,10 @@ def both_wrong(benchmark: Benchmark, rows: Iterable[Selection]) -> list[Selectio
 def ask_true_label(
     benchmark: Benchmark, actor: User, rows: Sequence[Selection], wordnet: WordNet | None
 ) -> Campaign:
-    """Return the open campaign that asks what these images show, out of the competition's classes.
+    """Return the open campaign that asks what these images show, from the competition's classes.
 
-    Opened once for a benchmark, for the members it then has; more images may follow, and asking
-    about one again changes nothing. Raises Refusal when one of the rows has a right or an unsettled
+    There is one per benchmark, opened for its current members; more images may be added later, and
+    asking again about an image changes nothing. Raises Refusal if a row has a right or unsettled
     prediction.
     """
     if not rows:
@@ -62,8 +62,8 @@ def ask_true_label(
 
 
 def vocabulary_of(benchmark: Benchmark, wordnet: WordNet | None) -> list[dict[str, str]]:
-    """Return the competition's classes, by name; a name that two classes share shows its synonyms
-    too.
+    """Return the competition's classes by name; classes of the same name show their
+    synonyms too.
     """
     wnids = benchmark.settings.get("vocabulary") or sorted(
         {
@@ -82,9 +82,9 @@ def vocabulary_of(benchmark: Benchmark, wordnet: WordNet | None) -> list[dict[st
 
 
 def true_labels(benchmark: Benchmark, images: Iterable[str]) -> dict[str, str]:
-    """image → what people settled on: a wnid, "none" of the classes, or "dropped" as too hard.
+    """Return image → the settled label: a wnid, "none" of the classes, or "dropped" as too hard.
 
-    Images still open, or never asked about, are left out.
+    Images that are open or were never asked about are left out.
     """
     if benchmark.naming is None:
         return {}
@@ -98,10 +98,10 @@ def true_labels(benchmark: Benchmark, images: Iterable[str]) -> dict[str, str]:
 def distances_to(
     truth: str, labels: Sequence[str], distance: str, wordnet: WordNet | None
 ) -> list[float | None]:
-    """Return how far each label is from the true one, by the competition's distance; None without
+    """Return each label's distance from the true one, by the competition's distance; None without
     one.
 
-    A user's distances are not kept, so there is none either.
+    A distance from a user's file is not stored, so it gives None too.
     """
     if truth not in ("none", "dropped") and distance == "zero-one":
         return [float(label != truth) for label in labels]
@@ -113,7 +113,7 @@ def distances_to(
 
 
 def settled_values(campaign: Campaign, images: set[str]) -> dict[tuple[str, str], Any]:
-    """(image, topic) → the settled value of each settled or dropped question on these images."""
+    """Return (image, topic) → value of every settled or dropped question on these images."""
     names = sorted(images)
     settled: dict[tuple[str, str], Any] = {}
     for start in range(0, len(names), BATCH):

@@ -1,4 +1,4 @@
-"""The pages that MAD competitions alone have."""
+"""Addresses of the pages of MAD competitions."""
 
 from django.urls import URLPattern, path
 

@@ -1,4 +1,4 @@
-"""The pages that MAD competitions alone have: stated accuracies, galleries, true labels."""
+"""Pages of MAD competitions: published accuracies, galleries, true labels."""
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
@@ -74,7 +74,7 @@ def gallery(request: SignedIn, name: str, first: int, second: int) -> HttpRespon
 @login_required
 @require_POST
 def true_labels(request: SignedIn, name: str) -> HttpResponse:
-    """Ask for the true label of one line's image, or of a whole pair's."""
+    """Ask for the true label of one image, or of all images of a pair."""
     row = access.benchmark_for(request.user, name, MAD)
     chosen = row.selections.filter(state="chosen").select_related("first", "second")
     if (selection := key_of(request.POST.get("selection", ""))) is not None:

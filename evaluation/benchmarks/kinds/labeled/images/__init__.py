@@ -1,1 +1,1 @@
-"""The outcomes of single images: cases, index, overlays, pages."""
+"""Outcomes of single images: cases, index, overlays, pages."""

@@ -1,7 +1,7 @@
-"""Boxes to draw over a photograph and verdicts to list below it: true and predicted ones. Pure.
+"""Boxes to draw on a photograph and verdicts to list below it, true and predicted. Pure.
 
 Boxes are x0, y0, x1, y1 in pixels of the image. A shape's tone is truth, right, wrong or missed;
-each has a stroke and a mark of its own, so that colour is not needed to tell them apart.
+each has its own stroke and mark, so that colour is not needed.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -20,7 +20,7 @@ CARD_LETTERS, PAGE_LETTERS = 0.05, 0.028
 
 @dataclass(frozen=True)
 class Shape:
-    """A box to draw. label: what stands at its left, text_y: where the base line of that is."""
+    """A box to draw. label: text at its left; text_y: the baseline of the text."""
 
     x: float
     y: float
@@ -33,7 +33,7 @@ class Shape:
 
 @dataclass(frozen=True)
 class Verdict:
-    """One prediction of a classifier, or a miss. value: its confidence, IoU or share in words."""
+    """One prediction of a classifier, or a miss. value: its confidence, IoU or share as text."""
 
     tone: str
     name: str
@@ -43,7 +43,7 @@ class Verdict:
 def shapes(
     kind: str, line: Line, outcome: Outcome, number: str, name: Namer, letters: float
 ) -> list[Shape]:
-    """Return the boxes of an outcome, true ones first. letters: the height of a label in pixels."""
+    """Return the boxes of an outcome, true ones first. letters: height of a label in pixels."""
     drawn = {"localization": _located, "detection": _detected, "wsol": _mapped}.get(kind)
     if drawn is None:
         return []
@@ -81,7 +81,9 @@ def _located(line: Line, outcome: Outcome, number: str, name: Namer) -> Drawn:
 
 
 def _right_box(line: Line, outcome: Outcome) -> int | None:
-    """Which of the five boxes made the outcome right: the best placed of the right class."""
+    """Return which of the five boxes made the outcome right: the one with the highest IoU among
+    those of the right class.
+    """
     if not outcome.get("right"):
         return None
     placed = [
@@ -111,7 +113,7 @@ def _mapped(line: Line, outcome: Outcome, number: str, name: Namer) -> Drawn:
 
 
 def share(value: float | None) -> str:
-    """Two digits behind the point; a dash for nothing.
+    """Return the number with two decimals; a dash for None.
 
     >>> share(0.8142), share(None)
     ('0.81', '–')
@@ -120,7 +122,8 @@ def share(value: float | None) -> str:
 
 
 def iou(a: Sequence[float], b: Sequence[float]) -> float:
-    """IoU of two boxes with exclusive ends, for drawing; scores have their own conventions.
+    """Return the IoU of two boxes with exclusive ends, for drawing. Scores have their own
+    conventions.
 
     >>> iou((0, 0, 2, 2), (1, 0, 3, 2))
     0.3333333333333333
@@ -134,7 +137,7 @@ def iou(a: Sequence[float], b: Sequence[float]) -> float:
 
 
 def verdicts(kind: str, line: Line, outcome: Outcome, number: str, name: Namer) -> list[Verdict]:
-    """Return the predictions of the classifier, in its order, each right or wrong."""
+    """Return the classifier's predictions in order, each right or wrong."""
     made = {"detection": _found_verdicts, "wsol": _map_verdicts}.get(kind, _label_verdicts)
     return list(made(line, outcome, number, name))
 
@@ -171,7 +174,7 @@ def _map_verdicts(line: Line, outcome: Outcome, number: str, name: Namer) -> Ite
 
 
 def only(line: Line, outcome: Outcome, label: str) -> tuple[Line, Outcome]:
-    """Of a detection what is of one class, of others all: a class that was asked for."""
+    """Return a detection restricted to one class; other outcomes unchanged."""
     if "found" not in outcome:
         return line, outcome
     only_line, only_outcome = line.copy(), outcome.copy()
@@ -182,7 +185,7 @@ def only(line: Line, outcome: Outcome, label: str) -> tuple[Line, Outcome]:
 
 
 def shortened(outcome: Outcome) -> Outcome:
-    """Of a detection the surest, as many as a card has room for."""
+    """Return a detection restricted to as many of the most confident boxes as a card shows."""
     if "found" not in outcome:
         return outcome
     card_outcome = outcome.copy()

@@ -1,4 +1,4 @@
-"""Score maps as pictures to lay over photographs. Pure."""
+"""Score maps as translucent pictures on top of photographs. Pure."""
 
 import io
 from pathlib import Path
@@ -20,10 +20,10 @@ FAINTEST, STRONGEST = 30, 215
 
 
 def layer(path: Path) -> bytes:
-    """Return a WebP of at most MOST_PX pixels a side, the more opaque the higher the score.
+    """Return a WebP of at most MOST_PX pixels a side, more opaque for higher scores.
 
-    path: a .npy of 2-D floats. A map of one value is faint throughout; what is not finite counts as
-    the least. Raises BadInput for a file that is no such map.
+    path: a .npy of 2-D floats. A constant map is faint throughout; values that are not finite count
+    as the lowest. Raises BadInput for any other file.
     """
     scores = _scaled(_read(path))
     levels = np.linspace(0, 1, len(COLOURS))
@@ -36,7 +36,7 @@ def layer(path: Path) -> bytes:
 
 
 def _read(path: Path) -> NDArray[np.float64]:
-    """(H, W) with every so many-th row and column, so that neither is longer than MOST_PX."""
+    """Return the map (H, W), subsampled so that neither side exceeds MOST_PX."""
     cure = "upload the score maps again"
     try:
         kept = np.load(path, mmap_mode="r", allow_pickle=False)
@@ -50,7 +50,7 @@ def _read(path: Path) -> NDArray[np.float64]:
 
 
 def _scaled(scores: NDArray[np.float64]) -> NDArray[np.float64]:
-    """From 0 to 1; 0 throughout where all are equal."""
+    """Return the scores scaled to 0 … 1; all 0 if they are equal."""
     finite = np.isfinite(scores)
     if not finite.any():
         return np.zeros_like(scores)

@@ -1,9 +1,9 @@
-"""Index of images.jsonl: which images contribute to a number, so that a page reads only its own.
+"""Index of images.jsonl: which images contribute to a number, so that a page reads only those.
 Pure.
 
-The file is read once, line by line; what is kept of it (where each line begins, and the cases that
-every image falls into, by class and classifier) is some 20 bytes an entry. It lies beside the file
-for the next process, as images.index.npz.
+The file is read once, line by line. The index holds where each line begins, and the cases of every
+image by class and classifier, at some 20 bytes per entry. It is stored beside the file as
+images.index.npz for other processes.
 """
 
 import json
@@ -30,11 +30,10 @@ ARRAYS = ("starts", "image", "name", "classifier", "bits")
 
 @dataclass
 class ImageIndex:
-    """The lines of a run, and the cases that every image falls into.
+    """The lines of a run and the cases of every image.
 
-    image, name, classifier, bits: (E,) an entry for each image, class and classifier that falls
-    into any case, in the order of the images; name and classifier are places in `names` and
-    `classifiers`.
+    image, name, classifier, bits: (E,) an entry per image, class and classifier with any case, in
+    the order of the images; name and classifier are indices into `names` and `classifiers`.
     """
 
     kind: str
@@ -50,7 +49,7 @@ class ImageIndex:
         return len(self.lines)
 
     def numbers(self, classifier: str) -> list[outcomes.Number]:
-        """Return the numbers that any outcome of this classifier contributes to."""
+        """Return the numbers to which any outcome of this classifier contributes."""
         known = int(np.bitwise_or.reduce(self.bits[self._of(classifier, "")], initial=0))
         places = outcomes.bits_of(self.kind)
         return [
@@ -62,9 +61,9 @@ class ImageIndex:
     def images(
         self, classifier: str, number: str, case: str = "", name: str = ""
     ) -> NDArray[np.uint32]:
-        """Return the images of the case in the order of the file; without a case, those of any.
+        """Return the images of the case in file order; without a case, those of any case.
 
-        name: a class; without one, all images, also those that fall into no case.
+        name: a class; without one, all images, including those without a case.
         """
         if not case and not name:
             return np.arange(len(self), dtype=np.uint32)
@@ -73,7 +72,7 @@ class ImageIndex:
         return _different(self.image[mine & (self.bits & mask > 0)])
 
     def counts(self, classifier: str, number: str, name: str = "") -> dict[str, int]:
-        """Return images of every case; "" for all. Cases of one number may share images."""
+        """Return the number of images of every case; "" for all. Cases may share images."""
         mine = self._of(classifier, name)
         image, bits = self.image[mine], self.bits[mine]
         counts = {"": len(_different(image)) if name else len(self)}
@@ -82,7 +81,7 @@ class ImageIndex:
         return counts
 
     def class_counts(self, classifier: str) -> list[tuple[str, int]]:
-        """Return every class that any entry of this classifier has, with its images; by name."""
+        """Return the number of images of every class of this classifier, by name."""
         mine = self.classifier == self._place(classifier)
         counts = np.bincount(self.name[mine], minlength=len(self.names))
         return sorted((self.names[at], int(n)) for at, n in enumerate(counts) if n)
@@ -103,12 +102,12 @@ class ImageIndex:
 
 
 def _different(ordered: NDArray[np.uint32]) -> NDArray[np.uint32]:
-    """Each value once; equal ones stand together."""
+    """Return each value once; equal values must be adjacent."""
     return ordered[np.append(True, ordered[1:] != ordered[:-1])] if len(ordered) else ordered
 
 
 def index(path: Path, kind: str) -> ImageIndex:
-    """Return the index of a run. Raises BadInput where the file is gone."""
+    """Return the index of a run. Raises BadInput if the file is missing."""
     try:
         stated = path.stat()
     except FileNotFoundError:
@@ -120,7 +119,9 @@ def index(path: Path, kind: str) -> ImageIndex:
 
 @lru_cache(maxsize=8)
 def _kept(path: Path, kind: str, written_ns: int, size: int) -> ImageIndex:
-    """written_ns, size: a file that was written again is read again."""
+    """Return the cached index. written_ns, size: cache keys, so that a rewritten file is read
+    again.
+    """
     beside = path.with_suffix(SUFFIX)
     stamp = [FORM, kind, written_ns, size]
     image_index = _read_index(beside, path, stamp)
@@ -132,7 +133,7 @@ def _kept(path: Path, kind: str, written_ns: int, size: int) -> ImageIndex:
 
 @dataclass
 class _Entries:
-    """Entries while a file is read."""
+    """Entries collected while the file is read."""
 
     kind: str
     image: array = field(default_factory=lambda: array("I"))
@@ -175,7 +176,7 @@ def _read_lines(path: Path, kind: str) -> ImageIndex:
 
 
 def _write_index(beside: Path, image_index: ImageIndex, stamp: list[Any]) -> None:
-    """For the next process. Where the disk is full or not ours to write, it reads again."""
+    """Store the index for other processes. If it cannot be written, they read the file again."""
     words = json.dumps([stamp, image_index.names, image_index.classifiers]).encode()
     arrays = {key: getattr(image_index, key) for key in ARRAYS[1:]}
     starts = np.frombuffer(image_index.lines.starts, np.uint64)
@@ -187,7 +188,7 @@ def _write_index(beside: Path, image_index: ImageIndex, stamp: list[Any]) -> Non
 
 
 def _read_index(beside: Path, path: Path, stamp: list[Any]) -> ImageIndex | None:
-    """What lies beside the file; None where nothing does that belongs to it."""
+    """Return the stored index; None if it is missing or belongs to another file."""
     try:
         # Opened here: numpy leaves a zip open that it cannot read.
         with open(beside, "rb") as file, np.load(file, allow_pickle=False) as kept:
@@ -202,7 +203,7 @@ def _read_index(beside: Path, path: Path, stamp: list[Any]) -> ImageIndex | None
 
 
 def around(images: NDArray[np.uint32], number: int) -> dict[str, int | None]:
-    """Return the images before and after this one among those of a case, and its place, from 1.
+    """Return the images before and after this one in a case, and its position, from 1.
 
     >>> around(np.array([3, 8, 9], np.uint32), 8)
     {'at': 2, 'of': 3, 'previous': 3, 'next': 9}

@@ -1,8 +1,7 @@
-"""Which images contribute to a number: every number of a result has cases, and an outcome falls
-into one or several of each. Pure.
+"""Cases of the numbers of a result: which images contribute to a number, and how. Pure.
 
-A kind of benchmark has numbers (NUMBERS). A classifier's outcome of an image is counted class by
-class, so that both the number and its share of one class lead to images.
+A kind of benchmark has numbers (NUMBERS), and a number has cases. A classifier's outcome of an
+image is classified per class, so that both the number and its share of one class link to images.
 """
 
 from collections.abc import Callable, Iterator
@@ -26,8 +25,9 @@ SHARES = (0.5, 0.8)
 
 
 class Case(NamedTuple):
-    """key: in addresses. words: what the page calls it. tone: right, wrong, missed or plain.
-    within: the case that it is a part of."""
+    """A case of a number. key: in addresses. words: on pages. tone: right, wrong, missed or plain.
+    within: the case that contains this one.
+    """
 
     key: str
     words: str
@@ -36,7 +36,7 @@ class Case(NamedTuple):
 
 
 class Number(NamedTuple):
-    """One number of a result. cases: into which `classify` sorts an outcome, by their keys."""
+    """A number of a result. cases: keys of the cases that `classify` can return."""
 
     key: str
     words: str
@@ -46,7 +46,7 @@ class Number(NamedTuple):
 
 @dataclass(frozen=True)
 class Asked:
-    """Which images: of which classifier's number, case and class ("" for any)."""
+    """The images of a classifier's number, case and class ("" for any)."""
 
     classifier: str
     number: str
@@ -54,7 +54,7 @@ class Asked:
     name: str = ""
 
     def query(self, **changes: str) -> str:
-        """For an address; what is "" is left out."""
+        """Return the query for an address, without empty values."""
         parameters = {
             "classifier": self.classifier,
             "number": self.number,
@@ -68,8 +68,9 @@ RIGHT, WRONG = Case("right", "right", "right"), Case("wrong", "wrong", "wrong")
 
 
 def _flag(*path: str) -> Classify:
-    """(class, right or wrong) of every class of the image, by the value at `path`; none without a
-    value."""
+    """Return a function that yields (class, right or wrong) by the value at `path`, if there is
+    one.
+    """
 
     def classify(line: Line, outcome: Outcome) -> Iterator[tuple[str, str]]:
         value: object = outcome
@@ -101,7 +102,7 @@ def _height(line: Line, outcome: Outcome) -> Iterator[tuple[str, str]]:
 
 
 def _place(line: Line, outcome: Outcome) -> Iterator[tuple[str, str]]:
-    """A wrong localization misses the class, or names it and misses its place."""
+    """Split wrong localizations: the class is wrong, or the class is right and the box is wrong."""
     if outcome.get("right") is None:
         return
     for name in line["classes"]:
@@ -194,13 +195,13 @@ NUMBERS: dict[str, tuple[Number, ...]] = {
 
 @cache
 def bits_of(kind: str) -> dict[str, dict[str, int]]:
-    """number → case → the one bit, of 64, that stands for it."""
+    """Return number → case → its bit, of 64."""
     bits = (1 << at for at in range(64))
     return {number.key: {case.key: next(bits) for case in number.cases} for number in NUMBERS[kind]}
 
 
 def sorted_in(kind: str, line: Line, outcome: Outcome) -> dict[str, int]:
-    """By class, the bits of all cases that the outcome of this image falls into.
+    """Return by class the bits of all cases of this image's outcome.
 
     >>> line = {"classes": ["n02084071"]}
     >>> bits = bits_of("localization")["error"]

@@ -1,4 +1,4 @@
-"""What the pages about single images show: those of a number as cards, and one large."""
+"""Context of the pages about single images: cards of a number's images, and one large image."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ GONE = "The images of this run are not on this server any more. Score the benchm
 
 @dataclass(frozen=True)
 class Picture:
-    """A photograph's size in pixels and address; "" where it left the dataset."""
+    """A photograph's size in pixels and address; "" if it has left the dataset."""
 
     width: float
     height: float
@@ -37,7 +37,7 @@ class Picture:
 
 @dataclass(frozen=True)
 class Tab:
-    """A case with how many images it has."""
+    """A case with its number of images."""
 
     case: outcomes.Case
     images: int
@@ -47,7 +47,7 @@ class Tab:
 
 @dataclass(frozen=True)
 class Viewed:
-    """What one page shows: of which run, of what was asked for, and what its classes are called."""
+    """The run, the query and the class names of one page."""
 
     row: Benchmark
     run: Run
@@ -56,17 +56,17 @@ class Viewed:
 
     @cached_property
     def has_maps(self) -> bool:
-        """Return whether the score maps that the run scored are there to be shown."""
+        """Return whether the run's score maps still exist."""
         is_wsol = self.row.kind == "wsol"
         return is_wsol and map_folder(self.row, self.run, self.selection.classifier) is not None
 
     def address(self, number: int) -> str:
-        """Of one image's page, among the images that were asked for."""
+        """Return the address of an image's page within this query."""
         path = reverse("evaluation:labeled_image", args=[self.row.name, self.run.pk, number])
         return f"{path}?{self.selection.query()}"
 
     def map_address(self, number: int) -> str | None:
-        """Of the score map of one image; None where there is none to show."""
+        """Return the address of an image's score map; None if there is none."""
         if not self.has_maps:
             return None
         path = reverse("evaluation:labeled_map", args=[self.row.name, self.run.pk, number])
@@ -74,7 +74,7 @@ class Viewed:
 
 
 def index_of(row: Benchmark, run: Run) -> ImageIndex:
-    """Return the images of the run. Raises Refusal where their file is gone."""
+    """Return the index of the run's images. Raises Refusal if the file is missing."""
     try:
         return image_index.index(running.images_path(row, run.pk), row.kind)
     except BadInput:
@@ -82,7 +82,7 @@ def index_of(row: Benchmark, run: Run) -> ImageIndex:
 
 
 def asked_in(index: ImageIndex, query: Mapping[str, str]) -> Asked:
-    """What the address asks for; the first there is in place of what is unknown."""
+    """Return the query's choices; the first available one replaces an unknown one."""
     classifier = _known(query.get("classifier", ""), index.classifiers)
     numbers = {entry.key: entry for entry in _numbers(index, classifier)}
     number = _known(query.get("number", ""), list(numbers))
@@ -106,7 +106,7 @@ def _numbers(index: ImageIndex, classifier: str) -> list[outcomes.Number]:
 
 
 def images(row: Benchmark, run: Run, query: Mapping[str, str]) -> dict[str, object]:
-    """Return a page of the images that the address asks for, with how many are in each case."""
+    """Return a page of the images that match the query, with the number of images per case."""
     index = index_of(row, run)
     selection = asked_in(index, query)
     viewed = Viewed(row, run, selection, class_names.namer(row))
@@ -185,7 +185,7 @@ def _card(
 def _badges(
     kind: str, line: outcomes.Line, outcome: outcomes.Outcome, selection: Asked
 ) -> list[outcomes.Case]:
-    """Into which cases of the number the image falls; of a case and its parts the parts."""
+    """Return the cases of the image; if a case has parts, only the parts."""
     number = _number(kind, selection)
     keys = {case for name, case in number.classify(line, outcome) if selection.name in ("", name)}
     there = [case for case in number.cases if case.key in keys]
@@ -194,9 +194,7 @@ def _badges(
 
 
 def map_folder(row: Benchmark, run: Run, classifier: str) -> Path | None:
-    """Return the folder of the score maps that the run scored; None where others took
-    their place.
-    """
+    """Return the folder of the score maps that the run scored; None if they were replaced."""
     submission = row.submissions.filter(name=classifier).first()
     scored = run.settings.get("signature", {}).get("submissions", ())
     if submission is None or [classifier, submission.sha256] not in [entry[:2] for entry in scored]:
@@ -206,7 +204,7 @@ def map_folder(row: Benchmark, run: Run, classifier: str) -> Path | None:
 
 
 def _photographs(row: Benchmark, names: Sequence[str]) -> dict[str, Image]:
-    """The photographs of these names, while the dataset still has them."""
+    """Return the photographs of these names that are still in the dataset."""
     rows = row.campaign.dataset.images.filter(name__in=names)
     return {image.name: image for image in rows}
 
@@ -229,9 +227,7 @@ def _picture(
 def image(
     row: Benchmark, run: Run, number: int, query: Mapping[str, str]
 ) -> dict[str, object] | None:
-    """Return one image large, with the outcome of every classifier; None where there is no such
-    line.
-    """
+    """Return one image with the outcome of every classifier; None for an unknown line."""
     index = index_of(row, run)
     if number >= len(index):
         return None
@@ -267,7 +263,7 @@ def image(
 
 
 def _columns(viewed: Viewed, line: outcomes.Line) -> list[dict[str, object]]:
-    """The outcome of every classifier."""
+    """Return the outcome of every classifier."""
     kind, selection = viewed.row.kind, viewed.selection
     return [
         {
@@ -292,7 +288,9 @@ def _ways(viewed: Viewed, places: dict[str, int | None]) -> dict[str, object]:
 
 
 def _after(classifiers: Sequence[str], selection: Asked) -> str | None:
-    """The query of the next classifier, after the last the first; None for a single one."""
+    """Return the query of the next classifier (the first after the last); None if there is only
+    one.
+    """
     if len(classifiers) < 2:
         return None
     at = classifiers.index(selection.classifier)

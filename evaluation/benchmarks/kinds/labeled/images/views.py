@@ -1,4 +1,4 @@
-"""The images of the numbers of a run, for those who research in the benchmark's campaign."""
+"""Pages of the images of a run's numbers, for researchers of the campaign."""
 
 from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpResponse
@@ -16,7 +16,7 @@ from labeling.web.views.shared import SignedIn, display_response, query_of
 @login_required
 @require_GET
 def images(request: SignedIn, name: str, pk: int) -> HttpResponse:
-    """Cards of the images of a number, by case and class."""
+    """Show cards of a number's images, by case and class."""
     row, chosen = _scored(request, name, pk)
     context = pages.images(row, chosen, request.GET)
     context |= {"benchmark": row, "run": chosen}
@@ -26,7 +26,7 @@ def images(request: SignedIn, name: str, pk: int) -> HttpResponse:
 @login_required
 @require_GET
 def image(request: SignedIn, name: str, pk: int, number: int) -> HttpResponse:
-    """Return one of them large, with the outcome of every classifier."""
+    """Show one image with the outcome of every classifier."""
     row, chosen = _scored(request, name, pk)
     context = pages.image(row, chosen, number, request.GET)
     if context is None:
@@ -38,7 +38,7 @@ def image(request: SignedIn, name: str, pk: int, number: int) -> HttpResponse:
 @login_required
 @require_GET
 def photo(request: SignedIn, name: str, pk: int, number: int) -> HttpResponse:
-    """Return the photograph, upright and of the size that people see when they label."""
+    """Return the photograph, upright and in the size shown to annotators."""
     row, chosen = _scored(request, name, pk)
     line = _line(row, chosen, number)
     photograph = row.campaign.dataset.images.filter(name=line["image"]).first()
@@ -73,7 +73,7 @@ def _line(row: Benchmark, run: Run, number: int) -> outcomes.Line:
 
 
 def _scored(request: SignedIn, name: str, pk: int) -> tuple[Benchmark, Run]:
-    """The benchmark and its run. Raises NotYours, or Http404 where nothing is scored."""
+    """Return the benchmark and its run. Raises NotYours, or Http404 without a result."""
     row = access.benchmark_for(request.user, name)
     chosen = get_object_or_404(row.runs.select_related("release"), pk=pk, state=Run.State.DONE)
     if row.kind not in outcomes.NUMBERS:

@@ -1,1 +1,1 @@
-"""Versions of a classification's label sets: reviews of mistakes, and every submission by each."""
+"""Versions of a classification's label sets, made by reviews of mistakes."""

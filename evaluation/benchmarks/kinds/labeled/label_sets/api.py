@@ -1,4 +1,4 @@
-"""Reviews of mistakes and versions of label sets over HTTP."""
+"""API of reviews of mistakes and versions of label sets."""
 
 from contextlib import nullcontext
 
@@ -37,14 +37,14 @@ class ReviewViewSet(BaseViewSet):
     ordering = "pk"
 
     def list(self, request: Request, benchmark: str) -> Response:
-        """Reviews of mistakes of a classification, applied or not."""
+        """Return the reviews of a classification's mistakes, applied or not."""
         rows = self._benchmark(benchmark).reviews.select_related("campaign", "release")
         return self.paged(rows, MistakeReviewSerializer)
 
     @extend_schema(request=NewMistakeReviewSerializer, responses={201: MistakeReviewSerializer})
     def create(self, request: Request, benchmark: str) -> Response:
-        """Open a review: a draft campaign of the kind mistake about every disagreement of the
-        newest label sets with a chosen submission, and a share of the agreements.
+        """Open a review: a draft campaign of the kind mistake about every disagreement of a chosen
+        submission with the newest label sets, and about a sample of the agreements.
         """
         row = self._benchmark(benchmark)
         check_may_open(self.user)
@@ -54,14 +54,16 @@ class ReviewViewSet(BaseViewSet):
 
     @extend_schema(responses=MistakeReviewSerializer(many=True))
     def versions(self, request: Request, benchmark: str) -> Response:
-        """Versions of the label sets that reviews made, from 2 on: 1 is the truth's one class."""
+        """Return the versions of the label sets from 2 on; version 1 is the truth's single
+        class.
+        """
         rows = reviews.applied(self._benchmark(benchmark)).select_related("campaign", "release")
         return self.paged(rows, MistakeReviewSerializer)
 
     @extend_schema(request=ApplyMistakeReviewSerializer, responses={201: MistakeReviewSerializer})
     def apply(self, request: Request, benchmark: str) -> Response:
-        """Make label sets of a new version of the answers of a campaign, and scores every
-        submission by it. The same campaign again gives the version that is there.
+        """Make a new version of the label sets from a campaign's answers and score every submission
+        by it. The same campaign again returns the existing version.
         """
         row = self._benchmark(benchmark)
         body = self.read(ApplyMistakeReviewSerializer)
@@ -75,8 +77,9 @@ class ReviewViewSet(BaseViewSet):
 
     @extend_schema(responses={(200, "application/zip"): OpenApiTypes.BINARY})
     def archive(self, request: Request, benchmark: str, version: int) -> FileResponse:
-        """sets.csv, version.json, answers.csv, queue.jsonl and strata.csv of a version: what
-        `score classification --valid-sets` reads, and what it was made of."""
+        """Return the files of a version: sets.csv, version.json, answers.csv, queue.jsonl and
+        strata.csv. `score classification --valid-sets` reads the first; the others are its sources.
+        """
         row = self._benchmark(benchmark)
         file, name = open_zip(row, reviews.version_for(row, version))
         return download(file, name, downloads.type_of(name))

@@ -1,4 +1,4 @@
-"""The addresses of the API that benchmarks on released labels alone have."""
+"""API addresses of benchmarks on released labels."""
 
 from django.urls import URLPattern, path
 

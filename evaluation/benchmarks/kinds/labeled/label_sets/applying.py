@@ -1,4 +1,4 @@
-"""Answers of a campaign become a version of the label sets, which every submission is scored by."""
+"""Applies a campaign's answers: they become a new version of the label sets."""
 
 import tempfile
 from pathlib import Path
@@ -23,11 +23,11 @@ def apply_answers(
     queue: Path | None = None,
     file_name: str = reviews.QUEUE,
 ) -> MistakeReview:
-    """Return the review that the campaign's answers made a version of; its scores are on their way.
+    """Return the review after making a version from the campaign's answers; scoring is queued.
 
-    number: of its release, else what is settled now is frozen, unless that takes long. queue: where
-    the campaign was opened by command; file_name: what the person calls it. Raises Refusal with the
-    field.
+    number: of the release; by default settled answers are frozen now, unless that takes long.
+    queue: of a campaign that was opened by command; file_name: the user's name for it. Raises
+    Refusal with the field.
     """
     release = freezing.release_for(campaign, number) if number else None
     if release is None and freezing.takes_long(campaign):
@@ -55,9 +55,7 @@ def apply_answers(
 
 
 def open_zip(row: Benchmark, review: MistakeReview) -> tuple[IO[bytes], str]:
-    """Return the files of a version in an open zip, which is gone once it is closed, and
-    its name.
-    """
+    """Return the files of a version in an open zip, deleted when it is closed, and its name."""
     name = f"{row.name}-label-sets-{review.version}"
     file = tempfile.TemporaryFile()  # noqa: SIM115
     paths.zip_into(reviews.folder_of(review, reviews.APPLIED), file, name)

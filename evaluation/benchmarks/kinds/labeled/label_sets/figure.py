@@ -1,4 +1,4 @@
-"""The picture of versions of label sets: every submission from one version to the next."""
+"""Figure of the versions of label sets: every submission by version."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ STEP = 0.04
 
 
 def draw(result: LabeledResult, theme: Theme) -> Figure:
-    """Accuracy by each version with its interval; hollow, by the last review's images alone."""
+    """Draw accuracy by version with its interval; hollow: on the last review's images only."""
     submissions, versions = rows.submissions(result), rows.versions(result)
     figure, axes = canvas(theme, 7.0, 3.8)
     places = range(len(versions))

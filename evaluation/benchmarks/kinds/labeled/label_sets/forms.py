@@ -1,4 +1,4 @@
-"""The researcher's forms about label sets: a review is opened, and applied."""
+"""Forms of label sets: open a review, apply a review."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ from labeling.web.forms.kept import KeepsFiles, KeptFileInput
 
 
 class OpenReviewForm(forms.Form):
-    """Whose mistakes are reviewed, and the campaign that asks people."""
+    """Whose mistakes are reviewed, and the new campaign."""
 
     title = forms.CharField(max_length=200, help_text="Of the campaign; people see it.")
     name = forms.SlugField(
@@ -50,7 +50,7 @@ class OpenReviewForm(forms.Form):
 
 
 class ApplyReviewForm(KeepsFiles):
-    """Whose answers become label sets."""
+    """The campaign whose answers become label sets."""
 
     campaign = forms.ModelChoiceField(
         Campaign.objects.none(),

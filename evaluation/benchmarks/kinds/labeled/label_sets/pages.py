@@ -1,4 +1,4 @@
-"""What the page of a benchmark's label sets shows: no request, no HTML."""
+"""Context of the page of a benchmark's label sets."""
 
 from dataclasses import dataclass
 
@@ -12,7 +12,7 @@ from labeling.db.question_counts import Counts
 
 @dataclass(frozen=True)
 class VersionRow:
-    """A version that a review made. models: their names, in a list for people."""
+    """A version made by a review. models: their names, joined for people."""
 
     review: MistakeReview
     applied: Applied
@@ -25,8 +25,9 @@ class VersionRow:
 
 @dataclass(frozen=True)
 class ReviewRow:
-    """A review whose answers are not applied yet. is_late: the label sets have another version by
-    now than it was made of."""
+    """A review that is not applied yet. is_late: the label sets have a newer version than the one
+    it is based on.
+    """
 
     review: MistakeReview
     meta: QueueMeta

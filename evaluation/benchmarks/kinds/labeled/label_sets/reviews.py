@@ -1,7 +1,7 @@
-"""Reviews of mistakes of a classification: opened as campaigns, applied as versions of label sets.
+"""Reviews of a classification's mistakes: opened as campaigns, applied as versions of label sets.
 
-The only writer of MistakeReview. Its folder in that of the benchmark: reviews/<pk>/asked/ has
-queue.jsonl and strata.csv, reviews/<pk>/applied/ beside these answers.csv, sets.csv, version.json.
+The only writer of MistakeReview. In the benchmark's folder, reviews/<pk>/asked/ has queue.jsonl and
+strata.csv; reviews/<pk>/applied/ also has answers.csv, sets.csv, version.json.
 """
 
 import csv
@@ -66,11 +66,11 @@ def open_review(
     seed: int = 0,
     policy: Mapping[str, object] | None = None,
 ) -> MistakeReview:
-    """Return a review with its draft campaign, which asks about every disagreement of the newest
-    label sets with one of the models (without any, with all submissions), and a share of the
-    agreements.
+    """Create a review with its draft campaign.
 
-    All or nothing. Raises Refusal with the field.
+    It asks about every disagreement of the newest label sets with one of the models (by default all
+    submissions), and about a sample of the agreements. All or nothing. Raises Refusal with the
+    field.
     """
     check_kind(benchmark)
     if not 0 <= agreements <= 1:
@@ -111,9 +111,10 @@ def open_review(
 def take_up(
     benchmark: Benchmark, actor: User, campaign: Campaign, queue: Path, wordnet: WordNet
 ) -> MistakeReview:
-    """Return the review of a campaign that was opened by command on this queue; the same again is
-    the same review. Raises Refusal for a campaign of another kind, BadInput for a queue that was
-    made of other files than the benchmark has.
+    """Return the review of a campaign that was opened by command on this queue.
+
+    The same arguments return the same review. Raises Refusal for a campaign of another kind,
+    BadInput for a queue made from files other than the benchmark's.
     """
     check_kind(benchmark)
     _check_campaign(campaign)
@@ -149,11 +150,11 @@ def take_up(
 def apply(
     review: MistakeReview, actor: User, wordnet: WordNet, release: Release | None = None
 ) -> MistakeReview:
-    """Return the review with its version: label sets of what its release judged valid.
+    """Return the review after making its version of the label sets from its release.
 
-    release: of its campaign; without one, what is settled now is frozen. Applied again it stays as
-    it is. Raises Conflict where the label sets have another version by now than it was made of;
-    Refusal while answers are missing.
+    release: of its campaign; by default settled answers are frozen now. Applying again changes
+    nothing. Raises Conflict if the label sets have a newer version than the review's; Refusal
+    while answers are missing.
     """
     if review.version is not None:
         return review
@@ -200,12 +201,12 @@ def apply(
 
 
 def applied(benchmark: Benchmark) -> QuerySet[MistakeReview]:
-    """Return the reviews that are versions, the oldest first."""
+    """Return the reviews that became versions, oldest first."""
     return benchmark.reviews.filter(version__isnull=False).order_by("version")
 
 
 def newest(benchmark: Benchmark) -> int:
-    """Return the version that the label sets have."""
+    """Return the current version of the label sets."""
     last = applied(benchmark).values_list("version", flat=True).last()
     return last or FIRST
 
@@ -219,7 +220,7 @@ def review_for(benchmark: Benchmark, pk: int) -> MistakeReview:
 
 
 def version_for(benchmark: Benchmark, version: int) -> MistakeReview:
-    """Return the review whose answers are this version. Raises NotYours."""
+    """Return the review of this version. Raises NotYours."""
     row = applied(benchmark).filter(version=version).first()
     if row is None:
         raise NotYours(f"The label sets have no version {version} that a review made.")
@@ -227,7 +228,7 @@ def version_for(benchmark: Benchmark, version: int) -> MistakeReview:
 
 
 def folder_of(review: MistakeReview, part: str) -> Path:
-    """Return where the files of ASKED or APPLIED lie. Raises Refusal where they are gone."""
+    """Return the folder of ASKED or APPLIED files. Raises Refusal if it is missing."""
     folder = shared_files.find(_place(review, part), _name(review, part))
     if not folder.is_dir():
         raise Refusal(
@@ -238,7 +239,7 @@ def folder_of(review: MistakeReview, part: str) -> Path:
 
 
 def truth_images(benchmark: Benchmark, wordnet: WordNet) -> dict[str, frozenset[int]]:
-    """Return the images of the truth, in its order, each with its one class."""
+    """Return the images of the truth in order, each with its class."""
     labels = Labels(wordnet)
     images, classes, _ = read_truth(_truth(benchmark), labels)
     return {
@@ -248,12 +249,12 @@ def truth_images(benchmark: Benchmark, wordnet: WordNet) -> dict[str, frozenset[
 
 
 def label_sets(review: MistakeReview, images: Iterable[str], wordnet: WordNet) -> LabelSets:
-    """Return the sets of a version. Raises BadInput where its files were changed."""
+    """Return the sets of a version. Raises BadInput if its files were changed."""
     return read_label_sets(folder_of(review, APPLIED), {*images}, wordnet)
 
 
 def in_order(sets: LabelSets, images: Iterable[str]) -> dict[str, frozenset[int]]:
-    """Return the set of each image, in their order."""
+    """Return the set of each image, in the order of the images."""
     return {image: sets.sets.get(image, queueing.EMPTY) for image in images}
 
 
@@ -282,7 +283,9 @@ def _chosen(benchmark: Benchmark, models: Sequence[str]) -> list[Submission]:
 
 
 def read_submissions(benchmark: Benchmark, rows: Iterable[Submission]) -> dict[str, Classified]:
-    """What these submissions say of each image, by name. Raises BadInput, FileNotFoundError."""
+    """Return the labels that these submissions give each image, by name. Raises BadInput,
+    FileNotFoundError.
+    """
     truth, settings = paths.truth_folder(benchmark), benchmarks.chosen_of(benchmark)
     classified = {}
     for row in rows:
@@ -293,7 +296,7 @@ def read_submissions(benchmark: Benchmark, rows: Iterable[Submission]) -> dict[s
 
 
 def _inputs(benchmark: Benchmark, rows: Sequence[Submission], wordnet: WordNet) -> Inputs:
-    """The submissions with the newest label sets."""
+    """Return the submissions and the newest label sets."""
     with read_here(benchmark):
         classified = read_submissions(benchmark, rows)
         last = applied(benchmark).last()
@@ -316,7 +319,7 @@ def _truth(benchmark: Benchmark) -> Path:
 
 @contextmanager
 def read_here(benchmark: Benchmark) -> Iterator[None]:
-    """Faults of the benchmark's own files name no place on this server."""
+    """Remove the server's paths from errors about the benchmark's own files."""
     folder = folders.folder_of(benchmark)
     with scoring.called(folder / benchmarks.SENT, "", paths.truth_folder(benchmark)):
         yield
@@ -347,7 +350,7 @@ def _applied(
 
 
 def _publish(review: MistakeReview, folder: Path) -> None:
-    """Makes the folder the review's: the last step before its row is committed."""
+    """Move the folder to the review: the last step before its row is committed."""
     target = _place(review, folder.name)
     shutil.rmtree(target, ignore_errors=True)
     target.parent.mkdir(parents=True, exist_ok=True)

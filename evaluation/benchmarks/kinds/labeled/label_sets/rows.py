@@ -1,4 +1,4 @@
-"""Rows of the versions of label sets: the numbers of their tables, figure and CSV files. Pure."""
+"""Rows of the versions of label sets for tables, figure and CSV files. Pure."""
 
 from dataclasses import dataclass
 
@@ -18,7 +18,7 @@ RATES = {
 
 @dataclass(frozen=True)
 class Counted:
-    """A share with its interval, and over how many images it is."""
+    """A share with its interval and its number of images."""
 
     cell: Cell
     images: int | None
@@ -26,8 +26,9 @@ class Counted:
 
 @dataclass(frozen=True)
 class SubmissionRow:
-    """A submission: its accuracy by each version, and by the images that the last review looked at.
-    is_reviewed: whether that review looked at its mistakes."""
+    """A submission's accuracy by version, and on the images of the last review. is_reviewed:
+    whether that review covered its mistakes.
+    """
 
     name: str
     by_version: tuple[Counted, ...]

@@ -1,4 +1,4 @@
-"""What the API takes and sends of reviews of mistakes and versions of label sets."""
+"""API serializers of reviews of mistakes and versions of label sets."""
 
 from rest_framework import serializers
 

@@ -1,4 +1,4 @@
-"""The tables of versions of label sets, for pages and CSV files. Pure."""
+"""Tables of the versions of label sets, for pages and CSV files. Pure."""
 
 from collections.abc import Callable, Iterator
 
@@ -51,7 +51,7 @@ def _numbers(share: Counted) -> dict[str, object]:
 
 
 def _csv(result: LabeledResult) -> CsvRows:
-    """A row for each submission and version, and for the estimates by the last review."""
+    """Return a row per submission and version, and rows for the estimates by the last review."""
     for row in rows.submissions(result):
         for version, share in zip(rows.versions(result), row.by_version, strict=True):
             head = {"submission": row.name, "version": version.version, "by": "label sets"}

@@ -1,4 +1,4 @@
-"""The pages of label sets."""
+"""Addresses of the pages of label sets."""
 
 from django.urls import URLPattern, path
 

@@ -1,4 +1,4 @@
-"""What a run says of a benchmark's label sets: every submission by every version."""
+"""Scores of every submission by every version of the label sets."""
 
 from evaluation.benchmarks.kinds.labeled import benchmarks
 from evaluation.benchmarks.kinds.labeled.label_sets import reviews
@@ -12,9 +12,9 @@ from labeling.errors import Refusal
 
 
 def score(benchmark: Benchmark, rows: list[Submission]) -> list[ScoredVersion] | None:
-    """Return every version, from the truth's one class on; None where no review has been applied.
+    """Return every version from 1 on; None if no review has been applied.
 
-    Raises BadInput and FileNotFoundError for files that were changed or are gone.
+    Raises BadInput and FileNotFoundError for files that were changed or are missing.
     """
     applied = list(reviews.applied(benchmark))
     if not applied:

@@ -1,4 +1,4 @@
-"""The page of a benchmark's label sets: versions, reviews under way, and forms that make both."""
+"""The page of a benchmark's label sets: versions, open reviews, and the forms for both."""
 
 from collections.abc import Callable
 from contextlib import nullcontext
@@ -48,7 +48,7 @@ def label_sets(request: SignedIn, name: str) -> HttpResponse:
 @login_required
 @require_GET
 def version_zip(request: SignedIn, name: str, version: int) -> HttpResponseBase:
-    """Return the files of a version, in a zip."""
+    """Return the files of a version as a zip."""
     row = access.benchmark_for(request.user, name, FAMILY)
     return downloads.file(*open_zip(row, reviews.version_for(row, version)))
 

@@ -1,1 +1,1 @@
-"""The truth that a release holds, written as the files that `score` reads."""
+"""The truth in a release, written as files that `score` reads."""

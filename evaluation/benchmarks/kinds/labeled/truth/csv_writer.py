@@ -1,4 +1,4 @@
-"""CSV sheets and plain lists in a folder, row by row; or nowhere, where rows are only counted."""
+"""CSV files and plain lists written row by row into a folder, or only counted."""
 
 import csv
 from contextlib import ExitStack
@@ -9,7 +9,7 @@ BOM = "\ufeff"
 
 
 class Sheets:
-    """Files of a folder that are open while rows come; each begins with its first row.
+    """Files of a folder that are open while rows are added; each begins with its first row.
 
     folder: None writes nothing.
     """
@@ -26,12 +26,12 @@ class Sheets:
         self.files.close()
 
     def row(self, name: str, *cells: object) -> None:
-        """A row of a CSV."""
+        """Add a row to a CSV file."""
         if self.folder is not None:
             csv.writer(self._file(name), lineterminator="\n").writerow(map(plain, cells))
 
     def line(self, name: str, *cells: object) -> None:
-        """A line of a list whose cells are parted by commas, none of them quoted."""
+        """Add a line to a list with unquoted cells separated by commas."""
         if self.folder is not None:
             new = name not in self._open
             text = ",".join(map(plain, cells))
@@ -50,7 +50,7 @@ class Sheets:
 
 
 def plain(cell: object) -> str:
-    """Return the cell as text: whole numbers without a point, others to the last digit.
+    """Return the cell as text: whole numbers without a decimal point, others with all digits.
 
     >>> plain(12.0), plain(0.1), plain("a,b")
     ('12', '0.1', 'a,b')

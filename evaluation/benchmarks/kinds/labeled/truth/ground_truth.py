@@ -1,7 +1,7 @@
-"""Ground truth out of a frozen release: the files that `score KIND` reads. No database.
+"""Ground truth from a frozen release: the files that `score KIND` reads. No database.
 
-What nobody decided is left out, and counted. Boxes are in pixels of the image, x1 and y1 exclusive
-unless somebody asks for the last pixel.
+Undecided labels are left out and counted. Boxes are in pixels, x1 and y1 exclusive unless
+`inclusive` is set.
 """
 
 from collections import Counter
@@ -49,8 +49,9 @@ class ReleaseName(Record):
 
 @dataclass(kw_only=True)
 class Counts(Record):
-    """What a truth holds. objects: boxes; 0 of classification. masks: whether there are any.
-    release: where a command lays the truth out."""
+    """Counts of a truth. objects: boxes; 0 for classification. masks: whether there are any.
+    release: where a command writes the truth.
+    """
 
     release: ReleaseName | None = None
     images: int
@@ -62,19 +63,19 @@ class Counts(Record):
 
 
 def write(frozen: Frozen, kind: str, folder: Path, inclusive: bool = False) -> Counts:
-    """Return the counts of what `score KIND` reads, which is written into a folder that is there.
+    """Write what `score KIND` reads into an existing folder and return the counts.
 
     classification: truth.csv (image,wnid). localization: truth.csv (image,wnid,x0,y0,x1,y1) and
-    images.csv (image,width,height). detection: these, images without objects too, and excluded.csv
-    (image,wnid) of the pairs that nobody decided. inclusive: x1 and y1 are the last pixel. wsol:
-    the folder that WSOL users have; of releases with parts masks/ as well, the same with masks.
-    Raises Refusal where the release has nothing of the kind.
+    images.csv (image,width,height). detection: these, including images without objects, and
+    excluded.csv (image,wnid) of undecided pairs. inclusive: x1 and y1 are the last pixel. wsol: the
+    folder layout of WSOL; for releases with parts also masks/, the same with masks. Raises Refusal
+    if the release has nothing of this kind.
     """
     return _made(frozen, kind, folder, inclusive)
 
 
 def count(frozen: Frozen, kind: str) -> Counts:
-    """Return the counts of what write would write. Raises as write does."""
+    """Return the counts that `write` would return. Raises as `write` does."""
     return _made(frozen, kind, None, False)
 
 
@@ -90,7 +91,7 @@ def _made(frozen: Frozen, kind: str, folder: Path | None, inclusive: bool) -> Co
 
 
 class Tally:
-    """What is counted while the images pass by."""
+    """Counts collected over the images."""
 
     def __init__(self) -> None:
         self.images = self.objects = self.masks = 0
@@ -104,9 +105,9 @@ class Tally:
         self.unboxed = 0
 
     def the_class(self, scene: Scene, boxed: bool) -> str | None:
-        """Return the one class that is in the image; None where it is left out, which is counted.
+        """Return the image's only class, or None after counting why the image is left out.
 
-        boxed: it needs a box, too.
+        boxed: the class also needs a box.
         """
         if len(scene.boxes) != 1:
             unknown = UNKNOWN if scene.undecided else NONE
@@ -139,7 +140,7 @@ class Tally:
         )
 
     def _notes(self, frozen: Frozen) -> list[str]:
-        """What a reader of the figures must know of the truth."""
+        """Return what a reader of the figures must know about the truth."""
         waiting = frozen.meta["counts"]["open"] + frozen.meta["counts"]["review"]
         ignored = ", and in masks they are ignored" if self.masks else ""
         counted = (
@@ -182,7 +183,7 @@ def _taker(
     tally: Tally,
     inclusive: bool,
 ) -> Callable[[Scene], None]:
-    """What takes the images of a kind one by one."""
+    """Return the function that adds one image of the kind."""
     if kind == CLASSIFICATION:
         return _Classification(sheets, tally)
     if kind == LOCALIZATION:
@@ -260,15 +261,13 @@ class _Wsol:
 
 
 def last_pixel(box: Box) -> Box:
-    """Return the box with its last pixel as x1, y1; what is thinner than a pixel stays as long as
-    one.
-    """
+    """Return the box with x1, y1 as its last pixel; a side thinner than a pixel is one long."""
     x0, y0, x1, y1 = box
     return x0, y0, max(x0, x1 - 1), max(y0, y1 - 1)
 
 
 def _check(frozen: Frozen, kind: str, tally: Tally) -> None:
-    """Raises Refusal where there is nothing to score."""
+    """Raise Refusal if there is nothing to score."""
     title, number = frozen.meta["campaign"]["title"], frozen.meta.get("number")
     name = f"Release {number} of {title}" if number else f"This release of {title}"
     if kind != CLASSIFICATION and not tally.objects:

@@ -1,6 +1,6 @@
-"""The boxes and classes of each image of a frozen release, as ground truth needs them. No database.
+"""Boxes and classes of each image of a frozen release, as ground truth needs them. No database.
 
-unknown is never taken for no. Image by image, so memory stays flat.
+"unknown" is never treated as "no". Images are read one by one, so memory use is constant.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -18,15 +18,14 @@ Box = tuple[float, float, float, float]
 
 @dataclass(frozen=True)
 class Scene:
-    """An image and what is in it.
+    """An image with its labels.
 
-    boxes: class → boxes of its objects, of the classes that are in the image; x0 y0 x1 y1 in
-    pixels, x1 and y1 exclusive, cut at the image's border; none where nobody drew any. undecided:
-    classes of the release of which nobody decided whether they are there. objects: those whose
-    parts are settled, where they were asked for. unsettled: class → boxes of the objects that were
-    asked about in vain. partial: classes of which not every instance is known to have a box of its
-    own, where people were asked for boxes, or an object's row had no box. unboxed: how many such
-    objects there are.
+    boxes: class → boxes of its objects, for the classes in the image; x0 y0 x1 y1 in pixels, x1 and
+    y1 exclusive, clipped to the image; empty if nobody drew any. undecided: classes of the release
+    that are undecided. objects: those whose parts are settled, if parts were asked. unsettled:
+    class → boxes of the objects whose parts were asked but not settled. partial: classes of which
+    some instance may lack a box of its own, where people were asked for boxes or an object's row
+    had no box. unboxed: the number of such objects.
     """
 
     photo: Photograph
@@ -44,9 +43,9 @@ def has_parts(frozen: Frozen) -> bool:
 
 
 def scenes(frozen: Frozen, with_objects: bool = False) -> Iterator[Scene]:
-    """Yield every image of the release, in the order of images.jsonl.
+    """Yield every image of the release in the order of images.jsonl.
 
-    with_objects: with what people drew, which takes ten times as long to read.
+    with_objects: include what people drew, which takes ten times as long to read.
     """
     known = frozenset(exporting.classes_of(frozen))
     parted = has_parts(frozen)
@@ -75,7 +74,7 @@ def scenes(frozen: Frozen, with_objects: bool = False) -> Iterator[Scene]:
 def _boxes_by_class(
     labels: Sequence[Label], known: frozenset[str], photo: Photograph
 ) -> tuple[dict[str, list[Box]], frozenset[str]]:
-    """Class → boxes of those that are there, and the classes that nobody decided on."""
+    """Return class → boxes for classes in the image, and the undecided classes."""
     boxes: dict[str, list[Box]] = {}
     absent = set()
     for label in labels:
@@ -89,7 +88,7 @@ def _boxes_by_class(
 
 
 def _partial(labels: Sequence[Label]) -> frozenset[str]:
-    """Classes in the image of which some instance may have no box, or shares one with others."""
+    """Return the image's classes of which an instance may lack a box or share it with others."""
     return frozenset(
         label.key
         for label in labels
@@ -99,7 +98,7 @@ def _partial(labels: Sequence[Label]) -> frozenset[str]:
 
 
 def inside(boxes: Sequence[Sequence[float]], photo: Photograph) -> list[Box]:
-    """Return the boxes as far as they lie in the image; those that do not are left out.
+    """Return the boxes clipped to the image, without those that lie outside.
 
     >>> inside([(-2, 0, 4.5, 9), (9, 9, 12, 12)], Photograph("a.png", 8, 8))
     [(0.0, 0.0, 4.5, 8.0)]

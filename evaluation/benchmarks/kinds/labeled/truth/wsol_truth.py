@@ -1,9 +1,9 @@
-"""The folder that WSOL users have, out of the images of a release. No database.
+"""The folder layout of WSOL, from the images of a release. No database.
 
-Boxes: image_ids.txt, class_labels.txt, image_sizes.txt, localization.txt. Masks, where people drew
-parts: the same below masks/, and masks/png/<n>.png. An object's mask is its outline with all its
-parts. Where nobody knows its outline, what the parts leave of its box may be object or background,
-and is ignored; so are the boxes of objects that were asked about in vain.
+Boxes: image_ids.txt, class_labels.txt, image_sizes.txt, localization.txt. Masks, if people drew
+parts: the same files below masks/, and masks/png/<n>.png. An object's mask is its outline with all
+its parts. If its outline is unknown, the rest of its box may be object or background and is
+ignored; so are the boxes of objects whose parts were asked but not settled.
 """
 
 from pathlib import Path
@@ -27,7 +27,7 @@ LONGEST_NAME_BYTES = 255 - len(".npy")
 
 
 class WsolFolder:
-    """The folder as it grows; see above. masked: with masks. folder: None draws none."""
+    """The folder while images are added. masked: with masks. folder: None writes nothing."""
 
     def __init__(self, sheets: Sheets, folder: Path | None, masked: bool) -> None:
         self.sheets, self.folder, self.masked = sheets, folder, masked
@@ -37,7 +37,7 @@ class WsolFolder:
             (folder / MASKS / PNG).mkdir(parents=True)
 
     def add(self, scene: Scene, key: str) -> int:
-        """Add an image of one class, which has boxes; how many masks it gave."""
+        """Add an image of one class with boxes; return its number of masks."""
         _check(scene, key)
         photo = scene.photo
         for prefix in self.places:
@@ -64,7 +64,7 @@ class WsolFolder:
 
 
 def masks_of(scene: Scene) -> tuple[Mask, Mask]:
-    """(height, width) of the objects, and of what is to be ignored: True inside."""
+    """Return two (height, width) masks, True inside: the objects, and what to ignore."""
     size = (scene.photo.width, scene.photo.height)
     mask, ignore = np.zeros((2, size[1], size[0]), np.bool_)
     for thing in scene.objects:
@@ -87,7 +87,7 @@ def _draw(mask: Mask, polygons: Polygons, size: tuple[int, int]) -> None:
 
 
 def _fill(mask: Mask, box: Box) -> None:
-    """Every pixel that the box touches."""
+    """Set every pixel that the box touches."""
     height, width = mask.shape
     x0, y0 = (max(0, int(np.floor(edge))) for edge in box[:2])
     x1, y1 = min(width, int(np.ceil(box[2]))), min(height, int(np.ceil(box[3])))
@@ -99,7 +99,7 @@ def _save(path: Path, mask: Mask) -> None:
 
 
 def _check(scene: Scene, key: str) -> None:
-    """Raises Refusal for what the layout of the files cannot hold."""
+    """Raise Refusal for values that the file format cannot represent."""
     photo = scene.photo
     if "," in key or key != key.strip():
         raise Refusal(
