@@ -141,8 +141,8 @@ class Proxy:
 
         def call(*args: Any, **kwargs: Any) -> Any:
             bare = [bare_of(arg) for arg in args]
-            named = {key: bare_of(arg) for key, arg in kwargs.items()}
-            return self._wrap(self._carrier.do(lambda: value(*bare, **named)))
+            bare_keywords = {key: bare_of(arg) for key, arg in kwargs.items()}
+            return self._wrap(self._carrier.do(lambda: value(*bare, **bare_keywords)))
 
         return call
 
@@ -311,7 +311,7 @@ def contexts(browser: Proxy) -> Iterator[Callable[..., Proxy]]:
     yield make
     for context, _ in made:
         context.close()
-    faults = [fault for _, own in made for fault in own]
+    faults = [fault for _, page_faults in made for fault in page_faults]
     assert not faults, faults
 
 
@@ -355,13 +355,13 @@ def axe() -> Callable[[Proxy], None]:
     def check(page: Proxy) -> None:
         if not page.evaluate("'axe' in window"):
             page.evaluate(AXE_SCRIPT)
-        found = page.evaluate(
+        violations = page.evaluate(
             "axe.run({resultTypes: ['violations'], rules: {'target-size': {enabled: true}}})"
             ".then(({violations}) => violations.flatMap("
             " ({id, nodes}) => nodes.map(({html, failureSummary}) =>"
             " `${id}: ${html.slice(0, 200)} ${failureSummary}`)))"
         )
-        assert not found, "\n".join(found)
+        assert not violations, "\n".join(violations)
 
     return check
 
@@ -457,8 +457,8 @@ def cats(alice: User, bob: User, dataset):
     ]:
         image = Image.objects.get(dataset=dataset, name=name)
         lifecycle.add_example(campaign, "n02123045", image, answer, caption)
-    asked = [(name, key) for name in PHOTOGRAPHS for key in ("n02123045", "n07920052")]
-    asking.add_questions(campaign, asked)
+    pairs = [(name, key) for name in PHOTOGRAPHS for key in ("n02123045", "n07920052")]
+    asking.add_questions(campaign, pairs)
     lifecycle.launch(campaign, alice)
     factories.join(bob, campaign)
     return campaign
@@ -484,10 +484,10 @@ def js(tmp_path_factory):
         shutil.copytree(STATIC / name, folder / name)
     (folder / "package.json").write_text('{"type": "module"}')
 
-    def run(function, given=None):
+    def run(function, argument=None):
         done = subprocess.run(
             ["node", "--input-type=module", "--eval", RUN % function],
-            input=json.dumps({"folder": str(folder), "given": given}),
+            input=json.dumps({"folder": str(folder), "given": argument}),
             capture_output=True,
             text=True,
             timeout=60,
@@ -507,9 +507,9 @@ MANY = """async ([module, name, all]) => {
 @pytest.fixture
 def calls(js):
     """The function's answers to many calls, in one go."""
-    return lambda module, name, given: js(MANY, [module, name, given])
+    return lambda module, name, arguments: js(MANY, [module, name, arguments])
 
 
 @pytest.fixture
 def call(calls):
-    return lambda module, name, *given: calls(module, name, [given])[0]
+    return lambda module, name, *arguments: calls(module, name, [arguments])[0]

@@ -97,8 +97,8 @@ def state_of(page: Any, key: str) -> str:
 
 def expect_state(page: Any, key: str, state: str) -> None:
     """Waits until the list of parts says this of a part: a draft takes a moment to come back."""
-    said = f"[data-choose='{key}'] small:text-is('{state}')"
-    page.wait_for_selector(said, state="attached")
+    selector = f"[data-choose='{key}'] small:text-is('{state}')"
+    page.wait_for_selector(selector, state="attached")
 
 
 def near(ring: Any, corners: Any, pixels: float = 0.2) -> bool:
@@ -116,9 +116,9 @@ def refuse_answers(page: Any, message: str) -> None:
     def refuse(route: Any) -> None:
         sent = json.loads(route.request.post_data)["answers"]
         results = [
-            {"id": one["id"], "status": "refused", "code": "bad_value", "message": message}
+            {"id": answer["id"], "status": "refused", "code": "bad_value", "message": message}
             | {"revision": None}
-            for one in sent
+            for answer in sent
         ]
         route.fulfill(json={"results": results})
 

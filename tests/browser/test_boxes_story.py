@@ -122,9 +122,9 @@ def test_photographs_become_an_average_precision(
     page.fill("#id_questions", QUESTIONS)
     campaign = launch(page)
     link = invite(page, site, campaign.name, len(PEOPLE))
-    for one in theirs:
-        join(one, link)
-        label_what_is_there(one, site, campaign)
+    for person_page in theirs:
+        join(person_page, link)
+        label_what_is_there(person_page, site, campaign)
     run_jobs()
     freeze(page, site, campaign.name)
 
@@ -133,9 +133,9 @@ def test_photographs_become_an_average_precision(
     page.select_option("#id_release", label=f"{campaign.name} release 1")
     boxes = launch(page)
     link = invite(page, site, boxes.name, len(PEOPLE))
-    for one in theirs:
-        join(one, link)
-    while sum(box_what_is_asked(one, site, boxes) for one in theirs):
+    for person_page in theirs:
+        join(person_page, link)
+    while sum(box_what_is_asked(person_page, site, boxes) for person_page in theirs):
         run_jobs()
     page.goto(site(f"/campaigns/{boxes.name}/boxes/"))
     page.click("text=Compute now")
@@ -162,9 +162,9 @@ def test_photographs_become_an_average_precision(
     page.wait_for_selector("text=The score waits for a worker")
     run_jobs()
     page.wait_for_selector("#answer")
-    said = page.inner_text("section[aria-labelledby=answer]")
-    assert "Mean AP 0.7500" in said
-    assert "finder on 3 images (99.9 % interval 0." in said
+    text = page.inner_text("section[aria-labelledby=answer]")
+    assert "Mean AP 0.7500" in text
+    assert "finder on 3 images (99.9 % interval 0." in text
 
 
 def check_release(packed: bytes) -> None:

@@ -17,8 +17,13 @@ CARD = "[data-finished] .card"
 
 
 def box(page, selector):
-    found = page.locator(selector).bounding_box()
-    return found["x"], found["y"], found["x"] + found["width"], found["y"] + found["height"]
+    rectangle = page.locator(selector).bounding_box()
+    return (
+        rectangle["x"],
+        rectangle["y"],
+        rectangle["x"] + rectangle["width"],
+        rectangle["y"] + rectangle["height"],
+    )
 
 
 def test_forward_lies_clear_of_every_answer(browser_as, bob, coots, site, screenshots):
@@ -79,22 +84,22 @@ def test_a_second_tab_says_that_the_rest_is_open_in_the_first(
     campaign = factories.make_campaign(alice, dataset, "tabs", images=1)
     factories.join(bob, campaign)
     context = new_context(bob)
-    one, two = context.new_page(), context.new_page()
-    open_label(one, site, "tabs")
+    first, second = context.new_page(), context.new_page()
+    open_label(first, site, "tabs")
 
-    two.goto(site("/campaigns/tabs/label/"))
-    expect(two.locator("[data-finished-title]")).to_have_text("Go on in the other tab")
-    expect(two.locator("[data-left]")).to_have_text("1")
-    screenshots(two, "elsewhere")
-    one.bring_to_front()
-    press(one, "y")
-    one.wait_for_selector("[data-saved]:has-text('All saved')")
-    two.bring_to_front()
-    two.get_by_role("button", name="Look again").click()
+    second.goto(site("/campaigns/tabs/label/"))
+    expect(second.locator("[data-finished-title]")).to_have_text("Go on in the other tab")
+    expect(second.locator("[data-left]")).to_have_text("1")
+    screenshots(second, "elsewhere")
+    first.bring_to_front()
+    press(first, "y")
+    first.wait_for_selector("[data-saved]:has-text('All saved')")
+    second.bring_to_front()
+    second.get_by_role("button", name="Look again").click()
 
-    expect(two.locator("[data-finished-title]")).to_have_text("Nothing left for you here")
-    expect(two.locator("[data-left]")).to_have_text("0")
-    expect(two.locator(".label-bar [data-done]")).to_have_text("1")
+    expect(second.locator("[data-finished-title]")).to_have_text("Nothing left for you here")
+    expect(second.locator("[data-left]")).to_have_text("0")
+    expect(second.locator(".label-bar [data-done]")).to_have_text("1")
 
 
 def test_who_is_logged_out_finds_a_button_to_log_in(

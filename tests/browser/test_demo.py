@@ -74,7 +74,7 @@ def test_people_who_label_move_the_rank_table(
     assert overview.get_by_role("button", name="Score now").is_disabled()
 
     *others, first, second = (User.objects.get(username=name) for name in build.ANNOTATORS)
-    given = sum(answer_everything(user, campaign, run_jobs) for user in others)
+    answer_count = sum(answer_everything(user, campaign, run_jobs) for user in others)
     pages = []
     for user in (first, second):
         context = new_context(user)
@@ -82,15 +82,15 @@ def test_people_who_label_move_the_rank_table(
         pages.append(context.new_page())
         pages[-1].goto(site("/campaigns/demo/label/"))
         pages[-1].get_by_role("button", name="Skip the tutorial").click()
-        given += label_until_nothing_is_left(pages[-1], site("/campaigns/demo/label/"))
+        answer_count += label_until_nothing_is_left(pages[-1], site("/campaigns/demo/label/"))
         run_jobs()
     # A second round, for what took the place of the drawing that they dropped.
-    given += sum(answer_everything(user, campaign, run_jobs) for user in others)
+    answer_count += sum(answer_everything(user, campaign, run_jobs) for user in others)
     for page in pages:
-        given += label_until_nothing_is_left(page, site("/campaigns/demo/label/"))
+        answer_count += label_until_nothing_is_left(page, site("/campaigns/demo/label/"))
         run_jobs()
 
-    assert Answer.objects.filter(assignment__question__campaign=campaign).count() == given
+    assert Answer.objects.filter(assignment__question__campaign=campaign).count() == answer_count
     assert not campaign.questions.filter(state="open").exists()
     assert score(overview, site("/benchmarks/demo/"), run_jobs)[0] == "aurora"
     looked_at(overview, "demo-benchmark")

@@ -344,9 +344,9 @@ class Mouse:
     def _faults(self, step: Step, response: Any) -> str:
         status = response.status if response else 0
         faults = self.page.locator(".has-error, main .message.error:not([data-kept])")
-        said = [" ".join(one.split())[:200] for one in faults.all_inner_texts()]
-        if status >= 400 or (said and not step.says):
-            return f"{step.page} {step.button}: {status} {said}"
+        messages = [" ".join(text.split())[:200] for text in faults.all_inner_texts()]
+        if status >= 400 or (messages and not step.says):
+            return f"{step.page} {step.button}: {status} {messages}"
         return ""
 
     def _button(self, name: str) -> Any:
@@ -355,8 +355,8 @@ class Mouse:
             if not within:
                 return self.page.locator(name).first
             return self.page.locator(within).get_by_role("button", name=name, include_hidden=True)
-        found = self.page.get_by_role("button", name=name, include_hidden=True)
-        return found.first
+        button = self.page.get_by_role("button", name=name, include_hidden=True)
+        return button.first
 
     def _opened(self, element: Any) -> Any:
         """The element, once everything folded around it is open."""
@@ -376,7 +376,7 @@ class Mouse:
             element.fill(value)
 
     def _filled(self, words: str) -> str:
-        return re.sub(r"\{(.*?)\}", lambda found: str(self.parts[found[1]]), words)
+        return re.sub(r"\{(.*?)\}", lambda match: str(self.parts[match[1]]), words)
 
 
 @pytest.fixture
@@ -386,9 +386,9 @@ def world(wordnet, settings, tmp_path):
     (tmp_path / "incoming" / "boat.png").write_bytes(picture()["buffer"])
     world = worlds.build()
     meadow = Dataset.objects.get(name="meadow")
-    said = vocabulary_store.read(vocabulary_store.in_force(meadow))
-    first, *others = said.categories
-    newer = replace(said, categories=(replace(first, guidance="All of it."), *others))
+    vocabulary = vocabulary_store.read(vocabulary_store.in_force(meadow))
+    first, *others = vocabulary.categories
+    newer = replace(vocabulary, categories=(replace(first, guidance="All of it."), *others))
     vocabulary_store.add_version(meadow, newer, world.alice)
     # Hashed as the site does it: the first check of another hash would end the session.
     world.alice.set_password("password")
@@ -405,8 +405,8 @@ def world(wordnet, settings, tmp_path):
 @pytest.mark.browser
 @pytest.mark.django_db(transaction=True)
 def test_every_form_reaches_its_last_button(browser_as, site, world):
-    asked = world.campaign.questions.filter(state=Question.State.OPEN).earliest("pk").pk
-    parts = world.parts | {"asked": asked, "bob": world.bob.pseudonym}
+    question_pk = world.campaign.questions.filter(state=Question.State.OPEN).earliest("pk").pk
+    parts = world.parts | {"asked": question_pk, "bob": world.bob.pseudonym}
     mouse = Mouse(browser_as(world.alice), site, parts)
 
     faults = [fault for step in STEPS if (fault := mouse.do(step))]

@@ -127,10 +127,10 @@ NO_PAGE = re.compile(r"^api/|[^/]$|/progress/$")
 
 def pages_of(world, who):
     """The path of every page that opens for this person."""
-    place = PEOPLE.index(who)
+    column = PEOPLE.index(who)
     for row, outcomes in ROWS.items():
         method, route = row.split(" ", 1)
-        if method == "GET" and outcomes[place] == "in" and not NO_PAGE.search(route):
+        if method == "GET" and outcomes[column] == "in" and not NO_PAGE.search(route):
             yield fill(route, world)
 
 
@@ -144,8 +144,11 @@ def test_no_page_is_wider_than_a_phone(browser_as, site):
             looked += 1
             for size in SIZES:
                 page.set_viewport_size(size)
-                found = page.evaluate(OUT_OF_SIGHT)
-                wrong += [f"{who}, {path} at {size['width']}: {said}" for said in found]
+                hidden_texts = page.evaluate(OUT_OF_SIGHT)
+                wrong += [
+                    f"{who}, {path} at {size['width']}: {hidden_text}"
+                    for hidden_text in hidden_texts
+                ]
         page.close()
 
     assert looked > 70

@@ -81,12 +81,12 @@ def test_parts_come_in_their_pieces_are_merged_and_another_radius_is_chosen(
 def _look_at_layers(page):
     """Every layer goes and comes by its key."""
     for key, layer in (("2", "pieces"), ("3", "hull"), ("4", "alpha")):
-        shown = page.locator(f".layer-{layer}")
-        assert shown.is_visible()
+        layer_shapes = page.locator(f".layer-{layer}")
+        assert layer_shapes.is_visible()
         page.keyboard.press(key)
-        assert not shown.is_visible()
+        assert not layer_shapes.is_visible()
         page.keyboard.press(key)
-        assert shown.is_visible()
+        assert layer_shapes.is_visible()
     page.keyboard.press("1")
     assert page.locator(".layer-parts").is_visible()
     page.keyboard.press("1")

@@ -20,12 +20,12 @@ pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 TABBY = "n02123045"
 # The truth about tabbies is "no" but for every third image; what each of six people makes of it.
 CROWD = {
-    "careful": lambda place, truth: truth,
-    "good": lambda place, truth: truth if place % 9 else "hard",
-    "hasty": lambda place, truth: truth if place % 5 else flipped(truth),
-    "torn": lambda place, truth: truth if place % 3 else flipped(truth),
-    "constant": lambda place, truth: "yes",
-    "contrary": lambda place, truth: flipped(truth),
+    "careful": lambda index, truth: truth,
+    "good": lambda index, truth: truth if index % 9 else "hard",
+    "hasty": lambda index, truth: truth if index % 5 else flipped(truth),
+    "torn": lambda index, truth: truth if index % 3 else flipped(truth),
+    "constant": lambda index, truth: "yes",
+    "contrary": lambda index, truth: flipped(truth),
 }
 
 
@@ -33,8 +33,8 @@ def flipped(truth: str) -> str:
     return {"yes": "no", "no": "yes"}[truth]
 
 
-def truth_of(place: int) -> str:
-    return "no" if place % 3 else "yes"
+def truth_of(index: int) -> str:
+    return "no" if index % 3 else "yes"
 
 
 @pytest.fixture
@@ -55,13 +55,13 @@ def crowded(cats: Campaign, alice: User) -> Campaign:
                 "image": name,
                 "topic": TABBY,
                 # The last one is wrong, as gold that people fail mostly is.
-                "answer": flipped(truth_of(40 + place)) if place == 19 else truth_of(40 + place),
-                "explanation": "It is a bird." if place % 3 else "",
+                "answer": flipped(truth_of(40 + index)) if index == 19 else truth_of(40 + index),
+                "explanation": "It is a bird." if index % 3 else "",
             }
-            for place, name in enumerate(names[40:])
+            for index, name in enumerate(names[40:])
         ],
     )
-    places = {name: place for place, name in enumerate(names)}
+    places = {name: index for index, name in enumerate(names)}
     for who, says in CROWD.items():
         person = factories.make_user(who, pseudonym=f"annotator-{who}")
         factories.join(person, cats)
@@ -199,8 +199,8 @@ def test_an_audit_is_answered_by_key_and_blind(browser_as, crowded, site):
         page.keyboard.press(key)
         page.wait_for_selector(f"text={count} of 3 answered")
 
-    said = crowded.audits.order_by("answered_at").values_list("value", flat=True)
-    assert list(said) == ["yes", "no", "hard"]
+    values = crowded.audits.order_by("answered_at").values_list("value", flat=True)
+    assert list(values) == ["yes", "no", "hard"]
     assert page.is_visible("text=All answered")
 
 

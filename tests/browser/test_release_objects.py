@@ -47,11 +47,11 @@ def release(alice: User, bob: User, dataset: Dataset) -> Release:
     vocabulary_store.start(dataset, alice)
     eyes = Part("eye", polygons(*EYES))
     outline = polygons([(0, 110), (44, 0), (400, 0), (372, 62), (340, 300), (0, 300)])
-    things = [
+    objects_of_cat = [
         PartedObject("chelsea.png", CAT, (0, 0, 400, 300), (eyes,), outline, name="cat-1"),
         PartedObject("chelsea.png", CAT, (224, 216, 310, 280), (), name="cat-2"),
     ]
-    objects.put(dataset, things, "eyes.csv", words={CAT: "cat"})
+    objects.put(dataset, objects_of_cat, "eyes.csv", words={CAT: "cat"})
     campaign = part_campaigns.draft(
         alice, dataset, name="cats", title="Parts of cats", policy=part_releases.POLICY
     )
@@ -66,8 +66,8 @@ def release(alice: User, bob: User, dataset: Dataset) -> Release:
         paw="occluded",
     )
     for question in campaign.questions.select_related("item", "policy"):
-        said = whole if question.item.name == "cat-1" else drawn(nose=polygons(NOSE))
-        part_releases.settle(question, bob, said)
+        drawing = whole if question.item.name == "cat-1" else drawn(nose=polygons(NOSE))
+        part_releases.settle(question, bob, drawing)
     return freezing.freeze(campaign, alice)
 
 
@@ -142,5 +142,5 @@ def test_a_release_is_taken_out_with_options(browser_as, alice, release, site, l
     path = tmp_path / "coco.zip"
     waiting.value.save_as(str(path))
     with zipfile.ZipFile(path) as archive:
-        found = json.loads(archive.read("cats-1/parts.json"))["categories"]
-    assert {"head", "unlabeled-rest-object"} <= {row["name"] for row in found}
+        categories = json.loads(archive.read("cats-1/parts.json"))["categories"]
+    assert {"head", "unlabeled-rest-object"} <= {row["name"] for row in categories}

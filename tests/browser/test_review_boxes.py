@@ -60,7 +60,7 @@ def open_review(page, site):
     page.wait_for_selector("[data-editor]:not([hidden])")
 
 
-def stands(campaign):
+def chain_of(campaign):
     [pairs] = chaining.replayed(campaign, Item.objects.values_list("pk", flat=True)).values()
     return pairs[DOG].chain
 
@@ -77,7 +77,7 @@ def test_a_reviewer_draws_every_box_and_says_that_it_is_all(page, site, in_revie
     page.click("[data-verdict=complete]")
     page.wait_for_selector("text=Decided:")
 
-    chain = stands(in_review.campaign)
+    chain = chain_of(in_review.campaign)
     first, second = chain.boxes
     assert first.box == pytest.approx([110, 40, 300, 260], abs=1)
     assert second.box == pytest.approx(CORNER, abs=1)
@@ -111,7 +111,7 @@ def test_there_is_none_is_said_once_no_box_is_left_and_all_of_it_by_key(page, si
     hands.press(page, "n")
     page.wait_for_selector("text=Decided:")
 
-    assert stands(in_review.campaign).coverage == "absent"
+    assert chain_of(in_review.campaign).coverage == "absent"
 
 
 def test_people_look_for_more_where_a_reviewer_says_so(page, site, in_review):
@@ -185,7 +185,9 @@ def test_overlaps_are_decided_by_mouse_and_by_key(page, site, campaign, looked_a
     boxes = [HEAD, SHIFTED, CORNER]
 
     def says(question, person):
-        left = [one for one in boxes if one not in (question.content or {}).get("boxes", [])]
+        left = [
+            corners for corners in boxes if corners not in (question.content or {}).get("boxes", [])
+        ]
         if question.step == "draw":
             return box(left[0])
         if question.step == "check":
@@ -200,8 +202,8 @@ def test_overlaps_are_decided_by_mouse_and_by_key(page, site, campaign, looked_a
     page.click("button[value=merge]")
     page.wait_for_selector("text=No boxes overlap")
 
-    assert len(stands(made).boxes) == 2
-    assert stands(made).boxes[0].box == pytest.approx([130, 50, 335, 265], abs=1)
+    assert len(chain_of(made).boxes) == 2
+    assert chain_of(made).boxes[0].box == pytest.approx([130, 50, 335, 265], abs=1)
     looked_at(page, "boxes-overlaps-none")
 
 
@@ -235,4 +237,4 @@ def test_a_reviewer_who_is_no_researcher_decides_too(browser_as, site, in_review
     page.click("[data-verdict=partial]")
     page.wait_for_selector("text=Decided:")
 
-    assert stands(in_review.campaign).coverage == "partial"
+    assert chain_of(in_review.campaign).coverage == "partial"

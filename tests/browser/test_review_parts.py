@@ -38,11 +38,11 @@ def chelsea(alice, dataset, **policy):
     """A campaign on two photographs of a cat, of which the import knows the head."""
     add_photographs(dataset, "chelsea.png", "coffee.png")
     vocabulary_store.add_version(dataset, VOCABULARY, alice)
-    found = [
+    cats = [
         PartedObject(name, CAT, (5, 5, 440, 298), parts=(Part("head", HEAD),))
         for name in ("chelsea.png", "coffee.png")
     ]
-    objects.put(dataset, found, "the importer", words={CAT: "cat"})
+    objects.put(dataset, cats, "the importer", words={CAT: "cat"})
     return part_campaigns.draft(
         alice, dataset, name="cats", title="Parts of cats", policy={"gold_share": 0} | policy
     )
@@ -74,8 +74,8 @@ def reviewed(browser_as, bob, opened):
 def test_a_reviewer_accepts_sends_back_and_goes_on_by_key(
     browser_as, bob, reviewed, site, looked_at
 ):
-    said = [drawn(torso=torso, leg="occluded", tail="not_visible") for torso in (TORSO, LATER)]
-    questions, page = reviewed(*said)
+    drawings = [drawn(torso=torso, leg="occluded", tail="not_visible") for torso in (TORSO, LATER)]
+    questions, page = reviewed(*drawings)
     page.goto(site("/campaigns/cats/review/"))
     looked_at(page, "review-parts")
     first, second = sorted(questions, key=lambda question: question.pk)

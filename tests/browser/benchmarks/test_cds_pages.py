@@ -60,10 +60,10 @@ def reveal(alice: User, bob: User, dataset: Dataset) -> Benchmark:
     )
     lifecycle.launch(campaign, alice)
     factories.join(bob, campaign)
-    for number, asked in enumerate(campaign.questions.select_related("item", "policy")):
-        said = {key: polygon(scaled(PLACES[key], asked.item.region)) for key in PARTS}
+    for number, question in enumerate(campaign.questions.select_related("item", "policy")):
+        polygons = {key: polygon(scaled(PLACES[key], question.item.region)) for key in PARTS}
         hidden = {"torso": "not_visible"} if number % 2 else {}
-        part_releases.settle(asked, bob, drawn(**said | hidden))
+        part_releases.settle(question, bob, drawn(**polygons | hidden))
     orders = {"E_U": {CAT: list(PARTS)}}
     return world.make(
         alice,

@@ -102,9 +102,9 @@ def scrub(page, site, benchmark, run_jobs) -> None:
     """The viewer: frames are drawn when somebody asks, and a key goes on to the next."""
     newest = benchmark.runs.first()
     page.goto(site(f"/benchmarks/{benchmark.name}/runs/{newest.pk}/sequences/0/"))
-    asked = page.locator("[data-draw]")
-    if asked.is_visible():
-        asked.click()
+    draw_button = page.locator("[data-draw]")
+    if draw_button.is_visible():
+        draw_button.click()
     page.wait_for_selector("[data-progress]:not([hidden])", state="attached")
     run_jobs()
     page.wait_for_selector("img[data-big]")

@@ -97,7 +97,7 @@ def test_a_researcher_makes_a_benchmark_and_opens_what_it_got_wrong(
     page.wait_for_selector("[data-images]")
     page.locator(".tabs a", has_text="False detections").click()
     page.wait_for_selector(".tabs [aria-current]:has-text('False detections')")
-    said = page.locator("[data-images] article").first.inner_text()
-    assert "✗" in said
+    text = page.locator("[data-images] article").first.inner_text()
+    assert "✗" in text
     page.locator("[data-images] a").first.click()
     page.wait_for_selector("[data-layers] rect.box-wrong")

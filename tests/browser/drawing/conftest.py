@@ -90,24 +90,24 @@ class Hand:
     def js(self, expression: str, argument: Any = None) -> Any:
         return self.page.evaluate(expression, argument)
 
-    def place(self, point: Point) -> tuple[float, float]:
+    def on_page(self, point: Point) -> tuple[float, float]:
         """Where a point of the image is on the page."""
         x, y = self.js(CLIENT, list(point))
         return x, y
 
     def click(self, *points: Point, **options: Any) -> None:
         for point in points:
-            self.page.mouse.click(*self.place(point), **options)
+            self.page.mouse.click(*self.on_page(point), **options)
 
     def draw(self, *points: Point) -> None:
         """A polygon, closed on its first corner."""
         self.click(*points, points[0])
 
     def drag(self, *points: Point, button: str = "left", release: bool = True) -> None:
-        self.page.mouse.move(*self.place(points[0]))
+        self.page.mouse.move(*self.on_page(points[0]))
         self.page.mouse.down(button=button)
         for point in points[1:]:
-            self.page.mouse.move(*self.place(point))
+            self.page.mouse.move(*self.on_page(point))
         if release:
             self.page.mouse.up(button=button)
 
@@ -175,7 +175,7 @@ class Hand:
     def touch(self, kind: str, *points: Point, pointer: str = "touch", first: int = 10) -> None:
         """Fingers (or a pen) at these points: pointers `first`, `first` + 1, …"""
         for index, point in enumerate(points):
-            x, y = self.place(point)
+            x, y = self.on_page(point)
             self.js(
                 """([kind, x, y, pointer, id]) => {
                   const svg = drawing.picture.surface;

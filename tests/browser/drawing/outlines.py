@@ -58,9 +58,9 @@ def photograph(number: int) -> str:
 def _colours(rng: np.random.Generator) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Two colours that differ by 25 to 50 of 255 in the channel where they differ most."""
     while True:
-        one, other = rng.uniform(40, 215, 3), rng.uniform(40, 215, 3)
-        if 25 < np.abs(one - other).max() < 50:
-            return one, other
+        ground, inside = rng.uniform(40, 215, 3), rng.uniform(40, 215, 3)
+        if 25 < np.abs(ground - inside).max() < 50:
+            return ground, inside
 
 
 def _texture(rng: np.random.Generator, colour: NDArray[np.float64]) -> NDArray[np.float64]:

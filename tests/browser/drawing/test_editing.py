@@ -42,7 +42,7 @@ def test_press_on_an_edge_alone_adds_a_corner_on_it(editing):
 
 
 def test_second_press_on_a_corner_removes_it(editing):
-    editing.page.mouse.dblclick(*editing.place((200, 150)))
+    editing.page.mouse.dblclick(*editing.on_page((200, 150)))
 
     assert editing.ring("head") == [[100, 50], [200, 50], [100, 150]]
 
@@ -247,13 +247,13 @@ def test_draft_comes_back_with_its_unfinished_stroke(hand, drawing_on):
     hand.click((120, 70), (160, 70))
     draft = hand.js("JSON.stringify(drawing.state())")
 
-    other = drawing_on()
-    assert other.js("(draft) => drawing.restore(JSON.parse(draft))", draft)
+    reopened = drawing_on()
+    assert reopened.js("(draft) => drawing.restore(JSON.parse(draft))", draft)
 
-    assert other.js("drawing.selected") == "head"
-    assert other.js("drawing.cutting")
-    other.click((160, 120), (120, 120), (120, 70))
-    assert area(other.shapes["head"]) == 10_000 - 2_000
+    assert reopened.js("drawing.selected") == "head"
+    assert reopened.js("drawing.cutting")
+    reopened.click((160, 120), (120, 120), (120, 70))
+    assert area(reopened.shapes["head"]) == 10_000 - 2_000
 
 
 def test_draft_holds_a_line_that_the_hand_is_drawing(hand):

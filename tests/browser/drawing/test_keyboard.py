@@ -64,7 +64,7 @@ def test_view_follows_the_cursor(hand):
     hand.look(8, (150, 100))
     walk(hand, "Shift+ArrowRight", 12)
 
-    x, _ = hand.place(hand.js("drawing.keyboard.point"))
+    x, _ = hand.on_page(hand.js("drawing.keyboard.point"))
     box = hand.page.locator("#root").bounding_box()
     assert box["x"] < x < box["x"] + box["width"]
 
@@ -110,7 +110,7 @@ def test_pointer_takes_over_from_the_keyboard(hand):
     hand.press("ArrowRight")
     assert hand.page.locator(".drawing-cursor").get_attribute("d")
 
-    hand.page.mouse.move(*hand.place((150, 100)))
+    hand.page.mouse.move(*hand.on_page((150, 100)))
 
     assert hand.page.locator(".drawing-cursor").get_attribute("d") == ""
 
@@ -166,7 +166,7 @@ def test_drawing_looks_right_and_axe_finds_nothing(drawing_on, looked_at):
     )  # fmt: skip
     hand.js("(ring) => drawing.setFixed({ body: [[ring]] })", [[130, 170], [250, 230], [100, 290]])
     hand.click((380, 150), (420, 160), (430, 250))
-    hand.page.mouse.move(*hand.place((380, 230)))
+    hand.page.mouse.move(*hand.on_page((380, 230)))
     looked_at(hand.page, "drawing-polygon")
     hand.press("Escape", "e", "n", "ArrowRight")
     looked_at(hand.page, "drawing-edit")

@@ -25,16 +25,16 @@ def star(rng, x, y, radius, corners=40):
 def pairs(count, seed=4):
     """Simple rings in pairs; every other pair shares a stretch of boundary."""
     rng = random.Random(seed)
-    found = []
-    while len(found) < count:
+    ring_pairs = []
+    while len(ring_pairs) < count:
         a = star(rng, 100, 100, 60)
         b = star(rng, 100 + rng.uniform(0, 90), 100, 60)
-        if len(found) % 2:
+        if len(ring_pairs) % 2:
             shift = [[round(200 - x, 1), y] for x, y in a[:12]]
             b = [*a[:12][::-1], *shift]
         if Polygon(a).is_valid and Polygon(b).is_valid:
-            found.append((a, b))
-    return found
+            ring_pairs.append((a, b))
+    return ring_pairs
 
 
 def shape(polygons):
@@ -50,16 +50,16 @@ def shape(polygons):
 
 @pytest.mark.parametrize("name", ["union", "difference", "intersection"])
 def test_regions_are_those_of_shapely_and_valid(calls, name):
-    given = pairs(60)
+    ring_pairs = pairs(60)
 
-    for (a, b), found in zip(
-        given, calls("regions", name, [[[[a]], [[b]]] for a, b in given]), strict=True
+    for (a, b), region in zip(
+        ring_pairs, calls("regions", name, [[[[a]], [[b]]] for a, b in ring_pairs]), strict=True
     ):
         expected = getattr(Polygon(a), name)(Polygon(b))
         # Corners go to tenths, and slivers thinner than 0.2 px go away.
         slack = 0.1 * (Polygon(a).length + Polygon(b).length)
-        assert shape(found).symmetric_difference(expected).area < slack
-        assert all(round(v, 1) == v for piece in found for ring in piece for c in ring for v in c)
+        assert shape(region).symmetric_difference(expected).area < slack
+        assert all(round(v, 1) == v for piece in region for ring in piece for c in ring for v in c)
 
 
 WITHOUT_OVERLAP = """async (all) => {

@@ -75,7 +75,7 @@ def test_self_crossing_ring_is_red_stays_and_says_where(hand):
 
 def test_crossing_is_red_before_the_corner_is_placed(hand):
     hand.click((100, 50), (200, 150), (200, 50))
-    hand.page.mouse.move(*hand.place((120, 150)))
+    hand.page.mouse.move(*hand.on_page((120, 150)))
 
     assert hand.page.locator(".drawing-stroke.faulty").count() == 1
 
@@ -183,7 +183,7 @@ def test_pieces_and_holes_are_deleted_under_the_cursor(hand):
 
 def test_piece_under_the_mouse_is_deleted(hand):
     hand.draw(*SQUARE)
-    hand.page.mouse.move(*hand.place((150, 100)))
+    hand.page.mouse.move(*hand.on_page((150, 100)))
     hand.press("Shift+Delete")
 
     assert hand.shapes == {}

@@ -85,10 +85,10 @@ def test_a_plain_photograph_gives_straight_ways(js):
 
 
 def test_the_strongest_edge_within_reach_attracts(on_square):
-    found = on_square("(costs, { strongestNear }) => strongestNear(costs, [23, 40], 6)")
+    corner = on_square("(costs, { strongestNear }) => strongestNear(costs, [23, 40], 6)")
 
-    assert found[0] in (19, 20)
-    assert abs(found[1] - 40) <= 1
+    assert corner[0] in (19, 20)
+    assert abs(corner[1] - 40) <= 1
 
 
 @pytest.fixture
@@ -108,7 +108,7 @@ def snipped(drawing_on):
 
 def test_half_the_clicks_give_at_least_the_same_iou_on_twenty_outlines(drawing_on):
     page = drawing_on(SIZE).page
-    found = {"polygon": [], "scissors": []}
+    ious = {"polygon": [], "scissors": []}
     for number in range(outlines.COUNT):
         photographed = outlines.photograph(number)
         for tool, key, count in (
@@ -120,12 +120,12 @@ def test_half_the_clicks_give_at_least_the_same_iou_on_twenty_outlines(drawing_o
             hand.js("drawing.edges.start()")
             hand.press(key)
             hand.draw(*outlines.corners(number, count))
-            found[tool].append(outlines.iou(hand.shapes["head"], number))
+            ious[tool].append(outlines.iou(hand.shapes["head"], number))
 
-    means = {tool: statistics.fmean(each) for tool, each in found.items()}
-    print(f"mean IoU {means}, least {min(found['polygon']):.4f} {min(found['scissors']):.4f}")
+    means = {tool: statistics.fmean(each) for tool, each in ious.items()}
+    print(f"mean IoU {means}, least {min(ious['polygon']):.4f} {min(ious['scissors']):.4f}")
     assert means["scissors"] >= means["polygon"]
-    better = sum(a >= b for a, b in zip(found["scissors"], found["polygon"], strict=True))
+    better = sum(a >= b for a, b in zip(ious["scissors"], ious["polygon"], strict=True))
     assert better >= 18
 
 

@@ -95,7 +95,7 @@ def test_closing_line_is_traced_too(hand):
 def test_traced_way_is_seen_before_the_corner_is_placed(hand):
     hand.load({"body": [[WEDGE]]})
     hand.click((200, 50))
-    hand.page.mouse.move(*hand.place((200, 150)))
+    hand.page.mouse.move(*hand.on_page((200, 150)))
 
     way = hand.page.locator(".drawing-preview").get_attribute("d")
     assert way == "M200 50L230 80L240 120L200 150"
@@ -104,7 +104,7 @@ def test_traced_way_is_seen_before_the_corner_is_placed(hand):
 def test_control_places_a_corner_beside_a_neighbour(hand):
     hand.load({"body": [[SQUARE]]})
     hand.page.keyboard.down("Control")
-    x, y = hand.place((203, 52))
+    x, y = hand.on_page((203, 52))
     hand.page.mouse.click(round(x), round(y))
     hand.page.keyboard.up("Control")
 

@@ -24,7 +24,7 @@ def test_coordinates_are_exact_to_a_tenth(drawing_on, scale, ratio):
     middle = [size[0] / 2 + 0.7, size[1] / 2 - 1.3]
     hand.look(scale, middle)
     hand.page.evaluate("scrollTo(0, 73)")
-    x, y = (round(value) for value in hand.place(middle))
+    x, y = (round(value) for value in hand.on_page(middle))
     pixels = [(x, y), (x + 121, y + 3), (x + 57, y + 150)]
     expected = [hand.at_pixel(*pixel) for pixel in pixels]
 
@@ -40,7 +40,7 @@ def test_coordinates_are_exact_to_a_tenth(drawing_on, scale, ratio):
 
 
 def test_image_point_under_the_cursor_stays_when_zooming(hand):
-    at = [round(value) for value in hand.place((330, 210))]
+    at = [round(value) for value in hand.on_page((330, 210))]
     before = hand.at_pixel(*at)
     hand.page.mouse.move(*at)
     for _ in range(5):
@@ -52,7 +52,7 @@ def test_image_point_under_the_cursor_stays_when_zooming(hand):
 
 
 def test_zoom_has_limits_and_the_image_stays_in_sight(hand):
-    hand.page.mouse.move(*hand.place((200, 100)))
+    hand.page.mouse.move(*hand.on_page((200, 100)))
     for _ in range(30):
         hand.page.mouse.wheel(0, -400)
     assert transform(hand)[0] == 40
@@ -72,7 +72,7 @@ def test_view_is_dragged_and_nothing_drawn(hand, how):
         hand.page.keyboard.down(" ")
     if how == "pan tool":
         hand.press("m")
-    start = hand.place((200, 150))
+    start = hand.on_page((200, 150))
     button = "middle" if how == "middle button" else "left"
     hand.page.mouse.move(*start)
     hand.page.mouse.down(button=button)
@@ -88,7 +88,7 @@ def test_view_is_dragged_and_nothing_drawn(hand, how):
 
 def test_panning_and_zooming_change_one_transform(hand):
     hand.load({"head": [[SQUARE]], "body": [[[[10, 10], [90, 10], [90, 90]]]]})
-    hand.page.mouse.move(*hand.place((200, 150)))
+    hand.page.mouse.move(*hand.on_page((200, 150)))
     hand.js(
         """() => {
           drawing.picture.settle = () => {};  // what follows when the hand rests is another matter
@@ -120,7 +120,7 @@ def test_two_fingers_zoom_and_pan_and_place_no_corner(hand):
 
 
 def test_point_between_two_fingers_stays_between_them(hand):
-    fingers = [hand.place((150, 150)), hand.place((250, 150))]
+    fingers = [hand.on_page((150, 150)), hand.on_page((250, 150))]
     hand.js(
         """([[ax, ay], [bx, by]]) => {
           const svg = drawing.picture.surface;
@@ -217,7 +217,7 @@ def test_first_view_and_crop_are_shown(drawing_on):
     view, crop = [100, 50, 200, 150], [90, 40, 210, 160]
     hand = drawing_on(engine={"view": view, "crop": crop})
 
-    left, top, right, bottom = *hand.place(view[:2]), *hand.place(view[2:])
+    left, top, right, bottom = *hand.on_page(view[:2]), *hand.on_page(view[2:])
     box = hand.page.locator("#root").bounding_box()
     assert box["y"] <= top < bottom <= box["y"] + box["height"]
     assert bottom - top > box["height"] * 0.8

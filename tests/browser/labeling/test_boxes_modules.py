@@ -83,9 +83,9 @@ def test_boxes_are_compared_as_the_server_does(calls):
         pairs.append([first, rng.choice([near, box()])])
 
     assert calls("/boxes/geometry", "isSame", pairs) == [is_same(a, b) for a, b in pairs]
-    for found, (a, b) in zip(calls("/boxes/geometry", "iou", pairs), pairs, strict=True):
+    for overlap, (a, b) in zip(calls("/boxes/geometry", "iou", pairs), pairs, strict=True):
         if min(b[2] - b[0], b[3] - b[1]) > 0:
-            assert found == pytest.approx(iou(tuple(a), tuple(b)))
+            assert overlap == pytest.approx(iou(tuple(a), tuple(b)))
 
 
 def test_a_box_without_an_area_is_refused_on_both_sides(call):
@@ -126,9 +126,11 @@ def test_points_near_the_border_of_the_image_lie_on_it(call):
 
 
 def test_sides_read_as_a_sentence(calls):
-    found = calls("/boxes/geometry", "sidesInWords", [[[]], [["left"]], [["left", "top", "right"]]])
+    sentences = calls(
+        "/boxes/geometry", "sidesInWords", [[[]], [["left"]], [["left", "top", "right"]]]
+    )
 
-    assert found == ["", "on the left", "on the left, the top and the right"]
+    assert sentences == ["", "on the left", "on the left, the top and the right"]
 
 
 def test_four_points_grow_a_box_and_one_is_taken_back(js):
@@ -156,7 +158,7 @@ def test_four_points_grow_a_box_and_one_is_taken_back(js):
 
 
 def test_a_history_goes_on_after_it_was_kept_as_json(js):
-    found = js(
+    states = js(
         """async () => {
           const { History } = await load("history");
           const history = new History("a");
@@ -169,7 +171,7 @@ def test_a_history_goes_on_after_it_was_kept_as_json(js):
         }"""
     )
 
-    assert found == ["c", True, "e", False, "b"]
+    assert states == ["c", True, "e", False, "b"]
 
 
 def test_the_loupe_stays_in_sight_beside_the_finger(calls):

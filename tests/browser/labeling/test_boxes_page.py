@@ -45,12 +45,12 @@ def campaign(alice, bob, dataset):
 
 
 @pytest.fixture
-def shown(campaign):
+def shown_step(campaign):
     """Makes the first question another step that shows this, and takes the other one away."""
 
     def make(step, **content):
-        first, other = campaign.questions.order_by("pk")
-        Question.objects.filter(pk=other.pk).update(state="withdrawn", seats_free=0)
+        first, second = campaign.questions.order_by("pk")
+        Question.objects.filter(pk=second.pk).update(state="withdrawn", seats_free=0)
         Question.objects.filter(pk=first.pk).update(
             step=step, content={"number": 1, "boxes": [], **content}
         )
@@ -72,9 +72,9 @@ def opened(browser_as, bob, campaign, site):
 
 
 def test_the_last_question_withdrawn_under_ones_hands_says_so_where_nothing_is_left(
-    campaign, opened, shown
+    campaign, opened, shown_step
 ):
-    question = shown("draw")
+    question = shown_step("draw")
     page = opened()
     hands.draw(page, HEAD)
     Question.objects.filter(pk=question.pk).update(state="withdrawn", seats_free=0)
@@ -126,8 +126,8 @@ def test_a_box_is_dragged_adjusted_and_flagged_and_the_way_is_remembered(opened)
     assert hands.overlap(value, HEAD) > 0.98
 
 
-def test_a_box_drawn_by_keys_alone_is_the_mouses(opened, shown):
-    shown("draw")
+def test_a_box_drawn_by_keys_alone_is_the_mouses(opened, shown_step):
+    shown_step("draw")
     page = opened()
     cursor = (225.5, 150)
     for point in hands.extremes(HEAD):
@@ -221,8 +221,8 @@ def test_two_fingers_zoom_and_draw_nothing(opened):
     assert "outermost points" in page.locator("[data-hint]").inner_text()
 
 
-def test_a_box_that_is_there_is_refused_while_drawing(opened, shown):
-    shown("draw", boxes=[HEAD])
+def test_a_box_that_is_there_is_refused_while_drawing(opened, shown_step):
+    shown_step("draw", boxes=[HEAD])
     page = opened()
 
     hands.draw(page, [HEAD[0] + 3, HEAD[1] - 3, HEAD[2], HEAD[3] + 2])
@@ -236,8 +236,8 @@ def test_a_box_that_is_there_is_refused_while_drawing(opened, shown):
     assert hands.overlap(hands.values()[0], CORNER) > 0.95
 
 
-def test_a_box_sent_back_is_shown_with_its_reason_at_its_place(opened, shown, looked_at):
-    shown(
+def test_a_box_sent_back_is_shown_with_its_reason_at_its_place(opened, shown_step, looked_at):
+    shown_step(
         "draw",
         boxes=[CORNER],
         rejected={"box": [60, 20, 330, 260], "reason": "loose", "sides": ["left", "top"]},
@@ -250,8 +250,8 @@ def test_a_box_sent_back_is_shown_with_its_reason_at_its_place(opened, shown, lo
     looked_at(page, "boxes-draw-again")
 
 
-def test_nothing_is_left_to_draw_is_one_key_unless_a_box_was_begun(opened, shown):
-    shown("draw", boxes=[HEAD], at=[50, 250])
+def test_nothing_is_left_to_draw_is_one_key_unless_a_box_was_begun(opened, shown_step):
+    shown_step("draw", boxes=[HEAD], at=[50, 250])
     page = opened()
     assert page.inner_text(".boxes-tag-at") == "One was seen here"
     hands.click(page, (20, 250))
@@ -277,8 +277,8 @@ def test_nothing_is_left_to_draw_is_one_key_unless_a_box_was_begun(opened, shown
     ],
     ids=lambda value: "-".join(value) if isinstance(value, list) else "",
 )
-def test_a_box_is_checked_by_a_key_and_its_sides_by_arrows_before(opened, shown, keys, value):
-    shown("check", box=HEAD, came="drawn")
+def test_a_box_is_checked_by_a_key_and_its_sides_by_arrows_before(opened, shown_step, keys, value):
+    shown_step("check", box=HEAD, came="drawn")
     page = opened()
 
     hands.send(page, *keys)
@@ -286,8 +286,8 @@ def test_a_box_is_checked_by_a_key_and_its_sides_by_arrows_before(opened, shown,
     assert hands.values() == [value]
 
 
-def test_a_box_is_checked_by_mouse_at_the_edge_that_is_wrong(opened, shown):
-    shown("check", box=HEAD, came="drawn", boxes=[CORNER])
+def test_a_box_is_checked_by_mouse_at_the_edge_that_is_wrong(opened, shown_step):
+    shown_step("check", box=HEAD, came="drawn", boxes=[CORNER])
     page = opened()
     hands.click(page, (HEAD[0], 150))
     assert page.get_attribute("[data-side='0']", "aria-pressed") == "true"
@@ -301,8 +301,10 @@ def test_a_box_is_checked_by_mouse_at_the_edge_that_is_wrong(opened, shown):
     assert hands.values() == [{"reason": "cropping", "sides": ["left"]}]
 
 
-def test_the_edges_of_a_proposed_box_are_mended_by_arrows_and_by_mouse(opened, shown, looked_at):
-    shown("check", box=[120.0, 40.0, 330.0, 260.0], came="proposed")
+def test_the_edges_of_a_proposed_box_are_mended_by_arrows_and_by_mouse(
+    opened, shown_step, looked_at
+):
+    shown_step("check", box=[120.0, 40.0, 330.0, 260.0], came="proposed")
     page = opened()
     hands.press(page, "ArrowLeft", "Shift+ArrowLeft")
     hands.drag(page, (200, 260), (200, 270))
@@ -315,8 +317,8 @@ def test_the_edges_of_a_proposed_box_are_mended_by_arrows_and_by_mouse(opened, s
     assert value["box"] == pytest.approx([110, 40, 330, 270], abs=0.8)
 
 
-def test_z_looks_at_the_box_from_near_and_the_next_one_too(opened, campaign, shown):
-    shown("check", box=[150.0, 100.0, 190.0, 130.0], came="drawn")
+def test_z_looks_at_the_box_from_near_and_the_next_one_too(opened, campaign, shown_step):
+    shown_step("check", box=[150.0, 100.0, 190.0, 130.0], came="drawn")
     page = opened()
     far = page.inner_text("[data-zoom-level]")
 
@@ -329,8 +331,8 @@ def test_z_looks_at_the_box_from_near_and_the_next_one_too(opened, campaign, sho
 
 
 @pytest.mark.parametrize("by", ["mouse", "keys"])
-def test_what_has_no_box_is_pointed_at(opened, shown, looked_at, by):
-    shown("cover", boxes=[HEAD])
+def test_what_has_no_box_is_pointed_at(opened, shown_step, looked_at, by):
+    shown_step("cover", boxes=[HEAD])
     page = opened()
     if by == "mouse":
         hands.click(page, (30, 250), (400, 50), (60, 200))
@@ -355,8 +357,8 @@ def test_what_has_no_box_is_pointed_at(opened, shown, looked_at, by):
     assert all(0 <= x <= 451 and 0 <= y <= 300 for x, y in value["missing"])
 
 
-def test_every_one_has_a_box_is_one_key(opened, shown):
-    shown("cover", boxes=[HEAD])
+def test_every_one_has_a_box_is_one_key(opened, shown_step):
+    shown_step("cover", boxes=[HEAD])
     page = opened()
 
     hands.send(page, "y")
@@ -403,8 +405,8 @@ def test_an_answer_is_gone_back_to_and_changed(opened, site):
         ),
     ],
 )
-def test_each_step_is_gone_back_to_and_changed(opened, shown, step, first, then, values):
-    shown(step, boxes=[CORNER], **({"box": HEAD, "came": "drawn"} if step == "check" else {}))
+def test_each_step_is_gone_back_to_and_changed(opened, shown_step, step, first, then, values):
+    shown_step(step, boxes=[CORNER], **({"box": HEAD, "came": "drawn"} if step == "check" else {}))
     page = opened()
     seat = hands.seat_of(page)
     hands.send(page, *first)
@@ -422,8 +424,8 @@ def test_each_step_is_gone_back_to_and_changed(opened, shown, step, first, then,
         assert after == values[1]
 
 
-def test_behind_the_instructions_of_a_phone_nothing_is_answered(opened, shown):
-    shown("check", boxes=[], box=HEAD, came="drawn")
+def test_behind_the_instructions_of_a_phone_nothing_is_answered(opened, shown_step):
+    shown_step("check", boxes=[], box=HEAD, came="drawn")
     page = opened(**PHONE)
 
     hands.press(page, "g")
@@ -437,18 +439,18 @@ def test_what_the_server_refuses_comes_back_with_its_reason(opened):
     page = opened()
     seat = hands.seat_of(page)
     hands.draw(page, HEAD)
-    said = "There is a box here already."
+    message = "There is a box here already."
 
     def refuse(route):
         [answer] = route.request.post_data_json["answers"]
-        result = {"id": answer["id"], "status": "refused", "code": "bad_value", "message": said}
+        result = {"id": answer["id"], "status": "refused", "code": "bad_value", "message": message}
         route.fulfill(json={"results": [result]})
 
     page.route(hands.ANSWERS, refuse)
     let_pass(page)
     hands.press(page, "Enter")
 
-    expect(page.locator("[data-hint]")).to_have_text(said)
+    expect(page.locator("[data-hint]")).to_have_text(message)
     assert hands.seat_of(page) == seat
     page.unroute(hands.ANSWERS)
     hands.send(page, "Enter")
@@ -467,8 +469,8 @@ def test_an_image_is_skipped_and_comes_to_somebody_else(opened):
     page.wait_for_selector(f"[data-drawing][data-seat='{seat}']")
 
 
-def test_where_nothing_is_left_nothing_is_asked_or_explained(opened, shown, looked_at):
-    shown("cover", boxes=[HEAD])
+def test_where_nothing_is_left_nothing_is_asked_or_explained(opened, shown_step, looked_at):
+    shown_step("cover", boxes=[HEAD])
     page = opened()
 
     hands.send(page, "y")
@@ -478,9 +480,9 @@ def test_where_nothing_is_left_nothing_is_asked_or_explained(opened, shown, look
     looked_at(page, "boxes-finished")
 
 
-def test_the_photograph_has_the_room_and_never_moves(opened, shown):
+def test_the_photograph_has_the_room_and_never_moves(opened, shown_step):
     """Stage of the window, with the instructions open; the photograph touches two sides."""
-    shown("draw", boxes=[CORNER])
+    shown_step("draw", boxes=[CORNER])
     page = opened()
     page.evaluate(
         "window.shifts = 0; new PerformanceObserver((list) => list.getEntries().forEach(({ value })"
@@ -507,8 +509,8 @@ def test_the_photograph_has_the_room_and_never_moves(opened, shown):
 
 
 @pytest.mark.parametrize("step", ["draw", "check", "cover"])
-def test_each_step_looks_right(opened, shown, looked_at, step):
-    shown(step, boxes=[CORNER], **({"box": HEAD, "came": "drawn"} if step == "check" else {}))
+def test_each_step_looks_right(opened, shown_step, looked_at, step):
+    shown_step(step, boxes=[CORNER], **({"box": HEAD, "came": "drawn"} if step == "check" else {}))
     page = opened()
     if step == "draw":
         hands.draw(page, HEAD)
@@ -520,8 +522,10 @@ def test_each_step_looks_right(opened, shown, looked_at, step):
 
 @pytest.mark.parametrize("size", [NARROW, SIDEWAYS], ids=["upright", "sideways"])
 @pytest.mark.parametrize("step", ["draw", "check", "cover"])
-def test_a_phone_shows_each_step_either_way_up(opened, shown, screenshots, axe, step, size):
-    shown(step, boxes=[CORNER], **({"box": HEAD, "came": "proposed"} if step == "check" else {}))
+def test_a_phone_shows_each_step_either_way_up(opened, shown_step, screenshots, axe, step, size):
+    shown_step(
+        step, boxes=[CORNER], **({"box": HEAD, "came": "proposed"} if step == "check" else {})
+    )
     page = opened(**PHONE | {"viewport": size})
     screenshots(page, f"boxes-{step}-intro-{size['width']}")
     axe(page)
@@ -541,9 +545,9 @@ def test_a_phone_shows_each_step_either_way_up(opened, shown, screenshots, axe, 
 @pytest.mark.parametrize("width", [1024, 1100, 1280, 1366, 1440])
 @pytest.mark.parametrize("language", ["en", "de"])
 @pytest.mark.parametrize("step", ["draw", "check"])
-def test_no_button_covers_another(opened, shown, screenshots, step, width, language):
+def test_no_button_covers_another(opened, shown_step, screenshots, step, width, language):
     came = {"box": HEAD, "came": "proposed"} if step == "check" else {}
-    shown(step, boxes=[CORNER], **came)
+    shown_step(step, boxes=[CORNER], **came)
     page = opened(viewport={"width": width, "height": 800}, locale=language)
 
     assert page.locator("html").get_attribute("lang").startswith(language)
@@ -581,10 +585,10 @@ HIDDEN = """[...document.querySelectorAll(".boxes-work button")]
 
 
 def test_five_people_come_from_the_first_box_to_a_complete_pair(
-    new_context, alice, dataset, site, campaign, shown
+    new_context, alice, dataset, site, campaign, shown_step
 ):
     """Each in a browser of their own; the worker between them opens what follows."""
-    shown("draw", number=0)
+    shown_step("draw", number=0)
     Question.objects.filter(step="draw", state="open").update(content={"number": 0, "boxes": []})
     crowd = boxers.people(campaign)
     pages = [new_context(person, reduced_motion="reduce").new_page() for person in crowd]
@@ -644,8 +648,8 @@ def test_training_and_test_are_walked_by_mouse(browser_as, alice, bob, dataset, 
     assert page.inner_text(".label-bar [data-done]") == "1"
 
 
-def test_the_preview_shows_each_step(browser_as, alice, campaign, shown, site, looked_at):
-    shown("check", boxes=[CORNER], box=HEAD, came="drawn")
+def test_the_preview_shows_each_step(browser_as, alice, campaign, shown_step, site, looked_at):
+    shown_step("check", boxes=[CORNER], box=HEAD, came="drawn")
     page = browser_as(alice, reduced_motion="reduce")
 
     page.goto(site("/campaigns/boxes/preview/"))

@@ -18,7 +18,7 @@ from tests.browser.labeling.test_grid import (
     seats_shown,
     wait_for_page,
 )
-from tests.browser.labeling.test_labeling import given, wait_for_chip
+from tests.browser.labeling.test_labeling import count_answers, wait_for_chip
 from tests.labeling.candidates import CAT, DOG, make, rows, settle
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -32,8 +32,8 @@ def _glossary(settings):
 @pytest.fixture
 def pets(alice, bob, dataset):
     """Eight candidates of a cat and two of a dog, four on a page, with examples of both answers."""
-    found = [*rows(dataset, CAT, 8), *rows(dataset, DOG, 2)]
-    campaign = make(alice, dataset, found, page_size=4)
+    candidates = [*rows(dataset, CAT, 8), *rows(dataset, DOG, 2)]
+    campaign = make(alice, dataset, candidates, page_size=4)
     for word, name in (("yes", "good.png"), ("no", "bad.png")):
         image = factories.make_image(dataset, name)
         lifecycle.add_example(campaign, CAT, image, word, f"A {word}")
@@ -52,9 +52,9 @@ def test_a_page_of_a_class_is_answered_by_mouse_and_by_key_to_its_last_button(
     assert "however much is hidden" in page.inner_text(".ask-how")
     link = page.locator("[data-gloss-url]")
     expect(link).to_have_attribute("href", "https://en.wikipedia.org/wiki/Burmese_cat")
-    about = page.inner_text("[data-about]")
+    help_text = page.inner_text("[data-about]")
     for words in ("Kittens count.", "another breed", "A yes", "A no"):
-        assert words in about
+        assert words in help_text
 
     # By mouse: one is a yes, one too hard; then the last button.
     page.click(".tile:nth-child(1) .tile-face")
@@ -88,7 +88,7 @@ def test_a_page_of_a_class_is_answered_by_mouse_and_by_key_to_its_last_button(
     finish(page)
     page.wait_for_selector(FINISHED)
     wait_for_chip(page, "All saved")
-    assert given() == {"yes": 4, "no": 4, "hard": 2}
+    assert count_answers() == {"yes": 4, "no": 4, "hard": 2}
     assert Answer.objects.filter(revision=1).count() == 1
 
 
@@ -100,13 +100,13 @@ def test_without_scripts_the_same_page_is_an_ordinary_form(new_context, bob, pet
     page.check(".tile:nth-child(2) .tile-yes", force=True)
     page.click(".choice-done")
 
-    assert given() == {"yes": 1, "no": 3}
+    assert count_answers() == {"yes": 1, "no": 3}
 
 
 def test_the_labeling_page_is_looked_at(browser_as, alice, bob, dataset, site, looked_at):
     names = photographs(dataset, 12)
-    found = [rows(dataset, CAT, 1)[0]._replace(image=name) for name in names]
-    campaign = make(alice, dataset, found, page_size=12)
+    candidates = [rows(dataset, CAT, 1)[0]._replace(image=name) for name in names]
+    campaign = make(alice, dataset, candidates, page_size=12)
     image = dataset.images.get(name=names[0])
     lifecycle.add_example(campaign, CAT, image, "yes", "Short, dark fur")
     siblings = [
@@ -147,12 +147,12 @@ def verified(alice, bob, charlie, dataset):
     settle(campaign, bob, some("k1", 12, 20), "no")
     settle(campaign, bob, some("k2", 0, 40), "yes")
     settle(campaign, bob, some("k3", 0, 25), "yes")
-    for place, question in enumerate([*some("k0", 0, 9), *some("k2", 0, 6), *some("k3", 0, 20)]):
+    for index, question in enumerate([*some("k0", 0, 9), *some("k2", 0, 6), *some("k3", 0, 20)]):
         settlement = question.settlements.get()
         audit = Audit.objects.create(
             question=question, campaign=campaign, sample=1, settlement=settlement
         )
-        auditing.answer(audit, alice, "no" if place in (10, 12) else "yes")
+        auditing.answer(audit, alice, "no" if index in (10, 12) else "yes")
     verifying.look(campaign)
     verifying.stop(campaign, "k3", alice, "the queries were wrong")
     return campaign
@@ -194,8 +194,8 @@ def test_a_class_is_stopped_and_resumed_and_rules_are_changed(page, verified, si
 def test_a_campaign_is_made_on_its_page_and_a_fault_is_said_at_its_line(
     page, dataset, site, tmp_path, alice
 ):
-    found = rows(dataset, CAT, 3)
-    lines = ["image,wnid,query", *(f"{row.image},{row.topic},{row.query}" for row in found)]
+    candidates = rows(dataset, CAT, 3)
+    lines = ["image,wnid,query", *(f"{row.image},{row.topic},{row.query}" for row in candidates)]
     page.goto(site("/campaigns/new/"))
     page.get_by_label("Title").fill("Cats found")
     page.locator("[name=dataset]").select_option(label=dataset.name)

@@ -47,24 +47,24 @@ def test_no_other_number_of_columns_covers_more(js, window):
     stage, rng = STAGES[window], random.Random(window)
     cases = [ratios_of(rng, count) for count in COUNTS for _ in range(20)]
     pages = js(MANY, ["/fit", "pageSize", [[ratios, stage] for ratios in cases]])
-    shown = [ratios[:count] for ratios, count in zip(cases, pages, strict=True)]
+    page_ratios = [ratios[:count] for ratios, count in zip(cases, pages, strict=True)]
 
-    found = js(MANY, ["/fit", "best", [[ratios, stage] for ratios in shown]])
+    best_fits = js(MANY, ["/fit", "best", [[ratios, stage] for ratios in page_ratios]])
 
-    for ratios, made in zip(shown, found, strict=True):
+    for ratios, made in zip(page_ratios, best_fits, strict=True):
         each = [sizes_in(ratios, columns, stage) for columns in range(1, len(ratios) + 1)]
         most = max(covered(sizes) for sizes in each if fits(sizes, ratios, stage))
-        own = each[made["columns"] - 1]
-        assert fits(own, ratios, stage)
-        assert made["covered"] == pytest.approx(covered(own))
-        assert covered(own) >= 0.999 * most
+        sizes = each[made["columns"] - 1]
+        assert fits(sizes, ratios, stage)
+        assert made["covered"] == pytest.approx(covered(sizes))
+        assert covered(sizes) >= 0.999 * most
         # Nothing is cropped, and all of it is on the stage.
         rows = math.ceil(len(ratios) / made["columns"])
         gaps = stage["gap"] * (made["columns"] - 1), stage["gap"] * (rows - 1)
         assert made["columns"] * made["width"] + gaps[0] <= stage["width"]
         assert rows * (made["face"] + stage["bar"]) + gaps[1] <= stage["height"]
-        assert max(width for width, _ in own) <= made["width"]
-        assert max(height for _, height in own) <= made["face"]
+        assert max(width for width, _ in sizes) <= made["width"]
+        assert max(height for _, height in sizes) <= made["face"]
 
 
 @pytest.mark.parametrize("window", STAGES)
@@ -72,9 +72,9 @@ def test_one_more_image_than_a_page_has_would_be_too_small(js, window):
     stage, rng = STAGES[window], random.Random(window)
     cases = [ratios_of(rng, 100) for _ in range(10)]
 
-    found = js(MANY, ["/fit", "pageSize", [[ratios, stage] for ratios in cases]])
+    counts = js(MANY, ["/fit", "pageSize", [[ratios, stage] for ratios in cases]])
 
-    for ratios, count in zip(cases, found, strict=True):
+    for ratios, count in zip(cases, counts, strict=True):
         assert 1 < count < 100
         # Of what would fit only a row that is not full is left to the next page.
         more = [n for n in range(count, 101) if any_fits(ratios[:n], stage)]

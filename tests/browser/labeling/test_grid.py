@@ -19,7 +19,7 @@ from tests.browser.labeling.test_fit import covered, fits, sizes_in
 from tests.browser.labeling.test_labeling import (
     ANSWERS,
     KEPT,
-    given,
+    count_answers,
     leased,
     left_behind,
     wait_for_chip,
@@ -178,17 +178,17 @@ def test_keys_alone_answer_a_page(page):
 
     wait_for_chip(page, "All saved")
     assert words == "Done: 2 yes, 3 no, 1 too hard"
-    assert given() == {"yes": 2, "no": 3, "hard": 1}
+    assert count_answers() == {"yes": 2, "no": 3, "hard": 1}
     times = set(Answer.objects.values_list("duration_ms", flat=True))
     assert len(times) == 1, "every image has its share of the page's time"
     assert 0 not in times
 
 
 def test_every_page_comes_until_nothing_is_left(page):
-    asked = []
+    classes = []
 
     for _ in range(4):
-        asked.append(page.inner_text("[data-class]"))
+        classes.append(page.inner_text("[data-class]"))
         before = seats_shown(page)
         finish(page)
         page.wait_for_selector(f"{another(before)}, {FINISHED}", state="attached")
@@ -197,8 +197,8 @@ def test_every_page_comes_until_nothing_is_left(page):
         wait_for_page(page)
 
     page.wait_for_selector(FINISHED)
-    assert sorted(asked) == ["fruit"] * 2 + ["living organism (other than people)"] * 2
-    assert given() == {"no": 24}
+    assert sorted(classes) == ["fruit"] * 2 + ["living organism (other than people)"] * 2
+    assert count_answers() == {"no": 24}
     assert page.inner_text("[data-done]") == "24"
 
 
@@ -217,8 +217,8 @@ def test_left_falls_although_the_next_page_was_told_before_the_answers_came(page
         page.wait_for_timeout(20)
     wait_for_chip(page, "All saved")
     holding.clear()
-    for route, told in held:
-        page._carrier.do(lambda route=route, told=told: route.fulfill(response=told))
+    for route, reply in held:
+        page._carrier.do(lambda route=route, reply=reply: route.fulfill(response=reply))
     page.wait_for_load_state("networkidle")
 
     expect(page.locator("[data-left]")).to_have_text(str(left - 6))
@@ -238,12 +238,12 @@ def test_a_yes_asks_what_is_below_it(browser_as, alice, bob, dataset, site, run_
     run_jobs()
     page.click("[data-do=refill]")
     wait_for_page(page)
-    asked = page.inner_text("h1"), len(seats_shown(page))
+    question = page.inner_text("h1"), len(seats_shown(page))
     finish(page)
 
     wait_for_chip(page, "All saved")
-    assert asked == ("Which of these contain a domestic cat?", 1)
-    assert given() == {"yes": 1, "no": 4}
+    assert question == ("Which of these contain a domestic cat?", 1)
+    assert count_answers() == {"yes": 1, "no": 4}
 
 
 def point_at_the_second_half(page):
@@ -284,10 +284,10 @@ def test_a_reply_from_before_the_answers_is_not_taken_for_the_end(
     kept, is_over = seats_shown(page), page.is_visible("[data-finished]")
     opened = page.is_visible("dialog[open]")
     [(route, reply)] = held
-    told = page._carrier.do(lambda: route.fulfill(response=reply) or reply.json())
+    content = page._carrier.do(lambda: route.fulfill(response=reply) or reply.json())
     wait_for_another(page, before)
 
-    assert told["seats"] == []
+    assert content["seats"] == []
     # Until the next page is there, the last one stays, and takes no marks.
     assert (kept, is_over, opened) == (before, False, False)
     assert len(seats_shown(page)) == 4
@@ -311,7 +311,7 @@ def test_the_next_page_is_there_before_it_is_asked_for(browser_as, bob, grid, si
     page.context.set_offline(False)
     page.evaluate("dispatchEvent(new Event('online'))")
     wait_for_chip(page, "All saved")
-    assert given() == {"no": 6}
+    assert count_answers() == {"no": 6}
 
 
 def test_marks_survive_a_reload(page):
@@ -326,7 +326,7 @@ def test_marks_survive_a_reload(page):
     assert before[1] == ["no", "yes", "no", "hard", "no", "no"]
     finish(page)
     wait_for_chip(page, "All saved")
-    assert given() == {"yes": 1, "no": 4, "hard": 1}
+    assert count_answers() == {"yes": 1, "no": 4, "hard": 1}
 
 
 def test_a_closed_page_keeps_the_leases_of_what_was_marked(page):
@@ -350,7 +350,7 @@ def test_a_page_sent_offline_arrives_once_after_a_reload(page):
     page.evaluate("dispatchEvent(new Event('online'))")
 
     wait_for_chip(page, "All saved")
-    assert given() == {"yes": 1, "no": 5}
+    assert count_answers() == {"yes": 1, "no": 5}
     assert Answer.objects.count() == 6
 
 
@@ -391,7 +391,7 @@ def test_the_page_before_can_be_changed(page):
     wait_for_chip(page, "All saved")
     assert again == (first, ["yes", "no", "no", "no", "no", "no"])
     assert words == "Change to: 1 yes, 5 no"
-    assert given() == {"yes": 1, "no": 5}
+    assert count_answers() == {"yes": 1, "no": 5}
     assert Answer.objects.count() == 8, "only what changed is sent again"
     assert seats_shown(page) != first
 
@@ -427,7 +427,7 @@ def test_a_skipped_image_comes_back_to_the_page_with_all_marks(page):
     finish(page)
 
     wait_for_chip(page, "All saved")
-    assert given() == {"yes": 1, "no": 5}
+    assert count_answers() == {"yes": 1, "no": 5}
     assert set(Answer.objects.values_list("assignment__token", flat=True)) == set(first)
 
 
@@ -448,7 +448,7 @@ def test_what_does_not_fit_comes_on_more_pages(browser_as, alice, bob, dataset, 
     wait_for_page(page)
 
     wait_for_chip(page, "All saved")
-    assert given() == {"no": len(first)}
+    assert count_answers() == {"no": len(first)}
     assert page.inner_text("[data-left]") == str(60 - len(first))
     assert not set(first) & set(seats_shown(page))
 
@@ -559,7 +559,7 @@ def test_fingers_tap_for_yes_and_hold_for_too_hard(browser_as, bob, grid, site):
     page.tap(".tile:nth-child(3) .tile-face")
     hold(page, ".tile:nth-child(2)")
     page.tap(".tile:nth-child(4) .tile-hard")
-    found = marks(page)
+    page_marks = marks(page)
     small = page.evaluate(
         "[...document.querySelectorAll('.tile-face, .tile-hard, .tile-do')].filter((part) => {"
         "const box = part.getBoundingClientRect(); return box.height < 44 || box.width < 24 })"
@@ -573,9 +573,9 @@ def test_fingers_tap_for_yes_and_hold_for_too_hard(browser_as, bob, grid, site):
         page.tap("[data-do=done]")
 
     wait_for_chip(page, "All saved")
-    assert found == ["yes", "hard", "no", "hard", "no", "no"]
+    assert page_marks == ["yes", "hard", "no", "hard", "no", "no"]
     assert small == []
-    assert given() == {"yes": 1, "hard": 2, "no": 3}
+    assert count_answers() == {"yes": 1, "hard": 2, "no": 3}
 
 
 def hold(page, tile):
@@ -607,7 +607,7 @@ def test_a_page_works_without_scripts(browser_as, bob, grid, site):
     page.check(".tile:nth-child(1) .tile-yes", force=True)
     page.check(".tile:nth-child(2) .tile-hard input")
     page.click("[data-do=done]")
-    first = given()
+    first = count_answers()
     page.click("text=Change the page before")
     again = page.is_checked(".tile:nth-child(1) .tile-yes")
     page.check(".tile:nth-child(3) .tile-yes", force=True)
@@ -616,7 +616,7 @@ def test_a_page_works_without_scripts(browser_as, bob, grid, site):
 
     assert first == {"yes": 1, "hard": 1, "no": 4}
     assert again
-    assert given() == {"yes": 2, "hard": 1, "no": 3}
+    assert count_answers() == {"yes": 2, "hard": 1, "no": 3}
     assert page.is_visible("text=Which of these contain")
 
 
@@ -626,18 +626,18 @@ def test_two_tabs_show_different_images(new_context, alice, bob, dataset, site):
         factories.make_image(dataset, name)
     factories.join(bob, ask(alice, dataset, names, page_size=6))
     context = new_context(bob)
-    one, two = context.new_page(), context.new_page()
-    open_grid(one, site)
-    open_grid(two, site)
-    shown = seats_shown(one), seats_shown(two)
+    first, second = context.new_page(), context.new_page()
+    open_grid(first, site)
+    open_grid(second, site)
+    seats = seats_shown(first), seats_shown(second)
 
-    for page in (one, two):
+    for page in (first, second):
         page.bring_to_front()
         finish(page)
         wait_for_chip(page, "All saved")
 
-    assert not set(shown[0]) & set(shown[1])
-    assert Answer.objects.count() == len(shown[0]) + len(shown[1])
+    assert not set(seats[0]) & set(seats[1])
+    assert Answer.objects.count() == len(seats[0]) + len(seats[1])
 
 
 def test_full_storage_sends_a_page_and_takes_no_second(page):
@@ -752,7 +752,7 @@ def test_nothing_moves_while_pages_are_marked_and_sent(browser_as, alice, bob, d
     page = browser_as(bob)
     open_grid(page, site)
     page.evaluate(SHIFTS)
-    place = page.locator("[data-do=done]").bounding_box()
+    position = page.locator("[data-do=done]").bounding_box()
 
     for mark in (".tile:nth-child(2) .tile-face", ".tile:nth-child(3) .tile-hard"):
         page.click(mark)
@@ -771,7 +771,7 @@ def test_nothing_moves_while_pages_are_marked_and_sent(browser_as, alice, bob, d
 
     assert looked_at_closely == first[2]
     assert page.evaluate("window.shifted") == 0
-    assert page.locator("[data-do=done]").bounding_box() == place
+    assert page.locator("[data-do=done]").bounding_box() == position
 
 
 def test_guidance_comes_up_on_a_phone(browser_as, alice, bob, dataset, site, axe, screenshots):

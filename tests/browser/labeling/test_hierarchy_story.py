@@ -77,9 +77,9 @@ def label_a_page(page, who: str) -> int:
     tokens = page.evaluate(
         "[...document.querySelectorAll('[data-tiles] .tile')].map((tile) => tile.dataset.seat)"
     )
-    for place, token in enumerate(tokens, 1):
+    for number, token in enumerate(tokens, 1):
         if says(who, *asked_by(token)) == "yes":
-            page.click(f".tile:nth-child({place}) .tile-face")
+            page.click(f".tile:nth-child({number}) .tile-face")
     finish(page)
     page.wait_for_selector(f"{another(tokens)}, {FINISHED}", state="attached")
     wait_for_chip(page, "All saved")
@@ -88,8 +88,8 @@ def label_a_page(page, who: str) -> int:
 
 def label_the_rest(who: str, campaign: Campaign, run_jobs, most: int = 10_000) -> int:
     """How many answers this person gave until nothing is asked of them, or so many."""
-    user, given = User.objects.get(username=who), 0
-    while given < most:
+    user, count = User.objects.get(username=who), 0
+    while count < most:
         seats = claiming.next_page(user, campaign).seats
         if not seats:
             if not run_jobs():
@@ -101,9 +101,9 @@ def label_the_rest(who: str, campaign: Campaign, run_jobs, most: int = 10_000) -
         ]
         results = submitting.submit(user, campaign, sent)
         assert {result.status for result in results} == {"accepted"}
-        given += len(results)
+        count += len(results)
     run_jobs()
-    return given
+    return count
 
 
 def label_to_the_end(campaign: Campaign, run_jobs) -> None:
@@ -258,9 +258,9 @@ def test_a_bad_annotators_votes_come_back_and_the_labels_come_out(
     run_jobs()
     label_to_the_end(campaign, run_jobs)
     assert not campaign.questions.filter(state="open").exists()
-    stands = settled(campaign)
-    assert stands.pop(TORN) == "yes"
-    assert stands == {key: truth(*key) for key in stands}
+    labels = settled(campaign)
+    assert labels.pop(TORN) == "yes"
+    assert labels == {key: truth(*key) for key in labels}
 
     # Frozen and taken out, from the page and from the shell alike.
     freeze(page, site, campaign.name)

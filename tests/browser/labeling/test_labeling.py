@@ -38,7 +38,7 @@ def wait_for_chip(page, text):
     page.wait_for_selector(f"[data-saved]:has-text('{text}')")
 
 
-def given():
+def count_answers():
     """The values that stand, as counts, once every seat's latest revision is taken."""
     latest = {}
     for seat, value in Answer.objects.order_by("assignment_id", "revision").values_list(
@@ -76,7 +76,7 @@ def test_keys_answer_a_whole_page(page):
 
     page.wait_for_selector("[data-finished]:not([hidden])")
     wait_for_chip(page, "All saved")
-    assert given() == {"yes": 2, "no": 2, "hard": 1, "not_photo": 1}
+    assert count_answers() == {"yes": 2, "no": 2, "hard": 1, "not_photo": 1}
     assert set(Answer.objects.values_list("duration_ms", flat=True)).isdisjoint({None, 0})
     now, ids = time.time(), list(Answer.objects.values_list("pk", flat=True))
     assert {pk.version for pk in ids} == {7}
@@ -139,7 +139,7 @@ def test_going_back_changes_an_answer(page):
 
     wait_for_chip(page, "All saved")
     assert pressed == "true"
-    assert given() == {"no": 1, "yes": 1, "hard": 1}
+    assert count_answers() == {"no": 1, "yes": 1, "hard": 1}
     assert Answer.objects.count() == 4
 
 
@@ -160,7 +160,7 @@ def test_an_answer_reopened_from_the_list_is_changed_and_not_counted_again(page,
     wait_for_chip(page, "All saved")
     page.wait_for_selector("[data-notice]", state="hidden")
     assert page.inner_text("[data-done]") == "2"
-    assert given() == {"hard": 1, "no": 1}
+    assert count_answers() == {"hard": 1, "no": 1}
     press(page, "p", "p", "p", "p")
     page.wait_for_selector("[data-finished]:not([hidden])")
     assert page.inner_text("[data-finished] [data-done]") == "6"
@@ -203,7 +203,7 @@ def test_answers_given_offline_arrive_once_when_the_network_is_back(browser_as, 
     page.context.set_offline(False)
 
     wait_for_chip(page, "All saved")
-    assert given() == {"yes": 2, "no": 1}
+    assert count_answers() == {"yes": 2, "no": 1}
     assert Answer.objects.count() == 3
 
 
@@ -229,7 +229,7 @@ def test_reload_keeps_unsent_answers_and_the_place(page):
     wait_for_chip(page, "All saved")
     assert before == "2"
     assert showing == after
-    assert given() == {"yes": 1, "no": 1}
+    assert count_answers() == {"yes": 1, "no": 1}
     press(page, "ArrowLeft")
     assert page.get_attribute("[data-answer=no]", "aria-pressed") == "true"
 
@@ -256,13 +256,13 @@ def test_what_is_left_leaves_out_unsent_answers_after_a_reload(page):
 
 
 def test_an_entry_that_cannot_be_read_holds_up_no_answer(page, bob, coots):
-    for place in range(3):
-        page.evaluate(f"localStorage.setItem('assay:answer:{bob.pk}:coots:{place}', '{{')")
+    for number in range(3):
+        page.evaluate(f"localStorage.setItem('assay:answer:{bob.pk}:coots:{number}', '{{')")
 
     press(page, "y", "n")
 
     wait_for_chip(page, "All saved")
-    assert given() == {"yes": 1, "no": 1}
+    assert count_answers() == {"yes": 1, "no": 1}
 
 
 def test_response_lost_after_commit_doubles_nothing(page):
@@ -281,7 +281,7 @@ def test_response_lost_after_commit_doubles_nothing(page):
 
     wait_for_chip(page, "All saved")
     assert lost == [200, 200]
-    assert given() == {"yes": 1, "no": 1, "hard": 1}
+    assert count_answers() == {"yes": 1, "no": 1, "hard": 1}
     assert Answer.objects.count() == 3
 
 
@@ -304,7 +304,7 @@ def test_full_storage_blocks_after_a_few_and_loses_none(browser_as, bob, dataset
     wait_for_chip(page, "All saved")
     press(page, "n")
     wait_for_chip(page, "All saved")
-    assert given() == {"yes": 5, "no": 1}
+    assert count_answers() == {"yes": 5, "no": 1}
 
 
 def test_answers_wait_for_their_owner_when_the_session_ends(page, bob, alice, site, live_server):
@@ -322,7 +322,7 @@ def test_answers_wait_for_their_owner_when_the_session_ends(page, bob, alice, si
     page.goto(site("/"))
     page.wait_for_selector("[data-unsent]", state="hidden")
 
-    assert given() == {"yes": 2}
+    assert count_answers() == {"yes": 2}
     assert set(Answer.objects.values_list("assignment__annotator", flat=True)) == {bob.pk}
 
 
@@ -341,17 +341,17 @@ def test_two_tabs_show_different_images_and_send_all_once(new_context, bob, data
     campaign = factories.make_campaign(alice, dataset, "tabs", images=30, policy={"page_size": 4})
     factories.join(bob, campaign)
     context = new_context(bob)
-    one, two = context.new_page(), context.new_page()
-    open_label(one, site, "tabs")
-    open_label(two, site, "tabs")
+    first, second = context.new_page(), context.new_page()
+    open_label(first, site, "tabs")
+    open_label(second, site, "tabs")
 
-    for page in (one, two, one, two, one, two, one, two):
+    for page in (first, second, first, second, first, second, first, second):
         page.bring_to_front()
         press(page, "y")
 
-    wait_for_chip(one, "All saved")
-    wait_for_chip(two, "All saved")
-    assert given() == {"yes": 8}
+    wait_for_chip(first, "All saved")
+    wait_for_chip(second, "All saved")
+    assert count_answers() == {"yes": 8}
     assert Answer.objects.count() == 8
 
 
@@ -387,7 +387,7 @@ def test_the_next_page_is_leased_from_the_middle_of_this_one_on(browser_as, bob,
 
 def test_who_only_looks_holds_a_page_and_after_closing_it_nothing(new_context, bob, lake, site):
     context = new_context(bob)
-    page, other = context.new_page(), context.new_page()
+    page, second_page = context.new_page(), context.new_page()
     open_label(page, site, "lake")
     page.wait_for_load_state("networkidle")
     before = leased(bob)
@@ -395,21 +395,21 @@ def test_who_only_looks_holds_a_page_and_after_closing_it_nothing(new_context, b
     page.close()
 
     assert before == 6
-    wait_for_leases(other, bob, 0)
+    wait_for_leases(second_page, bob, 0)
 
 
 def test_a_closed_tab_keeps_the_leases_of_another_tab(new_context, bob, lake, site):
     context = new_context(bob)
-    page, other = context.new_page(), context.new_page()
+    page, second_page = context.new_page(), context.new_page()
     open_label(page, site, "lake")
-    open_label(other, site, "lake")
-    other.wait_for_load_state("networkidle")
+    open_label(second_page, site, "lake")
+    second_page.wait_for_load_state("networkidle")
     before = leased(bob)
 
     page.close()
 
     assert before == 12
-    wait_for_leases(other, bob, 6)
+    wait_for_leases(second_page, bob, 6)
 
 
 def left_behind(page):
@@ -510,7 +510,7 @@ def test_people_who_share_the_last_questions_answer_all_of_them(
     page.wait_for_selector("[data-finished]:not([hidden])")
     wait_for_chip(page, "All saved")
     assert held == 3
-    assert given() == {"yes": 3, "no": 3}
+    assert count_answers() == {"yes": 3, "no": 3}
 
 
 def test_refused_answer_is_said_and_kept_until_read(page, bob):
@@ -527,7 +527,7 @@ def test_refused_answer_is_said_and_kept_until_read(page, bob):
     assert "too late to change" in page.inner_text("[data-refused-list]")
     page.click("[data-do=dismiss]")
     page.wait_for_selector("[data-refused]", state="hidden")
-    assert given() == {"yes": 1}
+    assert count_answers() == {"yes": 1}
 
 
 def test_an_answer_to_a_question_that_closed_meanwhile_is_not_counted(page):
@@ -552,7 +552,7 @@ def test_an_answer_after_its_lease_is_taken_all_the_same(page):
     press(page, "y")
 
     wait_for_chip(page, "All saved")
-    assert given() == {"yes": 1}
+    assert count_answers() == {"yes": 1}
 
 
 def test_thumbs_answer_on_a_phone(browser_as, bob, coots, site):
@@ -569,7 +569,7 @@ def test_thumbs_answer_on_a_phone(browser_as, bob, coots, site):
     )
 
     wait_for_chip(page, "All saved")
-    assert given() == {"yes": 1, "no": 1, "hard": 1, "not_photo": 1}
+    assert count_answers() == {"yes": 1, "no": 1, "hard": 1, "not_photo": 1}
     assert all(top > 844 / 2 and bottom <= 844 and height >= 44 for top, bottom, height in boxes)
 
 
@@ -582,11 +582,11 @@ def test_skipped_image_is_given_back_and_the_next_one_comes(page):
 
     wait_for_chip(page, "All saved")
     assert skipped.value.status == 200
-    assert given() == {"yes": 1}
+    assert count_answers() == {"yes": 1}
     assert page.inner_text("[data-done]") == "1"
 
 
-def shown(page):
+def shown_seat(page):
     """The seat of the image on the screen."""
     return page.get_attribute("[data-stage] img", "src")
 
@@ -603,9 +603,9 @@ def skip(page):
 
 
 def test_a_skip_is_undone_and_the_image_answered(page):
-    first = shown(page)
+    first = shown_seat(page)
     press(page, "y")
-    second = shown(page)
+    second = shown_seat(page)
     skip(page)
     expect(page.locator("[data-do=back]:visible").last).to_contain_text("Undo Skip")
 
@@ -615,7 +615,7 @@ def test_a_skip_is_undone_and_the_image_answered(page):
     press(page, "n")
 
     wait_for_chip(page, "All saved")
-    assert given() == {"yes": 1, "no": 1}
+    assert count_answers() == {"yes": 1, "no": 1}
     assert first != second
     assert page.inner_text("[data-done]") == "2"
 
@@ -635,13 +635,13 @@ def test_a_skip_is_undone_after_a_reload_and_behind_an_answer(page):
     press(page, "h")
     wait_for_chip(page, "All saved")
 
-    assert given() == {"yes": 1, "hard": 1}
+    assert count_answers() == {"yes": 1, "hard": 1}
     assert seat in (None, Answer.objects.get(value="hard").assignment.token)
 
 
 def test_undoing_a_skip_does_not_tell_whether_a_seat_is_free(page):
     page.route("**/label/page/", lambda route: route.abort())
-    first = shown(page)
+    first = shown_seat(page)
     skip(page)
     gone = Seat.objects.get(state="returned")
     Question.objects.filter(pk=gone.question_id).update(seats_free=0)
@@ -677,7 +677,7 @@ def test_answers_work_without_scripts(browser_as, bob, coots, site):
     page.click("button[name=skip]")
 
     assert page.is_visible("button[value=yes]")
-    assert given() == {"no": 1}
+    assert count_answers() == {"no": 1}
     assert Answer.objects.count() == 2
 
 
@@ -713,10 +713,10 @@ def test_class_is_found_and_named_by_keys(browser_as, alice, bob, dataset, site)
     press(page, "h")
 
     wait_for_chip(page, "All saved")
-    named = list(Answer.objects.values_list("value", flat=True))
-    keys = {value["key"] for value in named if isinstance(value, dict)}
+    values = list(Answer.objects.values_list("value", flat=True))
+    keys = {value["key"] for value in values if isinstance(value, dict)}
     assert keys == {"n02123045", "k990"}
-    assert [value for value in named if isinstance(value, str)] in (
+    assert [value for value in values if isinstance(value, str)] in (
         ["none", "hard"],
         ["hard", "none"],
     )

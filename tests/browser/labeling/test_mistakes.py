@@ -8,7 +8,7 @@ from labeling.models import Answer
 from tests import factories
 from tests.browser.conftest import expect, let_pass
 from tests.browser.labeling.test_labeling import (
-    given,
+    count_answers,
     open_label,
     press,
     wait_for_chip,
@@ -45,7 +45,7 @@ def test_a_key_for_each_answer(browser_as, bob, looks, site):
 
     page.wait_for_selector("[data-finished]:not([hidden])")
     wait_for_chip(page, "All saved")
-    assert given() == Counter(valid=1, minor=1, major=1, cannot=1)
+    assert count_answers() == Counter(valid=1, minor=1, major=1, cannot=1)
     assert Answer.objects.count() == 4
 
 

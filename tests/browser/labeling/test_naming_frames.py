@@ -77,13 +77,13 @@ def test_a_researcher_asks_and_a_person_names_one_frame_of_each_object(
     page.wait_for_selector("[data-finished]:not([hidden])")
     wait_for_chip(page, "All saved")
     looked_at(page, "finished")
-    said = sorted(
+    values = sorted(
         str(value)
         for value in Answer.objects.filter(assignment__annotator=bob).values_list(
             "value", flat=True
         )
     )
-    assert said == ["hard", "none", "{'key': 'n02123045'}"]
+    assert values == ["hard", "none", "{'key': 'n02123045'}"]
     subjects = Seat.objects.filter(annotator=bob).values_list("subject", flat=True)
     assert len(set(subjects)) == len(subjects) == 3
 

@@ -101,12 +101,12 @@ def test_photograph_has_most_of_the_width_beside_instructions_too(
     page.wait_for_selector(SHOWN)
 
     expect(page.locator("#about")).to_be_visible()
-    stage, about, done = (
+    stage, instructions, done = (
         page.locator(name).bounding_box() for name in ("[data-stage]", "#about", "[data-send]")
     )
     assert stage["width"] >= 0.6 * width
-    assert about["x"] >= stage["x"] + stage["width"]
-    assert done["y"] + done["height"] <= about["y"]
+    assert instructions["x"] >= stage["x"] + stage["width"]
+    assert done["y"] + done["height"] <= instructions["y"]
 
 
 def test_letters_type_in_the_search_and_keys_take_alt(browser_as, bob, names, site, looked_at):
@@ -135,8 +135,8 @@ def test_letters_type_in_the_search_and_keys_take_alt(browser_as, bob, names, si
     expect(group).to_be_visible()
     looked_at(page, "groups")
     weight = "element => Number(getComputedStyle(element).fontWeight)"
-    listed = page.locator("[data-class-list] > li > a, [data-class-list] a").first
-    assert group.evaluate(weight) > listed.evaluate(weight)
+    link = page.locator("[data-class-list] > li > a, [data-class-list] a").first
+    assert group.evaluate(weight) > link.evaluate(weight)
 
     page.keyboard.press("Alt+n")
     page.wait_for_selector(SHOWN)
@@ -252,13 +252,13 @@ def test_any_of_the_thousand_classes_is_among_nine_hits_after_four_letters(
         {"key": entry["key"], "name": entry["name"]} for entry in names.settings["vocabulary"]
     ]
 
-    found = page.evaluate(REACH, entries)
+    hits = page.evaluate(REACH, entries)
 
     assert len(entries) == 1000
-    assert found["missing"] == []
+    assert hits["missing"] == []
     # By the first letters of its first name alone, without choosing them well.
-    assert found["first"][3] >= 950
-    assert found["first"][4] >= 990
+    assert hits["first"][3] >= 950
+    assert hits["first"][4] >= 990
 
 
 REACH = """async (entries) => {

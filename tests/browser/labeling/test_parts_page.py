@@ -241,13 +241,13 @@ def test_a_refusal_of_the_server_is_shown_at_the_part_and_the_drawing_stays(page
     hands.press(page, "y")
     hands.draw(page, (24, 10), (50, 10), (50, 30))
     hands.press(page, "j", "2", "j", "2")
-    said = "The part 'torso' crosses itself at 3, 4."
-    hands.refuse_answers(page, said)
+    message = "The part 'torso' crosses itself at 3, 4."
+    hands.refuse_answers(page, message)
 
     page.keyboard.press("Shift+Enter")
 
     page.wait_for_selector("[data-fault]:not([hidden])")
-    assert page.inner_text("[data-fault]") == said
+    assert page.inner_text("[data-fault]") == message
     assert hands.seat_of(page) == seat
     hands.expect_state(page, "torso", "not taken")
     page.unroute(hands.ANSWERS)

@@ -107,12 +107,12 @@ def test_the_draft_goes_with_the_answer_here_and_there(browser_as, bob, campaign
 
 
 def other_device_draws(browser_as, bob, site):
-    other = browser_as(bob)
-    hands.open_page(other, site)
-    other.click("[data-choose=tail]")
-    hands.press(other, "3")
-    hands.wait_for_draft(other)
-    return other
+    second_page = browser_as(bob)
+    hands.open_page(second_page, site)
+    second_page.click("[data-choose=tail]")
+    hands.press(second_page, "3")
+    hands.wait_for_draft(second_page)
+    return second_page
 
 
 def test_of_two_drawings_the_person_chooses_and_keeps_both(page, browser_as, bob, site):
@@ -141,7 +141,7 @@ def test_keeping_ones_own_drawing_overrides_the_other_device(
 ):
     hands.press(page, "y")
     hands.wait_for_draft(page)
-    other = other_device_draws(browser_as, bob, site)
+    second_page = other_device_draws(browser_as, bob, site)
     hands.draw(page, *TORSO)
     page.wait_for_selector("#two-drafts[open]")
     looked_at(page, "parts-two-drafts")
@@ -150,9 +150,9 @@ def test_keeping_ones_own_drawing_overrides_the_other_device(
 
     hands.wait_for_draft(page)
     assert Draft.objects.get().content["states"] == {}
-    other.reload()
-    other.wait_for_selector("[data-drawing][data-seat]")
-    hands.expect_state(other, "torso", "drawn")
+    second_page.reload()
+    second_page.wait_for_selector("[data-drawing][data-seat]")
+    hands.expect_state(second_page, "torso", "drawn")
 
 
 def test_an_answer_given_without_a_connection_arrives_later(browser_as, bob, campaign, site):

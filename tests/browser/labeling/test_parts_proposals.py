@@ -88,8 +88,8 @@ def test_points_beside_the_part_refine_it_and_backspace_takes_one_back(page):
     with page.expect_response("**/label/propose/"):
         hands.press(page, "Backspace")
 
-    shown = [row.prompts["points"] for row in Proposal.objects.order_by("pk")]
-    assert shown[0][0][2] == 1
+    points = [row.prompts["points"] for row in Proposal.objects.order_by("pk")]
+    assert points[0][0][2] == 1
     assert first
     hands.press(page, "Escape")
     expect(page.locator(PROPOSED)).to_have_count(0)

@@ -202,29 +202,29 @@ PHOTOGRAPH = """(image) => {
 
 def apart(a, b):
     return any(
-        one[axis] + one[size] <= two[axis] + 1
+        first[axis] + first[size] <= second[axis] + 1
         for axis, size in (("x", "width"), ("y", "height"))
-        for one, two in ((a, b), (b, a))
+        for first, second in ((a, b), (b, a))
     )
 
 
-@pytest.mark.parametrize("about", ["open", "closed"])
+@pytest.mark.parametrize("instructions", ["open", "closed"])
 @pytest.mark.parametrize("size", [WIDE, NARROW, SIDEWAYS], ids=["wide", "upright", "sideways"])
 def test_a_toast_leaves_image_answers_and_undo_free(
-    browser_as, bob, cats, site, screenshots, size, about
+    browser_as, bob, cats, site, screenshots, size, instructions
 ):
     page = browser_as(bob, **(PHONE | {"viewport": size} if size != WIDE else {}))
     page.goto(site("/campaigns/cats/label/"))
     page.wait_for_selector(SHOWN)
     let_pass(page)
-    if size == WIDE and about == "closed":
+    if size == WIDE and instructions == "closed":
         page.keyboard.press("i")
 
     page.locator("[data-do=skip]").locator("visible=true").first.click()
     page.wait_for_selector(SHOWN)
     expect(page.locator(".work [data-do=back]")).to_be_visible()
 
-    screenshots(page, f"toast-{size['width']}-{about}")
+    screenshots(page, f"toast-{size['width']}-{instructions}")
     toast = page.locator(".toast").bounding_box()
     assert apart(toast, page.locator(SHOWN).evaluate(PHOTOGRAPH))
     for free in (".choices", ".work [data-do=back]"):

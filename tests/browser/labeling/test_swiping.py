@@ -44,11 +44,11 @@ def swipe(page, start, end, lifted=True):
     return session
 
 
-def given():
+def answers():
     return list(Answer.objects.order_by("created_at", "pk").values_list("value", "input_method"))
 
 
-def shown(page):
+def shown_source(page):
     return page.wait_for_selector(SHOWN).get_attribute("src")
 
 
@@ -63,11 +63,11 @@ def test_a_swipe_answers_only_after_it_was_switched_on(browser_as, bob, cats, si
     swipe(page, (0.3, 0.5), (0.8, 0.5))
     expect(answered(page)).to_have_text("0")
     switch_on(page)
-    first = shown(page)
+    first = shown_source(page)
     swipe(page, (0.3, 0.5), (0.8, 0.5))
     expect(answered(page)).to_have_text("1")
     page.wait_for_selector(f"{SHOWN}:not([src='{first}'])")
-    second = shown(page)
+    second = shown_source(page)
     swipe(page, (0.7, 0.5), (0.2, 0.52))
     expect(answered(page)).to_have_text("2")
     page.wait_for_selector(f"{SHOWN}:not([src='{second}'])")
@@ -77,7 +77,7 @@ def test_a_swipe_answers_only_after_it_was_switched_on(browser_as, bob, cats, si
     expect(answered(page)).to_have_text("3")
 
     wait_for_chip(page, "All saved")
-    assert given() == [("yes", "swipe"), ("no", "swipe"), ("hard", "tap")]
+    assert answers() == [("yes", "swipe"), ("no", "swipe"), ("hard", "tap")]
     page.reload()
     page.wait_for_selector(SHOWN)
     assert page.is_checked("[data-use-swipes]")

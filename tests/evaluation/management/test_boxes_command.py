@@ -56,13 +56,13 @@ def test_proposals_are_checked_first_the_surest_of_those_that_overlap(shell, ope
         f"1.png,{CAT},.9,1,1,20,20\n"
     )
 
-    _, _, said = shell(*opened(LABELS, rows))
+    _, _, message = shell(*opened(LABELS, rows))
 
     question = Question.objects.get(item__image__name="1.png")
     assert question.step == "check"
     assert question.content["proposals"] == [[1.0, 1.0, 20.0, 20.0], [30.0, 10.0, 50.0, 40.0]]
     assert question.seats_free == 2
-    assert "2 proposed boxes kept; left out: 1 of classes that were not asked for" in said
+    assert "2 proposed boxes kept; left out: 1 of classes that were not asked for" in message
 
 
 @pytest.mark.parametrize(
@@ -112,8 +112,8 @@ def test_labels_of_a_release_are_what_it_says_is_there(shell, alice, dataset, im
     )
 
     made = Campaign.objects.get(name="boxes")
-    asked = made.questions.order_by("pk").values_list("item__image__name", "topic")
-    assert list(asked) == [("0.png", DOG), ("1.png", CAT)]
+    question_keys = made.questions.order_by("pk").values_list("item__image__name", "topic")
+    assert list(question_keys) == [("0.png", DOG), ("1.png", CAT)]
     assert made.settings["labels"] == {
         "campaign": "labels",
         "number": 1,
@@ -122,9 +122,9 @@ def test_labels_of_a_release_are_what_it_says_is_there(shell, alice, dataset, im
 
 
 def test_options_of_another_kind_are_wrong_usage(shell, opened, images):
-    code, _, said = shell(
+    code, _, message = shell(
         *("campaign", "open", "contains", "--name", "x", "--dataset", "pond", "--labels", "x")
     )
 
     assert code == 2
-    assert "--labels is for campaigns of the kind boxes" in said
+    assert "--labels is for campaigns of the kind boxes" in message

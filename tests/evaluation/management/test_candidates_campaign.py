@@ -30,9 +30,9 @@ def opened(pool, tmp_path, shell):
     def options(content=LIST, **more):
         path = tmp_path / "found.csv"
         path.write_text(content)
-        named = [part for key, value in more.items() for part in (f"--{key}", value)]
+        flags = [part for key, value in more.items() for part in (f"--{key}", value)]
         head = ("campaign", "open", "candidates", "--name", "v", "--dataset", pool.name)
-        return (*head, "--candidates", path, *named)
+        return (*head, "--candidates", path, *flags)
 
     return options
 
@@ -80,7 +80,7 @@ def test_a_pilot_is_asked_before_the_campaign_opens(opened, shell):
 
 
 @pytest.mark.parametrize(
-    ("content", "line", "said"),
+    ("content", "line", "error"),
     [
         (f"w0.png,{WHIPPET},q\nw0.png", 2, "wnid is missing"),
         (f"w0.png,{WHIPPET},q\nx.png,{WHIPPET},q\n", 2, "'x.png' is not in pond"),
@@ -89,12 +89,12 @@ def test_a_pilot_is_asked_before_the_campaign_opens(opened, shell):
         ("\n", None, "lists nothing"),
     ],
 )
-def test_a_list_at_fault_makes_no_campaign(opened, shell, content, line, said):
+def test_a_list_at_fault_makes_no_campaign(opened, shell, content, line, error):
     refused = shell.refusal(*opened(content))
 
     assert refused["file"].endswith("found.csv")
     assert refused["line"] == line
-    assert said in refused["error"]
+    assert error in refused["error"]
     assert not Campaign.objects.exists()
 
 
@@ -102,9 +102,9 @@ def test_a_missing_file_and_rules_that_cannot_be_are_refused(opened, shell, tmp_
     refused = shell.refusal(*opened(precision=3))
     assert "precision is 3.0; give a number from 0.5 to 0.9999" in refused["error"]
     (tmp_path / "found.csv").unlink()
-    given = opened()
+    arguments = opened()
     (tmp_path / "found.csv").unlink()
-    assert "cannot be read" in shell.refusal(*given)["error"]
+    assert "cannot be read" in shell.refusal(*arguments)["error"]
 
 
 @pytest.mark.parametrize(

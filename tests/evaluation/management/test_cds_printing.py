@@ -41,12 +41,12 @@ def by_part_scheme(schemes: list[str], interval: float | None) -> CdsResult:
 def test_schemes_that_do_not_fit_beside_the_others_stand_below(interval):
     schemes = [f"scheme-{number}" for number in range(9)]
 
-    shown = cds_printing.show(by_part_scheme(schemes, interval))
+    text = cds_printing.show(by_part_scheme(schemes, interval))
 
-    assert max(map(len, shown.splitlines())) <= COLUMNS
+    assert max(map(len, text.splitlines())) <= COLUMNS
     for number, scheme in enumerate(schemes):
-        assert shown.count(scheme) == 1
-        assert f"0.{number}000" in shown
+        assert text.count(scheme) == 1
+        assert f"0.{number}000" in text
 
 
 def test_an_interval_stands_below_its_value():
@@ -62,6 +62,6 @@ def test_an_interval_stands_below_its_value():
 
 
 def test_a_long_note_goes_on_in_further_lines():
-    shown = cds_printing.show(replace(bare(), notes=["word " * 50]))
+    text = cds_printing.show(replace(bare(), notes=["word " * 50]))
 
-    assert max(map(len, shown[shown.index("note:") :].splitlines())) <= COLUMNS
+    assert max(map(len, text[text.index("note:") :].splitlines())) <= COLUMNS

@@ -34,16 +34,16 @@ def folder(tmp_path) -> Path:
 def classify(folder, shell):
     """Runs the command: (exit status, result or error, the last line of a usage error)."""
 
-    def run(*options: object, out: str = "predictions.csv", release: bool = True, **given: object):
+    def run(*options: object, out: str = "predictions.csv", release: bool = True, **paths: object):
         where = (folder / "release", "--images", folder / "images", *SHOWN) if release else ()
-        stated = {"model": folder / "colours.pt", "classes": folder / "wnids.txt"} | given
+        stated = {"model": folder / "colours.pt", "classes": folder / "wnids.txt"} | paths
         flags = [part for key, value in stated.items() for part in (f"--{key}", value)]
-        status, told, err = shell(
+        status, printed, err = shell(
             "classify", *where, *flags, "--out", folder / out, "--size", 8, *options, "--json"
         )
         if status == 2:
             return status, err.splitlines()[-1]
-        return status, json.loads(told if status == 0 else err.splitlines()[-1])
+        return status, json.loads(printed if status == 0 else err.splitlines()[-1])
 
     return run
 
@@ -54,16 +54,16 @@ def rows_of(path: Path) -> list[dict[str, str]]:
 
 
 def test_every_frame_of_a_release_gets_its_names(folder, classify, shell):
-    status, told = classify("--device", "cpu", "--batch", 4)
+    status, result = classify("--device", "cpu", "--batch", 4)
 
     assert status == 0
     shell("sequences", folder / "release", "--lines-only", "--out", folder / "lines", *SHOWN)
     lines = read_sequences(folder / "lines" / "sequences.jsonl")
     count = len({frame for line in lines for frame in line.frames})
-    found = read_predictions(folder / "predictions.csv", lines)
-    assert found.classifiers == ("colours",)
-    assert told["model"].pop("sha256")
-    assert told == {
+    predictions = read_predictions(folder / "predictions.csv", lines)
+    assert predictions.classifiers == ("colours",)
+    assert result["model"].pop("sha256")
+    assert result == {
         "classifier": "colours",
         "frames": count,
         "classified": count,
@@ -107,9 +107,9 @@ def test_frames_in_a_folder_get_the_same_names_as_those_of_their_release(folder,
     )  # fmt: skip
     classify(out="release.csv")
 
-    status, told = classify("--frames", folder / "frames", out="folder.csv", release=False)
+    status, result = classify("--frames", folder / "frames", out="folder.csv", release=False)
 
-    assert (status, told["resumed"]) == (0, 0)
+    assert (status, result["resumed"]) == (0, 0)
     assert (folder / "folder.csv").read_bytes() == (folder / "release.csv").read_bytes()
 
 
@@ -121,11 +121,11 @@ def test_a_frame_that_is_missing_or_broken_is_named(folder, classify, shell):
     lost = sorted((folder / "frames").rglob("01.png"))[0]
     lost.unlink()
 
-    status, told = classify("--frames", folder / "frames", release=False)
-    assert (status, told["error"], told["file"]) == (1, "the frame is missing", str(lost))
+    status, result = classify("--frames", folder / "frames", release=False)
+    assert (status, result["error"], result["file"]) == (1, "the frame is missing", str(lost))
     lost.write_bytes(b"hello")
-    status, told = classify("--frames", folder / "frames", release=False)
-    assert (status, told["error"], told["file"]) == (1, "the frame cannot be read", str(lost))
+    status, result = classify("--frames", folder / "frames", release=False)
+    assert (status, result["error"], result["file"]) == (1, "the frame cannot be read", str(lost))
     assert not (folder / "predictions.csv").exists()
 
 
@@ -141,15 +141,15 @@ def test_a_stopped_command_goes_on_where_it_was(folder, classify, monkeypatch):
         return prepare(self, frame)
 
     monkeypatch.setattr(opening.Classifier, "prepare", failing)
-    status, told = classify("--batch", 4)
-    assert (status, told["error"]) == (1, "input/output error")
+    status, result = classify("--batch", 4)
+    assert (status, result["error"]) == (1, "input/output error")
     monkeypatch.setattr(opening.Classifier, "prepare", prepare)
 
-    status, told = classify("--batch", 4)
+    status, result = classify("--batch", 4)
 
     assert status == 0
-    assert told["resumed"] == 8
-    assert told["classified"] == told["frames"] - 8
+    assert result["resumed"] == 8
+    assert result["classified"] == result["frames"] - 8
     assert (folder / "predictions.csv").read_bytes() == (folder / "whole.csv").read_bytes()
 
 
@@ -174,29 +174,29 @@ def test_a_run_of_other_settings_is_not_gone_on_with(folder, classify, change, n
         assert classify("--name", "mine")[0] == 1
     before = left.read_bytes()
 
-    given = () if name == "name" else ("--name", "mine")
-    status, told = classify(*given, *change)
+    naming = () if name == "name" else ("--name", "mine")
+    status, result = classify(*naming, *change)
 
-    assert (status, told["error"]) == (1, f"was begun with another {name}")
-    assert told["cure"] == "give the same as before to go on, or --restart to begin again"
+    assert (status, result["error"]) == (1, f"was begun with another {name}")
+    assert result["cure"] == "give the same as before to go on, or --restart to begin again"
     assert left.read_bytes() == before
-    assert classify(*given, *change, "--restart")[0] == 0
+    assert classify(*naming, *change, "--restart")[0] == 0
 
 
 def test_what_the_classifier_is_given_can_be_said(classify):
-    status, told = classify(
+    status, result = classify(
         "--fit", "crop", "--mean", "0.485,0.456,0.406", "--std", "0.2,0.2,0.2", "--size", "6x10"
     )
 
     assert status == 0
-    assert told["preparation"]["size"] == [6, 10]
-    assert told["preparation"]["fit"] == "crop"
-    assert told["preparation"]["mean"] == [0.485, 0.456, 0.406]
-    assert told["preparation"]["std"] == [0.2, 0.2, 0.2]
+    assert result["preparation"]["size"] == [6, 10]
+    assert result["preparation"]["fit"] == "crop"
+    assert result["preparation"]["mean"] == [0.485, 0.456, 0.406]
+    assert result["preparation"]["std"] == [0.2, 0.2, 0.2]
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "error"),
     [
         (("--mean", "1,2"), "'1,2' is not three numbers"),
         (("--std", "1,x,2"), "'1,x,2' is not three numbers"),
@@ -206,24 +206,24 @@ def test_what_the_classifier_is_given_can_be_said(classify):
         (("--fit", "stretch"), "invalid choice: 'stretch'"),
     ],
 )
-def test_wrong_values_are_wrong_usage(classify, options, said):
-    status, told = classify(*options)
+def test_wrong_values_are_wrong_usage(classify, options, error):
+    status, result = classify(*options)
 
     assert status == 2
-    assert said in told
+    assert error in result
 
 
 def test_one_source_of_frames_is_needed_and_one_is_enough(folder, classify):
     assert classify(release=False)[1].endswith("give a campaign or a release, or --frames DIR")
-    status, told = classify("--frames", folder / "frames")
+    status, result = classify("--frames", folder / "frames")
     assert status == 2
-    assert "a release does not go with --frames, which says itself what is shown" in told
-    told = classify("--frames", folder, "--part-scheme", "random", release=False)[1]
-    assert "--part-scheme does not go with --frames" in told
+    assert "a release does not go with --frames, which says itself what is shown" in result
+    result = classify("--frames", folder, "--part-scheme", "random", release=False)[1]
+    assert "--part-scheme does not go with --frames" in result
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("files", "error"),
     [
         ({"classes": "few.txt"}, "gives 2 × 3 for two images, the classes are 2"),
         ({"classes": "wrong.txt"}, "'n00000000' is no wnid of a noun of WordNet 3.0"),
@@ -231,24 +231,24 @@ def test_one_source_of_frames_is_needed_and_one_is_enough(folder, classify):
         ({"device": "gpu"}, "the device gpu is not usable"),
     ],
 )
-def test_what_does_not_fit_is_named_and_nothing_is_written(folder, classify, given, said):
+def test_what_does_not_fit_is_named_and_nothing_is_written(folder, classify, files, error):
     (folder / "few.txt").write_text("\n".join(CLASSES[:2]))
     (folder / "wrong.txt").write_text("n00000000\n")
-    paths = {key: folder / name if "." in name else name for key, name in given.items()}
+    paths = {key: folder / name if "." in name else name for key, name in files.items()}
 
-    status, told = classify(**paths)
+    status, result = classify(**paths)
 
     assert status == 1
-    assert said in told["error"]
+    assert error in result["error"]
     assert not list(folder.glob("*predictions.csv*"))
 
 
 def test_an_onnx_file_is_looked_at_before_it_is_opened(folder, classify, monkeypatch):
     monkeypatch.setattr("onnxruntime.InferenceSession", lambda *_, **__: pytest.fail("was opened"))
 
-    status, told = classify(model=networks.onnx_outside(folder / "outside.onnx"))
+    status, result = classify(model=networks.onnx_outside(folder / "outside.onnx"))
 
-    assert (status, told["error"]) == (1, "has tensors in other files")
+    assert (status, result["error"]) == (1, "has tensors in other files")
 
 
 def test_a_release_without_photographs_says_where_they_go(folder, shell):
@@ -264,9 +264,9 @@ def test_a_release_without_photographs_says_where_they_go(folder, shell):
 def test_without_wordnet_the_cure_is_told(classify, monkeypatch):
     monkeypatch.setattr(network_options, "load", missing)
 
-    status, told = classify()
+    status, result = classify()
 
-    assert (status, told["error"], told["cure"]) == (1, "there is none", nouns.CURE)
+    assert (status, result["error"], result["cure"]) == (1, "there is none", nouns.CURE)
 
 
 def missing() -> None:

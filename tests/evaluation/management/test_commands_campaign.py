@@ -91,21 +91,21 @@ def test_a_naming_release_of_listed_classes_is_scored_as_a_submission(
     )
     made = Campaign.objects.get()
     factories.join(bob, made)
-    said = {"a.png": [DRAKE, COOT], "b.png": [GOLDFISH, TENCH, COOT], "c.png": [TENCH]}
-    crowd.answer(made, [bob], lambda image, topic: {"keys": said[image]})
+    answered_wnids = {"a.png": [DRAKE, COOT], "b.png": [GOLDFISH, TENCH, COOT], "c.png": [TENCH]}
+    crowd.answer(made, [bob], lambda image, topic: {"keys": answered_wnids[image]})
     shell.result("campaign", "freeze", "names", "--out", tmp_path / "release")
-    rows = zip(said, (COOT, COOT, DRAKE), strict=True)
+    rows = zip(answered_wnids, (COOT, COOT, DRAKE), strict=True)
     truth = write(tmp_path / "truth.csv", ["image", "wnid"], list(rows))
 
-    found = shell.result(
+    result = shell.result(
         *("score", "classification", "--truth", truth, "--predictions", tmp_path / "release")
     )
 
     assert [entry["key"] for entry in made.settings["vocabulary"]] == [GOLDFISH, TENCH, COOT, DRAKE]
     assert made.topics.get(key=COOT).definition
-    assert found["images"] == 3
-    assert (found["top1_error"]["value"], found["top5_error"]["value"]) == (1.0, 1 / 3)
-    assert [found["hit_at_k"][k]["value"] for k in "125"] == [0, 1 / 3, 2 / 3]
+    assert result["images"] == 3
+    assert (result["top1_error"]["value"], result["top5_error"]["value"]) == (1.0, 1 / 3)
+    assert [result["hit_at_k"][k]["value"] for k in "125"] == [0, 1 / 3, 2 / 3]
 
 
 def test_pause_resume_and_close(selection, shell):
@@ -149,9 +149,9 @@ def test_freeze_writes_a_release_that_reads_back(selection, shell, tmp_path):
 def test_freeze_says_how_many_questions_are_not_in_the_release(selection, shell, tmp_path):
     shell.result(*opening(selection))
 
-    _, _, told = shell("campaign", "freeze", "birds", "--out", tmp_path / "release")
+    _, _, message = shell("campaign", "freeze", "birds", "--out", tmp_path / "release")
 
-    assert "15 questions are not settled yet, and not in the release" in told
+    assert "15 questions are not settled yet, and not in the release" in message
 
 
 def test_rebuild_says_what_would_differ_and_changes_nothing(selection, shell):
@@ -274,9 +274,9 @@ def test_open_hierarchy_with_an_image_that_is_not_there_makes_nothing(home, shel
     ],
 )
 def test_what_cannot_be_done_is_one_clear_line(shell, coots, arguments, code, words):
-    found, _, line = shell("campaign", *arguments)
+    status, _, line = shell("campaign", *arguments)
 
-    assert found == code
+    assert status == code
     assert words in line
 
 

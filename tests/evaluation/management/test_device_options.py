@@ -53,13 +53,13 @@ def test_a_cluster_alone_says_which_gpu_a_task_takes(monkeypatch, name, on):
         assert refused.value.cure == "give --device cuda"
 
 
-@pytest.mark.parametrize("asked", ["auto", "cpu", "cuda"])
-def test_what_computes_on_the_cpu_alone_says_so_whatever_is_asked_for(monkeypatch, asked):
+@pytest.mark.parametrize("device", ["auto", "cpu", "cuda"])
+def test_what_computes_on_the_cpu_alone_says_so_whatever_is_asked_for(monkeypatch, device):
     monkeypatch.setattr(devices, "checked", lambda name: {"cpu": "cpu", "cuda": "cuda"}[name])
 
-    found = on_device(doubled, on_gpu=False)(device=asked, number=1)
+    result = on_device(doubled, on_gpu=False)(device=device, number=1)
 
-    assert (found["given"], found["device"]) == ("cpu", "cpu")
+    assert (result["given"], result["device"]) == ("cpu", "cpu")
 
 
 def test_what_computes_on_the_cpu_alone_still_refuses_a_gpu_that_is_not_here(monkeypatch):
@@ -85,10 +85,10 @@ def test_what_computes_on_the_cpu_alone_still_refuses_a_gpu_that_is_not_here(mon
 def test_every_command_refuses_a_gpu_that_is_not_here_before_it_reads_a_file(monkeypatch, words):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
 
-    told = refused(*words, "--device", "cuda:1")
+    refusal = refused(*words, "--device", "cuda:1")
 
-    assert told["error"].startswith("the device cuda:1 is not usable (")
-    assert "--device cpu" in told["cure"]
+    assert refusal["error"].startswith("the device cuda:1 is not usable (")
+    assert "--device cpu" in refusal["cure"]
 
 
 def test_a_verb_that_computes_on_the_cpu_alone_never_loads_torch(tmp_path):
@@ -102,7 +102,9 @@ def test_a_verb_that_computes_on_the_cpu_alone_never_loads_torch(tmp_path):
         "print('torch' in sys.modules)"
     )
 
-    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    process = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
 
-    assert '"device": "cpu"' in told.stdout
-    assert told.stdout.endswith("False\n")
+    assert '"device": "cpu"' in process.stdout
+    assert process.stdout.endswith("False\n")

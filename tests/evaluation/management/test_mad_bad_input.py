@@ -130,9 +130,9 @@ def test_without_json_a_refusal_is_one_line(tmp_path):
     folder = make_pool(tmp_path / "pool")
     np.save(folder / LABELS, np.zeros(3, np.int16))
 
-    code, said, err = mad("select", "--predictions", folder, "--out", tmp_path / "s.jsonl")
+    code, printed, err = mad("select", "--predictions", folder, "--out", tmp_path / "s.jsonl")
 
-    assert (code, said) == (1, "")
+    assert (code, printed) == (1, "")
     assert err.count("\n") == 1
     assert err.startswith(f"{folder / LABELS}: has 3 values")
 
@@ -179,36 +179,36 @@ def shards(tmp_path: Path, count: int = 3) -> list[Path]:
 
 
 def test_parts_that_leave_a_gap_overlap_or_lack_the_end_are_refused(tmp_path):
-    one, two, three = shards(tmp_path)
+    first, second, third = shards(tmp_path)
 
     for parts, words in (
-        ((one, three), "leaves out images 167 to 333"),
-        ((one, two, two, three), "repeats images 167 to 333"),
-        ((one, two), "images 334 to 500"),
+        ((first, third), "leaves out images 167 to 333"),
+        ((first, second, second, third), "repeats images 167 to 333"),
+        ((first, second), "images 334 to 500"),
     ):
         assert words in refused("merge", *parts, "--out", tmp_path / "s")["error"]
         assert not (tmp_path / "s").exists()
 
 
 def test_parts_of_other_settings_or_inputs_are_refused(tmp_path):
-    one, two = shards(tmp_path, 2)
+    first, second = shards(tmp_path, 2)
     folder = tmp_path / "pool"
-    mad("select", "--predictions", folder, "--out", two, "--shard", "2/2", "--top-k", 9)
+    mad("select", "--predictions", folder, "--out", second, "--shard", "2/2", "--top-k", 9)
 
-    code, _, err = mad("merge", one, two, "--out", tmp_path / "s")
+    code, _, err = mad("merge", first, second, "--out", tmp_path / "s")
 
     assert code == 1
-    assert f"{two}: comes of another top_k" in err
+    assert f"{second}: comes of another top_k" in err
 
 
 @pytest.mark.parametrize("size", [0, 100, 4000])
 def test_a_part_that_is_cut_short_is_refused(tmp_path, size):
-    (one,) = shards(tmp_path, 1)
-    one.write_bytes(one.read_bytes()[:size])
+    (part,) = shards(tmp_path, 1)
+    part.write_bytes(part.read_bytes()[:size])
 
-    refusal = refused("merge", one, "--out", tmp_path / "s")
+    refusal = refused("merge", part, "--out", tmp_path / "s")
 
-    assert (refusal["file"], refusal["error"][:19]) == (str(one), "is not a whole part")
+    assert (refusal["file"], refusal["error"][:19]) == (str(part), "is not a whole part")
 
 
 def added(tmp_path: Path, change) -> tuple[int, str]:
@@ -382,12 +382,12 @@ def spoil_part(part: Path, name: str, change) -> None:
     ],
 )
 def test_a_part_whose_arrays_are_others_is_refused(tmp_path, name, change):
-    (one,) = shards(tmp_path, 1)
-    spoil_part(one, name, change)
+    (part,) = shards(tmp_path, 1)
+    spoil_part(part, name, change)
 
-    refusal = refused("merge", one, "--out", tmp_path / "s")
+    refusal = refused("merge", part, "--out", tmp_path / "s")
 
-    assert (refusal["file"], refusal["error"][:19]) == (str(one), "is not a whole part")
+    assert (refusal["file"], refusal["error"][:19]) == (str(part), "is not a whole part")
 
 
 def test_an_input_is_never_overwritten(tmp_path):

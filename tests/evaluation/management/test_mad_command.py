@@ -201,15 +201,15 @@ def test_confidences_widen_before_they_meet_the_threshold(tmp_path, kind):
     assert [line["image"] for line in lines] == ["b"]
 
 
-@pytest.mark.parametrize("given", [(), ("--classifiers", "alpha,gamma")])
-def test_the_union_after_add_ranks_as_a_full_run(tmp_path, given):
+@pytest.mark.parametrize("classifiers", [(), ("--classifiers", "alpha,gamma")])
+def test_the_union_after_add_ranks_as_a_full_run(tmp_path, classifiers):
     folder = make_pool(tmp_path / "pool", images=800)
     options = ("--top-k", 8, "--reserve", 4, "--distance", "hops", "--max-per-label", 2)
-    everyone = ("--classifiers", "alpha,gamma,beta") if given else ()
+    everyone = ("--classifiers", "alpha,gamma,beta") if classifiers else ()
     _, full, _ = select(folder, tmp_path / "full.jsonl", *options, *everyone)
     for kind in ("labels", "confidences"):
         (folder / f"beta.{kind}.npy").rename(tmp_path / f"beta.{kind}.npy")
-    select(folder, tmp_path / "old.jsonl", *options, *given)
+    select(folder, tmp_path / "old.jsonl", *options, *classifiers)
     for kind in ("labels", "confidences"):
         (tmp_path / f"beta.{kind}.npy").rename(folder / f"beta.{kind}.npy")
 

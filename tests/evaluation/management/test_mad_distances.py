@@ -84,9 +84,9 @@ def test_a_users_distances_however_the_pool_is_cut(pool, tmp_path, text, distanc
 
 
 def test_a_classifier_joins_by_the_same_file_alone(pool, tmp_path):
-    file, other = tmp_path / "own.csv", tmp_path / "other.csv"
+    file, tree = tmp_path / "own.csv", tmp_path / "other.csv"
     file.write_text(MATRIX)
-    other.write_text(TREE)
+    tree.write_text(TREE)
     whole = selected(pool, tmp_path / "w.jsonl", "--distance", file)
     selected(pool, tmp_path / "s.jsonl", "--distance", file, "--classifiers", "alpha,beta")
 
@@ -96,7 +96,7 @@ def test_a_classifier_joins_by_the_same_file_alone(pool, tmp_path):
             *("--classifier", "gamma", "--out", tmp_path / "more.jsonl", *distance),
         )
 
-    assert joined()[0] == joined("--distance", other)[0] == 1
+    assert joined()[0] == joined("--distance", tree)[0] == 1
     assert joined("--distance", file)[0] == 0
     assert read_lines(tmp_path / "more.jsonl")[1] == [x for x in whole if "gamma" in x["pair"]]
 
@@ -158,17 +158,17 @@ def test_confidences_that_float16_put_just_below_the_threshold_are_counted(pool,
         confidences[: {"alpha": 3, "beta": 2}.get(name, 0)] = 0.8
         np.save(pool / f"{name}.confidences.npy", confidences)
     np.save(pool / "gamma.confidences.npy", np.full(500, 0.8, np.float32))
-    given = ("--predictions", pool, "--distance", "zero-one")
+    arguments = ("--predictions", pool, "--distance", "zero-one")
 
     def just_below(*arguments: object) -> int:
         code, out, _ = mad(*arguments, "--json")
         assert code == 0
         return out["just_below"] if isinstance(out, dict) else json.loads(out)["just_below"]
 
-    assert just_below("select", *given, "--out", tmp_path / "s.jsonl") == 5
+    assert just_below("select", *arguments, "--out", tmp_path / "s.jsonl") == 5
     tasks = ("--on", "local:1", "--work", tmp_path / "work")
-    assert just_below("select", *given, "--out", tmp_path / "t.jsonl", *tasks) == 5
+    assert just_below("select", *arguments, "--out", tmp_path / "t.jsonl", *tasks) == 5
     parts = [tmp_path / "1.npz", tmp_path / "2.npz"]
     for number, part in enumerate(parts, 1):
-        just_below("select", *given, "--shard", f"{number}/2", "--out", part)
+        just_below("select", *arguments, "--shard", f"{number}/2", "--out", part)
     assert just_below("merge", *parts, "--out", tmp_path / "m.jsonl") == 5

@@ -57,10 +57,10 @@ def test_a_line_a_shard_says_what_lies_in_it(folder, pool):
         (ids[75 * n], ids[75 * n + 74]) for n in range(4)
     ]
     for row in rows:
-        place = pool.parent / row["path"]
-        assert {file.name for file in place.iterdir()} == set(row["sha256"])
+        shard = pool.parent / row["path"]
+        assert {file.name for file in shard.iterdir()} == set(row["sha256"])
         for file, digest in row["sha256"].items():
-            assert hashlib.sha256((place / file).read_bytes()).hexdigest() == digest
+            assert hashlib.sha256((shard / file).read_bytes()).hexdigest() == digest
     whole = np.concatenate(
         [np.load(pool.parent / row["path"] / "beta.confidences.npy") for row in rows]
     )
@@ -72,16 +72,16 @@ def test_shards_choose_what_the_whole_chooses(folder, tmp_path, shards):
     pool = cut(folder, tmp_path / "pool.jsonl", shards)
 
     whole = select("--predictions", folder, tmp_path / "whole.jsonl")
-    found = select("--pool", pool, tmp_path / "found.jsonl")
+    sharded = select("--pool", pool, tmp_path / "found.jsonl")
 
-    assert found[2] == whole[2]
-    assert {key: value for key, value in found[0].items() if key != "inputs"} == {
+    assert sharded[2] == whole[2]
+    assert {key: value for key, value in sharded[0].items() if key != "inputs"} == {
         key: value for key, value in whole[0].items() if key != "inputs"
     }
-    assert found[0]["inputs"].keys() == whole[0]["inputs"].keys()
+    assert sharded[0]["inputs"].keys() == whole[0]["inputs"].keys()
     if shards == 1:
         assert rows_of(pool)[0]["path"] == str(folder)
-        assert found[0] == whole[0]
+        assert sharded[0] == whole[0]
 
 
 def test_a_pool_that_moves_with_its_shards_is_the_same(folder, pool, tmp_path):
@@ -103,16 +103,16 @@ def test_each_shard_reduced_alone_joins_to_the_same(folder, pool, tmp_path):
         # The others need not be there.
         for row in rows_of(pool):
             (pool.parent / row["path"]).rename(pool.parent / f"{row['path']}.away")
-        here = pool.parent / rows_of(pool)[number - 1]["path"]
-        (here.parent / f"{here.name}.away").rename(here)
+        shard = pool.parent / rows_of(pool)[number - 1]["path"]
+        (shard.parent / f"{shard.name}.away").rename(shard)
         code, _, err = mad(
             "select", "--pool", pool, "--shard", f"{number}/4", "--out", part, *OPTIONS
         )
         assert (code, err) == (0, "")
         for row in rows_of(pool):
-            away = pool.parent / f"{row['path']}.away"
-            if away.exists():
-                away.rename(pool.parent / row["path"])
+            moved = pool.parent / f"{row['path']}.away"
+            if moved.exists():
+                moved.rename(pool.parent / row["path"])
 
     code, _, err = mad("merge", *reversed(parts), "--out", tmp_path / "merged.jsonl")
 
@@ -137,11 +137,19 @@ def test_a_classifier_joins_by_the_pool_that_the_others_were_chosen_from(folder,
     added = read_lines(out)[1]
     assert added == [line for line in whole[1] if "beta" in line["pair"]]
     # Another pool is refused.
-    other = cut(folder, tmp_path / "other.jsonl", 3)
+    second_pool = cut(folder, tmp_path / "other.jsonl", 3)
     refusal = refused(
-        "add", "--pool", other, "--into", two, "--classifier", "beta", "--out", tmp_path / "n.jsonl"
+        "add",
+        "--pool",
+        second_pool,
+        "--into",
+        two,
+        "--classifier",
+        "beta",
+        "--out",
+        tmp_path / "n.jsonl",
     )
-    assert refusal["file"] == str(other)
+    assert refusal["file"] == str(second_pool)
     assert "has another images.txt in its shards" in refusal["error"]
 
 

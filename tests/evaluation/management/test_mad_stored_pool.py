@@ -27,7 +27,7 @@ def run(*arguments: object) -> None:
 
 
 def sent(bucket) -> int:
-    return sum(one.bytes_sent for one in bucket.requests if one.method == "GET")
+    return sum(request.bytes_sent for request in bucket.requests if request.method == "GET")
 
 
 def size(folder: Path) -> int:

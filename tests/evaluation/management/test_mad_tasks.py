@@ -57,9 +57,11 @@ def test_shares_of_the_tasks_are_all_that_the_selection_needs(tmp_path, pool):
 
 @pytest.mark.parametrize("source", ["folder", "pool"])
 def test_a_classifier_joins_by_tasks(tmp_path, folder, pool, source):
-    given = ("--predictions", folder) if source == "folder" else ("--pool", pool)
-    run("select", *given, "--classifiers", "alpha,beta", "--out", tmp_path / "before.jsonl")
-    joins = ("add", *given, "--into", tmp_path / "before.jsonl", "--classifier", "gamma")
+    source_options = ("--predictions", folder) if source == "folder" else ("--pool", pool)
+    run(
+        "select", *source_options, "--classifiers", "alpha,beta", "--out", tmp_path / "before.jsonl"
+    )
+    joins = ("add", *source_options, "--into", tmp_path / "before.jsonl", "--classifier", "gamma")
     run(*joins, "--out", tmp_path / "one.jsonl")
 
     run(*joins, "--out", tmp_path / "tasks.jsonl", "--on", "local:2")

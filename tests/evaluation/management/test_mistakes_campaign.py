@@ -28,8 +28,8 @@ def files(tmp_path) -> tuple:
     images = [f"{number}.png" for number in range(12)]
     truth = write(tmp_path / "truth.csv", ["image", "wnid"], [(image, DRAKE) for image in images])
     rows = [(image, 1, COOT if image in JUDGED else DRAKE) for image in images]
-    found = write(tmp_path / "model.csv", ["image", "rank", "wnid"], rows)
-    return ("--truth", truth, "--predictions", found)
+    predictions = write(tmp_path / "model.csv", ["image", "rank", "wnid"], rows)
+    return ("--truth", truth, "--predictions", predictions)
 
 
 @pytest.fixture
@@ -67,10 +67,10 @@ def answer(campaign, person) -> None:
 def test_people_are_asked_in_the_order_of_the_queue(campaign, queue):
     lines = [json.loads(line) for line in queue.read_text().splitlines()[1:]]
 
-    asked = [(row.item.image.name, row.topic) for row in factories.questions_of(campaign)]
+    question_keys = [(row.item.image.name, row.topic) for row in factories.questions_of(campaign)]
 
-    assert asked == [(line["image"], line["wnid"]) for line in lines]
-    assert len(asked) == 4 + 4 + 1
+    assert question_keys == [(line["image"], line["wnid"]) for line in lines]
+    assert len(question_keys) == 4 + 4 + 1
 
 
 def test_the_page_tells_nothing_of_who_said_what(campaign, as_bob):
@@ -93,12 +93,12 @@ def test_a_release_is_the_answers_of_the_review(
         path = tmp_path / "second-look-1.zip"
         path.write_bytes(as_alice.get(address).getvalue())
 
-    found = commands.result_of(
+    result = commands.result_of(
         *("mistakes", "apply", *files, "--queue", queue, "--answers", path),
         *("--out", tmp_path / "v2"),
     )
 
-    [model] = found["submissions"]
+    [model] = result["submissions"]
     assert {word: share["value"] for word, share in model["mistakes"]["answers"].items()} == {
         "valid": 0.25,
         "minor": 0.25,
@@ -115,7 +115,7 @@ def test_labels_of_the_release_say_yes_no_and_unknown(campaign, alice, bob):
 
     values = {line["image"]: line["value"] for line in frozen.labels() if line["wnid"] == COOT}
     assert values == {"0.png": "yes", "1.png": "no", "2.png": "no", "3.png": "unknown"}
-    labels = [label for _, found in exporting.pages(frozen) for label in found]
+    labels = [label for _, page_of_labels in exporting.pages(frozen) for label in page_of_labels]
     assert sum(label.value == "yes" for label in labels) == 1 + 5
 
 
@@ -127,12 +127,12 @@ def test_pairs_that_people_could_not_agree_on_are_not_to_be_judged(
     factories.put(campaign, [dropped.pk], state=Question.State.DROPPED)
     path = freezing.folder_of(freezing.freeze(campaign, alice))
 
-    found = commands.result_of(
+    result = commands.result_of(
         *("mistakes", "apply", *files, "--queue", queue, "--answers", path),
         *("--out", tmp_path / "v2"),
     )
 
-    assert found["submissions"][0]["mistakes"]["answers"]["cannot"]["value"] == 0.5
+    assert result["submissions"][0]["mistakes"]["answers"]["cannot"]["value"] == 0.5
 
 
 def test_a_reviewer_has_a_key_for_each_answer_and_sees_the_tags(campaign, bob, as_alice):
@@ -162,20 +162,20 @@ def test_tags_are_counted_in_the_release_and_stand_from_half_of_the_votes_on(
 ):
     """Three people say the same; one tag is of two of them, another of one."""
     tags = {bob: ["collage", "filter"]}
-    for name, own in (("dora", ["collage"]), ("eve", [])):
-        tags[factories.make_user(name)] = own
+    for name, person_tags in (("dora", ["collage"]), ("eve", [])):
+        tags[factories.make_user(name)] = person_tags
         factories.join([*tags][-1], campaign)
-    for person, own in tags.items():
+    for person, person_tags in tags.items():
 
-        def decide(image: str, topic: str, own: list[str] = own) -> object:
+        def decide(image: str, topic: str, person_tags: list[str] = person_tags) -> object:
             word = JUDGED[image] if topic == COOT else "valid"
-            return {"answer": word, "tags": own} if word == "major" else word
+            return {"answer": word, "tags": person_tags} if word == "major" else word
 
         crowd.answer(campaign, [person], decide)
     path = freezing.folder_of(freezing.freeze(campaign, alice))
 
     lines = [json.loads(line) for line in (path / "answers.jsonl").read_text().splitlines()]
-    found = commands.result_of(
+    result = commands.result_of(
         *("mistakes", "apply", *files, "--queue", queue, "--answers", path),
         *("--out", tmp_path / "v2"),
     )
@@ -185,31 +185,36 @@ def test_tags_are_counted_in_the_release_and_stand_from_half_of_the_votes_on(
         ("2.png", {"collage": 2, "filter": 1})
     ]
     assert tagged[0]["votes"] == {"major": 3}
-    assert {tag: own["value"] for tag, own in found["rates"]["tags"].items()} == {"collage": 1 / 12}
-    mistakes = found["submissions"][0]["mistakes"]
-    assert {tag: own["value"] for tag, own in mistakes["tags"].items()} == {"collage": 0.25}
+    assert {tag: rate["value"] for tag, rate in result["rates"]["tags"].items()} == {
+        "collage": 1 / 12
+    }
+    mistakes = result["submissions"][0]["mistakes"]
+    assert {tag: rate["value"] for tag, rate in mistakes["tags"].items()} == {"collage": 0.25}
 
 
 def test_releases_that_judge_nothing_or_other_pairs_are_refused(files, queue, tmp_path):
-    named = release(tmp_path / "named", {"0.png": (DRAKE, {DRAKE: 1})}, (DRAKE,))
-    other = release(tmp_path / "other", {"0.png": (CRANE, {"valid": 1})}, (), "mistake")
+    naming = release(tmp_path / "named", {"0.png": (DRAKE, {DRAKE: 1})}, (DRAKE,))
+    unqueued = release(tmp_path / "other", {"0.png": (CRANE, {"valid": 1})}, (), "mistake")
 
-    def said(path: Path) -> str:
+    def error_of(path: Path) -> str:
         more = ("--queue", queue, "--answers", path, "--out", tmp_path / "v2")
         return commands.refused("mistakes", "apply", *files, *more)["error"]
 
-    assert said(named) == "is a release of a campaign of the kind naming, which judges no mistakes"
-    assert said(other) == f"{CRANE} on image '0.png' is not in the queue"
+    assert (
+        error_of(naming)
+        == "is a release of a campaign of the kind naming, which judges no mistakes"
+    )
+    assert error_of(unqueued) == f"{CRANE} on image '0.png' is not in the queue"
 
 
 def test_a_campaign_needs_a_queue(dataset, queue, shell, tmp_path):
-    named = ("campaign", "open", "mistake", "--name", "second-look", "--dataset", dataset.name)
+    options = ("campaign", "open", "mistake", "--name", "second-look", "--dataset", dataset.name)
 
-    assert "needs --selection, a queue" in shell(*named)[2]
+    assert "needs --selection, a queue" in shell(*options)[2]
     assert (
-        "no meta of a queue" in shell(*named, "--selection", write(tmp_path / "x", ["{}"], []))[2]
+        "no meta of a queue" in shell(*options, "--selection", write(tmp_path / "x", ["{}"], []))[2]
     )
     # Images that the dataset lacks are named, and no campaign is left.
-    status, _, err = shell(*named, "--selection", queue)
+    status, _, err = shell(*options, "--selection", queue)
     assert (status, Campaign.objects.count()) == (1, 0)
     assert "of the images are not in pond" in err

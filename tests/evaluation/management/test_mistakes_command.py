@@ -27,9 +27,9 @@ class Review:
         self.folder = folder
         images = [f"{number:02}.jpg" for number in range(30)]
         rank = ["image", "rank", "wnid"]
-        said = {"A": (COOT, 6), "B": (CRANE, 2), "C": (CRANE, 30)}
+        confusions = {"A": (COOT, 6), "B": (CRANE, 2), "C": (CRANE, 30)}
         self.truth = write(folder / "truth.csv", ["image", "wnid"], [(i, DRAKE) for i in images])
-        for name, (wnid, many) in said.items():
+        for name, (wnid, many) in confusions.items():
             rows = [(image, 1, wnid if at < many else DRAKE) for at, image in enumerate(images)]
             write(folder / f"{name}.csv", rank, rows)
 
@@ -37,14 +37,14 @@ class Review:
     def queue(self) -> Path:
         return self.folder / "queue.jsonl"
 
-    def named(self, *names: str) -> tuple:
-        found: tuple = ("--truth", self.truth)
+    def submission_options(self, *names: str) -> tuple:
+        options: tuple = ("--truth", self.truth)
         for name in names:
-            found += ("--predictions", self.folder / f"{name}.csv")
-        return found
+            options += ("--predictions", self.folder / f"{name}.csv")
+        return options
 
     def make(self, *more: object) -> dict:
-        return result_of("queue", *self.named("A", "B"), "--out", self.queue, *more)
+        return result_of("queue", *self.submission_options("A", "B"), "--out", self.queue, *more)
 
     def pairs(self) -> list[tuple[str, str]]:
         lines = [json.loads(line) for line in self.queue.read_text().splitlines()]
@@ -59,8 +59,15 @@ class Review:
         return write(self.folder / "answers.csv", ["image", "wnid", "answer", "tags"], rows)
 
     def apply(self, answers: Path, *more: object, out: str = "v2", names: str = "AB") -> tuple:
-        named = ("apply", *self.named(*names), "--queue", self.queue, "--answers", answers)
-        return (*named, "--out", self.folder / out, *more)
+        options = (
+            "apply",
+            *self.submission_options(*names),
+            "--queue",
+            self.queue,
+            "--answers",
+            answers,
+        )
+        return (*options, "--out", self.folder / out, *more)
 
 
 @pytest.fixture
@@ -86,9 +93,9 @@ def test_a_queue_says_how_it_was_chosen_and_its_lines_say_nothing(review):
 
 
 def test_only_chosen_models_send_their_mistakes(review):
-    named = review.named("A", "B", "C")
+    options = review.submission_options("A", "B", "C")
 
-    meta = result_of("queue", *named, "--models", "A", "--out", review.queue)
+    meta = result_of("queue", *options, "--models", "A", "--out", review.queue)
 
     assert meta["counts"]["disagreements"] == 6
     assert [model["name"] for model in meta["models"]] == ["A"]
@@ -98,11 +105,11 @@ def test_only_chosen_models_send_their_mistakes(review):
 def test_a_review_makes_a_version_that_names_its_models(review):
     models = review.make()["models"]
 
-    found = result_of(*review.apply(review.answer(coot="valid"), names="ABC"))
+    version = result_of(*review.apply(review.answer(coot="valid"), names="ABC"))
 
     folder = review.folder / "v2"
-    assert found == json.loads((folder / "version.json").read_text())
-    assert (found["version"], found["parent_sha256"], found["models"]) == (2, None, models)
+    assert version == json.loads((folder / "version.json").read_text())
+    assert (version["version"], version["parent_sha256"], version["models"]) == (2, None, models)
     with open(folder / "sets.csv") as file:
         rows = list(csv.reader(file))
     assert rows[:4] == [
@@ -112,15 +119,15 @@ def test_a_review_makes_a_version_that_names_its_models(review):
         ["01.jpg", DRAKE],
     ]
     assert len(rows) == 1 + 30 + 6
-    assert found["counts"]["changed"] == 6
+    assert version["counts"]["changed"] == 6
 
 
 def test_every_submission_is_scored_by_both_versions(review):
     review.make()
 
-    found = result_of(*review.apply(review.answer(coot="valid"), names="ABC"))
+    result = result_of(*review.apply(review.answer(coot="valid"), names="ABC"))
 
-    a, b, c = found["submissions"]
+    a, b, c = result["submissions"]
     assert (a["before"]["value"], a["after"]["value"]) == (24 / 30, 1)
     assert (b["before"]["value"], b["after"]["value"]) == (28 / 30, 28 / 30)
     assert (c["before"]["value"], c["after"]["value"]) == (0, 0)
@@ -132,7 +139,7 @@ def test_every_submission_is_scored_by_both_versions(review):
     assert b["mistakes"]["answers"]["major"]["value"] == 1
     assert b["mistakes"]["tags"]["fine_grained"]["value"] == 1
     assert "mistakes" not in c
-    assert found["rates"]["several_valid"]["value"] == 6 / 30
+    assert result["rates"]["several_valid"]["value"] == 6 / 30
 
 
 def test_the_version_scores_and_the_old_score_stays_readable(review):
@@ -140,20 +147,20 @@ def test_the_version_scores_and_the_old_score_stays_readable(review):
     old = result_of(*review.apply(review.answer(), names="ABC"))
     score = functools.partial(commands.result_of, "score", "classification")
 
-    found = score(*review.named("A", "C"), "--valid-sets", review.folder / "v2")
+    result = score(*review.submission_options("A", "C"), "--valid-sets", review.folder / "v2")
 
-    assert found["label_set"]["version"] == 2
-    assert [model["name"] for model in found["label_set"]["models"]] == ["A", "B"]
-    own, other = found["submissions"]
-    assert own["multi_label_accuracy"]["value"] == old["submissions"][0]["after"]["value"]
+    assert result["label_set"]["version"] == 2
+    assert [model["name"] for model in result["label_set"]["models"]] == ["A", "B"]
+    reviewed, unreviewed = result["submissions"]
+    assert reviewed["multi_label_accuracy"]["value"] == old["submissions"][0]["after"]["value"]
     note = "version 2 of the label sets did not review its mistakes"
-    assert not any(note in words for words in own["notes"])
-    assert any(note in words for words in other["notes"])
+    assert not any(note in words for words in reviewed["notes"])
+    assert any(note in words for words in unreviewed["notes"])
 
     # A review of the review, of another model, leaves the version before as it is.
     kept = (review.folder / "v2" / "version.json").read_bytes()
     sets = ("--valid-sets", review.folder / "v2")
-    meta = result_of("queue", *review.named("C"), *sets, "--out", review.queue)
+    meta = result_of("queue", *review.submission_options("C"), *sets, "--out", review.queue)
     assert (meta["version"], meta["counts"]["disagreements"]) == (2, 30)
     new = result_of(*review.apply(review.answer(crane="valid"), *sets, out="v3", names="C"))
     assert (new["version"], new["parent_sha256"]) == (3, old["sha256"])
@@ -248,7 +255,7 @@ def test_a_version_that_was_changed_is_refused(review):
     result_of(*review.apply(review.answer()))
     sets = review.folder / "v2" / "sets.csv"
     sets.write_text(sets.read_text() + f"00.jpg,{CRANE}\n")
-    score = ("score", "classification", *review.named("A"), "--valid-sets")
+    score = ("score", "classification", *review.submission_options("A"), "--valid-sets")
 
     assert commands.refused(*score, sets.parent)["error"] == "is not what the review wrote"
     assert commands.refused(*score, review.folder)["error"] == "is no version of label sets"
@@ -257,7 +264,9 @@ def test_a_version_that_was_changed_is_refused(review):
 
 
 def test_a_model_that_is_no_submission_is_wrong_usage(review):
-    status, _, err = run("queue", *review.named("A"), "--models", "Z", "--out", review.queue)
+    status, _, err = run(
+        "queue", *review.submission_options("A"), "--models", "Z", "--out", review.queue
+    )
 
     assert status == 2
     assert "'Z' is none of the submissions A" in err

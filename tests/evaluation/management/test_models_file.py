@@ -36,17 +36,17 @@ def folder(tmp_path: Path) -> Path:
 def pool(shell, folder: Path, out: str, *options: object) -> dict[str, np.ndarray]:
     shell.result("predict", folder / "images", "--out", folder / out, *DEVICE, *options)
     classes = (folder / out / "classes.txt").read_text().split()
-    found = {}
+    arrays = {}
     for file in (folder / out).glob("*.labels.npy"):
         name = file.name.removesuffix(".labels.npy")
-        found[name] = np.array(classes)[np.load(file)]
-        found[f"{name} sure"] = np.load(folder / out / f"{name}.confidences.npy")
-    return found
+        arrays[name] = np.array(classes)[np.load(file)]
+        arrays[f"{name} sure"] = np.load(folder / out / f"{name}.confidences.npy")
+    return arrays
 
 
-def assert_same(found: dict[str, np.ndarray], name: str, alone: dict[str, np.ndarray]) -> None:
-    assert found[name].tolist() == alone[name].tolist()
-    assert found[f"{name} sure"].tolist() == alone[f"{name} sure"].tolist()
+def assert_same(together: dict[str, np.ndarray], name: str, alone: dict[str, np.ndarray]) -> None:
+    assert together[name].tolist() == alone[name].tolist()
+    assert together[f"{name} sure"].tolist() == alone[f"{name} sure"].tolist()
 
 
 @pytest.mark.parametrize("tasks", [(), ("--on", "local:1")])
@@ -54,16 +54,16 @@ def test_predict_prepares_for_each_model_by_itself(folder, shell, tasks):
     pictures.folder(folder / "images", 12)
     model, classes = folder / "colours.pt", folder / "wnids.txt"
 
-    found = pool(
+    together = pool(
         *(shell, folder, "pool", "--models", folder / "models.yaml", "--classes", classes, *tasks)
     )
 
     plain = ("--model", f"plain={model}", "--size", 8, "--fit", "squash", "--classes", classes)
-    assert_same(found, "plain", pool(shell, folder, "a", *plain))
+    assert_same(together, "plain", pool(shell, folder, "a", *plain))
     shifted = ("--model", f"shifted={model}", "--size", "4x6", "--fit", "pad", "--mean", ".9,0,0")
     backwards = ("--std", ".5,.5,.5", "--classes", folder / "reversed.txt")
-    assert_same(found, "shifted", pool(shell, folder, "b", *shifted, *backwards))
-    assert len(set(found["shifted"])) > 1
+    assert_same(together, "shifted", pool(shell, folder, "b", *shifted, *backwards))
+    assert len(set(together["shifted"])) > 1
 
 
 @pytest.mark.parametrize("tasks", [(), ("--on", "local:1")])
@@ -80,12 +80,12 @@ def test_classify_takes_every_model(folder, shell, tasks):
     a, b = f"a={folder / 'colours.pt'}", f"b={folder / 'colours.pt'}"
     both = rows("both.csv", "--model", a, "--model", b, *classes, "--size", 8, *tasks)
     alone = rows("a.csv", "--model", a, *classes, "--size", 8)
-    listed = rows("listed.csv", "--models", folder / "models.yaml", *classes, *tasks)
+    from_file = rows("listed.csv", "--models", folder / "models.yaml", *classes, *tasks)
 
     assert [row for row in both if row["classifier"] == "a"] == alone
     assert [row | {"classifier": "a"} for row in both if row["classifier"] == "b"] == alone
-    names = {row["classifier"] for row in listed}
-    assert (names, len(listed)) == ({"plain", "shifted"}, 2 * len(alone))
+    names = {row["classifier"] for row in from_file}
+    assert (names, len(from_file)) == ({"plain", "shifted"}, 2 * len(alone))
 
 
 def test_scoremaps_writes_a_folder_for_each_model(tmp_path, shell):
@@ -101,7 +101,9 @@ def test_scoremaps_writes_a_folder_for_each_model(tmp_path, shell):
         *("--models", folder / "models.yaml", "--out", folder / "maps"),
     )
 
-    stds = {name: one["preparation"]["std"] for name, one in result["classifiers"].items()}
+    stds = {
+        name: classifier["preparation"]["std"] for name, classifier in result["classifiers"].items()
+    }
     assert stds == {"a": [1, 1, 1], "b": [2, 2, 2]}
     assert {path.name for path in (folder / "maps").iterdir()} == {"a", "b"}
 

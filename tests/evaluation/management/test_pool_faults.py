@@ -37,7 +37,7 @@ def built(tmp_path_factory) -> Path:
 
 
 @dataclass
-class Place:
+class CopiedPool:
     """A copy of the pool. address: of its folder, here or in a bucket."""
 
     folder: Path
@@ -64,34 +64,36 @@ class Place:
 
 
 @pytest.fixture
-def here(built, tmp_path) -> Place:
+def local_pool(built, tmp_path) -> CopiedPool:
     for name in ("pool.jsonl", "pool.shards"):
         copy = shutil.copytree if (built / name).is_dir() else shutil.copyfile
         copy(built / name, tmp_path / name)
-    return Place(tmp_path, str(tmp_path))
+    return CopiedPool(tmp_path, str(tmp_path))
 
 
 @pytest.fixture
-def there(here, bucket, monkeypatch) -> Place:
+def bucket_pool(local_pool, bucket, monkeypatch) -> CopiedPool:
     for name, value in bucket.tasks.items():
         monkeypatch.setenv(name, value)
-    place = Place(here.folder, f"s3://{bucket.name}/at", bucket)
-    place.send()
-    return place
+    copied_pool = CopiedPool(local_pool.folder, f"s3://{bucket.name}/at", bucket)
+    copied_pool.send()
+    return copied_pool
 
 
-@pytest.fixture(params=["here", "there"])
-def place(request) -> Place:
+@pytest.fixture(params=["local_pool", "bucket_pool"])
+def copied_pool(request) -> CopiedPool:
     return request.getfixturevalue(request.param)
 
 
-def refusal_of(place: Place, *options: object) -> dict[str, Any]:
+def refusal_of(copied_pool: CopiedPool, *options: object) -> dict[str, Any]:
     """What `mad select` refuses; it leaves no file, and names none of its own."""
-    before = set(place.folder.iterdir())
+    before = set(copied_pool.folder.iterdir())
 
-    refusal = refused("select", "--pool", place.pool, "--out", place.folder / "s.jsonl", *options)
+    refusal = refused(
+        "select", "--pool", copied_pool.pool, "--out", copied_pool.folder / "s.jsonl", *options
+    )
 
-    assert set(place.folder.iterdir()) == before
+    assert set(copied_pool.folder.iterdir()) == before
     assert f"{tempfile.gettempdir()}/assay-" not in str(refusal)
     assert "s3:/b" not in str(refusal)
     assert refusal["cure"]
@@ -165,7 +167,7 @@ def line(value: object) -> Callable[[Path, Rows], None]:
     return lambda folder, rows: rows.__setitem__(1, value)  # type: ignore[call-overload]
 
 
-def given(**values: object) -> Callable[[Path, Rows], None]:
+def update(**values: object) -> Callable[[Path, Rows], None]:
     return lambda folder, rows: rows[1].update(values)
 
 
@@ -173,7 +175,7 @@ FAULTS: dict[str, tuple[Callable[[Path, Rows], None], str, int | None, str, str]
     "fewer images than the count": (
         shorten, "pool.jsonl", 2, "says 75 images, and", BROUGHT_BACK),
     "more images than there are": (
-        given(images=76), "pool.jsonl", 2, "says 76 images, and", BROUGHT_BACK),
+        update(images=76), "pool.jsonl", 2, "says 76 images, and", BROUGHT_BACK),
     "another SHA-256": (spoil, "pool.jsonl", 2, "has another SHA-256", BROUGHT_BACK),
     "half an array": (cut("beta.labels.npy"), LABELS, None, "is not a whole .npy", BROUGHT_BACK),
     "half a list of images": (
@@ -193,114 +195,122 @@ FAULTS: dict[str, tuple[Callable[[Path, Rows], None], str, int | None, str, str]
         drop_file, "pool.jsonl", 2, "beta.labels.npy is in one of lines 1 and 2", "mad pool"),
     "other classes": (
         other_classes, "pool.jsonl", 2, "another classes.txt than line 1", "use one classes.txt"),
-    "no images": (given(images=0), "pool.jsonl", 2, "is no line of a shard", "mad pool"),
+    "no images": (update(images=0), "pool.jsonl", 2, "is no line of a shard", "mad pool"),
     "a count that is a truth value": (
-        given(images=True), "pool.jsonl", 2, "is no line of a shard", "mad pool"),
+        update(images=True), "pool.jsonl", 2, "is no line of a shard", "mad pool"),
     "no path": (without("path"), "pool.jsonl", 2, "lacks path", "mad pool"),
     "a path of another type": (
-        given(path=["a"]), "pool.jsonl", 2, "is no line of a shard", "mad pool"),
+        update(path=["a"]), "pool.jsonl", 2, "is no line of a shard", "mad pool"),
     "a NUL in the path": (
-        given(path="a\0b"), "pool.jsonl", 2, "is no line of a shard", "mad pool"),
+        update(path="a\0b"), "pool.jsonl", 2, "is no line of a shard", "mad pool"),
     "hashes in a list": (
-        given(sha256=[1]), "pool.jsonl", 2, "is no line of a shard", "mad pool"),
+        update(sha256=[1]), "pool.jsonl", 2, "is no line of a shard", "mad pool"),
     "hashes in a list of pairs": (
-        given(sha256=[["a", "b"]]), "pool.jsonl", 2, "is no line of a shard", "mad pool"),
+        update(sha256=[["a", "b"]]), "pool.jsonl", 2, "is no line of a shard", "mad pool"),
     "a number for a hash": (
-        given(sha256={"classes.txt": 1, "images.txt": 2}), "pool.jsonl", 2,
+        update(sha256={"classes.txt": 1, "images.txt": 2}), "pool.jsonl", 2,
         "is no line of a shard", "mad pool"),
-    "no hashes": (given(sha256=None), "pool.jsonl", 2, "is no line of a shard", "mad pool"),
+    "no hashes": (update(sha256=None), "pool.jsonl", 2, "is no line of a shard", "mad pool"),
     "a line that is no JSON": (line("{no"), "pool.jsonl", 2, "is not JSON", "one JSON object"),
     "a line that is a list": (line([1]), "pool.jsonl", 2, "is not a JSON object", "one JSON"),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-def test_a_pool_that_is_not_as_its_lines_say_is_refused(place, fault):
+def test_a_pool_that_is_not_as_its_lines_say_is_refused(copied_pool, fault):
     change, file, number, words, cure = FAULTS[fault]
-    place.change(change)
+    copied_pool.change(change)
 
-    refusal = refusal_of(place)
+    refusal = refusal_of(copied_pool)
 
-    assert (refusal["file"], refusal["line"]) == (f"{place.address}/{file}", number)
+    assert (refusal["file"], refusal["line"]) == (f"{copied_pool.address}/{file}", number)
     assert words in refusal["error"]
     assert cure in refusal["cure"]
 
 
-def test_a_shard_that_is_missing_is_refused(place):
-    place.change(lose_shard)
+def test_a_shard_that_is_missing_is_refused(copied_pool):
+    copied_pool.change(lose_shard)
 
-    refusal = refusal_of(place)
+    refusal = refusal_of(copied_pool)
 
     assert SHARD in f"{refusal['file']} {refusal['error']}"
     assert BROUGHT_BACK in refusal["cure"]
 
 
-def test_a_file_that_is_missing_is_refused(place):
-    place.change(lose_file)
+def test_a_file_that_is_missing_is_refused(copied_pool):
+    copied_pool.change(lose_file)
 
-    refusal = refusal_of(place)
+    refusal = refusal_of(copied_pool)
 
-    assert refusal["file"] == f"{place.address}/{LABELS}"
+    assert refusal["file"] == f"{copied_pool.address}/{LABELS}"
     assert BROUGHT_BACK in refusal["cure"]
 
 
-def test_a_pool_that_lists_no_such_classifier_is_named_as_it_was_given(place):
-    refusal = refusal_of(place, "--classifiers", "alpha,omega")
+def test_a_pool_that_lists_no_such_classifier_is_named_as_it_was_given(copied_pool):
+    refusal = refusal_of(copied_pool, "--classifiers", "alpha,omega")
 
-    assert refusal["file"] == place.pool
+    assert refusal["file"] == copied_pool.pool
     assert "lists no omega.labels.npy" in refusal["error"]
 
 
 @pytest.mark.parametrize("options", [(), ("--work", "work")])
 def test_a_class_without_a_place_is_named_in_the_file_that_was_given(
-    place, wordnet, monkeypatch, tmp_path_factory, options
+    copied_pool, wordnet, monkeypatch, tmp_path_factory, options
 ):
     monkeypatch.chdir(tmp_path_factory.mktemp("elsewhere"))
     monkeypatch.setattr("evaluation.engines.local.run", toys.run_one_here)
     paris = wordnet.wnid(wordnet.find("Paris.n.01"))
-    make_pool(place.folder / "p", images=40, classes=[*CLASSES[:4], paris])
+    make_pool(copied_pool.folder / "p", images=40, classes=[*CLASSES[:4], paris])
     for name in ("pool.jsonl", "pool.shards"):
-        (place.folder / name).rename(place.folder / f"before.{name}")
+        (copied_pool.folder / name).rename(copied_pool.folder / f"before.{name}")
     assert (
-        mad("pool", place.folder / "p", "--shards", 2, "--out", place.folder / "pool.jsonl")[0] == 0
+        mad(
+            "pool",
+            copied_pool.folder / "p",
+            "--shards",
+            2,
+            "--out",
+            copied_pool.folder / "pool.jsonl",
+        )[0]
+        == 0
     )
-    place.send()
+    copied_pool.send()
 
-    refusal = refusal_of(place, *options)
+    refusal = refusal_of(copied_pool, *options)
 
-    assert refusal["file"] == f"{place.address}/pool.shards/1-of-2/classes.txt"
+    assert refusal["file"] == f"{copied_pool.address}/pool.shards/1-of-2/classes.txt"
     assert (refusal["line"], "instance" in refusal["error"]) == (5, True)
 
 
-def test_a_shard_beside_pool_jsonl_is_read(place):
-    make_pool(place.folder / "pool.shards" / "alone", images=40)
-    pool = place.folder / "pool.shards" / "alone" / "pool.jsonl"
+def test_a_shard_beside_pool_jsonl_is_read(copied_pool):
+    make_pool(copied_pool.folder / "pool.shards" / "alone", images=40)
+    pool = copied_pool.folder / "pool.shards" / "alone" / "pool.jsonl"
     assert mad("pool", pool.parent, "--shards", 1, "--out", pool)[0] == 0
     row = json.loads(pool.read_text()) | {"path": "."}
     pool.write_text(json.dumps(row) + "\n")
-    place.send()
+    copied_pool.send()
 
-    source = f"{place.address}/pool.shards/alone/pool.jsonl"
-    code, _, err = mad("select", "--pool", source, "--out", place.folder / "s.jsonl")
+    source = f"{copied_pool.address}/pool.shards/alone/pool.jsonl"
+    code, _, err = mad("select", "--pool", source, "--out", copied_pool.folder / "s.jsonl")
 
     assert (code, err) == (0, "")
 
 
 @pytest.mark.parametrize("path", ["../2", "/shards/2"])
-def test_a_shard_that_is_not_below_pool_jsonl_is_not_fetched(there, path):
-    there.change(given(path=path))
+def test_a_shard_that_is_not_below_pool_jsonl_is_not_fetched(bucket_pool, path):
+    bucket_pool.change(update(path=path))
 
-    refusal = refusal_of(there)
+    refusal = refusal_of(bucket_pool)
 
-    assert (refusal["file"], refusal["line"]) == (there.pool, 2)
+    assert (refusal["file"], refusal["line"]) == (bucket_pool.pool, 2)
     assert f"{path} is not below pool.jsonl" in refusal["error"]
     assert "copy the shard there" in refusal["cure"]
 
 
-def test_a_bucket_without_pool_jsonl_is_refused(there):
-    refusal = refused("select", "--pool", f"{there.address}/no.jsonl", "--out", "s.jsonl")
+def test_a_bucket_without_pool_jsonl_is_refused(bucket_pool):
+    refusal = refused("select", "--pool", f"{bucket_pool.address}/no.jsonl", "--out", "s.jsonl")
 
-    assert refusal["file"] == f"{there.address}/no.jsonl"
+    assert refusal["file"] == f"{bucket_pool.address}/no.jsonl"
     assert "is not in the bucket" in refusal["error"]
 
 
@@ -319,57 +329,63 @@ STORE_FAULTS: dict[str, tuple[Callable[[Bucket], AbstractContextManager[None]], 
 }
 
 
-@pytest.mark.parametrize("what", ["pool", "work"])
+@pytest.mark.parametrize("objects_of", ["pool", "work"])
 @pytest.mark.parametrize("fault", STORE_FAULTS)
-def test_a_store_that_refuses_or_breaks_off_is_named(there, monkeypatch, fault, what):
+def test_a_store_that_refuses_or_breaks_off_is_named(bucket_pool, monkeypatch, fault, objects_of):
     """what: where the objects lie that are asked for, the pool or the results of tasks."""
     monkeypatch.setattr("evaluation.engines.store.RETRIES", 0)
     monkeypatch.setattr("evaluation.engines.local.run", toys.run_one_here)
     begin, words, cure = STORE_FAULTS[fault]
-    work = f"{there.address}/work"
-    place = there if what == "pool" else Place(there.folder, str(there.folder), there.bucket)
-    objects = there.bucket.objects
+    work = f"{bucket_pool.address}/work"
+    copied_pool = (
+        bucket_pool
+        if objects_of == "pool"
+        else CopiedPool(bucket_pool.folder, str(bucket_pool.folder), bucket_pool.bucket)
+    )
+    objects = bucket_pool.bucket.objects
 
-    with begin(there.bucket):
-        refusal = refusal_of(place, *(("--work", work) if what == "work" else ()))
+    with begin(bucket_pool.bucket):
+        refusal = refusal_of(copied_pool, *(("--work", work) if objects_of == "work" else ()))
 
-    assert refusal["file"].startswith(there.address)
+    assert refusal["file"].startswith(bucket_pool.address)
     assert words in refusal["error"]
     assert cure in refusal["cure"]
-    assert there.bucket.objects == objects
+    assert bucket_pool.bucket.objects == objects
 
 
 @pytest.mark.parametrize(("status", "words"), [(403, "may not be"), (503, "does not answer")])
 def test_a_store_that_takes_no_results_is_named_and_then_gone_on_with(
-    there, monkeypatch, status, words
+    bucket_pool, monkeypatch, status, words
 ):
     monkeypatch.setattr("evaluation.engines.store.RETRIES", 0)
     monkeypatch.setattr("evaluation.engines.local.run", toys.run_one_here)
-    results = f"{there.address}/results"
+    results = f"{bucket_pool.address}/results"
     work = ("--work", results)
 
-    with there.bucket.refusing(status, "PUT"):
-        refusal = refusal_of(there, *work)
+    with bucket_pool.bucket.refusing(status, "PUT"):
+        refusal = refusal_of(bucket_pool, *work)
 
     assert refusal["file"].startswith(f"{results}/reduced_part/")
     assert words in refusal["error"]
-    assert not [key for key in there.bucket.objects if key.startswith("at/results/")]
-    code, _, err = mad("select", "--pool", there.pool, "--out", there.folder / "s.jsonl", *work)
+    assert not [key for key in bucket_pool.bucket.objects if key.startswith("at/results/")]
+    code, _, err = mad(
+        "select", "--pool", bucket_pool.pool, "--out", bucket_pool.folder / "s.jsonl", *work
+    )
     assert (code, err) == (0, "")
 
 
-def test_half_a_result_is_refused_and_made_again_once_it_is_deleted(there, monkeypatch):
+def test_half_a_result_is_refused_and_made_again_once_it_is_deleted(bucket_pool, monkeypatch):
     monkeypatch.setattr("evaluation.engines.local.run", toys.run_one_here)
-    select = ("select", "--pool", there.pool, "--work", f"{there.address}/work")
-    whole, again = there.folder / "whole.jsonl", there.folder / "again.jsonl"
+    select = ("select", "--pool", bucket_pool.pool, "--work", f"{bucket_pool.address}/work")
+    whole, again = bucket_pool.folder / "whole.jsonl", bucket_pool.folder / "again.jsonl"
     assert mad(*select, "--out", whole)[0] == 0
-    key = next(key for key in there.bucket.objects if key.startswith("at/work/"))
-    there.bucket.put(key, there.bucket.get(key)[:1000])
+    key = next(key for key in bucket_pool.bucket.objects if key.startswith("at/work/"))
+    bucket_pool.bucket.put(key, bucket_pool.bucket.get(key)[:1000])
 
-    refusal = refusal_of(there, "--work", f"{there.address}/work")
+    refusal = refusal_of(bucket_pool, "--work", f"{bucket_pool.address}/work")
 
-    assert refusal["file"] == f"s3://{there.bucket.name}/{key}"
+    assert refusal["file"] == f"s3://{bucket_pool.bucket.name}/{key}"
     assert refusal["cure"] == "delete it and run the command again"
-    there.bucket.delete(key)
+    bucket_pool.bucket.delete(key)
     assert mad(*select, "--out", again)[0] == 0
     assert again.read_bytes() == whole.read_bytes()

@@ -38,8 +38,8 @@ def folder(tmp_path) -> Path:
 def predict(folder, shell):
     """Runs the command: (exit status, result or error, the last line of a usage error)."""
 
-    def run(*options: object, images: str = "images", out: str = "pool", **given: object):
-        stated = {"model": folder / "colours.pt", "classes": folder / "wnids.txt"} | given
+    def run(*options: object, images: str = "images", out: str = "pool", **paths: object):
+        stated = {"model": folder / "colours.pt", "classes": folder / "wnids.txt"} | paths
         flags = [part for key, value in stated.items() for part in (f"--{key}", value)]
         status, result, err = shell(
             *("predict", folder / images, *flags, "--out", folder / out),
@@ -57,10 +57,10 @@ def test_photographs_become_a_pool_that_mad_select_reads(folder, predict, shell)
 
     assert status == 0
     assert result["classifiers"].keys() == {"colours", "More"}
-    for name, one in result["classifiers"].items():
-        assert one.pop("images_per_second") > 0
-        assert one["model"].pop("sha256")
-        assert one == {
+    for name, classifier in result["classifiers"].items():
+        assert classifier.pop("images_per_second") > 0
+        assert classifier["model"].pop("sha256")
+        assert classifier == {
             "model": {"model": {"colours": "colours.pt", "More": "more.onnx"}[name],
                       "gives": "logits"},
             "preparation": {"size": [8, 8], "fit": "crop", "mean": [0.0] * 3, "std": [1.0] * 3,
@@ -118,9 +118,9 @@ def test_a_zip_and_a_manifest_give_the_pool_of_their_folder(folder, predict):
     for number, images in enumerate(("images.zip", "images/all.csv")):
         status, result = predict(images=images, out=f"pool{number}")
         assert (status, result["images"]) == (0, COUNT)
-        found, whole = files_in(folder / f"pool{number}"), files_in(folder / "pool")
-        del found["predict.json"], whole["predict.json"]
-        assert found == whole
+        files_of_source, whole = files_in(folder / f"pool{number}"), files_in(folder / "pool")
+        del files_of_source["predict.json"], whole["predict.json"]
+        assert files_of_source == whole
 
 
 def test_what_cannot_be_read_is_skipped_and_told(folder, shell):
@@ -279,7 +279,7 @@ def test_photographs_that_changed_since_are_other_images(folder, predict):
 
 
 @pytest.mark.parametrize(
-    ("given", "said", "file"),
+    ("changes", "error", "file"),
     [
         ({"images": "nowhere"}, "there are no photographs", "nowhere"),
         ({"images": "empty"}, "has no photographs", "empty"),
@@ -295,7 +295,7 @@ def test_photographs_that_changed_since_are_other_images(folder, predict):
         ({"out": "few.txt"}, "is a file, expected a folder", "few.txt"),
     ],
 )
-def test_bad_input_is_named_and_leaves_nothing(folder, predict, given, said, file):
+def test_bad_input_is_named_and_leaves_nothing(folder, predict, changes, error, file):
     pictures.write(
         folder,
         {"empty/.hidden": b"", "notes/a.txt": b"a", "notes/b.txt": b"b", "full/thesis.tex": b"",
@@ -305,14 +305,14 @@ def test_bad_input_is_named_and_leaves_nothing(folder, predict, given, said, fil
     )  # fmt: skip
     pictures.folder(folder, 1)
     there = set(folder.rglob("*"))
-    named = {
-        key: folder / name if key in ("classes", "model") else name for key, name in given.items()
+    arguments = {
+        key: folder / name if key in ("classes", "model") else name for key, name in changes.items()
     }
 
-    status, result = predict(**named)
+    status, result = predict(**arguments)
 
     assert status == 1
-    assert said in result["error"]
+    assert error in result["error"]
     assert result["cure"]
     assert result["file"] == (str(folder / file) if file else None)
     assert set(folder.rglob("*")) == there
@@ -364,7 +364,7 @@ def test_a_device_that_is_not_here_is_refused_before_any_file_is_read(folder, sh
 
 
 def test_weights_of_one_of_several_models_are_wrong_usage(folder, predict):
-    status, said = predict("--model", "own:Net", "--weights", folder / "colours.pt")
+    status, error = predict("--model", "own:Net", "--weights", folder / "colours.pt")
 
     assert status == 2
-    assert "--weights goes with one --model" in said
+    assert "--weights goes with one --model" in error

@@ -29,8 +29,8 @@ def folder(tmp_path, monkeypatch) -> Path:
 
 
 def options(folder: Path, *more: object, images: str = "images") -> tuple[object, ...]:
-    named = ("--model", folder / "colours.pt", "--classes", folder / "wnids.txt", "--size", 8)
-    return ("predict", folder / images, *named, "--device", "cpu", "--batch", 2, *more)
+    network = ("--model", folder / "colours.pt", "--classes", folder / "wnids.txt", "--size", 8)
+    return ("predict", folder / images, *network, "--device", "cpu", "--batch", 2, *more)
 
 
 def predicted(folder: Path, *more: object) -> dict[str, bytes]:
@@ -74,10 +74,10 @@ def test_a_photograph_that_changed_is_predicted_again(folder):
     predicted(folder, "--work", work)
     # As long as before, so that no list of sizes tells the two apart.
     file = folder / "images" / "0" / "003.jpg"
-    other = pictures.of(4)
+    replacement = pictures.of(4)
     file.write_bytes(file.read_bytes() + b"\0" * 2000)
     predicted(folder, "--work", work)
-    file.write_bytes(other.ljust(file.stat().st_size, b"\0"))
+    file.write_bytes(replacement.ljust(file.stat().st_size, b"\0"))
 
     assert predicted(folder, "--work", work) == predicted(folder)
     assert len(made_in(work)) == 6
@@ -85,12 +85,12 @@ def test_a_photograph_that_changed_is_predicted_again(folder):
 
 def test_a_stopped_run_goes_on_with_tasks(folder, monkeypatch):
     plain, out = predicted(folder), folder / "pool1"
-    add, told = stretch_tasks.add, []
+    add, added = stretch_tasks.add, []
 
     def killed(*arguments):
-        if told:
+        if added:
             raise KeyboardInterrupt
-        told.append(1)
+        added.append(1)
         add(*arguments)
 
     monkeypatch.setattr(stretch_tasks, "add", killed)

@@ -35,10 +35,10 @@ def files(tmp_path) -> Files:
 
 
 def test_the_promised_result(files):
-    found = result_of(*files.mapped)
+    result = result_of(*files.mapped)
 
-    assert len(found["sequences"]) == 3 * 2 * 8 * 2
-    assert set(found["sequences"][0]) == {
+    assert len(result["sequences"]) == 3 * 2 * 8 * 2
+    assert set(result["sequences"][0]) == {
         "image",
         "object",
         "category",
@@ -50,53 +50,57 @@ def test_the_promised_result(files):
     }
     promised = {"by_content_scheme", "by_part_scheme", "best_and_worst", "error_correlation"}
     promised |= {"cl_ratio", "hardness"}
-    assert promised <= set(found["tables"])
-    assert all(found["tables"][name] for name in promised)
-    assert found["tables"]["averaging"] == "text"
-    assert (found["similarity"], found["convention"], found["by"]) == ("wup", "clean", "wnid")
+    assert promised <= set(result["tables"])
+    assert all(result["tables"][name] for name in promised)
+    assert result["tables"]["averaging"] == "text"
+    assert (result["similarity"], result["convention"], result["by"]) == ("wup", "clean", "wnid")
 
 
 def test_without_a_mapping_there_is_no_b_cds(files):
-    found = result_of(*files.arguments)
+    result = result_of(*files.arguments)
 
-    assert "b_cds" not in found["sequences"][0]
-    assert found["mapping"] is None
+    assert "b_cds" not in result["sequences"][0]
+    assert result["mapping"] is None
 
 
 def test_options_are_named_in_the_result_and_change_it(files):
     plain = result_of(*files.mapped)
-    other = result_of(
+    changed = result_of(
         *files.mapped,
         *("--similarity", "path", "--convention", "wnsim", "--by", "word"),
         *("--seed", 3, "--captchas", 1),
     )
 
-    assert (other["similarity"], other["convention"], other["by"]) == ("path", "wnsim", "word")
-    assert other["bootstrap"] == {"rounds": 10, "seed": 3, "level": 0.95}
-    assert len(other["tables"]["captchas"]) == 1 < len(plain["tables"]["captchas"])
-    assert other["sequences"][0]["cds"] != plain["sequences"][0]["cds"]
+    assert (changed["similarity"], changed["convention"], changed["by"]) == (
+        "path",
+        "wnsim",
+        "word",
+    )
+    assert changed["bootstrap"] == {"rounds": 10, "seed": 3, "level": 0.95}
+    assert len(changed["tables"]["captchas"]) == 1 < len(plain["tables"]["captchas"])
+    assert changed["sequences"][0]["cds"] != plain["sequences"][0]["cds"]
 
 
 def test_no_rounds_leave_intervals_open(files):
-    found = result_of(*files.mapped, "--bootstrap", 0)
+    result = result_of(*files.mapped, "--bootstrap", 0)
 
     for name in ("by_content_scheme", "error", "hardness"):
-        assert {row["low"] for row in found["tables"][name]} == {None}
+        assert {row["low"] for row in result["tables"][name]} == {None}
 
 
 def test_rows_may_be_left_out_for_their_number(files):
-    found = result_of(*files.mapped, "--no-rows")
+    result = result_of(*files.mapped, "--no-rows")
 
-    assert found["sequences"] == 48
-    assert found["tables"] == result_of(*files.mapped)["tables"]
+    assert result["sequences"] == 48
+    assert result["tables"] == result_of(*files.mapped)["tables"]
 
 
 def test_predictions_of_several_files_are_scored_together(files, tmp_path):
     more = predicted.write_predictions(tmp_path / "more.csv", predicted.lines(), ("three",), 1)
 
-    found = result_of(*files.mapped, "--predictions", more)
+    result = result_of(*files.mapped, "--predictions", more)
 
-    assert found["classifiers"] == ["one", "two", "three"]
+    assert result["classifiers"] == ["one", "two", "three"]
 
 
 def test_tables_are_printed_without_json(files):
@@ -199,8 +203,8 @@ def test_no_database_is_touched(files):
 
 def test_from_a_release_to_every_table(tmp_path, shell):
     names = [f"{number}.png" for number in range(6)]
-    things = {name: [scenes.cat(name), scenes.cow(name)] for name in names}
-    scenes.release(tmp_path / "release", things)
+    objects = {name: [scenes.cat(name), scenes.cow(name)] for name in names}
+    scenes.release(tmp_path / "release", objects)
     status, _, _ = shell(
         *("sequences", tmp_path / "release", "--part-scheme", "random", "--lines-only"),
         *("--out", tmp_path / "revealed"),
@@ -210,16 +214,17 @@ def test_from_a_release_to_every_table(tmp_path, shell):
     lines = read_sequences(sequences)
     predictions = predicted.write_predictions(tmp_path / "p.csv", lines)
     mapping = {category: [category] for category in (scenes.CAT, scenes.COW)}
-    named = ("--mapping", predicted.write_mapping(tmp_path / "mapping.csv", mapping))
+    mapping_option = ("--mapping", predicted.write_mapping(tmp_path / "mapping.csv", mapping))
 
-    found = result_of(
-        *("cds", "--sequences", sequences, "--predictions", predictions, "--bootstrap", 20), *named
+    result = result_of(
+        *("cds", "--sequences", sequences, "--predictions", predictions, "--bootstrap", 20),
+        *mapping_option,
     )
 
-    assert (found["images"], found["objects"], len(found["sequences"])) == (6, 12, 12 * 4 * 2)
-    assert {row["object"] for row in found["sequences"]} == {"cat-1", "cow-1"}
-    empty = {name for name, rows in found["tables"].items() if not rows}
+    assert (result["images"], result["objects"], len(result["sequences"])) == (6, 12, 12 * 4 * 2)
+    assert {row["object"] for row in result["sequences"]} == {"cat-1", "cow-1"}
+    empty = {name for name, rows in result["tables"].items() if not rows}
     assert empty <= {"captchas"}
-    present = [row for row in found["tables"]["part_presence"] if row["count"]]
+    present = [row for row in result["tables"]["part_presence"] if row["count"]]
     # A cat shows three of its parts; the count of a cow's is the vocabulary's.
     assert {row["category"]: row["count"] for row in present} == {scenes.CAT: 6, scenes.COW: 6}

@@ -51,10 +51,10 @@ def test_lines_orders_and_frames_are_written(folder, sequences_of):
     order = {CAT: ["head", "tail", "torso", "leg"]}
     path = orders_file(folder, mine=order)
 
-    status, told = sequences_of("--orders", path, "--content-scheme", "intra-object")
+    status, result = sequences_of("--orders", path, "--content-scheme", "intra-object")
 
     out = folder / "out"
-    assert (status, told) == (
+    assert (status, result) == (
         0,
         {
             "objects": 3,
@@ -107,17 +107,17 @@ def test_a_stopped_run_goes_on_to_the_same_folder(folder, sequences_of, monkeypa
     (folder / "out/frames/b.png").mkdir(parents=True, exist_ok=True)
     (folder / "out/frames/b.png/.01.png.x.part").write_bytes(b"half")
 
-    status, told = sequences_of(*schemes)
+    status, result = sequences_of(*schemes)
 
-    assert (status, told["written"]) == (0, told["frames"] - 5)
+    assert (status, result["written"]) == (0, result["frames"] - 5)
     assert files_in(folder / "out") == whole
     assert sequences_of(*schemes)[1]["written"] == 0
 
 
 def test_lines_alone_need_no_photographs_and_frames_may_follow(folder, sequences_of):
-    status, told = sequences_of("--lines-only", images=False)
+    status, result = sequences_of("--lines-only", images=False)
 
-    assert (status, told["frames"], told["written"]) == (0, 48, 0)
+    assert (status, result["frames"], result["written"]) == (0, 48, 0)
     assert set(files_in(folder / "out")) == {"sequences.jsonl", "orders.json"}
     assert sequences_of()[1]["written"] == 48
 
@@ -166,15 +166,15 @@ def test_orders_follow_where_people_look(folder, sequences_of):
     # Rows and columns from 1: two on the head, one on the torso, of one person.
     looks = np.array([[20, 26, 1], [24, 30, 1], [31, 54, 1]])
     fixations = mat(folder / "fix.mat", [looks, looks])
-    listed = folder / "images.txt"
-    listed.write_text("\nb.png\n")
+    image_list = folder / "images.txt"
+    image_list.write_text("\nb.png\n")
 
-    status, told = sequences_of(
-        "--fixations", fixations, "--fixation-images", listed, "--lines-only"
+    status, result = sequences_of(
+        "--fixations", fixations, "--fixation-images", image_list, "--lines-only"
     )
 
     kept = json.loads((folder / "out/orders.json").read_text())
-    assert (status, told["sequences"]) == (0, 3 * 5 * 4)
+    assert (status, result["sequences"]) == (0, 3 * 5 * 4)
     assert list(kept["orders"]) == ["E_U", "E_US", "E_A", "E_AS", "random"]
     assert kept["orders"]["E_U"][CAT] == ["head", "torso", "leg", "tail"]
     assert kept["shares"]["E_U"][CAT]["head"] == pytest.approx(2 / 3)
@@ -183,7 +183,7 @@ def test_orders_follow_where_people_look(folder, sequences_of):
 
 def test_options_that_do_not_go_together_are_wrong_usage(folder, shell):
     where = ("sequences", folder / "release", "--out", folder / "out")
-    for options, said in (
+    for options, error in (
         (("--part-scheme", "E_U"), "give --fixations"),
         (("--part-scheme", "mine"), "give --orders FILE"),
         (("--drop-first",), "goes with --fixations"),
@@ -191,7 +191,7 @@ def test_options_that_do_not_go_together_are_wrong_usage(folder, shell):
         status, _, err = shell(*where, *options)
 
         assert status == 2
-        assert said in err
+        assert error in err
 
 
 def test_a_campaign_brings_its_own_photographs(alice, bob, dataset, tmp_path, shell):
@@ -200,9 +200,13 @@ def test_a_campaign_brings_its_own_photographs(alice, bob, dataset, tmp_path, sh
     status, out, err = shell("sequences", "cats", "--out", tmp_path / "out", "--json")
 
     assert (status, err) == (0, "")
-    told = json.loads(out)
-    assert (told["objects"], told["left_out"]) == (3, 0)
-    assert told["written"] == told["frames"] == len(list((tmp_path / "out").rglob("*.png/*/*/*/*")))
+    result = json.loads(out)
+    assert (result["objects"], result["left_out"]) == (3, 0)
+    assert (
+        result["written"]
+        == result["frames"]
+        == len(list((tmp_path / "out").rglob("*.png/*/*/*/*")))
+    )
     kept = json.loads((tmp_path / "out/orders.json").read_text())
     assert kept["settings"]["release"]["sha256"] == release.sha256
 
@@ -215,8 +219,8 @@ def test_a_table_names_what_was_left_out(folder, shell):
 
 
 def test_a_release_without_drawn_parts_is_refused(tmp_path, shell):
-    things = {"b.png": [scenes.cow("b.png", parts=())]}
-    scenes.release(tmp_path / "release", things)
+    objects = {"b.png": [scenes.cow("b.png", parts=())]}
+    scenes.release(tmp_path / "release", objects)
 
     status, _, err = shell(
         "sequences", tmp_path / "release", "--out", tmp_path / "out", "--lines-only"

@@ -27,10 +27,10 @@ def files(folder: Path, mapping: str = MAPPING, pool: str = POOL) -> tuple[objec
     ("convention", "value"), [("clean", 0.857142857142857), ("wnsim", 0.866666666666667)]
 )
 def test_dog_and_cat_with_the_ancestor_and_every_setting(convention, value):
-    found = result_of("similarity", "dog.n.01", "n02121620", "--convention", convention)
+    result = result_of("similarity", "dog.n.01", "n02121620", "--convention", convention)
 
-    assert found.pop("similarity") == pytest.approx(value, abs=1e-15)
-    assert found == {
+    assert result.pop("similarity") == pytest.approx(value, abs=1e-15)
+    assert result == {
         "ancestor": "n02075296",
         "a": "n02084071",
         "b": "n02121620",
@@ -44,23 +44,23 @@ def test_dog_and_cat_with_the_ancestor_and_every_setting(convention, value):
     ("measure", "value"), [("wup", 0.857142857142857), ("path", 0.2), ("lch", 2.028148247292286)]
 )
 def test_dog_and_cat_as_nltks_documentation_prints_them(measure, value):
-    found = result_of(
+    result = result_of(
         "similarity", "dog.n.01", "cat.n.01", "--convention", "nltk", "--measure", measure
     )
 
-    assert found["similarity"] == pytest.approx(value, abs=1e-14)
-    assert (found["ancestor"], found["measure"], found["convention"]) == (
+    assert result["similarity"] == pytest.approx(value, abs=1e-14)
+    assert (result["ancestor"], result["measure"], result["convention"]) == (
         "n02075296",
         measure,
         "nltk",
     )
-    assert "instances" not in found
+    assert "instances" not in result
 
 
 def test_nltk_compares_an_instance_and_it_is_named():
-    found = result_of("similarity", "dog.n.01", "chihuahua.n.01", "--convention", "nltk")
+    result = result_of("similarity", "dog.n.01", "chihuahua.n.01", "--convention", "nltk")
 
-    assert found["instances"] == ["n08742578"]
+    assert result["instances"] == ["n08742578"]
 
 
 def test_nltk_needs_no_more_of_the_folder_than_the_nouns(tmp_path, wordnet, monkeypatch):
@@ -68,9 +68,9 @@ def test_nltk_needs_no_more_of_the_folder_than_the_nouns(tmp_path, wordnet, monk
         (tmp_path / name).symlink_to(wordnet.folder / name)
     monkeypatch.setenv("ASSAY_WORDNET", str(tmp_path))
 
-    found = result_of("similarity", "dog.n.01", "cat.n.01", "--convention", "nltk")
+    result = result_of("similarity", "dog.n.01", "cat.n.01", "--convention", "nltk")
 
-    assert found["similarity"] == pytest.approx(6 / 7)
+    assert result["similarity"] == pytest.approx(6 / 7)
 
 
 def test_information_content_is_read_from_the_file_and_named(tmp_path, wordnet):
@@ -87,13 +87,13 @@ def test_information_content_is_read_from_the_file_and_named(tmp_path, wordnet):
     )
     arguments = ("similarity", "dog.n.01", "cat.n.01", "--convention", "nltk", "--ic", path)
 
-    found = {name: result_of(*arguments, "--measure", name) for name in ("res", "lin", "jcn")}
+    results = {name: result_of(*arguments, "--measure", name) for name in ("res", "lin", "jcn")}
 
-    assert {name: one["similarity"] for name, one in found.items()} == pytest.approx(
+    assert {name: row["similarity"] for name, row in results.items()} == pytest.approx(
         {"res": math.log(2), "lin": 1 / 3, "jcn": 1 / math.log(16)}
     )
-    assert {one["ancestor"] for one in found.values()} == {"n02075296"}
-    assert {one["ic"] for one in found.values()} == {str(path)}
+    assert {row["ancestor"] for row in results.values()} == {"n02075296"}
+    assert {row["ic"] for row in results.values()} == {str(path)}
     nothing = result_of("similarity", "entity", "entity", *arguments[3:], "--measure", "lin")
     assert nothing["similarity"] is None
 
@@ -146,19 +146,19 @@ def test_criteria_are_by_our_own_conventions(tmp_path):
 
 
 def test_by_word_the_hammerhead_is_the_dolt():
-    found = result_of("similarity", "n01494475", "dog", "--by", "word")
+    result = result_of("similarity", "n01494475", "dog", "--by", "word")
 
-    assert (found["a"], found["b"], found["by"]) == ("n10039663", "n02084071", "word")
+    assert (result["a"], result["b"], result["by"]) == ("n10039663", "n02084071", "word")
 
 
 @pytest.mark.parametrize(
     "arguments", [("dog.n.01", "chihuahua.n.01"), ("chihuahua", "dog", "--by", "word")]
 )
 def test_an_instance_is_compared_and_named(arguments):
-    found = result_of("similarity", *arguments)
+    result = result_of("similarity", *arguments)
 
-    assert found["similarity"] == 6 / 19
-    assert found["instances"] == ["n08742578"]
+    assert result["similarity"] == 6 / 19
+    assert result["instances"] == ["n08742578"]
     code, out, _ = run("similarity", *arguments)
     assert code == 0
     assert "0.315789" in out
@@ -170,10 +170,10 @@ def test_an_endless_similarity_is_null():
 
 
 def test_vector_says_whose_matrix_it_is():
-    found = result_of("similarity", "dog.n.01", "cat.n.01", "--measure", "vector")
+    result = result_of("similarity", "dog.n.01", "cat.n.01", "--measure", "vector")
 
-    assert 0 < found["similarity"] < 1
-    assert "our own" in found["note"]
+    assert 0 < result["similarity"] < 1
+    assert "our own" in result["note"]
 
 
 @pytest.mark.parametrize(
@@ -197,9 +197,9 @@ def test_an_unknown_measure_is_wrong_usage():
 
 def test_criteria_of_a_small_mapping(tmp_path):
     # Chihuahua and wolf are nearer to each other than to the cat; the cat's nearest is one of them.
-    found = result_of(*files(tmp_path))
+    result = result_of(*files(tmp_path))
 
-    assert found == {
+    assert result == {
         "criterion_1": 2 / 3,
         "criterion_2": 1.0,
         "categories": 2,
@@ -215,10 +215,10 @@ def test_criteria_of_a_small_mapping(tmp_path):
 def test_by_word_categories_are_words_and_instances_are_named(tmp_path):
     mapping = MAPPING.replace("dog.n.01", "dog").replace("n02121620", "cat")
 
-    found = result_of(*files(tmp_path, mapping), "--by", "word")
+    result = result_of(*files(tmp_path, mapping), "--by", "word")
 
     # The Chihuahua of the pool: by word the state of Mexico.
-    assert (found["criterion_2"], found["instances"]) == (1, ["n08742578"])
+    assert (result["criterion_2"], result["instances"]) == (1, ["n08742578"])
     assert "instances" not in result_of(*files(tmp_path))
     refusal = refused(*files(tmp_path, mapping))
     assert "several meanings" in refusal["error"]
