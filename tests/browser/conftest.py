@@ -347,12 +347,34 @@ def page(browser_as, alice: User) -> Proxy:
     return browser_as(alice)
 
 
+# What axe judges: the kinds of elements in sight, the width, the colours and the language.
+SKELETON = """() => {
+  const inSight = [...document.body.querySelectorAll("*")].filter((each) => each.checkVisibility());
+  const kinds = inSight.map((each) =>
+    [each.tagName, ...[...each.attributes].map(({ name, value }) =>
+      /^(aria-(hidden|pressed|expanded|current)|class|role|style|type)$/.test(name)
+        ? `${name}=${value}` : name)].join(" "));
+  const dark = matchMedia("(prefers-color-scheme: dark)").matches;
+  return [innerWidth, dark, document.documentElement.lang, ...new Set(kinds)].join("\\n");
+}"""
+
+
+@pytest.fixture(scope="session")
+def judged_by_axe() -> set[str]:
+    """Skeletons of the pages that axe found nothing wrong with."""
+    return set()
+
+
 @pytest.fixture
-def axe() -> Callable[[Proxy], None]:
-    """Fails with what axe finds wrong on the page, the size of targets (WCAG 2.2 AA) too."""
+def axe(judged_by_axe: set[str]) -> Callable[[Proxy], None]:
+    """Fails with what axe finds wrong on the page, the size of targets (WCAG 2.2 AA) too. A page
+    of the same skeleton is judged once in a session."""
     from axe_playwright_python.base import AXE_SCRIPT
 
     def check(page: Proxy) -> None:
+        skeleton = page.evaluate(SKELETON)
+        if skeleton in judged_by_axe:
+            return
         if not page.evaluate("'axe' in window"):
             page.evaluate(AXE_SCRIPT)
         violations = page.evaluate(
@@ -362,6 +384,7 @@ def axe() -> Callable[[Proxy], None]:
             " `${id}: ${html.slice(0, 200)} ${failureSummary}`)))"
         )
         assert not violations, "\n".join(violations)
+        judged_by_axe.add(skeleton)
 
     return check
 

@@ -38,6 +38,14 @@ def refused(name: str, *arguments: object) -> dict:
     return json.loads(err)
 
 
+def outcome(printed: tuple[int, str, str]) -> tuple[int, Any]:
+    """The exit status of a run with --json, and its result, its refusal or its usage error."""
+    status, out, err = printed
+    if status == 2:
+        return status, err.splitlines()[-1]
+    return status, json.loads(out if status == 0 else err.splitlines()[-1])
+
+
 def files_in(folder: Path) -> dict[str, bytes]:
     """Path below the folder → content."""
     return {

@@ -51,11 +51,10 @@ def test_without_a_driver_auto_is_the_cpu_and_torch_is_not_imported():
     assert process.stdout.endswith(" False\n")
 
 
-@pytest.mark.parametrize("name", ["cuda", "cuda:0", "cuda:1"])
-def test_a_gpu_that_is_here_keeps_its_name(gpus, name):
+def test_a_gpu_that_is_here_keeps_its_name(gpus):
     gpus(2)
-
-    assert devices.checked(name) == name
+    for name in ["cuda", "cuda:0", "cuda:1"]:
+        assert devices.checked(name) == name, name
 
 
 @pytest.mark.parametrize(
@@ -180,18 +179,17 @@ def test_where_not_even_one_fits_one_sentence_says_so():
     assert gpu.asked == [4, 2, 1]
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
+def test_memory_that_ran_out_is_known_by_its_words_too():
+    for words in [
         "The following operation failed in TorchScript\nRuntimeError: CUDA out of memory.",
         "CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`",
         "[ONNXRuntimeError] Failed to allocate memory for requested buffer of size 8",
-    ],
-)
-def test_memory_that_ran_out_is_known_by_its_words_too(words):
-    gpu = Gpu(2, RuntimeError(words))
+    ]:
+        gpu = Gpu(2, RuntimeError(words))
 
-    assert list(chain(*devices.Batch(4, tell=lambda _: None).run(4, gpu))) == list(range(4))
+        assert list(chain(*devices.Batch(4, tell=lambda _: None).run(4, gpu))) == list(range(4)), (
+            words
+        )
 
 
 def test_another_failure_is_raised_as_it_is():

@@ -106,12 +106,13 @@ def snipped(drawing_on):
     return make
 
 
-def test_half_the_clicks_give_at_least_the_same_iou_on_twenty_outlines(drawing_on):
+@pytest.mark.parametrize("count", [6, pytest.param(outlines.COUNT, marks=pytest.mark.slow)])
+def test_half_the_clicks_give_at_least_the_same_iou(drawing_on, count):
     page = drawing_on(SIZE).page
     ious = {"polygon": [], "scissors": []}
-    for number in range(outlines.COUNT):
+    for number in range(count):
         photographed = outlines.photograph(number)
-        for tool, key, count in (
+        for tool, key, clicks in (
             ("polygon", "p", outlines.CORNERS),
             ("scissors", "d", outlines.CORNERS // 2),
         ):
@@ -119,14 +120,14 @@ def test_half_the_clicks_give_at_least_the_same_iou_on_twenty_outlines(drawing_o
             hand.select("head")
             hand.js("drawing.edges.start()")
             hand.press(key)
-            hand.draw(*outlines.corners(number, count))
+            hand.draw(*outlines.corners(number, clicks))
             ious[tool].append(outlines.iou(hand.shapes["head"], number))
 
     means = {tool: statistics.fmean(each) for tool, each in ious.items()}
     print(f"mean IoU {means}, least {min(ious['polygon']):.4f} {min(ious['scissors']):.4f}")
     assert means["scissors"] >= means["polygon"]
     better = sum(a >= b for a, b in zip(ious["scissors"], ious["polygon"], strict=True))
-    assert better >= 18
+    assert better >= 0.9 * count
 
 
 def test_taking_back_goes_from_one_placed_corner_to_the_one_before(snipped):

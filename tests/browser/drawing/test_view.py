@@ -15,8 +15,7 @@ def transform(hand):
     return hand.js("[drawing.view.scale, drawing.view.x, drawing.view.y]")
 
 
-@pytest.mark.parametrize("ratio", [1, 2])
-@pytest.mark.parametrize("scale", [0.3, 1, 12])
+@pytest.mark.parametrize(("scale", "ratio"), [(0.3, 2), (1, 1), (12, 2)])
 def test_coordinates_are_exact_to_a_tenth(drawing_on, scale, ratio):
     size = (4000, 3000) if scale < 1 else (451, 300)
     hand = drawing_on(size, device_scale_factor=ratio)

@@ -9,7 +9,14 @@ from labeling.models import Answer, Question
 from labeling.quality import gold
 from tests import factories
 from tests.browser import box_hands as hands
-from tests.browser.conftest import NARROW, WIDE, add_photographs, expect, let_pass
+from tests.browser.conftest import (
+    NARROW,
+    WIDE,
+    add_photographs,
+    expect,
+    let_frames_pass,
+    let_pass,
+)
 from tests.browser.labeling.test_labeling import leased
 from tests.labeling import boxers
 
@@ -520,40 +527,44 @@ def test_each_step_looks_right(opened, shown_step, looked_at, step):
         looked_at(page, "boxes-keys")
 
 
-@pytest.mark.parametrize("size", [NARROW, SIDEWAYS], ids=["upright", "sideways"])
 @pytest.mark.parametrize("step", ["draw", "check", "cover"])
-def test_a_phone_shows_each_step_either_way_up(opened, shown_step, screenshots, axe, step, size):
+def test_a_phone_shows_each_step_either_way_up(opened, shown_step, screenshots, axe, step):
     shown_step(
         step, boxes=[CORNER], **({"box": HEAD, "came": "proposed"} if step == "check" else {})
     )
-    page = opened(**PHONE | {"viewport": size})
-    screenshots(page, f"boxes-{step}-intro-{size['width']}")
+    page = opened(**PHONE)
+    screenshots(page, f"boxes-{step}-intro")
     axe(page)
     hands.start(page)
     if step == "draw":
         hands.draw(page, HEAD)
-    screenshots(page, f"boxes-{step}-{size['width']}")
-
     axe(page)
-    stage = page.locator(STAGE).bounding_box()
-    assert stage["width"] * stage["height"] > 0.5 * size["width"] * size["height"]
-    assert page.evaluate("document.documentElement.scrollWidth") <= size["width"]
-    hidden = page.evaluate(HIDDEN)
-    assert hidden == []
+    for size in (NARROW, SIDEWAYS):
+        page.set_viewport_size(size)
+        let_frames_pass(page)
+        screenshots(page, f"boxes-{step}-{size['width']}")
+
+        stage = page.locator(STAGE).bounding_box()
+        assert stage["width"] * stage["height"] > 0.5 * size["width"] * size["height"]
+        assert page.evaluate("document.documentElement.scrollWidth") <= size["width"]
+        hidden = page.evaluate(HIDDEN)
+        assert hidden == []
 
 
-@pytest.mark.parametrize("width", [1024, 1100, 1280, 1366, 1440])
 @pytest.mark.parametrize("language", ["en", "de"])
 @pytest.mark.parametrize("step", ["draw", "check"])
-def test_no_button_covers_another(opened, shown_step, screenshots, step, width, language):
+def test_no_button_covers_another(opened, shown_step, screenshots, step, language):
     came = {"box": HEAD, "came": "proposed"} if step == "check" else {}
     shown_step(step, boxes=[CORNER], **came)
-    page = opened(viewport={"width": width, "height": 800}, locale=language)
+    page = opened(locale=language)
 
     assert page.locator("html").get_attribute("lang").startswith(language)
-    screenshots(page, f"boxes-{step}-{language}-{width}")
-    assert page.evaluate(COVERED) == []
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    for width in (1024, 1100, 1280, 1366, 1440):
+        page.set_viewport_size({"width": width, "height": 800})
+        let_frames_pass(page)
+        screenshots(page, f"boxes-{step}-{language}-{width}")
+        assert page.evaluate(COVERED) == [], width
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
 # Controls of which another covers a part, or that a neighbour or the edge cuts.

@@ -354,25 +354,6 @@ def test_a_page_sent_offline_arrives_once_after_a_reload(page):
     assert Answer.objects.count() == 6
 
 
-def test_a_response_lost_after_commit_doubles_nothing(page):
-    lost = []
-
-    def lose_one(route):
-        response = route.fetch()  # the server has accepted and committed
-        if lost:
-            route.fulfill(response=response)
-        else:
-            lost.append(response.status)
-            route.abort()
-
-    page.route(ANSWERS, lose_one)
-    finish(page)
-
-    wait_for_chip(page, "All saved")
-    assert lost == [200]
-    assert Answer.objects.count() == 6
-
-
 def test_the_page_before_can_be_changed(page):
     page.click(".tile:nth-child(1) .tile-face")
     first = seats_shown(page)
@@ -618,26 +599,6 @@ def test_a_page_works_without_scripts(browser_as, bob, grid, site):
     assert again
     assert count_answers() == {"yes": 2, "hard": 1, "no": 3}
     assert page.is_visible("text=Which of these contain")
-
-
-def test_two_tabs_show_different_images(new_context, alice, bob, dataset, site):
-    names = [f"{index:03}.png" for index in range(30)]
-    for name in names:
-        factories.make_image(dataset, name)
-    factories.join(bob, ask(alice, dataset, names, page_size=6))
-    context = new_context(bob)
-    first, second = context.new_page(), context.new_page()
-    open_grid(first, site)
-    open_grid(second, site)
-    seats = seats_shown(first), seats_shown(second)
-
-    for page in (first, second):
-        page.bring_to_front()
-        finish(page)
-        wait_for_chip(page, "All saved")
-
-    assert not set(seats[0]) & set(seats[1])
-    assert Answer.objects.count() == len(seats[0]) + len(seats[1])
 
 
 def test_full_storage_sends_a_page_and_takes_no_second(page):

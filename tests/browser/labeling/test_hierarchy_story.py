@@ -33,7 +33,6 @@ ASKED = [
     "coffee.png",
     "gravel.png",
     "motorcycle_left.png",
-    "rocket.jpg",
 ]
 FOR_GOLD = ["brick.png", "grass.png"]
 # What a careful person answers "yes" to; everything else is a no.
@@ -49,7 +48,6 @@ SEEN = {
     },
     "coffee.png": {"q-food", "q-kitchen-items"},
     "motorcycle_left.png": {"q-vehicle", "q-a-vehicle-with-wheels", "leaf-146"},
-    "rocket.jpg": {"q-vehicle"},
 }
 # Is the model of a shuttle behind her a vehicle? Erin says so, Dave does not.
 TORN = ("astronaut.png", "q-vehicle")

@@ -83,26 +83,22 @@ def test_a_swipe_answers_only_after_it_was_switched_on(browser_as, bob, cats, si
     assert page.is_checked("[data-use-swipes]")
 
 
-@pytest.mark.parametrize(
-    ("start", "end"),
-    [
-        ((0.02, 0.5), (0.6, 0.5)),
-        ((0.98, 0.5), (0.4, 0.5)),
-        ((0.5, 0.3), (0.55, 0.8)),
-        ((0.4, 0.3), (0.7, 0.6)),
-        ((0.5, 0.5), (0.6, 0.5)),
-    ],
-    ids=["from the left edge", "from the right edge", "down", "aslant", "short"],
-)
-def test_what_is_no_swipe_answers_nothing(browser_as, bob, cats, site, start, end):
+def test_what_is_no_swipe_answers_nothing(browser_as, bob, cats, site):
     page = browser_as(bob, **PHONE)
     open_page(page, site)
     switch_on(page)
 
-    swipe(page, start, end)
+    for name, start, end in (
+        ("from the left edge", (0.02, 0.5), (0.6, 0.5)),
+        ("from the right edge", (0.98, 0.5), (0.4, 0.5)),
+        ("down", (0.5, 0.3), (0.55, 0.8)),
+        ("aslant", (0.4, 0.3), (0.7, 0.6)),
+        ("short", (0.5, 0.5), (0.6, 0.5)),
+    ):
+        swipe(page, start, end)
 
-    expect(answered(page)).to_have_text("0")
-    assert page.locator(SHOWN).evaluate("(image) => image.style.transform") == ""
+        expect(answered(page)).to_have_text("0")
+        assert page.locator(SHOWN).evaluate("(image) => image.style.transform") == "", name
 
 
 def test_a_zoomed_image_is_moved_and_not_answered(browser_as, bob, cats, site):
@@ -200,8 +196,9 @@ def test_the_undo_bar_is_the_same_for_gold_and_the_rest(
     assert Answer.objects.filter(revision=1, value="yes", input_method="key").count() == 1
 
 
-@pytest.mark.parametrize("size", [NARROW, SIDEWAYS], ids=["upright", "sideways"])
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize(
+    ("size", "scheme"), [(NARROW, "light"), (SIDEWAYS, "dark")], ids=["upright", "sideways"]
+)
 def test_back_and_skip_stand_in_the_bar_of_a_phone(
     browser_as, bob, cats, site, axe, screenshots, size, scheme
 ):

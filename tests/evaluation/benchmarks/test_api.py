@@ -50,28 +50,24 @@ def test_a_plan_says_cost_and_missing_images_and_makes_nothing(client, dataset, 
     assert not Benchmark.objects.exists()
 
 
-@pytest.mark.parametrize(
-    "policy",
-    [
-        *("[" * 100_000, "[" * 900 + "]" * 900, "9" * 5_000, "{", "[]"),
-        *('{"votes": NaN}', '{"votes": 1e999}', '{"votes": "\\u0000"}', '{"\\ud800": 1}'),
-    ],
-)
-def test_a_policy_in_a_form_is_read_as_strictly_as_a_body(client, dataset, wordnet, policy):
+def test_a_policy_in_a_form_is_read_as_strictly_as_a_body(client, dataset, wordnet):
     rows = crowd.lines()
     crowd.add_images(dataset, rows)
+    for policy in [
+        *("[" * 100_000, "[" * 900 + "]" * 900, "9" * 5_000, "{", "[]"),
+        *('{"votes": NaN}', '{"votes": 1e999}', '{"votes": "\\u0000"}', '{"\\ud800": 1}'),
+    ]:
+        response = make(client, rows, policy=policy)
 
-    response = make(client, rows, policy=policy)
-
-    assert response.status_code == 400
-    assert [error["field"] for error in response.json()["errors"]] == ["policy"]
+        assert response.status_code == 400, policy
+        assert [error["field"] for error in response.json()["errors"]] == ["policy"], policy
 
 
-@pytest.mark.parametrize(
-    "address", ["benchmarks/", "benchmark-plans/", "benchmark-kinds/mad/benchmarks/"]
-)
-def test_json_cannot_have_a_selection(client, dataset, wordnet, address):
-    assert client.post(API + address, {"dataset": "pond"}, format="json").status_code == 415
+def test_json_cannot_have_a_selection(client, dataset, wordnet):
+    for address in ["benchmarks/", "benchmark-plans/", "benchmark-kinds/mad/benchmarks/"]:
+        answer = client.post(API + address, {"dataset": "pond"}, format="json")
+
+        assert answer.status_code == 415, address
 
 
 def test_the_same_selection_again_is_the_same_benchmark(client, birds):
@@ -156,28 +152,25 @@ def test_a_true_label_is_asked_only_where_both_were_wrong(client, birds, alice):
     assert strange.status_code == 404
 
 
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
+def test_a_selection_at_fault_is_refused_with_its_line(client, dataset, wordnet):
+    body = {"name": "x", "title": "X", "dataset": "pond"}
+    for content, message in [
         (b"", "first line"),
         (b"{", "not JSON"),
         (b'{"meta": {}}', "classifiers"),
         (b'{"meta": {"classifiers": ["a", "b"], "top_k": 1}}\n{"pair": ["a", "c"]}', "Line 2"),
         (b"\xff\xfe\x00", "JSON"),
-    ],
-)
-def test_a_selection_at_fault_is_refused_with_its_line(client, dataset, wordnet, content, message):
-    body = {"name": "x", "title": "X", "dataset": "pond"}
-    file = upload("selection.jsonl", content)
+    ]:
+        file = upload("selection.jsonl", content)
 
-    response = client.post(API + "benchmarks/", body | {"selection": file}, format="multipart")
+        response = client.post(API + "benchmarks/", body | {"selection": file}, format="multipart")
 
-    assert response.status_code == 400
-    [error] = response.json()["errors"]
-    assert error["cure"]
-    if content:
-        assert message in error["message"]
-    assert not Benchmark.objects.exists()
+        assert response.status_code == 400, content
+        [error] = response.json()["errors"]
+        assert error["cure"], content
+        if content:
+            assert message in error["message"], content
+        assert not Benchmark.objects.exists(), content
 
 
 def test_annotators_do_not_learn_that_a_benchmark_exists(client, birds, bob):

@@ -352,9 +352,14 @@ def test_a_night_is_a_job_for_each_campaign_and_step_and_starts_once(settled):
     assert nightly.filter(state="queued").count() == 1
 
 
-@pytest.mark.parametrize("hour", [0, 2, 23])
 @pytest.mark.parametrize(
-    "late", [timedelta(minutes=-4), timedelta(0), timedelta(hours=13), timedelta(hours=23)]
+    ("hour", "late"),
+    [
+        (0, timedelta(minutes=-4)),
+        (2, timedelta(0)),
+        (23, timedelta(hours=13)),
+        (2, timedelta(hours=23)),
+    ],
 )
 def test_a_late_round_is_of_the_night_that_was_due_and_the_next_has_its_own(
     settled, settings, monkeypatch, hour, late

@@ -537,15 +537,15 @@ def test_the_libraries_themselves_have_models_by_name(spec):
     assert opened(batch_of(opened)).sum(1).tolist() == pytest.approx([1] * 5, abs=1e-5)
 
 
-@pytest.mark.parametrize("at", range(8))
-def test_a_network_file_with_flipped_bytes_is_refused_or_read(tmp_path, at):
-    path = networks.scripted(tmp_path / "colours.pt")
-    whole = bytearray(path.read_bytes())
-    # The archive's directory at the end: names and versions of its parts.
-    start = whole.index(b"PK\x01\x02")
-    for offset in range(start + at, len(whole), 8):
-        whole[offset] ^= 0xFF
-    path.write_bytes(bytes(whole))
+def test_a_network_file_with_flipped_bytes_is_refused_or_read(tmp_path):
+    for at in range(8):
+        path = networks.scripted(tmp_path / "colours.pt")
+        whole = bytearray(path.read_bytes())
+        # The archive's directory at the end: names and versions of its parts.
+        start = whole.index(b"PK\x01\x02")
+        for offset in range(start + at, len(whole), 8):
+            whole[offset] ^= 0xFF
+        path.write_bytes(bytes(whole))
 
-    with pytest.raises(BadInput):
-        opening.load(str(path), CLASSES)
+        with pytest.raises(BadInput):
+            opening.load(str(path), CLASSES)

@@ -97,10 +97,10 @@ def test_a_key_depends_on_the_version_of_a_library_that_changes_results(monkeypa
     assert Task.of(toys.square, {"number": 2}).key != before
 
 
-@pytest.mark.parametrize("name", ["local:0", "local:x", "ray", "ray:host", "slurm:4", ""])
-def test_another_engine_is_refused(name):
-    with pytest.raises(ValueError, match="is not local, local:N, ray:auto or ray:HOST:PORT"):
-        Engine.from_name(name)
+def test_another_engine_is_refused():
+    for name in ["local:0", "local:x", "ray", "ray:host", "slurm:4", ""]:
+        with pytest.raises(ValueError, match="is not local, local:N, ray:auto or ray:HOST:PORT"):
+            Engine.from_name(name)
 
 
 def test_results_that_another_machine_kept_to_itself_are_missed(store, monkeypatch):

@@ -65,9 +65,8 @@ def test_proposals_are_checked_first_the_surest_of_those_that_overlap(shell, ope
     assert "2 proposed boxes kept; left out: 1 of classes that were not asked for" in message
 
 
-@pytest.mark.parametrize(
-    ("rows", "error"),
-    [
+def test_proposals_that_do_not_fit_are_refused_and_nothing_is_made(shell, opened):
+    for rows, error in [
         (f"x.png,{DOG},.9,1,1,2,2\n", "pond has no image 'x.png'"),
         (f"1.png,{DOG},.9,1,1,90,20\n", "out of its image, which is 64 × 48"),
         (f"1.png,{DOG},.9,20,1,1,20\n", "no area of a pixel"),
@@ -76,30 +75,25 @@ def test_proposals_are_checked_first_the_surest_of_those_that_overlap(shell, ope
         (f"1.png,{DOG},1.5,1,1,20,20\n", "confidence is 1.5"),
         (f"1.png,{DOG},.9,1,1,20,nan\n", "which is no number"),
         (f"1.png,{DOG}\n", "which is no number"),
-    ],
-)
-def test_proposals_that_do_not_fit_are_refused_and_nothing_is_made(shell, opened, rows, error):
-    refusal = shell.refusal(*opened(LABELS, rows))
+    ]:
+        refusal = shell.refusal(*opened(LABELS, rows))
 
-    assert error in refusal["error"]
-    assert refusal["line"] == 2
-    assert refusal["file"].endswith("detections.csv")
-    assert not Campaign.objects.exists()
+        assert error in refusal["error"], rows
+        assert refusal["line"] == 2, rows
+        assert refusal["file"].endswith("detections.csv"), rows
+        assert not Campaign.objects.exists(), rows
 
 
-@pytest.mark.parametrize(
-    ("labels", "error"),
-    [
+def test_labels_that_do_not_fit_are_refused_and_nothing_is_made(shell, opened):
+    for labels, error in [
         (f"image,wnid\nx.png,{DOG}\n", "are not in pond: x.png"),
         ("image,wnid\n0.png,n00000000\n", "n00000000"),
         ("image,wnid\n", "has no image,wnid row"),
-    ],
-)
-def test_labels_that_do_not_fit_are_refused_and_nothing_is_made(shell, opened, labels, error):
-    refusal = shell.refusal(*opened(labels))
+    ]:
+        refusal = shell.refusal(*opened(labels))
 
-    assert error in refusal["error"]
-    assert not Campaign.objects.exists()
+        assert error in refusal["error"], labels
+        assert not Campaign.objects.exists(), labels
 
 
 def test_labels_of_a_release_are_what_it_says_is_there(shell, alice, dataset, images, wordnet):

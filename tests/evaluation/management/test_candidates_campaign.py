@@ -79,23 +79,20 @@ def test_a_pilot_is_asked_before_the_campaign_opens(opened, shell):
     assert list(seats) == [2, 10, 10]
 
 
-@pytest.mark.parametrize(
-    ("content", "line", "error"),
-    [
+def test_a_list_at_fault_makes_no_campaign(opened, shell):
+    for content, line, error in [
         (f"w0.png,{WHIPPET},q\nw0.png", 2, "wnid is missing"),
         (f"w0.png,{WHIPPET},q\nx.png,{WHIPPET},q\n", 2, "'x.png' is not in pond"),
         ("image,wnid,query\nw0.png,n00000001,q\n", 2, "n00000001"),
         ("w0.png,crane,q\n", 1, "crane"),
         ("\n", None, "lists nothing"),
-    ],
-)
-def test_a_list_at_fault_makes_no_campaign(opened, shell, content, line, error):
-    refused = shell.refusal(*opened(content))
+    ]:
+        refused = shell.refusal(*opened(content))
 
-    assert refused["file"].endswith("found.csv")
-    assert refused["line"] == line
-    assert error in refused["error"]
-    assert not Campaign.objects.exists()
+        assert refused["file"].endswith("found.csv"), content
+        assert refused["line"] == line, content
+        assert error in refused["error"], content
+        assert not Campaign.objects.exists(), content
 
 
 def test_a_missing_file_and_rules_that_cannot_be_are_refused(opened, shell, tmp_path):
@@ -107,16 +104,13 @@ def test_a_missing_file_and_rules_that_cannot_be_are_refused(opened, shell, tmp_
     assert "cannot be read" in shell.refusal(*arguments)["error"]
 
 
-@pytest.mark.parametrize(
-    "options",
-    [
+def test_wrong_usage_is_said_with_status_2(pool, shell):
+    for options in [
         ("campaign", "open", "candidates", "--name", "v", "--dataset", "pond"),
         ("campaign", "open", "contains", "--name", "v", "--dataset", "pond", "--wanted", "3"),
         ("campaign", "open", "naming", "--name", "v", "--dataset", "pond", "--pilot", "3"),
-    ],
-)
-def test_wrong_usage_is_said_with_status_2(pool, shell, options):
-    status, _, err = shell(*options)
+    ]:
+        status, _, err = shell(*options)
 
-    assert status == 2
-    assert "candidates" in err
+        assert status == 2, options
+        assert "candidates" in err, options

@@ -37,20 +37,19 @@ def test_a_command_gets_the_device_that_is_meant_and_its_result_names_it(monkeyp
     }
 
 
-@pytest.mark.parametrize("name", ["auto", "cpu", "cuda", "cuda:1"])
-@pytest.mark.parametrize("on", [None, "local:2", "ray:auto"])
-def test_a_cluster_alone_says_which_gpu_a_task_takes(monkeypatch, name, on):
+def test_a_cluster_alone_says_which_gpu_a_task_takes(monkeypatch):
     monkeypatch.setattr(devices, "checked", lambda name: f"{name} of this machine")
-    engine = None if on is None else Engine.from_name(on)
+    cluster = Engine.from_name("ray:auto")
 
-    if on != "ray:auto" or not name.startswith("cuda"):
-        assert device_of(name, engine) == f"{name} of this machine"
-    elif name == "cuda":
-        assert device_of(name, engine) == "cuda"
-    else:
-        with pytest.raises(BadInput, match=r"the device cuda:1 is not usable") as refused:
-            device_of(name, engine)
-        assert refused.value.cure == "give --device cuda"
+    for name in ("auto", "cpu", "cuda", "cuda:1"):
+        for engine in (None, Engine.from_name("local:2")):
+            assert device_of(name, engine) == f"{name} of this machine"
+    for name in ("auto", "cpu"):
+        assert device_of(name, cluster) == f"{name} of this machine"
+    assert device_of("cuda", cluster) == "cuda"
+    with pytest.raises(BadInput, match=r"the device cuda:1 is not usable") as refused:
+        device_of("cuda:1", cluster)
+    assert refused.value.cure == "give --device cuda"
 
 
 @pytest.mark.parametrize("device", ["auto", "cpu", "cuda"])

@@ -193,14 +193,6 @@ def test_a_pool_of_nothing_and_a_missing_one_are_named(pool, tmp_path):
     assert "mad pool DIR" in missing["cure"]
 
 
-def test_a_classifier_that_the_pool_lacks_is_named(pool, tmp_path):
-    refusal = refused(
-        "select", "--pool", pool, "--classifiers", "alpha,omega", "--out", tmp_path / "s.jsonl"
-    )
-
-    assert "lists no omega.labels.npy" in refusal["error"]
-
-
 @pytest.mark.parametrize("sources", [(), ("--pool", "p.jsonl", "--predictions", "d")])
 def test_one_source_is_given(tmp_path, sources):
     assert mad("select", *sources, "--out", tmp_path / "s.jsonl")[0] == 2

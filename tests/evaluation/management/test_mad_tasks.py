@@ -80,9 +80,8 @@ def test_another_setting_makes_other_objects(tmp_path, folder):
     assert len(made_in(work)) == 8
 
 
-@pytest.mark.parametrize(
-    ("options", "sentence"),
-    [
+def test_options_that_do_not_go_together_are_refused(folder):
+    for options, sentence in [
         ([], "give --out; only --shard I/N with --work needs none"),
         (["--shard", "1/2", "--on", "local"], "--shard I/N of tasks needs --work"),
         (
@@ -90,10 +89,8 @@ def test_another_setting_makes_other_objects(tmp_path, folder):
             "is not local, local:N, ray:auto or ray:HOST:PORT",
         ),
         (["--on", "ray:auto", "--out", "s.jsonl"], "--on ray:… needs --work"),
-    ],
-)
-def test_options_that_do_not_go_together_are_refused(folder, options, sentence):
-    code, out, err = mad("select", "--predictions", folder, *options)
+    ]:
+        code, out, err = mad("select", "--predictions", folder, *options)
 
-    assert (code, out) == (2, "")
-    assert sentence in err
+        assert (code, out) == (2, ""), options
+        assert sentence in err, options

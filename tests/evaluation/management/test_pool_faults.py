@@ -216,7 +216,15 @@ FAULTS: dict[str, tuple[Callable[[Path, Rows], None], str, int | None, str, str]
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("fault", FAULTS)
+# One of each way that a bucket's files are read.
+FETCHED = ("another SHA-256", "half an array", "half a list of images", "no path")
+
+
+@pytest.mark.parametrize(
+    ("copied_pool", "fault"),
+    [*(("local_pool", fault) for fault in FAULTS), *(("bucket_pool", fault) for fault in FETCHED)],
+    indirect=["copied_pool"],
+)
 def test_a_pool_that_is_not_as_its_lines_say_is_refused(copied_pool, fault):
     change, file, number, words, cure = FAULTS[fault]
     copied_pool.change(change)
@@ -314,12 +322,12 @@ def test_a_bucket_without_pool_jsonl_is_refused(bucket_pool):
     assert "is not in the bucket" in refusal["error"]
 
 
-@pytest.mark.parametrize("address", ["s3://bucket", "s3://", "s3:///pool.jsonl", "s3://b/"])
-def test_an_address_that_names_no_pool_is_refused(tmp_path, address):
-    refusal = refused("select", "--pool", address, "--out", tmp_path / "s.jsonl")
+def test_an_address_that_names_no_pool_is_refused(tmp_path):
+    for address in ["s3://bucket", "s3://", "s3:///pool.jsonl", "s3://b/"]:
+        refusal = refused("select", "--pool", address, "--out", tmp_path / "s.jsonl")
 
-    assert refusal["file"] == address
-    assert "s3://BUCKET/PREFIX/pool.jsonl" in refusal["cure"]
+        assert refusal["file"] == address, address
+        assert "s3://BUCKET/PREFIX/pool.jsonl" in refusal["cure"], address
 
 
 STORE_FAULTS: dict[str, tuple[Callable[[Bucket], AbstractContextManager[None]], str, str]] = {

@@ -16,7 +16,7 @@ from labeling.files import BadInput
 from labeling.management import release_options
 from tests.evaluation.cds import scenes
 from tests.evaluation.cds.scenes import CAT, COW
-from tests.evaluation.commands import files_in
+from tests.evaluation.commands import files_in, outcome
 from tests.labeling import part_releases as cats
 
 
@@ -33,10 +33,11 @@ def sequences_of(folder, shell):
 
     def run(*options: object, images: bool = True) -> tuple[int, dict]:
         where = ("--images", folder / "images") if images else ()
-        status, out, err = shell(
-            "sequences", folder / "release", "--out", folder / "out", *where, *options, "--json"
+        return outcome(
+            shell(
+                "sequences", folder / "release", "--out", folder / "out", *where, *options, "--json"
+            )
         )
-        return status, json.loads(out if status == 0 else err.splitlines()[-1])
 
     return run
 

@@ -128,10 +128,10 @@ def test_the_whole_tail_and_rounds_without_a_figure_are_left_out_and_no_more(unk
     assert (interval.low, interval.high) == (50, 949)
 
 
-@pytest.mark.parametrize("level", [0, 1, 95])
-def test_a_level_is_a_share(level):
-    with pytest.raises(ValueError, match="between 0 and 1"):
-        mean_interval([0, 1], level, np.random.default_rng(0))
+def test_a_level_is_a_share():
+    for level in [0, 1, 95]:
+        with pytest.raises(ValueError, match="between 0 and 1"):
+            mean_interval([0, 1], level, np.random.default_rng(0))
 
 
 def test_two_submissions_of_table_9():

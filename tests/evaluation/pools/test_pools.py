@@ -182,15 +182,15 @@ def test_models_of_other_classes_and_empty_datasets_are_refused(dataset, model, 
         making.request(factories.make_dataset(alice, "empty"), alice, ["colours"])
 
 
-@pytest.mark.parametrize("name", ["../x", "a b", "", ".x", "x" * 101])
-def test_names_that_are_no_words_are_refused(shell, tmp_path, name):
-    (tmp_path / "wnids.txt").write_text("n02084071\n")
+def test_names_that_are_no_words_are_refused(shell, tmp_path):
+    for name in ["../x", "a b", "", ".x", "x" * 101]:
+        (tmp_path / "wnids.txt").write_text("n02084071\n")
 
-    refused = shell.refusal(
-        *("models", "register", name, "--model", "x.pt", "--classes", tmp_path / "wnids.txt")
-    )
+        refused = shell.refusal(
+            *("models", "register", name, "--model", "x.pt", "--classes", tmp_path / "wnids.txt")
+        )
 
-    assert refused["error"].startswith("the model's name is")
+        assert refused["error"].startswith("the model's name is"), name
 
 
 def test_a_removed_model_can_no_more_be_named(dataset, model, shell):
@@ -218,18 +218,21 @@ def test_the_page_asks_for_a_pool_and_gives_its_zip(dataset, model, as_alice):
     assert address.encode() in as_alice.get("/datasets/lake/pools/").content
 
 
-@pytest.mark.parametrize(
-    "value", ["s3://bucket/model.onnx", "https://example.org/m.pt", "/srv/model.pt", "timm:vit"]
-)
-def test_only_registered_names_are_taken(dataset, model, as_alice, value):
-    page = as_alice.post("/datasets/lake/pools/", {"models": [value]})
-    api = as_alice.post(
-        "/api/v1/datasets/lake/pools/", json.dumps({"models": [value]}), "application/json"
-    )
+def test_only_registered_names_are_taken(dataset, model, as_alice):
+    for value in [
+        "s3://bucket/model.onnx",
+        "https://example.org/m.pt",
+        "/srv/model.pt",
+        "timm:vit",
+    ]:
+        page = as_alice.post("/datasets/lake/pools/", {"models": [value]})
+        api = as_alice.post(
+            "/api/v1/datasets/lake/pools/", json.dumps({"models": [value]}), "application/json"
+        )
 
-    assert page.status_code == api.status_code == 400
-    assert not Pool.objects.exists()
-    assert not Job.objects.filter(kind="predict").exists()
+        assert page.status_code == api.status_code == 400, value
+        assert not Pool.objects.exists(), value
+        assert not Job.objects.filter(kind="predict").exists(), value
 
 
 def test_the_api_tells_a_models_name_and_not_its_path(dataset, model, as_alice, tmp_path):

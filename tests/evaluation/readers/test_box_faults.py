@@ -31,9 +31,9 @@ WRONG_ROWS = {
 }
 
 
-@pytest.fixture(params=["localization", "detection"])
-def files(request, tmp_path) -> Files:
-    return Files(tmp_path, request.param, [("a", DRAKE, *BOX)], [GOOD])
+@pytest.fixture
+def files(tmp_path) -> Files:
+    return Files(tmp_path, "detection", [("a", DRAKE, *BOX)], [GOOD])
 
 
 def sized(files: Files) -> tuple:
@@ -149,6 +149,22 @@ def test_a_wrong_exclusion_is_refused(files):
     assert (fault["file"][-7:], fault["line"]) == ("out.csv", 2)
     fault = refused(*files.arguments("--exclude", files.file("out.txt", "1 7\n")))
     assert fault["error"] == "the id 7 has no class"
+
+
+def test_localization_refuses_what_detection_does(tmp_path):
+    files = Files(tmp_path, "localization", [("a", DRAKE, *BOX)], [GOOD])
+    truth, results_json = coco()
+
+    for row, message in WRONG_ROWS.items():
+        files.found = [GOOD, row, GOOD]
+        fault = refused(*sized(files))
+        assert (message in fault["error"], fault["line"]) == (True, 3), message
+    files.truth.append(("a", "no class", *BOX))
+    assert refused(*sized(files))["line"] == 3
+    results_json[0]["bbox"] = [1, 2, 3]
+    assert refused_coco(files, truth, results_json) == "result 1: bbox is [1, 2, 3]"
+    truth["images"].append({"id": 3})
+    assert refused_coco(files, truth, results_json) == "image 3's name is None"
 
 
 def test_an_image_of_two_classes_is_no_localization(tmp_path):

@@ -125,9 +125,9 @@ def test_what_is_no_label_is_refused(tmp_path):
     assert f"{DOG} is no valid label" in second_refusal["error"]
 
 
-@pytest.mark.parametrize("hops", ["-1", "x", "1.5"])
-def test_hops_are_whole_numbers(tmp_path, hops):
-    assert run("near", list_file(tmp_path / "seed.txt", DRAKE), "--hops", hops)[0] == 2
+def test_hops_are_whole_numbers(tmp_path):
+    for hops in ["-1", "x", "1.5"]:
+        assert run("near", list_file(tmp_path / "seed.txt", DRAKE), "--hops", hops)[0] == 2, hops
 
 
 @pytest.mark.parametrize("label", [DRAKE, "drake.n.02"])

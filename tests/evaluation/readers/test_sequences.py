@@ -92,12 +92,12 @@ def test_an_empty_file_is_refused(tmp_path):
         read_sequences(tmp_path / "s.jsonl")
 
 
-@pytest.mark.parametrize("key", ["image", "category", "part_scheme", "content_scheme", "object"])
-def test_half_a_character_is_refused_as_nothing_could_print_it(tmp_path, key):
-    path = predicted.write_sequences(tmp_path / "s.jsonl", [ROW, ROW | {key: "a\ud800"}])
+def test_half_a_character_is_refused_as_nothing_could_print_it(tmp_path):
+    for key in ["image", "category", "part_scheme", "content_scheme", "object"]:
+        path = predicted.write_sequences(tmp_path / "s.jsonl", [ROW, ROW | {key: "a\ud800"}])
 
-    with pytest.raises(BadInput, match=r"line 2: is not JSON \(\\ud800 is half a character\)"):
-        read_sequences(path)
+        with pytest.raises(BadInput, match=r"line 2: is not JSON \(\\ud800 is half a character\)"):
+            read_sequences(path)
 
 
 def test_a_whole_character_may_be_written_as_two_halves(tmp_path):

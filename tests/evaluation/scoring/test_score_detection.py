@@ -241,7 +241,7 @@ def random_coco(seed):
     return truth, results
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(4))
 def test_a_range_of_ious_is_coco_s_mean_ap(seed, tmp_path):
     from pycocotools.coco import COCO
     from pycocotools.cocoeval import COCOeval
@@ -279,9 +279,11 @@ def test_an_explicit_iou_switches_the_lower_one_of_small_objects_off(tmp_path):
     assert (by_size, fixed) == (1, 0)
 
 
-@pytest.mark.parametrize("iou", ["0", "1.5", "0.95:0.5", "0.5:0.93", "half", "0.5:"])
-def test_an_odd_iou_is_wrong_usage(iou, shell):
-    assert shell("score", "detection", "--truth", "x", "--predictions", "x", "--iou", iou)[0] == 2
+def test_an_odd_iou_is_wrong_usage(shell):
+    for iou in ["0", "1.5", "0.95:0.5", "0.5:0.93", "half", "0.5:"]:
+        assert (
+            shell("score", "detection", "--truth", "x", "--predictions", "x", "--iou", iou)[0] == 2
+        ), iou
 
 
 def test_xml_files_and_rows_of_csv_have_one_frame(tmp_path):

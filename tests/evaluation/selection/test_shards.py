@@ -32,8 +32,17 @@ def part_of(folder, wordnet, levels, rule, shard, out) -> shards.Part:
     return shards.Part(out)
 
 
-@pytest.mark.parametrize("seed", range(200))
-def test_a_chance_pool_in_chance_parts_gives_the_lists_of_one_run(tmp_path, wordnet, seed):
+@pytest.mark.parametrize(
+    "seeds", [range(20), pytest.param(range(20, 200), marks=pytest.mark.slow)], ids=["20", "200"]
+)
+def test_a_chance_pool_in_chance_parts_gives_the_lists_of_one_run(tmp_path, wordnet, seeds):
+    for seed in seeds:
+        folder = tmp_path / str(seed)
+        folder.mkdir()
+        assert_parts_give_one_run(folder, wordnet, seed)
+
+
+def assert_parts_give_one_run(tmp_path, wordnet, seed):
     rng = random.Random(seed)
     ids = [f"{n * 37 % 1000}" for n in range(rng.randint(5, 400))]
     if rng.random() < 0.5:

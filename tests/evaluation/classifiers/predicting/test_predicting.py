@@ -238,10 +238,10 @@ def test_a_gpu_names_what_a_cpu_names(make):
     np.testing.assert_allclose(*confidences, rtol=0, atol=1e-6)
 
 
-@pytest.mark.parametrize("name", ["a/b", "a\\b", "A,B", ".hidden", "skipped", "n" * 201, "ä" * 101])
-def test_a_name_that_cannot_be_a_file_is_refused(name):
-    with pytest.raises(BadInput, match=r"files cannot be named after .*; give .* NAME=MODEL"):
-        predicting.refuse_names([name])
+def test_a_name_that_cannot_be_a_file_is_refused():
+    for name in ["a/b", "a\\b", "A,B", ".hidden", "skipped", "n" * 201, "ä" * 101]:
+        with pytest.raises(BadInput, match=r"files cannot be named after .*; give .* NAME=MODEL"):
+            predicting.refuse_names([name])
 
 
 def test_two_classifiers_of_one_name_are_refused():

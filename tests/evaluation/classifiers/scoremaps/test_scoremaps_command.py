@@ -21,6 +21,7 @@ from evaluation.classifiers.scoremaps import making
 from evaluation.metrics.attribution.recipes import GRADIENTS
 from tests.evaluation.classifiers import networks
 from tests.evaluation.classifiers.scoremaps import detectors
+from tests.evaluation.commands import outcome
 
 NETWORKS = "tests.evaluation.classifiers.scoremaps.detectors"
 ROOT = Path(__file__).resolve().parents[4]
@@ -42,15 +43,12 @@ def scoremaps(folder, shell):
             "images": folder / "images",
             "batch": 4,
         } | keywords
-        status, printed, err = shell(
+        return outcome(shell(
             "scoremaps", "--method", method, "--metadata", folder / "metadata",
             "--out", folder / out, *options, "--json",
             *(part for key, value in flags.items() if value is not None
               for part in (f"--{key.replace('_', '-')}", value)),
-        )  # fmt: skip
-        if status == 2:
-            return status, err.splitlines()[-1]
-        return status, json.loads(printed if status == 0 else err.splitlines()[-1])
+        ))  # fmt: skip
 
     return run
 
@@ -408,9 +406,6 @@ def test_options_that_do_not_go_together_are_usage_errors(
         ("vanilla", "Blind", "no gradient comes from its outputs"),
         ("vanilla", "Broken", "gives no numbers in the map of red/0.png"),
         ("cam", "failing", "cannot be made (KeyError: 'no such configuration')"),
-        ("cam", "missing", "cannot be made (AttributeError"),
-        ("cam", "world", "cannot be made (TypeError"),
-        ("cam", "CLASSES", "cannot be made (TypeError"),
     ],
 )
 def test_a_network_that_does_not_suit_is_refused(folder, scoremaps, method, model, message):

@@ -93,8 +93,7 @@ def world(seed: int) -> tuple[Boxes, Boxes, np.ndarray]:
     return truth, detected, rng.integers(0, 12, 160) / 12
 
 
-@pytest.mark.parametrize("inclusive", [True, False])
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize(("seed", "inclusive"), [(0, True), (1, False), (2, True), (3, False)])
 def test_average_precision_equals_the_algorithm_written_out(seed, inclusive):
     truth, detected, confidences = world(seed)
     excluded = np.array([[0, 1], [3, 2], [4, 0]])[: seed % 4]

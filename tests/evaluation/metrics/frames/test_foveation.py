@@ -303,7 +303,7 @@ def test_a_gpu_renders_the_same_but_for_rounding(content):
         assert (off > 0).mean() < 1e-3
 
 
-@pytest.mark.parametrize("r", [1 / 2, 0.4, 0.3, 1 / 4, 0.15, 1 / 8, 0.09, 1 / 16])
+@pytest.mark.parametrize("r", [1 / 2, 0.3, 1 / 4, 0.09, 1 / 16])
 def test_a_grating_at_r_times_nyquist_keeps_half_its_amplitude(r):
     def left(share):
         x = torch.arange(1024)

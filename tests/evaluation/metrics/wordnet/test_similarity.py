@@ -232,11 +232,11 @@ def test_rows_and_columns_may_differ_repeat_and_come_in_any_order(wordnet):
         )
 
 
-@pytest.mark.parametrize("measure", s.MEASURES)
-def test_nothing_gives_an_empty_matrix(wordnet, measure):
-    assert s.similarity_matrix(wordnet, [], [3], measure).shape == (0, 1)
-    assert s.similarity_matrix(wordnet, [3], [], measure).shape == (1, 0)
-    assert s.ancestor_matrix(wordnet, [], [3], measure).shape == (0, 1)
+def test_nothing_gives_an_empty_matrix(wordnet):
+    for measure in s.MEASURES:
+        assert s.similarity_matrix(wordnet, [], [3], measure).shape == (0, 1), measure
+        assert s.similarity_matrix(wordnet, [3], [], measure).shape == (1, 0), measure
+        assert s.ancestor_matrix(wordnet, [], [3], measure).shape == (0, 1), measure
 
 
 def test_an_instance_lies_below_its_class(wordnet):

@@ -364,7 +364,7 @@ STRANGER = "n99999999"
         ({"frames": ("f0", "elsewhere")}, predicted.DOG, {}, None, "'elsewhere'", "made for these"),
         *[
             ({}, predicted.DOG, {"measure": name}, None, repr(name), "take one of wup, path, lin")
-            for name in ("res", "lch", "lesk", "jcn", "size")
+            for name in ("res", "size")
         ],
         ({}, predicted.DOG, {"convention": "other"}, None, "'other'", "take one of clean"),
         ({}, predicted.DOG, {"by": "lemma"}, None, "'lemma'", "take one of wnid"),

@@ -114,20 +114,6 @@ def test_bad_input_fails_the_run_with_its_place_and_cure(scored, run_jobs):
     assert Job.objects.get(kind="score").state == Job.State.DONE
 
 
-def test_another_failure_is_kept_on_the_run_and_fails_the_job(scored, monkeypatch):
-    def fail(*_args, **_options):
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr("evaluation.benchmarks.submissions.atomic_write", fail)
-    run = runs.request(scored)
-    for _ in range(queue.MAX_FAILURES):
-        queue.run(Job.objects.get(kind="score").pk)
-
-    run.refresh_from_db()
-    assert run.error == "The disk is full. Free some space, then try again."
-    assert Job.objects.get(kind="score").state == Job.State.FAILED
-
-
 def test_a_run_twice_says_the_same(scored, run_jobs):
     first = finished(scored, run_jobs)
     second = finished(scored, run_jobs)

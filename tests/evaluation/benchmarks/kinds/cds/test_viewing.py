@@ -232,11 +232,10 @@ def test_without_its_script_the_form_comes_back_to_the_viewer(run, as_alice):
     assert answer["Location"] == address("cds_viewer", run, 0)
 
 
-@pytest.mark.parametrize("frame", [0, 99, 10**300], ids=["0", "99", "huge"])
-def test_a_frame_that_cannot_be_is_not_found(run, as_alice, frame):
+def test_a_frame_that_cannot_be_is_not_found(run, as_alice):
     draw(run.benchmark, 0)
-
-    assert as_alice.get(address("cds_frame", run, 0, frame)).status_code == 404
+    for frame in [0, 99, 10**300]:
+        assert as_alice.get(address("cds_frame", run, 0, frame)).status_code == 404, frame
 
 
 def test_a_sequence_or_a_run_that_is_not_the_benchmarks_is_not_found(run, alice, as_alice):

@@ -27,11 +27,13 @@ KINDS = ("classification", "localization", "detection", "wsol")
 OPTIONS = {"classification": (), "localization": (), "detection": (), "wsol": ("--thresholds", 50)}
 
 
-@pytest.fixture(params=KINDS)
+@pytest.fixture
 def scored(request, wordnet, alice, cats, tmp_path):
-    """A benchmark of each kind in which two take part: alpha and, a little worse, beta."""
-    few = {"thresholds": 50} if request.param == "wsol" else {}
-    benchmark = world.make(alice, cats, request.param, split="test", **few)
+    """A benchmark in which two take part: alpha and, a little worse, beta. Of classification, or
+    of the kind that the test's parameter says."""
+    kind = getattr(request, "param", "classification")
+    few = {"thresholds": 50} if kind == "wsol" else {}
+    benchmark = world.make(alice, cats, kind, split="test", **few)
     world.submit(benchmark, alice, tmp_path)
     world.submit(benchmark, alice, tmp_path, "beta", worse(benchmark))
     return benchmark
@@ -60,6 +62,10 @@ def lines(benchmark, run):
     return [json.loads(line) for line in text.splitlines()]
 
 
+of_every_kind = pytest.mark.parametrize("scored", KINDS, indirect=True)
+
+
+@of_every_kind
 def test_a_run_says_what_score_says_of_the_downloaded_truth(
     scored, alice, run_jobs, shell, tmp_path
 ):
@@ -104,8 +110,10 @@ def parts_of(kind, folder, sent):
     yield options
 
 
-def test_a_result_says_what_it_stands_on(scored, run_jobs):
-    result = finished(scored, run_jobs).result
+@of_every_kind
+def test_a_result_says_what_it_stands_on_and_has_a_line_for_every_image(scored, run_jobs):
+    run = finished(scored, run_jobs)
+    result = run.result
 
     assert result["kind"] == scored.kind
     assert result["release"] == {"number": 1, "sha256": scored.release.sha256}
@@ -120,6 +128,32 @@ def test_a_result_says_what_it_stands_on(scored, run_jobs):
     assert result["code_version"]
     assert (result["device"], result["versions"]) == ("cpu", versions())
     assert json.loads(json.dumps(result, allow_nan=False)) == result
+    assert_compared(scored.kind, result["comparison"])
+    outcome_lines = lines(scored, run)
+    assert [line["image"] for line in outcome_lines] == (
+        [f"cats/{n}.png" for n in range(3)] if scored.kind == "detection" else ["cats/1.png"]
+    )
+    line = next(line for line in outcome_lines if line["image"] == "cats/1.png")
+    assert set(line) == {"image", "classes", "truth", "outcomes"}
+    assert line["classes"] == [CAT]
+    assert list(line["outcomes"]) == ["alpha", "beta"]
+    curves = {"curves.json"} if scored.kind == "wsol" else set()
+    assert {path.name for path in folders.run_folder(scored, run.pk).iterdir()} == {
+        "images.jsonl",
+        "images.index.npz",
+        *curves,
+    }
+
+
+def assert_compared(kind, comparison):
+    """Two classifiers are compared where the kind compares."""
+    if kind == "wsol":
+        assert comparison is None
+    elif kind == "detection":
+        assert comparison == {"classes_won": {"alpha": 1, "beta": 0}}
+    else:
+        [pair] = comparison["pairs"]
+        assert (pair["first"], pair["second"], pair["errors"]) == ("alpha", "beta", [0, 1])
 
 
 @pytest.fixture
@@ -171,39 +205,11 @@ def test_a_gpu_that_is_not_here_fails_the_run_which_is_scored_once_it_is(
     assert runs.has_changed(maps)
 
 
-def test_two_classifiers_are_compared_where_the_kind_compares(scored, run_jobs):
-    comparison = finished(scored, run_jobs).result["comparison"]
-
-    if scored.kind == "wsol":
-        assert comparison is None
-    elif scored.kind == "detection":
-        assert comparison == {"classes_won": {"alpha": 1, "beta": 0}}
-    else:
-        [pair] = comparison["pairs"]
-        assert (pair["first"], pair["second"], pair["errors"]) == ("alpha", "beta", [0, 1])
-
-
+@pytest.mark.parametrize("scored", ["classification", "detection"], indirect=True)
 def test_one_alone_is_compared_with_nobody(scored, run_jobs):
     kind_of(scored).remove(scored, 1)
 
     assert finished(scored, run_jobs).result["comparison"] is None
-
-
-def test_every_image_has_a_line_with_what_each_made_of_it(scored, run_jobs):
-    run = finished(scored, run_jobs)
-
-    outcome_lines = lines(scored, run)
-    assert [line["image"] for line in outcome_lines] == (
-        [f"cats/{n}.png" for n in range(3)] if scored.kind == "detection" else ["cats/1.png"]
-    )
-    line = next(line for line in outcome_lines if line["image"] == "cats/1.png")
-    assert set(line) == {"image", "classes", "truth", "outcomes"}
-    assert line["classes"] == [CAT]
-    assert list(line["outcomes"]) == ["alpha", "beta"]
-    folder = folders.run_folder(scored, run.pk)
-    curves = {"curves.json"} if scored.kind == "wsol" else set()
-    index = {"images.index.npz"}
-    assert {path.name for path in folder.iterdir()} == {"images.jsonl"} | index | curves
 
 
 def test_wsol_of_parts_tells_boxes_and_pixels_together(wordnet, alice, cats, tmp_path, run_jobs):
@@ -271,6 +277,7 @@ def test_a_run_fails_where_everybody_left_before_it_began(scored, run_jobs):
     assert (run.state, run.error) == (Run.State.FAILED, running.NOBODY)
 
 
+@pytest.mark.parametrize("scored", ["detection", "wsol"], indirect=True)
 def test_a_damaged_truth_fails_with_its_place(scored, run_jobs):
     name = "image_ids.txt" if scored.kind == "wsol" else "truth.csv"
     (paths.truth_folder(scored) / name).write_bytes(b"\xff\n")
@@ -283,9 +290,6 @@ def test_a_damaged_truth_fails_with_its_place(scored, run_jobs):
 
 
 def test_without_wordnet_a_run_fails_with_its_sentence(scored, run_jobs, monkeypatch, tmp_path):
-    if scored.kind == "wsol":
-        pytest.skip("its classes need no WordNet")
-
     monkeypatch.setenv("ASSAY_WORDNET", str(tmp_path))
 
     run = finished(scored, run_jobs)
@@ -356,15 +360,6 @@ def test_a_newer_release_changes_nothing(scored, alice, run_jobs):
 
     assert not runs.has_changed(scored)
     assert finished(scored, run_jobs).result == first.result
-
-
-def test_a_benchmark_keeps_its_release_from_being_pruned(scored, alice):
-    scored.release.counts["interim"] = True
-    scored.release.save(update_fields=["counts"])
-    lifecycle.change(scored.campaign, alice, title="Cats again")
-    keep = freezing.freeze(scored.campaign, alice)
-
-    assert freezing.prune(scored.campaign, keep) == 0
 
 
 def test_a_class_without_objects_is_in_no_analysis(monkeypatch):

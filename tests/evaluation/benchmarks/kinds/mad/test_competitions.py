@@ -116,9 +116,8 @@ def test_another_selection_under_a_taken_name_is_a_conflict(birds, alice, datase
         crowd.make(alice, dataset, wordnet, crowd.lines(top_k=2))
 
 
-@pytest.mark.parametrize(
-    ("change", "line", "message"),
-    [
+def test_a_bad_line_is_named_with_its_number(wordnet):
+    for change, line, message in [
         ({"pair": ["alpha", "omega"]}, 2, "names no classifier 'omega'"),
         ({"pair": ["alpha", "alpha"]}, 2, "paired with itself"),
         ({"pair": ["alpha"]}, 2, "pair needs two values"),
@@ -135,22 +134,19 @@ def test_another_selection_under_a_taken_name_is_a_conflict(birds, alice, datase
         ({"image": ""}, 2, "image needs an id"),
         ({"confidences": [0.9, 1.5]}, 2, "confidences two in"),
         ({"distance": None}, 2, "distance needs a number"),
-    ],
-)
-def test_a_bad_line_is_named_with_its_number(wordnet, change, line, message):
-    rows = crowd.lines()
-    rows[1] |= change
+    ]:
+        rows = crowd.lines()
+        rows[1] |= change
 
-    with pytest.raises(BadInput, match=message) as refusal:
-        selections.from_rows(rows, wordnet)
+        with pytest.raises(BadInput, match=message) as refusal:
+            selections.from_rows(rows, wordnet)
 
-    assert refusal.value.line == line
-    assert refusal.value.cure
+        assert refusal.value.line == line, change
+        assert refusal.value.cure, change
 
 
-@pytest.mark.parametrize(
-    ("meta", "message"),
-    [
+def test_a_bad_meta_line_is_refused(wordnet):
+    for meta, message in [
         (None, "the first line is not"),
         ({"classifiers": ["a"], "top_k": 3}, "two or more names"),
         ({"classifiers": ["a", "a"], "top_k": 3}, "twice"),
@@ -161,14 +157,12 @@ def test_a_bad_line_is_named_with_its_number(wordnet, change, line, message):
         ({"classifiers": ["a", "b"], "top_k": 3, "note": "\ud800"}, "half a character"),
         ({"classifiers": ["a", "b\0"], "top_k": 3}, "two or more names"),
         ({"classifiers": ["a", "b"], "top_k": 3, "distance": "miles"}, "distance is 'miles'"),
-    ],
-)
-def test_a_bad_meta_line_is_refused(wordnet, meta, message):
-    rows = crowd.lines()
-    rows[0] = {"meta": meta} if meta else rows[1]
+    ]:
+        rows = crowd.lines()
+        rows[0] = {"meta": meta} if meta else rows[1]
 
-    with pytest.raises(BadInput, match=message):
-        selections.from_rows(rows, wordnet)
+        with pytest.raises(BadInput, match=message):
+            selections.from_rows(rows, wordnet)
 
 
 def test_too_hard_an_image_leaves_only_the_pairs_that_asked_that_question(birds, people, run_jobs):

@@ -229,21 +229,18 @@ def test_a_queue_of_other_predictions_is_refused(drakes, alice, tmp_path):
     assert str(refused.value).startswith("mine.jsonl")
 
 
-@pytest.mark.parametrize(
-    ("fields", "field", "words"),
-    [
+def test_what_cannot_be_opened_is_refused_whole(drakes, alice):
+    for fields, field, words in [
         ({"models": ["gamma"]}, "models", "'gamma' does not take part"),
         ({"agreements": 2}, "agreements", "from 0 to 1"),
         ({"name": "drakes"}, "name", "already called"),
-    ],
-)
-def test_what_cannot_be_opened_is_refused_whole(drakes, alice, fields, field, words):
-    with pytest.raises(Refusal, match=words) as refused:
-        opened(drakes, alice, **fields)
+    ]:
+        with pytest.raises(Refusal, match=words) as refused:
+            opened(drakes, alice, **fields)
 
-    assert refused.value.field == field
-    assert not drakes.reviews.exists()
-    assert Campaign.objects.count() == 1
+        assert refused.value.field == field, fields
+        assert not drakes.reviews.exists(), fields
+        assert Campaign.objects.count() == 1, fields
 
 
 def test_campaigns_of_other_kinds_and_benchmarks_without_classes_are_refused(drakes, alice):
