@@ -32,10 +32,10 @@ def covered(sizes):
 
 
 def fits(sizes, ratios, stage):
-    alone = [size for ratio in ratios for size in sizes_in([ratio], 1, stage)]
-    return bool(sizes) and all(
-        min(size) >= min(LEAST, *most) - 0.01 for size, most in zip(sizes, alone, strict=True)
-    )
+    if not sizes:
+        return False
+    least = {ratio: min(LEAST, *sizes_in([ratio], 1, stage)[0]) for ratio in set(ratios)}
+    return all(min(size) >= least[ratio] - 0.01 for size, ratio in zip(sizes, ratios, strict=True))
 
 
 def ratios_of(rng, count):
@@ -45,7 +45,7 @@ def ratios_of(rng, count):
 @pytest.mark.parametrize("window", STAGES)
 def test_no_other_number_of_columns_covers_more(js, window):
     stage, rng = STAGES[window], random.Random(window)
-    cases = [ratios_of(rng, count) for count in COUNTS for _ in range(20)]
+    cases = [ratios_of(rng, count) for count in COUNTS for _ in range(6)]
     pages = js(MANY, ["/fit", "pageSize", [[ratios, stage] for ratios in cases]])
     page_ratios = [ratios[:count] for ratios, count in zip(cases, pages, strict=True)]
 
@@ -70,7 +70,7 @@ def test_no_other_number_of_columns_covers_more(js, window):
 @pytest.mark.parametrize("window", STAGES)
 def test_one_more_image_than_a_page_has_would_be_too_small(js, window):
     stage, rng = STAGES[window], random.Random(window)
-    cases = [ratios_of(rng, 100) for _ in range(10)]
+    cases = [ratios_of(rng, 100) for _ in range(4)]
 
     counts = js(MANY, ["/fit", "pageSize", [[ratios, stage] for ratios in cases]])
 

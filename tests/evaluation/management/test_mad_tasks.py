@@ -64,7 +64,7 @@ def test_a_classifier_joins_by_tasks(tmp_path, folder, pool, source):
     joins = ("add", *source_options, "--into", tmp_path / "before.jsonl", "--classifier", "gamma")
     run(*joins, "--out", tmp_path / "one.jsonl")
 
-    run(*joins, "--out", tmp_path / "tasks.jsonl", "--on", "local:2")
+    run(*joins, "--out", tmp_path / "tasks.jsonl", "--on", "local:1")
 
     assert read_lines(tmp_path / "tasks.jsonl")[1:] == read_lines(tmp_path / "one.jsonl")[1:]
 

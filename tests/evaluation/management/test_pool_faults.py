@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.evaluation.engines import toys
 from tests.evaluation.pool import CLASSES, mad, make_pool, refused
 from tests.object_store import Bucket
 
@@ -266,7 +265,6 @@ def test_a_class_without_a_place_is_named_in_the_file_that_was_given(
     copied_pool, wordnet, monkeypatch, tmp_path_factory, options
 ):
     monkeypatch.chdir(tmp_path_factory.mktemp("elsewhere"))
-    monkeypatch.setattr("evaluation.engines.local.run", toys.run_one_here)
     paris = wordnet.wnid(wordnet.find("Paris.n.01"))
     make_pool(copied_pool.folder / "p", images=40, classes=[*CLASSES[:4], paris])
     for name in ("pool.jsonl", "pool.shards"):
@@ -342,7 +340,6 @@ STORE_FAULTS: dict[str, tuple[Callable[[Bucket], AbstractContextManager[None]], 
 def test_a_store_that_refuses_or_breaks_off_is_named(bucket_pool, monkeypatch, fault, objects_of):
     """what: where the objects lie that are asked for, the pool or the results of tasks."""
     monkeypatch.setattr("evaluation.engines.store.RETRIES", 0)
-    monkeypatch.setattr("evaluation.engines.local.run", toys.run_one_here)
     begin, words, cure = STORE_FAULTS[fault]
     work = f"{bucket_pool.address}/work"
     copied_pool = (
@@ -366,7 +363,6 @@ def test_a_store_that_takes_no_results_is_named_and_then_gone_on_with(
     bucket_pool, monkeypatch, status, words
 ):
     monkeypatch.setattr("evaluation.engines.store.RETRIES", 0)
-    monkeypatch.setattr("evaluation.engines.local.run", toys.run_one_here)
     results = f"{bucket_pool.address}/results"
     work = ("--work", results)
 
@@ -382,8 +378,7 @@ def test_a_store_that_takes_no_results_is_named_and_then_gone_on_with(
     assert (code, err) == (0, "")
 
 
-def test_half_a_result_is_refused_and_made_again_once_it_is_deleted(bucket_pool, monkeypatch):
-    monkeypatch.setattr("evaluation.engines.local.run", toys.run_one_here)
+def test_half_a_result_is_refused_and_made_again_once_it_is_deleted(bucket_pool):
     select = ("select", "--pool", bucket_pool.pool, "--work", f"{bucket_pool.address}/work")
     whole, again = bucket_pool.folder / "whole.jsonl", bucket_pool.folder / "again.jsonl"
     assert mad(*select, "--out", whole)[0] == 0

@@ -183,6 +183,7 @@ class Net(torch.nn.Module):
 """
 
 
+@pytest.mark.ci
 def test_a_run_that_was_killed_goes_on_to_the_same_bytes_without_a_database(
     folder, predict, monkeypatch
 ):

@@ -10,7 +10,6 @@ from tests.evaluation.classifiers import networks
 from tests.evaluation.classifiers.networks import CLASSES
 from tests.evaluation.classifiers.predicting import pictures
 from tests.evaluation.commands import files_in, made_in, refused, result_of, run
-from tests.evaluation.engines import toys
 
 COUNT = 12
 
@@ -21,7 +20,6 @@ pytestmark = pytest.mark.usefixtures("wordnet")
 def folder(tmp_path, monkeypatch) -> Path:
     """images/ of twelve photographs and two files that are none; a task takes two batches of 2."""
     monkeypatch.setattr(stretch_tasks, "PHOTOGRAPHS", 5)
-    monkeypatch.setattr("evaluation.engines.local.run", toys.run_one_here)
     pictures.folder(tmp_path / "images", COUNT)
     pictures.write(tmp_path / "images", {"0/cut.jpg": pictures.of(0)[:300], "z.txt": b"hello"})
     networks.with_classes(tmp_path)

@@ -9,7 +9,6 @@ from evaluation.sequences import release_tasks
 from tests.evaluation.cds import scenes
 from tests.evaluation.classifiers import networks
 from tests.evaluation.commands import files_in, made_in, refused, result_of, run
-from tests.evaluation.engines import toys
 
 SHOWN = ("--content-scheme", "intra-object", "--content-scheme", "low")
 
@@ -21,7 +20,6 @@ def folder(tmp_path, monkeypatch) -> Path:
     """release/ and images/ of four objects on two photographs, a network and its classes."""
     monkeypatch.setattr(release_tasks, "FRAMES", 5)
     monkeypatch.setattr(frame_tasks, "FRAMES", 7)
-    monkeypatch.setattr("evaluation.engines.local.run", toys.run_one_here)
     scenes.cats_and_cow(tmp_path)
     networks.with_classes(tmp_path)
     return tmp_path
@@ -68,8 +66,9 @@ def test_tasks_classify_as_one_run_does_and_are_made_once(folder, frames):
     shares = [result_of(*tasks, "--shard", f"{index}/2") for index in (0, 1)]
     once = made_in(work)
     joined = result_of(*tasks, "--out", outs[1])
-    # As another process gives it.
-    result_of(*classify(folder, frames=frames), "--out", outs[2], "--on", "local:2")
+    # As other processes give it, or this one.
+    engine = "local:1" if frames else "local:2"
+    result_of(*classify(folder, frames=frames), "--out", outs[2], "--on", engine)
 
     assert outs[0].read_bytes() == outs[1].read_bytes() == outs[2].read_bytes()
     assert joined == plain | {"out": str(outs[1])}

@@ -7,7 +7,6 @@ import pytest
 
 from evaluation.scoring.wsol import stretch_tasks
 from tests.evaluation.commands import made_in, refused, result_of, run
-from tests.evaluation.engines import toys
 from tests.evaluation.wsol_folders import Folder
 
 WSOL = ("score", "wsol")
@@ -17,7 +16,6 @@ WSOL = ("score", "wsol")
 def folder(request, tmp_path, monkeypatch) -> Folder:
     """Three images, of which a task takes two."""
     monkeypatch.setattr(stretch_tasks, "IMAGES", 2)
-    monkeypatch.setattr("evaluation.engines.local.run", toys.run_one_here)
     made = Folder(tmp_path)
     return made.mask() if request.param == "masks" else made
 

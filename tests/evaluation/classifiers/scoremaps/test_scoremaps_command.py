@@ -331,6 +331,7 @@ class Slow(Colours):
 """
 
 
+@pytest.mark.ci
 def test_a_killed_command_goes_on(folder):
     (folder / "slow.py").write_text(SLOW)
     command = [
