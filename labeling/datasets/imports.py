@@ -33,7 +33,8 @@ from labeling.datasets.image_sources import (
     open_zip,
 )
 from labeling.datasets.near_images import Lookalikes
-from labeling.errors import NotYours, Refusal, StoreFault
+from labeling.db.lookups import get_or_404
+from labeling.errors import Refusal, StoreFault
 from labeling.image_files import stated_pixels
 from labeling.jobs import queue, uploads
 from labeling.models import Dataset, Import, Job, User
@@ -163,10 +164,11 @@ def _options(against: Sequence[Dataset] | None) -> dict[str, object]:
 
 def import_for(dataset: Dataset, pk: int) -> Import:
     """Return the dataset's import of that id, with its job. Raises NotYours."""
-    row = dataset.imports.select_related("job", "created_by").filter(pk=pk).first()
-    if row is None:
-        raise NotYours("The dataset has no such import.")
-    return row
+    return get_or_404(
+        dataset.imports.select_related("job", "created_by"),
+        "The dataset has no such import.",
+        pk=pk,
+    )
 
 
 def retry(row: Import, actor: User) -> None:

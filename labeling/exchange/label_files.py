@@ -19,8 +19,9 @@ from django.db import models, transaction
 from labeling.campaigns.access import RESEARCHER, campaigns_for
 from labeling.datasets.archives import MIB, Limits, one_file, unpack
 from labeling.datasets.datasets import may_add
+from labeling.db.lookups import get_or_404
 from labeling.disk_full import saying_full
-from labeling.errors import NotAllowed, NotYours, Refusal, TooLarge
+from labeling.errors import NotAllowed, Refusal, TooLarge
 from labeling.exchange import prior_labels
 from labeling.exchange.prior_labels import BroughtIn
 from labeling.files import BadInput
@@ -130,10 +131,7 @@ def jobs_of(dataset: Dataset) -> models.QuerySet[Job]:
 
 def job_for(dataset: Dataset, pk: int) -> Job:
     """Return the dataset's import of labels of that id. Raises NotYours."""
-    job = jobs_of(dataset).filter(pk=pk).first()
-    if job is None:
-        raise NotYours("The dataset has no such import of labels.")
-    return job
+    return get_or_404(jobs_of(dataset), "The dataset has no such import of labels.", pk=pk)
 
 
 class Source(NamedTuple):

@@ -23,7 +23,8 @@ from django.db import models, transaction
 from labeling.datasets import objects, vocabulary_store
 from labeling.datasets.archives import MIB, Limits, one_file, unpack
 from labeling.datasets.image_names import ImageNames
-from labeling.errors import Conflict, NotYours, Refusal, TooLarge
+from labeling.db.lookups import get_or_404
+from labeling.errors import Conflict, Refusal, TooLarge
 from labeling.exchange import label_files, part_reading
 from labeling.exchange.part_report import Place, Report
 from labeling.files import BadInput
@@ -125,10 +126,7 @@ def jobs_of(dataset: Dataset) -> models.QuerySet[Job]:
 
 def job_for(dataset: Dataset, pk: int) -> Job:
     """Return the dataset's import of parts of that id. Raises NotYours."""
-    job = jobs_of(dataset).filter(pk=pk).first()
-    if job is None:
-        raise NotYours("The dataset has no such import of parts.")
-    return job
+    return get_or_404(jobs_of(dataset), "The dataset has no such import of parts.", pk=pk)
 
 
 def report_of(job: Job) -> Report:

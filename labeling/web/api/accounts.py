@@ -15,7 +15,9 @@ from labeling.models import ApiToken, Membership
 from labeling.quality import memberships
 from labeling.web import tokens
 from labeling.web.api.base import BaseViewSet, Body
+from labeling.web.forms.people import TokenForm
 from labeling.web.serializers.common import Plain
+from labeling.web.serializers.derived import FormBody
 
 
 class SecretSerializer(Body):
@@ -53,10 +55,9 @@ class TokenSerializer(serializers.ModelSerializer):
         fields = ("key", "name", "scope", "created_at", "expires_at")
 
 
-class NewTokenSerializer(Body):
+class NewTokenSerializer(FormBody):
+    form = TokenForm
     name = serializers.CharField(max_length=100, allow_blank=True, default="")
-    scope = serializers.ChoiceField(ApiToken.Scope.choices, default=ApiToken.Scope.READ)
-    days = serializers.IntegerField(default=90, min_value=1, max_value=365)
 
 
 class TokenSecretSerializer(TokenSerializer):

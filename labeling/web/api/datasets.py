@@ -12,7 +12,7 @@ from rest_framework.response import Response
 
 from labeling.campaigns.access import check_may_open, dataset_for
 from labeling.datasets import datasets, images, imports
-from labeling.errors import NotYours
+from labeling.db.lookups import get_or_404
 from labeling.models import Dataset, Image, Job
 from labeling.web.api.base import (
     BaseViewSet,
@@ -77,10 +77,9 @@ class ImageViewSet(InDataset):
     parser_classes = [BoundedMultiPartParser, StrictJSONParser]
 
     def image(self) -> Image:
-        image = self.dataset.images.filter(pk=self.kwargs["pk"]).first()
-        if image is None:
-            raise NotYours("The dataset has no such image.")
-        return image
+        return get_or_404(
+            self.dataset.images, "The dataset has no such image.", pk=self.kwargs["pk"]
+        )
 
     def list(self, request: Request, dataset: str) -> Response:
         """Return the dataset's images, in the order in which they came."""

@@ -12,7 +12,9 @@ from rest_framework.response import Response
 from labeling.answers import flagging
 from labeling.campaigns.access import RESEARCHER
 from labeling.models import Flag
-from labeling.web.api.base import Body, CampaignViewSet
+from labeling.web.api.base import CampaignViewSet
+from labeling.web.forms.people import ReplyForm
+from labeling.web.serializers.derived import FormBody
 
 
 class FlagSerializer(serializers.ModelSerializer):
@@ -27,8 +29,8 @@ class FlagSerializer(serializers.ModelSerializer):
         fields = ("id", "image", "topic", "pseudonym", "note", "created_at", "reply", "replied_at")
 
 
-class ReplySerializer(Body):
-    reply = serializers.CharField(max_length=flagging.MAX_TEXT)
+class ReplySerializer(FormBody):
+    form = ReplyForm
 
 
 class FlagFilters(django_filters.FilterSet):

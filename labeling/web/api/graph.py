@@ -11,10 +11,12 @@ from labeling.errors import NotYours
 from labeling.follow_ups import opening
 from labeling.graphs import store
 from labeling.models import Graph
+from labeling.question_graph.inferring import PricePoint
 from labeling.reports import price_curve
 from labeling.reports.price_curve import PriceCurve
 from labeling.web.api.base import MIB, Body, CampaignViewSet
 from labeling.web.serializers.common import AnyField, Plain
+from labeling.web.serializers.derived import RowSerializer
 
 
 class GraphSerializer(serializers.ModelSerializer):
@@ -52,11 +54,9 @@ class OpenedSerializer(Plain):
     )
 
 
-class PricePointSerializer(Plain):
-    price = serializers.FloatField()
-    questions = serializers.FloatField(help_text="An image, on average.")
-    missed = serializers.FloatField(help_text="Labels an image, as stated.")
-    false = serializers.FloatField()
+class PricePointSerializer(RowSerializer):
+    row = PricePoint
+    help = {"questions": "An image, on average.", "missed": "Labels an image, as stated."}
 
 
 class PriceSerializer(Plain):

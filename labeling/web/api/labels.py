@@ -12,6 +12,7 @@ from rest_framework.response import Response
 
 from labeling.campaigns.access import RESEARCHER, dataset_for
 from labeling.exchange import export_files, label_files
+from labeling.exchange.prior_labels import BroughtIn
 from labeling.formats import FORMATS
 from labeling.formats.label import NAMES
 from labeling.formats.label_studio_project import LONGEST_BASE
@@ -26,7 +27,9 @@ from labeling.web.api.base import (
     CampaignViewSet,
     download,
 )
+from labeling.web.forms.labels import KnownLabelsForm
 from labeling.web.serializers.common import JobSerializer, Plain, SkippedSerializer
+from labeling.web.serializers.derived import FormBody, RowSerializer
 
 WAIT_SECONDS = "2"
 
@@ -52,15 +55,15 @@ class LabelFormatSerializer(Body):
     )
 
 
-class BroughtInSerializer(Plain):
-    images = serializers.IntegerField(help_text="Images that the file has labels of.")
-    labels = serializers.IntegerField(help_text="Labels that are known now.")
-    unknown = serializers.IntegerField(help_text="Labels that say unknown, and so nothing.")
-    sources = serializers.ListField(child=serializers.CharField())
+class BroughtInSerializer(RowSerializer):
+    row = BroughtIn
     skipped = SkippedSerializer(many=True)
-    mended = serializers.ListField(
-        child=serializers.CharField(), help_text="What `repair` changed: the first sentences."
-    )
+    help = {
+        "images": "Images that the file has labels of.",
+        "labels": "Labels that are known now.",
+        "unknown": "Labels that say unknown, and so nothing.",
+        "mended": "What `repair` changed: the first sentences.",
+    }
 
 
 class LabelImportSerializer(JobSerializer):
@@ -78,39 +81,18 @@ class LabelImportSerializer(JobSerializer):
         return job.payload.get("result")
 
 
-class NewLabelsSerializer(Body):
-    file = serializers.FileField(
-        help_text="CSV, JSON Lines, COCO JSON, Label Studio JSON, or a zip: of PASCAL VOC, or of "
-        f"an export as this site makes it. At most {label_files.MAX_BYTES // MIB} MiB and "
-        f"{label_files.MAX_LABELS:,} labels. Never a path or a URL."
-    )
-    format = serializers.ChoiceField(
-        list(FORMATS), required=False, help_text="What the file's name says, if it is left out."
-    )
-    source = serializers.CharField(  # type: ignore[assignment]
-        allow_blank=True,
-        default="",
-        max_length=200,
-        help_text="Where the labels come from, for rows that do not say so. Else the file's name.",
-    )
+class NewLabelsSerializer(FormBody):
+    form = KnownLabelsForm
+    options = {"format": {"help_text": "What the file's name says, if it is left out."}}
     campaign = serializers.CharField(
         required=False,
         max_length=80,
         help_text="Refuse classes that the question graph of this campaign does not have.",
     )
-    repair = serializers.BooleanField(
-        default=False,
-        help_text="Cut outlines that cross themselves, and shapes that leave their image; else "
-        "they refuse the file.",
-    )
 
 
-class SourceSerializer(Plain):
-    source = serializers.CharField()  # type: ignore[assignment]
-    labels = serializers.IntegerField()
-    images = serializers.IntegerField()
-    yes = serializers.IntegerField()
-    no = serializers.IntegerField()
+class SourceSerializer(RowSerializer):
+    row = label_files.Source
 
 
 class KnownLabelsSerializer(Plain):

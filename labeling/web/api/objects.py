@@ -9,14 +9,17 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from labeling.datasets import objects
-from labeling.errors import NotYours
-from labeling.exchange import merging, part_imports, part_reading
+from labeling.db.lookups import get_or_404
+from labeling.exchange import merging, part_imports
+from labeling.exchange.part_report import Place, Report, Unknown
 from labeling.geometry.polygons import as_json
 from labeling.models import GivenLabel, Item, Job
 from labeling.parts.model import Part, PartedObject, merge_content
 from labeling.parts.simplifying import CAP
 from labeling.web.api.base import Body, BoundedMultiPartParser, InDataset
+from labeling.web.forms.parts import PartsImportForm
 from labeling.web.serializers.common import JobSerializer, Plain, SkippedSerializer
+from labeling.web.serializers.derived import FormBody, RowSerializer
 
 POLYGONS = "Pieces of rings of corners [x, y], in pixels of the image; the first ring is the outer."
 
@@ -78,38 +81,27 @@ class RefusedObjectSerializer(Plain):
     why = serializers.CharField()
 
 
-class FlaggedObjectSerializer(Plain):
-    image = serializers.CharField()
-    object = serializers.CharField()
-    item = serializers.IntegerField(help_text="The object's id.")
+class FlaggedObjectSerializer(RowSerializer):
+    row, help = Place, {"item": "The object's id."}
     part = serializers.CharField(required=False)
 
 
-class UnknownNameSerializer(Plain):
-    category = serializers.CharField()
-    part = serializers.CharField(help_text="Empty where the category itself is unknown.")
-    count = serializers.IntegerField()
+class UnknownNameSerializer(RowSerializer):
+    row, help = Unknown, {"part": "Empty where the category itself is unknown."}
 
 
-class PartReportSerializer(Plain):
+class PartReportSerializer(RowSerializer):
     """Lists have the first 500; the counts are of all."""
 
-    vocabulary = serializers.IntegerField(help_text="The version that names were read by.")
-    read = serializers.IntegerField(help_text="Objects that were looked at.")
-    objects = serializers.IntegerField()
-    parts = serializers.IntegerField()
-    new = serializers.IntegerField(help_text="Objects that were not there before.")
-    changed = serializers.IntegerField(help_text="Labels that were written.")
-    merged = serializers.IntegerField(help_text="Parts that were joined from pieces.")
+    row = Report
+    help = {
+        "vocabulary": "The version that names were read by.",
+        "read": "Objects that were looked at.",
+        "new": "Objects that were not there before.",
+        "changed": "Labels that were written.",
+        "merged": "Parts that were joined from pieces.",
+    }
     refused = RefusedObjectSerializer(many=True)
-    refused_count = serializers.IntegerField()
-    apart = FlaggedObjectSerializer(many=True)
-    apart_count = serializers.IntegerField()
-    no_room = FlaggedObjectSerializer(many=True)
-    no_room_count = serializers.IntegerField()
-    unknown = UnknownNameSerializer(many=True)
-    mended = serializers.ListField(child=serializers.CharField())
-    mended_count = serializers.IntegerField()
     skipped = SkippedSerializer(many=True)
 
 
@@ -128,26 +120,15 @@ class PartImportSerializer(JobSerializer):
         return part_imports.report_of(job).content()
 
 
-class NewPartsSerializer(Body):
-    file = serializers.FileField(
-        help_text="PASCAL-Part .mat, COCO JSON, Label Studio JSON, indexed PNG masks or a CSV list "
-        "of objects; one file, or a zip of many. Never a path or a URL."
-    )
-    format = serializers.ChoiceField(
-        list(part_reading.NAMES), required=False, help_text="What the files say, if left out."
-    )
-    source = serializers.CharField(  # type: ignore[assignment]
-        allow_blank=True, default="", max_length=180, help_text="Else the file's name."
-    )
+class NewPartsSerializer(FormBody):
+    form = PartsImportForm
+    options = {"format": {"help_text": "What the files say, if left out."}}
     cap = serializers.FloatField(
         default=CAP,
         min_value=0,
         max_value=1,
         help_text="How far the radius of a merge may go, as a share of the diagonal of the "
         "object's box; 1 is no bound.",
-    )
-    repair = serializers.BooleanField(
-        default=False, help_text="Mend polygons that cross themselves or leave the image."
     )
 
 
@@ -171,10 +152,7 @@ class ObjectViewSet(InDataset):
 
     def item(self) -> Item:
         rows = objects.of(self.dataset).select_related("image__dataset")
-        item = rows.filter(pk=self.kwargs["pk"]).first()
-        if item is None:
-            raise NotYours("There is no such object in this dataset.")
-        return item
+        return get_or_404(rows, "There is no such object in this dataset.", pk=self.kwargs["pk"])
 
     def list(self, request: Request, dataset: str) -> Response:
         """Return the dataset's objects with what an import knows of their parts, as they came."""

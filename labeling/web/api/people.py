@@ -13,13 +13,16 @@ from rest_framework.response import Response
 from labeling.assignment import quotas
 from labeling.campaigns.access import RESEARCHER
 from labeling.campaigns.names import name_of
-from labeling.errors import NotYours
+from labeling.db.lookups import get_or_404
 from labeling.models import Campaign, Invitation, Membership
 from labeling.quality import memberships, monitoring
+from labeling.quality.gold_results import Accuracy
 from labeling.reports import progress
 from labeling.web.api.base import Body, CampaignViewSet
+from labeling.web.forms.people import InvitationForm, ReasonForm, RoleForm
 from labeling.web.serializers import common
-from labeling.web.serializers.common import NAME_HELP, Plain
+from labeling.web.serializers.common import NAME_HELP
+from labeling.web.serializers.derived import FormBody, RowSerializer
 
 
 class WatchedSerializer(serializers.ModelSerializer):
@@ -49,12 +52,12 @@ class WatchedSerializer(serializers.ModelSerializer):
         return name_of(row)
 
 
-class MemberReasonSerializer(Body):
-    reason = serializers.CharField(max_length=500)
+class MemberReasonSerializer(FormBody):
+    form = ReasonForm
 
 
-class RoleSerializer(Body):
-    role = serializers.ChoiceField(Membership.Role.choices)
+class RoleSerializer(FormBody):
+    form = RoleForm
 
 
 class InvitationSerializer(serializers.ModelSerializer):
@@ -66,11 +69,8 @@ class InvitationSerializer(serializers.ModelSerializer):
         )
 
 
-class NewInvitationSerializer(Body):
-    role = serializers.ChoiceField(Membership.Role.choices, default=Membership.Role.ANNOTATOR)
-    days = serializers.IntegerField(default=7, min_value=1, max_value=90)
-    max_uses = serializers.IntegerField(default=1, min_value=1, max_value=1000)
-    note = serializers.CharField(allow_blank=True, default="", max_length=200)
+class NewInvitationSerializer(FormBody):
+    form = InvitationForm
 
 
 class InvitationSecretSerializer(InvitationSerializer):
@@ -80,11 +80,8 @@ class InvitationSecretSerializer(InvitationSerializer):
         fields = (*InvitationSerializer.Meta.fields, "secret")  # type: ignore[assignment]
 
 
-class StandingSerializer(Plain):
-    right = serializers.IntegerField()
-    total = serializers.IntegerField()
-    accuracy = serializers.FloatField(allow_null=True)
-    interval = serializers.ListField(child=serializers.FloatField())
+class StandingSerializer(RowSerializer):
+    row = Accuracy
 
 
 class MemberSerializer(serializers.ModelSerializer):
@@ -149,10 +146,9 @@ class MemberViewSet(CampaignViewSet):
         return campaign.memberships.select_related("user", "campaign")
 
     def _member(self, pk: int) -> Membership:
-        member = self._members(self.campaign(RESEARCHER)).filter(pk=pk).first()
-        if member is None:
-            raise NotYours("The campaign has no such member.")
-        return member
+        return get_or_404(
+            self._members(self.campaign(RESEARCHER)), "The campaign has no such member.", pk=pk
+        )
 
     def list(self, request: Request, campaign: str) -> Response:
         """Everybody who belongs or belonged to the campaign, with their work and standing."""
@@ -242,8 +238,8 @@ class InvitationViewSet(CampaignViewSet):
     @extend_schema(responses={204: None})
     def destroy(self, request: Request, campaign: str, pk: int) -> Response:
         """Revoke an invitation. Who joined by it stays."""
-        invitation = self.campaign(RESEARCHER).invitations.filter(pk=pk).first()
-        if invitation is None:
-            raise NotYours("The campaign has no such invitation.")
+        invitation = get_or_404(
+            self.campaign(RESEARCHER).invitations, "The campaign has no such invitation.", pk=pk
+        )
         memberships.revoke(invitation, self.user)
         return Response(status=204)

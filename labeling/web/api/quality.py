@@ -10,25 +10,34 @@ from rest_framework.response import Response
 
 from labeling.campaigns.access import RESEARCHER, REVIEWER
 from labeling.consensus import calibrating
+from labeling.db.lookups import get_or_404
 from labeling.errors import NotYours
 from labeling.models import Audit, Calibration, Campaign, Membership
 from labeling.quality import auditing, blocking, piloting
+from labeling.quality.blocking import Outcome
+from labeling.quality.box_audit import Measured
 from labeling.reports import campaign_figures, proposal_figures
-from labeling.web.api.base import Body, CampaignViewSet, Key
+from labeling.web.api.base import CampaignViewSet, Key
 from labeling.web.api.people import MemberReasonSerializer, WatchedSerializer
+from labeling.web.forms.questions import AuditForm, PilotForm
+from labeling.web.serializers.campaigns import CostSerializer
 from labeling.web.serializers.common import AnyField, JobSerializer, Plain
+from labeling.web.serializers.derived import FormBody, RowSerializer
 
 
 class NewBlockSerializer(MemberReasonSerializer):
     member = Key(help_text="The id of a member.")
 
 
-class BlockSerializer(Plain):
+class BlockSerializer(RowSerializer):
+    row, without = Outcome, ("answerable",)
+    help = {
+        "changed": "False where the person was blocked already.",
+        "answers": "Answers that count no more.",
+        "decided": "Questions that stand otherwise now.",
+        "reopened": "Decided questions that need more answers.",
+    }
     member = serializers.IntegerField()
-    changed = serializers.BooleanField(help_text="False where the person was blocked already.")
-    answers = serializers.IntegerField(help_text="Answers that count no more.")
-    decided = serializers.IntegerField(help_text="Questions that stand otherwise now.")
-    reopened = serializers.IntegerField(help_text="Decided questions that need more answers.")
 
 
 class CalibrationSerializer(serializers.ModelSerializer):
@@ -45,44 +54,29 @@ class WholeCalibrationSerializer(serializers.ModelSerializer):
         fields = ("number", "reason", "created_at", "content")
 
 
-class NewPilotSerializer(Body):
-    per_topic = serializers.IntegerField(
-        min_value=1, max_value=10_000, help_text="Questions of each topic, drawn at random."
-    )
-    seed = serializers.IntegerField(
-        default=0, min_value=0, max_value=2**31 - 1, help_text="The same draws the same sample."
-    )
+class NewPilotSerializer(FormBody):
+    form, options = PilotForm, {"per_topic": {"required": True}, "seed": {"default": 0}}
 
 
-class PilotPlanSerializer(Plain):
+class PilotPlanSerializer(CostSerializer):
     """What a pilot would ask beyond what is asked already."""
 
-    questions = serializers.IntegerField()
-    answers = serializers.IntegerField(help_text="Gold mixed in.")
-    hours = serializers.FloatField()
-    cost = serializers.FloatField()
-    currency = serializers.CharField()
+    without = ("gold",)
+    help = {"answers": "Gold mixed in."}
 
 
-class PilotStateSerializer(Plain):
+class PilotStateSerializer(RowSerializer):
+    row, without = piloting.Progress, ("questions",)
+    help = {
+        "topics": "Topics of those questions.",
+        "tables": "How many of the topics have a vote table.",
+        "missing": "Names of some that have none.",
+    }
     asked = serializers.IntegerField(source="questions", help_text="Questions that want ten votes.")
-    decided = serializers.IntegerField()
-    topics = serializers.IntegerField(help_text="Topics of those questions.")
-    tables = serializers.IntegerField(help_text="How many of the topics have a vote table.")
-    missing = serializers.ListField(
-        child=serializers.CharField(), help_text="Names of some that have none."
-    )
-    missing_count = serializers.IntegerField()
 
 
-class NewAuditSerializer(Body):
-    n = serializers.IntegerField(min_value=1, max_value=10_000, help_text="Questions.")
-    seed = serializers.IntegerField(
-        required=False,
-        min_value=0,
-        max_value=2**31 - 1,
-        help_text="For a sample that can be drawn again.",
-    )
+class NewAuditSerializer(FormBody):
+    form, options = AuditForm, {"n": {"required": True}}
 
 
 class BinSerializer(Plain):
@@ -94,11 +88,8 @@ class BinSerializer(Plain):
     interval = serializers.ListField(child=serializers.FloatField())
 
 
-class ErrorShareSerializer(Plain):
-    audited = serializers.IntegerField()
-    wrong = serializers.IntegerField()
-    error = serializers.FloatField(allow_null=True)
-    interval = serializers.ListField(child=serializers.FloatField(), help_text="95 %.")
+class ErrorShareSerializer(RowSerializer):
+    row, help = auditing.ErrorShare, {"interval": "95 %."}
 
 
 class ReliabilitySerializer(Plain):
@@ -107,62 +98,52 @@ class ReliabilitySerializer(Plain):
     n = serializers.IntegerField()
 
 
-class BoxErrorSerializer(Plain):
+class BoxErrorSerializer(RowSerializer):
     """Boxes of one class, of all under "", that were drawn again."""
 
-    words = serializers.CharField()
-    audited = serializers.IntegerField()
-    missed = serializers.IntegerField(help_text="Where nothing was drawn: an error of 1.")
-    error = serializers.FloatField(help_text="Mean 1 − IoU of the two drawings.")
-    interval = serializers.ListField(
-        child=serializers.FloatField(), allow_null=True, help_text="95 %."
-    )
-    stated = serializers.FloatField(help_text="What both drawings state of themselves.")
-    good_at_0_5 = serializers.FloatField()
-    good_at_0_7 = serializers.FloatField()
+    row = Measured
+    help = {
+        "missed": "Where nothing was drawn: an error of 1.",
+        "error": "Mean 1 − IoU of the two drawings.",
+        "interval": "95 %.",
+        "stated": "What both drawings state of themselves.",
+    }
 
 
-class AuditEstimateSerializer(ErrorShareSerializer):
+class AuditEstimateSerializer(RowSerializer):
     """What the latest sample says; `audited` leaves out what was too hard to tell."""
 
-    sample = serializers.IntegerField()
-    drawn = serializers.IntegerField()
-    answered = serializers.IntegerField()
-    unclear = serializers.IntegerField()
-    stated = serializers.FloatField(
-        allow_null=True, help_text="The error that the consensus itself states, on average."
-    )
-    stated_holds = serializers.BooleanField(
-        allow_null=True, help_text="Whether that lies in the interval."
-    )
+    row, without = auditing.Estimate, ("stated_sample",)
+    help = {
+        "interval": "95 %.",
+        "stated": "The error that the consensus itself states, on average.",
+        "stated_holds": "Whether that lies in the interval.",
+        "boxes": "Of campaigns of boxes.",
+    }
     calibration = ReliabilitySerializer(allow_null=True)
-    by_answer = serializers.DictField(child=ErrorShareSerializer())
-    boxes = BoxErrorSerializer(many=True, help_text="Of campaigns of boxes.")
 
 
-class HistogramSerializer(Plain):
-    n = serializers.IntegerField()
-    count = serializers.IntegerField()
+class HistogramSerializer(RowSerializer):
+    row, without = campaign_figures.Bar, ("share",)
 
 
-class QualitySerializer(Plain):
-    decided = serializers.IntegerField()
-    sampled = serializers.IntegerField(help_text="Decided questions that the figures come from.")
-    alpha = serializers.FloatField(allow_null=True, help_text="Krippendorff's alpha.")
-    votes = serializers.FloatField(allow_null=True, help_text="Mean answers a question.")
-    abstained = serializers.FloatField(allow_null=True)
-    histogram = HistogramSerializer(many=True)
-    disputed = serializers.ListField(
-        child=serializers.IntegerField(), help_text="Ids of questions, the most divided first."
-    )
+class QualitySerializer(RowSerializer):
+    row = campaign_figures.Figures
+    help = {
+        "sampled": "Decided questions that the figures come from.",
+        "alpha": "Krippendorff's alpha.",
+        "votes": "Mean answers a question.",
+        "disputed": "Ids of questions, the most divided first.",
+    }
 
 
 def member_of(campaign: Campaign, pk: int) -> Membership:
     """Return the member of that id, also one who has left. Raises NotYours."""
-    member = campaign.memberships.select_related("user", "campaign").filter(pk=pk).first()
-    if member is None:
-        raise NotYours("The campaign has no such member.")
-    return member
+    return get_or_404(
+        campaign.memberships.select_related("user", "campaign"),
+        "The campaign has no such member.",
+        pk=pk,
+    )
 
 
 class StandingFilters(django_filters.FilterSet):
@@ -226,9 +207,11 @@ class CalibrationViewSet(CampaignViewSet):
     @extend_schema(responses=WholeCalibrationSerializer)
     def retrieve(self, request: Request, campaign: str, number: int) -> Response:
         """Return one calibration with all that it says: skills by user id, tables, who is void."""
-        calibration = self.campaign(RESEARCHER).calibrations.filter(number=number).first()
-        if calibration is None:
-            raise NotYours("The campaign has no such calibration.")
+        calibration = get_or_404(
+            self.campaign(RESEARCHER).calibrations,
+            "The campaign has no such calibration.",
+            number=number,
+        )
         return self.answer(WholeCalibrationSerializer, calibration)
 
 
@@ -278,65 +261,45 @@ class AuditViewSet(CampaignViewSet):
         return self.answer(AuditEstimateSerializer, auditing.estimate(row, sample), 201)
 
 
-class MeanSerializer(Plain):
-    value = serializers.FloatField(allow_null=True)
-    interval = serializers.ListField(
-        child=serializers.FloatField(), allow_null=True, help_text="95 %."
-    )
-    n = serializers.IntegerField()
+class MeanSerializer(RowSerializer):
+    row, help = proposal_figures.Mean, {"interval": "95 %."}
 
 
-class ShareSerializer(Plain):
-    count = serializers.IntegerField()
-    of = serializers.IntegerField()
-    value = serializers.FloatField(allow_null=True)
-    interval = serializers.ListField(
-        child=serializers.FloatField(), allow_null=True, help_text="95 %."
-    )
+class ShareSerializer(RowSerializer):
+    row, help = proposal_figures.Share, {"interval": "95 %."}
 
 
-class ArmSerializer(Plain):
+class ArmSerializer(RowSerializer):
     """Drawings that may ask the model, or may not."""
 
-    drawings = serializers.IntegerField()
-    parts = serializers.IntegerField()
-    seconds_per_part = MeanSerializer()
-    median_seconds_per_part = serializers.FloatField(allow_null=True)
-    gold_iou = MeanSerializer(help_text="Likeness to gold, by part.")
-    others_iou = MeanSerializer(
-        help_text="With drawings of other people that were made without the model."
-    )
-    bad = ShareSerializer(help_text="Parts of gold drawn with an IoU below 0.5.")
+    row = proposal_figures.Arm
+    help = {
+        "gold_iou": "Likeness to gold, by part.",
+        "others_iou": "With drawings of other people that were made without the model.",
+        "bad": "Parts of gold drawn with an IoU below 0.5.",
+    }
 
 
-class NetworkSerializer(Plain):
-    name = serializers.CharField()
-    sha256 = serializers.CharField()
-    images = serializers.IntegerField(help_text="That questions are about.")
-    embedded = serializers.IntegerField(help_text="With an embedding.")
-    fits = serializers.IntegerField(help_text="For how many the budget has room.")
-    bytes = serializers.IntegerField(help_text="That embeddings take.")
-    budget = serializers.IntegerField()
+class NetworkSerializer(RowSerializer):
+    row = proposal_figures.Network
+    help = {
+        "images": "That questions are about.",
+        "embedded": "With an embedding.",
+        "fits": "For how many the budget has room.",
+        "bytes": "That embeddings take.",
+    }
 
 
-class ProposalFiguresSerializer(Plain):
-    network = NetworkSerializer(allow_null=True)
-    seats = serializers.IntegerField(help_text="Answered ones that these figures are of.")
-    with_model = ArmSerializer()
-    without_model = ArmSerializer()
-    time_ratio = serializers.FloatField(
-        allow_null=True, help_text="Seconds a part with the model over those without."
-    )
-    iou_difference = serializers.FloatField(allow_null=True, help_text="Of gold_iou.")
-    asked = serializers.IntegerField(
-        source="requests", help_text="Parts about which the model was asked."
-    )
-    taken = serializers.IntegerField()
-    mended = serializers.IntegerField()
-    refused = serializers.IntegerField()
-    bad_proposals = ShareSerializer(
-        help_text="Of proposals for gold with an IoU below 0.5, how many were sent like that."
-    )
+class ProposalFiguresSerializer(RowSerializer):
+    row = proposal_figures.ProposalFigures
+    help = {
+        "seats": "Answered ones that these figures are of.",
+        "time_ratio": "Seconds a part with the model over those without.",
+        "iou_difference": "Of gold_iou.",
+        "asked": "Parts about which the model was asked.",
+        "bad_proposals": "Of proposals for gold with an IoU below 0.5, how many were sent like "
+        "that.",
+    }
 
 
 class QualityViewSet(CampaignViewSet):

@@ -16,6 +16,7 @@ from labeling.campaigns import lifecycle
 from labeling.campaigns.access import RESEARCHER, REVIEWER
 from labeling.campaigns.names import Names
 from labeling.consensus import reviewing, settling
+from labeling.db.lookups import get_or_404
 from labeling.errors import NotYours, Refusal
 from labeling.exchange import box_campaigns, part_campaigns
 from labeling.exchange.lists import ProposalRow
@@ -60,10 +61,9 @@ from labeling.web.serializers.questions import (
 
 class InTopic(CampaignViewSet):
     def topic(self, *roles: str) -> Topic:
-        topic = self.campaign(*roles).topics.filter(key=self.kwargs["key"]).first()
-        if topic is None:
-            raise NotYours("The campaign has no such topic.")
-        return topic
+        return get_or_404(
+            self.campaign(*roles).topics, "The campaign has no such topic.", key=self.kwargs["key"]
+        )
 
 
 class TopicViewSet(InTopic):
@@ -273,9 +273,11 @@ class QuestionViewSet(CampaignViewSet):
     @extend_schema(responses=QuestionSerializer)
     def retrieve(self, request: Request, campaign: str, pk: int) -> Response:
         """Return one question."""
-        question = self._questions(RESEARCHER, REVIEWER).filter(pk=pk).first()
-        if question is None:
-            raise NotYours("There is no such question in this campaign.")
+        question = get_or_404(
+            self._questions(RESEARCHER, REVIEWER),
+            "There is no such question in this campaign.",
+            pk=pk,
+        )
         return self.answer(QuestionSerializer, question, 200, **self._support([question]))
 
     @extend_schema(responses=HistorySerializer)
@@ -283,9 +285,11 @@ class QuestionViewSet(CampaignViewSet):
     def history(self, request: Request, campaign: str, pk: int) -> Response:
         """Who answered what, every settlement, and reviewers' decisions."""
         row = self.campaign(RESEARCHER, REVIEWER)
-        question = row.questions.exclude(state=Question.State.GOLD).filter(pk=pk).first()
-        if question is None:
-            raise NotYours("There is no such question in this campaign.")
+        question = get_or_404(
+            row.questions.exclude(state=Question.State.GOLD),
+            "There is no such question in this campaign.",
+            pk=pk,
+        )
         history = overview.question_history(row, question)
         return self.answer(
             HistorySerializer,

@@ -10,6 +10,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from labeling.campaigns.access import RESEARCHER
+from labeling.db.lookups import get_or_404
 from labeling.errors import NotYours
 from labeling.jobs import queue
 from labeling.models import Job, Release
@@ -88,7 +89,5 @@ class JobViewSet(CampaignViewSet):
     @action(["post"], detail=True)
     def retry(self, request: Request, campaign: str, pk: int) -> Response:
         """Queues a failed job again."""
-        job = self.campaign(RESEARCHER).jobs.filter(pk=pk).first()
-        if job is None:
-            raise NotYours("The campaign has no such job.")
+        job = get_or_404(self.campaign(RESEARCHER).jobs, "The campaign has no such job.", pk=pk)
         return self.answer(JobSerializer, queue.retry(job, self.user))

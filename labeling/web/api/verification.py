@@ -8,6 +8,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from labeling.campaigns.access import RESEARCHER, REVIEWER
+from labeling.db.lookups import get_or_404
 from labeling.errors import NotYours
 from labeling.models import Campaign, Verification
 from labeling.quality import verifying
@@ -75,9 +76,7 @@ class VerificationViewSet(CampaignViewSet):
     def retrieve(self, request: Request, campaign: str, key: str) -> Response:
         """Return one class."""
         rows = class_overview.matching_classes(self._campaign(RESEARCHER, REVIEWER))
-        row = rows.filter(topic__key=key).first()
-        if row is None:
-            raise NotYours("The campaign has no candidates of such a class.")
+        row = get_or_404(rows, "The campaign has no candidates of such a class.", topic__key=key)
         return self.answer(VerificationSerializer, row)
 
     @extend_schema(request=ReasonSerializer, responses=VerificationSerializer)

@@ -6,6 +6,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from labeling.datasets import vocabulary_store
+from labeling.db.lookups import get_or_404
 from labeling.errors import NotYours
 from labeling.models import Vocabulary
 from labeling.web.api.base import MIB, Body, InDataset
@@ -89,7 +90,6 @@ class VersionViewSet(InDataset):
     @extend_schema(responses=VocabularySerializer)
     def retrieve(self, request: Request, dataset: str, version: int) -> Response:
         """Return one version."""
-        row = self.dataset.vocabularies.filter(version=version).first()
-        if row is None:
-            raise NotYours("The vocabulary has no such version.")
+        rows = self.dataset.vocabularies
+        row = get_or_404(rows, "The vocabulary has no such version.", version=version)
         return self.answer(VocabularySerializer, row)

@@ -47,6 +47,7 @@ class CampaignForm(WordedForm):
     )
     instructions = forms.CharField(
         required=False,
+        max_length=100_000,
         widget=forms.Textarea(attrs=TALL),
         help_text="What counts and what does not, in plain words. Shown as text beside each image.",
     )

@@ -28,6 +28,7 @@ class DatasetForm(WordedForm):
     name = forms.CharField(max_length=80, help_text=NAME_HELP)
     description = forms.CharField(
         required=False,
+        max_length=10_000,
         widget=forms.Textarea(attrs={"rows": 3}),
         help_text="What the images are and where they come from.",
     )

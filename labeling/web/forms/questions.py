@@ -77,6 +77,15 @@ def _replace() -> forms.BooleanField:
     )
 
 
+def _explanation() -> forms.CharField:
+    return forms.CharField(
+        required=False,
+        max_length=10_000,
+        widget=forms.Textarea(attrs={"rows": 2}),
+        help_text="Why it is so. People may see it in training.",
+    )
+
+
 class GoldForm(WordedForm):
     image = forms.CharField(
         max_length=400,
@@ -85,11 +94,7 @@ class GoldForm(WordedForm):
     )
     topic = forms.ChoiceField(label="Class")
     answer = forms.ChoiceField(label="The right answer")
-    explanation = forms.CharField(
-        required=False,
-        widget=forms.Textarea(attrs={"rows": 2}),
-        help_text="Why it is so. People may see it in training.",
-    )
+    explanation = _explanation()
     replace = _replace()
 
     def __init__(self, campaign: Campaign, *args: Any, **kwargs: Any) -> None:
@@ -109,11 +114,7 @@ class GoldDrawingForm(WordedForm):
     """The known parts of an object; what they may be, gold.py checks."""
 
     answer = forms.CharField(error_messages={"required": "Draw a part, or say what is seen of it."})
-    explanation = forms.CharField(
-        required=False,
-        widget=forms.Textarea(attrs={"rows": 2}),
-        help_text="Why it is so. People may see it in training.",
-    )
+    explanation = _explanation()
 
     def clean_answer(self) -> object:
         try:
@@ -155,7 +156,9 @@ class GoldListForm(ListsForm):
 class TopicForm(WordedForm):
     name = forms.CharField(max_length=200)
     synonyms = forms.CharField(required=False, help_text="Apart by semicolons.")
-    definition = forms.CharField(required=False, widget=forms.Textarea(attrs={"rows": 2}))
+    definition = forms.CharField(
+        required=False, max_length=10_000, widget=forms.Textarea(attrs={"rows": 2})
+    )
     url = forms.URLField(
         label="Link",
         required=False,
@@ -165,6 +168,7 @@ class TopicForm(WordedForm):
     )
     guidance = forms.CharField(
         required=False,
+        max_length=20_000,
         widget=forms.Textarea(attrs={"rows": 4}),
         help_text="What counts as this class here, and what does not.",
     )

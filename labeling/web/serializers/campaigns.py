@@ -1,8 +1,11 @@
 """Campaigns, policies and decisions, as the API has them."""
 
+from typing import Any, ClassVar
+
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
+from labeling.campaigns.lifecycle import Cost
 from labeling.kinds import KINDS
 from labeling.kinds.policies import DEFAULTS
 from labeling.models import (
@@ -10,8 +13,13 @@ from labeling.models import (
     Decision,
     Policy,
 )
+from labeling.quality.monitoring import Stopped
+from labeling.reports.forecasts import Estimate
+from labeling.reports.progress import Progress
 from labeling.web.api.base import Body
-from labeling.web.serializers.common import NAME_HELP, AnyField, Plain
+from labeling.web.forms.campaigns import CampaignForm
+from labeling.web.serializers.common import NAME_HELP, AnyField
+from labeling.web.serializers.derived import FormBody, RowSerializer
 
 
 class CampaignSerializer(serializers.ModelSerializer):
@@ -54,12 +62,11 @@ class CampaignSerializer(serializers.ModelSerializer):
 POLICY_HELP = f"Keys that differ from the defaults: {', '.join(sorted(DEFAULTS))}."
 
 
-class NewCampaignSerializer(Body):
+class NewCampaignSerializer(FormBody):
+    form, only = CampaignForm, ("title", "instructions")
     name = serializers.CharField(max_length=80)
-    title = serializers.CharField(max_length=200)
     kind = serializers.ChoiceField([])
     dataset = serializers.CharField(max_length=80)
-    instructions = serializers.CharField(allow_blank=True, default="", max_length=100_000)
     settings = serializers.DictField(required=False)
     policy = serializers.DictField(required=False, help_text=POLICY_HELP)
 
@@ -69,48 +76,32 @@ class NewCampaignSerializer(Body):
         return fields
 
 
-class ChangedCampaignSerializer(Body):
-    title = serializers.CharField(max_length=200, required=False)
-    instructions = serializers.CharField(allow_blank=True, required=False, max_length=100_000)
+class ChangedCampaignSerializer(FormBody):
+    form, only, is_patch = CampaignForm, ("title", "instructions"), True
     settings = serializers.DictField(required=False)
 
 
-class CostSerializer(Plain):
-    questions = serializers.IntegerField()
-    answers = serializers.IntegerField()
-    hours = serializers.FloatField()
-    cost = serializers.FloatField()
+class CostSerializer(RowSerializer):
+    row: ClassVar[type] = Cost
+    without: ClassVar[tuple[str, ...]] = ("gold", "currency")
 
 
-class EstimateSerializer(CostSerializer):
+class EstimateSerializer(RowSerializer):
     """What is likely; low and high are a range where a graph decides what is asked, else equal."""
 
-    currency = serializers.CharField()
-    low = CostSerializer()
-    high = CostSerializer()
+    row, without = Estimate, ("gold",)
 
 
-class ProgressSerializer(Plain):
-    questions = serializers.IntegerField()
-    by_state = serializers.DictField(child=serializers.IntegerField())
-    finished = serializers.IntegerField()
-    share = serializers.FloatField(allow_null=True)
-    answers = serializers.IntegerField()
-    questions_range = serializers.ListField(
-        child=serializers.IntegerField(), min_length=2, max_length=2
-    )
-    answers_left = serializers.IntegerField()
-    answers_left_range = serializers.ListField(
-        child=serializers.IntegerField(), min_length=2, max_length=2
-    )
-    hours = serializers.FloatField()
-    cost = serializers.FloatField()
-    cost_left = serializers.FloatField()
-    cost_left_range = serializers.ListField(
-        child=serializers.FloatField(), min_length=2, max_length=2
-    )
-    currency = serializers.CharField()
-    minutes_left = serializers.FloatField(allow_null=True)
+class PairField(serializers.ListField):
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(min_length=2, max_length=2, **kwargs)
+
+
+class ProgressSerializer(RowSerializer):
+    row = Progress
+    questions_range = PairField(child=serializers.IntegerField())
+    answers_left_range = PairField(child=serializers.IntegerField())
+    cost_left_range = PairField(child=serializers.FloatField())
 
 
 class PolicySerializer(serializers.ModelSerializer):
@@ -149,8 +140,6 @@ class AppliedPolicySerializer(NewPolicySerializer):
     )
 
 
-class StoppedSerializer(Plain):
+class StoppedSerializer(RowSerializer):
+    row, without = Stopped, ("membership",)
     member = serializers.IntegerField(source="membership")
-    pseudonym = serializers.CharField()
-    action = serializers.CharField()
-    reason = serializers.CharField()

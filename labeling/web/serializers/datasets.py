@@ -8,8 +8,9 @@ from labeling.models import (
     Dataset,
     Image,
 )
-from labeling.web.api.base import Body
+from labeling.web.forms.datasets import ComingForm, DatasetForm
 from labeling.web.serializers.common import Plain
+from labeling.web.serializers.derived import FormBody
 
 
 class DatasetSerializer(serializers.ModelSerializer):
@@ -20,9 +21,8 @@ class DatasetSerializer(serializers.ModelSerializer):
         fields = ("name", "description", "owner", "created_at")
 
 
-class NewDatasetSerializer(Body):
-    name = serializers.CharField(max_length=80)
-    description = serializers.CharField(allow_blank=True, default="", max_length=10_000)
+class NewDatasetSerializer(FormBody):
+    form = DatasetForm
 
 
 class ImageSerializer(serializers.ModelSerializer):
@@ -39,9 +39,13 @@ class ImageSerializer(serializers.ModelSerializer):
         )
 
 
-class NewImagesSerializer(Body):
-    """Files (each named by `names`, or by its own file name), a zip, or a path on the server."""
+class NewImagesSerializer(FormBody):
+    """Files (each named by `names`, or by its own file name), a zip, or a path on the server.
 
+    With `near` it is always an import (202).
+    """
+
+    form, only = ComingForm, ("licence", "source", "near")
     files = serializers.ListField(
         child=serializers.FileField(), required=False, max_length=100, allow_empty=False
     )
@@ -51,12 +55,6 @@ class NewImagesSerializer(Body):
         required=False,
         max_length=1000,
         help_text="A folder, zip or manifest.csv below the site's import folder. Never a URL.",
-    )
-    licence = serializers.CharField(allow_blank=True, default="", max_length=200)
-    source = serializers.CharField(allow_blank=True, default="", max_length=500)  # type: ignore[assignment]
-    near = serializers.BooleanField(
-        default=False,
-        help_text="Leaves out what looks like an image of the dataset; always an import (202).",
     )
     against = serializers.ListField(
         child=serializers.CharField(max_length=80),

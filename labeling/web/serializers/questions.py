@@ -2,14 +2,18 @@
 
 from rest_framework import serializers
 
+from labeling.follow_ups.asking import AddedQuestions
 from labeling.models import (
     Example,
     Gold,
     Question,
     Topic,
 )
+from labeling.quality.asking_more import Asked
 from labeling.web.api.base import Body, Key
+from labeling.web.forms.questions import AskMoreForm, ExampleForm, GoldForm, SendBackForm, TopicForm
 from labeling.web.serializers.common import AnyField, Plain
+from labeling.web.serializers.derived import FormBody, RowSerializer
 
 
 class ExampleSerializer(serializers.ModelSerializer):
@@ -20,10 +24,8 @@ class ExampleSerializer(serializers.ModelSerializer):
         fields = ("id", "image", "answer", "caption")
 
 
-class NewExampleSerializer(Body):
-    image = serializers.CharField(max_length=400)
-    answer = serializers.ChoiceField(["yes", "no"])
-    caption = serializers.CharField(allow_blank=True, default="", max_length=200)
+class NewExampleSerializer(FormBody):
+    form, options = ExampleForm, {"answer": {"required": True}}
 
 
 class SiblingSerializer(Body):
@@ -42,7 +44,8 @@ class TopicSerializer(serializers.ModelSerializer):
         fields = ("key", "name", "synonyms", "definition", "url", "guidance", "siblings")
 
 
-class TopicBody(Body):
+class TopicBody(FormBody):
+    form, only = TopicForm, ("definition", "url")
     key = serializers.CharField(max_length=64)
     name = serializers.CharField(
         max_length=200,
@@ -52,8 +55,6 @@ class TopicBody(Body):
     synonyms = serializers.ListField(
         child=serializers.CharField(max_length=200), default=list, max_length=100
     )
-    definition = serializers.CharField(allow_blank=True, default="", max_length=10_000)
-    url = serializers.URLField(allow_blank=True, default="", max_length=400)
     siblings = SiblingSerializer(many=True, required=False, max_length=50)  # type: ignore[call-arg]
 
 
@@ -61,14 +62,11 @@ class NewTopicsSerializer(Body):
     topics = TopicBody(many=True, allow_empty=False, max_length=5_000)  # type: ignore[call-arg]
 
 
-class ChangedTopicSerializer(Body):
-    name = serializers.CharField(max_length=200, required=False)
+class ChangedTopicSerializer(FormBody):
+    form, only, is_patch = TopicForm, ("name", "definition", "url", "guidance"), True
     synonyms = serializers.ListField(
         child=serializers.CharField(max_length=200), required=False, max_length=100
     )
-    definition = serializers.CharField(allow_blank=True, required=False, max_length=10_000)
-    url = serializers.URLField(allow_blank=True, required=False, max_length=400)
-    guidance = serializers.CharField(allow_blank=True, required=False, max_length=20_000)
     siblings = SiblingSerializer(many=True, required=False, max_length=50)  # type: ignore[call-arg]
 
 
@@ -127,10 +125,9 @@ class NewQuestionsSerializer(Body):
     questions = AskedPairSerializer(many=True, allow_empty=False, max_length=50_000)  # type: ignore[call-arg]
 
 
-class AddedQuestionsSerializer(Plain):
-    created = serializers.IntegerField()
-    existing = serializers.IntegerField()
-    reopened = serializers.IntegerField(help_text="They had been withdrawn.")
+class AddedQuestionsSerializer(RowSerializer):
+    row, without = AddedQuestions, ("missing_images",)
+    help = {"reopened": "They had been withdrawn."}
 
 
 class QuestionKeysSerializer(Body):
@@ -152,13 +149,12 @@ class WithdrawnSerializer(Plain):
     kept = KeptSerializer(many=True)
 
 
-class AskMoreSerializer(QuestionKeysSerializer):
-    people = serializers.IntegerField(min_value=1, max_value=25)
-    reason = serializers.CharField(default="", allow_blank=True, max_length=500)
+class AskMoreSerializer(FormBody, QuestionKeysSerializer):
+    form = AskMoreForm
 
 
-class AskedMoreSerializer(Plain):
-    count = serializers.IntegerField(help_text="Questions that ask more people now.")
+class AskedMoreSerializer(RowSerializer):
+    row, help = Asked, {"count": "Questions that ask more people now."}
     skipped = serializers.DictField(
         child=serializers.IntegerField(), help_text="Why others were left alone: how many."
     )
@@ -186,12 +182,12 @@ class GoldSerializer(serializers.ModelSerializer):
         fields = ("question", "image", "topic", "answer", "explanation", "source", "retired_at")
 
 
-class GoldBody(AskedSerializer):
+class GoldBody(FormBody, AskedSerializer):
+    form, only = GoldForm, ("explanation",)
     object = serializers.CharField(
         allow_blank=True, default="", max_length=80, help_text="Its name, where parts are drawn."
     )
     answer = AnyField()
-    explanation = serializers.CharField(allow_blank=True, default="", max_length=10_000)
     source = serializers.CharField(allow_blank=True, default="", max_length=200)  # type: ignore[assignment]
 
 
@@ -239,9 +235,9 @@ class VerdictSerializer(AcceptanceSerializer):
     value = AnyField(help_text='An answer that is no abstention, or "drop".')
 
 
-class SendBackSerializer(Body):
+class SendBackSerializer(FormBody):
+    form, only = SendBackForm, ("note",)
     seen = seen_field()
-    note = serializers.CharField(max_length=2_000, help_text="What to mend; they read it.")
     answers = serializers.ListField(
         child=serializers.UUIDField(),
         allow_null=True,

@@ -9,6 +9,7 @@ from django.shortcuts import redirect
 from django.views.decorators.http import require_http_methods, require_POST
 
 from labeling.boxes.chain import DRAW
+from labeling.db.lookups import get_or_404
 from labeling.errors import NotAllowed, NotYours
 from labeling.kinds import KINDS
 from labeling.kinds.base import CHAINS
@@ -112,7 +113,8 @@ def _upcoming(request: SignedIn, campaign: Campaign) -> Audit | None:
 
 
 def _audit(campaign: Campaign, pk: int) -> Audit:
-    row = campaign.audits.select_related("campaign", "question", "settlement").filter(pk=pk).first()
-    if row is None:
-        raise NotYours("There is no such question in the campaign's audit.")
-    return row
+    return get_or_404(
+        campaign.audits.select_related("campaign", "question", "settlement"),
+        "There is no such question in the campaign's audit.",
+        pk=pk,
+    )

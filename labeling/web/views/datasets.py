@@ -10,7 +10,7 @@ from django.views.decorators.http import require_GET, require_http_methods
 from labeling.campaigns.access import check_may_open, check_researches, dataset_for
 from labeling.datasets import candidates, images
 from labeling.datasets import datasets as pools
-from labeling.errors import NotYours
+from labeling.db.lookups import get_or_404
 from labeling.models import Dataset, GivenLabel, Job
 from labeling.web.forms.common import carried_out
 from labeling.web.forms.datasets import DatasetForm
@@ -123,7 +123,5 @@ def candidates_csv(request: SignedIn, name: str) -> HttpResponseBase:
 def thumbnail(request: SignedIn, name: str, pk: int) -> HttpResponse:
     """Return a small picture of one image, for those who may see the dataset."""
     dataset = dataset_for(request.user, name)
-    image = dataset.images.filter(pk=pk).first()
-    if image is None:
-        raise NotYours("There is no such image in this dataset.")
+    image = get_or_404(dataset.images, "There is no such image in this dataset.", pk=pk)
     return thumbnail_response(image)

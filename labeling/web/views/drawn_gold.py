@@ -6,7 +6,8 @@ from django.http import HttpResponse
 from django.views.decorators.http import require_GET, require_http_methods
 
 from labeling.datasets import objects
-from labeling.errors import NotYours, Refusal
+from labeling.db.lookups import get_or_404
+from labeling.errors import Refusal
 from labeling.kinds import KINDS
 from labeling.models import Campaign, GivenLabel, Gold, Item, Question
 from labeling.quality.gold import add_gold
@@ -103,7 +104,8 @@ def _free_objects(campaign: Campaign) -> QuerySet[Item]:
 def _item(campaign: Campaign, pk: int) -> Item:
     if not KINDS[campaign.kind].drawn:
         raise Refusal("Nobody draws in this campaign. Add gold as a question with its answer.")
-    item = objects.of(campaign.dataset).select_related("image").filter(pk=pk).first()
-    if item is None:
-        raise NotYours("There is no such object in this campaign.")
-    return item
+    return get_or_404(
+        objects.of(campaign.dataset).select_related("image"),
+        "There is no such object in this campaign.",
+        pk=pk,
+    )

@@ -8,7 +8,8 @@ from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from labeling.campaigns import lifecycle
-from labeling.errors import NotYours, Refusal
+from labeling.db.lookups import get_or_404
+from labeling.errors import Refusal
 from labeling.exchange import lists
 from labeling.follow_ups import opening
 from labeling.kinds import KINDS
@@ -234,10 +235,7 @@ def example_remove(request: SignedIn, name: str, pk: int) -> HttpResponse:
 
 
 def _topic(campaign: Campaign, pk: int) -> Topic:
-    topic = campaign.topics.filter(pk=pk).first()
-    if topic is None:
-        raise NotYours("There is no such class in this campaign.")
-    return topic
+    return get_or_404(campaign.topics, "There is no such class in this campaign.", pk=pk)
 
 
 def _image(campaign: Campaign, name: str) -> Image:

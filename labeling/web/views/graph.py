@@ -9,6 +9,7 @@ from django.shortcuts import redirect
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from labeling.campaigns import lifecycle
+from labeling.db.lookups import get_or_404
 from labeling.errors import NotYours
 from labeling.graphs import store
 from labeling.models import Campaign, Decision, Graph
@@ -211,10 +212,11 @@ def _graph(campaign: Campaign) -> replaying.Graph:
 
 
 def _version(campaign: Campaign, version: int) -> Graph:
-    row = campaign.graphs.select_related("created_by").filter(version=version).first()
-    if row is None:
-        raise NotYours("The campaign's graph has no such version.")
-    return row
+    return get_or_404(
+        campaign.graphs.select_related("created_by"),
+        "The campaign's graph has no such version.",
+        version=version,
+    )
 
 
 def _changes(before: replaying.Graph, after: replaying.Graph) -> dict[str, object]:

@@ -13,6 +13,7 @@ from django.views.decorators.http import require_GET, require_POST
 
 from labeling.campaigns.access import dataset_for
 from labeling.datasets import objects, vocabulary_store
+from labeling.db.lookups import get_or_404
 from labeling.errors import NotYours, Refusal
 from labeling.exchange import label_files, merging
 from labeling.geometry import crops, svg
@@ -101,10 +102,11 @@ def object_merge(request: SignedIn, name: str, pk: int) -> HttpResponse:
 
 
 def _object(dataset: Dataset, pk: int) -> Item:
-    item = objects.of(dataset).select_related("image__dataset").filter(pk=pk).first()
-    if item is None:
-        raise NotYours("There is no such object in this dataset.")
-    return item
+    return get_or_404(
+        objects.of(dataset).select_related("image__dataset"),
+        "There is no such object in this dataset.",
+        pk=pk,
+    )
 
 
 def _radius(text: str) -> float:

@@ -14,7 +14,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from labeling.assignment import quotas
 from labeling.campaigns.names import name_of
-from labeling.errors import NotYours
+from labeling.db.lookups import get_or_404
 from labeling.kinds import policies
 from labeling.models import Campaign, Invitation, Membership, User
 from labeling.plurals import count_of
@@ -64,9 +64,9 @@ def invitation_new(request: SignedIn, name: str) -> HttpResponse:
 def invitation_revoke(request: SignedIn, name: str, pk: int) -> HttpResponse:
     """Make an invitation useless."""
     campaign = own_campaign(request, name)
-    invitation = campaign.invitations.filter(pk=pk).first()
-    if invitation is None:
-        raise NotYours("There is no such invitation to this campaign.")
+    invitation = get_or_404(
+        campaign.invitations, "There is no such invitation to this campaign.", pk=pk
+    )
     memberships.revoke(invitation, request.user)
     message = "The invitation is withdrawn; its link leads nowhere now."
     return done(request, message, "people", campaign.name)
@@ -273,17 +273,19 @@ def _actions_for(membership: Membership) -> list[Action]:
 
 def _anybody(campaign: Campaign, pk: int) -> Membership:
     """The membership of that id, also of somebody who has left. Raises NotYours."""
-    membership = campaign.memberships.select_related("user", "campaign").filter(pk=pk).first()
-    if membership is None:
-        raise NotYours("There is no such member of this campaign.")
-    return membership
+    return get_or_404(
+        campaign.memberships.select_related("user", "campaign"),
+        "There is no such member of this campaign.",
+        pk=pk,
+    )
 
 
 def _member(campaign: Campaign, pk: int) -> Membership:
-    membership = campaign.memberships.active().select_related("user").filter(pk=pk).first()
-    if membership is None:
-        raise NotYours("There is no such member of this campaign.")
-    return membership
+    return get_or_404(
+        campaign.memberships.active().select_related("user"),
+        "There is no such member of this campaign.",
+        pk=pk,
+    )
 
 
 def _people(

@@ -10,7 +10,7 @@ from django.views.decorators.http import require_GET, require_POST
 
 from labeling.campaigns.access import check_administrator
 from labeling.campaigns.rights import accounts, grant, revoke
-from labeling.errors import NotYours
+from labeling.db.lookups import get_or_404
 from labeling.models import User
 from labeling.web.views.shared import SignedIn, sent
 
@@ -34,9 +34,7 @@ def rights(request: SignedIn) -> HttpResponse:
 def right_change(request: SignedIn, pk: int) -> HttpResponse:
     """Grant or revokes the right of one account."""
     check_administrator(request.user)
-    account = User.objects.filter(pk=pk, is_active=True).first()
-    if account is None:
-        raise NotYours("There is no such account.")
+    account = get_or_404(User.objects, "There is no such account.", pk=pk, is_active=True)
     if sent(request, "may") == "yes":
         grant(account, request.user)
         messages.success(request, f"{account.username} may open campaigns now.")

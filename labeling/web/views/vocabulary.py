@@ -11,6 +11,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from labeling.campaigns.access import campaigns_for, dataset_for
 from labeling.datasets import vocabulary_store
+from labeling.db.lookups import get_or_404
 from labeling.errors import NotAllowed, NotYours, Refusal
 from labeling.follow_ups import opening
 from labeling.models import Campaign, Dataset
@@ -220,10 +221,11 @@ def _check_may_edit(request: SignedIn, dataset: Dataset) -> None:
 
 
 def _version(dataset: Dataset, version: int) -> Version:
-    row = dataset.vocabularies.select_related("created_by").filter(version=version).first()
-    if row is None:
-        raise NotYours("The vocabulary has no such version.")
-    return row
+    return get_or_404(
+        dataset.vocabularies.select_related("created_by"),
+        "The vocabulary has no such version.",
+        version=version,
+    )
 
 
 def _rows(vocabulary: Vocabulary, objects: dict[str, int]) -> list[dict[str, object]]:

@@ -11,7 +11,8 @@ from django.http import FileResponse, HttpResponse
 from django.shortcuts import redirect
 from django.views.decorators.http import require_GET, require_POST
 
-from labeling.errors import NotYours, Refusal
+from labeling.db.lookups import get_or_404
+from labeling.errors import Refusal
 from labeling.exchange import label_files
 from labeling.jobs import queue
 from labeling.kinds import KINDS
@@ -61,9 +62,7 @@ def jobs(request: SignedIn, name: str) -> HttpResponse:
 def job_retry(request: SignedIn, name: str, pk: int) -> HttpResponse:
     """Try a failed job again."""
     campaign = own_campaign(request, name)
-    job = campaign.jobs.filter(pk=pk).first()
-    if job is None:
-        raise NotYours("There is no such job in this campaign.")
+    job = get_or_404(campaign.jobs, "There is no such job in this campaign.", pk=pk)
     with refusals_shown(request):
         queue.retry(job, request.user)
         messages.success(request, "The job waits for its turn.")

@@ -1,0 +1,128 @@
+"""Serializers whose fields are declared elsewhere: by a form, or by the type of a row."""
+
+import dataclasses
+import types
+import typing
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any, ClassVar
+
+from django import forms
+from rest_framework import serializers
+
+from labeling.records import Record
+from labeling.web.api.base import Body
+from labeling.web.serializers.common import AnyField, Plain
+
+VALUES: dict[Any, type[serializers.Field]] = {
+    bool: serializers.BooleanField,
+    int: serializers.IntegerField,
+    float: serializers.FloatField,
+    str: serializers.CharField,
+    datetime: serializers.DateTimeField,
+}
+LIMITS = ("min_value", "max_value", "max_length")
+FORM_FIELDS: tuple[tuple[type[forms.Field], type[serializers.Field]], ...] = (
+    (forms.FileField, serializers.FileField),
+    (forms.BooleanField, serializers.BooleanField),
+    (forms.ChoiceField, serializers.ChoiceField),
+    (forms.FloatField, serializers.FloatField),
+    (forms.IntegerField, serializers.IntegerField),
+    (forms.URLField, serializers.URLField),
+    (forms.CharField, serializers.CharField),
+)
+
+
+class FormBody(Body):
+    """A body with fields of `form`; fields that the class declares take precedence.
+
+    only: names of the fields, all by default. options: arguments that differ, by field.
+    is_patch: every field may be left out.
+    """
+
+    form: ClassVar[type[forms.Form]]
+    only: ClassVar[tuple[str, ...]] = ()
+    options: ClassVar[Mapping[str, Mapping[str, object]]] = {}
+    is_patch: ClassVar[bool] = False
+
+    def get_fields(self) -> dict[str, serializers.Field]:
+        declared = super().get_fields()
+        base = self.form.base_fields
+        always = {"required": False} if self.is_patch else {}
+        built = {
+            name: _of_form(base[name], always | dict(self.options.get(name, {})))
+            for name in self.only or base
+            if name not in declared
+        }
+        return built | declared
+
+
+def _of_form(field: forms.Field, options: Mapping[str, object]) -> serializers.Field:
+    """Return the serializer field of a form field. An initial value becomes the default."""
+    cls = next(made for known, made in FORM_FIELDS if isinstance(field, known))
+    arguments: dict[str, Any] = {"help_text": field.help_text or None}
+    arguments |= {
+        name: limit for name in LIMITS if (limit := getattr(field, name, None)) is not None
+    }
+    if isinstance(field, forms.ChoiceField):
+        arguments["choices"] = [choice for choice in list(field.choices) if choice[0]]  # type: ignore[arg-type]
+    if cls in (serializers.CharField, serializers.URLField):
+        arguments["allow_blank"] = not field.required
+    if field.initial is not None:
+        arguments["default"] = field.initial
+    elif not field.required:
+        blank = {"default": ""} if "allow_blank" in arguments else {"required": False}
+        arguments |= {"default": False} if cls is serializers.BooleanField else blank
+    if "required" in options:
+        arguments.pop("default", None)
+    if "default" in options:
+        arguments.pop("required", None)
+    return cls(**{**arguments, **options})
+
+
+class RowSerializer(Plain):
+    """A response row with the fields of `row`: a dataclass, a Record, a NamedTuple or a TypedDict.
+
+    Fields that the class declares take precedence. without: fields of the row that are not sent.
+    help: descriptions, by field.
+    """
+
+    row: ClassVar[type]
+    without: ClassVar[tuple[str, ...]] = ()
+    help: ClassVar[Mapping[str, str]] = {}
+    of_row: ClassVar[dict[type, type["RowSerializer"]]] = {}
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        RowSerializer.of_row.setdefault(cls.row, cls)
+
+    def get_fields(self) -> dict[str, serializers.Field]:
+        declared = super().get_fields()
+        hints = typing.get_type_hints(self.row)
+        keys = {name: name for name in hints}
+        if dataclasses.is_dataclass(self.row):
+            rows = dataclasses.fields(self.row)
+            keys = {row.name: row.metadata.get("key", row.name) for row in rows if row.init}
+            if issubclass(self.row, Record):
+                del keys["unknown"]
+        built = {}
+        for name, key in keys.items():
+            if key not in (*declared, *self.without):
+                source = {} if key == name else {"source": name}
+                built[key] = field_of(hints[name], help_text=self.help.get(key), **source)
+        return built | declared
+
+
+def field_of(hint: Any, **options: Any) -> serializers.Field:
+    """Return the serializer field of a type."""
+    origin, inner = typing.get_origin(hint), typing.get_args(hint)
+    if origin in (types.UnionType, typing.Union):
+        [value] = (member for member in inner if member is not types.NoneType)
+        return field_of(value, allow_null=True, **options)
+    if origin is list and inner[0] in RowSerializer.of_row:
+        return RowSerializer.of_row[inner[0]](many=True, **options)
+    if origin in (list, tuple):
+        return serializers.ListField(child=field_of(inner[0]), **options)
+    if origin is dict:
+        return serializers.DictField(child=field_of(inner[1]), **options)
+    return RowSerializer.of_row.get(hint, VALUES.get(hint, AnyField))(**options)
