@@ -14,7 +14,7 @@ from labeling.campaigns.access import RESEARCHER
 from labeling.models import Flag
 from labeling.web.api.base import CampaignViewSet
 from labeling.web.forms.people import ReplyForm
-from labeling.web.serializers.derived import FormBody
+from labeling.web.serializers.derived import body_of
 
 
 class FlagSerializer(serializers.ModelSerializer):
@@ -29,8 +29,7 @@ class FlagSerializer(serializers.ModelSerializer):
         fields = ("id", "image", "topic", "pseudonym", "note", "created_at", "reply", "replied_at")
 
 
-class ReplySerializer(FormBody):
-    form = ReplyForm
+ReplySerializer = body_of(ReplyForm, "Reply")
 
 
 class FlagFilters(django_filters.FilterSet):

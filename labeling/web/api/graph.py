@@ -16,7 +16,7 @@ from labeling.reports import price_curve
 from labeling.reports.price_curve import PriceCurve
 from labeling.web.api.base import MIB, Body, CampaignViewSet
 from labeling.web.serializers.common import AnyField, Plain
-from labeling.web.serializers.derived import RowSerializer
+from labeling.web.serializers.derived import rows_of
 
 
 class GraphSerializer(serializers.ModelSerializer):
@@ -54,9 +54,7 @@ class OpenedSerializer(Plain):
     )
 
 
-class PricePointSerializer(RowSerializer):
-    row = PricePoint
-    help = {"questions": "An image, on average.", "missed": "Labels an image, as stated."}
+PricePointSerializer = rows_of(PricePoint, "PricePoint")
 
 
 class PriceSerializer(Plain):

@@ -28,8 +28,8 @@ from labeling.web.api.base import (
     download,
 )
 from labeling.web.forms.labels import KnownLabelsForm
-from labeling.web.serializers.common import JobSerializer, Plain, SkippedSerializer
-from labeling.web.serializers.derived import FormBody, RowSerializer
+from labeling.web.serializers.common import JobSerializer, Plain
+from labeling.web.serializers.derived import FormBody, rows_of
 
 WAIT_SECONDS = "2"
 
@@ -55,15 +55,7 @@ class LabelFormatSerializer(Body):
     )
 
 
-class BroughtInSerializer(RowSerializer):
-    row = BroughtIn
-    skipped = SkippedSerializer(many=True)
-    help = {
-        "images": "Images that the file has labels of.",
-        "labels": "Labels that are known now.",
-        "unknown": "Labels that say unknown, and so nothing.",
-        "mended": "What `repair` changed: the first sentences.",
-    }
+BroughtInSerializer = rows_of(BroughtIn, "BroughtIn")
 
 
 class LabelImportSerializer(JobSerializer):
@@ -91,12 +83,8 @@ class NewLabelsSerializer(FormBody):
     )
 
 
-class SourceSerializer(RowSerializer):
-    row = label_files.Source
-
-
 class KnownLabelsSerializer(Plain):
-    sources = SourceSerializer(many=True)
+    sources = rows_of(label_files.Source, "Source")(many=True)
 
 
 class AnyForm(DefaultContentNegotiation):

@@ -18,8 +18,8 @@ from labeling.parts.model import Part, PartedObject, merge_content
 from labeling.parts.simplifying import CAP
 from labeling.web.api.base import Body, BoundedMultiPartParser, InDataset
 from labeling.web.forms.parts import PartsImportForm
-from labeling.web.serializers.common import JobSerializer, Plain, SkippedSerializer
-from labeling.web.serializers.derived import FormBody, RowSerializer
+from labeling.web.serializers.common import JobSerializer, Plain
+from labeling.web.serializers.derived import FormBody, RowSerializer, rows_of
 
 POLYGONS = "Pieces of rings of corners [x, y], in pixels of the image; the first ring is the outer."
 
@@ -81,28 +81,17 @@ class RefusedObjectSerializer(Plain):
     why = serializers.CharField()
 
 
-class FlaggedObjectSerializer(RowSerializer):
-    row, help = Place, {"item": "The object's id."}
-    part = serializers.CharField(required=False)
+FlaggedObjectSerializer = rows_of(Place, "FlaggedObject")
 
 
-class UnknownNameSerializer(RowSerializer):
-    row, help = Unknown, {"part": "Empty where the category itself is unknown."}
+UnknownNameSerializer = rows_of(Unknown, "UnknownName")
 
 
 class PartReportSerializer(RowSerializer):
     """Lists have the first 500; the counts are of all."""
 
     row = Report
-    help = {
-        "vocabulary": "The version that names were read by.",
-        "read": "Objects that were looked at.",
-        "new": "Objects that were not there before.",
-        "changed": "Labels that were written.",
-        "merged": "Parts that were joined from pieces.",
-    }
     refused = RefusedObjectSerializer(many=True)
-    skipped = SkippedSerializer(many=True)
 
 
 class PartImportSerializer(JobSerializer):

@@ -22,7 +22,7 @@ from labeling.web.api.base import Body, CampaignViewSet
 from labeling.web.forms.people import InvitationForm, ReasonForm, RoleForm
 from labeling.web.serializers import common
 from labeling.web.serializers.common import NAME_HELP
-from labeling.web.serializers.derived import FormBody, RowSerializer
+from labeling.web.serializers.derived import FormBody, body_of, rows_of
 
 
 class WatchedSerializer(serializers.ModelSerializer):
@@ -56,8 +56,7 @@ class MemberReasonSerializer(FormBody):
     form = ReasonForm
 
 
-class RoleSerializer(FormBody):
-    form = RoleForm
+RoleSerializer = body_of(RoleForm, "Role")
 
 
 class InvitationSerializer(serializers.ModelSerializer):
@@ -69,8 +68,7 @@ class InvitationSerializer(serializers.ModelSerializer):
         )
 
 
-class NewInvitationSerializer(FormBody):
-    form = InvitationForm
+NewInvitationSerializer = body_of(InvitationForm, "NewInvitation")
 
 
 class InvitationSecretSerializer(InvitationSerializer):
@@ -80,8 +78,7 @@ class InvitationSecretSerializer(InvitationSerializer):
         fields = (*InvitationSerializer.Meta.fields, "secret")  # type: ignore[assignment]
 
 
-class StandingSerializer(RowSerializer):
-    row = Accuracy
+StandingSerializer = rows_of(Accuracy, "Standing")
 
 
 class MemberSerializer(serializers.ModelSerializer):

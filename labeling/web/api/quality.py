@@ -22,7 +22,7 @@ from labeling.web.api.people import MemberReasonSerializer, WatchedSerializer
 from labeling.web.forms.questions import AuditForm, PilotForm
 from labeling.web.serializers.campaigns import CostSerializer
 from labeling.web.serializers.common import AnyField, JobSerializer, Plain
-from labeling.web.serializers.derived import FormBody, RowSerializer
+from labeling.web.serializers.derived import FormBody, RowSerializer, rows_of
 
 
 class NewBlockSerializer(MemberReasonSerializer):
@@ -31,12 +31,6 @@ class NewBlockSerializer(MemberReasonSerializer):
 
 class BlockSerializer(RowSerializer):
     row, without = Outcome, ("answerable",)
-    help = {
-        "changed": "False where the person was blocked already.",
-        "answers": "Answers that count no more.",
-        "decided": "Questions that stand otherwise now.",
-        "reopened": "Decided questions that need more answers.",
-    }
     member = serializers.IntegerField()
 
 
@@ -62,16 +56,10 @@ class PilotPlanSerializer(CostSerializer):
     """What a pilot would ask beyond what is asked already."""
 
     without = ("gold",)
-    help = {"answers": "Gold mixed in."}
 
 
 class PilotStateSerializer(RowSerializer):
     row, without = piloting.Progress, ("questions",)
-    help = {
-        "topics": "Topics of those questions.",
-        "tables": "How many of the topics have a vote table.",
-        "missing": "Names of some that have none.",
-    }
     asked = serializers.IntegerField(source="questions", help_text="Questions that want ten votes.")
 
 
@@ -88,8 +76,7 @@ class BinSerializer(Plain):
     interval = serializers.ListField(child=serializers.FloatField())
 
 
-class ErrorShareSerializer(RowSerializer):
-    row, help = auditing.ErrorShare, {"interval": "95 %."}
+ErrorShareSerializer = rows_of(auditing.ErrorShare, "ErrorShare")
 
 
 class ReliabilitySerializer(Plain):
@@ -102,39 +89,19 @@ class BoxErrorSerializer(RowSerializer):
     """Boxes of one class, of all under "", that were drawn again."""
 
     row = Measured
-    help = {
-        "missed": "Where nothing was drawn: an error of 1.",
-        "error": "Mean 1 − IoU of the two drawings.",
-        "interval": "95 %.",
-        "stated": "What both drawings state of themselves.",
-    }
 
 
 class AuditEstimateSerializer(RowSerializer):
     """What the latest sample says; `audited` leaves out what was too hard to tell."""
 
     row, without = auditing.Estimate, ("stated_sample",)
-    help = {
-        "interval": "95 %.",
-        "stated": "The error that the consensus itself states, on average.",
-        "stated_holds": "Whether that lies in the interval.",
-        "boxes": "Of campaigns of boxes.",
-    }
     calibration = ReliabilitySerializer(allow_null=True)
 
 
-class HistogramSerializer(RowSerializer):
-    row, without = campaign_figures.Bar, ("share",)
+HistogramSerializer = rows_of(campaign_figures.Bar, "Histogram", "share")
 
 
-class QualitySerializer(RowSerializer):
-    row = campaign_figures.Figures
-    help = {
-        "sampled": "Decided questions that the figures come from.",
-        "alpha": "Krippendorff's alpha.",
-        "votes": "Mean answers a question.",
-        "disputed": "Ids of questions, the most divided first.",
-    }
+QualitySerializer = rows_of(campaign_figures.Figures, "Quality")
 
 
 def member_of(campaign: Campaign, pk: int) -> Membership:
@@ -261,45 +228,7 @@ class AuditViewSet(CampaignViewSet):
         return self.answer(AuditEstimateSerializer, auditing.estimate(row, sample), 201)
 
 
-class MeanSerializer(RowSerializer):
-    row, help = proposal_figures.Mean, {"interval": "95 %."}
-
-
-class ShareSerializer(RowSerializer):
-    row, help = proposal_figures.Share, {"interval": "95 %."}
-
-
-class ArmSerializer(RowSerializer):
-    """Drawings that may ask the model, or may not."""
-
-    row = proposal_figures.Arm
-    help = {
-        "gold_iou": "Likeness to gold, by part.",
-        "others_iou": "With drawings of other people that were made without the model.",
-        "bad": "Parts of gold drawn with an IoU below 0.5.",
-    }
-
-
-class NetworkSerializer(RowSerializer):
-    row = proposal_figures.Network
-    help = {
-        "images": "That questions are about.",
-        "embedded": "With an embedding.",
-        "fits": "For how many the budget has room.",
-        "bytes": "That embeddings take.",
-    }
-
-
-class ProposalFiguresSerializer(RowSerializer):
-    row = proposal_figures.ProposalFigures
-    help = {
-        "seats": "Answered ones that these figures are of.",
-        "time_ratio": "Seconds a part with the model over those without.",
-        "iou_difference": "Of gold_iou.",
-        "asked": "Parts about which the model was asked.",
-        "bad_proposals": "Of proposals for gold with an IoU below 0.5, how many were sent like "
-        "that.",
-    }
+ProposalFiguresSerializer = rows_of(proposal_figures.ProposalFigures, "ProposalFigures")
 
 
 class QualityViewSet(CampaignViewSet):

@@ -19,7 +19,7 @@ from labeling.reports.progress import Progress
 from labeling.web.api.base import Body
 from labeling.web.forms.campaigns import CampaignForm
 from labeling.web.serializers.common import NAME_HELP, AnyField
-from labeling.web.serializers.derived import FormBody, RowSerializer
+from labeling.web.serializers.derived import FormBody, RowSerializer, rows_of
 
 
 class CampaignSerializer(serializers.ModelSerializer):
@@ -86,10 +86,7 @@ class CostSerializer(RowSerializer):
     without: ClassVar[tuple[str, ...]] = ("gold", "currency")
 
 
-class EstimateSerializer(RowSerializer):
-    """What is likely; low and high are a range where a graph decides what is asked, else equal."""
-
-    row, without = Estimate, ("gold",)
+EstimateSerializer = rows_of(Estimate, "Estimate", "gold")
 
 
 class PairField(serializers.ListField):

@@ -30,12 +30,3 @@ class JobSerializer(serializers.ModelSerializer):
             *("id", "kind", "state", "attempts", "error", "progress_done"),
             *("progress_total", "created_at", "finished_at"),
         )
-
-
-class SkippedSerializer(Plain):
-    """Entries of a file that were left out."""
-
-    what = serializers.CharField()
-    count = serializers.IntegerField()
-    why = serializers.CharField()
-    first = serializers.CharField(help_text="Where the first of them is.")

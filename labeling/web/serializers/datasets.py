@@ -10,7 +10,7 @@ from labeling.models import (
 )
 from labeling.web.forms.datasets import ComingForm, DatasetForm
 from labeling.web.serializers.common import Plain
-from labeling.web.serializers.derived import FormBody
+from labeling.web.serializers.derived import FormBody, body_of
 
 
 class DatasetSerializer(serializers.ModelSerializer):
@@ -21,8 +21,7 @@ class DatasetSerializer(serializers.ModelSerializer):
         fields = ("name", "description", "owner", "created_at")
 
 
-class NewDatasetSerializer(FormBody):
-    form = DatasetForm
+NewDatasetSerializer = body_of(DatasetForm, "NewDataset")
 
 
 class ImageSerializer(serializers.ModelSerializer):

@@ -3,6 +3,7 @@
 import dataclasses
 import types
 import typing
+from collections import Counter
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, ClassVar
@@ -80,20 +81,25 @@ def _of_form(field: forms.Field, options: Mapping[str, object]) -> serializers.F
     return cls(**{**arguments, **options})
 
 
+def body_of(form: type[forms.Form], name: str, **options: Mapping[str, object]) -> type[FormBody]:
+    """Return the class of bodies with all fields of the form. name: in the schema."""
+    return type(f"{name}Serializer", (FormBody,), {"form": form, "options": options})
+
+
 class RowSerializer(Plain):
     """A response row with the fields of `row`: a dataclass, a Record, a NamedTuple or a TypedDict.
 
     Fields that the class declares take precedence. without: fields of the row that are not sent.
-    help: descriptions, by field.
+    The schema describes it by the docstring of the row.
     """
 
     row: ClassVar[type]
     without: ClassVar[tuple[str, ...]] = ()
-    help: ClassVar[Mapping[str, str]] = {}
     of_row: ClassVar[dict[type, type["RowSerializer"]]] = {}
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
+        cls.__doc__ = cls.__doc__ or cls.row.__doc__
         RowSerializer.of_row.setdefault(cls.row, cls)
 
     def get_fields(self) -> dict[str, serializers.Field]:
@@ -108,21 +114,42 @@ class RowSerializer(Plain):
         built = {}
         for name, key in keys.items():
             if key not in (*declared, *self.without):
-                source = {} if key == name else {"source": name}
-                built[key] = field_of(hints[name], help_text=self.help.get(key), **source)
+                options: dict[str, Any] = {} if key == name else {"source": name}
+                if name in getattr(self.row, "__optional_keys__", ()):
+                    options["required"] = False
+                built[key] = _of_hint(hints[name], **options)
         return built | declared
 
 
-def field_of(hint: Any, **options: Any) -> serializers.Field:
+def rows_of(row: type, name: str, *without: str) -> type[RowSerializer]:
+    """Return the class of response rows with the fields of a type. name: in the schema."""
+    return type(f"{name}Serializer", (RowSerializer,), {"row": row, "without": without})
+
+
+def _of_hint(hint: Any, **options: Any) -> serializers.Field:
     """Return the serializer field of a type."""
     origin, inner = typing.get_origin(hint), typing.get_args(hint)
     if origin in (types.UnionType, typing.Union):
         [value] = (member for member in inner if member is not types.NoneType)
-        return field_of(value, allow_null=True, **options)
-    if origin is list and inner[0] in RowSerializer.of_row:
-        return RowSerializer.of_row[inner[0]](many=True, **options)
+        return _of_hint(value, allow_null=True, **options)
     if origin in (list, tuple):
-        return serializers.ListField(child=field_of(inner[0]), **options)
-    if origin is dict:
-        return serializers.DictField(child=field_of(inner[1]), **options)
-    return RowSerializer.of_row.get(hint, VALUES.get(hint, AnyField))(**options)
+        if _is_row(inner[0]):
+            return _row_class(inner[0])(many=True, **options)
+        return serializers.ListField(child=_of_hint(inner[0]), **options)
+    if origin in (dict, Counter):
+        value = int if origin is Counter else inner[1]
+        return serializers.DictField(child=_of_hint(value), **options)
+    return (_row_class(hint) if _is_row(hint) else VALUES.get(hint, AnyField))(**options)
+
+
+def _is_row(hint: Any) -> bool:
+    return (
+        dataclasses.is_dataclass(hint)
+        or hasattr(hint, "__required_keys__")
+        or hasattr(hint, "_fields")
+    )
+
+
+def _row_class(row: type) -> type[RowSerializer]:
+    """Return the serializer of a nested row; it is called as its type if none was declared."""
+    return RowSerializer.of_row.get(row) or rows_of(row, row.__name__)

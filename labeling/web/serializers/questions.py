@@ -13,7 +13,7 @@ from labeling.quality.asking_more import Asked
 from labeling.web.api.base import Body, Key
 from labeling.web.forms.questions import AskMoreForm, ExampleForm, GoldForm, SendBackForm, TopicForm
 from labeling.web.serializers.common import AnyField, Plain
-from labeling.web.serializers.derived import FormBody, RowSerializer
+from labeling.web.serializers.derived import FormBody, rows_of
 
 
 class ExampleSerializer(serializers.ModelSerializer):
@@ -125,9 +125,7 @@ class NewQuestionsSerializer(Body):
     questions = AskedPairSerializer(many=True, allow_empty=False, max_length=50_000)  # type: ignore[call-arg]
 
 
-class AddedQuestionsSerializer(RowSerializer):
-    row, without = AddedQuestions, ("missing_images",)
-    help = {"reopened": "They had been withdrawn."}
+AddedQuestionsSerializer = rows_of(AddedQuestions, "AddedQuestions", "missing_images")
 
 
 class QuestionKeysSerializer(Body):
@@ -153,11 +151,7 @@ class AskMoreSerializer(FormBody, QuestionKeysSerializer):
     form = AskMoreForm
 
 
-class AskedMoreSerializer(RowSerializer):
-    row, help = Asked, {"count": "Questions that ask more people now."}
-    skipped = serializers.DictField(
-        child=serializers.IntegerField(), help_text="Why others were left alone: how many."
-    )
+AskedMoreSerializer = rows_of(Asked, "AskedMore")
 
 
 class SettlementSerializer(Plain):
