@@ -61,7 +61,7 @@ class FormBody(Body):
 def _of_form(field: forms.Field, options: Mapping[str, object]) -> serializers.Field:
     """Return the serializer field of a form field. An initial value becomes the default."""
     cls = next(made for known, made in FORM_FIELDS if isinstance(field, known))
-    arguments: dict[str, Any] = {"help_text": field.help_text or None}
+    arguments: Any = {"help_text": field.help_text or None}
     arguments |= {
         name: limit for name in LIMITS if (limit := getattr(field, name, None)) is not None
     }
@@ -114,7 +114,7 @@ class RowSerializer(Plain):
         built = {}
         for name, key in keys.items():
             if key not in (*declared, *self.without):
-                options: dict[str, Any] = {} if key == name else {"source": name}
+                options: Any = {} if key == name else {"source": name}
                 if name in getattr(self.row, "__optional_keys__", ()):
                     options["required"] = False
                 built[key] = _of_hint(hints[name], **options)
