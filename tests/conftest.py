@@ -109,8 +109,14 @@ def pytest_runtest_setup(item) -> None:
             pytest.skip("no GPU is here that torch can use")
 
 
-# A full collection takes seconds in a process this large, so not after every file.
-MEMORY_PAGES = 3_000_000_000 // os.sysconf("SC_PAGE_SIZE")
+def collect_garbage() -> None:
+    """Collect, then hide what is alive from later collections: a full one took seconds."""
+    gc.collect()
+    gc.freeze()
+
+
+def pytest_collection_finish() -> None:
+    collect_garbage()
 
 
 @pytest.hookimpl(wrapper=True)
@@ -118,10 +124,9 @@ def pytest_runtest_teardown(item, nextitem):
     """After a file, return its memory: malloc keeps the blocks of large arrays, and the readers of
     NLTK's corpora are cycles that the collector's oldest generation reaches too late."""
     result = yield
-    at_end = nextitem is None or nextitem.path != item.path
-    if at_end and sys.platform == "linux":
-        if int(Path("/proc/self/statm").read_text().split()[1]) > MEMORY_PAGES:
-            gc.collect()
+    if nextitem is None or nextitem.path != item.path:
+        collect_garbage()
+        if sys.platform == "linux":
             ctypes.CDLL(None).malloc_trim(0)
     return result
 
