@@ -396,7 +396,7 @@ def test_no_address_falls_over_a_number_that_fits_no_column(world):
 
 
 def test_no_query_falls_over_a_number_that_fits_no_column(world, schema):
-    match = {
+    parameters_of = {
         path: item["get"].get("parameters", ())
         for path, item in schema["paths"].items()
         if "get" in item
@@ -407,7 +407,9 @@ def test_no_query_falls_over_a_number_that_fits_no_column(world, schema):
         method, route = row.split(" ", 1)
         if method != "GET" or route.startswith("accounts/"):
             continue
-        known = match.get("/" + re.sub(r"<\w+:(\w+)>", r"{\1}", route).replace("{pk}", "{id}"), ())
+        known = parameters_of.get(
+            "/" + re.sub(r"<\w+:(\w+)>", r"{\1}", route).replace("{pk}", "{id}"), ()
+        )
         parameters = [(parameter["name"],) for parameter in known if parameter["in"] == "query"]
         for names in parameters if route.startswith("api/") else QUERIES:
             tried += route.startswith("api/")

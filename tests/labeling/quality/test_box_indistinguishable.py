@@ -170,7 +170,6 @@ def labeled(monkeypatch, alice, bob, dataset):
             for name in golden
         ],
     )
-    factories.open_campaign(campaign) if hasattr(factories, "open_campaign") else None
     type(campaign).objects.filter(pk=campaign.pk).update(state="open")
     campaign.refresh_from_db()
     factories.join(bob, campaign)
