@@ -13,6 +13,7 @@ from labeling.errors import NotAllowed, NotYours, Refusal, TooLarge
 from labeling.exchange import export_files, label_files
 from labeling.jobs import uploads
 from labeling.models import GivenLabel, Job
+from tests.cases import for_each
 from tests.labeling import label_files as files
 from tests.labeling.hierarchies import make
 from tests.labeling.label_files import CUP, DOG, kept
@@ -69,12 +70,13 @@ def test_the_format_can_be_said(alice, pond):
     assert len(kept(pond)) == 1
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("sent", "message"),
     [
         (files.rows(f"0.png,{DOG},yes", "9.png,x,yes"), "Line 3: 9.png is not in elsewhere. Add"),
         (files.rows(f"0.png,{DOG},yes", "", "1.png,x,maybe"), "Line 4: has the value 'maybe'. Use"),
         (files.rows(f"0.png,{DOG},yes", f"0.png,{DOG},no"), "Line 3: .* was yes in line 2; keep"),
+        (files.rows(f"0.png,{'x' * 65},yes"), "Line 2: .*64 characters"),
         (files.rows("0.png,x", head="image,label"), "Line 1: unknown column 'label'. The header"),
         (files.upload("{}", "a.json"), "The file is no COCO file. It needs images"),
         (files.upload(files.coco("0.png", "9.png"), "a.json"), "Image 2: 9.png is not in"),
@@ -157,7 +159,7 @@ FORGED = {
 BROKEN = {"a/1.xml": files.voc_xml("1.png"), "a/b/2.xml": "<a>\n<b>"}
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("sent", "message"),
     [
         (files.zipped(BROKEN), r"^a/b/2\.xml, line 2: is not XML\. Export it again\.$"),

@@ -4,38 +4,26 @@ import pytest
 from django.core.management import call_command
 from PIL import Image
 
-from labeling.exchange import prior_labels
 from labeling.files import BadInput
-from labeling.follow_ups import following
 from labeling.formats import FORMATS
-from labeling.models import Dataset, GivenLabel
+from labeling.models import GivenLabel
 from labeling.release_files import frozen
 from labeling.releases import freezing
-from tests import factories
+from tests.labeling import label_files
 from tests.labeling.hierarchies import follow, make
+from tests.labeling.label_files import BOX, CAT, CUP, DOG, kept
 
-CAT, DOG, OVEN, CUP = "n02121620", "n02084071", "n03862676", "n03147509"
-BOX = {"boxes": [[1.0, 2.0, 5.0, 7.5]]}
+OVEN = "n03862676"
 
 
 @pytest.fixture
-def home(alice, dataset):
-    """0.png: a dog. 1.png: a cup that was given, with its box. 2.png: nothing yet."""
-    campaign = make(alice, dataset, images=3, opened=False)
-    prior_labels.add(dataset, [{"image": "1.png", "key": CUP, "geometry": BOX}], "a list of cups")
-    following.open_images(campaign)
-    follow(campaign, animal="yes", kitchen="no", electric="no", person="no")
-    follow(campaign, cat="no", dog="yes")
-    return campaign
+def release(alice, dataset):
+    return label_files.home_release(alice, dataset)
 
 
 @pytest.fixture
 def elsewhere(bob):
-    """Another dataset with images of the same names."""
-    goal = Dataset.objects.create(name="elsewhere", owner=bob)
-    for index in range(3):
-        factories.make_image(goal, f"{index}.png")
-    return goal
+    return label_files.elsewhere(bob)
 
 
 def run(capsys, *words):
@@ -43,16 +31,10 @@ def run(capsys, *words):
     return json.loads(capsys.readouterr().out)
 
 
-def kept(dataset):
-    rows = GivenLabel.objects.filter(item__image__dataset=dataset)
-    return sorted(
-        rows.values_list("item__image__name", "key", "value", "source"), key=lambda row: row[:2]
-    )
-
-
 @pytest.mark.parametrize("name", FORMATS)
-def test_an_export_comes_back_with_labels_and_provenance(name, home, elsewhere, tmp_path, capsys):
-    freezing.freeze(home)
+def test_an_export_comes_back_with_labels_and_provenance(
+    name, release, elsewhere, tmp_path, capsys
+):
     out = tmp_path / "out"
 
     written = run(capsys, "export", "home", "--format", name, "--out", out)
@@ -80,8 +62,7 @@ WITH_OPTIONS = [
 
 
 @pytest.mark.parametrize("how", [*((name,) for name in FORMATS), *WITH_OPTIONS])
-def test_the_file_alone_says_the_same(how, home, elsewhere, tmp_path, capsys):
-    freezing.freeze(home)
+def test_the_file_alone_says_the_same(how, release, elsewhere, tmp_path, capsys):
     out, name = tmp_path / "out", how[0]
     run(capsys, "export", "home", "--format", *how, "--out", out)
     files = {"csv": "labels.csv", "jsonl": "labels.jsonl", "coco": "labels.json"}
@@ -102,8 +83,7 @@ def test_the_file_alone_says_the_same(how, home, elsewhere, tmp_path, capsys):
     assert ("0.png", DOG, "yes", "by hand: explicit") in kept(elsewhere)
 
 
-def test_an_export_is_a_release_whose_hashes_hold(home, tmp_path, capsys):
-    release = freezing.freeze(home)
+def test_an_export_is_a_release_whose_hashes_hold(release, tmp_path, capsys):
     out = tmp_path / "out"
     result = run(capsys, "export", "home", "--out", out)
 
@@ -116,8 +96,7 @@ def test_an_export_is_a_release_whose_hashes_hold(home, tmp_path, capsys):
         frozen.read(out)
 
 
-def test_two_exports_of_one_release_are_the_same_bytes(home, tmp_path, capsys):
-    freezing.freeze(home)
+def test_two_exports_of_one_release_are_the_same_bytes(release, tmp_path, capsys):
     for name in ("a", "b"):
         run(capsys, "export", "home", "--format", "voc", "--out", tmp_path / name)
 
@@ -128,15 +107,16 @@ def test_two_exports_of_one_release_are_the_same_bytes(home, tmp_path, capsys):
         assert (tmp_path / "a" / path).read_bytes() == (tmp_path / "b" / path).read_bytes()
 
 
-def test_a_campaign_without_a_release_says_how_to_make_one(home, tmp_path, capsys):
+def test_a_campaign_without_a_release_says_how_to_make_one(alice, dataset, tmp_path, capsys):
+    make(alice, dataset, images=1)
+
     with pytest.raises(BadInput, match="campaign freeze home"):
         run(capsys, "export", "home", "--out", tmp_path / "out")
 
     assert not (tmp_path / "out").exists()
 
 
-def test_an_export_never_writes_over_a_folder(home, tmp_path, capsys):
-    freezing.freeze(home)
+def test_an_export_never_writes_over_a_folder(release, tmp_path, capsys):
     (tmp_path / "mine.txt").write_text("mine")
 
     with pytest.raises(BadInput, match="exists already"):
@@ -145,26 +125,7 @@ def test_an_export_never_writes_over_a_folder(home, tmp_path, capsys):
     assert [path.name for path in tmp_path.iterdir() if path.suffix == ".txt"] == ["mine.txt"]
 
 
-FAULTS = [
-    ("9.png,n02084071,yes", "9.png is not in elsewhere"),
-    ("0.png,n02084071,perhaps", "has the value 'perhaps'"),
-    (f"0.png,{'x' * 65},yes", "64 characters"),
-]
-
-
-@pytest.mark.parametrize(("line", "message"), FAULTS)
-def test_a_fault_anywhere_brings_nothing_in(line, message, elsewhere, tmp_path, capsys):
-    path = tmp_path / "labels.csv"
-    path.write_text(f"image,class,value\n0.png,{DOG},yes\n{line}\n")
-
-    with pytest.raises(BadInput) as refused:
-        run(capsys, "import", "elsewhere", path)
-
-    assert message in str(refused.value)
-    assert kept(elsewhere) == []
-
-
-def test_classes_that_a_graph_does_not_have_are_refused(home, dataset, tmp_path, capsys):
+def test_classes_that_a_graph_does_not_have_are_refused(release, dataset, tmp_path, capsys):
     path = tmp_path / "labels.csv"
     path.write_text(f"image,class\n0.png,{DOG}\n1.png,n99999999\n")
     before = kept(dataset)
@@ -184,31 +145,27 @@ def test_a_file_that_does_not_say_its_format_asks_for_it(elsewhere, tmp_path, ca
         run(capsys, "import", "elsewhere", path)
 
 
-def test_the_table_is_for_people(home, tmp_path, capsys):
-    freezing.freeze(home)
-
+def test_the_table_is_for_people(release, tmp_path, capsys):
     call_command("labels", "export", "home", "--out", str(tmp_path / "out"))
 
     assert "3 images as csv" in capsys.readouterr().out
 
 
-def test_photographs_come_with_an_export_where_its_readers_look(home, tmp_path, capsys):
-    freezing.freeze(home)
-
+def test_photographs_come_with_an_export_where_its_readers_look(release, tmp_path, capsys):
     for name, folder in (("csv", "images"), ("voc", "JPEGImages")):
         run(capsys, "export", "home", "--format", name, "--out", tmp_path / name, "--with-images")
 
-        for image in home.dataset.images.all():
+        for image in release.campaign.dataset.images.all():
             with Image.open(tmp_path / name / folder / image.name) as copy:
                 assert copy.size == (image.width, image.height)
 
 
-def test_photographs_that_are_not_here_refuse_the_export(home, shell, tmp_path):
-    release = freezing.folder_of(freezing.freeze(home))
+def test_photographs_that_are_not_here_refuse_the_export(release, shell, tmp_path):
+    folder = freezing.folder_of(release)
 
     for more in ((), ("--images", tmp_path)):
         fault = shell.refusal(
-            "labels", "export", release, "--out", tmp_path / "out", "--with-images", *more
+            "labels", "export", folder, "--out", tmp_path / "out", "--with-images", *more
         )
         assert "photograph" in fault["error"]
     assert not (tmp_path / "out").exists()
@@ -225,9 +182,7 @@ def test_coco_without_a_box_says_that_its_readers_find_nothing(alice, dataset, s
     assert shell("labels", "export", "home", "--out", tmp_path / "csv")[2] == ""
 
 
-def test_voc_has_a_map_of_its_labels(home, tmp_path, capsys):
-    freezing.freeze(home)
-
+def test_voc_has_a_map_of_its_labels(release, tmp_path, capsys):
     run(capsys, "export", "home", "--format", "voc", "--out", tmp_path / "voc")
 
     lines = (tmp_path / "voc" / "labelmap.txt").read_text().splitlines()

@@ -5,10 +5,11 @@ import zipfile
 
 import pytest
 
-from labeling.exchange import export_files, label_files
+from labeling.exchange import export_files
 from labeling.models import GivenLabel
+from tests.cases import for_each
 from tests.labeling import label_files as files
-from tests.labeling.label_files import CUP, DOG, kept
+from tests.labeling.label_files import CUP, DOG
 from tests.labeling.web.test_api_campaigns import API, program
 
 NOTHING_ELSE = {"unknown": 0, "skipped": [], "mended": []}
@@ -36,13 +37,6 @@ def test_a_file_of_labels_is_brought_in_and_counted_by_source(alices, pond):
     assert alices.get(f"{API}datasets/elsewhere/labels/").json() == {
         "sources": [{"source": "pilot", "labels": 2, "images": 2, "yes": 1, "no": 1}]
     }
-
-
-def test_sending_a_file_again_changes_nothing(alices, pond):
-    for _ in range(2):
-        assert send(alices, file=files.rows(f"0.png,{DOG},yes")).status_code == 201
-
-    assert len(kept(pond)) == 1
 
 
 def test_a_zip_becomes_a_job_that_tells_its_end(alices, pond, run_jobs):
@@ -76,7 +70,7 @@ def test_a_fault_is_a_problem_with_its_place_and_its_cure(alices, pond):
     assert not GivenLabel.objects.exists()
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("body", "field"),
     [
         ({}, "file"),
@@ -168,17 +162,3 @@ def test_many_labels_are_made_by_a_job_and_fetched_later(
     assert waiting.json()["state"] == "queued"
     assert ready["Content-Type"] == "application/zip"
     assert zipfile.ZipFile(io.BytesIO(ready.getvalue())).testzip() is None
-
-
-def test_what_comes_out_by_the_api_goes_back_in_by_it(alices, alice, dataset, run_jobs):
-    files.home_release(alice, dataset)
-    pond = files.elsewhere(alice)
-    zipped = alices.get(f"{API}campaigns/home/releases/1/labels/?format=voc").getvalue()
-
-    response = send(alices, file=files.upload(zipped, "home-1-voc.zip"), source="home")
-    run_jobs()
-
-    assert response.status_code == 202
-    assert label_files.jobs_of(pond).get().error == ""
-    assert ("0.png", DOG, "yes", "home: explicit") in kept(pond)
-    assert ("1.png", CUP, "yes", "a list of cups") in kept(pond)
