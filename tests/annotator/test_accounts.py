@@ -19,6 +19,7 @@ from labeling.models import ApiToken, User
 from labeling.quality import memberships
 from labeling.web import tokens
 from tests import factories
+from tests.cases import for_each
 from tests.clients import logged_in
 
 LOGIN = "/accounts/login/"
@@ -318,7 +319,7 @@ def test_without_a_proxy_no_forwarded_address_is_believed(bob):
     assert LOCKED in log_in("bob", "password", "192.0.2.1", "203.0.113.99").content.decode()
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("value", "trusted"),
     [
         ({}, 0),

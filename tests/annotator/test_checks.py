@@ -11,6 +11,7 @@ from django.core.management import call_command
 from django.core.management.base import SystemCheckError
 
 from annotator import checks
+from tests.cases import for_each
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -66,7 +67,7 @@ def test_check_deploy_names_the_key_and_a_plain_check_does_not(settings):
     call_command("check")
 
 
-@pytest.mark.parametrize("name", ["auto", "cpu", "cuda", "cuda:1"])
+@for_each("name", ["auto", "cpu", "cuda", "cuda:1"])
 def test_a_scoring_device_is_one_of_the_names(settings, name):
     settings.ASSAY_SCORING_DEVICE = name
     assert checks.scoring_device_has_a_name(None) == []

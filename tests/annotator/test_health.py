@@ -16,6 +16,7 @@ from annotator import health
 from evaluation.benchmarks import runs
 from labeling import tasks
 from labeling.jobs import rounds
+from tests.cases import for_each
 
 pytestmark = pytest.mark.django_db
 TOKEN = "a token of monitoring alone"
@@ -36,7 +37,7 @@ def test_health_answers_without_a_login(client):
     assert "no-store" in response["Cache-Control"]
 
 
-@pytest.mark.parametrize("path", PATHS)
+@for_each("path", PATHS)
 def test_it_answers_by_plain_http_where_all_else_is_sent_to_https(client, settings, path):
     settings.SECURE_SSL_REDIRECT = True
 
@@ -44,7 +45,7 @@ def test_it_answers_by_plain_http_where_all_else_is_sent_to_https(client, settin
     assert client.get(path).status_code == 200
 
 
-@pytest.mark.parametrize("path", PATHS)
+@for_each("path", PATHS)
 def test_it_answers_under_a_host_that_the_site_does_not_have(client, settings, path):
     settings.ALLOWED_HOSTS = ["assay.example.org"]
 
@@ -52,7 +53,7 @@ def test_it_answers_under_a_host_that_the_site_does_not_have(client, settings, p
     assert client.get(path, headers={"host": "10.0.0.7:8000"}).status_code == 200
 
 
-@pytest.mark.parametrize("path", PATHS)
+@for_each("path", PATHS)
 def test_it_is_only_read_and_kept_by_nobody(client, path):
     response = client.head(path)
 

@@ -3,6 +3,7 @@
 import pytest
 from django.conf import settings
 
+from tests.cases import for_each
 from tests.clients import text_of
 
 GERMAN = {"Accept-Language": "de-AT,de;q=0.9"}
@@ -41,7 +42,7 @@ def test_a_choice_is_kept_and_goes_before_the_browsers_language(client, db):
     assert "登录" in text_of(client.get("/accounts/login/", headers=GERMAN))
 
 
-@pytest.mark.parametrize("goal", ["https://elsewhere.example/", "//elsewhere.example", ""])
+@for_each("goal", ["https://elsewhere.example/", "//elsewhere.example", ""])
 def test_choosing_leads_to_pages_of_this_site_alone(client, db, goal):
     response = client.post("/language/", {"language": "de", "next": goal})
 

@@ -12,6 +12,7 @@ from annotator import celery, request_log
 from labeling import tasks
 from labeling.jobs import queue
 from labeling.models import Job
+from tests.cases import for_each
 
 
 @pytest.fixture
@@ -44,16 +45,14 @@ def test_an_id_is_made_for_each_request(client, db):
     assert first != second
 
 
-@pytest.mark.parametrize("path", ["/accounts/login/", "/no/such/page", "/api/v1/runs/"])
+@for_each("path", ["/accounts/login/", "/no/such/page", "/api/v1/runs/"])
 def test_the_id_of_the_caller_comes_back_from_every_address(client, db, path):
     response = client.get(path, headers={"x-request-id": "proxy-7.a_B"})
 
     assert response["X-Request-ID"] == "proxy-7.a_B"
 
 
-@pytest.mark.parametrize(
-    "sent", ["", "a b", 'a"b', "a\nlevel=ERROR", "x" * 65, "naïve", "a/b", "{}", "<b>"]
-)
+@for_each("sent", ["", "a b", 'a"b', "a\nlevel=ERROR", "x" * 65, "naïve", "a/b", "{}", "<b>"])
 def test_an_id_that_is_not_well_formed_is_replaced(client, db, sent):
     response = client.get("/accounts/login/", headers={"x-request-id": sent})
 

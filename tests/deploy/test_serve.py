@@ -16,6 +16,7 @@ import pytest
 
 from deploy import serve
 from evaluation.metrics.wordnet import nouns
+from tests.cases import for_each
 from tests.conftest import skip_or_fail
 
 pytestmark = pytest.mark.ci
@@ -241,7 +242,7 @@ def test_without_demo_the_environment_decides(tmp_path, monkeypatch):
     assert (env["DATABASE_URL"], env["SECRET_KEY"]) == ("postgres://db/real", "real")
 
 
-@pytest.mark.parametrize("arguments", [["--demo", "--host", "0.0.0.0"], ["--port", "70000"]])
+@for_each("arguments", [["--demo", "--host", "0.0.0.0"], ["--port", "70000"]])
 def test_wrong_usage_exits_2(arguments, capsys):
     with pytest.raises(SystemExit) as exit_:
         serve.parse(arguments)

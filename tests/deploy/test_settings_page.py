@@ -7,6 +7,7 @@ import pytest
 from django.core.exceptions import ImproperlyConfigured
 
 from deploy import settings_page
+from tests.cases import for_each
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -43,7 +44,7 @@ def test_a_row_has_name_type_default_and_the_comment_above():
     assert row == settings_page.Variable("SEATS", "whole number", "3", "How many seats there are.")
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("default", "expected"),
     [
         ('""', "empty"),
@@ -59,7 +60,7 @@ def test_a_default_is_shown_as_it_would_be_written(default, expected):
     assert row.default == expected
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("source", "sentence"),
     [
         ('A = env.int("A", default=1)', "line 1: A has no meaning"),
@@ -97,7 +98,7 @@ def test_a_value_that_cannot_be_is_refused_by_name(fresh_settings, name, value, 
         fresh_settings({name: value})
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("value", "meant"), [("", False), ("0", False), ("Off", False), ("1", True), ("True", True)]
 )
 def test_a_switch_is_on_or_off(fresh_settings, value, meant):

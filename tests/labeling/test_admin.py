@@ -7,6 +7,7 @@ from django.urls import reverse
 
 from labeling.models import User
 from tests import factories
+from tests.cases import for_each
 
 
 @pytest.fixture
@@ -20,16 +21,14 @@ def models():
     return [model for model in admin.site._registry if model._meta.app_label == "labeling"]
 
 
-@pytest.mark.parametrize("model", models(), ids=lambda model: model.__name__)
+@for_each("model", models())
 def test_every_table_can_be_looked_at(desk, coots, model):
     response = desk.get(reverse(f"admin:labeling_{model._meta.model_name}_changelist"))
 
     assert response.status_code == 200
 
 
-@pytest.mark.parametrize(
-    "model", [m for m in models() if m is not User], ids=lambda model: model.__name__
-)
+@for_each("model", [m for m in models() if m is not User])
 def test_only_people_are_changed_here(desk, coots, model):
     response = desk.get(reverse(f"admin:labeling_{model._meta.model_name}_add"))
 

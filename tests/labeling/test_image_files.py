@@ -7,6 +7,7 @@ import pytest
 from PIL import Image, ImageCms
 
 from labeling.image_files import DISPLAY_PX, THUMBNAIL_PX, BadImage, check, derive, tiles_of
+from tests.cases import for_each
 from tests.labeling import samples
 
 MANY = 100_000_000
@@ -28,7 +29,7 @@ def is_red(pixel: tuple[int, ...]) -> bool:
 # What is taken
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("form", "media_type"),
     [
         ("JPEG", "image/jpeg"),
@@ -55,7 +56,7 @@ def test_a_stereo_jpeg_counts_as_its_first_picture():
     assert is_red(display_image(pair).convert("RGB").getpixel((5, 5)))
 
 
-@pytest.mark.parametrize("orientation", range(1, 9))
+@for_each("orientation", range(1, 9))
 def test_every_exif_orientation_is_shown_upright(orientation):
     content = samples.turned(orientation, samples.two_sided((60, 40)))
 
@@ -91,8 +92,8 @@ def test_a_damaged_exif_block_does_not_cost_the_picture():
 # What is refused
 
 
-@pytest.mark.parametrize("form", ["JPEG", "PNG", "WEBP", "BMP", "TIFF", "GIF"])
-@pytest.mark.parametrize("share", [0.05, 0.5, 0.9])
+@for_each("form", ["JPEG", "PNG", "WEBP", "BMP", "TIFF", "GIF"])
+@for_each("share", [0.05, 0.5, 0.9])
 def test_a_truncated_file_is_refused(form, share):
     whole = samples.noise(form=form)
 
@@ -152,7 +153,7 @@ def test_the_pixel_limit_is_the_sites_own(width, refused):
         assert judged(content, max_pixels=10_000).width == 100
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("content", "why"),
     [
         (b"", "empty"),
@@ -171,7 +172,7 @@ def test_what_is_no_image_is_told_so(content, why):
 # What annotators see
 
 
-@pytest.mark.parametrize("form", ["JPEG", "PNG", "WEBP", "TIFF"])
+@for_each("form", ["JPEG", "PNG", "WEBP", "TIFF"])
 def test_nothing_but_pixels_reaches_annotators(form):
     content = samples.with_secrets(form)
     assert b"SECRET" in content
@@ -224,7 +225,7 @@ def test_tiles_are_cut_from_the_upright_image(orientation):
     assert not is_red(tiles["0,4,0"].getpixel((2, 5)))
 
 
-@pytest.mark.parametrize("form", ["JPEG", "PNG", "WEBP", "TIFF"])
+@for_each("form", ["JPEG", "PNG", "WEBP", "TIFF"])
 def test_tiles_take_no_metadata_along(form):
     content = samples.with_secrets(form)
 
@@ -292,8 +293,8 @@ def test_deep_grey_keeps_its_steps():
     assert np.array_equal(np.asarray(image.convert("L")), steps >> 8)
 
 
-@pytest.mark.parametrize("form", ["PNG", "TIFF"])
-@pytest.mark.parametrize("bits", [10, 12, 14])
+@for_each("form", ["PNG", "TIFF"])
+@for_each("bits", [10, 12, 14])
 def test_deep_grey_of_few_bits_is_stretched(form, bits):
     """A scan of 10 to 14 bits in a file of 16, with one hot pixel."""
     values = np.tile(np.linspace(50, 2**bits // 4, 100), (100, 1)).astype(np.uint16)

@@ -6,6 +6,7 @@ from labeling import strict_yaml
 from labeling.files import BadInput, read_yaml
 from labeling.question_graph import replaying
 from labeling.question_graph.graph import GraphError
+from tests.cases import for_each
 
 MERGES = "a0: &a0 {k: v}\n" + "".join(
     f"a{i}: &a{i}\n  <<: [{', '.join([f'*a{i - 1}'] * 9)}]\n" for i in range(1, 12)
@@ -27,7 +28,7 @@ def test_yaml_that_refers_to_itself_is_refused_with_its_line(tmp_path, text, lin
     assert graph.value.line == policy.value.line == line
 
 
-@pytest.mark.parametrize(
+@for_each(
     "value", ["1" * 5000, "0x" + "f" * 9000, "2026-99-99", "0x_", "2001-12-14 21:59:43 -99:99"]
 )
 def test_a_value_that_is_none_is_refused_with_its_line(tmp_path, value):

@@ -13,6 +13,7 @@ from labeling.graphs import store
 from labeling.kinds import KINDS
 from labeling.models import Answer, Campaign, Image, Question, Seat
 from tests import factories
+from tests.cases import for_each
 from tests.clients import logged_in
 
 pytestmark = pytest.mark.django_db
@@ -124,7 +125,7 @@ def test_one_image_of_a_page_is_skipped(as_bob):
     assert Seat.objects.get(token=tokens[0]).state == Seat.State.RETURNED
 
 
-@pytest.mark.parametrize(
+@for_each(
     "wrong",
     [
         {},
@@ -203,7 +204,7 @@ def test_a_preview_shows_a_page_and_then_another_question(client, alice, campaig
     assert not Seat.objects.exists()
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("name", "article"),
     [
         ("mammals (but please do not include humans)", ""),

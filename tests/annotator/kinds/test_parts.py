@@ -17,6 +17,7 @@ from labeling.campaigns import lifecycle
 from labeling.consensus import reviewing
 from labeling.models import Answer, Campaign, Draft, Question, Seat, SentBack
 from tests import factories
+from tests.cases import for_each
 from tests.clients import logged_in
 from tests.labeling import parted
 
@@ -148,7 +149,7 @@ def test_a_draft_that_is_gone_is_told_as_none(as_bob, bob, page):
     )
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("fields", "status"),
     [
         ({"base": -1}, 400),

@@ -20,6 +20,7 @@ from labeling.datasets import images
 from labeling.models import Answer, Example, Flag, Image, Membership, Seat, User
 from labeling.quality.gold import add_gold
 from tests import factories
+from tests.cases import for_each
 from tests.clients import logged_in
 from tests.labeling import samples
 
@@ -135,7 +136,7 @@ def test_batch_is_accepted_and_a_repeat_gives_the_same(as_bob, bob, page):
     assert Answer.objects.count() == 2
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("change", "code", "field"),
     [
         ({"id": "17"}, "malformed", "answers.0.id"),
@@ -204,7 +205,7 @@ def test_an_answer_keeps_the_language_of_its_page(as_bob, bob, page):
     assert dict(kept) == {by_script["seat"]: "zh-hans", plain: "de"}
 
 
-@pytest.mark.parametrize(
+@for_each(
     "body",
     [
         *("", "nonsense", "[]", "null", '{"user": NaN}', "[" * 50_000, '"\\ud800"', "{}"),
@@ -212,7 +213,7 @@ def test_an_answer_keeps_the_language_of_its_page(as_bob, bob, page):
         *(b'{"user": "\xed\xa0\x80"}', '{"user": "\0"}'.encode("utf-16")),
     ],
 )
-@pytest.mark.parametrize("name", [PAGE, ANSWERS, SKIP])
+@for_each("name", [PAGE, ANSWERS, SKIP])
 def test_body_that_is_no_request_is_refused(as_bob, name, body):
     response = as_bob.post(url(name), body, content_type="application/json")
 
@@ -221,7 +222,7 @@ def test_body_that_is_no_request_is_refused(as_bob, name, body):
     assert isinstance(body, str) or response.json()["code"] == "malformed"
 
 
-@pytest.mark.parametrize("answers", [None, [], {}, "x", [None], [[]]])
+@for_each("answers", [None, [], {}, "x", [None], [[]]])
 def test_answers_must_be_a_list_of_objects(as_bob, bob, answers):
     response = post(as_bob, ANSWERS, {"user": bob.pk, "answers": answers})
 
@@ -246,15 +247,15 @@ def test_answers_of_another_person_in_the_same_browser_wait(as_bob, alice, page)
     assert not Answer.objects.exists()
 
 
-@pytest.mark.parametrize("name", [PAGE, ANSWERS, SKIP])
+@for_each("name", [PAGE, ANSWERS, SKIP])
 def test_scripts_hear_that_nobody_is_logged_in(client, coots, name):
     response = post(client, name, {})
 
     assert (response.status_code, response.json()["code"]) == (401, "logged_out")
 
 
-@pytest.mark.parametrize("name", [PAGE, ANSWERS, SKIP])
-@pytest.mark.parametrize("method", ["get", "put", "delete", "patch"])
+@for_each("name", [PAGE, ANSWERS, SKIP])
+@for_each("method", ["get", "put", "delete", "patch"])
 def test_script_doors_take_only_posts(as_bob, name, method):
     assert getattr(as_bob, method)(url(name)).status_code == 405
 
@@ -273,7 +274,7 @@ def test_strangers_and_annotators_of_another_campaign_find_nothing(
     assert as_stranger.json()["code"] == "not_found"
 
 
-@pytest.mark.parametrize("name", [PAGE, ANSWERS, SKIP])
+@for_each("name", [PAGE, ANSWERS, SKIP])
 def test_request_from_another_site_is_refused_in_json(bob, coots, name):
     client = Client(enforce_csrf_checks=True)
     client.force_login(bob)
@@ -323,7 +324,7 @@ def test_leaving_touches_no_lease_of_others(bob, charlie, coots, page):
     assert min(until(token) for token in held) > timedelta(minutes=1)
 
 
-@pytest.mark.parametrize("at", [None, True, -1, 1e3, 10**13, "1"])
+@for_each("at", [None, True, -1, 1e3, 10**13, "1"])
 def test_leaving_needs_the_time_that_the_server_gave(as_bob, bob, page, at):
     response = post(as_bob, LEAVE, {"user": bob.pk, "held": [], "at": at})
 

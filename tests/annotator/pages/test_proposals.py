@@ -11,6 +11,7 @@ from labeling.models import Answer, Assistance, Campaign, Proposal, Seat
 from labeling.promptable import workers
 from labeling.quality import gold
 from tests import factories
+from tests.cases import for_each
 from tests.clients import logged_in
 from tests.labeling import parted, prompted
 
@@ -101,7 +102,7 @@ def test_a_drawing_without_the_model_is_told_so(as_bob, bob, seat):
     assert (response.status_code, response.json()["code"]) == (403, "unassisted")
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("fields", "code"),
     [
         ({"part": 3}, "refused"),

@@ -11,6 +11,7 @@ from PIL import Image
 from annotator.kinds.tutorials import BY_KIND as ITEMS
 from labeling.kinds import KINDS
 from labeling.models import User
+from tests.cases import for_each
 from tests.clients import logged_in, text_of
 
 pytestmark = pytest.mark.django_db
@@ -40,7 +41,7 @@ def test_states_of_parts_have_the_words_and_keys_of_the_page():
     assert [row for row in ITEMS["parts"][1].choices if row[0] != "draw"] == states[1:]
 
 
-@pytest.mark.parametrize("kind", sorted(ITEMS))
+@for_each("kind", sorted(ITEMS))
 def test_its_keys_are_those_of_the_real_questions(kind):
     offered = KINDS[kind].choices({"vocabulary": []})
     real = {row["value"]: row["key"] for row in offered if row["key"]}
@@ -62,7 +63,7 @@ def test_it_comes_once_for_each_kind_and_may_be_skipped(bob, coots):
     assert bob.tutorials == ["contains", "parts"]
 
 
-@pytest.mark.parametrize("item", ["0", "4", "x", ""])
+@for_each("item", ["0", "4", "x", ""])
 def test_an_item_that_is_not_there_is_the_first(bob, coots, item):
     page = reverse("tutorial", args=["coots"])
 
@@ -78,7 +79,7 @@ def test_no_outline_crosses_the_letter_of_another(bob, coots):
     assert drawn.rindex("<polygon ") < drawn.index("<text ")
 
 
-@pytest.mark.parametrize("kind", sorted(ITEMS))
+@for_each("kind", sorted(ITEMS))
 def test_the_pages_of_every_kind_say_what_is_right(bob, coots, kind):
     type(coots).objects.filter(pk=coots.pk).update(kind=kind)
     page = reverse("tutorial", args=["coots"])

@@ -11,6 +11,7 @@ from labeling.consensus import reviewing
 from labeling.models import Invitation, Membership, Question, User
 from labeling.quality import memberships
 from tests import factories
+from tests.cases import for_each
 from tests.clients import html_of
 from tests.labeling import parted
 
@@ -220,7 +221,7 @@ def test_pages_forbid_foreign_and_inline_code(client):
     assert "unsafe-inline" not in policy
 
 
-@pytest.mark.parametrize("address", ["/campaigns/?q=%00", "/label/example/%00/image", "/join/%00/"])
+@for_each("address", ["/campaigns/?q=%00", "/label/example/%00/image", "/join/%00/"])
 def test_an_address_with_a_nul_leads_nowhere(client, alice, address):
     client.force_login(alice)
 

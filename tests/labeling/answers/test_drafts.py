@@ -10,6 +10,7 @@ from labeling.assignment import claiming
 from labeling.errors import Refusal, TooLarge
 from labeling.models import Draft, Seat
 from tests import factories
+from tests.cases import for_each
 from tests.labeling import parted
 
 pytestmark = pytest.mark.django_db
@@ -79,7 +80,7 @@ def test_a_seat_that_is_not_held_gets_no_lease(seat):
     assert Seat.objects.get(pk=seat.pk).leased_until == expired
 
 
-@pytest.mark.parametrize(
+@for_each(
     "content",
     [[], "text", None, {"a": float("nan")}, {"a": float("inf")}, {"a": "\0"}, {"a": "\ud800"}],
 )

@@ -8,6 +8,7 @@ from labeling.answers import flagging
 from labeling.assignment import claiming
 from labeling.errors import Conflict, NotYours, Refusal
 from labeling.models import Membership
+from tests.cases import for_each
 
 pytestmark = pytest.mark.django_db
 
@@ -35,7 +36,7 @@ def test_a_given_back_seat_may_still_be_flagged(bob, coots, seat):
     assert flagging.flag(bob, coots, uuid4(), seat, "Broken.").note == "Broken."
 
 
-@pytest.mark.parametrize("note", ["", "  ", "x" * 501])
+@for_each("note", ["", "  ", "x" * 501])
 def test_a_note_has_1_to_500_characters(bob, coots, seat, note):
     with pytest.raises(Refusal) as refusal:
         flagging.flag(bob, coots, uuid4(), seat, note)

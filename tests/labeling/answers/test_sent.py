@@ -9,11 +9,12 @@ from django.utils import translation
 from labeling.answers import sent
 from labeling.answers.sent import MAX_DURATION_MS, Sent
 from labeling.errors import Refusal, TooLarge
+from tests.cases import for_each
 
 ID = uuid.UUID("12345678-1234-5678-1234-567812345678")
 
 
-@pytest.mark.parametrize("text", [str(ID), ID.hex, f"{{{ID}}}", ID.urn, ID])
+@for_each("text", [str(ID), ID.hex, f"{{{ID}}}", ID.urn, ID])
 def test_an_id_may_be_written_as_any_uuid(text):
     assert sent.read({"id": text, "seat": "ab1", "value": "yes"}) == Sent(ID, "ab1", "yes")
 
@@ -29,7 +30,7 @@ def test_new_ids_are_uuids_of_version_7_in_the_order_of_the_clock(monkeypatch):
     assert sent.read_id(sent.new_id()).version == 7
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("milliseconds", "kept"),
     [
         *((None, None), (0, 0), (1_500, 1_500), (MAX_DURATION_MS + 1, MAX_DURATION_MS)),
@@ -46,7 +47,7 @@ def test_a_pages_time_is_shared_by_its_images():
     assert sent.read_duration(str(100 * MAX_DURATION_MS), images=10) == MAX_DURATION_MS
 
 
-@pytest.mark.parametrize("milliseconds", [-1, 1.5, True, [], {}])
+@for_each("milliseconds", [-1, 1.5, True, [], {}])
 def test_a_duration_that_is_none_is_refused_with_its_place(milliseconds):
     with pytest.raises(Refusal) as refused:
         sent.read({"id": str(ID), "seat": "a", "duration_ms": milliseconds}, "answers.3.")
@@ -55,7 +56,7 @@ def test_a_duration_that_is_none_is_refused_with_its_place(milliseconds):
     assert refused.value.code == "malformed"
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("answer", "field"),
     [
         ("yes", "answers.0"),

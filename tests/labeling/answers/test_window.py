@@ -2,15 +2,15 @@
 
 from datetime import timedelta
 
-import pytest
 from django.utils import timezone
 
 from labeling.answers import window
+from tests.cases import for_each
 
 POLICY = {"revise_minutes": 10, "revise_answers": 3}
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("minutes", "further", "revisions", "expected"),
     [
         (10, 99, 1, True),

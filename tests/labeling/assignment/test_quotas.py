@@ -7,6 +7,7 @@ from labeling.errors import Refusal
 from labeling.follow_ups import asking
 from labeling.models import Answer, Decision, Gold, Membership, Question
 from tests import factories
+from tests.cases import for_each
 from tests.labeling.crowd import send
 from tests.labeling.web.test_api_campaigns import program
 
@@ -146,7 +147,7 @@ def test_gold_of_other_topics_stays_away(farm, bob, bobs, alice):
     assert {seat.topic for seat in page(farm, bob, 10)} == {"cow"}
 
 
-@pytest.mark.parametrize("quota", [{"owl": 3}, {"cow": 0}, {"cow": 10**9}, {"cow": True}])
+@for_each("quota", [{"owl": 3}, {"cow": 0}, {"cow": 10**9}, {"cow": True}])
 def test_what_cannot_be_a_quota_changes_nothing(farm, bobs, alice, quota):
     quotas.assign(bobs, alice, {"dog": 4})
 

@@ -25,6 +25,7 @@ from labeling.models import (
 )
 from labeling.quality import gold
 from tests import factories
+from tests.cases import for_each
 from tests.labeling import parted, prompted
 
 pytest.importorskip("onnxruntime")
@@ -112,7 +113,7 @@ def test_who_asks_too_often_draws_by_hand(seat, monkeypatch):
     asking.propose(seat, "tail", CLICK)
 
 
-@pytest.mark.parametrize("part", ["wing", "", None, 3])
+@for_each("part", ["wing", "", None, 3])
 def test_a_part_that_is_none_is_refused(seat, part):
     with pytest.raises(Refusal, match="There is no part"):
         asking.propose(seat, part, CLICK)
@@ -192,7 +193,7 @@ def test_a_proposal_of_another_seat_person_or_part_is_refused(bob, campaign, sea
     assert not Answer.objects.exists()
 
 
-@pytest.mark.parametrize("came", ["x", {"proposal": 3}, {"edits": -1}, {"edits": True}])
+@for_each("came", ["x", {"proposal": 3}, {"edits": -1}, {"edits": True}])
 def test_a_provenance_of_another_form_is_refused(bob, campaign, seat, came):
     value = answer_of(asking.propose(seat, "tail", CLICK))
     value["parts"]["tail"]["came"] = (

@@ -1,7 +1,5 @@
 """The chain: draw, check, look for more, until every instance has one good box."""
 
-import pytest
-
 from labeling.boxes.chain import (
     CHECK,
     COMPLETE,
@@ -19,6 +17,7 @@ from labeling.boxes.chain import (
     begin,
     verdict,
 )
+from tests.cases import for_each
 
 A, B, C = (0, 0, 10, 10), (20, 0, 30, 10), (0, 20, 10, 30)
 ONE_LOOK = Rules(second_looks=0)
@@ -34,7 +33,7 @@ def walk(*answers, rules=ONE_LOOK, proposals=()):
     return chain
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("answers", "step", "boxes"),
     [
         ((), DRAW, []),
@@ -95,7 +94,7 @@ def test_proposals_are_checked_before_anything_is_drawn():
     assert (chain.step, chain.attempt, chain.rejected) == (DRAW, 1, None)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("votes", "decision"),
     [
         ([], None),

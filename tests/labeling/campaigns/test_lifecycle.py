@@ -9,6 +9,7 @@ from labeling.follow_ups import asking
 from labeling.models import Campaign, Question
 from labeling.quality.gold import add_gold
 from tests import factories
+from tests.cases import for_each
 from tests.labeling.crowd import answer
 
 COOT = "n02018207"
@@ -24,7 +25,7 @@ def test_a_new_campaign_is_a_draft_run_by_its_owner(alice, dataset):
     assert campaign.memberships.get().role == "researcher"
 
 
-@pytest.mark.parametrize("name", ["", "Ducks", "a b", "../x", "new", "é", "x" * 81, "-a"])
+@for_each("name", ["", "Ducks", "a b", "../x", "new", "é", "x" * 81, "-a"])
 def test_a_name_that_cannot_stand_in_an_address_is_refused(alice, dataset, name):
     with pytest.raises(Refusal) as refused:
         lifecycle.create(alice, name=name, title="T", kind="contains", dataset=dataset)

@@ -9,6 +9,7 @@ from labeling.errors import Refusal
 from labeling.models import CampaignText, Decision
 from labeling.release_files import frozen
 from labeling.releases import freezing
+from tests.cases import for_each
 from tests.clients import logged_in, text_of, upload
 
 PAGE = "/campaigns/coots/texts/"
@@ -104,7 +105,7 @@ def test_releases_stay_byte_for_byte(coots, alice, key, tmp_path):
         assert first == second
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("payload", "message"),
     [
         ([], 'Texts are an object: {"de": {"title": …}}.'),
@@ -146,7 +147,7 @@ def test_a_file_that_is_no_json_names_its_line():
         texts.read('{"de":\n {]}')
 
 
-@pytest.mark.parametrize("text", ['{"de": {"title": %s}}' % ("1" * 5000), '{"\\ud800": {}}'])
+@for_each("text", ['{"de": {"title": %s}}' % ("1" * 5000), '{"\\ud800": {}}'])
 def test_a_file_with_what_is_no_text_is_refused_on_its_page(as_alice, coots, german, text):
     page = as_alice.post(PAGE, {"texts": upload("texts.json", text)})
 

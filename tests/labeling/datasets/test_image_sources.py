@@ -20,6 +20,7 @@ from labeling.datasets.image_sources import (
     open_zip,
 )
 from labeling.errors import Refusal
+from tests.cases import for_each
 from tests.labeling import samples
 
 
@@ -46,7 +47,7 @@ def entries_of(stream) -> list[Found | Refused]:
 # Names
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("raw", "clean"),
     [
         ("coot.jpg", "coot.jpg"),
@@ -59,7 +60,7 @@ def test_a_name_is_a_relative_path_in_one_form(raw, clean):
     assert clean_name(raw) == clean
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("name", "why"),
     [
         ("../coot.jpg", "leaves its folder"),
@@ -153,7 +154,7 @@ def test_a_zip_is_read_in_place_and_names_are_its_paths():
         assert file.read() == b"abc"
 
 
-@pytest.mark.parametrize("name", ["../up.jpg", "/abs.jpg", "C:\\win.jpg", "a\\b.jpg", "x\0.jpg"])
+@for_each("name", ["../up.jpg", "/abs.jpg", "C:\\win.jpg", "a\\b.jpg", "x\0.jpg"])
 def test_a_slip_keeps_its_name_so_that_it_is_refused(name):
     # writestr cuts at NUL; put the name in afterwards, as an attacker would.
     stream = samples.zipped({name.replace("\0", "\1"): b"abc"})
@@ -308,7 +309,7 @@ def test_rows_that_lead_nowhere_or_out_are_told_with_their_line(tmp_path):
     assert "more cells" in why["a.jpg (line 7)"]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "why"),
     [
         ("", "no column file"),

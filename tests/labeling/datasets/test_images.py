@@ -13,6 +13,7 @@ from labeling.errors import Refusal, TooLarge
 from labeling.jobs.image_store import field_of
 from labeling.models import Image, Job
 from tests import factories
+from tests.cases import for_each
 from tests.labeling import samples
 
 
@@ -115,7 +116,7 @@ def test_a_name_with_other_content_is_refused(dataset, settings):
     assert stored(settings) == before
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("content", "why"),
     [
         (samples.noise()[:5000], "truncated"),
@@ -151,7 +152,7 @@ def test_a_file_over_the_limit_is_refused_without_reading_it_all(dataset, settin
     assert file.tell() <= images.CHUNK_BYTES
 
 
-@pytest.mark.parametrize(("field", "length"), [("licence", 201), ("source", 501)])
+@for_each(("field", "length"), [("licence", 201), ("source", 501)])
 def test_a_licence_or_source_that_is_too_long_is_refused(dataset, settings, field, length):
     with pytest.raises(Refusal, match=f"{field} is longer"):
         add(dataset, **{field: "x" * length})

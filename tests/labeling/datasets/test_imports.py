@@ -19,6 +19,7 @@ from labeling.errors import Conflict, NotAllowed, Refusal, TooLarge
 from labeling.jobs import queue, uploads
 from labeling.models import Dataset, Import, Job, User
 from tests import factories
+from tests.cases import for_each
 from tests.labeling import samples
 
 
@@ -364,7 +365,7 @@ def test_a_stray_upload_is_forgotten(alice, monkeypatch, settings):
     assert kept(settings) == []
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("count", "bytes_each", "is_zip", "small"),
     [
         (20, 1, False, True),

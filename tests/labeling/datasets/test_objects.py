@@ -10,6 +10,7 @@ from labeling.errors import Refusal
 from labeling.models import GivenLabel, Item
 from labeling.parts.model import Merge, Part, PartedObject
 from tests import factories
+from tests.cases import for_each
 
 CAT, DOG = "n02121620", "n02084071"
 WORDS = {CAT: "cat", DOG: "dog"}
@@ -134,7 +135,7 @@ def test_a_radius_that_a_person_chose_stays_while_its_pieces_do(pond):
     assert GivenLabel.objects.get(key="leg").geometry["merges"][0]["radius"] == 3.5
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("fault", "words"),
     [
         ({"image": "9.png"}, "line 3: 9.png: The image is not in pond. Add the image"),

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.cases import for_each
+
 ROOT = Path(__file__).resolve().parents[3]
 APPS = ("annotator", "evaluation", "labeling")
 STATEMENT = re.compile(
@@ -63,7 +65,7 @@ def test_whoever_writes_states_or_seats_of_questions_counts_them():
     assert {name for name, counts in users.items() if not counts} == COUNTS_NOTHING
 
 
-@pytest.mark.parametrize(
+@for_each(
     "line",
     [
         "execute(\"UPDATE labeling_question SET follow_up = true, state = 'open'\", [])",

@@ -17,8 +17,8 @@ from labeling.estimators.aggregation import (
     posterior_binary,
     vote_gains,
 )
+from tests.cases import for_seeds
 from tests.labeling import crowds
-from tests.seeds import for_seeds
 
 
 def labels_of(rows):

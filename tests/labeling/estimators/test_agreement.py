@@ -14,8 +14,8 @@ from labeling.estimators.agreement import (
     krippendorff_alpha,
 )
 from labeling.estimators.intervals import wilson_interval
+from tests.cases import for_each, for_seeds
 from tests.labeling import crowds
-from tests.seeds import for_seeds
 
 
 def kappas(rows, people, items, classes):
@@ -53,9 +53,7 @@ def test_alpha_is_one_where_all_agree_and_negative_where_all_pairs_differ():
     assert krippendorff_alpha([[1, 1], [1, 1]]) < 0
 
 
-@pytest.mark.parametrize(
-    "counts", [np.zeros((0, 2), int), [[1, 0], [0, 1]], [[3, 0], [2, 0]], [[0, 0]]]
-)
+@for_each("counts", [np.zeros((0, 2), int), [[1, 0], [0, 1]], [[3, 0], [2, 0]], [[0, 0]]])
 def test_alpha_is_not_a_number_where_nothing_could_disagree(counts):
     assert np.isnan(krippendorff_alpha(counts))
 

@@ -15,6 +15,7 @@ from labeling.estimators.annotator_checks import (
     SequentialTest,
 )
 from labeling.kinds import policies
+from tests.cases import for_each
 
 PEOPLE = 10_000
 DEFAULT = SequentialTest.of(policies.DEFAULTS)
@@ -298,7 +299,7 @@ def figures(**signal):
     return {"test": annotator_checks.Tested(), "speed": {}, "runs": {}, "chance": {}} | signal
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("signal", "fields", "words"),
     [
         (
@@ -333,7 +334,7 @@ def test_every_signal_gives_a_reason_that_a_person_can_read(signal, fields, word
     assert reason["words"] == words
 
 
-@pytest.mark.parametrize(
+@for_each(
     "fields",
     [
         {"speed": {"share": 0.12, "answers": 39, "pool": 400}},

@@ -9,6 +9,7 @@ import pytest
 from labeling.estimators import dawid_skene, kernels
 from labeling.estimators.aggregation import Answers, majority, posterior
 from labeling.estimators.dawid_skene import FLOOR, TooLarge, fit, pooled_prior
+from tests.cases import for_each
 from tests.labeling import crowds
 
 EXACT = {"class_prior": 0.0, "confusion_prior": 0.0, "tolerance": -math.inf}
@@ -62,8 +63,8 @@ def plain(crowd, iterations, class_prior=0.0, confusion_prior=0.0, known=None):
     return np.array(posteriors), np.array(priors), confusions, likelihood, answered
 
 
-@pytest.mark.parametrize("classes", [2, 3, 5])
-@pytest.mark.parametrize("with_known", [False, True])
+@for_each("classes", [2, 3, 5])
+@for_each("with_known", [False, True])
 def test_both_kernels_agree_with_plain_loops(classes, with_known):
     crowd = crowds.crowd(classes, classes=classes, items=30, share=0.3)
     known = np.where(np.arange(30) % 4 == 0, crowd.truth, -1) if with_known else None
@@ -112,8 +113,8 @@ def test_the_kernel_for_two_classes_agrees_with_the_one_for_any():
         assert a == pytest.approx(b, rel=1e-9)
 
 
-@pytest.mark.parametrize("iterations", [1, 2, 10, 100])
-@pytest.mark.parametrize("classes", [2, 4])
+@for_each("iterations", [1, 2, 10, 100])
+@for_each("classes", [2, 4])
 def test_posteriors_are_crowd_kits_under_the_same_settings(iterations, classes):
     crowd = crowds.crowd(10 + classes, people=20, items=200, classes=classes)
     ours = run(crowd, max_iterations=iterations, **EXACT)
@@ -378,9 +379,7 @@ def test_ties_go_to_the_commoner_class_and_are_named():
     assert even.labels.tolist() == [0, 0]
 
 
-@pytest.mark.parametrize(
-    ("people", "items", "classes"), [(0, 0, 0), (0, 0, 2), (3, 4, 0), (3, 4, 2), (0, 4, 3)]
-)
+@for_each(("people", "items", "classes"), [(0, 0, 0), (0, 0, 2), (3, 4, 0), (3, 4, 2), (0, 4, 3)])
 def test_no_answers_give_the_priors(people, items, classes):
     got = fitted([], [], [], (people, items, classes))
 

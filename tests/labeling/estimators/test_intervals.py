@@ -4,11 +4,12 @@ import pytest
 from scipy.stats import binomtest
 
 from labeling.estimators.intervals import clopper_pearson, wilson_interval
+from tests.cases import for_each
 
 CASES = [(0, 1), (1, 1), (0, 10), (3, 10), (10, 10), (499, 500), (20_000, 100_000)]
 
 
-@pytest.mark.parametrize(("right", "total"), CASES)
+@for_each(("right", "total"), CASES)
 def test_both_intervals_are_those_of_scipy(right, total):
     test = binomtest(right, total)
 

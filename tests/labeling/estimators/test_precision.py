@@ -8,6 +8,7 @@ from scipy.stats import betabinom
 
 from labeling.estimators import precision
 from labeling.estimators.precision import Precision, Verified, pooled, precisions
+from tests.cases import for_each
 
 counts = st.integers(0, 400)
 
@@ -134,7 +135,7 @@ def test_a_million_images_take_no_longer_than_two_thousand():
     assert many.interval == pytest.approx(few.interval, abs=2e-3)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "wrong", [Verified(3, 0.0, 4), Verified(3, 0.0, 2, 3), Verified(3, 4.0), Verified(3, -1.0)]
 )
 def test_counts_that_cannot_be_are_refused(wrong):

@@ -17,7 +17,7 @@ from labeling.estimators.vote_tables import (
     pool,
     sub_votes,
 )
-from tests.seeds import for_seeds
+from tests.cases import for_each, for_seeds
 
 
 def pilot(images: int, hit: float, alarm: float, prevalence: float, seed: int, votes: int = 10):
@@ -267,7 +267,7 @@ def test_a_table_comes_back_from_json_to_the_bit():
     assert VoteTable.from_dict(json.loads(json.dumps(table.as_dict()))) == table
 
 
-@pytest.mark.parametrize(
+@for_each(
     "content",
     [{}, {"cells": [], "images": 1}, {"cells": [[0.5, 0.5], [0.5, 0.5]], "images": 1},
      {"cells": [[0.5, 1.5], [0.5]], "images": 1}, {"cells": [["x"]], "images": 1},

@@ -21,6 +21,7 @@ from labeling.models import Job
 from labeling.release_files import exporting
 from labeling.releases import freezing
 from tests import factories
+from tests.cases import for_each
 from tests.labeling import label_files as files
 
 
@@ -34,7 +35,7 @@ def opened(release, name):
         return zipfile.ZipFile(io.BytesIO(file.read()))
 
 
-@pytest.mark.parametrize("name", FORMATS)
+@for_each("name", FORMATS)
 def test_a_small_release_is_zipped_at_once_and_always_the_same(name, release):
     with export_files.fetch(release, name) as first, export_files.fetch(release, name) as second:
         assert first.read() == second.read()

@@ -4,9 +4,10 @@ import pytest
 
 from labeling.errors import Refusal
 from labeling.exchange import lists
+from tests.cases import for_each
 
 
-@pytest.mark.parametrize(
+@for_each(
     "content",
     [
         "image,wnid\na.png,n1\nb.png,n2\n",
@@ -30,7 +31,7 @@ def test_nothing_is_an_empty_list():
     assert lists.read_names(" \n\n") == []
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("content", "message"),
     [
         ("a.png,n1\nb.png", "Line 2: wnid is missing. Write image,wnid on every line."),
@@ -51,7 +52,7 @@ def test_a_wrong_line_is_named_with_its_cure(content, message):
     assert caught.value.field == "questions"
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("content", "message"),
     [
         (b"n1,a\0b", "NUL bytes"),

@@ -12,6 +12,7 @@ from labeling.geometry import regions
 from labeling.models import GivenLabel
 from labeling.parts import simplifying
 from labeling.parts.model import Part
+from tests.cases import for_each
 from tests.labeling import part_files as files
 from tests.labeling.part_files import brought, cow, sent
 
@@ -89,7 +90,7 @@ def test_the_package_is_a_second_opinion_that_is_kept_and_taken_back(item, alice
     assert GivenLabel.objects.get(key="leg").geometry == before
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("radius", "method", "message"),
     [(50.0, "hull", "take radius or alphashape"), (None, "alphashape", "Give a radius")],
 )
@@ -137,7 +138,7 @@ def test_a_second_import_leaves_the_chosen_radius(meadow, item, alice, run_jobs)
     assert GivenLabel.objects.get(key="leg").geometry == kept
 
 
-@pytest.mark.parametrize("radius", [0, -3, 0.5, 1e9, math.nan, math.inf])
+@for_each("radius", [0, -3, 0.5, 1e9, math.nan, math.inf])
 def test_a_radius_that_means_nothing_is_refused_and_nothing_changed(item, alice, radius):
     before = GivenLabel.objects.get(key="leg").geometry
 
@@ -147,7 +148,7 @@ def test_a_radius_that_means_nothing_is_refused_and_nothing_changed(item, alice,
     assert GivenLabel.objects.get(key="leg").geometry == before
 
 
-@pytest.mark.parametrize(("key", "instance"), [("leg", "right"), ("head", ""), ("wing", "")])
+@for_each(("key", "instance"), [("leg", "right"), ("head", ""), ("wing", "")])
 def test_a_merge_that_is_not_there_is_not_found(item, alice, key, instance):
     with pytest.raises(NotYours):
         merging.choose(item, key, instance, 5.0, alice)

@@ -5,6 +5,7 @@ import pytest
 from labeling.errors import Refusal
 from labeling.exchange import naming_campaigns
 from tests import factories
+from tests.cases import for_each
 
 COOT, DRAKE, TENCH = "n02018207", "n01847000", "n01440764"
 CLASSES = [{"key": key, "name": key, "path": []} for key in (COOT, DRAKE, TENCH)]
@@ -32,7 +33,7 @@ def images(dataset):
     return [factories.make_image(dataset, f"{name}.png").name for name in "abcde"]
 
 
-@pytest.mark.parametrize(
+@for_each(
     "fields",
     [
         {"examples": [("x.png", COOT)]},

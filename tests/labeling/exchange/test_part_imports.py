@@ -15,6 +15,7 @@ from labeling.exchange import part_imports
 from labeling.jobs import queue, uploads
 from labeling.models import GivenLabel, Item, Job
 from labeling.parts.model import Part
+from tests.cases import for_each
 from tests.labeling import part_files as files
 from tests.labeling import pascal_mats
 from tests.labeling.label_files import upload, zipped
@@ -130,7 +131,7 @@ def test_a_list_of_objects_comes_in_without_parts(meadow, run_jobs):
     assert [row["object"] for row in report.no_room] == ["dog-1"]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("line", "words"),
     [
         ("2008_000585.jpg,cow,1,2,3,", "has part of a box"),
@@ -330,7 +331,7 @@ def test_too_large_an_upload_is_refused(meadow, settings):
         part_imports.take(meadow, meadow.owner, sent())
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("file", "words"),
     [
         (upload("no json", "a.json"), "JSON"),
@@ -346,7 +347,6 @@ def test_too_large_an_upload_is_refused(meadow, settings):
         (zipped({"a.txt": "x"}, "a.zip"), "holds no objects"),
         (zipped({"a.json": "{}", "b.json": "[]"}, "a.zip"), "does not say its format"),
     ],
-    ids=["text", "empty json", "matlab 7.3", "png", "csv", "txt", "no zip", "nothing", "two"],
 )
 def test_a_file_that_is_none_fails_with_a_sentence_and_changes_nothing(
     meadow, run_jobs, file, words
@@ -370,7 +370,7 @@ def test_a_zip_bomb_is_refused(meadow, run_jobs, monkeypatch):
     assert "unpacks to over" in job.error
 
 
-@pytest.mark.parametrize("path", ["../../evil.json", "/etc/evil.json", "a\\b.json"])
+@for_each("path", ["../../evil.json", "/etc/evil.json", "a\\b.json"])
 def test_a_path_that_leaves_the_zip_is_refused_and_written_nowhere(meadow, run_jobs, path):
     job = brought(meadow, run_jobs, files.stray(path))
 

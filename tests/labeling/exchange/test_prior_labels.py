@@ -6,6 +6,7 @@ from labeling.errors import Refusal
 from labeling.exchange import prior_labels
 from labeling.models import GivenLabel
 from tests import factories
+from tests.cases import for_each
 from tests.labeling.hierarchies import labels, make
 
 DOG, CAT = "n02084071", "n02121620"
@@ -47,7 +48,7 @@ def test_the_same_source_replaces_what_it_said(home):
     ]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("row", "words"),
     [
         ({"image": "9.png", "key": DOG}, r"Row 2: 9.png is not in pond. Add the image"),
@@ -65,7 +66,7 @@ def test_a_bad_row_refuses_all_of_them_by_its_number(home, row, words):
     assert not GivenLabel.objects.exists()
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("row", "words"),
     [
         ({"image": "1.png", "key": "n02084072"}, r"Row 2: class 'n02084072'.*did you mean"),

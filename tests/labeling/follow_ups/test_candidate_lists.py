@@ -6,6 +6,7 @@ from labeling.follow_ups import candidate_lists
 from labeling.follow_ups.candidate_lists import Row
 from labeling.models import Campaign, Candidate, Job, Verification
 from labeling.quality.gold import add_gold
+from tests.cases import for_each
 from tests.labeling.candidates import CAT, DOG, make, rows
 
 pytestmark = pytest.mark.django_db
@@ -64,7 +65,7 @@ def test_more_candidates_leave_what_is_asked_and_add_their_queries(alice, datase
     assert (topic.guidance, topic.siblings) == ("mine", [])
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("wrong", "message"),
     [
         (Row("gone.png", CAT, "", "Line 7"), "Line 7: 'gone.png' is not in pond"),
@@ -102,7 +103,7 @@ def test_the_same_image_may_be_a_candidate_of_two_classes(alice, dataset):
     assert sorted(campaign.questions.values_list("topic", flat=True)) == [CAT, DOG]
 
 
-@pytest.mark.parametrize(
+@for_each(
     "content",
     [
         "image,wnid,query\na.png,n01,burmese cat\nb.png,n01,\n",
@@ -123,7 +124,7 @@ def test_lists_name_image_class_and_query_in_every_form(content):
     assert all(row.prefix.startswith("Line ") for row in candidates)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("content", "message"),
     [
         ("a.png,n01,q\nb.png", "Line 2: wnid is missing. Write image,wnid on every line."),

@@ -16,6 +16,7 @@ from labeling.follow_ups import asking, chaining, following
 from labeling.models import Item, Question, Seat, Settlement
 from labeling.quality import blocking
 from tests import factories
+from tests.cases import for_each
 from tests.labeling import boxers
 from tests.labeling.boxers import CAT, DOG, A, B, box
 
@@ -186,7 +187,7 @@ def test_an_image_that_is_withdrawn_half_way_asks_no_more_and_refuses_what_comes
     assert chain_of(campaign).coverage == "complete"
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("value", "message"),
     [
         (box([0, 0, 65, 10]), r"out of the image, which is 64 × 48"),

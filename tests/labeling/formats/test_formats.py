@@ -12,6 +12,7 @@ from labeling.formats.label_studio_project import check_base
 from labeling.formats.reading import Reading
 from labeling.geometry.polygons import from_rings
 from labeling.parts.model import Photograph
+from tests.cases import for_each
 
 
 def labels_in(name, path, **how):
@@ -284,7 +285,7 @@ def test_tasks_of_label_studio_have_an_id_and_the_images_address(base, address, 
     assert labels_in("label-studio", tmp_path / "tasks.json") == [label]
 
 
-@pytest.mark.parametrize(
+@for_each(
     "base",
     [
         *("images", "https:/host", "https://ho st/", "//\n", "x" * 600),
@@ -376,7 +377,7 @@ FAULTS = [
 ]
 
 
-@pytest.mark.parametrize(("name", "content", "message"), FAULTS)
+@for_each(("name", "content", "message"), FAULTS)
 def test_a_fault_is_named_with_its_file_and_cure(name, content, message, tmp_path):
     path = tmp_path / "in.xml"
     path.write_text(content)
@@ -430,7 +431,7 @@ UNSOUND = [
 ]
 
 
-@pytest.mark.parametrize(("name", "text", "message"), UNSOUND)
+@for_each(("name", "text", "message"), UNSOUND)
 def test_what_no_database_keeps_is_refused_by_the_reader(name, text, message, tmp_path):
     (tmp_path / name).write_text(text)
     form = "coco" if name.endswith(".json") else "jsonl"

@@ -13,6 +13,7 @@ from labeling.formats import coco_parts, indexed_png, json_stream, label_studio_
 from labeling.formats.part_formats import PART_FORMATS
 from labeling.formats.reading import Reading
 from labeling.parts.model import Merge, Part, PartedObject, Photograph, of_merges
+from tests.cases import for_each
 from tests.labeling.part_scenes import rectangle, written
 
 MANY = [[n % 1000, n // 1000 % 1000] for n in range(300_000)]
@@ -41,7 +42,7 @@ def rle(counts, size=(50, 100)):
     return {"segmentation": {"size": list(size), "counts": counts}}
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("row", "message"),
     [
         ({"segmentation": [[1, 1, 9, 9, 9, 1, 1, 9]]}, r"crosses or touches itself near \(5\.0"),
@@ -104,7 +105,7 @@ def test_a_fault_of_a_coco_annotation_is_named(row, message, tmp_path):
         list(coco_parts.read(Reading(path)))
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("content", "message"),
     [
         ({"annotations": [{"id": 1, "image_id": 1, "category_id": 1}] * 2}, "the id 1 comes again"),
@@ -142,7 +143,7 @@ def test_a_fault_of_a_coco_file_is_named(content, message, tmp_path):
         list(coco_parts.read(Reading(path)))
 
 
-@pytest.mark.parametrize(
+@for_each(
     "text",
     [
         *("", "[", "{", '{"images": [}', '{"a": 1,}', '{"a" 1}', "{1: 2}", '{"a": tru}'),
@@ -221,7 +222,7 @@ def mask_files(tmp_path, labels, indices=None, name="a.png"):
 LABELS = {"image": "a.jpg", "category": "dog", "parts": {"1": "head", "2": "leg"}}
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("labels", "message"),
     [
         ([], "is no JSON object"),
@@ -297,7 +298,7 @@ def task_file(tmp_path, *regions, data=None):
     return path
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("fields", "message"),
     [
         (region(value={"points": [[1, 1]], "polygonlabels": ["a"]}), "1 different corners"),
@@ -334,7 +335,7 @@ def test_a_fault_of_a_label_studio_region_is_named(fields, message, tmp_path):
         list(label_studio_parts.read(Reading(task_file(tmp_path, fields))))
 
 
-@pytest.mark.parametrize(
+@for_each(
     "content",
     [
         [7],

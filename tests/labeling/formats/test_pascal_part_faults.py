@@ -12,6 +12,7 @@ from scipy.io import savemat
 from labeling.files import BadInput
 from labeling.formats import matfiles, pascal_part
 from labeling.formats.reading import Reading
+from tests.cases import for_each
 from tests.labeling import pascal_mats
 
 
@@ -37,7 +38,7 @@ def one_part(mask):
     return pascal_mats.struct([{"part_name": "head", "mask": mask}])
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("content", "message"),
     [
         (7.0, "anno is no struct"),
@@ -70,7 +71,7 @@ def test_a_fault_of_a_mat_file_is_named(content, message, tmp_path):
         list(pascal_part.read(Reading(path)))
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("content", "message"),
     [
         (b"", "no MATLAB v5 file"),
@@ -98,7 +99,7 @@ def mat_of(kind, rest):
     return b"MATLAB 5.0".ljust(124) + struct.pack("<H", 0x0100) + b"IM" + matrix
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("kind", "message"),
     [(3, "a MATLAB object"), (5, "a sparse matrix"), (16, "a function handle"), (17, "opaque")],
 )

@@ -16,8 +16,8 @@ from labeling.geometry import alpha_shapes, delaunay
 from labeling.geometry.alpha_shapes import Merged, merge
 from labeling.geometry.polygons import as_json, from_json, to_shapely
 from labeling.geometry.regions import area, mask_of, polygons_of
+from tests.cases import for_each, for_seeds
 from tests.labeling import alpha_reference
-from tests.seeds import for_seeds
 
 LEAST = math.sqrt(0.5)
 
@@ -290,7 +290,7 @@ def test_the_alphashape_package_draws_the_same_at_that_radius(seed):
     assert below.geom_type == "MultiPolygon" or not below.covers(whole)
 
 
-@pytest.mark.parametrize("factor", [1, 1.7, 40])
+@for_each("factor", [1, 1.7, 40])
 @for_seeds(4)
 def test_the_method_alphashape_is_the_package_on_all_corners(seed, factor):
     pieces = blobs(seed)

@@ -1,8 +1,7 @@
 """Crops of objects, tight and with context."""
 
-import pytest
-
 from labeling.geometry import crops
+from tests.cases import for_each
 
 
 def test_nine_per_cent_are_added_on_each_side():
@@ -20,7 +19,7 @@ def test_what_leaves_the_image_is_cut_off():
     assert crop == (0, 1, 110, 119)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("box", "room"),
     [
         ((0, 0, 100, 100), False),  # the whole image

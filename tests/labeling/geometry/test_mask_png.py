@@ -10,6 +10,7 @@ from PIL import Image
 
 from labeling.files import BadInput
 from labeling.geometry import mask_png
+from tests.cases import for_each
 
 SHAPE = np.array([[0, 1, 0], [0, 1, 1]], np.uint8)
 INSIDE = SHAPE.astype(bool).tolist()
@@ -61,7 +62,7 @@ IMAGES = {
 }
 
 
-@pytest.mark.parametrize("name", IMAGES)
+@for_each("name", IMAGES)
 def test_inside_is_what_is_not_0(path, name):
     IMAGES[name].save(path)
 
@@ -87,7 +88,7 @@ BOMB = raw_png(60_000, 60_000, 1, 0, b"\0")
 ANIMATED = saved(GREY, save_all=True, append_images=[Image.fromarray(255 - SHAPE * 255)])
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("content", "message", "limits"),
     [
         (saved(Image.new("L", (4, 3))), "empty", {}),

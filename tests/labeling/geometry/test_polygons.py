@@ -19,6 +19,7 @@ from labeling.geometry.polygons import (
     tenths,
     to_shapely,
 )
+from tests.cases import for_each
 
 SQUARE = [[10, 10], [20, 10], [20, 20], [10, 20]]
 HOLE = [[12, 12], [12, 15], [15, 15], [15, 12]]
@@ -65,7 +66,7 @@ def test_pieces_and_holes_may_touch_in_a_point():
     assert as_json(clean(hole_at_the_edge, 100, 50)) == hole_at_the_edge
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("value", "code", "message"),
     [
         ([[BOW_TIE]], "self_crossing", "crosses or touches itself near (5.0, 5.0)"),

@@ -22,6 +22,7 @@ from labeling.geometry.regions import (
     simplify,
     union,
 )
+from tests.cases import for_each
 
 masks = arrays(np.bool_, array_shapes(min_dims=2, max_dims=2, min_side=0, max_side=9))
 
@@ -66,7 +67,7 @@ def test_polygons_of_a_mask_are_its_pixels_united(mask):
     assert to_shapely(polygons_of(mask)).equals(shapely.union_all(squares))
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("rows", "pieces", "holes"),
     [
         ("#", 1, 0),
@@ -234,7 +235,7 @@ def plain_boundary_f(a: np.ndarray, b: np.ndarray, tolerance: float) -> float:
     return 2 * precision * recall / (precision + recall) if precision + recall else 0.0
 
 
-@pytest.mark.parametrize("tolerance", [0, 1, 1.5, 3])
+@for_each("tolerance", [0, 1, 1.5, 3])
 def test_the_boundary_score_is_that_of_a_plain_loop(tolerance):
     random = np.random.default_rng(int(tolerance * 2))
     for _ in range(5):

@@ -11,6 +11,7 @@ from labeling.graphs import store
 from labeling.models import Decision, Job
 from labeling.question_graph import replaying
 from tests import factories
+from tests.cases import for_each
 from tests.labeling.hierarchies import GRAPH, POLICY, make
 
 
@@ -96,7 +97,7 @@ def test_guidance_written_on_a_topics_page_stays_until_the_node_changes(draft, a
     assert draft.topics.get(key="dog").guidance == "No wolves."
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("raw", "words"),
     [
         (changed(animal={"parents": ["dog"]}), "circle"),

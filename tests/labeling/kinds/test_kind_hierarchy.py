@@ -12,6 +12,7 @@ from labeling.graphs import learned_order
 from labeling.kinds import KINDS, Verdict, policies
 from labeling.models import Question
 from tests import factories
+from tests.cases import for_each
 from tests.labeling.crowd import answer_all
 from tests.labeling.hierarchies import labels, make, open_nodes
 
@@ -26,7 +27,7 @@ def test_settings_have_defaults():
     assert hierarchy.clean_settings({"order": "learned", "price": 0.006}) == priced
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("settings", "field", "words"),
     [
         ({"mode": "loose"}, "mode", "give one of: safe, strict"),
@@ -50,7 +51,7 @@ def test_its_three_answers_pass(value):
     assert hierarchy.clean(value, {}) == value
 
 
-@pytest.mark.parametrize("value", ["not_photo", "", None, 1, ["yes"], {"key": "yes"}])
+@for_each("value", ["not_photo", "", None, 1, ["yes"], {"key": "yes"}])
 def test_another_answer_is_refused(value):
     with pytest.raises(Refusal, match="give yes, no or hard") as refused:
         hierarchy.clean(value, {})

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from labeling.errors import Refusal, TooLarge
 from labeling.kinds import KINDS, About, Verdict, deciding, policies
 from labeling.parts import joining
+from tests.cases import for_each
 from tests.labeling.drawings import CAT, SETTINGS, answer, drawn, square
 
 contains, parts = KINDS["contains"], KINDS["parts"]
@@ -36,7 +37,7 @@ def test_an_answer_is_kept_as_it_was_drawn_and_cleaning_it_again_changes_nothing
     assert not contains.drawn
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("value", "message"),
     [
         (None, "object with parts"),
@@ -74,7 +75,7 @@ def test_what_is_wrong_is_said_with_the_part(value, message):
     assert message in refusal.value.message
 
 
-@pytest.mark.parametrize(
+@for_each(
     "polygons",
     [
         [[[[0, 0], [4, 4], [4, 0], [0, 4]]]],

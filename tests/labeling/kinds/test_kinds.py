@@ -7,6 +7,7 @@ from labeling.errors import Refusal
 from labeling.kinds import KINDS, Verdict, policies
 from labeling.kinds.mistake import TAGS
 from labeling.kinds.votes import plurality, votes_wanted
+from tests.cases import for_each
 
 contains, naming, mistake = KINDS["contains"], KINDS["naming"], KINDS["mistake"]
 POLICY = policies.DEFAULTS
@@ -15,12 +16,12 @@ VOCABULARY = naming.clean_settings(
 )
 
 
-@pytest.mark.parametrize("name", KINDS)
+@for_each("name", KINDS)
 def test_a_kind_is_kept_by_its_name(name):
     assert name == KINDS[name].name
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("values", "verdict"),
     [
         (["yes"] * 5, Verdict("settled", "yes", 1.0)),
@@ -61,7 +62,7 @@ def test_nobody_able_to_answer_is_a_tie_where_nothing_is_dropped():
     assert contains.settle(["hard"] * 9, policy) == Verdict("review")
 
 
-@pytest.mark.parametrize("value", ["maybe", "", None, 1, ["yes"], {"yes": 1}, True])
+@for_each("value", ["maybe", "", None, 1, ["yes"], {"yes": 1}, True])
 def test_an_answer_outside_the_four_is_refused(value):
     with pytest.raises(Refusal) as refused:
         contains.clean(value, {})
@@ -108,7 +109,7 @@ def test_naming_settles_on_the_class_most_people_named():
     assert naming.settle(["hard"] * 4 + [coot], POLICY).state == "dropped"
 
 
-@pytest.mark.parametrize(
+@for_each(
     "value", [{"key": "n03"}, {"key": "n01", "x": 1}, {"key": ["n01"]}, "n01", "yes", None, []]
 )
 def test_naming_refuses_what_its_vocabulary_has_not(value):
@@ -116,7 +117,7 @@ def test_naming_refuses_what_its_vocabulary_has_not(value):
         naming.clean(value, VOCABULARY)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "vocabulary",
     [
         None,
@@ -167,7 +168,7 @@ def test_an_answer_lists_up_to_as_many_classes_as_the_settings_allow():
     assert naming.clean({"keys": ["n01"]}, VOCABULARY) == {"key": "n01"}
 
 
-@pytest.mark.parametrize("most", [0, 6, True, "5", 2.0])
+@for_each("most", [0, 6, True, "5", 2.0])
 def test_no_more_than_five_classes_are_asked_for(most):
     with pytest.raises(Refusal) as refused:
         naming.clean_settings(VOCABULARY | {"most": most})
@@ -201,8 +202,8 @@ def test_ranks_are_what_was_settled_on_then_the_classes_with_the_most_points():
     assert naming.ranked([{"key": "n01"}, "none"], {"key": "n01"}) == []
 
 
-@pytest.mark.parametrize("votes", [1, 2, 3, 4, 5])
-@pytest.mark.parametrize("share", [0, 0.2, 0.5, 0.6, 1])
+@for_each("votes", [1, 2, 3, 4, 5])
+@for_each("share", [0, 0.2, 0.5, 0.6, 1])
 def test_a_majority_is_decided_as_soon_as_no_missing_vote_could_change_it(votes, share):
     """Against all ways in which the missing votes may fall."""
     full = POLICY | {"votes": votes, "max_votes": votes + 1, "drop_share": share}
@@ -270,7 +271,7 @@ def test_tags_decide_nothing():
     assert mistake.grade("minor", tagged) == 0
 
 
-@pytest.mark.parametrize(
+@for_each(
     "value",
     [
         {"answer": "perhaps", "tags": ["collage"]},

@@ -5,6 +5,7 @@ import pytest
 from labeling.campaigns import lifecycle
 from labeling.errors import Refusal
 from labeling.kinds import policies
+from tests.cases import for_each
 
 
 def test_an_empty_policy_is_the_defaults():
@@ -46,7 +47,7 @@ def test_new_policies_stop_early_and_older_ones_do_not(alice, dataset):
     assert policies.first_votes(policies.of(campaign)) == 2
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("key", "value"),
     [
         ("votes", 0),

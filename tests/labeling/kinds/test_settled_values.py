@@ -3,12 +3,13 @@
 import pytest
 
 from labeling.kinds import KINDS, policies
+from tests.cases import for_each
 
 DRAWING = {"box": [0, 0, 9, 9], "how": "drag", "points": [], "flags": []}
 AWAY = DRAWING | {"box": [50, 50, 90, 90]}
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("value", "settled", "fits"),
     [
         (DRAWING, DRAWING, True),

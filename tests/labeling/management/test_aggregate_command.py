@@ -7,6 +7,7 @@ from functools import partial
 import pytest
 
 from labeling.csv_rows import LONGEST_LINE
+from tests.cases import for_each
 from tests.labeling import crowds
 
 HEADER = "annotator,image,answer\n"
@@ -131,7 +132,7 @@ def test_strings_stay_strings(result, write):
 SPELLINGS = ["yes ", " yes", "Yes", "YES", "y\uff45s"]
 
 
-@pytest.mark.parametrize("word", SPELLINGS)
+@for_each("word", SPELLINGS)
 def test_answers_that_differ_in_spelling_only_are_pointed_out(run, write, word):
     status, out, err = run(write(HEADER + f"a,1,yes\nb,1,{word}\n"), "--json")
 
@@ -140,8 +141,8 @@ def test_answers_that_differ_in_spelling_only_are_pointed_out(run, write, word):
     assert err.endswith("differ only in case, spaces or normal form\n")
 
 
-@pytest.mark.parametrize("word", SPELLINGS)
-@pytest.mark.parametrize("method", ["dawid-skene", "posterior", "vote-table"])
+@for_each("word", SPELLINGS)
+@for_each("method", ["dawid-skene", "posterior", "vote-table"])
 def test_gold_that_differs_from_an_answer_in_spelling_only_is_refused(refusal, write, method, word):
     answers = write(sheet({"a": "yn", "b": "yy"}).replace(",y\n", ",yes\n"))
     gold = write(f"image,answer\nb,yes\na,{word}\n", "gold.csv")
@@ -210,7 +211,7 @@ BAD = {
 }
 
 
-@pytest.mark.parametrize("name", BAD)
+@for_each("name", BAD)
 def test_a_bad_file_is_refused_with_line_and_cure(refusal, write, name):
     text, line, message = BAD[name]
     path = write(text)
@@ -222,7 +223,7 @@ def test_a_bad_file_is_refused_with_line_and_cure(refusal, write, name):
     assert got["cure"]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "line", "message"),
     [
         ("image,answer\na,y\na,y\n", 3, "image 'a' comes again"),
@@ -233,7 +234,7 @@ def test_a_bad_file_is_refused_with_line_and_cure(refusal, write, name):
         ("image,answer\nother,y\n", None, "no image of it has answers"),
     ],
 )
-@pytest.mark.parametrize("option", ["--truth", "--gold"])
+@for_each("option", ["--truth", "--gold"])
 def test_bad_truth_and_bad_gold_are_refused(refusal, write, option, text, line, message):
     answers, path = write(sheet({"a": "yy", "b": "n"})), write(text, "known.csv")
 
@@ -248,7 +249,7 @@ def test_a_file_that_is_not_there_and_a_folder_are_refused(refusal, tmp_path):
     assert "is a directory" in refusal(tmp_path)["error"]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("options", "message"),
     [
         (["--method", "posterior"], "needs --gold"),
@@ -380,7 +381,7 @@ def test_the_answer_that_means_yes_can_be_named(result, write):
         )
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("votes", "options", "message"),
     [
         ({"a": "xyz"}, [], "there are 3 different answers"),

@@ -8,6 +8,7 @@ import pytest
 from evaluation.management.named_files import named_files
 from labeling.files import BadInput, atomic_write
 from labeling.management.commands import merge
+from tests.cases import for_each
 
 
 def test_options_that_do_not_go_together_are_one_sentence_and_status_2(shell):
@@ -68,7 +69,7 @@ def test_an_array_that_numpy_wrote_in_part_is_a_full_disk(shell, monkeypatch):
 ADDRESS = "s3://bucket/of/x"
 
 
-@pytest.mark.parametrize(
+@for_each(
     "words",
     [
         ("predict", ADDRESS, "--model", "m.pt", "--classes", "ilsvrc", "--out", "out"),
@@ -96,7 +97,6 @@ ADDRESS = "s3://bucket/of/x"
         ("backup", ADDRESS),
         ("restore", ADDRESS),
     ],
-    ids=lambda words: " ".join(words),
 )
 def test_an_address_in_place_of_a_path_is_refused_by_name(shell, words, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

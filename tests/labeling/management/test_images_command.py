@@ -9,6 +9,7 @@ from labeling.datasets import images
 from labeling.jobs import queue
 from labeling.models import Dataset, Job
 from tests import factories
+from tests.cases import for_each
 from tests.labeling import samples
 
 
@@ -80,7 +81,7 @@ def test_a_zip_and_a_manifest_are_told_by_themselves(shell, dataset, folder, kin
     assert json.loads(out)["added"] == 1
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("dataset_name", "path", "message"),
     [
         ("lake", ".", "no dataset 'lake'"),
@@ -120,7 +121,7 @@ def test_the_dataset_can_be_made_with_its_owner(shell, alice, folder):
     assert Dataset.objects.get(name="lake").owner == alice
 
 
-@pytest.mark.parametrize(("name", "owner"), [("lake", "nobody"), ("bad name!", "alice")])
+@for_each(("name", "owner"), [("lake", "nobody"), ("bad name!", "alice")])
 def test_a_dataset_without_a_proper_owner_or_name_is_not_made(shell, alice, folder, name, owner):
     status, _, err = shell("images", "add", name, str(folder), "--create", owner)
 

@@ -12,6 +12,7 @@ import pytest
 from labeling.formats.label import instances_of
 from labeling.models import GivenLabel, Image
 from tests import factories
+from tests.cases import for_each
 from tests.labeling import label_files as files
 from tests.labeling.web.test_api_campaigns import API, program
 
@@ -248,7 +249,7 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("content", "message"), REFUSED, ids=range(len(REFUSED)))
+@for_each(("content", "message"), REFUSED)
 @pytest.mark.usefixtures("wordnet")
 def test_what_one_door_refuses_all_refuse_in_the_same_words(
     content, message, pond, alice, shell, tmp_path
@@ -387,7 +388,7 @@ NOTHING_READ = [
 ]
 
 
-@pytest.mark.parametrize("content", NOTHING_READ, ids=range(len(NOTHING_READ)))
+@for_each("content", NOTHING_READ)
 def test_a_file_of_which_nothing_can_be_read_is_refused_with_the_reason(
     content, pond, shell, tmp_path
 ):
@@ -399,7 +400,7 @@ def test_a_file_of_which_nothing_can_be_read_is_refused_with_the_reason(
     assert "has no label that could be read: 1 " in fault["error"]
 
 
-@pytest.mark.parametrize("content", [coco(), [], "image,class\n"], ids=range(3))
+@for_each("content", [coco(), [], "image,class\n"])
 def test_a_file_without_entries_is_said_to_have_none(content, pond, shell, tmp_path):
     status, out, err = shell("labels", "import", "pond", written(tmp_path, content), "--json")
 

@@ -17,6 +17,7 @@ from labeling.parts.model import PartedObject
 from labeling.release_files import exporting
 from labeling.releases import freezing
 from tests import factories
+from tests.cases import for_each
 from tests.labeling import part_releases as cats
 from tests.labeling.parted import VOCABULARY
 
@@ -125,7 +126,7 @@ def test_a_photograph_that_is_none_is_named(release, tmp_path, capsys):
         )  # fmt: skip
 
 
-@pytest.mark.parametrize("name", ["coco", "png", "pictures", "csv"])
+@for_each("name", ["coco", "png", "pictures", "csv"])
 def test_programs_fetch_the_same_formats(name, release, alice, client):
     client.force_login(alice)
 

@@ -13,6 +13,7 @@ from PIL import Image
 from labeling.geometry import alpha_shapes, mask_png
 from labeling.geometry.polygons import to_shapely
 from labeling.geometry.regions import mask_of
+from tests.cases import for_each
 
 
 @pytest.fixture
@@ -70,7 +71,7 @@ def test_two_masks_become_one_contour(run, leg, tmp_path):
     assert raster.sum() == result["area"]
 
 
-@pytest.mark.parametrize(("option", "radius"), [("--radius", 1), ("--cap", None)])
+@for_each(("option", "radius"), [("--radius", 1), ("--cap", None)])
 def test_a_radius_or_cap_too_small_leaves_several_polygons_and_says_so(run, leg, option, radius):
     status, out_text, warned = run(*leg, option, 1, "--json")
 
@@ -120,7 +121,7 @@ def test_a_small_alpha_is_the_hull_and_a_large_one_leaves_the_pieces_apart(run, 
     assert "not joined" in warned
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("options", "message"),
     [
         (("--alpha", 1), "give --method alphashape"),
@@ -194,7 +195,7 @@ def test_the_limit_of_the_site_holds(refusal, leg, settings):
     assert "more than 100 pixels" in refusal(*leg)["error"]
 
 
-@pytest.mark.parametrize("radius", ["0", "-1", "nan", "inf", "wide"])
+@for_each("radius", ["0", "-1", "nan", "inf", "wide"])
 def test_a_radius_that_is_none_is_wrong_usage(run, leg, radius):
     status, out_text, warned = run(*leg, f"--radius={radius}")
 

@@ -17,6 +17,7 @@ from labeling.release_files import exporting
 from labeling.releases import freezing
 from labeling.vocabulary import reading
 from tests import factories
+from tests.cases import for_each
 from tests.labeling import part_files as files
 from tests.labeling import part_releases as cats
 from tests.labeling import pascal_mats
@@ -128,7 +129,7 @@ def test_a_file_of_which_nothing_comes_in_is_bad_input(meadow, tmp_path):
         call_command("labels", "import", "meadow", str(path), "--parts")
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("words", "message"),
     [
         (["--cap", "101"], "--cap is 101"),

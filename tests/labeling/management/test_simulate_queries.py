@@ -18,8 +18,8 @@ from labeling.simulation.simulating_queries import (
     simulate,
     step,
 )
+from tests.cases import for_each, for_seeds
 from tests.labeling.question_graph.test_replaying import SMALL, ask, random_graph
-from tests.seeds import for_seeds
 
 
 @pytest.fixture(scope="module")
@@ -92,8 +92,8 @@ def test_learned_order_in_strict_mode_has_a_half_width_under_a_thousandth(ilsvrc
 # Against plain loops
 
 
-@pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize(("name", "choose"), [("breadth", breadth), ("depth", depth)])
+@for_each("mode", MODES)
+@for_each(("name", "choose"), [("breadth", breadth), ("depth", depth)])
 @for_seeds(6)
 def test_exact_figure_is_the_sum_over_all_images(seed, name, choose, mode):
     graph = random_graph(seed, size=11)
@@ -103,8 +103,8 @@ def test_exact_figure_is_the_sum_over_all_images(seed, name, choose, mode):
     assert exact == pytest.approx(by_enumeration(graph, 1.5, mode, choose), rel=1e-9)
 
 
-@pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize(("name", "choose"), [("breadth", breadth), ("depth", depth)])
+@for_each("mode", MODES)
+@for_each(("name", "choose"), [("breadth", breadth), ("depth", depth)])
 @for_seeds(15)
 def test_drawn_images_are_asked_and_labeled_as_replay_does_it(seed, name, choose, mode):
     graph = random_graph(seed)
@@ -123,7 +123,7 @@ def test_drawn_images_are_asked_and_labeled_as_replay_does_it(seed, name, choose
         assert [state.labels[n.id][0] == "yes" for n in graph.nodes] == label[row].tolist()
 
 
-@pytest.mark.parametrize("mode", MODES)
+@for_each("mode", MODES)
 @for_seeds(10)
 def test_learned_steps_are_those_that_a_campaign_takes(seed, mode):
     graph, chance = random_graph(seed), np.random.default_rng(seed)
@@ -257,7 +257,7 @@ def test_money_and_time_follow_from_the_questions(shell, tmp_path):
     assert "exact" in table
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("options", "message"),
     [
         (["--present", "7"], "the graph has 6 classes"),
@@ -327,7 +327,7 @@ def test_generated_images_have_the_stated_number_of_classes(ilsvrc, name):
     assert together.max() > 20 * 0.014**2
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("curve", "bound", "expected"),
     [
         ([(40, 0.1, 0.2), (20, 0.2, 0.2)], (50, 0.15, 0.4), (0, 0.5)),
@@ -365,7 +365,7 @@ def test_labels_of_a_file_are_tried_and_the_curve_is_shown(shell, tmp_path):
     assert "95 % interval" in table
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "message"),
     [
         ("image,class\na,b\n", "image,wnid"),

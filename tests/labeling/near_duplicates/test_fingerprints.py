@@ -11,6 +11,7 @@ from PIL import Image, ImageEnhance
 
 from labeling.near_duplicates import fingerprints
 from labeling.near_duplicates.fingerprints import BITS, VIEWS, distance, fingerprint
+from tests.cases import for_each
 
 NAMES = ("astronaut.png", "chelsea.png", "coffee.png", "rocket.jpg", "motorcycle_left.png")
 Change = Callable[[Image.Image], Image.Image]
@@ -49,7 +50,7 @@ CHANGES: dict[str, Change] = {
 }
 
 
-@pytest.mark.parametrize("change", CHANGES)
+@for_each("change", CHANGES)
 def test_a_changed_photograph_looks_like_itself_and_like_no_other(photographs, change):
     prints = [fingerprint(image) for image in photographs]
     changed = [fingerprint(CHANGES[change](image)) for image in photographs]

@@ -9,7 +9,7 @@ import shapely
 from labeling.geometry.polygons import Polygons, canonical, tenths, to_shapely
 from labeling.parts import background
 from labeling.parts.model import REST_BACKGROUND, REST_OBJECT
-from tests.seeds import for_seeds
+from tests.cases import for_seeds
 
 CROP = (0.0, 0.0, 100.0, 80.0)
 

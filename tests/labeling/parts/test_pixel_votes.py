@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from labeling.geometry import regions
 from labeling.parts import pixel_votes
+from tests.cases import for_each
 from tests.labeling.drawings import square
 
 RNG = np.random.default_rng(4)
@@ -29,7 +30,7 @@ def as_frame(masks: np.ndarray) -> pd.DataFrame:
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
-@pytest.mark.parametrize("n", [1, 3, 5, 7])
+@for_each("n", [1, 3, 5, 7])
 def test_an_odd_vote_is_crowd_kits(n):
     masks = crowd(n)
 
@@ -55,8 +56,8 @@ def test_a_pixel_on_the_very_half_stays_out():
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
-@pytest.mark.parametrize("n", [1, 2, 3, 4, 6])
-@pytest.mark.parametrize("noise", [0.02, 0.15, 0.3])
+@for_each("n", [1, 2, 3, 4, 6])
+@for_each("noise", [0.02, 0.15, 0.3])
 def test_expectation_maximisation_is_crowd_kits(n, noise):
     masks = crowd(n, noise=noise)
     theirs = SegmentationEM()

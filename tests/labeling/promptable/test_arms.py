@@ -3,11 +3,12 @@
 import pytest
 
 from labeling.promptable import arms
+from tests.cases import for_each
 
 MANY = 4_000
 
 
-@pytest.mark.parametrize("people", [1, 2, 3, 5])
+@for_each("people", [1, 2, 3, 5])
 def test_one_place_of_each_question_draws_without(people):
     for question in range(200):
         helped: list[bool] = []

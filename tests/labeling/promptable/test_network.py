@@ -14,6 +14,7 @@ from labeling.promptable import prompts
 from labeling.promptable.network import Decoder, Encoder, Preparation, try_out
 from labeling.promptable.outlines import MOST_CORNERS, SMALL_HOLE, outline_of
 from labeling.promptable.prompts import Prompts
+from tests.cases import for_each
 from tests.labeling.promptable import made_up
 
 onnx = pytest.importorskip("onnx")
@@ -82,7 +83,7 @@ def test_an_encoder_that_prepares_images_itself_gets_pixels_as_they_are(tmp_path
     assert preparation.pixels(picture()).max() > 200
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("shape", "message"),
     [
         ([1, 1, 256, 256], r"shape \[1, 1, 256, 256\], expected \[1, 3, S, S\] or \[H, W, 3\]"),
@@ -213,7 +214,7 @@ def test_an_outline_has_no_more_corners_than_a_hand_mends():
     assert outline_of(np.zeros((20, 20), bool), (20, 20)) == ()
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("bad_prompts", "message"),
     [
         ([], "Prompts are an object"),

@@ -8,6 +8,7 @@ from labeling.errors import Conflict, NotAllowed, NotYours, Refusal
 from labeling.models import Audit, Question, Settlement
 from labeling.quality import auditing
 from tests import factories
+from tests.cases import for_each
 from tests.labeling.crowd import give, make_gold, query_count
 
 
@@ -86,7 +87,7 @@ def test_every_settled_question_is_as_likely_as_any_other(settled, alice):
     assert 8 <= counts.min() <= counts.max() <= 45
 
 
-@pytest.mark.parametrize(("n", "error"), [(0, Refusal), (41, Conflict), (10_001, Refusal)])
+@for_each(("n", "error"), [(0, Refusal), (41, Conflict), (10_001, Refusal)])
 def test_an_impossible_sample_is_refused_and_nothing_is_drawn(settled, alice, n, error):
     with pytest.raises(error) as caught:
         auditing.draw(settled, alice, n)

@@ -15,6 +15,7 @@ from labeling.quality import box_gold, gold_results
 from labeling.quality.box_gold import Known
 from labeling.quality.gold import add_gold, gold_from_settled
 from tests import factories
+from tests.cases import for_each
 from tests.labeling import boxers
 from tests.labeling.boxers import CAT, DOG, A, B, box
 
@@ -112,7 +113,7 @@ def test_one_instance_is_never_withheld_since_nobody_looks_where_no_box_stands()
     assert {gold.answer for gold in made if gold.step == "cover"} == {"complete"}
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("value", "answer", "right"),
     [
         (box(A), {"boxes": [A, B], "small": [False, False]}, True),
@@ -219,7 +220,7 @@ def test_a_complete_pair_becomes_gold_for_those_who_did_not_work_on_it(alice, ca
     assert set(barred.values_list("annotator", flat=True)) == worked
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("row", "message"),
     [
         ({"image": "x.png"}, "Row 1: pond has no image 'x.png'"),

@@ -12,6 +12,7 @@ from labeling.estimators import intervals
 from labeling.models import Answer
 from labeling.quality import gold_results
 from tests import factories
+from tests.cases import for_each
 from tests.labeling.crowd import answer, give, make_gold
 
 
@@ -44,7 +45,7 @@ def test_nobody_has_a_standing_before_meeting_gold(coots, bob):
     assert gold_results.accuracy(bob, coots) == gold_results.Accuracy(0, 0, None, (0.0, 1.0))
 
 
-@pytest.mark.parametrize(("right", "total"), [(0, 5), (5, 5), (8, 10), (97, 120)])
+@for_each(("right", "total"), [(0, 5), (5, 5), (8, 10), (97, 120)])
 def test_the_wilson_interval_agrees_with_scipy(right, total):
     expected = binomtest(right, total).proportion_ci(0.95, method="wilson")
 

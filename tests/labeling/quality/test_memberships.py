@@ -7,6 +7,7 @@ from labeling.errors import Conflict, Refusal
 from labeling.models import Invitation, Membership
 from labeling.quality import memberships
 from tests import factories
+from tests.cases import for_each
 
 
 def test_an_invitation_keeps_only_the_digest_of_its_secret(coots, alice):
@@ -114,7 +115,7 @@ def test_a_role_changes_and_is_recorded(coots, alice, bob):
     assert coots.decisions.filter(kind="member", content__deed="role", actor=alice).exists()
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("fields", "field"),
     [({"role": "owner"}, "role"), ({"days": 0}, "days"), ({"max_uses": 0}, "max_uses")],
 )

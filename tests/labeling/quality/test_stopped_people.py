@@ -18,6 +18,7 @@ from labeling.models import Answer, Seat
 from labeling.quality import blocking, monitoring
 from labeling.web import tokens
 from tests import factories
+from tests.cases import for_each
 from tests.labeling.crowd import answer
 
 
@@ -100,7 +101,7 @@ def test_a_paused_persons_answers_are_late_whenever_their_lease_ends(coots, alic
     assert free == policies.of(coots)["votes"]
 
 
-@pytest.mark.parametrize("value", [[], {}, ["none"], None, 1])
+@for_each("value", [[], {}, ["none"], None, 1])
 def test_an_action_that_is_no_word_is_refused(value):
     with pytest.raises(Refusal, match="gold_action is"):
         policies.clean({"gold_action": value})

@@ -9,8 +9,8 @@ import pytest
 from labeling.question_graph import ordering
 from labeling.question_graph.ordering import Order, Statistics, learn
 from labeling.question_graph.replaying import MODES, build, replay
+from tests.cases import for_each, for_seeds
 from tests.labeling.question_graph.test_replaying import SMALL, ask, random_graph
-from tests.seeds import for_seeds
 
 
 @pytest.fixture(scope="module")
@@ -107,7 +107,7 @@ def test_an_answer_moves_what_goes_with_it(small):
     assert together.index("mammal") > together.index("bird")
 
 
-@pytest.mark.parametrize("mode", MODES)
+@for_each("mode", MODES)
 @for_seeds(30)
 def test_learned_order_only_sorts_the_candidates(seed, mode):
     graph, chance = random_graph(seed), random.Random(seed)

@@ -13,8 +13,8 @@ from labeling.errors import Refusal
 from labeling.files import BadInput
 from labeling.question_graph import replaying
 from labeling.question_graph.replaying import GraphError, build, replay
+from tests.cases import for_each, for_seeds
 from tests.conftest import skip_or_fail
-from tests.seeds import for_seeds
 
 ILSVRC = Path(__file__).resolve().parents[4] / "shared" / "data" / "ilsvrc_det_hierarchy.json"
 
@@ -308,7 +308,7 @@ def test_some_random_graph_shows_that_strict_mode_depends_on_the_order():
     assert outcomes == {True, False}
 
 
-@pytest.mark.parametrize("mode", replaying.MODES)
+@for_each("mode", replaying.MODES)
 @for_seeds(25)
 def test_a_part_of_the_answers_closes_no_more_than_all_of_them(seed, mode):
     graph, chance = random_graph(seed), random.Random(seed)
@@ -320,7 +320,7 @@ def test_a_part_of_the_answers_closes_no_more_than_all_of_them(seed, mode):
     assert all(a <= b for a, b in itertools.pairwise(closed))
 
 
-@pytest.mark.parametrize("mode", replaying.MODES)
+@for_each("mode", replaying.MODES)
 @for_seeds(25)
 def test_a_label_rests_on_answers_and_is_asked_closed_or_open(seed, mode):
     graph, chance = random_graph(seed), random.Random(seed)
@@ -434,7 +434,7 @@ def changed(**changes):
     return raw
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("raw", "message"),
     [
         (changed(mammal={"parents": ["cat"]}), "mammal → cat → mammal"),

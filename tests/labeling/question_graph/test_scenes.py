@@ -9,7 +9,7 @@ from labeling.question_graph import scenes
 from labeling.question_graph.graph import build
 from labeling.question_graph.scenes import Scenes, Utility
 from labeling.simulation.simulating_queries import leaves_below
-from tests.seeds import for_seeds
+from tests.cases import for_seeds
 
 TREE = {
     "nodes": [

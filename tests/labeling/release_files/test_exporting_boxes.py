@@ -12,6 +12,7 @@ from labeling.formats.reading import Reading
 from labeling.release_files import exporting
 from labeling.releases import freezing
 from tests import factories
+from tests.cases import for_each
 from tests.labeling import boxers
 from tests.labeling.boxers import CAT, DOG, A, B, box
 
@@ -78,7 +79,7 @@ def test_coco_says_crowd_of_a_group(release, tmp_path):
     assert content["annotations"][0]["truncated"] is True
 
 
-@pytest.mark.parametrize("name", ["csv", "jsonl", "voc", "coco", "label-studio"])
+@for_each("name", ["csv", "jsonl", "voc", "coco", "label-studio"])
 def test_what_was_exported_is_read_again(release, tmp_path, name):
     folder = export(release, name, tmp_path)
 

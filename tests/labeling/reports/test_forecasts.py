@@ -20,6 +20,7 @@ from labeling.question_graph import graph as question_graph
 from labeling.reports import forecasts, progress
 from labeling.web.forms.campaigns import NewCampaignForm
 from tests import factories
+from tests.cases import for_each
 from tests.clients import html_of
 from tests.labeling import boxers
 
@@ -56,8 +57,8 @@ def simulated(present: float, *options: str) -> float:
     return json.loads(out.getvalue())["questions_per_image"]
 
 
-@pytest.mark.parametrize("mode", ["safe", "strict"])
-@pytest.mark.parametrize("order", ["breadth", "depth"])
+@for_each("mode", ["safe", "strict"])
+@for_each("order", ["breadth", "depth"])
 def test_the_range_is_what_simulate_queries_says(mode, order):
     forecast = forecasts.per_image(store.load_ilsvrc(), mode, order)
 

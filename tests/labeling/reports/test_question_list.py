@@ -10,6 +10,7 @@ from labeling.follow_ups import asking
 from labeling.reports import question_list
 from labeling.reports.question_list import Filter
 from tests import factories
+from tests.cases import for_each
 
 ALL = Filter()
 
@@ -43,7 +44,7 @@ def test_pages_follow_each_other_and_lead_back(pond):
     assert question_list.page(pond, ALL, 3, before=second.before) == first
 
 
-@pytest.mark.parametrize("state", ["open", "withdrawn", "settled", "dropped"])
+@for_each("state", ["open", "withdrawn", "settled", "dropped"])
 def test_a_state_is_listed_alone_with_its_number(pond, state):
     page = question_list.page(pond, Filter(state=state), 3)
 

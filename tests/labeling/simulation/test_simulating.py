@@ -5,6 +5,7 @@ from labeling.errors import Refusal
 from labeling.kinds import policies
 from labeling.simulation.crowd import COPIER, HONEST, RANDOM, SLEEPER, Crowd, clean_crowd, gather
 from labeling.simulation.simulating import simulate
+from tests.cases import for_each
 
 PLAIN = {"gold_share": 0, "gold_share_firm": 0, "gold_action": "none"}
 SURE = {
@@ -153,7 +154,7 @@ def test_the_shares_of_a_crowd_become_people():
     assert [kinds.count(kind) for kind in (RANDOM, SLEEPER, COPIER, HONEST)] == [2, 4, 1, 13]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("content", "message"),
     [
         ({"colour": 1}, "no key 'colour'"),

@@ -7,6 +7,7 @@ from labeling.errors import Refusal
 from labeling.simulation import box_crowd
 from labeling.simulation.box_crowd import BoxCrowd
 from labeling.simulation.simulating_boxes import Pairs, figures, simulate
+from tests.cases import for_each
 
 IMAGES = 1_000
 TARGETS = {"covered": 0.979, "good_at_0.5": 0.998, "good_at_0.7": 0.99, "mean_iou": 0.88}
@@ -101,7 +102,7 @@ def test_a_crowd_that_finds_no_box_good_is_refused():
         simulate(crowd, Rules(), 20)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("clean", "content", "sentence"),
     [
         (box_crowd.clean, {"sigma": 1}, "A crowd has no key 'sigma'"),

@@ -12,6 +12,7 @@ from labeling.vocabulary.changes import changes
 from labeling.vocabulary.checks import MOST_FAULTS, MOST_PARTS
 from labeling.vocabulary.reading import LONGEST, build, parse, read, shipped
 from labeling.vocabulary.types import VocabularyError
+from tests.cases import for_each
 
 SMALL = {
     "title": "Small",
@@ -205,7 +206,7 @@ PART = "category 1 (dog), part 2 (leg): "
 HEAD = "category 1 (dog), part 1 (head): "
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("change", "message"),
     [
         (
@@ -356,7 +357,7 @@ def test_a_fault_in_a_text_is_named_with_its_line():
     assert str(fault).startswith("line 8, category 1 (dog), part 2 (leg): the name head means")
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "line", "message"),
     [
         ("a: [1", 1, "not YAML"),

@@ -11,6 +11,7 @@ from rest_framework.test import APIClient
 from labeling.models import Dataset, User
 from labeling.web import tokens
 from tests.access import ROWS
+from tests.cases import for_each
 from tests.test_access import fill
 from tests.world import build
 
@@ -85,7 +86,7 @@ def test_unknown_fields_and_filters_are_refused_not_passed_over(client):
     assert not Dataset.objects.exists()
 
 
-@pytest.mark.parametrize(
+@for_each(
     "body",
     [
         b"{",
@@ -105,7 +106,7 @@ def test_what_is_no_json_is_refused(client, body):
     check(response, 400)
 
 
-@pytest.mark.parametrize("body", [b"[]", b"null", b"7", b'"text"', b"{}"])
+@for_each("body", [b"[]", b"null", b"7", b'"text"', b"{}"])
 def test_json_of_another_shape_is_refused(client, body):
     check(client.generic("POST", API + "datasets/", body, "application/json"), 400)
 
@@ -118,7 +119,7 @@ def test_a_body_that_is_too_large_is_refused(client):
     assert problem["errors"][0]["cure"] == "Send less at once."
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("method", "address", "limit", "fields"),
     [
         ("POST", "campaigns/coots/answers/", 2**18, "256 KiB"),
@@ -131,7 +132,7 @@ def test_a_body_that_is_too_large_is_refused(client):
         ("PUT", "campaigns/coots/graph/", 2**24, "16 MiB"),
     ],
 )
-@pytest.mark.parametrize("session", [True, False], ids=["session", "token"])
+@for_each("session", [True, False])
 def test_each_view_reads_bodies_up_to_its_limit(
     alice, dataset, coots, method, address, limit, fields, session
 ):
@@ -175,7 +176,7 @@ def test_a_wrong_method_an_unknown_address_and_nobody_get_problems(client, db):
 
 
 # Not base64; a position that is no number; an offset that is none; a number past every integer.
-@pytest.mark.parametrize("cursor", ["x", "cD1hYmM=", "bz14", "cD05OTk5OTk5OTk5OTk5OTk5OTk5OQ=="])
+@for_each("cursor", ["x", "cD1hYmM=", "bz14", "cD05OTk5OTk5OTk5OTk5OTk5OTk5OQ=="])
 def test_a_cursor_that_was_made_up_leads_nowhere(client, coots, cursor):
     response = client.get(f"{API}campaigns/coots/questions/", {"cursor": cursor})
 
@@ -190,12 +191,12 @@ def test_a_cursor_with_a_nul_leads_nowhere(client, coots):
     check(client.get(f"{API}campaigns/", {"cursor": "cD0lMDA="}), 404)
 
 
-@pytest.mark.parametrize("address", ["campaigns/coots/topics/%00/", "datasets/?name=%00"])
+@for_each("address", ["campaigns/coots/topics/%00/", "datasets/?name=%00"])
 def test_an_address_with_a_nul_leads_nowhere(client, coots, address):
     check(client.get(API + address), 404)
 
 
-@pytest.mark.parametrize("header", ["Bearer", "Bearer a b", "Bearer é", "Bearer " + "x" * 5_000])
+@for_each("header", ["Bearer", "Bearer a b", "Bearer é", "Bearer " + "x" * 5_000])
 def test_a_malformed_token_header_is_nobody(db, header):
     check(APIClient().get(API + "me/", HTTP_AUTHORIZATION=header), 401)
 
@@ -283,7 +284,7 @@ def known_fields(
 HEAD = b"--b\r\nContent-Disposition: form-data; name="
 
 
-@pytest.mark.parametrize(
+@for_each(
     "body",
     [
         b"",

@@ -5,6 +5,7 @@ import pytest
 from labeling.datasets import objects
 from labeling.exchange import part_imports
 from labeling.models import GivenLabel
+from tests.cases import for_each
 from tests.labeling import part_files as files
 from tests.labeling.label_files import upload
 from tests.labeling.part_files import COW, brought, cow, sent
@@ -57,7 +58,7 @@ def test_an_import_is_done_once_more(alices, meadow, run_jobs):
     assert objects.of(meadow).count() == 1
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("body", "field"),
     [
         ({}, "file"),
@@ -123,7 +124,7 @@ def test_a_radius_is_chosen_and_taken_back(alices, meadow, run_jobs):
     assert GivenLabel.objects.get(key="leg").geometry == before
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("body", "status"),
     [
         ({"part": "leg", "instance": "left front", "radius": -1}, 400),

@@ -6,6 +6,7 @@ from rest_framework.test import APIClient
 from labeling.campaigns import lifecycle
 from labeling.models import Campaign, Decision, Membership
 from tests import factories
+from tests.cases import for_each
 from tests.labeling.crowd import crowd
 from tests.labeling.web.test_api_campaigns import program
 from tests.labeling.web.test_views_graph import PETS
@@ -111,7 +112,7 @@ def test_a_block_and_its_lifting(client, coots):
     assert coots.questions.filter(state="settled").count() == 6
 
 
-@pytest.mark.parametrize("body", [{}, {"member": 1}, {"reason": "x"}, {"member": 0, "reason": "x"}])
+@for_each("body", [{}, {"member": 1}, {"reason": "x"}, {"member": 0, "reason": "x"}])
 def test_a_block_names_a_member_and_a_reason(client, coots, body):
     assert client.post(f"{API}coots/blocks/", body).status_code == 400
     assert not coots.memberships.filter(stage="blocked").exists()

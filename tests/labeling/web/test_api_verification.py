@@ -7,6 +7,7 @@ from labeling.follow_ups import candidate_lists
 from labeling.models import Campaign, Candidate, Job
 from labeling.quality import verifying
 from tests import factories
+from tests.cases import for_each
 from tests.clients import logged_in
 from tests.labeling.candidates import CAT, DOG, make, rows, settle
 
@@ -101,7 +102,7 @@ def test_a_campaign_of_candidates_is_made_and_filled_by_the_api(as_alice, datase
     assert changed["siblings"] == [{"name": "lynx", "definition": ""}]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("change", "message"),
     [
         ({"image": "gone.png"}, "questions[1]: 'gone.png' is not in pond"),
@@ -118,7 +119,7 @@ def test_candidates_at_fault_are_refused_by_their_place(pets, as_alice, change, 
     assert message in refused.content.decode()
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("rules", "field"),
     [
         ({"precision": 1.5}, "precision"),

@@ -9,6 +9,7 @@ from labeling.follow_ups import following
 from labeling.models import Campaign, Question
 from labeling.web.forms.campaigns import NewCampaignForm
 from tests import factories
+from tests.cases import for_each
 from tests.clients import logged_in, text_of, upload
 from tests.labeling import boxers
 from tests.labeling.boxers import CAT, DOG, A, B, box
@@ -65,8 +66,8 @@ def by_command(user, dataset, row, shell, tmp_path, **_):
 
 
 @pytest.mark.usefixtures("wordnet")
-@pytest.mark.parametrize("door", [by_page, by_command])
-@pytest.mark.parametrize(("row", "message"), FAULTS.values(), ids=FAULTS)
+@for_each("door", [by_page, by_command])
+@for_each(("row", "message"), FAULTS.values())
 def test_a_new_campaign_refuses_proposals_that_do_not_fit(
     alice, pond, shell, tmp_path, door, row, message
 ):
@@ -88,7 +89,7 @@ def ask(user, *rows):
     return program(user).post(API + "campaigns/boxes/questions/", {"questions": body})
 
 
-@pytest.mark.parametrize(("row", "message"), FAULTS.values(), ids=FAULTS)
+@for_each(("row", "message"), FAULTS.values())
 def test_a_program_s_proposals_that_do_not_fit_are_refused(alice, campaign, row, message):
     if "does not ask" in message:
         message = "has no class 'n1'"

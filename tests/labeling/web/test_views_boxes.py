@@ -10,6 +10,7 @@ from django.urls import reverse
 from labeling.follow_ups import chaining
 from labeling.models import Item, Question
 from tests import factories
+from tests.cases import for_each
 from tests.clients import logged_in, text_of
 from tests.labeling import boxers
 from tests.labeling.boxers import DOG, A, B, box
@@ -151,7 +152,7 @@ def test_an_overlap_is_decided_and_told_among_the_decisions(overlapping, campaig
     assert "removed a box" in text_of(page_of(as_alice, "question", question.pk))
 
 
-@pytest.mark.parametrize(
+@for_each(
     "form", [{}, {"item": "x", "finding": "y", "action": "first"}, {"item": "1", "action": "\0"}]
 )
 def test_a_decision_about_nothing_is_a_sentence(overlapping, campaign, as_alice, form):

@@ -11,6 +11,7 @@ from labeling.models import Campaign, Decision, Job, Membership, Question
 from labeling.quality.gold import add_gold
 from labeling.releases import cut, freezing
 from tests import factories
+from tests.cases import for_each
 from tests.clients import logged_in, text_of, upload
 from tests.labeling import boxers
 from tests.labeling.crowd import answer_pages, crowd
@@ -93,7 +94,7 @@ def test_naming_of_several_classes_has_examples(desk, dataset):
     assert made.topics.get(key="coot").examples.get().image.name == "a.png"
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("changes", "message"),
     [
         ({"title": ""}, "Title is missing. Fill it in."),
@@ -307,7 +308,7 @@ def test_dropping_in_review_asks_for_a_replacement(desk, torn):
     assert Job.objects.get(kind="question dropped").payload == {"question": question.pk}
 
 
-@pytest.mark.parametrize("value", ["hard", "maybe", "", "{broken"])
+@for_each("value", ["hard", "maybe", "", "{broken"])
 def test_no_verdict_is_not_taken_for_one(desk, torn, value):
     question = torn.questions.order_by("pk").first()
 
@@ -403,7 +404,7 @@ def test_an_invitation_is_withdrawn(desk, coots, alice):
     assert memberships.find_invitation(secret) is None
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("changes", "message"),
     [({"days": 0}, "greater than or equal to 1"), ({"role": "king"}, "Select a valid choice")],
 )
@@ -506,7 +507,7 @@ def test_classes_are_named_by_a_list(desk, coots):
     assert topic.synonyms == ["moorhen", "coot"]
 
 
-@pytest.mark.parametrize("key", ["9" * 30, "9" * 5000, "a"])
+@for_each("key", ["9" * 30, "9" * 5000, "a"])
 def test_a_key_that_no_row_can_have_changes_nothing(desk, coots, key):
     topic = coots.topics.get()
     promoted = desk.post("/campaigns/coots/gold/promote/", {"question": key})
@@ -524,7 +525,7 @@ def test_a_reason_is_kept_without_its_nul(desk, coots):
     assert coots.decisions.get(kind="drop").reason == "ab"
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("address", "form", "message"),
     [
         ("gold/add/", {"topic": COOT, "answer": "yes"}, "Choose one of the images"),

@@ -4,11 +4,11 @@ import io
 import zipfile
 from pathlib import Path
 
-import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 
 from labeling.models import ApiToken, Dataset, Import
 from tests import factories
+from tests.cases import for_each
 from tests.clients import text_of
 
 
@@ -31,9 +31,7 @@ def test_new_dataset_leads_to_its_upload(desk):
     assert Dataset.objects.get().description == "Birds."
 
 
-@pytest.mark.parametrize(
-    ("name", "message"), [("Lake", "cannot be a name"), ("pond", "already called")]
-)
+@for_each(("name", "message"), [("Lake", "cannot be a name"), ("pond", "already called")])
 def test_a_wrong_name_says_why(desk, dataset, name, message):
     assert message in text_of(desk.post("/datasets/new/", {"name": name}))
     assert Dataset.objects.count() == 1
@@ -233,7 +231,7 @@ def test_a_token_of_somebody_else_is_not_revoked(desk, bob):
     assert ApiToken.objects.filter(user=bob).exists()
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("changes", "message"),
     [({"days": 0}, "greater than or equal to 1"), ({"scope": "all"}, "Select a valid choice")],
 )

@@ -12,6 +12,7 @@ from labeling.models import Campaign, Question, Settlement, User
 from labeling.question_graph import replaying
 from labeling.reports import outlining
 from tests import factories
+from tests.cases import for_each
 from tests.clients import logged_in, text_of, upload
 
 PETS = {
@@ -256,7 +257,7 @@ def test_a_whole_graph_replaces_the_one_in_force(desk, campaign, form):
     assert "sky" in edges(campaign)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "message"),
     [
         ("", "Choose a file, or write the graph as text."),

@@ -7,6 +7,7 @@ from labeling.models import Job
 from labeling.question_graph.scenes import FALSE_COST
 from labeling.reports import price_curve
 from tests import factories
+from tests.cases import for_each
 from tests.clients import text_of
 from tests.labeling.crowd import query_count
 from tests.labeling.hierarchies import make, teach
@@ -66,7 +67,7 @@ def test_another_price_looks_at_every_image_again(home, as_alice):
     assert Job.objects.filter(campaign=home, kind="look again", state="queued").exists()
 
 
-@pytest.mark.parametrize("price", ["", "0", "2", "dear"])
+@for_each("price", ["", "0", "2", "dear"])
 def test_a_price_that_is_none_is_refused_at_its_field(home, as_alice, price):
     text = text_of(as_alice.post(page(home), {"price": price}))
 

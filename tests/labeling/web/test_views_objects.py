@@ -8,6 +8,7 @@ from labeling.datasets import objects
 from labeling.exchange import part_imports
 from labeling.models import GivenLabel, Job
 from tests import factories
+from tests.cases import for_each
 from tests.clients import html_of, logged_in
 from tests.labeling import part_files as files
 from tests.labeling.label_files import upload
@@ -72,7 +73,7 @@ def test_the_list_takes_the_same_queries_for_more_objects(cows, as_alice, run_jo
     assert len(many) == len(few)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("query", "names"),
     [
         ({"category": COW}, {"cow-1", "cow-2"}),
@@ -117,7 +118,7 @@ def test_one_object_shows_pieces_hull_and_alpha_shape(cows, as_alice):
     assert "Nothing is known of: eye, ear" in html
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("crop", "box"),
     [
         ("wide", "14 17 72 96"),
@@ -159,7 +160,7 @@ def test_the_package_is_tried_and_kept_with_its_alpha(cows, as_alice):
     )
 
 
-@pytest.mark.parametrize("radius", ["x", "0", "nan", "1e99"])
+@for_each("radius", ["x", "0", "nan", "1e99"])
 def test_a_radius_that_means_nothing_is_said_beside_the_picture(cows, as_alice, radius):
     query = {"part": "leg", "instance": "left front", "radius": radius}
 
@@ -189,7 +190,7 @@ def test_a_radius_is_kept_and_taken_back(cows, as_alice):
     assert GivenLabel.objects.get(key="leg", item=the("cow-1")).geometry == before
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("fields", "words"),
     [({"radius": "50"}, "Tried, not kept yet"), ({"automatic": "1"}, "The least radius")],
 )
@@ -283,7 +284,7 @@ def test_a_failed_import_says_why_and_is_tried_again(meadow, as_alice, run_jobs)
     assert job.state == Job.State.QUEUED
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("fields", "words"),
     [
         ({}, "Choose a file"),

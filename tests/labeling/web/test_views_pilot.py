@@ -8,6 +8,7 @@ from labeling.follow_ups import asking
 from labeling.models import Campaign, Job
 from labeling.quality import piloting
 from tests import factories
+from tests.cases import for_each
 from tests.clients import text_of
 from tests.labeling.web.test_api_campaigns import program
 
@@ -49,7 +50,7 @@ def test_a_sample_that_is_asked_already_cannot_be_asked_for_again(desk, coots, a
     assert 'name="confirmed"' not in page
 
 
-@pytest.mark.parametrize("sent", [{"per_topic": "0"}, {}, {"per_topic": "10001"}])
+@for_each("sent", [{"per_topic": "0"}, {}, {"per_topic": "10001"}])
 def test_a_number_that_cannot_be_is_named_at_its_field(desk, coots, sent):
     page = desk.post(PILOT, sent | {"confirmed": "1"})
 
@@ -119,7 +120,7 @@ def test_programs_price_ask_and_follow_a_pilot(client, coots, run_jobs):
     }
 
 
-@pytest.mark.parametrize("body", [{}, {"per_topic": 0}, {"per_topic": 1, "seed": -1}, {"x": 1}])
+@for_each("body", [{}, {"per_topic": 0}, {"per_topic": 1, "seed": -1}, {"x": 1}])
 def test_programs_learn_what_is_wrong_with_a_pilot(client, coots, body):
     for address in ("pilots/", "pilots/preview/"):
         assert client.post(f"{API}/{address}", body).status_code == 400

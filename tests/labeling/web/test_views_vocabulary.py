@@ -10,6 +10,7 @@ from labeling.models import Campaign
 from labeling.vocabulary.reading import build, parse, shipped
 from labeling.vocabulary.types import Vocabulary
 from tests import factories
+from tests.cases import for_each
 from tests.clients import logged_in, text_of, upload
 from tests.labeling.vocabulary.test_types import SMALL
 
@@ -122,7 +123,7 @@ def test_a_whole_one_becomes_the_next_version(desk, dataset, small, form):
     assert "tail" in vocabulary_store.of(dataset).category("dog").by_key
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "message"),
     [
         ("", "Choose a file, or write the vocabulary as text."),
@@ -144,7 +145,7 @@ def test_a_fault_is_named_with_its_line_and_nothing_is_changed(desk, dataset, sm
     assert dataset.vocabularies.count() == 1
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("content", "message"),
     [
         (b"\xff\xfe", "is not UTF-8 text"),
@@ -218,7 +219,7 @@ def test_a_part_is_changed_added_moved_and_taken_out(desk, dataset, small):
     assert vocabulary_store.of(dataset).category("cat").part("head") is not None
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("changes", "message"),
     [
         ({"parts-1-merge": "left: leg"}, "Merges into itself: leg is a piece of left"),
