@@ -6,8 +6,12 @@ from typing import Any
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.http import HttpResponse
 from django.test import Client
+from rest_framework.test import APIClient
 
 from labeling.models import User
+from labeling.web import tokens
+
+API = "/api/v1/"
 
 
 def logged_in(user: User, **options: Any) -> Client:
@@ -42,3 +46,11 @@ def text_of(response: HttpResponse, status: int = 200) -> str:
 def upload(name: str, content: str | bytes) -> SimpleUploadedFile:
     """A file as a browser or a program sends it."""
     return SimpleUploadedFile(name, content.encode() if isinstance(content, str) else content)
+
+
+def program(user: User, scope: str = "write") -> APIClient:
+    """A client that carries a token of this user's."""
+    _, secret = tokens.create_token(user, scope=scope)
+    client = APIClient()
+    client.credentials(HTTP_AUTHORIZATION=f"Bearer {secret}")
+    return client

@@ -12,6 +12,7 @@ from django.core.management import call_command
 from django.db import connections
 
 from tests.conftest import skip_or_fail
+from tests.labeling import part_files
 from tests.labeling.crowd import people
 
 POSTGRES = os.environ.get("ASSAY_TEST_POSTGRES", "postgres://postgres@127.0.0.1:5432/postgres")
@@ -106,3 +107,14 @@ def throwaway(template, tmp_path, django_db_blocker):
 def crowd(coots, bob):
     """Nine people who label the six questions of `coots`."""
     return [bob, *people(coots, 8, "p")]
+
+
+@pytest.fixture
+def meadow(alice):
+    return part_files.meadow(alice)
+
+
+@pytest.fixture
+def candidate_glossary(settings):
+    """The site's glossary is that of tests/labeling/candidates.py."""
+    settings.ASSAY_GLOSSARY = "tests.labeling.candidates.glossary"

@@ -8,8 +8,8 @@ from labeling.follow_ups import asking
 from labeling.models import Answer, Decision, Gold, Membership, Question
 from tests import factories
 from tests.cases import for_each
+from tests.clients import program
 from tests.labeling.crowd import send
-from tests.labeling.web.test_api_campaigns import program
 
 TOPICS = ("cat", "cow", "dog")
 

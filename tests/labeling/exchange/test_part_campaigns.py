@@ -11,8 +11,8 @@ from labeling.kinds import policies
 from labeling.models import Campaign, Decision, Item
 from labeling.vocabulary.reading import shipped
 from tests import factories
+from tests.clients import program
 from tests.labeling import parted
-from tests.labeling.web.test_api_campaigns import program
 
 
 @pytest.fixture

@@ -22,11 +22,6 @@ from tests.labeling.label_files import upload, zipped
 from tests.labeling.part_files import COW, brought, cow, sent
 
 
-@pytest.fixture
-def meadow(alice):
-    return files.meadow(alice)
-
-
 def known(dataset):
     return list(objects.described(objects.of(dataset)).values())
 

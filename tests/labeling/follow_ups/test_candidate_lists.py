@@ -9,12 +9,7 @@ from labeling.quality.gold import add_gold
 from tests.cases import for_each
 from tests.labeling.candidates import CAT, DOG, make, rows
 
-pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture(autouse=True)
-def _glossary(settings):
-    settings.ASSAY_GLOSSARY = "tests.labeling.candidates.glossary"
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("candidate_glossary")]
 
 
 def test_each_image_is_asked_about_once_and_every_query_is_kept(alice, dataset):

@@ -13,8 +13,8 @@ from labeling.formats.label import instances_of
 from labeling.models import GivenLabel, Image
 from tests import factories
 from tests.cases import for_each
+from tests.clients import API, program
 from tests.labeling import label_files as files
-from tests.labeling.web.test_api_campaigns import API, program
 
 DOG, CUP = "n02084071", "n03147509"
 WIDTH, HEIGHT = 100, 60

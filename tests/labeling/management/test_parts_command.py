@@ -25,11 +25,6 @@ from tests.labeling.part_files import COW, coco, cow
 
 
 @pytest.fixture
-def meadow(alice):
-    return files.meadow(alice)
-
-
-@pytest.fixture
 def cows(tmp_path):
     path = tmp_path / "cows.json"
     path.write_text(coco(cow(), cow(x=100)))

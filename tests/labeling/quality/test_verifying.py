@@ -18,13 +18,8 @@ from tests import factories
 from tests.labeling.candidates import CAT, DOG, make, rows, settle
 from tests.labeling.crowd import answer, make_gold, query_count, vote
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("candidate_glossary")]
 RULES = {"wanted": 2, "audited": 0, "precision": 0.997}
-
-
-@pytest.fixture(autouse=True)
-def _glossary(settings):
-    settings.ASSAY_GLOSSARY = "tests.labeling.candidates.glossary"
 
 
 @pytest.fixture

@@ -12,25 +12,11 @@ from rest_framework.test import APIClient
 from labeling.answers import submitting
 from labeling.assignment import claiming
 from labeling.models import Campaign, Question
-from labeling.web import tokens
 from tests import factories
+from tests.clients import API, program
 from tests.labeling import parted
 
-API = "/api/v1/"
 COOT = "n02018207"
-
-
-def program(user, scope: str = "write") -> APIClient:
-    """A client that carries a token of this user's."""
-    _, secret = tokens.create_token(user, scope=scope)
-    client = APIClient()
-    client.credentials(HTTP_AUTHORIZATION=f"Bearer {secret}")
-    return client
-
-
-@pytest.fixture
-def alices(alice) -> APIClient:
-    return program(alice)
 
 
 @pytest.fixture

@@ -8,16 +8,11 @@ import pytest
 from labeling.exchange import export_files
 from labeling.models import GivenLabel
 from tests.cases import for_each
+from tests.clients import API, program
 from tests.labeling import label_files as files
 from tests.labeling.label_files import CUP, DOG
-from tests.labeling.web.test_api_campaigns import API, program
 
 NOTHING_ELSE = {"unknown": 0, "skipped": [], "mended": []}
-
-
-@pytest.fixture
-def alices(alice):
-    return program(alice)
 
 
 @pytest.fixture

@@ -1,27 +1,15 @@
 """Objects by programs: files of them in, what is known of them out, radii of merges."""
 
-import pytest
-
 from labeling.datasets import objects
 from labeling.exchange import part_imports
 from labeling.models import GivenLabel
 from tests.cases import for_each
+from tests.clients import API, program
 from tests.labeling import part_files as files
 from tests.labeling.label_files import upload
 from tests.labeling.part_files import COW, brought, cow, sent
-from tests.labeling.web.test_api_campaigns import API, program
 
 HOME = f"{API}datasets/meadow/"
-
-
-@pytest.fixture
-def meadow(alice):
-    return files.meadow(alice)
-
-
-@pytest.fixture
-def alices(alice):
-    return program(alice)
 
 
 def send(client, **body):

@@ -1,14 +1,12 @@
 """Graphs, standings, blocks, calibrations, audits and figures, by programs alone."""
 
 import pytest
-from rest_framework.test import APIClient
 
 from labeling.campaigns import lifecycle
 from labeling.models import Campaign, Decision, Membership
 from tests import factories
 from tests.cases import for_each
 from tests.labeling.crowd import crowd
-from tests.labeling.web.test_api_campaigns import program
 from tests.labeling.web.test_views_graph import PETS
 from tests.labeling.web.test_views_quality import golden, member
 
@@ -16,14 +14,9 @@ API = "/api/v1/campaigns/"
 
 
 @pytest.fixture
-def client(alice) -> APIClient:
-    return program(alice)
-
-
-@pytest.fixture
-def pets(client, dataset) -> Campaign:
+def pets(alices, dataset) -> Campaign:
     body = {"name": "pets", "title": "Pets", "kind": "hierarchy", "dataset": "pond"}
-    assert client.post(API, body).status_code == 201
+    assert alices.post(API, body).status_code == 201
     for number in range(3):
         factories.make_image(dataset, f"{number}.png")
     return Campaign.objects.get(name="pets")
@@ -32,22 +25,22 @@ def pets(client, dataset) -> Campaign:
 # Graphs
 
 
-def test_a_campaign_on_a_graph_is_made_by_programs_alone(client, pets):
-    assert client.get(f"{API}pets/graph/").status_code == 404
-    made = client.put(f"{API}pets/graph/", {"graph": PETS, "reason": "pilot"})
-    again = client.put(f"{API}pets/graph/", {"graph": PETS})
+def test_a_campaign_on_a_graph_is_made_by_programs_alone(alices, pets):
+    assert alices.get(f"{API}pets/graph/").status_code == 404
+    made = alices.put(f"{API}pets/graph/", {"graph": PETS, "reason": "pilot"})
+    again = alices.put(f"{API}pets/graph/", {"graph": PETS})
 
     assert (made.status_code, made.json()["version"], again.json()["version"]) == (200, 1, 1)
-    assert client.get(f"{API}pets/graph/").json() == made.json()
+    assert alices.get(f"{API}pets/graph/").json() == made.json()
     assert Decision.objects.get(kind="graph").reason == "pilot"
-    opened = client.post(f"{API}pets/graph/images/", {"images": ["0.png"]})
+    opened = alices.post(f"{API}pets/graph/images/", {"images": ["0.png"]})
     assert (opened.status_code, opened.json()) == (202, {"opened": 2})
-    assert client.post(f"{API}pets/graph/images/").json() == {"opened": 4}
-    assert client.post(f"{API}pets/launch/").json()["state"] == "open"
+    assert alices.post(f"{API}pets/graph/images/").json() == {"opened": 4}
+    assert alices.post(f"{API}pets/launch/").json()["state"] == "open"
 
 
-def test_every_fault_of_a_graph_is_an_error_with_its_cure_and_changes_nothing(client, pets):
-    client.put(f"{API}pets/graph/", {"graph": PETS})
+def test_every_fault_of_a_graph_is_an_error_with_its_cure_and_changes_nothing(alices, pets):
+    alices.put(f"{API}pets/graph/", {"graph": PETS})
     faulty = {
         "nodes": [
             {"id": "a", "question": "A?", "parents": ["nowhere"], "class": "a"},
@@ -55,7 +48,7 @@ def test_every_fault_of_a_graph_is_an_error_with_its_cure_and_changes_nothing(cl
         ]
     }
 
-    response = client.put(f"{API}pets/graph/", {"graph": faulty})
+    response = alices.put(f"{API}pets/graph/", {"graph": faulty})
 
     problem = response.json()
     assert (response.status_code, problem["code"]) == (400, "bad_graph")
@@ -69,17 +62,17 @@ def test_every_fault_of_a_graph_is_an_error_with_its_cure_and_changes_nothing(cl
     assert pets.graphs.count() == 1
 
 
-def test_images_without_a_graph_are_refused(client, pets):
-    response = client.post(f"{API}pets/graph/images/")
+def test_images_without_a_graph_are_refused(alices, pets):
+    response = alices.post(f"{API}pets/graph/images/")
 
     assert response.status_code == 400
     assert "no question graph yet" in response.json()["detail"]
 
 
-def test_images_that_are_not_there_open_nothing(client, pets):
-    client.put(f"{API}pets/graph/", {"graph": PETS})
+def test_images_that_are_not_there_open_nothing(alices, pets):
+    alices.put(f"{API}pets/graph/", {"graph": PETS})
 
-    response = client.post(f"{API}pets/graph/images/", {"images": ["0.png", "no.png"]})
+    response = alices.post(f"{API}pets/graph/images/", {"images": ["0.png", "no.png"]})
 
     assert response.status_code == 400
     assert "no.png" in response.json()["detail"]
@@ -89,11 +82,11 @@ def test_images_that_are_not_there_open_nothing(client, pets):
 # People
 
 
-def test_a_block_and_its_lifting(client, coots):
+def test_a_block_and_its_lifting(alices, coots):
     people = crowd(coots, ["yes", "yes", "yes", "yes", "no"])
     person = member(coots, people[4])
 
-    made = client.post(f"{API}coots/blocks/", {"member": person.pk, "reason": "guesses"})
+    made = alices.post(f"{API}coots/blocks/", {"member": person.pk, "reason": "guesses"})
 
     assert made.status_code == 201
     assert made.json() == {
@@ -103,38 +96,38 @@ def test_a_block_and_its_lifting(client, coots):
         "decided": 0,
         "reopened": 6,
     }
-    again = client.post(f"{API}coots/blocks/", {"member": person.pk, "reason": "guesses"})
+    again = alices.post(f"{API}coots/blocks/", {"member": person.pk, "reason": "guesses"})
     assert (again.status_code, again.json()["changed"]) == (201, False)
-    [row] = client.get(f"{API}coots/blocks/").json()["results"]
+    [row] = alices.get(f"{API}coots/blocks/").json()["results"]
     assert (row["member"], row["stage"]) == (person.pk, "blocked")
-    assert client.delete(f"{API}coots/blocks/{person.pk}/").status_code == 204
-    assert client.get(f"{API}coots/blocks/").json()["results"] == []
+    assert alices.delete(f"{API}coots/blocks/{person.pk}/").status_code == 204
+    assert alices.get(f"{API}coots/blocks/").json()["results"] == []
     assert coots.questions.filter(state="settled").count() == 6
 
 
 @for_each("body", [{}, {"member": 1}, {"reason": "x"}, {"member": 0, "reason": "x"}])
-def test_a_block_names_a_member_and_a_reason(client, coots, body):
-    assert client.post(f"{API}coots/blocks/", body).status_code == 400
+def test_a_block_names_a_member_and_a_reason(alices, coots, body):
+    assert alices.post(f"{API}coots/blocks/", body).status_code == 400
     assert not coots.memberships.filter(stage="blocked").exists()
 
 
-def test_somebody_is_paused_and_pardoned_with_reasons(client, coots, bob):
+def test_somebody_is_paused_and_pardoned_with_reasons(alices, coots, bob):
     person = member(coots, bob)
 
-    paused = client.post(f"{API}coots/members/{person.pk}/pause/", {"reason": "a word first"})
+    paused = alices.post(f"{API}coots/members/{person.pk}/pause/", {"reason": "a word first"})
     assert (paused.status_code, paused.json()["stage"]) == (200, "paused")
-    [row] = client.get(f"{API}coots/standings/?stage=paused").json()["results"]
+    [row] = alices.get(f"{API}coots/standings/?stage=paused").json()["results"]
     assert row["member"] == person.pk
-    twice = client.post(f"{API}coots/members/{person.pk}/pause/", {"reason": "again"})
+    twice = alices.post(f"{API}coots/members/{person.pk}/pause/", {"reason": "again"})
     assert twice.status_code == 409
-    pardoned = client.post(f"{API}coots/members/{person.pk}/pardon/", {"reason": "talked"})
+    pardoned = alices.post(f"{API}coots/members/{person.pk}/pardon/", {"reason": "talked"})
     assert pardoned.json()["stage"] == "working"
 
 
 # Rules
 
 
-def test_rules_that_stop_everybody_are_refused_until_confirmed(client, coots, alice, bob):
+def test_rules_that_stop_everybody_are_refused_until_confirmed(alices, coots, alice, bob):
     lifecycle.change_policy(coots, alice, {"gold_action": "none", "gold_share": 0.5})
     coots.refresh_from_db()
     golden(coots, alice, 12)
@@ -142,51 +135,51 @@ def test_rules_that_stop_everybody_are_refused_until_confirmed(client, coots, al
     Membership.objects.filter(user=bob).update(stage="paused")
     body = {"content": {"gold_action": "block"}}
 
-    preview = client.post(f"{API}coots/policies/preview/", body).json()
+    preview = alices.post(f"{API}coots/policies/preview/", body).json()
     assert [(row["pseudonym"], row["action"]) for row in preview] == [
         (people[0].pseudonym, "block")
     ]
-    refused = client.post(f"{API}coots/policies/", body)
+    refused = alices.post(f"{API}coots/policies/", body)
     assert (refused.status_code, refused.json()["code"]) == (409, "blocks_everyone")
     assert coots.policies.count() == 2
-    assert client.post(f"{API}coots/policies/", body | {"confirmed": True}).status_code == 201
+    assert alices.post(f"{API}coots/policies/", body | {"confirmed": True}).status_code == 201
 
 
 # Figures
 
 
-def test_figures_and_an_audit(client, coots):
-    assert client.get(f"{API}coots/audits/").status_code == 404
-    assert client.get(f"{API}coots/quality/").json()["alpha"] is None
+def test_figures_and_an_audit(alices, coots):
+    assert alices.get(f"{API}coots/audits/").status_code == 404
+    assert alices.get(f"{API}coots/quality/").json()["alpha"] is None
     crowd(coots, ["yes", "yes", "yes", "yes", "no"])
 
-    figures = client.get(f"{API}coots/quality/").json()
+    figures = alices.get(f"{API}coots/quality/").json()
     assert (figures["decided"], figures["votes"]) == (6, 5.0)
     assert figures["alpha"] == pytest.approx(-0.2083, abs=1e-4)
-    drawn = client.post(f"{API}coots/audits/", {"n": 4, "seed": 1})
+    drawn = alices.post(f"{API}coots/audits/", {"n": 4, "seed": 1})
     assert (drawn.status_code, drawn.json()["drawn"]) == (201, 4)
     assert (drawn.json()["error"], drawn.json()["calibration"]) == (None, None)
-    assert client.post(f"{API}coots/audits/", {"n": 7}).status_code == 409
-    assert client.get(f"{API}coots/audits/").json() == drawn.json()
+    assert alices.post(f"{API}coots/audits/", {"n": 7}).status_code == 409
+    assert alices.get(f"{API}coots/audits/").json() == drawn.json()
 
 
-def test_calibrations_are_listed_and_read(client, coots):
+def test_calibrations_are_listed_and_read(alices, coots):
     people = crowd(coots, ["yes", "yes", "yes", "yes", "no"])
-    client.post(f"{API}coots/blocks/", {"member": member(coots, people[4]).pk, "reason": "x"})
+    alices.post(f"{API}coots/blocks/", {"member": member(coots, people[4]).pk, "reason": "x"})
 
-    [row] = client.get(f"{API}coots/calibrations/").json()["results"]
+    [row] = alices.get(f"{API}coots/calibrations/").json()["results"]
 
     assert set(row) == {"number", "reason", "created_at"}
-    whole = client.get(f"{API}coots/calibrations/{row['number']}/").json()
+    whole = alices.get(f"{API}coots/calibrations/{row['number']}/").json()
     assert whole["content"]["voided"] == [people[4].pk]
-    assert client.get(f"{API}coots/calibrations/99/").status_code == 404
+    assert alices.get(f"{API}coots/calibrations/99/").status_code == 404
 
 
-def test_a_graph_made_from_an_older_version_is_a_conflict(client, pets):
+def test_a_graph_made_from_an_older_version_is_a_conflict(alices, pets):
     for name in ("one", "two"):
-        client.put(f"{API}pets/graph/", {"graph": PETS | {"name": name}})
+        alices.put(f"{API}pets/graph/", {"graph": PETS | {"name": name}})
 
-    late = client.put(f"{API}pets/graph/", {"graph": PETS | {"name": "three"}, "version": 1})
-    good = client.put(f"{API}pets/graph/", {"graph": PETS | {"name": "three"}, "version": 2})
+    late = alices.put(f"{API}pets/graph/", {"graph": PETS | {"name": "three"}, "version": 1})
+    good = alices.put(f"{API}pets/graph/", {"graph": PETS | {"name": "three"}, "version": 2})
 
     assert (late.status_code, good.status_code, good.json()["version"]) == (409, 200, 3)

@@ -11,14 +11,9 @@ from tests.cases import for_each
 from tests.clients import logged_in
 from tests.labeling.candidates import CAT, DOG, make, rows, settle
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("candidate_glossary")]
 API = "/api/v1/campaigns/verify/"
 JSON = "application/json"
-
-
-@pytest.fixture(autouse=True)
-def _glossary(settings):
-    settings.ASSAY_GLOSSARY = "tests.labeling.candidates.glossary"
 
 
 @pytest.fixture

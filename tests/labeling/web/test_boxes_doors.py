@@ -10,10 +10,9 @@ from labeling.models import Campaign, Question
 from labeling.web.forms.campaigns import NewCampaignForm
 from tests import factories
 from tests.cases import for_each
-from tests.clients import logged_in, text_of, upload
+from tests.clients import API, logged_in, program, text_of, upload
 from tests.labeling import boxers
 from tests.labeling.boxers import CAT, DOG, A, B, box
-from tests.labeling.web.test_api_campaigns import API, program
 
 pytestmark = pytest.mark.django_db
 HEAD = "image,wnid,confidence,x0,y0,x1,y1\n"

@@ -16,11 +16,6 @@ from tests.labeling.part_files import COW, brought, cow, sent
 
 
 @pytest.fixture
-def meadow(alice):
-    return files.meadow(alice)
-
-
-@pytest.fixture
 def cows(meadow, run_jobs):
     content = "image,category,x0,y0,x1,y1\n2008_000585.jpg,dog,0,0,200,150\n"
     brought(meadow, run_jobs, sent(cow(), cow(x=90)))

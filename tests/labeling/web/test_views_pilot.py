@@ -1,8 +1,5 @@
 """Votes for vote tables, and standings worked out when somebody wants them: pages and API."""
 
-import pytest
-from rest_framework.test import APIClient
-
 from labeling.campaigns import lifecycle
 from labeling.follow_ups import asking
 from labeling.models import Campaign, Job
@@ -10,15 +7,9 @@ from labeling.quality import piloting
 from tests import factories
 from tests.cases import for_each
 from tests.clients import text_of
-from tests.labeling.web.test_api_campaigns import program
 
 API = "/api/v1/campaigns/coots"
 PILOT = "/campaigns/coots/pilot/"
-
-
-@pytest.fixture
-def client(alice) -> APIClient:
-    return program(alice)
 
 
 def test_a_pilot_says_its_price_before_it_asks_for_anything(desk, coots, run_jobs):
@@ -100,17 +91,17 @@ def test_figures_of_boxes_are_learned_without_leaving_their_page(desk, coots):
     assert "Computing the figures." in text_of(desk.get(ask["Location"]))
 
 
-def test_programs_price_ask_and_follow_a_pilot(client, coots, run_jobs):
+def test_programs_price_ask_and_follow_a_pilot(alices, coots, run_jobs):
     body = {"per_topic": 3, "seed": 5}
 
-    plan = client.post(f"{API}/pilots/preview/", body)
+    plan = alices.post(f"{API}/pilots/preview/", body)
 
     assert (plan.status_code, plan.json()["questions"]) == (200, 3)
-    assert client.get(f"{API}/pilots/").json()["asked"] == 0
-    job = client.post(f"{API}/pilots/", body)
+    assert alices.get(f"{API}/pilots/").json()["asked"] == 0
+    job = alices.post(f"{API}/pilots/", body)
     assert (job.status_code, job.json()["kind"], job.json()["state"]) == (202, "pilot", "queued")
     run_jobs()
-    assert client.get(f"{API}/pilots/").json() == {
+    assert alices.get(f"{API}/pilots/").json() == {
         "asked": 3,
         "decided": 0,
         "topics": 1,
@@ -121,17 +112,17 @@ def test_programs_price_ask_and_follow_a_pilot(client, coots, run_jobs):
 
 
 @for_each("body", [{}, {"per_topic": 0}, {"per_topic": 1, "seed": -1}, {"x": 1}])
-def test_programs_learn_what_is_wrong_with_a_pilot(client, coots, body):
+def test_programs_learn_what_is_wrong_with_a_pilot(alices, coots, body):
     for address in ("pilots/", "pilots/preview/"):
-        assert client.post(f"{API}/{address}", body).status_code == 400
+        assert alices.post(f"{API}/{address}", body).status_code == 400
     assert not Job.objects.exists()
 
 
-def test_programs_have_standings_worked_out(client, coots, alice, run_jobs):
-    job = client.post(f"{API}/calibrations/")
+def test_programs_have_standings_worked_out(alices, coots, alice, run_jobs):
+    job = alices.post(f"{API}/calibrations/")
 
     assert (job.status_code, job.json()["kind"]) == (202, "calibrate")
     run_jobs()
-    [row] = client.get(f"{API}/calibrations/").json()["results"]
+    [row] = alices.get(f"{API}/calibrations/").json()["results"]
     assert (row["number"], row["reason"]) == (1, f"asked for ({alice.username})")
     assert Campaign.objects.get(name="coots").calibration.number == 1

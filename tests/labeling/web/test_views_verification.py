@@ -18,12 +18,7 @@ from tests.clients import text_of, upload
 from tests.labeling.candidates import CAT, DOG, make, rows, settle
 from tests.labeling.crowd import query_count
 
-pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture(autouse=True)
-def _glossary(settings):
-    settings.ASSAY_GLOSSARY = "tests.labeling.candidates.glossary"
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("candidate_glossary")]
 
 
 @pytest.fixture

@@ -8,10 +8,10 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from evaluation.models import Benchmark, Run
 from labeling.releases import freezing
 from tests import factories
+from tests.clients import API, program
 from tests.evaluation import crowd
 from tests.evaluation.cds import world
 from tests.labeling.parted import CAT, COW
-from tests.labeling.web.test_api_campaigns import API, program
 
 NEW = API + "cds-benchmarks/"
 ONE = API + "benchmarks/reveal/"

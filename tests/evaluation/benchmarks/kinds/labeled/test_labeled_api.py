@@ -7,8 +7,8 @@ from evaluation.benchmarks import folders, runs
 from evaluation.benchmarks.kinds.labeled import benchmarks
 from evaluation.models import Benchmark, Run
 from labeling.releases import freezing
+from tests.clients import API, program
 from tests.evaluation.benchmarks.kinds.labeled import world
-from tests.labeling.web.test_api_campaigns import API, program
 
 NEW = API + "released-benchmarks/"
 PLANS = API + "released-benchmark-plans/"

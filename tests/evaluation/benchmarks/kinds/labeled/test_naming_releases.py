@@ -19,13 +19,12 @@ from labeling.follow_ups import opening
 from labeling.release_files import frozen
 from labeling.releases import freezing
 from tests import factories
-from tests.clients import html_of, logged_in
+from tests.clients import html_of, logged_in, program
 from tests.evaluation import crowd
 from tests.evaluation.benchmarks.kinds.labeled import world
 from tests.evaluation.benchmarks.kinds.labeled.label_sets import ducks
 from tests.evaluation.benchmarks.kinds.labeled.test_running import finished, lines
 from tests.evaluation.crowd import COOT, DRAKE, GOLDFISH, TENCH
-from tests.labeling.web.test_api_campaigns import program
 
 IMAGES = [f"{name}.png" for name in "abcd"]
 TRUTH = dict(zip(IMAGES, (COOT, COOT, DRAKE, TENCH), strict=True))
