@@ -71,11 +71,11 @@ def test_an_answer_outside_the_four_is_refused(value):
 
 
 @pytest.mark.parametrize(
-    ("settings", "kept"),
+    ("fields", "kept"),
     [({}, {}), ({"swiping": True}, {}), ({"swiping": False}, {"swiping": False})],
 )
-def test_contains_keeps_only_that_swiping_is_forbidden(settings, kept):
-    assert contains.clean_settings(settings) == kept
+def test_contains_keeps_only_that_swiping_is_forbidden(fields, kept):
+    assert contains.clean_settings(fields) == kept
     with pytest.raises(Refusal, match="swiping is 'no'"):
         contains.clean_settings({"swiping": "no"})
 
