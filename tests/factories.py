@@ -32,6 +32,12 @@ def person(username: str, **fields: Any) -> User:
     return User.objects.filter(username=username).first() or make_user(username, **fields)
 
 
+def cast() -> tuple[User, User, Dataset]:
+    """Return Alice, Bob and the dataset pond, for a fixture that builds once for its module."""
+    alice = person("alice", is_researcher=True)
+    return alice, person("bob"), make_dataset(alice)
+
+
 def picture(seed: int = 0, size: tuple[int, int] = (64, 48), form: str = "PNG") -> bytes:
     """A small picture whose content follows the seed."""
     color = (seed * 37 % 256, seed * 101 % 256, (seed // 256 * 53 + 29) % 256)

@@ -16,15 +16,22 @@ from tests.clients import logged_in
 from tests.labeling import parted, prompted
 
 pytest.importorskip("onnxruntime")
-pytestmark = pytest.mark.django_db
+pytestmark = pytest.mark.usefixtures("afresh")
 CLICK = {"points": [prompted.MIDDLE]}
 
 
+@pytest.fixture(scope="module")
+def built(once) -> int:
+    with once():
+        alice, bob, dataset = factories.cast()
+        campaign = prompted.campaign_of(alice, dataset, once.folder)
+        factories.join(bob, campaign)
+    return campaign.pk
+
+
 @pytest.fixture
-def campaign(alice, bob, dataset, tmp_path) -> Campaign:
-    campaign = prompted.campaign_of(alice, dataset, tmp_path)
-    factories.join(bob, campaign)
-    return campaign
+def campaign(built, afresh) -> Campaign:
+    return Campaign.objects.get(pk=built)
 
 
 @pytest.fixture
@@ -40,14 +47,14 @@ def seat(as_bob, bob, campaign) -> str:
     return str(page["seats"][0]["seat"])
 
 
-def post(client, name, body):
-    url = reverse(name, args=["cats"])
+def post(client, name, body, campaign="cats"):
+    url = reverse(name, args=[campaign])
     return client.post(url, json.dumps(body), content_type="application/json")
 
 
-def ask(client, user, token, **fields):
+def ask(client, user, token, campaign="cats", **fields):
     body = {"user": user.pk, "seat": token, "part": "tail", "prompts": CLICK}
-    return post(client, "label_propose", body | fields)
+    return post(client, "label_propose", body | fields, campaign)
 
 
 def test_a_click_gives_an_outline_and_an_answer_of_it_is_kept(as_bob, bob, seat):
@@ -172,13 +179,13 @@ def test_gold_is_asked_and_told_as_all_else(campaign, alice, bob, as_bob):
 
 
 def test_a_campaign_without_a_network_says_nothing_of_one(alice, bob, dataset, client):
-    campaign = parted.parts_campaign(alice, dataset)
+    campaign = parted.parts_campaign(alice, dataset, name="plain")
     factories.join(bob, campaign)
     as_bob = logged_in(bob)
-    page = post(as_bob, "label_page", {"user": bob.pk, "held": []}).json()
-    html = as_bob.get(reverse("label", args=["cats"])).content.decode()
+    page = post(as_bob, "label_page", {"user": bob.pk, "held": []}, "plain").json()
+    html = as_bob.get(reverse("label", args=["plain"])).content.decode()
 
     assert "assisted" not in page["seats"][0]
     assert "tool-ask" not in html
     assert "propose" not in html
-    assert ask(as_bob, bob, page["seats"][0]["seat"]).status_code == 403
+    assert ask(as_bob, bob, page["seats"][0]["seat"], "plain").status_code == 403

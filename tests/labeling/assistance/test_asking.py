@@ -29,15 +29,21 @@ from tests.cases import for_each
 from tests.labeling import parted, prompted
 
 pytest.importorskip("onnxruntime")
-pytestmark = pytest.mark.django_db
 CLICK = {"points": [prompted.MIDDLE]}
 
 
+@pytest.fixture(scope="module")
+def built(once) -> int:
+    with once():
+        alice, bob, dataset = factories.cast()
+        campaign = prompted.campaign_of(alice, dataset, once.folder)
+        factories.join(bob, campaign)
+    return campaign.pk
+
+
 @pytest.fixture
-def campaign(alice, bob, dataset, tmp_path) -> Campaign:
-    campaign = prompted.campaign_of(alice, dataset, tmp_path)
-    factories.join(bob, campaign)
-    return campaign
+def campaign(built, afresh) -> Campaign:
+    return Campaign.objects.get(pk=built)
 
 
 @pytest.fixture

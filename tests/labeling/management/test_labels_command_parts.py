@@ -24,9 +24,18 @@ from tests.labeling.parted import VOCABULARY
 SIZE = (64, 48)
 
 
+pytestmark = pytest.mark.usefixtures("afresh")
+
+
+@pytest.fixture(scope="module")
+def built(once) -> int:
+    with once():
+        return cats.release(*factories.cast()).pk
+
+
 @pytest.fixture
-def release(alice, bob, dataset) -> Release:
-    return cats.release(alice, bob, dataset)
+def release(built, afresh) -> Release:
+    return Release.objects.get(pk=built)
 
 
 @pytest.fixture

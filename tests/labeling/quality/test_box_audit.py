@@ -4,20 +4,18 @@ import pytest
 
 from labeling.errors import Conflict, Refusal
 from labeling.geometry.boxes import iou
-from labeling.models import Audit
+from labeling.models import Audit, Campaign
 from labeling.quality import auditing, box_audit
+from tests import factories
 from tests.labeling import boxers
 from tests.labeling.boxers import DOG, A, B, box
 
-pytestmark = pytest.mark.django_db
 SHIFTED = [4.0, 2.0, 24.0, 22.0]
 
 
-@pytest.fixture
-def campaign(alice, dataset):
+@pytest.fixture(scope="module")
+def built(once):
     """Two boxes in each of three images; the first attempt at one was rejected."""
-    made = boxers.make(alice, dataset, images=3)
-    crowd = boxers.people(made)
     wrong = [40.0, 2.0, 60.0, 9.0]
 
     def says(question, person):
@@ -30,8 +28,16 @@ def campaign(alice, dataset):
             return box(B if boxed else A)
         return "complete" if len(boxed) == 2 else {"missing": [[40.0, 20.0]]}
 
-    boxers.work(made, crowd, says)
-    return made
+    with once():
+        alice, _, dataset = factories.cast()
+        made = boxers.make(alice, dataset, images=3)
+        boxers.work(made, boxers.people(made), says)
+    return made.pk
+
+
+@pytest.fixture
+def campaign(built, afresh):
+    return Campaign.objects.get(pk=built)
 
 
 def answer_all(campaign, alice, says):

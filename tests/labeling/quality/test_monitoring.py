@@ -13,7 +13,7 @@ from labeling.campaigns import lifecycle
 from labeling.errors import Conflict, NotAllowed, NotWorking, Refusal
 from labeling.jobs import queue
 from labeling.kinds import policies
-from labeling.models import Job, Membership
+from labeling.models import Campaign, Job, Membership
 from labeling.quality import monitoring
 from labeling.reports import progress
 from tests import factories
@@ -27,14 +27,24 @@ ACTING = {
 }
 
 
-@pytest.fixture
-def pond(alice, bob, dataset):
+pytestmark = pytest.mark.usefixtures("afresh")
+
+
+@pytest.fixture(scope="module")
+def built(once):
     """A campaign of sixty questions with twenty gold ones; Bob and four others annotate."""
-    campaign = factories.make_campaign(alice, dataset, "pond", images=60, policy={"votes": 5})
-    make_gold(campaign, alice, ["yes", "no"] * 10)
-    factories.join(bob, campaign)
-    people(campaign, 4)
-    return campaign
+    with once():
+        alice, bob, dataset = factories.cast()
+        campaign = factories.make_campaign(alice, dataset, "pond", images=60, policy={"votes": 5})
+        make_gold(campaign, alice, ["yes", "no"] * 10)
+        factories.join(bob, campaign)
+        people(campaign, 4)
+    return campaign.pk
+
+
+@pytest.fixture
+def pond(built, afresh):
+    return Campaign.objects.select_related("dataset", "policy").get(pk=built)
 
 
 @pytest.fixture

@@ -20,13 +20,20 @@ from labeling.parts.model import PartedObject
 from labeling.release_files import exporting, frozen
 from labeling.release_files.frozen import Frozen
 from labeling.releases import freezing
+from tests import factories
 from tests.labeling import part_releases as cats
 from tests.labeling.parted import CAT, COW
 
 
+@pytest.fixture(scope="module")
+def built(once) -> int:
+    with once():
+        return cats.release(*factories.cast()).pk
+
+
 @pytest.fixture
-def row(alice, bob, dataset) -> Release:
-    return cats.release(alice, bob, dataset)
+def row(built, afresh) -> Release:
+    return Release.objects.get(pk=built)
 
 
 @pytest.fixture
