@@ -130,7 +130,7 @@ def test_the_bodies_of_the_table_are_taken(world, ask):
     met = {row: ask(row, body) for row, body in bodies(world).items()}
 
     refused = {row: (each.status_code, each.content) for row, each in met.items()}
-    refused = {row: status for row, status in refused.items() if status[0] >= 300}
+    refused = {row: reply for row, reply in refused.items() if reply[0] >= 300}
     assert {row: status for row, (status, _) in refused.items()} == NOT_NOW, refused
 
 
