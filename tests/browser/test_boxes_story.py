@@ -22,10 +22,7 @@ from tests.browser.researcher_hands import download, freeze, invite, join, make_
 from tests.evaluation import crowd
 from tests.labeling import boxers
 
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.django_db(transaction=True),
-]
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 CUP, MOTORCYCLE = "n03147509", "n03790512"
 PHOTOGRAPHS = ["coffee.png", "motorcycle_left.png", "chelsea.png"]

@@ -11,10 +11,7 @@ from labeling.models import Answer, Seat, User
 from tests.annotator.truth import answer_everything, truth
 from tests.browser.conftest import let_pass
 
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.django_db(transaction=True),
-]
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 # Marks the document with the seat whose image is on the screen; the page itself shows no token.
 WATCH = (

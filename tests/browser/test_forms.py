@@ -305,9 +305,7 @@ STEPS = [
     ),
     Step("/", "Log out"),
     Step(
-        "/accounts/login/",
-        "Log in",
-        {"#id_login": "alice", "#id_password": "a new one for coots"},
+        "/accounts/login/", "Log in", {"#id_login": "alice", "#id_password": "a new one for coots"}
     ),
     Step("/accounts/logout/", "main >> Log out"),
 ]

@@ -254,10 +254,7 @@ def simulate_queries(folder: Path) -> Arguments:
 def simulate_campaign(folder: Path) -> Arguments:
     (folder / "policy.yaml").write_text("votes: 3\nmax_votes: 3\ncost_per_hour: 9\n")
     (folder / "crowd.yaml").write_text("questions: 60\npeople: 6\naudited: 20\n")
-    return (
-        *("simulate", "campaign", folder / "policy.yaml"),
-        *("--crowd", folder / "crowd.yaml"),
-    )
+    return (*("simulate", "campaign", folder / "policy.yaml"), *("--crowd", folder / "crowd.yaml"))
 
 
 VERBS: dict[str, Callable[..., Arguments]] = {

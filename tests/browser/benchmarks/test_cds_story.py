@@ -13,10 +13,7 @@ from labeling.models import User
 from tests.browser.conftest import expect
 from tests.evaluation.classifiers import networks
 
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.django_db(transaction=True),
-]
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 SECTIONS = (
     *("answer", "error", "parts", "categories", "correlation", "ratios", "presence", "hardness"),

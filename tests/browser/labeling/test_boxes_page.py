@@ -9,14 +9,7 @@ from labeling.models import Answer, Question
 from labeling.quality import gold
 from tests import factories
 from tests.browser import box_hands as hands
-from tests.browser.conftest import (
-    NARROW,
-    WIDE,
-    add_photographs,
-    expect,
-    let_frames_pass,
-    let_pass,
-)
+from tests.browser.conftest import NARROW, WIDE, add_photographs, expect, let_frames_pass, let_pass
 from tests.browser.labeling.test_labeling import leased
 from tests.labeling import boxers
 

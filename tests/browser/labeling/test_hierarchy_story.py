@@ -21,19 +21,10 @@ from tests import factories
 from tests.browser.labeling.test_grid import FINISHED, another, finish, wait_for_chip, wait_for_page
 from tests.browser.researcher_hands import download, freeze, invite, join, make_dataset
 
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.django_db(transaction=True),
-]
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 CAT, MOTORCYCLE, CUP, PERSON = "n02121808", "n03790512", "n03797390", "n00007846"
-ASKED = [
-    "astronaut.png",
-    "chelsea.png",
-    "coffee.png",
-    "gravel.png",
-    "motorcycle_left.png",
-]
+ASKED = ["astronaut.png", "chelsea.png", "coffee.png", "gravel.png", "motorcycle_left.png"]
 FOR_GOLD = ["brick.png", "grass.png"]
 # What a careful person answers "yes" to; everything else is a no.
 SEEN = {

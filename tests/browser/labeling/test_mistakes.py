@@ -7,12 +7,7 @@ import pytest
 from labeling.models import Answer
 from tests import factories
 from tests.browser.conftest import expect, let_pass
-from tests.browser.labeling.test_labeling import (
-    count_answers,
-    open_label,
-    press,
-    wait_for_chip,
-)
+from tests.browser.labeling.test_labeling import count_answers, open_label, press, wait_for_chip
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 

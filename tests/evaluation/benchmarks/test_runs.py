@@ -61,11 +61,7 @@ def test_result_is_what_ranking_the_frozen_files_gives(settled, run_jobs):
     answers = {(line["image"], line["wnid"]): line["contains"] for line in frozen.answers()}
     selection = competitions.selection_of(settled)
     expected = ranking.rank(
-        selection.lines,
-        answers,
-        selection.classifiers,
-        selection.top_k,
-        bootstrap=50,
+        selection.lines, answers, selection.classifiers, selection.top_k, bootstrap=50
     ).to_json()
 
     for key in ("accuracy", "dominance", "scores", "ranks", "rank_intervals", "hodge", "cases"):

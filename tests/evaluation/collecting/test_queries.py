@@ -58,7 +58,7 @@ def test_other_languages_have_their_words_and_their_parents(wordnet, tab):
 
     assert words.language == "fra"
     assert [" ".join(query.phrases) for query in asked_queries if query.language == "fra"] == [
-        *("whippet", "petit lévrier", "whippet chien", "petit lévrier chien"),
+        *("whippet", "petit lévrier", "whippet chien", "petit lévrier chien")
     ]
 
 
@@ -138,7 +138,7 @@ def test_an_engine_quotes_words_that_belong_together_and_has_limits():
     assert not engine.takes("one two three four five")
     assert not engine.takes("a" * 31)
     assert {engine.name for engine in search_engines.read()} == {
-        *("bing", "commons", "flickr", "google", "openverse"),
+        *("bing", "commons", "flickr", "google", "openverse")
     }
 
 

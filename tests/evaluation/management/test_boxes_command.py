@@ -108,11 +108,7 @@ def test_labels_of_a_release_are_what_it_says_is_there(shell, alice, dataset, im
     made = Campaign.objects.get(name="boxes")
     question_keys = made.questions.order_by("pk").values_list("item__image__name", "topic")
     assert list(question_keys) == [("0.png", DOG), ("1.png", CAT)]
-    assert made.settings["labels"] == {
-        "campaign": "labels",
-        "number": 1,
-        "sha256": release.sha256,
-    }
+    assert made.settings["labels"] == {"campaign": "labels", "number": 1, "sha256": release.sha256}
 
 
 def test_options_of_another_kind_are_wrong_usage(shell, opened, images):

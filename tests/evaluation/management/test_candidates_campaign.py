@@ -42,12 +42,7 @@ def test_a_list_becomes_an_open_campaign_with_wordnets_words(opened, shell):
 
     assert (made["kind"], made["state"], made["questions"]) == ("candidates", "open", 3)
     campaign = Campaign.objects.get(name="v")
-    assert campaign.settings == {
-        "precision": 0.997,
-        "wanted": 20,
-        "audited": 100,
-        "budget": 7.5,
-    }
+    assert campaign.settings == {"precision": 0.997, "wanted": 20, "audited": 100, "budget": 7.5}
     first = campaign.questions.get(item__image__name="w0.png")
     assert candidate_lists.queries_of([first.pk])[first.pk] == ["whippet", "whippet greyhound"]
     cat = campaign.topics.get(key=BURMESE)

@@ -40,7 +40,7 @@ def refused(pool: Path, text: str) -> str:
     file = pool.parent / "own.csv"
     file.write_text(text)
     code, _, err = mad(
-        *("select", "--predictions", pool, "--out", pool.parent / "s.jsonl", "--distance", file),
+        *("select", "--predictions", pool, "--out", pool.parent / "s.jsonl", "--distance", file)
     )
     assert code == 1
     return err

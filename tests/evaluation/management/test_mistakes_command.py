@@ -112,12 +112,7 @@ def test_a_review_makes_a_version_that_names_its_models(review):
     assert (version["version"], version["parent_sha256"], version["models"]) == (2, None, models)
     with open(folder / "sets.csv") as file:
         rows = list(csv.reader(file))
-    assert rows[:4] == [
-        ["image", "wnid"],
-        ["00.jpg", DRAKE],
-        ["00.jpg", COOT],
-        ["01.jpg", DRAKE],
-    ]
+    assert rows[:4] == [["image", "wnid"], ["00.jpg", DRAKE], ["00.jpg", COOT], ["01.jpg", DRAKE]]
     assert len(rows) == 1 + 30 + 6
     assert version["counts"]["changed"] == 6
 

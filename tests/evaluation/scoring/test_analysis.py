@@ -191,11 +191,7 @@ def test_a_small_bin_is_left_out_and_says_so():
     matched = by_property(class_codes, np.full(13, 0.2), np.ones(13), np.random.default_rng(0))
 
     bins = {row.bin: row for row in matched.figures["size"].bins}
-    assert (bins["XS"].left_out, bins["XL"].left_out, bins["S"].left_out) == (
-        False,
-        True,
-        True,
-    )
+    assert (bins["XS"].left_out, bins["XL"].left_out, bins["S"].left_out) == (False, True, True)
     assert bins["XL"].matched.interval is None
     assert np.isnan(bins["XL"].matched.value)
     assert bins["XL"].value == 1

@@ -417,10 +417,7 @@ def test_outcomes_have_hits_and_misses(files):
         [DRAKE, 0.8, *BOX, False, 1],
     ]
     assert rows[0]["outcome"]["missed"] == [[DRAKE, *OTHER]]
-    assert rows[1]["outcome"] == {
-        "found": [[DRAKE, 0.7, *BOX, False, 0]],
-        "missed": [[COOT, *BOX]],
-    }
+    assert rows[1]["outcome"] == {"found": [[DRAKE, 0.7, *BOX, False, 0]], "missed": [[COOT, *BOX]]}
     assert [row[6] for row in rows[2]["outcome"]["found"]] == [True, False]
 
 

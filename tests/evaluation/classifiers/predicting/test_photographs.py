@@ -8,12 +8,7 @@ import pytest
 from PIL import Image
 
 from evaluation.classifiers.predicting import photographs
-from evaluation.classifiers.predicting.photographs import (
-    Entry,
-    Unreadable,
-    source_of,
-    write_list,
-)
+from evaluation.classifiers.predicting.photographs import Entry, Unreadable, source_of, write_list
 from labeling.files import BadInput
 from tests.evaluation.classifiers.predicting import pictures
 

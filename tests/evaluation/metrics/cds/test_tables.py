@@ -171,10 +171,7 @@ def test_correlations_are_scipys_over_the_content_schemes():
     assert len(rows) == 2 * 2 * 2
     for row in rows:
         assert row.content_schemes == list(world.CONTENTS)
-        r, rho = (
-            stats.pearsonr(row.scores, row.errors),
-            stats.spearmanr(row.scores, row.errors),
-        )
+        r, rho = (stats.pearsonr(row.scores, row.errors), stats.spearmanr(row.scores, row.errors))
         assert (row.pearson, row.pearson_p) == pytest.approx((r.statistic, r.pvalue))
         assert row.spearman == pytest.approx(rho.statistic)
         assert row.pearson_p == pytest.approx(1 - abs(row.pearson))

@@ -37,11 +37,7 @@ def pairs(wordnet):
     every = rng.integers(0, len(wordnet), (25, 2)).tolist()
     people = [wordnet.find(f"{name}.n.01") for name in ("chef", "fireman", "dog", "chihuahua")]
     used = np.flatnonzero(sense_counts(wordnet))
-    return [
-        *every,
-        *rng.choice(used, (25, 2)).tolist(),
-        *((a, b) for a in people for b in people),
-    ]
+    return [*every, *rng.choice(used, (25, 2)).tolist(), *((a, b) for a in people for b in people)]
 
 
 def test_every_measure_is_what_nltk_gives(wordnet, peer, pairs, counts):

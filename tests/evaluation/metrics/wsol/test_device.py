@@ -275,8 +275,7 @@ def assert_same_sums(actual, expected):
 
 
 @pytest.mark.parametrize(
-    ("name", "kind"),
-    [("paper", np.float16), ("reference", np.float32), ("paper", np.float64)],
+    ("name", "kind"), [("paper", np.float16), ("reference", np.float32), ("paper", np.float64)]
 )
 def test_counts_of_pixels_are_those_of_images_one_by_one(name, kind):
     maps = Maps(10, Protocol(name, thresholds=60, size=25), kind=kind)

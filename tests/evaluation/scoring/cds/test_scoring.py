@@ -334,11 +334,7 @@ def test_a_mapping_without_any_predicted_class_is_noted(wordnet):
     line = one_line()
 
     outcome = score(
-        [line],
-        says(line, *[predicted.CAT] * 4),
-        wordnet,
-        QUICK,
-        {predicted.DOG: [predicted.DOG]},
+        [line], says(line, *[predicted.CAT] * 4), wordnet, QUICK, {predicted.DOG: [predicted.DOG]}
     )
 
     assert outcome.scores(0)["net"].b_cds == 1

@@ -129,12 +129,7 @@ def test_the_estimate_is_free_of_what_the_plain_score_misses():
     images = [str(number) for number in range(2000)]
     true = np.where(rng.random(2000) < 0.2, DOG, DUCK)
     first = np.where(rng.random(2000) < 0.3, CUP, DUCK)
-    pool = Pool(
-        images,
-        [frozenset((DUCK,))] * 2000,
-        {"A": first},
-        {"A": np.ones(2000, bool)},
-    )
+    pool = Pool(images, [frozenset((DUCK,))] * 2000, {"A": first}, {"A": np.ones(2000, bool)})
     strata = queueing.split(pool, ["A"], 0.1, 0)
     pairs = queueing.queue(pool, ["A"], strata, 0, str)
     judged = {

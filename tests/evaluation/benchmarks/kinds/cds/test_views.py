@@ -195,10 +195,7 @@ def test_a_campaign_without_a_release_says_that_one_is_frozen(as_alice, cats):
 
 
 def test_a_benchmark_is_made_by_the_form(as_alice, cats):
-    answer = as_alice.post(
-        NEW,
-        form(cats, create="1", include_empty="on", by="word"),
-    )
+    answer = as_alice.post(NEW, form(cats, create="1", include_empty="on", by="word"))
 
     made = Benchmark.objects.get()
     assert answer.url == SUBMISSIONS

@@ -24,13 +24,7 @@ from tests.evaluation.benchmarks.kinds.labeled.results import CAT, COW
 pytestmark = pytest.mark.django_db
 KINDS = tuple(results.SCORES)
 OUTCOMES = {
-    "classification": {
-        "labels": [COW, CAT],
-        "top1": False,
-        "top5": True,
-        "height": 3,
-        "rank": 2,
-    },
+    "classification": {"labels": [COW, CAT], "top1": False, "top5": True, "height": 3, "rank": 2},
     "localization": {
         "labels": [CAT],
         "boxes": [[9, 9, 40, 40]],
