@@ -43,6 +43,11 @@ def text_of(response: HttpResponse, status: int = 200) -> str:
     return html_of(response)
 
 
+def read(client: Client, path: str, **query: Any) -> str:
+    """Return the page at this path as it is shown."""
+    return text_of(client.get(path, query))
+
+
 def upload(name: str, content: str | bytes) -> SimpleUploadedFile:
     """A file as a browser or a program sends it."""
     return SimpleUploadedFile(name, content.encode() if isinstance(content, str) else content)

@@ -1,5 +1,6 @@
 """Commands as the shell sees them, without a database, and the files that they write."""
 
+import csv
 import io
 import json
 from contextlib import redirect_stderr, redirect_stdout
@@ -44,6 +45,12 @@ def outcome(printed: tuple[int, str, str]) -> tuple[int, Any]:
     if status == 2:
         return status, err.splitlines()[-1]
     return status, json.loads(out if status == 0 else err.splitlines()[-1])
+
+
+def rows_of(path: Path) -> list[dict[str, str]]:
+    """The rows of a CSV file with a head."""
+    with open(path, newline="") as file:
+        return list(csv.DictReader(file))
 
 
 def files_in(folder: Path) -> dict[str, bytes]:

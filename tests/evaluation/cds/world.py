@@ -49,6 +49,19 @@ def always_right(line: SequenceLine, _frame: int) -> str:
     return line.category
 
 
+def orders_of(
+    campaign: Campaign, **schemes: Callable[[list[str]], list[str]]
+) -> dict[str, dict[str, list[str]]]:
+    """Every category's parts as the vocabulary has them, under these names."""
+    parts = {
+        key: [part["key"] for part in category["parts"]]
+        for key, category in campaign.settings["categories"].items()
+    }
+    return {
+        name: {key: step(keys) for key, keys in parts.items()} for name, step in schemes.items()
+    }
+
+
 def rows_of(benchmark: Benchmark, **classifiers: Namer) -> list[list[str]]:
     """frame, classifier, wnid of every distinct frame, classifier after classifier."""
     table = []

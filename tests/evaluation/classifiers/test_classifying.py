@@ -1,6 +1,5 @@
 """Frames through a classifier: what is written, and how a stopped run goes on."""
 
-import csv
 import fcntl
 import random
 import struct
@@ -14,6 +13,7 @@ from evaluation.classifiers.opening import Classifier
 from evaluation.classifiers.preparing import Preparation
 from labeling.files import BadInput
 from tests.evaluation.classifiers.networks import CAT, CLASSES, COOT, DOG, Colours, frame
+from tests.evaluation.commands import rows_of
 
 SETTINGS = {"release": "abc", "model": {"model": "colours"}}
 
@@ -35,11 +35,6 @@ def stream(count: int = 23, seed: int = 0):
     for at in range(count):
         red, green, blue = (chance.randrange(256) for _ in range(3))
         yield f"a/{at:02}", frame(red, green, blue, chance.randint(2, 9), chance.randint(2, 9))
-
-
-def rows_of(path):
-    with open(path, newline="") as file:
-        return list(csv.DictReader(file))
 
 
 def test_the_likeliest_classes_stand_in_their_order_with_confidences(tmp_path):

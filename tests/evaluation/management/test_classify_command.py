@@ -1,6 +1,5 @@
 """`manage.py classify`: from a release or from frames in a folder to a file of predictions."""
 
-import csv
 import hashlib
 from pathlib import Path
 
@@ -14,7 +13,7 @@ from evaluation.readers.frame_predictions import read_predictions
 from evaluation.readers.sequences import read_sequences
 from tests.evaluation.cds import scenes
 from tests.evaluation.classifiers import networks
-from tests.evaluation.commands import outcome
+from tests.evaluation.commands import outcome, rows_of
 
 SHOWN = ("--content-scheme", "intra-object", "--content-scheme", "low")
 
@@ -44,11 +43,6 @@ def classify(folder, shell):
         )
 
     return run
-
-
-def rows_of(path: Path) -> list[dict[str, str]]:
-    with open(path, newline="") as file:
-        return list(csv.DictReader(file))
 
 
 def test_every_frame_of_a_release_gets_its_names(folder, classify, shell):

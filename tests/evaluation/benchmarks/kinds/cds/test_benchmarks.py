@@ -21,17 +21,6 @@ from tests.labeling import part_releases
 from tests.labeling.parted import CAT, COW
 
 
-def orders_of(campaign, **schemes):
-    """Every category's parts as the vocabulary has them, under these names."""
-    parts = {
-        key: [part["key"] for part in category["parts"]]
-        for key, category in campaign.settings["categories"].items()
-    }
-    return {
-        name: {key: step(keys) for key, keys in parts.items()} for name, step in schemes.items()
-    }
-
-
 def folders():
     """What lies in the benchmarks' folder, hidden or not."""
     root = benchmark_folders.root()
@@ -85,7 +74,7 @@ def test_the_settings_say_what_a_run_needs(reveal):
 
 
 def test_orders_come_as_they_are_uploaded(alice, cats):
-    orders = orders_of(cats, first=list, last=lambda keys: keys[::-1])
+    orders = world.orders_of(cats, first=list, last=lambda keys: keys[::-1])
 
     reveal = world.make(alice, cats, part_schemes=["last", "random", "first"], orders=orders)
 
@@ -123,7 +112,7 @@ def test_what_cannot_be_is_refused_beside_its_field(alice, cats):
 
 
 def test_orders_that_do_not_fit_the_release_are_refused(alice, cats):
-    orders = orders_of(cats, mine=lambda keys: [*keys[:-1], "wing"])
+    orders = world.orders_of(cats, mine=lambda keys: [*keys[:-1], "wing"])
 
     with pytest.raises(BadInput, match="wing"):
         world.make(alice, cats, part_schemes=["mine"], orders=orders)
@@ -132,7 +121,7 @@ def test_orders_that_do_not_fit_the_release_are_refused(alice, cats):
 
 
 def test_a_category_without_an_order_is_refused(alice, cats):
-    orders = {"mine": {CAT: orders_of(cats, mine=list)["mine"][CAT]}}
+    orders = {"mine": {CAT: world.orders_of(cats, mine=list)["mine"][CAT]}}
 
     with pytest.raises(BadInput, match=f"mine orders no parts of {COW}"):
         world.make(alice, cats, part_schemes=["mine"], orders=orders)

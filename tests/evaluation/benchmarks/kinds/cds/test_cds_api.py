@@ -3,12 +3,11 @@
 import json
 
 import pytest
-from django.core.files.uploadedfile import SimpleUploadedFile
 
 from evaluation.models import Benchmark, Run
 from labeling.releases import freezing
 from tests import factories
-from tests.clients import API, program
+from tests.clients import API, program, upload
 from tests.evaluation import crowd
 from tests.evaluation.cds import world
 from tests.labeling.parted import CAT, COW
@@ -20,15 +19,6 @@ ONE = API + "benchmarks/reveal/"
 @pytest.fixture
 def client(alice):
     return program(alice)
-
-
-def orders_of(campaign) -> SimpleUploadedFile:
-    parts = {
-        key: [part["key"] for part in category["parts"]]
-        for key, category in campaign.settings["categories"].items()
-    }
-    content = {"orders": {"mine": parts, "other": {k: v[::-1] for k, v in parts.items()}}}
-    return SimpleUploadedFile("orders.json", json.dumps(content).encode())
 
 
 def test_a_benchmark_is_made_from_json(client, cats):
@@ -46,14 +36,15 @@ def test_a_benchmark_is_made_from_json(client, cats):
 
 
 def test_a_benchmark_is_made_with_files(client, cats, wordnet):
-    mapping = f"category,wnid\n{CAT},{CAT}\n{COW},{COW}\n".encode()
+    mapping = f"category,wnid\n{CAT},{CAT}\n{COW},{COW}\n"
+    orders = world.orders_of(cats, mine=list, other=lambda keys: keys[::-1])
     body = {
         "name": "reveal",
         "title": "Reveal",
         "campaign": "cats",
         "content_schemes": ["low", "intra-object"],
-        "orders": orders_of(cats),
-        "mapping": SimpleUploadedFile("mapping.csv", mapping),
+        "orders": upload("orders.json", json.dumps({"orders": orders})),
+        "mapping": upload("mapping.csv", mapping),
     }
 
     made = client.post(NEW, body, format="multipart").json()
@@ -110,9 +101,7 @@ def test_a_file_at_fault_is_refused_by_its_field_and_line(client, cats, wordnet)
         ("orders", b'{"orders": {"mine": {"n02121620": ["wing"]}}}', "wing"),
         ("mapping", b"category,wnid\nn02121620,dog\n", "line 2: 'dog' is not a noun"),
     ]:
-        answer = client.post(
-            NEW, body | {field: SimpleUploadedFile("f", content)}, format="multipart"
-        )
+        answer = client.post(NEW, body | {field: upload("f", content)}, format="multipart")
 
         [error] = answer.json()["errors"]
         assert (answer.status_code, error["field"]) == (400, field), field

@@ -5,7 +5,6 @@ import io
 import json
 
 import pytest
-from django.test import Client
 from django.urls import reverse
 
 from evaluation.benchmarks import folders, runs
@@ -15,7 +14,7 @@ from evaluation.models import Benchmark, Run
 from evaluation.readers.sequences import SequenceLine
 from evaluation.scoring.cds.result import AnsweredSequence
 from evaluation.scoring.cds.wording import content_scheme
-from tests.clients import html_of
+from tests.clients import html_of, read
 from tests.evaluation.cds import results, world
 
 pytestmark = pytest.mark.django_db
@@ -40,12 +39,6 @@ def run(reveal, alice, tmp_path, wordnet, run_jobs) -> Run:
 
 def address(name: str, run: Run, *args) -> str:
     return reverse(f"evaluation:{name}", args=[run.benchmark.name, run.pk, *args])
-
-
-def read(client: Client, path: str, **query) -> str:
-    answer = client.get(path, query)
-    assert answer.status_code == 200, answer
-    return html_of(answer)
 
 
 def test_page_says_which_classifier_needs_least(run, as_alice):

@@ -5,7 +5,6 @@ import shlex
 
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import call_command, load_command_class
-from django.test import Client
 from django.urls import reverse
 
 from evaluation.benchmarks.kinds.cds import benchmarks, urls
@@ -13,7 +12,7 @@ from evaluation.models import Benchmark, Run
 from labeling.jobs import kept_files
 from labeling.releases import freezing
 from tests import factories
-from tests.clients import html_of
+from tests.clients import html_of, logged_in, upload
 from tests.evaluation import crowd
 from tests.evaluation.cds import results, world
 from tests.labeling.parted import CAT, COW
@@ -32,12 +31,6 @@ SUBMISSIONS, LINES, ORDERS, REMOVE = (
     f"/benchmarks/reveal/{page}"
     for page in ("submissions/", "sequences.jsonl", "orders.json", "submissions/0/remove/")
 )
-
-
-def logged_in(user) -> Client:
-    client = Client()
-    client.force_login(user)
-    return client
 
 
 def address(name: str, benchmark: str = "reveal", run: int = 1) -> str:
@@ -61,15 +54,12 @@ def form(cats, **changes) -> dict:
 
 
 def orders_file(campaign, name="orders.json", **changes) -> SimpleUploadedFile:
-    parts = {
-        key: [part["key"] for part in category["parts"]]
-        for key, category in campaign.settings["categories"].items()
-    }
-    return SimpleUploadedFile(name, json.dumps({"orders": {"mine": parts | changes}}).encode())
+    mine = world.orders_of(campaign, mine=list)["mine"]
+    return upload(name, json.dumps({"orders": {"mine": mine | changes}}))
 
 
 def mapping_file(*rows: str) -> SimpleUploadedFile:
-    return SimpleUploadedFile("mapping.csv", "\n".join(["category,wnid", *rows]).encode())
+    return upload("mapping.csv", "\n".join(["category,wnid", *rows]))
 
 
 def test_every_page_is_in_the_table():

@@ -1,7 +1,6 @@
 """Releases of naming campaigns as submissions to a benchmark."""
 
 import hashlib
-import io
 import json
 import re
 import zipfile
@@ -24,6 +23,7 @@ from tests.evaluation import crowd
 from tests.evaluation.benchmarks.kinds.labeled import world
 from tests.evaluation.benchmarks.kinds.labeled.label_sets import ducks
 from tests.evaluation.benchmarks.kinds.labeled.test_running import finished, lines
+from tests.evaluation.benchmarks.kinds.labeled.world import packed
 from tests.evaluation.crowd import COOT, DRAKE, GOLDFISH, TENCH
 
 IMAGES = [f"{name}.png" for name in "abcd"]
@@ -151,14 +151,6 @@ def test_a_file_and_a_release_at_once_are_refused(benchmark, as_alice):
     assert "Choose a file, or a release of what people named." in html_of(page)
 
 
-def zipped(files, method=zipfile.ZIP_DEFLATED):
-    stream = io.BytesIO()
-    with zipfile.ZipFile(stream, "w", method) as archive:
-        for name, content in files.items():
-            archive.writestr(name, content)
-    return stream.getvalue()
-
-
 def forged(files, /, **changes):
     """The release with these values in its head, which has the hash that it then ought to have."""
     meta = json.loads(files["release.json"]) | changes
@@ -183,22 +175,22 @@ def damaged(content):
 
 # What is sent, by the files of a release that is whole.
 BAD = {
-    "damaged": lambda files: damaged(zipped(files)),
-    "damaged bzip2": lambda files: damaged(zipped(files, zipfile.ZIP_BZIP2)),
-    "damaged lzma": lambda files: damaged(zipped(files, zipfile.ZIP_LZMA)),
-    "a head that nests": lambda files: zipped({"release.json": "[" * 100_000}),
-    "a head of digits": lambda files: zipped({"release.json": "9" * 5_000}),
-    "a folder called so": lambda files: zipped({"release.json/release.json": "{}"}),
-    "no files": lambda files: zipped(forged(files, files=None)),
-    "files elsewhere": lambda files: zipped(forged(files, files={"/etc/passwd": {"sha256": ""}})),
-    "files above": lambda files: zipped(forged(files, files={"../a": {"sha256": ""}})),
-    "a file without a hash": lambda files: zipped(forged(files, files={"answers.jsonl": 1})),
-    "no campaign": lambda files: zipped(forged(files, campaign=[])),
-    "half a character": lambda files: zipped({"release.json": json.dumps({"format": "\ud800"})}),
-    "an answer of no image": lambda files: zipped(answers(files, "{}")),
-    "an answer that is a list": lambda files: zipped(answers(files, "[]")),
-    "no JSON": lambda files: zipped(answers(files, "{")),
-    "votes of words": lambda files: zipped(
+    "damaged": lambda files: damaged(packed(files)),
+    "damaged bzip2": lambda files: damaged(packed(files, zipfile.ZIP_BZIP2)),
+    "damaged lzma": lambda files: damaged(packed(files, zipfile.ZIP_LZMA)),
+    "a head that nests": lambda files: packed({"release.json": "[" * 100_000}),
+    "a head of digits": lambda files: packed({"release.json": "9" * 5_000}),
+    "a folder called so": lambda files: packed({"release.json/release.json": "{}"}),
+    "no files": lambda files: packed(forged(files, files=None)),
+    "files elsewhere": lambda files: packed(forged(files, files={"/etc/passwd": {"sha256": ""}})),
+    "files above": lambda files: packed(forged(files, files={"../a": {"sha256": ""}})),
+    "a file without a hash": lambda files: packed(forged(files, files={"answers.jsonl": 1})),
+    "no campaign": lambda files: packed(forged(files, campaign=[])),
+    "half a character": lambda files: packed({"release.json": json.dumps({"format": "\ud800"})}),
+    "an answer of no image": lambda files: packed(answers(files, "{}")),
+    "an answer that is a list": lambda files: packed(answers(files, "[]")),
+    "no JSON": lambda files: packed(answers(files, "{")),
+    "votes of words": lambda files: packed(
         answers(files, '{"image": "a.png", "wnid": "n02018207", "votes": 3}')
     ),
 }
@@ -223,7 +215,7 @@ def test_what_else_lies_in_the_zip_of_a_release_is_left_there(benchmark, alice, 
     files = {f"r/{path.name}": path.read_bytes() for path in folder.iterdir()}
     others = {f"r/{'x' * 300}": "", "r/a": "", "r/a/b": "", "r/../up": "", "r/zeros": bytes(2**20)}
     path = tmp_path / "people.zip"
-    path.write_bytes(zipped(files | others))
+    path.write_bytes(packed(files | others))
 
     with release_predictions.opened(path) as release:
         assert {path.name for path in release.folder.iterdir()} == {

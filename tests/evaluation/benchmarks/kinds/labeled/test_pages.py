@@ -6,7 +6,6 @@ import json
 import re
 
 import pytest
-from django.test import Client
 from django.urls import reverse
 
 from evaluation.benchmarks import runs
@@ -17,7 +16,7 @@ from evaluation.models import Benchmark, Run
 from labeling.models import Campaign, Image
 from labeling.releases import freezing
 from tests import factories
-from tests.clients import html_of, upload
+from tests.clients import html_of, read, upload
 from tests.evaluation.benchmarks.kinds.labeled import results, world
 from tests.evaluation.benchmarks.kinds.labeled.results import CAT, COW
 
@@ -103,12 +102,6 @@ def write_files(run: Run, curves) -> None:
 
 def address(name: str, run: Run, *args) -> str:
     return reverse(f"evaluation:{name}", args=[run.benchmark.name, run.pk, *args])
-
-
-def read(client: Client, path: str, **query) -> str:
-    answer = client.get(path, query)
-    assert answer.status_code == 200, answer
-    return html_of(answer)
 
 
 @pytest.mark.parametrize("kind", KINDS)
