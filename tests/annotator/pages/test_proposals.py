@@ -178,8 +178,9 @@ def test_gold_is_asked_and_told_as_all_else(campaign, alice, bob, as_bob):
     assert len(headers) == 1
 
 
-def test_a_campaign_without_a_network_says_nothing_of_one(alice, bob, dataset, client):
-    campaign = parted.parts_campaign(alice, dataset, name="plain")
+def test_a_campaign_without_a_network_says_nothing_of_one(alice, bob):
+    lake = factories.make_dataset(alice, "lake")
+    campaign = parted.parts_campaign(alice, lake, name="plain")
     factories.join(bob, campaign)
     as_bob = logged_in(bob)
     page = post(as_bob, "label_page", {"user": bob.pk, "held": []}, "plain").json()
