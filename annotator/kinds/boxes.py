@@ -7,8 +7,9 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_noop as _
 
 from annotator.kinds.base import Context, Page, SeatPage, SeatRow
-from labeling.boxes.chain import CHECK, CLICKED, COMPLETE, COVER, DRAW, DRAWN, GOOD
+from labeling.boxes.chain import CHECK, CLICKED, COMPLETE, COVER, DRAW, DRAWN
 from labeling.boxes.cleaning import as_box, holds
+from labeling.boxes.rules import GOOD
 from labeling.geometry.boxes import iou
 from labeling.kinds import policies
 from labeling.kinds.boxes import BAD, NONE, STEPS, KnownDrawing, KnownMissing

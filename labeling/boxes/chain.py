@@ -17,12 +17,12 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from labeling.boxes.rules import GOOD, BoxRules
 from labeling.geometry.boxes import Box
 
 DRAW, CHECK, COVER = STEPS = ("draw", "check", "cover")
 # Every instance has its box; a reviewer has to look; nobody asks any more.
 COMPLETE, REVIEW, DROPPED = ("complete", "review", "dropped")
-GOOD = "good"
 # How a box came: by dragging, by clicking its four extreme points, or as a detection.
 DRAWN, CLICKED, PROPOSED = ("drawn", "clicked", "proposed")
 # What is said of a box, as PASCAL VOC and COCO have it.
@@ -33,22 +33,6 @@ LOOK = "look"
 # What boxes a pair has (LVIS): all, none since there is no instance, some, nothing known.
 ABSENT, PARTIAL, UNKNOWN = ("absent", "partial", "unknown")
 Point = tuple[float, float]
-
-
-@dataclass(frozen=True)
-class Rules:
-    """What of a policy the chain follows.
-
-    checks: as many must agree on a box, for it or against it. second_looks: in this share of pairs
-    a second person looks for more, where one box stands and the first found nothing missing: that
-    is where most is missed. most_draws: attempts at one object, and most_in_vain: times that
-    something is missing and nobody can draw it, after which a reviewer looks.
-    """
-
-    checks: int = 2
-    second_looks: float = 0.7
-    most_draws: int = 5
-    most_in_vain: int = 3
 
 
 @dataclass(frozen=True)
@@ -153,7 +137,7 @@ class Chain:
         return PARTIAL if self.boxes else UNKNOWN
 
 
-def begin(pair: str, rules: Rules, proposals: Sequence[Box] = ()) -> Chain:
+def begin(pair: str, rules: BoxRules, proposals: Sequence[Box] = ()) -> Chain:
     """Return the chain of a pair that nobody has looked at; proposals are checked in their order.
     pair: what names it, by whose hash it is one of those that are looked at twice.
     """
@@ -166,12 +150,12 @@ def share_of(pair: str) -> float:
     return int.from_bytes(hashlib.sha256(pair.encode()).digest()[:4]) / 2**32
 
 
-def after(chain: Chain, answer: Answer, rules: Rules) -> Chain:
+def after(chain: Chain, answer: Answer, rules: BoxRules) -> Chain:
     """Return the chain once its step was settled so."""
     return replace(_after(chain, answer, rules), number=chain.number + 1)
 
 
-def _after(chain: Chain, answer: Answer, rules: Rules) -> Chain:
+def _after(chain: Chain, answer: Answer, rules: BoxRules) -> Chain:
     if isinstance(answer, Dropped):
         return replace(chain, step=DROPPED, box=None)
     if isinstance(answer, Drawn):
@@ -182,18 +166,8 @@ def _after(chain: Chain, answer: Answer, rules: Rules) -> Chain:
         return _after_checks(chain, answer, rules)
     if isinstance(answer, Covered):
         assert chain.step == COVER
-        return _after_cover(chain, answer)
+        return _after_cover(chain, answer, rules)
     return _after_review(chain, answer)
-
-
-def verdict(votes: Sequence[str], rules: Rules) -> str | None:
-    """What these checks of one box come to, in the order in which they came; None while too few
-    agree. Reasons against it count together, and the first one given most often is the reason."""
-    good = sum(vote == GOOD for vote in votes)
-    if good >= rules.checks:
-        return GOOD
-    against = [vote for vote in votes if vote != GOOD]
-    return max(against, key=against.count) if len(against) >= rules.checks else None
 
 
 def _propose(chain: Chain) -> Chain:
@@ -204,7 +178,7 @@ def _propose(chain: Chain) -> Chain:
     return replace(chain, step=COVER if chain.boxes else DRAW, box=None, came=DRAWN)
 
 
-def _after_drawing(chain: Chain, answer: Drawn, rules: Rules) -> Chain:
+def _after_drawing(chain: Chain, answer: Drawn, rules: BoxRules) -> Chain:
     if answer.box is not None:
         return replace(chain, step=CHECK, box=answer.box, came=answer.came, flags=answer.flags)
     # Two contradict each other: that something is there and that it is not.
@@ -213,7 +187,7 @@ def _after_drawing(chain: Chain, answer: Drawn, rules: Rules) -> Chain:
     return replace(chain, step=step, missing=(), attempt=1, rejected=None, in_vain=in_vain)
 
 
-def _after_checks(chain: Chain, answer: Checked, rules: Rules) -> Chain:
+def _after_checks(chain: Chain, answer: Checked, rules: BoxRules) -> Chain:
     assert chain.box is not None
     proposed = chain.came == PROPOSED
     if answer.verdict == GOOD:
@@ -249,14 +223,9 @@ def _after_review(chain: Chain, answer: Reviewed) -> Chain:
     return replace(chain, step=COMPLETE, state=answer.state)
 
 
-def _after_cover(chain: Chain, answer: Covered) -> Chain:
+def _after_cover(chain: Chain, answer: Covered, rules: BoxRules) -> Chain:
     if answer.missing:
         return replace(chain, step=DRAW, missing=answer.missing, found_complete=0)
     looks_done = chain.found_complete + 1
-    done = looks_done >= looks(chain)
+    done = looks_done >= rules.looks(chain.second_look, len(chain.boxes))
     return replace(chain, step=COMPLETE if done else COVER, found_complete=looks_done)
-
-
-def looks(chain: Chain) -> int:
-    """Return how many people in turn must find nothing missing."""
-    return 2 if chain.second_look and len(chain.boxes) == 1 else 1

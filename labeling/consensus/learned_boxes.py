@@ -15,14 +15,15 @@ from typing import Any, NamedTuple
 
 from django.db.models import F
 
-from labeling.boxes.chain import ABSENT, CHECK, COMPLETE, COVER, DRAW, GOOD, PROPOSED, REVIEW
+from labeling.boxes.chain import ABSENT, CHECK, COMPLETE, COVER, DRAW, PROPOSED, REVIEW
 from labeling.boxes.cleaning import as_box
 from labeling.boxes.consensus import SAME_IOU, learn_sigmas, same_object
+from labeling.boxes.rules import GOOD, BoxRules
 from labeling.consensus.calibrations import Assisted, BoxFigures, Content, Skill, StepFigures
 from labeling.consensus.votes import sent_back_since
 from labeling.geometry.boxes import Box, iou
 from labeling.kinds import KINDS, box_pairs, policies
-from labeling.kinds.boxes import NONE, STEPS, KnownDrawing, rules_of
+from labeling.kinds.boxes import NONE, STEPS, KnownDrawing
 from labeling.models import Answer, Campaign, Policy, Question, Settlement
 
 # Images read at once.
@@ -173,7 +174,7 @@ class _Reader:
         self.voided, self.found = voided, _Learned()
         self.kind, self.policy = KINDS[campaign.kind], policies.of(campaign)
         self.rules = {
-            pk: rules_of(policies.whole(content))
+            pk: BoxRules.of(policies.whole(content))
             for pk, content in Policy.objects.filter(campaign=campaign).values_list("pk", "content")
         }
 

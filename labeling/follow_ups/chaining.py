@@ -15,13 +15,14 @@ from django.db import connection
 from django.db.models import Exists, Max, OuterRef
 from django.utils import timezone
 
+from labeling.boxes.rules import BoxRules
 from labeling.db import question_counts
 from labeling.db.sql import batches, execute, marks, numbers, retried, take_tickets, writing
 from labeling.errors import Conflict
 from labeling.geometry.boxes import Box
 from labeling.kinds import box_pairs, policies
 from labeling.kinds.box_pairs import ASIDE, Asked, Content, Replayed, Wanted
-from labeling.kinds.boxes import STEPS, rules_of
+from labeling.kinds.boxes import STEPS
 from labeling.models import Answer, Campaign, Item, Policy, Question, Seat, Settlement
 
 State, Lane = Question.State, Question.Lane
@@ -86,7 +87,7 @@ def _open_slice(campaign: Campaign, pairs: Sequence[tuple[int, str]], proposals:
     names = dict(items.values_list("pk", "image__name"))
     with writing():
         policy, content = _policy(campaign.pk)
-        rules = rules_of(content)
+        rules = BoxRules.of(content)
         first_steps = []
         for item, topic in pairs:
             boxes = proposals.get((item, topic), ())
@@ -178,7 +179,7 @@ def replayed(campaign: Campaign, items: Collection[int]) -> dict[int, dict[str, 
     settled_ids = {row[0] for row in rows if row[5] == State.SETTLED}
     people = _people(pks, {pk: settled[pk][1] for pk in settled_ids if pk in settled})
     rules = {
-        pk: rules_of(policies.whole(content))
+        pk: BoxRules.of(policies.whole(content))
         for pk, content in Policy.objects.filter(pk__in={row[-1] for row in rows}).values_list(
             "pk", "content"
         )

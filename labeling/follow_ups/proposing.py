@@ -7,11 +7,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from labeling.boxes.acceptance import SECONDS, Acceptance, least_chance
 from labeling.boxes.chain import CHECK, DRAW
 from labeling.boxes.cleaning import as_box
+from labeling.boxes.rules import BoxRules
 from labeling.db import question_counts
 from labeling.db.sql import lock_questions, retried, writing
 from labeling.jobs import queue
 from labeling.kinds import box_pairs, policies
-from labeling.kinds.boxes import STEPS, rules_of
+from labeling.kinds.boxes import STEPS
 from labeling.models import Campaign, Job, Question, Seat
 
 CHUNK = 500
@@ -109,8 +110,8 @@ def _turned(row: Question, policy: policies.Policy) -> box_pairs.Wanted:
     content: box_pairs.Content = row.content  # type: ignore[assignment]
     name = f"{row.item.image.name} {row.topic}"
     if row.step == CHECK:
-        first_step = box_pairs.first(name, rules_of(policy))
+        first_step = box_pairs.first(name, BoxRules.of(policy))
         first_step.content["unshown"] = content["proposals"]
         return first_step
     boxes = [as_box(box) for box in content["unshown"]]
-    return box_pairs.first(name, rules_of(policy), boxes)
+    return box_pairs.first(name, BoxRules.of(policy), boxes)

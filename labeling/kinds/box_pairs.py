@@ -12,8 +12,9 @@ from dataclasses import dataclass, field
 from typing import Any, TypedDict
 
 from labeling.boxes import chain as chains
-from labeling.boxes.chain import CHECK, COVER, DRAW, PROPOSED, REVIEW, Chain, Rules
+from labeling.boxes.chain import CHECK, COVER, DRAW, PROPOSED, REVIEW, Chain
 from labeling.boxes.cleaning import as_box
+from labeling.boxes.rules import BoxRules
 from labeling.geometry.boxes import Box
 from labeling.kinds.boxes import STEPS
 
@@ -61,7 +62,7 @@ class Asked:
     step: str
     state: str
     content: Content
-    rules: Rules
+    rules: BoxRules
     value: Any = None
     people: frozenset[int] = frozenset()
     barred: frozenset[int] = frozenset()
@@ -152,7 +153,7 @@ def _decided(chain: Chain, by_number: Mapping[int, Sequence[Asked]]) -> Asked | 
     )
 
 
-def first(pair: str, rules: Rules, proposals: Sequence[Box] = ()) -> Wanted:
+def first(pair: str, rules: BoxRules, proposals: Sequence[Box] = ()) -> Wanted:
     """Return the first question of a pair. Its content is {} where nothing is shown, as of most."""
     chain = chains.begin(pair, rules, proposals)
     if not proposals:

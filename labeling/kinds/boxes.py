@@ -28,7 +28,6 @@ from labeling.boxes.chain import (
     DRAW,
     DRAWN,
     FLAGS,
-    GOOD,
     LOOK,
     PARTIAL,
     PROPOSED,
@@ -45,6 +44,7 @@ from labeling.boxes.cleaning import (
     refusal,
 )
 from labeling.boxes.consensus import SAME_IOU, same_object
+from labeling.boxes.rules import GOOD, BoxRules
 from labeling.boxes.shaking import SIDES
 from labeling.errors import Refusal
 from labeling.geometry.boxes import Box, iou
@@ -268,11 +268,10 @@ class Check(Step):
         """What the policy's checks agree on: good, with the mean of what mended it, or the reason
         given most often, with the sides that most who gave it name."""
         words = [self.tally_name(value) for value in values]
-        checks = policy["checks"]
-        word_settled = chain.verdict(words, rules_of(policy))
+        rules = BoxRules.of(policy)
+        word_settled = rules.verdict(words)
         if word_settled is None:
-            good = words.count(GOOD)
-            return Verdict("open", more=checks - max(good, len(words) - good))
+            return Verdict("open", more=rules.missing_checks(words))
         winning_values = [
             value for value, word in zip(values, words, strict=True) if word == word_settled
         ]
@@ -461,16 +460,6 @@ class Boxes(Kind):
 
     def fits(self, value: Any, settled: Any, policy: Policy) -> bool:
         return _step_of(value).fits(value, settled, policy)
-
-
-def rules_of(policy: Policy) -> chain.Rules:
-    """What of the policy the chain follows."""
-    return chain.Rules(
-        checks=policy["checks"],
-        second_looks=policy["second_looks"],
-        most_draws=policy["most_draws"],
-        most_in_vain=policy["most_in_vain"],
-    )
 
 
 def _step_of(value: Any) -> Step:

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from labeling.boxes.rules import LIMITS, BoxRules
 from labeling.errors import Refusal
 from labeling.kinds import KINDS
 from labeling.kinds.base import CHAINS, Kind
@@ -161,13 +162,25 @@ RULES: dict[str, Rule | Choice] = {
 RULES_OF: dict[str, dict[str, Rule]] = {
     CHAINS: {
         "draws": Rule(1, 1, 9, "People who draw each box."),
-        "checks": Rule(2, 1, 9, "As many checks must agree, for a box or against it."),
-        "second_looks": Rule(
-            0.7, 0, 1, "Share of images with one box where a second person looks for more."
+        "checks": Rule(
+            BoxRules.checks,
+            *LIMITS["checks"],
+            "As many checks must agree, for a box or against it.",
         ),
-        "most_draws": Rule(5, 1, 50, "Attempts at one object; then a reviewer draws it."),
+        "second_looks": Rule(
+            BoxRules.second_looks,
+            *LIMITS["second_looks"],
+            "Share of images with one box where a second person looks for more.",
+        ),
+        "most_draws": Rule(
+            BoxRules.most_draws,
+            *LIMITS["most_draws"],
+            "Attempts at one object; then a reviewer draws it.",
+        ),
         "most_in_vain": Rule(
-            3, 1, 50, "Times that one person sees something missing and another cannot draw it."
+            BoxRules.most_in_vain,
+            *LIMITS["most_in_vain"],
+            "Times that one person sees something missing and another cannot draw it.",
         ),
         "gold_iou_small": Rule(
             0.6,

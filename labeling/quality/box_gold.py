@@ -23,11 +23,11 @@ from labeling.boxes.chain import (
     COVER,
     DRAW,
     DRAWN,
-    GOOD,
     PROPOSED,
     TRUNCATED,
 )
 from labeling.boxes.cleaning import clean_box, is_small
+from labeling.boxes.rules import GOOD
 from labeling.datasets.image_names import ImageNames
 from labeling.db import question_counts
 from labeling.db.sql import batches

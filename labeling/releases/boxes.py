@@ -9,9 +9,10 @@ from typing import Any, NamedTuple
 from labeling.boxes.chain import ABSENT, FLAGS, UNKNOWN, Standing
 from labeling.boxes.cleaning import as_box
 from labeling.boxes.consensus import PRIOR_SIGMA, merge, same_object
+from labeling.boxes.rules import BoxRules
 from labeling.consensus.calibrations import Content
 from labeling.kinds import box_pairs, policies
-from labeling.kinds.boxes import NONE, rules_of
+from labeling.kinds.boxes import NONE
 from labeling.models import Calibration, Campaign, Policy, Question
 from labeling.release_files import frozen
 from labeling.release_files.frozen_boxes import (
@@ -42,7 +43,7 @@ class Boxes:
     def __init__(self, calibration: int | None, by_policy: Mapping[int, Policy]) -> None:
         self.tally = ErrorTally()
         self.rules = {
-            pk: rules_of(policies.whole(policy.content)) for pk, policy in by_policy.items()
+            pk: BoxRules.of(policies.whole(policy.content)) for pk, policy in by_policy.items()
         }
         self.people: dict[int, Drawer] = {}
         row = Calibration.objects.filter(pk=calibration or 0).first()

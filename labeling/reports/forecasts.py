@@ -15,6 +15,7 @@ from django.core.cache import caches
 from django.db.models import Count, Q
 
 from labeling.boxes.chain import CHECK, COVER, DRAW
+from labeling.boxes.rules import answers_per_question
 from labeling.campaigns import lifecycle
 from labeling.db.question_counts import Counts
 from labeling.graphs import learned_order, store
@@ -105,7 +106,7 @@ def answers_each(policy: policies.Policy) -> float:
     """Answers that a question takes on average by the policy; where boxes are drawn, checked and
     looked for, that is the mean of the three."""
     if "checks" in policy:
-        return float(policy["draws"] + policy["checks"] + 1) / len(STEPS)
+        return answers_per_question(policy)
     return deciding.expected_votes(policy)
 
 

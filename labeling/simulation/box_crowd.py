@@ -12,7 +12,8 @@ from typing import Any, TypeVar
 import numpy as np
 from scipy.stats import beta
 
-from labeling.boxes.chain import COVER, DRAW, GOOD, Point, Rules
+from labeling.boxes.chain import COVER, DRAW, Point
+from labeling.boxes.rules import GOOD, LIMITS, BoxRules
 from labeling.errors import Refusal
 from labeling.geometry.boxes import Box, area, iou
 from labeling.kinds.policies import checked_number
@@ -97,12 +98,7 @@ CROWD_LIMITS: dict[str, tuple[float, float]] = {
     "check_seconds_slow": (0.01, 3600),
     **{f"{step}_spread": (0, 5) for step in ("draw", "check", "cover", "mend")},
 }
-RULES_LIMITS: dict[str, tuple[float, float]] = {
-    "checks": (1, 9),
-    "most_draws": (1, 50),
-    "most_in_vain": (1, 50),
-}
-Made = TypeVar("Made", BoxCrowd, Rules)
+Made = TypeVar("Made", BoxCrowd, BoxRules)
 
 
 def clean(content: Mapping[str, object]) -> BoxCrowd:
@@ -112,11 +108,11 @@ def clean(content: Mapping[str, object]) -> BoxCrowd:
     return _clean(BoxCrowd, "A crowd", content, CROWD_LIMITS)
 
 
-def clean_rules(content: Mapping[str, object]) -> Rules:
+def clean_rules(content: Mapping[str, object]) -> BoxRules:
     """Return the rules that these keys describe, the rest by default. Raises Refusal naming the
     key.
     """
-    return _clean(Rules, "A policy of boxes", content, RULES_LIMITS)
+    return _clean(BoxRules, "A policy of boxes", content, LIMITS)
 
 
 def _clean(

@@ -7,14 +7,15 @@ box takes, times the median time of one. Pure; the seed decides everything.
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
 from labeling.boxes import chain as chains
 from labeling.boxes.acceptance import Acceptance, is_unassisted, least_chance
-from labeling.boxes.chain import CHECK, COMPLETE, COVER, DRAW, GOOD, PROPOSED, Chain, Rules
+from labeling.boxes.chain import CHECK, COMPLETE, COVER, DRAW, PROPOSED, Chain
+from labeling.boxes.rules import GOOD, BoxRules
 from labeling.errors import Refusal
 from labeling.geometry.boxes import Box
 from labeling.simulation.box_crowd import MEND, BoxCrowd, Pair, World, matched, without_box
@@ -49,7 +50,7 @@ class Pairs:
     def __init__(
         self,
         crowd: BoxCrowd,
-        rules: Rules,
+        rules: BoxRules,
         images: int,
         seed: int,
         *,
@@ -108,7 +109,7 @@ class Pairs:
         if not self.checks:
             return chains.Checked(GOOD), 0
         votes: list[str] = []
-        while (verdict := chains.verdict(votes, self.rules)) is None:
+        while (verdict := self.rules.verdict(votes)) is None:
             votes.append(world.checked(pair, boxes, chain.box))
         if chain.came != PROPOSED:
             return chains.Checked(verdict), len(votes)
@@ -142,14 +143,14 @@ class Pairs:
         if len(boxes) < 2 or self.world.chance.random() >= self.crowd.planted or not self.covers:
             return
         del boxes[int(self.world.chance.integers(len(boxes)))]
-        reduced = replace(chain, boxes=tuple(boxes))
         left = [boxed.box for boxed in boxes]
+        looks = self.rules.looks(chain.second_look, len(left))
         self.found.planted += 1
-        seen = (self.world.missing(pair, left) for _ in range(chains.looks(reduced)))
+        seen = (self.world.missing(pair, left) for _ in range(looks))
         self.found.noticed += any(seen)
 
 
-def simulate(crowd: BoxCrowd, rules: Rules, images: int, seed: int = 0) -> dict[str, object]:
+def simulate(crowd: BoxCrowd, rules: BoxRules, images: int, seed: int = 0) -> dict[str, object]:
     """What the pairs came to, as `simulate boxes` prints it. images: pairs of image and class.
 
     Raises Refusal where this crowd finds no box good, so that there is nothing to measure.

@@ -10,7 +10,7 @@ import numpy as np
 from django.core.management.base import CommandParser
 from numpy.typing import NDArray
 
-from labeling.boxes.chain import Rules
+from labeling.boxes.rules import BoxRules
 from labeling.errors import Refusal
 from labeling.files import BadInput, read_yaml
 from labeling.kinds import policies
@@ -117,7 +117,7 @@ class Command(ContractCommand):
             raise UsageError(f"--images is {images}; give 1 or more")
         _check_seed(seed)
         people = _checked(crowd, box_crowd.clean) if crowd else box_crowd.BoxCrowd()
-        rules = _checked(policy, box_crowd.clean_rules) if policy else Rules()
+        rules = _checked(policy, box_crowd.clean_rules) if policy else BoxRules()
         try:
             return simulating_boxes.simulate(people, rules, images, seed)
         except Refusal as refusal:

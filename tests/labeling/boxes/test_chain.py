@@ -5,23 +5,21 @@ from labeling.boxes.chain import (
     COMPLETE,
     COVER,
     DRAW,
-    GOOD,
     PROPOSED,
     REVIEW,
     Checked,
     Covered,
     Drawn,
     Rejected,
-    Rules,
     after,
     begin,
-    verdict,
 )
+from labeling.boxes.rules import GOOD, BoxRules
 from tests.cases import for_each
 
 A, B, C = (0, 0, 10, 10), (20, 0, 30, 10), (0, 20, 10, 30)
-ONE_LOOK = Rules(second_looks=0)
-TWO_LOOKS = Rules(second_looks=1)
+ONE_LOOK = BoxRules(second_looks=0)
+TWO_LOOKS = BoxRules(second_looks=1)
 YES, NO = Checked(GOOD), Checked("loose")
 ALL = Covered()
 
@@ -107,4 +105,4 @@ def test_proposals_are_checked_before_anything_is_drawn():
     ],
 )
 def test_two_who_agree_decide(votes, decision):
-    assert verdict(votes, Rules()) == decision
+    assert BoxRules().verdict(votes) == decision

@@ -4,10 +4,11 @@ from dataclasses import replace
 
 import pytest
 
-from labeling.boxes.chain import COMPLETE, Rules
+from labeling.boxes.chain import COMPLETE
+from labeling.boxes.rules import BoxRules
 from labeling.kinds.box_pairs import Asked, Wanted, first, replay
 
-RULES = Rules(second_looks=0)
+RULES = BoxRules(second_looks=0)
 A, B = [0.0, 0.0, 10.0, 10.0], [20.0, 0.0, 30.0, 10.0]
 
 
@@ -86,7 +87,7 @@ def test_whoever_drew_neither_checks_nor_covers_nor_draws_it_again():
 
 
 def test_a_second_look_is_a_second_persons():
-    story = Story(Rules(second_looks=1)).answered(box(A), 1).answered("good", 2, 3)
+    story = Story(BoxRules(second_looks=1)).answered(box(A), 1).answered("good", 2, 3)
 
     story.answered("complete", 4)
 
@@ -205,7 +206,7 @@ def test_a_reviewer_ends_what_goes_round_in_circles(state, boxes):
 
 
 def test_five_people_are_enough_for_ten_objects():
-    rules = Rules(second_looks=1)
+    rules = BoxRules(second_looks=1)
     story = Story(rules)
     people = set(range(5))
     boxes = [[20.0 * n, 0.0, 20.0 * n + 10, 10.0] for n in range(10)]

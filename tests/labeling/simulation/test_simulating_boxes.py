@@ -2,7 +2,7 @@
 
 import pytest
 
-from labeling.boxes.chain import Rules
+from labeling.boxes.rules import BoxRules
 from labeling.errors import Refusal
 from labeling.simulation import box_crowd
 from labeling.simulation.box_crowd import BoxCrowd
@@ -21,7 +21,7 @@ def missed(figures: dict, unchecked: float) -> set[str]:
 
 @pytest.fixture(scope="module")
 def crowd_figures() -> dict:
-    return simulate(BoxCrowd(), Rules(), IMAGES)
+    return simulate(BoxCrowd(), BoxRules(), IMAGES)
 
 
 def test_the_crowd_reaches_every_figure(crowd_figures):
@@ -51,7 +51,7 @@ def test_the_crowd_reaches_every_figure(crowd_figures):
     ],
 )
 def test_without_a_step_a_figure_is_missed(crowd_figures, crowd, steps, lost):
-    run = Pairs(crowd, Rules(), IMAGES, 0, **steps).run()
+    run = Pairs(crowd, BoxRules(), IMAGES, 0, **steps).run()
 
     assert missed(figures(run, crowd), crowd_figures["mean_iou_unchecked"]) == lost
 
@@ -60,7 +60,7 @@ def test_without_a_step_a_figure_is_missed(crowd_figures, crowd, steps, lost):
 def test_learning_which_proposals_pay_costs_hardly_anything(chances):
     crowd = BoxCrowd(proposal_a=chances[0], proposal_b=chances[1])
 
-    assert simulate(crowd, Rules(), IMAGES)["verify_or_draw"] <= 1.01
+    assert simulate(crowd, BoxRules(), IMAGES)["verify_or_draw"] <= 1.01
 
 
 def test_people_without_faults_draw_every_box_once():
@@ -68,7 +68,7 @@ def test_people_without_faults_draw_every_box_once():
     seeing = {"notices": 1, "notices_small": 1, "false_alarm": 0}
     crowd = BoxCrowd(sigma_good=0, hasty=0, elsewhere=0, more=0, **sure, **seeing)
 
-    outcome = simulate(crowd, Rules(second_looks=0), 200)
+    outcome = simulate(crowd, BoxRules(second_looks=0), 200)
 
     assert outcome["steps_per_box"] == {"draw": 1, "check": 2, "cover": 1}
     assert (outcome["covered"], outcome["mean_iou"]) == (1, 1)
@@ -76,7 +76,7 @@ def test_people_without_faults_draw_every_box_once():
 
 def test_mended_proposals_fit_like_drawn_boxes(crowd_figures):
     aided = crowd_figures["with_proposals"]
-    mended = simulate(BoxCrowd(mends=0.5), Rules(), IMAGES)["with_proposals"]
+    mended = simulate(BoxCrowd(mends=0.5), BoxRules(), IMAGES)["with_proposals"]
 
     assert aided["accepted"]["mean_iou"] < 0.85
     assert mended["accepted"]["mean_iou"] >= 0.87
@@ -84,8 +84,8 @@ def test_mended_proposals_fit_like_drawn_boxes(crowd_figures):
 
 
 def test_the_seed_decides_everything():
-    assert simulate(BoxCrowd(), Rules(), 50, 3) == simulate(BoxCrowd(), Rules(), 50, 3)
-    assert simulate(BoxCrowd(), Rules(), 50, 3) != simulate(BoxCrowd(), Rules(), 50, 4)
+    assert simulate(BoxCrowd(), BoxRules(), 50, 3) == simulate(BoxCrowd(), BoxRules(), 50, 3)
+    assert simulate(BoxCrowd(), BoxRules(), 50, 3) != simulate(BoxCrowd(), BoxRules(), 50, 4)
 
 
 def test_a_box_on_what_has_one_fits_nothing():
@@ -99,7 +99,7 @@ def test_a_crowd_that_finds_no_box_good_is_refused():
     crowd = BoxCrowd(accepts=0, careless=0, careless_wrong=0)
 
     with pytest.raises(Refusal, match="finds no box good"):
-        simulate(crowd, Rules(), 20)
+        simulate(crowd, BoxRules(), 20)
 
 
 @for_each(
@@ -121,4 +121,4 @@ def test_what_no_crowd_or_policy_has_is_refused(clean, content, sentence):
 
 def test_what_is_said_is_taken():
     assert box_crowd.clean({"people": 7}) == BoxCrowd(people=7)
-    assert box_crowd.clean_rules({"checks": 3}) == Rules(checks=3)
+    assert box_crowd.clean_rules({"checks": 3}) == BoxRules(checks=3)
